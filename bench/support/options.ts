@@ -1,0 +1,29 @@
+/** Arguments of a command that cannot be followed; the text says which and what to write instead. */
+export class BadArguments extends Error {}
+
+export interface NumberBounds {
+  /** The option, as its user writes it. */
+  readonly name: string;
+  readonly min: number;
+  readonly max: number;
+}
+
+/** A number given on the command line, between `min` and `max`. */
+export function boundedNumber(text: string, { name, min, max }: NumberBounds): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= min && value <= max)) {
+    throw new BadArguments(`${name} ${text} is not a number from ${min} to ${max}`);
+  }
+  return value;
+}
+
+/** The same for what can only be counted. */
+export function wholeNumber(text: string, bounds: NumberBounds): number {
+  const value = boundedNumber(text, bounds);
+  if (!Number.isInteger(value)) {
+    throw new BadArguments(
+      `${bounds.name} ${text} is not a whole number from ${bounds.min} to ${bounds.max}`,
+    );
+  }
+  return value;
+}

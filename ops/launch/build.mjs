@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pinnedNode } from './pinned-node.mjs';
+import { note, root, run, scriptOf } from './step.mjs';
+
+/**
+ * What is built, the smaller first. Serving leaves tests and benchmarks out: a fault in them keeps nobody from
+ * serving. Both write to `build`, so what one has built the other need not.
+ */
+const BUILDS = {
+  serving: { project: 'tsconfig.build.json', folders: ['src', 'workers'], mark: 'build/.serving' },
+  tests: { project: 'tsconfig.json', folders: ['src', 'workers', 'bench', 'test'], mark: 'build/.tests' },
+};
+
+/** Path of the built program's entry. */
+export const builtMain = join(root, 'build/src/cli/main.js');
+
+/** Compiles the sources that `what` (`serving` or `tests`) needs into `build`, unless that was made from exactly these. */
+export function buildSources(what) {
+  const { project, folders, mark } = BUILDS[what];
+  // Taken before the compiler reads, so that a file changed meanwhile is compiled next time.
+  const current = fingerprint(folders);
+  if (existsSync(builtMain) && existsSync(inRoot(mark))) {
+    if (readFileSync(inRoot(mark), 'utf8') === current) return;
+  }
+  const served = fingerprint(BUILDS.serving.folders);
+  note('compiling (tsc)');
+  // Of both: what the other was built from is overwritten.
+  for (const build of Object.values(BUILDS)) rmSync(inRoot(build.mark), { force: true });
+  run({
+    command: pinnedNode(),
+    args: [scriptOf('typescript', 'tsc'), '--project', project],
+    advice: 'The faults stand above, by file and line. Mend them and try again.',
+  });
+  for (const folder of folders) removeOrphans(folder);
+  mkdirSync(inRoot('build'), { recursive: true });
+  writeFileSync(inRoot(BUILDS.serving.mark), served);
+  writeFileSync(inRoot(mark), current);
+}
+
+/** A digest of all that a build depends on. Contents and not times: a checkout changes times for nothing. */
+function fingerprint(folders) {
+  const hash = createHash('sha256');
+  const files = folders.flatMap(folder => filesIn(folder)).sort();
+  const settings = Object.values(BUILDS).map(build => build.project);
+  for (const file of [...settings, 'package-lock.json', ...files]) {
+    const text = readFileSync(inRoot(file));
+    hash.update(`${file}\0${text.length}\0`).update(text);
+  }
+  return hash.digest('hex');
+}
+
+/** Removes what was built from a source that is gone: a test that was deleted must not run on. */
+function removeOrphans(folder) {
+  for (const file of filesIn(join('build', folder))) {
+    const source = file.slice('build/'.length).replace(/\.js(\.map)?$/, '.ts');
+    if (/\.js(\.map)?$/.test(file) && !existsSync(inRoot(source))) rmSync(inRoot(file));
+  }
+}
+
+function filesIn(folder) {
+  if (!existsSync(inRoot(folder))) return [];
+  return readdirSync(inRoot(folder), { withFileTypes: true }).flatMap(entry => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesIn(path) : entry.isFile() ? [path] : [];
+  });
+}
+
+function inRoot(path) {
+  return join(root, path);
+}

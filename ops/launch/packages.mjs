@@ -1,0 +1,62 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { pinnedNode } from './pinned-node.mjs';
+import { note, root, run } from './step.mjs';
+
+/** Makes `node_modules` what package-lock.json says, unless it is that already. */
+export function installPackages() {
+  if (isInstalled()) return;
+  note('installing packages (npm ci)');
+  const npm = npmCommand();
+  run({
+    ...npm,
+    args: [
+      ...npm.args,
+      'ci',
+      '--no-audit',
+      '--no-fund',
+      // Building needs what is listed for development, also where NODE_ENV or a setting would leave it out.
+      '--include=dev',
+      '--include=optional',
+      // No package here needs its install scripts, so none gets to run them.
+      '--ignore-scripts',
+      // On a host older than Node.js 22 npm warns about packages that only ever run on the pinned one.
+      '--loglevel=error',
+    ],
+    advice:
+      'What npm said stands above. The packages come from the npm registry, so this needs the network or a filled ' +
+      'npm cache, and about a gigabyte of disk. "npm ci --loglevel=verbose" shows every step.',
+  });
+}
+
+/**
+ * True when npm's own record of what it installed equals the lock file. It is written last, so an installation
+ * that broke off does not count, and one made by hand with `npm ci` does.
+ */
+function isInstalled() {
+  const present = lockedPackages('node_modules/.package-lock.json');
+  if (present === undefined || pinnedNode() === undefined) return false;
+  const wanted = lockedPackages('package-lock.json') ?? {};
+  delete wanted[''];
+  // npm leaves out optional packages that are for other platforms.
+  const isMet = ([path, { version, integrity, optional }]) =>
+    path in present
+      ? present[path].version === version && present[path].integrity === integrity
+      : optional === true;
+  return Object.entries(wanted).every(isMet) && Object.keys(present).every(path => path in wanted);
+}
+
+function lockedPackages(file) {
+  const path = join(root, file);
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : undefined;
+}
+
+/** The npm that runs this script, else the one on the PATH. */
+function npmCommand() {
+  const { npm_execpath: script, npm_node_execpath: node } = process.env;
+  if (script !== undefined && basename(script) === 'npm-cli.js' && existsSync(script)) {
+    // The pinned Node.js, which may run this script, lies in the folder that npm replaces.
+    return { command: node !== undefined && existsSync(node) ? node : process.execPath, args: [script] };
+  }
+  return { command: 'npm', args: [], shell: process.platform === 'win32' };
+}

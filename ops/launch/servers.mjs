@@ -1,0 +1,77 @@
+import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { note, run, StepFailure } from './step.mjs';
+
+/** Real servers that tests talk to, by the name of their program. */
+const SERVERS = [
+  { program: 'redis-server', debian: 'redis-server', brew: 'redis', for: 'the Redis counter store' },
+];
+
+/** Sees to it that each server is on the PATH: installs what is missing where that is allowed, else says how to. */
+export function bringServers() {
+  const missing = SERVERS.filter(server => !isOnPath(server.program));
+  if (missing.length === 0) return;
+  const isAllowed = process.getuid?.() === 0 && isOnPath('apt-get');
+  if (!isAllowed) throw new StepFailure(explain(missing));
+  const packages = missing.map(server => server.debian);
+  note(`installing ${packages.join(', ')} (apt-get)`);
+  withoutServiceStarts(() => {
+    apt(['update'], missing);
+    apt(['install', '-y', '--no-install-recommends', ...packages], missing);
+  });
+  const absent = missing.filter(server => !isOnPath(server.program));
+  if (absent.length > 0) throw new StepFailure(explain(absent));
+}
+
+function apt(args, missing) {
+  run({
+    command: 'apt-get',
+    args: ['-q', ...args],
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    advice: explain(missing),
+  });
+}
+
+function explain(missing) {
+  const lines = missing.map(({ program, for: use }) => `  ${program}, for the tests of ${use}`);
+  const packages = kind => missing.map(server => server[kind]).join(' ');
+  return [
+    'These programs are needed and not on the PATH:',
+    ...lines,
+    'Install them and run "npm test" again:',
+    `  Debian, Ubuntu:  sudo apt-get update && sudo apt-get install -y ${packages('debian')}`,
+    `  macOS:           brew install ${packages('brew')}`,
+  ].join('\n');
+}
+
+function isOnPath(program) {
+  return (process.env.PATH ?? '').split(delimiter).some(folder => {
+    try {
+      accessSync(join(folder, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+const POLICY = '/usr/sbin/policy-rc.d';
+
+/**
+ * Does `work` while packages may not start the services they bring: the tests start their own, on their own
+ * ports, and a Redis on the usual port would surprise the machine's owner. This is the switch Debian has for it;
+ * a machine that has set it already (containers do) is left as it is.
+ */
+function withoutServiceStarts(work) {
+  if (existsSync(POLICY)) return work();
+  // Ctrl-C reaches apt-get by itself. Listening keeps it from ending this process before the switch is back.
+  const stayAlive = () => {};
+  process.on('SIGINT', stayAlive).on('SIGTERM', stayAlive);
+  writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755, flag: 'wx' });
+  try {
+    work();
+  } finally {
+    rmSync(POLICY, { force: true });
+    process.off('SIGINT', stayAlive).off('SIGTERM', stayAlive);
+  }
+}

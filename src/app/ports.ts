@@ -1,0 +1,204 @@
+import type { Clock } from '../base/clock.ts';
+import { asError } from '../base/fault.ts';
+import type { Health } from '../base/health.ts';
+import { type Service, ServiceStack } from '../base/lifecycle.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Decider } from '../decision/decider.ts';
+import type { Settings } from '../settings/table.ts';
+import type { StatsRegistry } from '../stats/registry.ts';
+import { DebugServer } from '../transports/debug/debug-server.ts';
+import { GrpcJsServer } from '../transports/grpc/grpc-js-server.ts';
+import { healthService } from '../transports/grpc/health-service.ts';
+import { joinServices } from '../transports/grpc/join-services.ts';
+import { measuredService } from '../transports/grpc/measured.ts';
+import { OwnGrpcServer } from '../transports/grpc/own-server.ts';
+import { rateLimitService } from '../transports/grpc/rate-limit-service.ts';
+import {
+  DEFAULT_MAX_MESSAGE_BYTES,
+  type GrpcServer,
+  type GrpcServerOptions,
+} from '../transports/grpc/server.ts';
+import { TlsHandshakes } from '../transports/grpc/tls.ts';
+import { TlsSource } from '../transports/grpc/tls-source.ts';
+import { healthRoute, jsonRoute } from '../transports/http/decision-routes.ts';
+import { HttpListener } from '../transports/http/listener.ts';
+import { jsonNotFound } from '../transports/http/routes.ts';
+
+export interface PortsParts {
+  readonly settings: Settings;
+  readonly decider: Decider;
+  readonly health: Health;
+  readonly stats: StatsRegistry;
+  /** The lines of the rules in force, for `/rlconfig`. */
+  readonly dumpRules: () => Iterable<string>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Where the service can be reached; `debug` is null when its port could not be opened. */
+export interface Addresses {
+  readonly http: string;
+  readonly grpc: string;
+  readonly debug: string | null;
+}
+
+/** The three ports of the decision service, which open and close together, once. */
+export class Ports implements Service {
+  readonly name = 'ports';
+  readonly #parts: PortsParts;
+  readonly #http: HttpListener;
+  readonly #grpc: GrpcServer;
+  readonly #tls: GrpcTls | null;
+  readonly #debug: DebugServer;
+  readonly #opened = new ServiceStack();
+  #debugOpen = false;
+
+  constructor(parts: PortsParts) {
+    this.#parts = parts;
+    this.#http = httpListener(parts);
+    this.#tls = parts.settings.grpcServerUseTls ? grpcTls(parts) : null;
+    this.#grpc = grpcServer(parts, this.#tls?.handshakes);
+    this.#debug = debugServer(parts);
+  }
+
+  /**
+   * @throws Error naming the setting to change, when a port that the service needs cannot be opened or TLS has no
+   *   files; Error when it was stopped meanwhile. Nothing is left open then
+   */
+  async start(): Promise<void> {
+    if (this.#tls !== null) await this.#opened.start(this.#tls.source);
+    // gRPC comes first, because it shares its port with nobody: a second process with the same settings fails here,
+    // before its HTTP port, which is shared, takes connections away from the first.
+    await this.#opened.start(this.#grpc);
+    await this.#opened.start({
+      name: 'debug',
+      start: () => this.#openDebugPort(),
+      stop: () => this.#debug.stop(),
+    });
+    await this.#opened.start({
+      name: 'http',
+      start: () => this.#http.start(),
+      stop: () => this.#stopHttpAfterGrpc(),
+    });
+  }
+
+  get addresses(): Addresses {
+    const { settings } = this.#parts;
+    const grpc = this.#grpc.address;
+    return {
+      http: hostAndPort(settings.httpHost, this.#http.port),
+      grpc: 'path' in grpc ? `unix:${grpc.path}` : hostAndPort(settings.grpcHost, grpc.port),
+      debug: this.#debugOpen ? hostAndPort(settings.debugHost, this.#debug.port) : null,
+    };
+  }
+
+  /** From now on HTTP answers ask their callers to go elsewhere. */
+  drain(): void {
+    this.#http.drain();
+  }
+
+  /** Lets running calls finish within one bound for all ports, then closes them. */
+  stop(): Promise<void> {
+    this.drain();
+    return this.#opened.stop();
+  }
+
+  /** HTTP answers until gRPC has drained, so that whoever asks for the health is told that it is gone. */
+  async #stopHttpAfterGrpc(): Promise<void> {
+    const { settings, clock } = this.#parts;
+    const deadlineMs = clock.nowMs() + settings.shutdownTimeoutMs;
+    try {
+      await this.#grpc.stop();
+    } finally {
+      await this.#http.stop(Math.max(deadlineMs - clock.nowMs(), 0));
+    }
+  }
+
+  /** The service does its work without the debug port, so a port that cannot be opened is only logged. */
+  async #openDebugPort(): Promise<void> {
+    try {
+      await this.#debug.start();
+      this.#debugOpen = true;
+    } catch (failure) {
+      this.#parts.logger.error(`the debug port stays closed: ${asError(failure).message}`);
+    }
+  }
+}
+
+function httpListener({ settings, decider, health, clock, logger }: PortsParts): HttpListener {
+  const routes = [healthRoute(health), jsonRoute(decider, logger)];
+  return new HttpListener({
+    name: 'http',
+    host: settings.httpHost,
+    port: settings.httpPort,
+    settings: 'HOST or PORT',
+    routes,
+    unknown: jsonNotFound(routes),
+    drainMs: settings.shutdownTimeoutMs,
+    clock,
+    log: logger,
+  });
+}
+
+interface GrpcTls {
+  readonly handshakes: TlsHandshakes;
+  readonly source: TlsSource;
+}
+
+function grpcTls({ settings, stats, clock, logger }: PortsParts): GrpcTls {
+  const { grpcServerTlsCert, grpcServerTlsKey, grpcClientTlsCaCert, grpcClientTlsSan } = settings;
+  const clientCa = grpcClientTlsCaCert === '' ? null : grpcClientTlsCaCert;
+  const handshakes = new TlsHandshakes({
+    clients: clientCa === null ? null : { name: grpcClientTlsSan },
+    logger,
+    clock,
+  });
+  const source = new TlsSource({
+    paths: { certificate: grpcServerTlsCert, key: grpcServerTlsKey, clientCa },
+    loaded: material => handshakes.use(material),
+    loadAttempts: stats.counter('certs.load_attempts'),
+    loadFailures: stats.counter('certs.load_failures'),
+    logger,
+    clock,
+  });
+  return { handshakes, source };
+}
+
+function grpcServer(parts: PortsParts, tls: TlsHandshakes | undefined): GrpcServer {
+  const { settings, decider, health, stats, clock, logger } = parts;
+  const { grpcSocketPath, grpcHost, grpcPort } = settings;
+  const options: GrpcServerOptions = {
+    listen: grpcSocketPath === '' ? { host: grpcHost, port: grpcPort } : { path: grpcSocketPath },
+    tls,
+    service: measuredService(joinServices([rateLimitService(decider), healthService(health)]), {
+      stats,
+      nowMs: () => performance.now(),
+    }),
+    maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
+    maxConnectionAgeMs: settings.grpcMaxConnectionAgeMs,
+    maxConnectionAgeGraceMs: settings.grpcMaxConnectionAgeGraceMs,
+    drainTimeoutMs: settings.shutdownTimeoutMs,
+    logger,
+    clock,
+  };
+  return settings.grpcServerEngine === 'sluice' ? new OwnGrpcServer(options) : new GrpcJsServer(options);
+}
+
+function debugServer({ settings, stats, dumpRules, clock, logger }: PortsParts): DebugServer {
+  return new DebugServer({
+    host: settings.debugHost,
+    port: settings.debugPort,
+    settings: 'DEBUG_HOST or DEBUG_PORT',
+    dumpRules,
+    stats,
+    // Pages and profiles are for people, who can ask again: they do not hold up a stop.
+    drainMs: 0,
+    clock,
+    log: logger,
+  });
+}
+
+function hostAndPort(host: string, port: number): string {
+  const shown = host === '' ? '0.0.0.0' : host;
+  return `${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
+}

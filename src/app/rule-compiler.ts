@@ -1,0 +1,47 @@
+import { Piscina } from 'piscina';
+import type { Service } from '../base/lifecycle.ts';
+import { CompiledRules } from '../rules/compiled-rules.ts';
+import { type RuleFile, RuleSetRefused } from '../rules/rule-set.ts';
+import type { CompileRequest, CompileResponse } from './compile-message.ts';
+
+/** A thread that has had nothing to compile for this long ends; the next load starts another. */
+const IDLE_MS = 10_000;
+
+/** Compiles rules in a thread of its own, so that loading many of them holds up no decision. */
+export class RuleCompiler implements Service {
+  readonly name = 'rule compiler';
+  #pool: Piscina<CompileRequest, CompileResponse> | null = null;
+
+  async start(): Promise<void> {
+    const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+    this.#pool = new Piscina({
+      filename: new URL(`../../workers/compile.${extension}`, import.meta.url).href,
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: IDLE_MS,
+    });
+  }
+
+  async stop(): Promise<void> {
+    const pool = this.#pool;
+    this.#pool = null;
+    await pool?.destroy();
+  }
+
+  /**
+   * The compiled rules; null when the compiler is stopped by then, and nobody waits for them.
+   * @throws RuleSetRefused with every fault of the rules; Error when the thread failed, which is no fault of the rules
+   */
+  async compile(files: readonly RuleFile[], mergeDomains: boolean): Promise<CompiledRules | null> {
+    const pool = this.#pool;
+    if (pool === null) return null;
+    // Destroying the pool fails what runs in it.
+    const response = await pool.run({ files, mergeDomains }).catch((failure: unknown) => {
+      if (this.#pool === pool) throw failure;
+      return null;
+    });
+    if (response === null || this.#pool !== pool) return null;
+    if (response.kind === 'refused') throw new RuleSetRefused(response.faults);
+    return new CompiledRules(response.buffer);
+  }
+}

@@ -1,0 +1,134 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { asError } from '../base/fault.ts';
+import type { Health } from '../base/health.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Batcher } from '../decision/batcher.ts';
+import { RuleGeneration } from '../decision/generation.ts';
+import type { RuleStatistics } from '../decision/rule-statistics.ts';
+import type { CompiledRules } from '../rules/compiled-rules.ts';
+import { describeRuleFault, type RuleFile, RuleSetRefused } from '../rules/rule-set.ts';
+import type { RuleSourceListener } from '../rules/source/file-source.ts';
+import type { Counter } from '../stats/registry.ts';
+import type { RuleCompiler } from './rule-compiler.ts';
+
+/** The health component that says whether a domain is loaded (spec 3.4). */
+const CONFIG_COMPONENT = 'config';
+
+export interface RuleLoaderParts {
+  readonly compiler: Pick<RuleCompiler, 'compile'>;
+  readonly batcher: Batcher;
+  readonly statistics: RuleStatistics;
+  readonly health: Health;
+  readonly logger: Logger;
+  readonly mergeDomains: boolean;
+  /** The service is unhealthy while no domain is loaded. */
+  readonly healthNeedsDomain: boolean;
+  readonly loadSuccess: Counter;
+  readonly loadError: Counter;
+  /** Reads of the rule files, and those that failed. */
+  readonly readAttempts: Counter;
+  readonly readFailures: Counter;
+}
+
+/**
+ * Puts what a rule source delivers into force. Loading is all or nothing: a set with a fault leaves the running rules
+ * alone, is counted and logged. Sets are loaded one at a time; of those that arrive meanwhile only the last counts.
+ */
+export class RuleLoader implements RuleSourceListener {
+  readonly #parts: RuleLoaderParts;
+  #current: CompiledRules | null = null;
+  #fileCount = 0;
+  #next: readonly RuleFile[] | null = null;
+  #loading: Promise<void> | null = null;
+  #announceFirst: () => void = () => {};
+  /** Resolves when rules are in force for the first time. */
+  readonly firstLoad: Promise<void>;
+
+  constructor(parts: RuleLoaderParts) {
+    this.#parts = parts;
+    this.firstLoad = new Promise(resolve => {
+      this.#announceFirst = resolve;
+    });
+    if (parts.healthNeedsDomain) parts.health.set(CONFIG_COMPONENT, false);
+  }
+
+  /** The rules in force; null before the first good load. */
+  get current(): CompiledRules | null {
+    return this.#current;
+  }
+
+  /** How many rule files there were when they were read last. */
+  get fileCount(): number {
+    return this.#fileCount;
+  }
+
+  loaded(files: readonly RuleFile[]): void {
+    this.#parts.readAttempts.add(1);
+    this.#fileCount = files.length;
+    this.#next = files;
+    this.#loading ??= this.#loadAll().finally(() => {
+      this.#loading = null;
+    });
+  }
+
+  failed(fault: Error): void {
+    this.#parts.readAttempts.add(1);
+    this.#parts.readFailures.add(1);
+    this.#refuse([fault.message]);
+  }
+
+  /** Resolves when nothing is being loaded. */
+  async settled(): Promise<void> {
+    await this.#loading;
+  }
+
+  async #loadAll(): Promise<void> {
+    for (let files = this.#next; files !== null; files = this.#next) {
+      this.#next = null;
+      try {
+        const rules = await this.#parts.compiler.compile(files, this.#parts.mergeDomains);
+        if (rules === null) continue;
+        this.#publish(rules, files.length);
+        await this.#carryOverStatistics();
+      } catch (failure) {
+        if (failure instanceof RuleSetRefused) this.#refuse(failure.faults.map(describeRuleFault));
+        else this.#notCompiled(asError(failure));
+      }
+    }
+  }
+
+  #publish(rules: CompiledRules, fileCount: number): void {
+    const { statistics, batcher, health, healthNeedsDomain, loadSuccess, logger } = this.#parts;
+    const generation = new RuleGeneration(rules);
+    statistics.publish(generation);
+    batcher.use(generation);
+    this.#current = rules;
+    loadSuccess.add(1);
+    if (healthNeedsDomain) health.set(CONFIG_COMPONENT, rules.domainCount > 0);
+    logger.info('rules loaded', { files: fileCount, domains: rules.domainCount, limits: rules.limitCount });
+    this.#announceFirst();
+  }
+
+  /** A little at a time: decisions go on meanwhile. The rules before stay in memory until it is done. */
+  async #carryOverStatistics(): Promise<void> {
+    for (const _pause of this.#parts.statistics.carryOver()) await nextTurn();
+  }
+
+  #refuse(texts: readonly string[]): void {
+    const { loadError, logger } = this.#parts;
+    loadError.add(1);
+    for (const text of texts) logger.error(`rules not loaded: ${text}`);
+    const faults = texts.length === 1 ? 'a fault' : `${texts.length} faults`;
+    logger.error(`the rule files have ${faults}; ${this.#whatHolds()}`);
+  }
+
+  /** The compile thread failed, for instance for want of memory: the files may be good. */
+  #notCompiled(failure: Error): void {
+    this.#parts.loadError.add(1);
+    this.#parts.logger.error(`the rules could not be compiled: ${failure.message}; ${this.#whatHolds()}`);
+  }
+
+  #whatHolds(): string {
+    return this.#current === null ? 'no rules are in force yet' : 'the rules loaded before stay in force';
+  }
+}

@@ -1,0 +1,17 @@
+/** Waits between attempts: first one, upper bound. Milliseconds. */
+export interface BackoffBounds {
+  readonly initialMs: number;
+  readonly maxMs: number;
+}
+
+/**
+ * The wait before attempt `attempt` (0 for the first retry): a random time from `initial` to `initial` doubled for
+ * each attempt before, never above the maximum. The first wait is exactly the initial one; when that is not below the
+ * maximum, every wait is the maximum.
+ */
+export function backoffMs(bounds: BackoffBounds, attempt: number, random: () => number): number {
+  const { initialMs, maxMs } = bounds;
+  if (initialMs >= maxMs) return maxMs;
+  const reach = Math.min(initialMs * 2 ** Math.min(attempt, 52), maxMs);
+  return initialMs + random() * (reach - initialMs);
+}

@@ -1,0 +1,98 @@
+/** Smallest capacity that doubles from `from` and holds `needed`. */
+export function grownCapacity(from: number, needed: number): number {
+  let capacity = Math.max(from, 16);
+  while (capacity < needed) capacity *= 2;
+  return capacity;
+}
+
+const utf8 = new TextEncoder();
+
+/**
+ * A byte buffer that grows and is reused: `reset` keeps the memory.
+ * `bytes` moves when it grows, so never hold on to it across a write.
+ */
+export class ByteWriter {
+  bytes: Uint8Array;
+  length = 0;
+
+  constructor(capacity = 256) {
+    this.bytes = new Uint8Array(capacity);
+  }
+
+  reset(): void {
+    this.length = 0;
+  }
+
+  /** Makes room for `count` more bytes. */
+  reserve(count: number): void {
+    const needed = this.length + count;
+    if (needed <= this.bytes.length) return;
+    const grown = new Uint8Array(grownCapacity(this.bytes.length, needed));
+    grown.set(this.bytes.subarray(0, this.length));
+    this.bytes = grown;
+  }
+
+  byte(value: number): void {
+    this.reserve(1);
+    this.bytes[this.length++] = value;
+  }
+
+  /** Appends `source[start, end)`. Short runs are copied in a loop: cheaper than making a view of them. */
+  copy(source: Uint8Array, start: number, end: number): void {
+    const count = end - start;
+    this.reserve(count);
+    const to = this.bytes;
+    let at = this.length;
+    if (count <= 64) for (let i = start; i < end; i++) to[at++] = source[i];
+    else to.set(source.subarray(start, end), at);
+    this.length += count;
+  }
+
+  /** Appends text that is known to be ASCII. */
+  ascii(text: string): void {
+    const count = text.length;
+    this.reserve(count);
+    for (let i = 0; i < count; i++) this.bytes[this.length + i] = text.charCodeAt(i);
+    this.length += count;
+  }
+
+  text(text: string): void {
+    this.reserve(text.length * 3);
+    this.length += utf8.encodeInto(text, this.bytes.subarray(this.length)).written;
+  }
+
+  /** Appends a whole number from 0 to 2^53 - 1 in decimal. */
+  decimal(value: number): void {
+    let digits = 1;
+    for (let bound = 10; value >= bound; bound *= 10) digits++;
+    this.reserve(digits);
+    let rest = value;
+    for (let at = this.length + digits - 1; at >= this.length; at--) {
+      const tens = Math.floor(rest / 10);
+      this.bytes[at] = 48 + (rest - tens * 10);
+      rest = tens;
+    }
+    this.length += digits;
+  }
+
+  /** Appends a whole number from 0 to 2^53 - 1 as a protobuf varint. */
+  varint(value: number): void {
+    this.reserve(8);
+    let rest = value;
+    while (rest > 127) {
+      this.bytes[this.length++] = (rest % 128) | 128;
+      rest = Math.floor(rest / 128);
+    }
+    this.bytes[this.length++] = rest;
+  }
+
+  /** A view of what was written; valid until the next write. */
+  view(): Uint8Array {
+    return this.bytes.subarray(0, this.length);
+  }
+
+  /** A copy of what was written. */
+  take(): Uint8Array {
+    return this.bytes.slice(0, this.length);
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * Why a decision was not made. Each front maps these to its own status in one table
+ * (gRPC: `src/transports/grpc/status.ts`, HTTP: `src/transports/http/status.ts`).
+ *
+ * - `bad_request`: the caller's message breaks a rule; the text names the field and what is accepted
+ * - `unparseable`: the caller's bytes are not a message at all
+ * - `no_rules`: no configuration has been loaded yet
+ * - `store_failed`: the counter store did not answer; no hit is known to be counted
+ * - `overloaded`: a queue is full; trying again later helps
+ * - `internal`: a defect of ours
+ */
+export type FaultCode =
+  | 'bad_request'
+  | 'unparseable'
+  | 'no_rules'
+  | 'store_failed'
+  | 'overloaded'
+  | 'internal';
+
+/** A failure whose cause is known, with a text for the caller: what was wrong, where, and what to do. */
+export class Fault extends Error {
+  readonly code: FaultCode;
+
+  constructor(code: FaultCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'Fault';
+    this.code = code;
+  }
+}
+
+/** Turns whatever was thrown into an Error, so that handlers need not ask what they caught. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

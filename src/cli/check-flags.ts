@@ -1,0 +1,31 @@
+import { describeFlags } from './flags.ts';
+
+/** Flags of `sluice check`. The first two are those of the reference implementation's check. */
+export const CHECK_FLAGS = {
+  'config-dir': {
+    kind: 'text',
+    placeholder: 'DIR',
+    default: '',
+    help: 'directory of the rule files; DIR alone does as well',
+  },
+  'merge-domain-configs': {
+    kind: 'switch',
+    help: 'let several files share a domain, as the service does with MERGE_DOMAIN_CONFIG=true',
+  },
+  'ignore-dot-files': {
+    kind: 'switch',
+    help: 'skip files whose name starts with a dot, as the service does with RUNTIME_IGNOREDOTFILES=true',
+  },
+  json: { kind: 'switch', help: 'print the result as one line of JSON' },
+} as const;
+
+export const CHECK_USAGE = `Usage: sluice check DIR [flags]
+
+Reads the rule files directly in DIR (*.yaml and *.yml) as the service would and reports every fault.
+
+Flags:
+${describeFlags(CHECK_FLAGS)}
+One dash does as well as two, and "_" as "-": -config_dir is --config-dir.
+
+Exit status: 0 the service would load the files, 1 it would refuse them, 2 the directory cannot be read.
+`;

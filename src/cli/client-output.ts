@@ -1,0 +1,106 @@
+import {
+  CODE_NAMES,
+  type DescriptorStatus,
+  type RateLimitRequest,
+  type RateLimitResponse,
+  type RequestDescriptor,
+} from '../messages/client-codec.ts';
+import { UNIT_NAMES } from '../messages/unit.ts';
+import { formatDuration, SECOND_MS } from '../settings/durations.ts';
+import { printable } from './printable.ts';
+
+/** What services report as remaining where a rule is unlimited (spec 3.2). */
+const UNLIMITED = 2 ** 32 - 1;
+
+/** The answer for people: the overall code, a line for each descriptor, then what the response brings besides. */
+export function responseText(request: RateLimitRequest, response: RateLimitResponse): string {
+  const lines = [
+    codeName(response.overallCode),
+    ...aligned(response.statuses.map((status, i) => statusCells(request.descriptors[i], status))),
+    ...response.responseHeadersToAdd.map(header => `header ${header.key}: ${header.value}`),
+  ];
+  if (response.dynamicMetadata !== null) lines.push(`metadata ${JSON.stringify(response.dynamicMetadata)}`);
+  return lines.map(line => `${printable(line)}\n`).join('');
+}
+
+function statusCells(descriptor: RequestDescriptor | undefined, status: DescriptorStatus): string[] {
+  const entries = descriptor?.entries.map(entry => `${entry.key}=${entry.value}`).join(',');
+  return [entries ?? '(not asked for)', codeName(status.code), ...limitCells(status)];
+}
+
+function limitCells(status: DescriptorStatus): string[] {
+  const { currentLimit: limit, durationUntilReset } = status;
+  if (limit === null) return [status.limitRemaining === UNLIMITED ? 'unlimited' : 'no limit'];
+  const name = limit.name === '' ? '' : ` (${limit.name})`;
+  const cells = [
+    `${limit.requestsPerUnit} per ${unitName(limit.unit).toLowerCase()}${name}`,
+    `${status.limitRemaining} remaining`,
+  ];
+  if (durationUntilReset !== null) cells.push(`resets in ${formatDuration(durationUntilReset * SECOND_MS)}`);
+  return cells;
+}
+
+/** Rows as lines, with the cells of each column below one another. */
+function aligned(rows: readonly string[][]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
+  }
+  return rows.map(row =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column]))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/**
+ * The response in proto3 JSON, on one line: fields at their default are left out, fields are in the order of the
+ * schema, enums go by name (by number where they have none).
+ */
+export function responseJson(response: RateLimitResponse): string {
+  const { dynamicMetadata, responseHeadersToAdd } = response;
+  return `${JSON.stringify({
+    ...present('overallCode', enumJson(CODE_NAMES, response.overallCode)),
+    ...present('statuses', response.statuses.map(statusJson)),
+    ...present(
+      'responseHeadersToAdd',
+      responseHeadersToAdd.map(({ key, value }) => ({ ...present('key', key), ...present('value', value) })),
+    ),
+    ...(dynamicMetadata === null ? {} : { dynamicMetadata }),
+  })}\n`;
+}
+
+function statusJson(status: DescriptorStatus): object {
+  const { currentLimit: limit, durationUntilReset } = status;
+  const currentLimit = limit && {
+    ...present('name', limit.name),
+    ...present('requestsPerUnit', limit.requestsPerUnit),
+    ...present('unit', enumJson(UNIT_NAMES, limit.unit)),
+  };
+  return {
+    ...present('code', enumJson(CODE_NAMES, status.code)),
+    ...(currentLimit === null ? {} : { currentLimit }),
+    ...present('limitRemaining', status.limitRemaining),
+    ...(durationUntilReset === null ? {} : { durationUntilReset: `${durationUntilReset}s` }),
+  };
+}
+
+/** The field, or nothing where the value is the default of its type. */
+function present(name: string, value: string | number | readonly unknown[]): object {
+  const isDefault = Array.isArray(value) ? value.length === 0 : value === '' || value === 0;
+  return isDefault ? {} : { [name]: value };
+}
+
+/** The name of an enum value; its number where that is the default, which is left out, or has no name. */
+function enumJson(names: readonly string[], value: number): string | number {
+  return value === 0 ? 0 : (names[value] ?? value);
+}
+
+function codeName(code: number): string {
+  return CODE_NAMES[code] ?? `code ${code}`;
+}
+
+function unitName(unit: number): string {
+  return UNIT_NAMES[unit] ?? `unit ${unit}`;
+}

@@ -1,0 +1,40 @@
+import type { DescriptorEntry, RateLimitRequest } from '../messages/client-codec.ts';
+import { integer } from '../settings/kinds.ts';
+import type { CLIENT_FLAGS } from './client-flags.ts';
+import { UsageFault } from './command-fault.ts';
+import { type FlagValues, readFlag } from './flags.ts';
+
+/**
+ * The request that the flags describe.
+ *
+ * @throws UsageFault when they describe none
+ */
+export function requestFromFlags(flags: FlagValues<typeof CLIENT_FLAGS>): RateLimitRequest {
+  if (flags.domain === '') {
+    throw new UsageFault('--domain is missing: give the domain of the rules, as --domain shop.');
+  }
+  if (flags.descriptors.length === 0) {
+    throw new UsageFault('--descriptors is missing: give at least one, as --descriptors user=anna.');
+  }
+  const hits = readFlag('hits', flags.hits, integer({ min: 0, max: 2 ** 32 - 1 }));
+  // Services read 0 hits of a request as 1. Only a descriptor's own 0 counts nothing.
+  const hitsAddend = hits === 0 ? 0 : null;
+  return {
+    domain: flags.domain,
+    descriptors: flags.descriptors.map(text => ({ entries: parseEntries(text), limit: null, hitsAddend })),
+    hitsAddend: hits,
+  };
+}
+
+/**
+ * `k=v,k2=v2`. A pair is split at its first `=`. The reference implementation refuses a second one, yet values with
+ * `=` (tokens, query strings) are common, and a key with one is not.
+ */
+function parseEntries(text: string): DescriptorEntry[] {
+  return text.split(',').map(pair => {
+    const split = pair.indexOf('=');
+    if (split > 0) return { key: pair.slice(0, split), value: pair.slice(split + 1) };
+    const fault = split < 0 ? 'has no "="' : 'has no key before its "="';
+    throw new UsageFault(`--descriptors ${text}: "${pair}" ${fault}. Write each pair as key=value.`);
+  });
+}

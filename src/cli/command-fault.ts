@@ -1,0 +1,18 @@
+/**
+ * A command could not do what it was asked for. The text says why and what to do; `main` prints it and returns
+ * the exit status for it, so commands only throw.
+ */
+export class CommandFault extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'CommandFault';
+  }
+}
+
+/** The arguments are wrong. The text names the argument and says what to write instead. */
+export class UsageFault extends CommandFault {
+  constructor(message: string) {
+    super(message);
+    this.name = 'UsageFault';
+  }
+}

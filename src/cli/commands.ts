@@ -1,0 +1,49 @@
+import { CHECK_USAGE } from './check-flags.ts';
+import { CLIENT_USAGE } from './client-flags.ts';
+import type { CliIo } from './io.ts';
+
+/** One word after `sluice`. */
+export interface Command {
+  readonly name: string;
+  /** One line for the list of commands. */
+  readonly summary: string;
+  /** The whole of `sluice <name> --help`. */
+  readonly usage: string;
+  /**
+   * Runs the command and returns its exit status.
+   *
+   * @throws CommandFault when it cannot do what it was asked for
+   */
+  run(args: string[], io: CliIo): Promise<number>;
+}
+
+const SERVE_USAGE = `Usage: sluice serve [--quickstart]
+
+Serves rate limit decisions over gRPC and HTTP until it is told to stop (SIGTERM or SIGINT).
+All settings come from the environment: "sluice --help" lists them.
+
+Flags:
+  --quickstart  use the sample rules and the embedded store where the environment names none
+`;
+
+/** All commands, in the order in which help lists them. Each is loaded when it runs, so that none waits for another. */
+export const COMMANDS: readonly Command[] = [
+  {
+    name: 'serve',
+    summary: 'run the service',
+    usage: SERVE_USAGE,
+    run: async (args, io) => (await import('./serve.ts')).runServe(args, io),
+  },
+  {
+    name: 'client',
+    summary: 'ask a running service for one decision',
+    usage: CLIENT_USAGE,
+    run: async (args, io) => (await import('./client.ts')).runClient(args, io),
+  },
+  {
+    name: 'check',
+    summary: 'check rule files without serving them',
+    usage: CHECK_USAGE,
+    run: async (args, io) => (await import('./check.ts')).runCheck(args, io),
+  },
+];

@@ -1,0 +1,128 @@
+import { parseArgs } from 'node:util';
+import { bool, type Kind } from '../settings/kinds.ts';
+import { UsageFault } from './command-fault.ts';
+import { nearest } from './nearest.ts';
+
+/** A flag of a command. Its name is its key in the {@link FlagTable}, in kebab case. */
+export type FlagDeclaration =
+  | { readonly kind: 'switch'; readonly help: string }
+  | { readonly kind: 'text'; readonly placeholder: string; readonly default: string; readonly help: string }
+  | { readonly kind: 'list'; readonly placeholder: string; readonly help: string };
+
+export type FlagTable = Readonly<Record<string, FlagDeclaration>>;
+
+/** Switches are false, texts their default and lists empty where the flag is not given. */
+export type FlagValues<T extends FlagTable> = {
+  readonly [Name in keyof T]: T[Name]['kind'] extends 'switch'
+    ? boolean
+    : T[Name]['kind'] extends 'list'
+      ? readonly string[]
+      : string;
+};
+
+export interface ParsedFlags<T extends FlagTable> {
+  readonly values: FlagValues<T>;
+  /** Arguments that are not flags, in order. */
+  readonly positionals: readonly string[];
+}
+
+/** `-name`, `--name` and either with `=value`. */
+const FLAG = /^--?([A-Za-z][^=]*)(=.*)?$/s;
+
+/**
+ * Reads arguments by the table. `-x v`, `-x=v`, `--x v` and `--x=v` are one, as are `_` and `-` within a name, since
+ * the client of the reference implementation is called in the first forms. Of a flag that is given twice, the last
+ * one counts, unless it is a list. After `--` nothing is a flag.
+ *
+ * @throws UsageFault for an unknown flag, a flag without its value, or a switch with a value that is no boolean
+ */
+export function parseFlags<const T extends FlagTable>(args: readonly string[], table: T): ParsedFlags<T> {
+  const options = Object.fromEntries(
+    Object.entries(table).map(([name, { kind }]) => [
+      name,
+      { type: kind === 'switch' ? ('boolean' as const) : ('string' as const), multiple: kind === 'list' },
+    ]),
+  );
+  const { values, positionals } = parseArgs({
+    args: normalised(args, table),
+    options,
+    strict: false,
+    allowPositionals: true,
+    allowNegative: true,
+  });
+  const complete: Record<string, unknown> = {};
+  for (const [name, flag] of Object.entries(table)) {
+    complete[name] =
+      values[name] ?? (flag.kind === 'text' ? flag.default : flag.kind === 'list' ? [] : false);
+  }
+  return { values: complete as FlagValues<T>, positionals };
+}
+
+/** The arguments in the one form that `parseArgs` takes: `--name=value`, and switches as `--name` or `--no-name`. */
+function normalised(args: readonly string[], table: FlagTable): string[] {
+  const result: string[] = [];
+  for (let i = 0; i < args.length; i++) {
+    if (args[i] === '--') return [...result, ...args.slice(i)];
+    if (!args[i].startsWith('-') || args[i] === '-') {
+      result.push(args[i]);
+      continue;
+    }
+    const [, written = '', value] = FLAG.exec(args[i]) ?? [];
+    const name = written.replaceAll('_', '-');
+    const inline = value?.slice(1);
+    const flag = Object.hasOwn(table, name) ? table[name] : undefined;
+    if (flag === undefined) throw unknownFlag(args[i], name, table);
+    if (flag.kind === 'switch') {
+      const on = inline === undefined || readFlag(name, inline, bool);
+      result.push(on ? `--${name}` : `--no-${name}`);
+    } else {
+      result.push(`--${name}=${inline ?? followingValue(args, ++i, name, flag.placeholder)}`);
+    }
+  }
+  return result;
+}
+
+function unknownFlag(arg: string, name: string, table: FlagTable): UsageFault {
+  const meant = nearest(name, Object.keys(table));
+  const hint = meant === null ? '' : ` Did you mean --${meant}?`;
+  return new UsageFault(`there is no flag ${arg.split('=', 1)[0]}.${hint}`);
+}
+
+function followingValue(args: readonly string[], index: number, name: string, placeholder: string): string {
+  const value = args[index];
+  if (value === undefined) throw new UsageFault(`--${name} needs a value: --${name} ${placeholder}.`);
+  // Far more often a forgotten value than one that starts with a dash.
+  if (value.startsWith('-')) {
+    throw new UsageFault(
+      `--${name} needs a value, and ${value} looks like a flag. Where it is the value, write --${name}=${value}.`,
+    );
+  }
+  return value;
+}
+
+/**
+ * Reads the text of a flag as a setting of that kind is read.
+ *
+ * @throws UsageFault when the kind refuses the text
+ */
+export function readFlag<V>(name: string, text: string, kind: Kind<V>): V {
+  const reading = kind.read(text);
+  if ('value' in reading) return reading.value;
+  throw new UsageFault(`--${name}=${text}: ${reading.refused}. Write ${kind.accepts}.`);
+}
+
+/** A line for each flag, with its default where it has one. */
+export function describeFlags(table: FlagTable): string {
+  const rows = Object.entries(table).map(([name, flag]) => ({
+    usage: flag.kind === 'switch' ? `--${name}` : `--${name} ${flag.placeholder}`,
+    help: flag.kind === 'text' && flag.default !== '' ? `${flag.help} (default ${flag.default})` : flag.help,
+  }));
+  const width = Math.max(...rows.map(row => row.usage.length));
+  return rows.map(row => `  ${row.usage.padEnd(width)}  ${row.help}\n`).join('');
+}
+
+/** True when the arguments ask for help instead of a run. */
+export function asksForHelp(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args.slice(0, end < 0 ? args.length : end).some(arg => /^(-h|--?help)$/.test(arg));
+}

@@ -1,0 +1,66 @@
+import { settingsHelp } from '../settings/help.ts';
+import { CommandFault, UsageFault } from './command-fault.ts';
+import { COMMANDS } from './commands.ts';
+import { asksForHelp } from './flags.ts';
+import { type CliIo, EXIT } from './io.ts';
+import { nearest } from './nearest.ts';
+import { packageVersion } from './version.ts';
+
+/**
+ * Runs `sluice` with the arguments after the program's name and returns the exit status ({@link EXIT}).
+ * Answers go to standard output, whatever went wrong to standard error.
+ */
+export async function main(argv: string[], io: CliIo): Promise<number> {
+  const [name, ...args] = argv;
+  if (name === undefined) {
+    io.stderr(overview());
+    return EXIT.failed;
+  }
+  if (asksForHelp([name])) {
+    io.stdout(`${overview()}\nSettings of "serve", from the environment:\n\n${settingsHelp()}`);
+    return EXIT.done;
+  }
+  if (/^--?version$/.test(name)) {
+    io.stdout(`sluice ${packageVersion()}\n`);
+    return EXIT.done;
+  }
+  const command = COMMANDS.find(candidate => candidate.name === name);
+  if (command === undefined) {
+    io.stderr(unknownCommand(name));
+    return EXIT.failed;
+  }
+  if (asksForHelp(args)) {
+    io.stdout(command.usage);
+    return EXIT.done;
+  }
+  try {
+    return await command.run(args, io);
+  } catch (failure) {
+    if (!(failure instanceof CommandFault)) throw failure;
+    const more = failure instanceof UsageFault ? `See "sluice ${name} --help".\n` : '';
+    io.stderr(`sluice ${name}: ${failure.message}\n${more}`);
+    return EXIT.failed;
+  }
+}
+
+function overview(): string {
+  const width = Math.max(...COMMANDS.map(command => command.name.length));
+  const commands = COMMANDS.map(command => `  ${command.name.padEnd(width)}  ${command.summary}\n`).join('');
+  return `Usage: sluice <command> [flags]
+
+Commands:
+${commands}
+  sluice <command> --help  the flags of a command
+  sluice --help            this page and the settings that "serve" reads from the environment
+  sluice --version         the version
+`;
+}
+
+function unknownCommand(name: string): string {
+  const meant = nearest(
+    name,
+    COMMANDS.map(command => command.name),
+  );
+  const hint = meant === null ? '' : ` Did you mean "${meant}"?`;
+  return `sluice: there is no command "${name}".${hint} "sluice --help" lists them.\n`;
+}

@@ -1,0 +1,146 @@
+import { createLogger } from '../app/logging.ts';
+import type { Addresses } from '../app/ports.ts';
+import { DecisionService } from '../app/service.ts';
+import { systemClock } from '../base/clock.ts';
+import { asError } from '../base/fault.ts';
+import type { Logger } from '../base/logger.ts';
+import { SettingsRefused } from '../settings/faults.ts';
+import { describeSettings, loadSettings } from '../settings/load.ts';
+import { unreadVariables } from '../settings/not-yet.ts';
+import type { Settings } from '../settings/table.ts';
+import { CommandFault, UsageFault } from './command-fault.ts';
+import { parseFlags } from './flags.ts';
+import { type CliIo, EXIT } from './io.ts';
+import { commandsToTry, quickstartEnvironment } from './quickstart.ts';
+import { packageVersion } from './version.ts';
+
+const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
+
+const SERVE_FLAGS = { quickstart: { kind: 'switch', help: 'use the sample rules' } } as const;
+
+/** Runs the service until a signal ends it; the exit status is 0 after an orderly stop. */
+export async function runServe(args: string[], io: CliIo): Promise<number> {
+  const { values, positionals } = parseFlags(args, SERVE_FLAGS);
+  if (positionals.length > 0) {
+    throw new UsageFault(`"${positionals[0]}" is not understood; all settings come from the environment`);
+  }
+  const settings = readSettings(values.quickstart ? { ...quickstartEnvironment(), ...io.env } : io.env);
+  const logger = createLogger({ level: settings.logLevel, format: settings.logFormat });
+  warnOfUnread(io.env, logger);
+  logSettings(settings, logger);
+  const release = watchProcess(logger);
+  // Timers of the service do not keep a process alive, and before a port is open nothing else might.
+  const alive = setInterval(() => {}, 2_147_483_647);
+  try {
+    const { addresses, stopped } = await startService(settings, logger);
+    if (addresses !== null) io.stdout(banner(addresses, values.quickstart));
+    await stopped;
+    return EXIT.done;
+  } finally {
+    clearInterval(alive);
+    release();
+  }
+}
+
+interface StartedService {
+  /** Null when a signal came before the service had started. */
+  readonly addresses: Addresses | null;
+  /** Resolves after the orderly stop that a signal brings about; rejects with a CommandFault when it was none. */
+  readonly stopped: Promise<void>;
+}
+
+/** @throws CommandFault when it cannot start */
+async function startService(settings: Settings, logger: Logger): Promise<StartedService> {
+  try {
+    const service = new DecisionService({ settings, logger, clock: systemClock, random: Math.random });
+    const stopped = stopOnSignal(service, logger);
+    // A stop that fails before the start has ended is nobody's yet; it is told to whoever waits later.
+    stopped.catch(() => {});
+    return { addresses: await service.start(), stopped };
+  } catch (failure) {
+    throw new CommandFault(`the service could not start: ${reasons(failure)}`, { cause: failure });
+  }
+}
+
+function readSettings(env: CliIo['env']): Settings {
+  try {
+    return loadSettings(env);
+  } catch (refused) {
+    if (refused instanceof SettingsRefused) throw new CommandFault(refused.message, { cause: refused });
+    throw refused;
+  }
+}
+
+function warnOfUnread(env: CliIo['env'], logger: Logger): void {
+  const names = unreadVariables(env);
+  if (names.length > 0) logger.warning(`this version does not read these settings: ${names.join(', ')}`);
+}
+
+function logSettings(settings: Settings, logger: Logger): void {
+  if (!logger.enabled('debug')) return;
+  for (const { name, value, source } of describeSettings(settings))
+    logger.debug('setting', { name, value, source });
+}
+
+function banner(addresses: Addresses, quickstart: boolean): string {
+  const ports = [
+    `Sluice ${packageVersion()} serves rate limit decisions:`,
+    `  gRPC   ${addresses.grpc}`,
+    `  HTTP   http://${addresses.http}  (/json, /healthcheck)`,
+    addresses.debug === null
+      ? '  debug  closed: its port could not be opened'
+      : `  debug  http://${addresses.debug}  (/stats, /rlconfig, /debug/pprof/)`,
+    '',
+  ].join('\n');
+  return quickstart ? `${ports}\n${commandsToTry(addresses)}\nCtrl-C stops it.\n` : ports;
+}
+
+/** Resolves once the service has stopped after the first signal; further ones change nothing. */
+function stopOnSignal(service: DecisionService, logger: Logger): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let stopping = false;
+    for (const signal of STOP_SIGNALS) {
+      process.on(signal, () => {
+        if (stopping) return;
+        stopping = true;
+        logger.info('stopping', { signal });
+        service.stop().then(
+          () => {
+            logger.info('stopped');
+            resolve();
+          },
+          failure =>
+            reject(
+              new CommandFault(`the service did not stop cleanly: ${reasons(failure)}`, { cause: failure }),
+            ),
+        );
+      });
+    }
+  });
+}
+
+/** What went wrong, all of it where several things did. */
+function reasons(failure: unknown): string {
+  if (failure instanceof AggregateError) return failure.errors.map(reasons).join('; ');
+  return asError(failure).message;
+}
+
+/**
+ * A promise that nobody waited for is a defect, but no reason to stop deciding: it is logged with its origin. After
+ * an exception that nobody caught the state is unknown, so the process ends and its supervisor starts another.
+ */
+function watchProcess(logger: Logger): () => void {
+  const rejected = (reason: unknown): void => {
+    logger.error('a rejection was not handled', { error: asError(reason).stack });
+  };
+  const thrown = (failure: Error): void => {
+    logger.error('an exception was not handled; the process ends', { error: failure.stack });
+    process.exit(EXIT.failed);
+  };
+  process.on('unhandledRejection', rejected);
+  process.on('uncaughtException', thrown);
+  return () => {
+    process.off('unhandledRejection', rejected);
+    process.off('uncaughtException', thrown);
+  };
+}

@@ -1,0 +1,188 @@
+import { ByteWriter, grownCapacity } from '../base/bytes.ts';
+import { doubled } from '../base/columns.ts';
+import { Fingerprinter, type FingerprintKey } from './fingerprint.ts';
+
+const INITIAL_OPS = 256;
+
+/**
+ * The counting of one batch of requests, as columns.
+ *
+ * An *op* is one descriptor that counts: a key, hits, a limit. Ops of equal keys share one *slot*, so the store sees
+ * each key once, with the sum of its hits; the count after each op follows from its place in the batch, as if the
+ * requests had come one after the other. The ops of one request are a *group* (needed only for holding back).
+ */
+export class CounterBatch {
+  /** Whole seconds since the epoch; one reading for the whole batch. */
+  nowS = 0;
+
+  slotCount = 0;
+  /** Keys of all slots, one after the other: slot `s` is `keys.bytes[keyEnds[s - 1], keyEnds[s])`. */
+  readonly keys = new ByteWriter(16_384);
+  keyEnds = new Int32Array(INITIAL_OPS);
+  /** Sum of the hits of the slot's ops. */
+  amounts = new Float64Array(INITIAL_OPS);
+  /** Seconds that the store keeps the count; the largest that an op asked for. */
+  ttls = new Int32Array(INITIAL_OPS);
+  /** Last second, exclusive, in which the count matters: the end of the window. */
+  expiries = new Float64Array(INITIAL_OPS);
+  /** Identity of the key: three 32-bit words a slot. */
+  prints = new Int32Array(INITIAL_OPS * 3);
+  /** Filled by the store: the count after the whole batch; NaN when this key could not be counted. */
+  totals = new Float64Array(INITIAL_OPS);
+
+  opCount = 0;
+  opSlots = new Int32Array(INITIAL_OPS);
+  opHits = new Float64Array(INITIAL_OPS);
+  /** `requests_per_unit` of the op's limit. */
+  opLimits = new Float64Array(INITIAL_OPS);
+  /** The count right after this op; NaN when its key could not be counted. */
+  opAfters = new Float64Array(INITIAL_OPS);
+  /** 1 when holding back kept the op's hits from being added. */
+  opHeld = new Uint8Array(INITIAL_OPS);
+
+  groupCount = 0;
+  /** Ops of group `g` are `[groupEnds[g - 1], groupEnds[g])`. */
+  groupEnds = new Int32Array(INITIAL_OPS);
+  /** 1 when a descriptor of the request is known to be over its limit, so that nothing of the group is added. */
+  groupHeld = new Uint8Array(INITIAL_OPS);
+
+  /** Filled by the store: why a key could not be counted, in its own words; of several keys the first. Else empty. */
+  failureText = '';
+
+  /** Open addressing over slots: slot + 1, 0 for free. Twice as large as the number of slots can be. */
+  #index = new Int32Array(INITIAL_OPS * 4);
+  readonly #print: Fingerprinter;
+
+  constructor(key: FingerprintKey) {
+    this.#print = new Fingerprinter(key);
+  }
+
+  reset(nowS: number): void {
+    this.nowS = nowS;
+    this.#clearIndex();
+    this.slotCount = 0;
+    this.opCount = 0;
+    this.groupCount = 0;
+    this.failureText = '';
+    this.keys.reset();
+  }
+
+  /** Adds an op for the key `bytes[start, end)` and returns its number. */
+  addOp(
+    bytes: Uint8Array,
+    range: { readonly start: number; readonly end: number },
+    op: { readonly hits: number; readonly limit: number; readonly ttlS: number; readonly expiryS: number },
+  ): number {
+    if (this.opCount === this.opSlots.length) this.#growOps();
+    const slot = this.#slotOf(bytes, range.start, range.end);
+    this.amounts[slot] += op.hits;
+    if (op.ttlS > this.ttls[slot]) this.ttls[slot] = op.ttlS;
+    if (op.expiryS > this.expiries[slot]) this.expiries[slot] = op.expiryS;
+    const number = this.opCount++;
+    this.opSlots[number] = slot;
+    this.opHits[number] = op.hits;
+    this.opLimits[number] = op.limit;
+    this.opHeld[number] = 0;
+    return number;
+  }
+
+  /** Closes the group of the ops added since the last one. */
+  endGroup(held: boolean): void {
+    if (this.groupCount === this.groupEnds.length) {
+      this.groupEnds = doubled(this.groupEnds, Int32Array);
+      this.groupHeld = doubled(this.groupHeld, Uint8Array);
+    }
+    this.groupEnds[this.groupCount] = this.opCount;
+    this.groupHeld[this.groupCount++] = held ? 1 : 0;
+  }
+
+  keyStart(slot: number): number {
+    return slot === 0 ? 0 : this.keyEnds[slot - 1];
+  }
+
+  /** The key of a slot as text; keys are valid UTF-8. */
+  keyText(slot: number): string {
+    const bytes = this.keys.bytes;
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(
+      'utf8',
+      this.keyStart(slot),
+      this.keyEnds[slot],
+    );
+  }
+
+  /**
+   * Works out `opAfters` from `totals`: the first op of a key starts from the total less all hits of the batch.
+   * For stores that add whole slots.
+   */
+  spreadTotals(): void {
+    for (let slot = 0; slot < this.slotCount; slot++) this.totals[slot] -= this.amounts[slot];
+    for (let op = 0; op < this.opCount; op++) {
+      const slot = this.opSlots[op];
+      this.totals[slot] += this.opHits[op];
+      this.opAfters[op] = this.totals[slot];
+    }
+  }
+
+  #slotOf(bytes: Uint8Array, start: number, end: number): number {
+    const print = this.#print;
+    print.take(bytes, start, end);
+    const mask = this.#index.length - 1;
+    for (let at = print.a & mask; ; at = (at + 1) & mask) {
+      const slot = this.#index[at] - 1;
+      if (slot < 0) return this.#addSlot(bytes, start, end, at);
+      const base = slot * 3;
+      if (
+        this.prints[base] === print.a &&
+        this.prints[base + 1] === print.b &&
+        this.prints[base + 2] === print.c
+      ) {
+        return slot;
+      }
+    }
+  }
+
+  #addSlot(bytes: Uint8Array, start: number, end: number, at: number): number {
+    const slot = this.slotCount++;
+    this.#index[at] = slot + 1;
+    this.keys.copy(bytes, start, end);
+    this.keyEnds[slot] = this.keys.length;
+    this.prints[slot * 3] = this.#print.a;
+    this.prints[slot * 3 + 1] = this.#print.b;
+    this.prints[slot * 3 + 2] = this.#print.c;
+    this.amounts[slot] = 0;
+    this.ttls[slot] = 0;
+    this.expiries[slot] = 0;
+    return slot;
+  }
+
+  /** Takes every slot out of the index: by its own place, because the index may be far larger than this batch was. */
+  #clearIndex(): void {
+    const mask = this.#index.length - 1;
+    for (let slot = 0; slot < this.slotCount; slot++) {
+      let at = this.prints[slot * 3] & mask;
+      while (this.#index[at] !== slot + 1) at = (at + 1) & mask;
+      this.#index[at] = 0;
+    }
+  }
+
+  #growOps(): void {
+    this.opSlots = doubled(this.opSlots, Int32Array);
+    this.opHits = doubled(this.opHits, Float64Array);
+    this.opLimits = doubled(this.opLimits, Float64Array);
+    this.opAfters = doubled(this.opAfters, Float64Array);
+    this.opHeld = doubled(this.opHeld, Uint8Array);
+    this.keyEnds = doubled(this.keyEnds, Int32Array);
+    this.amounts = doubled(this.amounts, Float64Array);
+    this.ttls = doubled(this.ttls, Int32Array);
+    this.expiries = doubled(this.expiries, Float64Array);
+    this.totals = doubled(this.totals, Float64Array);
+    this.prints = doubled(this.prints, Int32Array);
+    this.#index = new Int32Array(grownCapacity(this.#index.length, this.opSlots.length * 4));
+    const mask = this.#index.length - 1;
+    for (let slot = 0; slot < this.slotCount; slot++) {
+      let at = this.prints[slot * 3] & mask;
+      while (this.#index[at] !== 0) at = (at + 1) & mask;
+      this.#index[at] = slot + 1;
+    }
+  }
+}

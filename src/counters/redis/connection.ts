@@ -1,0 +1,180 @@
+import { Command, Redis, type RedisOptions, ReplyError } from 'ioredis';
+import { asError } from '../../base/fault.ts';
+import type { RedisEndpoint } from './endpoint.ts';
+import { isUnaskedPassword, RedisReplyError, refusesScripts } from './reply-error.ts';
+import { type CommandArguments, INCREMENT, runScript } from './run-script.ts';
+
+export interface ConnectionOptions {
+  readonly endpoint: RedisEndpoint;
+  /** Bound of connecting and of each command; 0 for none. */
+  readonly timeoutMs: number;
+}
+
+/** What a Redis that was just connected to is like. */
+export interface Greeting {
+  readonly takesScripts: boolean;
+  /** A password was sent that nobody asks for. */
+  readonly passwordUnasked: boolean;
+}
+
+/** The answer to a command did not come in time. */
+export class CommandTimeout extends Error {}
+
+/**
+ * One connection, from its opening to its close.
+ *
+ * The client library neither authenticates, nor chooses the database, nor connects again: it would print warnings past
+ * our log, take a database that was refused for database 0, and send the rest of it on a connection we did not check.
+ */
+export class RedisConnection {
+  /** Resolves when it is closed, with the reason. */
+  readonly closed: Promise<string>;
+  readonly #redis: Redis;
+  readonly #endpoint: RedisEndpoint;
+  /** The client library says only that a connection was closed; why is in the event before. */
+  #reason = 'the connection was closed';
+  #closedByScript = false;
+
+  constructor({ endpoint, timeoutMs }: ConnectionOptions) {
+    this.#endpoint = endpoint;
+    this.#redis = new Redis(clientOptions(endpoint, timeoutMs));
+    this.#redis.on('error', (failure: unknown) => {
+      this.#reason = asError(failure).message;
+    });
+    this.closed = new Promise(resolve => this.#redis.once('end', () => resolve(this.#reason)));
+  }
+
+  /** True when it was closed instead of answering the first script: some proxies do that with what they cannot route. */
+  get closedByScript(): boolean {
+    return this.#closedByScript;
+  }
+
+  /**
+   * Connects, and asks for a PONG as the user and in the database that were set.
+   * @throws Error with the reason when that fails; the connection is closed then
+   */
+  async open({ tryScripts }: { readonly tryScripts: boolean }): Promise<Greeting> {
+    try {
+      await this.#connect();
+      const passwordUnasked = await this.#authenticate();
+      if (this.#endpoint.database !== 0) await this.send('SELECT', [this.#endpoint.database]);
+      const reply = await this.send('PING', []);
+      if (reply !== 'PONG') throw new Error(`PING was answered with ${shownReply(reply)}: this is no Redis`);
+      return { takesScripts: tryScripts && (await this.#takesScripts()), passwordUnasked };
+    } catch (failure) {
+      this.close();
+      throw failure;
+    }
+  }
+
+  /**
+   * Sends one command.
+   * @throws RedisReplyError when Redis answers an error, CommandTimeout, or Error when the connection is closed
+   */
+  readonly send = async (command: string, args: CommandArguments): Promise<unknown> => {
+    try {
+      return await this.#redis.sendCommand(new Command(command, [...args], { replyEncoding: 'utf8' }));
+    } catch (failure) {
+      throw this.#failureOf(failure);
+    }
+  };
+
+  /**
+   * Sends many commands at once. What Redis answered to each, an error of Redis as a {@link RedisReplyError}.
+   * @throws as `send` does, but for errors of Redis
+   */
+  async sendAll(commands: readonly (readonly [string, ...CommandArguments])[]): Promise<unknown[]> {
+    const results = await this.#redis.pipeline(commands.map(words => [...words])).exec();
+    return (results ?? []).map(([failure, reply]) => {
+      if (failure === null) return reply;
+      const cause = this.#failureOf(failure);
+      if (cause instanceof RedisReplyError) return cause;
+      throw cause;
+    });
+  }
+
+  /** Closes it; `closed` follows within a tenth of a second. */
+  close(): void {
+    // Closing what is closed would hold up the end of the process.
+    if (this.#redis.status !== 'end') this.#redis.disconnect();
+  }
+
+  async #connect(): Promise<void> {
+    try {
+      await this.#redis.connect();
+    } catch (failure) {
+      throw this.#failureOf(failure);
+    }
+  }
+
+  /** Says who we are; true when nobody asked. */
+  async #authenticate(): Promise<boolean> {
+    const { username, password } = this.#endpoint;
+    if (username === '' && password === '') return false;
+    try {
+      await this.send('AUTH', username === '' ? [password] : [username, password]);
+      return false;
+    } catch (failure) {
+      if (failure instanceof RedisReplyError && isUnaskedPassword(failure)) return true;
+      throw failure;
+    }
+  }
+
+  /**
+   * Counts no keys by a script. A proxy that spreads keys over servers cannot know where to run that, so it refuses,
+   * although it might run a script with keys, on the wrong server for all keys but the first.
+   */
+  async #takesScripts(): Promise<boolean> {
+    try {
+      await runScript(this.send, INCREMENT, [0]);
+      return true;
+    } catch (failure) {
+      if (failure instanceof RedisReplyError && refusesScripts(failure)) return false;
+      this.#closedByScript = !(failure instanceof RedisReplyError || failure instanceof CommandTimeout);
+      throw failure;
+    }
+  }
+
+  /** Errors of the client library carry the whole command, and so the password and every key: only texts are passed on. */
+  #failureOf(failure: unknown): Error {
+    const { message } = asError(failure);
+    if (failure instanceof ReplyError) return new RedisReplyError(message);
+    if (message === TIMED_OUT) return new CommandTimeout(message);
+    return new Error(message === CLOSED ? this.#reason : message);
+  }
+}
+
+function clientOptions(endpoint: RedisEndpoint, timeoutMs: number): Omit<RedisOptions, 'replyMapping'> {
+  return {
+    ...endpoint.target,
+    connectTimeout: timeoutMs > 0 ? timeoutMs : MAX_TIMER_MS,
+    commandTimeout: timeoutMs > 0 ? timeoutMs : undefined,
+    lazyConnect: true,
+    // Proxies and old servers know neither HELLO nor CLIENT SETINFO, and INFO may be forbidden.
+    protocol: 2,
+    disableClientInfo: true,
+    enableReadyCheck: false,
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    ...UNTYPED_OPTIONS,
+  };
+}
+
+function shownReply(reply: unknown): string {
+  return typeof reply === 'string' ? `\`${reply.slice(0, 50)}\`` : 'something else';
+}
+
+/**
+ * The library's types leave out how long a connection may take to close, also one that is closed already. Its default
+ * of two seconds would hold up the end of the process.
+ */
+const UNTYPED_OPTIONS = { disconnectTimeout: 100 };
+
+/** The texts by which the client library says that an answer did not come in time, or that the connection is gone. */
+const TIMED_OUT = 'Command timed out';
+const CLOSED = 'Connection is closed.';
+
+/** The longest delay that a timer takes; stands for "no bound". */
+const MAX_TIMER_MS = 2_147_483_647;

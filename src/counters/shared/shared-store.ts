@@ -1,0 +1,95 @@
+import type { CounterBatch } from '../batch.ts';
+import type { CounterStore } from '../store.ts';
+import type { CounterTable } from './table.ts';
+
+/** The embedded store: counters in the memory of the process, shared by its threads. Answers at once. */
+export class SharedCounterStore implements CounterStore {
+  readonly name = 'memory';
+  readonly #table: CounterTable;
+  readonly #print = { a: 0, b: 0, c: 0 };
+  /** Cells and regions of the group in hand. A cell is -1 where the table has no room for its key. */
+  #cells: number[] = [];
+  #regions: number[] = [];
+
+  constructor(table: CounterTable) {
+    this.#table = table;
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {}
+
+  increment(batch: CounterBatch): void {
+    const table = this.#table;
+    for (let slot = 0; slot < batch.slotCount; slot++) {
+      this.#readPrint(batch, slot);
+      const region = table.regionOf(this.#print.a);
+      table.lock(region);
+      const cell = table.claim(this.#print, batch.nowS, batch.expiries[slot]);
+      batch.totals[slot] = table.add(cell, batch.amounts[slot]);
+      table.unlock(region);
+    }
+    batch.spreadTotals();
+  }
+
+  incrementHoldingBack(batch: CounterBatch): void {
+    let first = 0;
+    for (let group = 0; group < batch.groupCount; group++) {
+      const end = batch.groupEnds[group];
+      this.#countGroup(batch, { first, end, held: batch.groupHeld[group] === 1 });
+      first = end;
+    }
+  }
+
+  /** Reads all counters of the group, then adds: to all, or only to those that would exceed their limit. */
+  #countGroup(batch: CounterBatch, group: { first: number; end: number; held: boolean }): void {
+    const { first, end } = group;
+    if (first === end) return;
+    this.#lockRegions(batch, first, end);
+    this.#cells.length = 0;
+    let anyFull = false;
+    for (let op = first; op < end; op++) {
+      const slot = batch.opSlots[op];
+      this.#readPrint(batch, slot);
+      const cell = this.#table.claim(this.#print, batch.nowS, batch.expiries[slot], this.#cells);
+      this.#cells.push(cell);
+      const full =
+        !group.held && cell >= 0 && this.#table.count(cell) + batch.opHits[op] > batch.opLimits[op];
+      batch.opHeld[op] = full ? 0 : 1;
+      anyFull ||= full;
+    }
+    const holdBack = group.held || anyFull;
+    for (let op = first; op < end; op++) {
+      if (!holdBack) batch.opHeld[op] = 0;
+      const cell = this.#cells[op - first];
+      const added = batch.opHeld[op] === 1 ? 0 : batch.opHits[op];
+      batch.opAfters[op] = cell < 0 ? Number.NaN : this.#table.add(cell, added);
+    }
+    this.#unlockRegions();
+  }
+
+  /** Locks in ascending order, each region once, so that two threads never wait for each other. */
+  #lockRegions(batch: CounterBatch, first: number, end: number): void {
+    const regions = this.#regions;
+    regions.length = 0;
+    for (let op = first; op < end; op++) {
+      regions.push(this.#table.regionOf(batch.prints[batch.opSlots[op] * 3]));
+    }
+    regions.sort((a, b) => a - b);
+    regions.forEach((region, i) => {
+      if (region !== regions[i - 1]) this.#table.lock(region);
+    });
+  }
+
+  #unlockRegions(): void {
+    this.#regions.forEach((region, i, regions) => {
+      if (region !== regions[i - 1]) this.#table.unlock(region);
+    });
+  }
+
+  #readPrint(batch: CounterBatch, slot: number): void {
+    this.#print.a = batch.prints[slot * 3];
+    this.#print.b = batch.prints[slot * 3 + 1];
+    this.#print.c = batch.prints[slot * 3 + 2];
+  }
+}

@@ -1,0 +1,27 @@
+import type { CounterBatch } from './batch.ts';
+
+/**
+ * A place where hits are counted. It is asked in whole batches; counts come back in the batch.
+ * One exam (`test/exam/counter-store.ts`) holds for every store.
+ */
+export interface CounterStore {
+  readonly name: string;
+
+  /**
+   * Adds the amount of every key of the batch and fills in the count after it. A count that did not exist starts
+   * at 0; each call sets the time to live again. A store that counts in memory returns nothing, the others a promise.
+   * @throws (or rejects with) Fault `store_failed`: no count of the batch is valid, hits may or may not be counted.
+   */
+  increment(batch: CounterBatch): void | Promise<void>;
+
+  /**
+   * The same for batches whose requests hold each other back (`STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT`):
+   * request by request, in order and atomically. The ops of a request are a group of the batch.
+   */
+  incrementHoldingBack(batch: CounterBatch): void | Promise<void>;
+
+  /** Connects. Resolves when the store answers. */
+  start(): Promise<void>;
+  /** Ends every connection and timer. */
+  stop(): Promise<void>;
+}

@@ -1,0 +1,71 @@
+import type { ByteWriter } from '../base/bytes.ts';
+import { windowStartS } from '../counters/window.ts';
+import type { RequestTable } from '../messages/request-table.ts';
+import type { CompiledRules } from '../rules/compiled-rules.ts';
+import { ENTRY, ENTRY_FLAG, HEADER } from '../rules/layout.ts';
+import { MATCHED, type Matcher } from '../rules/match/matcher.ts';
+import { sharedPattern } from './metric-key.ts';
+
+/**
+ * Cache keys, byte for byte those of the reference implementation, so that both can count in one store:
+ *
+ *     <prefix><domain>_<key>_<value>_<key>_<value>_…<start of the window in seconds>
+ *
+ * Nothing is escaped and the unit is not part of the key. The part of the entries is written while matching.
+ */
+export class CacheKeys {
+  readonly #prefix: Uint8Array;
+  /** Decimal start of the current window by unit, made once a second. */
+  readonly #starts: Uint8Array[] = [];
+  #startsAtS = -1;
+
+  constructor(prefix: string) {
+    this.#prefix = Buffer.from(prefix);
+  }
+
+  /** Appends what stands before the entries. */
+  begin(key: ByteWriter, table: RequestTable, request: number): void {
+    key.copy(this.#prefix, 0, this.#prefix.length);
+    key.copy(table.bytes, table.domainStart[request], table.domainEnd[request]);
+    key.byte(95);
+  }
+
+  /** Appends the start of the window that `nowS` lies in. */
+  end(key: ByteWriter, unit: number, nowS: number): void {
+    if (nowS !== this.#startsAtS) {
+      this.#startsAtS = nowS;
+      for (let each = 1; each <= 7; each++)
+        this.#starts[each] = Buffer.from(String(windowStartS(each, nowS)));
+    }
+    const start = this.#starts[unit];
+    key.copy(start, 0, start.length);
+  }
+}
+
+/**
+ * Puts the pattern in the place of the value on each level that was matched through a `share_threshold` wildcard, so
+ * that all values of the pattern share one counter (spec 2.6). Called only when there is such a level.
+ */
+export function sharePatterns(
+  rules: CompiledRules,
+  matcher: Matcher,
+  table: RequestTable,
+  descriptor: number,
+  key: ByteWriter,
+): void {
+  const entries = rules.words[HEADER.entries];
+  const first = table.firstEntry[descriptor];
+  const written = key.length;
+  const plain = key.bytes.slice(matcher.textStart[0], written);
+  const shift = matcher.textStart[0];
+  key.length = shift;
+  for (let level = 0; level < table.entryCount[descriptor]; level++) {
+    const record = entries + matcher.path[level] * ENTRY.words;
+    const shared = (rules.words[record + ENTRY.flags] & ENTRY_FLAG.shareThreshold) !== 0;
+    const textEnd = level + 1 < table.entryCount[descriptor] ? matcher.textStart[level + 1] : written;
+    if (shared && matcher.how[level] === MATCHED.wildcard) {
+      const name = table.text(table.keyStart[first + level], table.keyEnd[first + level]);
+      key.text(`${name}_${sharedPattern(rules, record, name)}_`);
+    } else key.copy(plain, matcher.textStart[level] - shift, textEnd - shift);
+  }
+}

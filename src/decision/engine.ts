@@ -1,0 +1,185 @@
+import { ByteWriter } from '../base/bytes.ts';
+import type { Clock } from '../base/clock.ts';
+import { asError, Fault } from '../base/fault.ts';
+import type { Logger } from '../base/logger.ts';
+import type { CounterStore } from '../counters/store.ts';
+import type { Counter } from '../stats/registry.ts';
+import type { DecisionBatch } from './batch.ts';
+import { CacheKeys } from './cache-key.ts';
+import { CODE } from './decision-table.ts';
+import type { RuleGeneration } from './generation.ts';
+import { dynamicMetadata } from './metadata.ts';
+import type { OverLimitCache } from './over-limit-cache.ts';
+import { type GlobalModes, overallCode, reportedDescriptor } from './overall.ts';
+import { Planner } from './plan.ts';
+import type { HeaderNames, Response } from './response.ts';
+import { writeJsonResponse } from './response-json.ts';
+import { writeProtobufResponse } from './response-protobuf.ts';
+import type { RuleStatistics } from './rule-statistics.ts';
+import { Settler } from './settle.ts';
+
+/** How decisions are made; the settings of the same names (spec 2.7). */
+export interface EngineOptions {
+  readonly cacheKeyPrefix: string;
+  /** A time to live is the window plus a random part below this; 0 or less: exactly the window. */
+  readonly expirationJitterMaxSeconds: number;
+  readonly nearLimitRatio: number;
+  /** Count nothing of a request that has a descriptor over its limit, but for the descriptors that are over. */
+  readonly holdBack: boolean;
+  readonly modes: GlobalModes;
+  /** Null: no response headers. */
+  readonly headerNames: HeaderNames | null;
+  readonly dynamicMetadata: boolean;
+}
+
+/** What the engine counts about itself. */
+export interface EngineCounters {
+  /** Calls that failed because the store did. */
+  readonly storeError: Counter;
+  /** Calls that failed for another reason. */
+  readonly serviceError: Counter;
+  /** Responses that global shadow mode turned from over limit to OK. */
+  readonly globalShadowMode: Counter;
+}
+
+export interface EngineParts {
+  readonly options: EngineOptions;
+  readonly store: CounterStore;
+  /** Null when there is no local cache. */
+  readonly overLimit: OverLimitCache | null;
+  readonly statistics: RuleStatistics;
+  readonly counters: EngineCounters;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** From 0 to below 1; decides the jitter of times to live. */
+  readonly random: () => number;
+}
+
+/** Decides whole batches: plan, one call of the store, settle, answer. */
+export class Engine {
+  readonly #parts: EngineParts;
+  readonly #planner: Planner;
+  readonly #settler: Settler;
+  readonly #out = new ByteWriter(4_096);
+
+  constructor(parts: EngineParts) {
+    const { options, overLimit, random } = parts;
+    const jitterS = options.expirationJitterMaxSeconds;
+    this.#parts = parts;
+    this.#planner = new Planner({
+      statistics: parts.statistics,
+      cacheKeys: new CacheKeys(options.cacheKeyPrefix),
+      overLimit,
+      expiryJitterS: jitterS > 0 ? () => Math.floor(random() * jitterS) : () => 0,
+    });
+    this.#settler = new Settler({ nearLimitRatio: options.nearLimitRatio, overLimit });
+  }
+
+  /**
+   * Decides all requests of the batch under one generation of rules and answers them in order. Returns nothing when
+   * the store counts in memory, else a promise that never rejects. Every request is answered or refused, once;
+   * without a generation each is told what is wrong with it, or that there are no rules.
+   */
+  run(batch: DecisionBatch, generation: RuleGeneration | null): void | Promise<void> {
+    const { store, options, clock } = this.#parts;
+    batch.nowS = Math.floor(clock.nowMs() / 1_000);
+    if (generation === null) {
+      this.#planner.plan(batch, null);
+      for (let request = 0; request < batch.size; request++)
+        this.#refuse(batch, request, batch.faults[request]!);
+      return;
+    }
+    generation.batches++;
+    try {
+      this.#planner.plan(batch, generation);
+      const { counters } = batch;
+      if (counters.opCount > 0) {
+        const counted = options.holdBack ? store.incrementHoldingBack(counters) : store.increment(counters);
+        if (counted !== undefined) {
+          return counted.then(
+            () => this.#answerAll(batch, generation),
+            (failure: unknown) => this.#failAll(batch, generation, failure),
+          );
+        }
+      }
+    } catch (failure) {
+      this.#failAll(batch, generation, failure);
+      return;
+    }
+    this.#answerAll(batch, generation);
+  }
+
+  #answerAll(batch: DecisionBatch, generation: RuleGeneration): void {
+    for (let request = 0; request < batch.size; request++) {
+      let fault = batch.faults[request];
+      let overLimit = false;
+      try {
+        fault ??= this.#settler.settle(batch, request);
+        if (fault === null) overLimit = this.#encode(batch, request, generation);
+      } catch (failure) {
+        fault = this.#defect(failure);
+      }
+      if (fault === null) this.#answer(batch, request, overLimit);
+      else this.#refuse(batch, request, fault);
+    }
+    // Last: a generation without batches may be let go of at any time, and settling still counts in it.
+    generation.batches--;
+  }
+
+  #failAll(batch: DecisionBatch, generation: RuleGeneration, failure: unknown): void {
+    generation.batches--;
+    const fault = failure instanceof Fault ? failure : this.#defect(failure);
+    for (let request = 0; request < batch.size; request++) {
+      this.#refuse(batch, request, batch.faults[request] ?? fault);
+    }
+  }
+
+  /** Writes the response into the output buffer; true when it says over limit. */
+  #encode(batch: DecisionBatch, request: number, generation: RuleGeneration): boolean {
+    const { options, counters } = this.#parts;
+    let overall = overallCode(batch, request, options.modes);
+    const reported = options.headerNames === null ? -1 : reportedDescriptor(batch, request, options.modes);
+    if (overall === CODE.overLimit && options.modes.shadow) {
+      overall = CODE.ok;
+      counters.globalShadowMode.add(1);
+    }
+    const response: Response = {
+      batch,
+      request,
+      rules: generation.rules,
+      overallCode: overall,
+      reported,
+      headerNames: options.headerNames,
+      metadata: options.dynamicMetadata ? dynamicMetadata(batch, request, generation.rules) : null,
+    };
+    this.#out.reset();
+    if (batch.formats[request] === 'json') writeJsonResponse(this.#out, response);
+    else writeProtobufResponse(this.#out, response);
+    return overall === CODE.overLimit;
+  }
+
+  /** Hands an answer over. A reply that throws must not keep the rest of the batch from being answered. */
+  #answer(batch: DecisionBatch, request: number, overLimit: boolean): void {
+    try {
+      batch.replies[request].answered(this.#out.view(), overLimit);
+    } catch (failure) {
+      this.#parts.logger.error('an answer could not be sent', { error: asError(failure).stack });
+    }
+  }
+
+  #refuse(batch: DecisionBatch, request: number, fault: Fault): void {
+    const { counters } = this.#parts;
+    (fault.code === 'store_failed' ? counters.storeError : counters.serviceError).add(1);
+    try {
+      batch.replies[request].refused(fault);
+    } catch (failure) {
+      this.#parts.logger.error('a refusal could not be sent', { error: asError(failure).stack });
+    }
+  }
+
+  #defect(failure: unknown): Fault {
+    const cause = asError(failure);
+    this.#parts.logger.error('an answer could not be made', { error: cause.stack });
+    return new Fault('internal', 'the answer could not be made; the log of the service says why', { cause });
+  }
+}

@@ -1,0 +1,85 @@
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { UNIT_NAMES } from '../messages/unit.ts';
+import type { CompiledRules } from '../rules/compiled-rules.ts';
+import { LIMIT } from '../rules/layout.ts';
+import type { DecisionBatch } from './batch.ts';
+import { CODE, KIND } from './decision-table.ts';
+
+/**
+ * `dynamic_metadata` of a response: what was asked, and the `metadata` of the rules of all descriptors that passed.
+ * Only built where `RESPONSE_DYNAMIC_METADATA` is on.
+ */
+export function dynamicMetadata(batch: DecisionBatch, request: number, rules: CompiledRules): JsonObject {
+  const { requests } = batch;
+  const first = requests.firstDescriptor[request];
+  const end = first + requests.descriptorCount[request];
+  const descriptors: JsonObject[] = [];
+  for (let row = first; row < end; row++) descriptors.push(describeDescriptor(batch, row));
+  const result: Record<string, JsonValue> = {
+    domain: requests.text(requests.domainStart[request], requests.domainEnd[request]),
+    descriptors,
+  };
+  if (requests.requestHits[request] !== 0) result['hitsAddend'] = requests.requestHits[request];
+  const merged = mergedMetadata(batch, rules, first, end);
+  if (merged !== null) result['metadata'] = merged;
+  return result;
+}
+
+function describeDescriptor(batch: DecisionBatch, row: number): JsonObject {
+  const { requests } = batch;
+  const entries: string[] = [];
+  const first = requests.firstEntry[row];
+  for (let entry = first; entry < first + requests.entryCount[row]; entry++) {
+    const key = requests.text(requests.keyStart[entry], requests.keyEnd[entry]);
+    entries.push(`${key}=${requests.text(requests.valueStart[entry], requests.valueEnd[entry])}`);
+  }
+  const described: Record<string, JsonValue> = { entries };
+  if (requests.hasOverride[row] === 1) described['limit'] = overrideText(batch, row);
+  if (requests.descriptorHits[row] >= 0) described['hitsAddend'] = requests.descriptorHits[row];
+  return described;
+}
+
+/** The override in protobuf text form, fields at their default left out: `requests_per_unit:10 unit:DAY`. */
+function overrideText(batch: DecisionBatch, row: number): string {
+  const { requests } = batch;
+  const requestsPerUnit = requests.overrideRequestsPerUnit[row];
+  const unit = requests.overrideUnit[row];
+  const fields: string[] = [];
+  if (requestsPerUnit !== 0) fields.push(`requests_per_unit:${requestsPerUnit}`);
+  // The public enum of overrides has no name for 7.
+  if (unit !== 0) fields.push(`unit:${unit < 7 ? UNIT_NAMES[unit] : unit}`);
+  return fields.join(' ');
+}
+
+function mergedMetadata(
+  batch: DecisionBatch,
+  rules: CompiledRules,
+  first: number,
+  end: number,
+): JsonObject | null {
+  const { decisions } = batch;
+  let merged: JsonObject | null = null;
+  for (let row = first; row < end; row++) {
+    const limit = decisions.limit[row];
+    if (decisions.kind[row] !== KIND.limited || limit < 0 || decisions.code[row] === CODE.overLimit) continue;
+    const length = rules.limit(limit, LIMIT.metadataLength);
+    if (length === 0) continue;
+    const own = JSON.parse(rules.text(rules.limit(limit, LIMIT.metadata), length)) as JsonObject;
+    merged = merged === null ? own : merge(merged, own);
+  }
+  return merged;
+}
+
+/** The first value of a key wins; two maps are merged in turn. Neither argument is changed. */
+function merge(earlier: JsonObject, later: JsonObject): JsonObject {
+  const merged: Record<string, JsonValue> = { ...later, ...earlier };
+  for (const [key, value] of Object.entries(earlier)) {
+    const other = Object.hasOwn(later, key) ? later[key] : undefined;
+    if (isMap(value) && isMap(other)) merged[key] = merge(value, other);
+  }
+  return merged;
+}
+
+function isMap(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,112 @@
+import type { RequestTable } from '../messages/request-table.ts';
+import type { CompiledRules } from '../rules/compiled-rules.ts';
+import { ENTRY, ENTRY_FLAG, HEADER } from '../rules/layout.ts';
+import { MATCHED, type Matcher } from '../rules/match/matcher.ts';
+
+/**
+ * Whether the statistics of the match in `matcher` carry the configured path, or a name with request values in it
+ * (spec 2.5). Nearly all do the former, so this is asked first and the name is only put together for the others.
+ */
+export function hasDynamicMetricKey(
+  rules: CompiledRules,
+  matcher: Matcher,
+  table: RequestTable,
+  descriptor: number,
+): boolean {
+  const words = rules.words;
+  const entries = words[HEADER.entries];
+  const last = table.entryCount[descriptor] - 1;
+  const leaf = entries + matcher.path[last] * ENTRY.words;
+  if ((words[leaf + ENTRY.flags] & ENTRY_FLAG.detailedMetric) !== 0) return true;
+  for (let level = 0; level <= last; level++) {
+    const how = matcher.how[level];
+    if (how === MATCHED.exact) continue;
+    const record = entries + matcher.path[level] * ENTRY.words;
+    if ((words[record + ENTRY.flags] & ENTRY_FLAG.valueToMetric) !== 0) return true;
+    if (
+      how === MATCHED.wildcard &&
+      !startsWithKey(rules, record, table, table.firstEntry[descriptor] + level)
+    )
+      return true;
+  }
+  return false;
+}
+
+/**
+ * The metric key of the match in `matcher`: the domain, then a part for each level.
+ *
+ * - `share_threshold` with one of the other flags: `<key>_<pattern up to its first *>`
+ * - `detailed_metric` on the matched entry: `<key>_<value>` on every level, patterns on shared ones
+ * - `value_to_metric` on a level without a configured value: `<key>_<value>`, or `<key>` for an empty value
+ * - else: `<key>_<value>` for an exact match, `<key>_<pattern>` for a wildcard, `<key>` for an entry without value
+ */
+export function metricKey(
+  rules: CompiledRules,
+  matcher: Matcher,
+  table: RequestTable,
+  descriptor: number,
+  domain: string,
+): string {
+  const words = rules.words;
+  const entries = words[HEADER.entries];
+  const first = table.firstEntry[descriptor];
+  const count = table.entryCount[descriptor];
+  const leaf = entries + matcher.path[count - 1] * ENTRY.words;
+  const detailed = (words[leaf + ENTRY.flags] & ENTRY_FLAG.detailedMetric) !== 0;
+  let metric = domain;
+  for (let level = 0; level < count; level++) {
+    const entry = first + level;
+    const record = entries + matcher.path[level] * ENTRY.words;
+    const key = table.text(table.keyStart[entry], table.keyEnd[entry]);
+    const value = table.text(table.valueStart[entry], table.valueEnd[entry]);
+    const flags = words[record + ENTRY.flags];
+    const how = matcher.how[level];
+    const valued = (flags & ENTRY_FLAG.valueToMetric) !== 0;
+    const shared = how === MATCHED.wildcard && (flags & ENTRY_FLAG.shareThreshold) !== 0;
+    metric += '.';
+    if (shared) {
+      const pattern = sharedPattern(rules, record, key);
+      metric += `${key}_${detailed || valued ? pattern.split('*', 1)[0] : pattern}`;
+    } else if (detailed) metric += value === '' && matcher.shared ? key : `${key}_${value}`;
+    else if (how === MATCHED.exact) metric += `${key}_${value}`;
+    else if (valued) metric += how === MATCHED.keyOnly && value === '' ? key : `${key}_${value}`;
+    else metric += how === MATCHED.wildcard ? `${key}_${sharedPattern(rules, record, key)}` : key;
+  }
+  return metric;
+}
+
+/** The metric key of a descriptor that brings its own limit: every value, `<key>` alone for an empty one. */
+export function overrideMetricKey(table: RequestTable, descriptor: number, domain: string): string {
+  let metric = domain;
+  const first = table.firstEntry[descriptor];
+  for (let entry = first; entry < first + table.entryCount[descriptor]; entry++) {
+    const key = table.text(table.keyStart[entry], table.keyEnd[entry]);
+    const value = table.text(table.valueStart[entry], table.valueEnd[entry]);
+    metric += value === '' ? `.${key}` : `.${key}_${value}`;
+  }
+  return metric;
+}
+
+/**
+ * The configured value pattern of a wildcard entry as a request with this key sees it: the composite text without a
+ * leading `<key>_`. A wildcard may also match across the underscore (`user` with `*` matches key `user_id`); then the
+ * whole composite text is the pattern.
+ */
+export function sharedPattern(rules: CompiledRules, record: number, key: string): string {
+  const words = rules.words;
+  const composite = rules.text(words[record + ENTRY.composite], words[record + ENTRY.compositeLength]);
+  return composite.startsWith(`${key}_`) ? composite.slice(key.length + 1) : composite;
+}
+
+function startsWithKey(rules: CompiledRules, record: number, table: RequestTable, entry: number): boolean {
+  const words = rules.words;
+  const start = table.keyStart[entry];
+  const end = table.keyEnd[entry];
+  const composite = words[record + ENTRY.composite];
+  const length = end - start;
+  return (
+    words[record + ENTRY.compositeLength] > length &&
+    rules.holds(composite, length, table.bytes, start, end) &&
+    rules.pool[composite + length] === 95
+  );
+}

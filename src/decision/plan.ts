@@ -1,0 +1,214 @@
+import { Fault } from '../base/fault.ts';
+import { isUnit, secondsUntilReset, windowLengthS } from '../counters/window.ts';
+import { HEADER, LIMIT, LIMIT_FLAG } from '../rules/layout.ts';
+import { Matcher } from '../rules/match/matcher.ts';
+import { RULE_STAT, RULE_STATS } from '../stats/names.ts';
+import type { DecisionBatch } from './batch.ts';
+import { type CacheKeys, sharePatterns } from './cache-key.ts';
+import { KIND } from './decision-table.ts';
+import type { RuleGeneration } from './generation.ts';
+import { hasDynamicMetricKey, metricKey, overrideMetricKey } from './metric-key.ts';
+import type { OverLimitCache } from './over-limit-cache.ts';
+import type { RuleStatistics } from './rule-statistics.ts';
+
+/** What planning needs beside the batch and the rules. */
+export interface PlannerParts {
+  readonly statistics: RuleStatistics;
+  readonly cacheKeys: CacheKeys;
+  /** Null when there is no local cache. */
+  readonly overLimit: OverLimitCache | null;
+  /** Random seconds to add to a time to live, so that counters do not all expire at once. */
+  readonly expiryJitterS: () => number;
+}
+
+/** First half of a decision: everything up to the store. Matches, applies `replaces`, makes keys and ops. */
+export class Planner {
+  readonly #parts: PlannerParts;
+  readonly #matcher = new Matcher();
+  /** Names that limits of the request in hand replace. */
+  readonly #replaced = new Set<number>();
+
+  constructor(parts: PlannerParts) {
+    this.#parts = parts;
+  }
+
+  /** @param generation the rules in force; null before the first load, which every request then hears of */
+  plan(batch: DecisionBatch, generation: RuleGeneration | null): void {
+    batch.keys.reset();
+    batch.counters.reset(batch.nowS);
+    batch.decisions.reserve(batch.requests.descriptorRows);
+    for (let request = 0; request < batch.size; request++) {
+      batch.faults[request] = this.#planRequest(batch, generation, request);
+    }
+  }
+
+  /** Order of the checks as in the reference implementation: domain, descriptors, rules, match, replaces, count. */
+  #planRequest(batch: DecisionBatch, generation: RuleGeneration | null, request: number): Fault | null {
+    const { requests } = batch;
+    const first = requests.firstDescriptor[request];
+    const end = first + requests.descriptorCount[request];
+    if (requests.domainStart[request] === requests.domainEnd[request]) {
+      return new Fault('bad_request', '`domain` is empty; name the domain that the rules are filed under');
+    }
+    if (first === end) {
+      return new Fault('bad_request', '`descriptors` is empty; send at least one descriptor');
+    }
+    if (generation === null) {
+      return new Fault('no_rules', 'no rules are loaded yet; the log of the service says why');
+    }
+    const level = generation.rules.domainLevel(
+      requests.bytes,
+      requests.domainStart[request],
+      requests.domainEnd[request],
+    );
+    if (level < 0) {
+      batch.decisions.kind.fill(KIND.none, first, end);
+      const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
+      this.#parts.statistics.domainNotFound(domain, end - first);
+      return null;
+    }
+    this.#replaced.clear();
+    for (let row = first; row < end; row++) {
+      const fault = this.#planDescriptor(batch, generation, { request, row, level });
+      if (fault !== null) return fault;
+    }
+    if (this.#replaced.size > 0) this.#dropReplaced(batch, generation, first, end);
+    this.#addOps(batch, first, end);
+    return null;
+  }
+
+  #planDescriptor(
+    batch: DecisionBatch,
+    generation: RuleGeneration,
+    at: { readonly request: number; readonly row: number; readonly level: number },
+  ): Fault | null {
+    const { requests, decisions, keys } = batch;
+    const { request, row } = at;
+    decisions.kind[row] = KIND.none;
+    decisions.keyStart[row] = keys.length;
+    this.#parts.cacheKeys.begin(keys, requests, request);
+    if (requests.hasOverride[row] === 1) {
+      const fault = this.#planOverride(batch, request, row);
+      if (fault !== null) return fault;
+    } else if (!this.#planRule(batch, generation, at)) {
+      keys.length = decisions.keyStart[row];
+      return null;
+    }
+    decisions.hits[row] = hitsOf(batch, request, row);
+    if (decisions.kind[row] === KIND.limited)
+      this.#parts.cacheKeys.end(keys, decisions.unit[row], batch.nowS);
+    decisions.keyEnd[row] = keys.length;
+    return null;
+  }
+
+  /** A descriptor with a limit of its own: no rule is asked (and none of its flags apply). */
+  #planOverride(batch: DecisionBatch, request: number, row: number): Fault | null {
+    const { requests, decisions } = batch;
+    const unit = requests.overrideUnit[row];
+    if (!isUnit(unit)) {
+      const place = `descriptors[${row - requests.firstDescriptor[request]}].limit.unit`;
+      // An enum is a signed number (protobuf), as its caller wrote it: the column holds the bits.
+      const told = unit | 0;
+      return new Fault('bad_request', `\`${place}\` is ${told}; use 1 (SECOND) to 6 (YEAR), or 7 (WEEK)`);
+    }
+    this.#matcher.writeAll(requests, row, batch.keys);
+    decisions.kind[row] = KIND.limited;
+    decisions.limit[row] = -1;
+    decisions.requestsPerUnit[row] = requests.overrideRequestsPerUnit[row];
+    decisions.unit[row] = unit;
+    decisions.flags[row] = 0;
+    const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
+    decisions.statistics[row] = this.#parts.statistics.rowFor(overrideMetricKey(requests, row, domain));
+    decisions.statisticsBase[row] = 0;
+    return null;
+  }
+
+  /** Matches the configured rules; false when none has a limit for this descriptor. */
+  #planRule(
+    batch: DecisionBatch,
+    generation: RuleGeneration,
+    at: { readonly request: number; readonly row: number; readonly level: number },
+  ): boolean {
+    const { requests, decisions, keys } = batch;
+    const { rules } = generation;
+    const { request, row } = at;
+    const matcher = this.#matcher;
+    const limit = matcher.match(rules, at.level, requests, row, keys);
+    if (limit < 0) return false;
+    const flags = rules.limit(limit, LIMIT.flags);
+    decisions.kind[row] = (flags & LIMIT_FLAG.unlimited) !== 0 ? KIND.unlimited : KIND.limited;
+    decisions.limit[row] = limit;
+    decisions.requestsPerUnit[row] = rules.requestsPerUnit(limit);
+    decisions.unit[row] = rules.limit(limit, LIMIT.unit);
+    decisions.flags[row] = flags;
+    if (hasDynamicMetricKey(rules, matcher, requests, row)) {
+      const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
+      decisions.statistics[row] = this.#parts.statistics.rowFor(
+        metricKey(rules, matcher, requests, row, domain),
+      );
+      decisions.statisticsBase[row] = 0;
+    } else {
+      decisions.statistics[row] = generation.statistics;
+      decisions.statisticsBase[row] = limit * RULE_STATS.length;
+    }
+    if (matcher.shared) sharePatterns(rules, matcher, requests, row, keys);
+    const replaces = rules.limit(limit, LIMIT.replaces) + rules.words[HEADER.replaces];
+    for (let i = 0; i < rules.limit(limit, LIMIT.replaceCount); i++)
+      this.#replaced.add(rules.words[replaces + i]);
+    return true;
+  }
+
+  /** Limits whose name another matched limit replaces count as absent. Unlimited ones replace but stay themselves. */
+  #dropReplaced(batch: DecisionBatch, generation: RuleGeneration, first: number, end: number): void {
+    const { decisions } = batch;
+    for (let row = first; row < end; row++) {
+      if (decisions.kind[row] !== KIND.limited || decisions.limit[row] < 0) continue;
+      if (this.#replaced.has(generation.rules.limit(decisions.limit[row], LIMIT.name)))
+        decisions.kind[row] = KIND.none;
+    }
+  }
+
+  /** Counts `total_hits`, asks the local cache, and hands the rest to the store as one group. */
+  #addOps(batch: DecisionBatch, first: number, end: number): void {
+    const { decisions, counters, keys, nowS } = batch;
+    const { overLimit } = this.#parts;
+    let anyKnownOver = false;
+    for (let row = first; row < end; row++) {
+      if (decisions.kind[row] === KIND.none) continue;
+      const statistics = decisions.statistics[row];
+      const base = decisions.statisticsBase[row];
+      const hits = decisions.hits[row];
+      statistics[base + RULE_STAT.totalHits] += hits;
+      if (decisions.kind[row] === KIND.unlimited) {
+        statistics[base + RULE_STAT.withinLimit] += hits;
+        continue;
+      }
+      const start = decisions.keyStart[row];
+      if (overLimit?.has(keys.bytes, start, decisions.keyEnd[row])) {
+        decisions.op[row] = -1;
+        anyKnownOver = true;
+        continue;
+      }
+      const unit = decisions.unit[row];
+      decisions.op[row] = counters.addOp(
+        keys.bytes,
+        { start, end: decisions.keyEnd[row] },
+        {
+          hits,
+          limit: decisions.requestsPerUnit[row],
+          ttlS: windowLengthS(unit) + this.#parts.expiryJitterS(),
+          expiryS: nowS + secondsUntilReset(unit, nowS),
+        },
+      );
+    }
+    counters.endGroup(anyKnownOver);
+  }
+}
+
+/** `hits_addend` of the descriptor, else of the request, else 1; a descriptor may ask with 0 without counting. */
+function hitsOf(batch: DecisionBatch, request: number, row: number): number {
+  const own = batch.requests.descriptorHits[row];
+  if (own >= 0) return own;
+  const shared = batch.requests.requestHits[request];
+  return shared === 0 ? 1 : shared;
+}

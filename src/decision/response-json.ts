@@ -1,0 +1,73 @@
+import type { ByteWriter } from '../base/bytes.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { secondsUntilReset } from '../counters/window.ts';
+import { writeCurrentLimitJson } from '../messages/current-limit.ts';
+import { LIMIT } from '../rules/layout.ts';
+import { CODE, KIND } from './decision-table.ts';
+import { headerPairs, type Response } from './response.ts';
+import { overrideLimit } from './response-protobuf.ts';
+
+const COMMA = 44;
+
+/** Appends a `RateLimitResponse` in proto3 JSON: fields in order of declaration, those at their default left out. */
+export function writeJsonResponse(to: ByteWriter, response: Response): void {
+  const { batch, request } = response;
+  const first = batch.requests.firstDescriptor[request];
+  const end = first + batch.requests.descriptorCount[request];
+  to.ascii(
+    response.overallCode === CODE.ok
+      ? '{"overallCode":"OK","statuses":['
+      : '{"overallCode":"OVER_LIMIT","statuses":[',
+  );
+  for (let row = first; row < end; row++) {
+    if (row > first) to.byte(COMMA);
+    writeStatus(to, response, row);
+  }
+  to.byte(93);
+  if (response.headerNames !== null && response.reported >= 0) writeHeaders(to, response);
+  if (response.metadata !== null) to.text(`,"dynamicMetadata":${sortedJson(response.metadata)}`);
+  to.byte(125);
+}
+
+function writeStatus(to: ByteWriter, response: Response, row: number): void {
+  const { batch, rules } = response;
+  const { decisions } = batch;
+  to.ascii(decisions.code[row] === CODE.ok ? '{"code":"OK"' : '{"code":"OVER_LIMIT"');
+  const limited = decisions.kind[row] === KIND.limited;
+  if (limited) {
+    to.byte(COMMA);
+    const limit = decisions.limit[row];
+    if (limit >= 0) {
+      const start = rules.limit(limit, LIMIT.json);
+      to.copy(rules.pool, start, start + rules.limit(limit, LIMIT.jsonLength));
+    } else writeCurrentLimitJson(to, overrideLimit(response, row));
+  }
+  if (decisions.remaining[row] > 0) {
+    to.ascii(',"limitRemaining":');
+    to.decimal(decisions.remaining[row]);
+  }
+  if (limited) {
+    to.ascii(',"durationUntilReset":"');
+    to.decimal(secondsUntilReset(decisions.unit[row], batch.nowS));
+    to.ascii('s"');
+  }
+  to.byte(125);
+}
+
+function writeHeaders(to: ByteWriter, response: Response): void {
+  const { batch, reported } = response;
+  const reset = secondsUntilReset(batch.decisions.unit[reported], batch.nowS);
+  const headers = headerPairs(response, reset).map(([key, value]) => ({ key, value }));
+  to.text(`,"responseHeadersToAdd":${JSON.stringify(headers)}`);
+}
+
+/**
+ * JSON text with the keys of every map sorted as texts, as proto3 JSON writes a Struct. Not by the order of an object's
+ * properties: those that look like numbers come first there.
+ */
+function sortedJson(value: JsonValue): string {
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(sortedJson).join(',')}]`;
+  const fields = Object.entries(value as JsonObject).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${fields.map(([key, each]) => `${JSON.stringify(key)}:${sortedJson(each)}`).join(',')}}`;
+}

@@ -1,0 +1,109 @@
+import { Fault } from '../base/fault.ts';
+import { secondsUntilReset } from '../counters/window.ts';
+import { LIMIT_FLAG } from '../rules/layout.ts';
+import { RULE_STAT } from '../stats/names.ts';
+import type { DecisionBatch } from './batch.ts';
+import { CODE, KIND } from './decision-table.ts';
+import { countOutcome, hitsOverLimit, isOverLimit, nearThreshold, type Outcome } from './outcome.ts';
+import type { OverLimitCache } from './over-limit-cache.ts';
+
+/** `limit_remaining` of an unlimited descriptor (spec 3.2). */
+export const UNLIMITED_REMAINING = 4_294_967_295;
+
+/** What settling needs beside the batch. */
+export interface SettlerParts {
+  readonly nearLimitRatio: number;
+  /** Null when there is no local cache. */
+  readonly overLimit: OverLimitCache | null;
+}
+
+/** Second half of a decision: counts after the store become a status for each descriptor, and statistics. */
+export class Settler {
+  readonly #parts: SettlerParts;
+  readonly #outcome: Outcome = {
+    requestsPerUnit: 0,
+    nearThreshold: 0,
+    hits: 0,
+    before: 0,
+    after: 0,
+    held: false,
+  };
+
+  constructor(parts: SettlerParts) {
+    this.#parts = parts;
+  }
+
+  /** Fills `code` and `remaining` of every descriptor of the request; a fault when a key was not counted. */
+  settle(batch: DecisionBatch, request: number): Fault | null {
+    const { requests, decisions } = batch;
+    const first = requests.firstDescriptor[request];
+    const end = first + requests.descriptorCount[request];
+    for (let row = first; row < end; row++) {
+      decisions.code[row] = CODE.ok;
+      const kind = decisions.kind[row];
+      if (kind === KIND.limited) {
+        if (!this.#settleLimited(batch, row)) return uncounted(batch, row);
+      } else decisions.remaining[row] = kind === KIND.unlimited ? UNLIMITED_REMAINING : 0;
+    }
+    return null;
+  }
+
+  #settleLimited(batch: DecisionBatch, row: number): boolean {
+    const { decisions, counters } = batch;
+    const statistics = decisions.statistics[row];
+    const base = decisions.statisticsBase[row];
+    const hits = decisions.hits[row];
+    const op = decisions.op[row];
+    if (op < 0) {
+      statistics[base + RULE_STAT.overLimit] += hits;
+      statistics[base + RULE_STAT.overLimitWithLocalCache] += hits;
+      this.#markOver(batch, row, hits);
+      return true;
+    }
+    const after = counters.opAfters[op];
+    if (Number.isNaN(after)) return false;
+    const outcome = this.#outcome;
+    outcome.requestsPerUnit = decisions.requestsPerUnit[row];
+    outcome.nearThreshold = nearThreshold(this.#parts.nearLimitRatio, outcome.requestsPerUnit);
+    outcome.hits = hits;
+    outcome.held = counters.opHeld[op] === 1;
+    outcome.after = after;
+    outcome.before = outcome.held ? after : after - hits;
+    countOutcome(statistics, base, outcome);
+    if (isOverLimit(outcome)) {
+      this.#remember(batch, row);
+      this.#markOver(batch, row, hitsOverLimit(outcome));
+    } else decisions.remaining[row] = outcome.requestsPerUnit - after;
+    return true;
+  }
+
+  /** A rule in shadow mode counts its hits over the limit, but lets the descriptor pass (spec 3.3). */
+  #markOver(batch: DecisionBatch, row: number, hitsOver: number): void {
+    const { decisions } = batch;
+    decisions.remaining[row] = 0;
+    if ((decisions.flags[row] & LIMIT_FLAG.shadow) === 0) decisions.code[row] = CODE.overLimit;
+    else decisions.statistics[row][decisions.statisticsBase[row] + RULE_STAT.shadowMode] += hitsOver;
+  }
+
+  #remember(batch: DecisionBatch, row: number): void {
+    const { decisions, nowS } = batch;
+    this.#parts.overLimit?.add(
+      batch.keys.bytes,
+      decisions.keyStart[row],
+      decisions.keyEnd[row],
+      secondsUntilReset(decisions.unit[row], nowS),
+    );
+  }
+}
+
+function uncounted(batch: DecisionBatch, row: number): Fault {
+  const key = Buffer.from(
+    batch.keys.bytes.subarray(batch.decisions.keyStart[row], batch.decisions.keyEnd[row]),
+  );
+  const { failureText } = batch.counters;
+  const why = failureText === '' ? '' : `: ${failureText}`;
+  return new Fault(
+    'store_failed',
+    `the store could not count the key \`${key.toString('utf8', 0, 200)}\`${why}`,
+  );
+}

@@ -1,0 +1,204 @@
+import { ByteWriter } from '../base/bytes.ts';
+import type { Http2Connection } from '../http2/connection/http2-connection.ts';
+import type { Http2Stream } from '../http2/streams/stream.ts';
+import { ANSWER_HEAD, OK_TRAILERS, trailersBlock, trailersOnlyBlock } from './blocks.ts';
+import type { Dated, Deadlines } from './deadlines.ts';
+import { type MessageReader, PREFIX_BYTES } from './message-reader.ts';
+import {
+  GRPC_STATUS,
+  type GrpcStatus,
+  type ReplyStream,
+  type StreamMethod,
+  type UnaryMethod,
+  type UnaryReply,
+} from './service.ts';
+import type { Unfinished } from './unfinished.ts';
+
+/** What calls need of the connection that they came on. */
+export interface CallContext {
+  readonly connection: Http2Connection;
+  readonly deadlines: Deadlines;
+  /** Bytes of one stream of answers that may wait for its caller. */
+  readonly maxStreamQueuedBytes: number;
+  /** Whether one more answer may be queued, by what already waits for the peer. */
+  hasRoom(): boolean;
+  /** The request of a call is complete, or of no interest any more. */
+  requestEnded(call: Call): void;
+  /** Something was written: the transport is to send it soon. */
+  wrote(): void;
+  /** Code of the method of a call has thrown. */
+  methodFailed(call: Call, thrown: unknown): void;
+}
+
+const NOT_READ = 'the caller does not read what it asked for';
+
+/** What unary and streaming calls have in common. */
+export abstract class Call implements Dated, Unfinished {
+  readonly stream: Http2Stream;
+  readonly path: string;
+  deadlineMs = Number.POSITIVE_INFINITY;
+  beganMs = 0;
+  older: Call | null = null;
+  newer: Call | null = null;
+  done = false;
+  /** Holds the parts of a request that did not come in one piece; made when it is needed. */
+  reader: MessageReader | null = null;
+  protected readonly context: CallContext;
+  #requestEnded = false;
+
+  constructor(stream: Http2Stream, path: string, context: CallContext) {
+    this.stream = stream;
+    this.path = path;
+    this.context = context;
+  }
+
+  /** Hands the request to its method. */
+  abstract run(message: Uint8Array): void;
+
+  /** Ends the call with a status other than OK. */
+  abstract fail(status: GrpcStatus, message: string): void;
+
+  setDeadline(deadlineMs: number): void {
+    this.deadlineMs = deadlineMs;
+    this.context.deadlines.add(this);
+  }
+
+  expire(): void {
+    this.fail(GRPC_STATUS.deadlineExceeded, 'the deadline of the call has passed');
+  }
+
+  /** Lets go of what the call holds of its request. */
+  endRequest(): void {
+    if (this.#requestEnded) return;
+    this.#requestEnded = true;
+    this.reader?.dispose();
+    this.reader = null;
+    this.context.requestEnded(this);
+  }
+
+  /** Nothing is answered any more: it has been, or the caller is gone. */
+  close(): void {
+    this.done = true;
+    this.endRequest();
+    if (this.deadlineMs !== Number.POSITIVE_INFINITY) this.context.deadlines.remove(this);
+  }
+}
+
+/** Longer messages are framed in memory of their own. */
+const KEPT_BYTES = 65_536;
+
+/** Frames a message; used by all calls, one at a time. */
+const kept = new ByteWriter(1_024);
+
+function frame(message: Uint8Array): ByteWriter {
+  const length = message.length;
+  const framed = length <= KEPT_BYTES ? kept : new ByteWriter(PREFIX_BYTES + length);
+  framed.reset();
+  framed.reserve(PREFIX_BYTES + length);
+  framed.byte(0);
+  framed.byte(length >>> 24);
+  framed.byte(length >>> 16);
+  framed.byte(length >>> 8);
+  framed.byte(length);
+  framed.copy(message, 0, length);
+  return framed;
+}
+
+/** One request, one answer. */
+export class UnaryCall extends Call implements UnaryReply {
+  readonly #method: UnaryMethod;
+
+  constructor(stream: Http2Stream, path: string, context: CallContext, method: UnaryMethod) {
+    super(stream, path, context);
+    this.#method = method;
+  }
+
+  run(message: Uint8Array): void {
+    this.#method(message, this);
+  }
+
+  send(response: Uint8Array): void {
+    if (this.done) return;
+    const { context, stream } = this;
+    if (!context.hasRoom()) {
+      this.fail(GRPC_STATUS.resourceExhausted, NOT_READ);
+      return;
+    }
+    this.close();
+    const { connection } = context;
+    const message = frame(response);
+    connection.sendHead(stream, ANSWER_HEAD);
+    connection.sendData(stream, message.bytes, 0, message.length);
+    connection.end(stream, OK_TRAILERS);
+    context.wrote();
+  }
+
+  fail(status: GrpcStatus, message: string): void {
+    if (this.done) return;
+    this.close();
+    this.context.connection.end(this.stream, trailersOnlyBlock(status, message));
+    this.context.wrote();
+  }
+}
+
+/** One request, a stream of answers. */
+export class StreamCall extends Call implements ReplyStream {
+  readonly #method: StreamMethod;
+  #begun = false;
+  #listeners: (() => void)[] = [];
+
+  constructor(stream: Http2Stream, path: string, context: CallContext, method: StreamMethod) {
+    super(stream, path, context);
+    this.#method = method;
+  }
+
+  run(message: Uint8Array): void {
+    this.#method(message, this);
+  }
+
+  send(response: Uint8Array): void {
+    if (this.done) return;
+    const { context, stream } = this;
+    if (stream.queuedBytes > context.maxStreamQueuedBytes || !context.hasRoom()) {
+      this.end(GRPC_STATUS.resourceExhausted, NOT_READ);
+      return;
+    }
+    if (!this.#begun) context.connection.sendHead(stream, ANSWER_HEAD);
+    this.#begun = true;
+    const message = frame(response);
+    context.connection.sendData(stream, message.bytes, 0, message.length);
+    context.wrote();
+  }
+
+  end(status: GrpcStatus, message: string): void {
+    if (this.done) return;
+    this.close();
+    this.context.connection.end(this.stream, this.#lastBlock(status, message));
+    this.context.wrote();
+  }
+
+  fail(status: GrpcStatus, message: string): void {
+    this.end(status, message);
+  }
+
+  onClose(listener: () => void): void {
+    if (this.done) listener();
+    else this.#listeners.push(listener);
+  }
+
+  override close(): void {
+    super.close();
+    for (const listener of this.#listeners.splice(0)) {
+      try {
+        listener();
+      } catch (thrown) {
+        this.context.methodFailed(this, thrown);
+      }
+    }
+  }
+
+  #lastBlock(status: GrpcStatus, message: string): Uint8Array {
+    if (!this.#begun) return trailersOnlyBlock(status, message);
+    return status === GRPC_STATUS.ok ? OK_TRAILERS : trailersBlock(status, message);
+  }
+}

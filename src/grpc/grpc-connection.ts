@@ -1,0 +1,258 @@
+import type { ByteWriter } from '../base/bytes.ts';
+import { asError } from '../base/fault.ts';
+import type { Logger } from '../base/logger.ts';
+import type { StreamHandler } from '../http2/connection/handler.ts';
+import { Http2Connection } from '../http2/connection/http2-connection.ts';
+import type { ConnectionLimits } from '../http2/connection/limits.ts';
+import type { RequestHead } from '../http2/connection/request-head.ts';
+import { ERROR } from '../http2/error-code.ts';
+import type { Http2Fault } from '../http2/fault.ts';
+import type { Http2Stream } from '../http2/streams/stream.ts';
+import { ACCEPTED_ENCODING, trailersOnlyBlock } from './blocks.ts';
+import { type Call, type CallContext, StreamCall, UnaryCall } from './calls.ts';
+import type { Deadlines } from './deadlines.ts';
+import { HeldBytes } from './held-bytes.ts';
+import type { CallLimits } from './limits.ts';
+import { type MessageFault, MessageReader, PREFIX_BYTES, wholeMessage } from './message-reader.ts';
+import { NO_TIMEOUT, type Route, routeOf } from './route.ts';
+import { GRPC_STATUS, type GrpcService, type GrpcStatus, METHOD_FAILED_MESSAGE } from './service.ts';
+import { UnfinishedRequests } from './unfinished.ts';
+
+/** What all connections of a server share. */
+export interface GrpcConnectionOptions {
+  readonly service: GrpcService;
+  readonly limits: ConnectionLimits;
+  readonly callLimits: CallLimits;
+  readonly maxMessageBytes: number;
+  /** What the unfinished requests of all connections may hold together. */
+  readonly held: HeldBytes;
+  readonly deadlines: Deadlines;
+  readonly logger: Logger;
+}
+
+/** What carries a connection. */
+export interface Transport {
+  /** There is output, or may be, that did not come about within `receive` or `tick`. */
+  wrote(): void;
+}
+
+/** What a request without its message counts as, of what unfinished requests may hold: about what it takes in memory. */
+const CALL_BYTES = 1_024;
+
+function refusal(status: GrpcStatus, message: string): Uint8Array {
+  return trailersOnlyBlock(status, message);
+}
+
+/** What is answered to content that is not one message. */
+const MESSAGE_REFUSALS: Readonly<Record<MessageFault, Uint8Array>> = {
+  compressed: trailersOnlyBlock(
+    GRPC_STATUS.unimplemented,
+    'compressed messages are not accepted; send them with grpc-encoding identity',
+    [ACCEPTED_ENCODING],
+  ),
+  'bad flag': refusal(GRPC_STATUS.internal, 'a message begins with its compressed flag, 0 or 1'),
+  'too large': refusal(
+    GRPC_STATUS.resourceExhausted,
+    'the request message is larger than the server accepts',
+  ),
+  none: refusal(GRPC_STATUS.unimplemented, 'the call takes one message, and none came'),
+  incomplete: refusal(GRPC_STATUS.internal, 'the request ended before its message was complete'),
+  'more than one': refusal(GRPC_STATUS.unimplemented, 'the call takes one message, and more came'),
+  'no room': refusal(
+    GRPC_STATUS.resourceExhausted,
+    'the server holds too many unfinished requests; try again later',
+  ),
+};
+
+/** gRPC on one HTTP/2 connection ("gRPC over HTTP2"): finds the method, puts the message together, answers. */
+export class GrpcConnection implements StreamHandler, CallContext {
+  readonly connection: Http2Connection;
+  readonly deadlines: Deadlines;
+  readonly maxStreamQueuedBytes: number;
+  /** Bytes of output that the transport has taken and the system has not; set by the transport. */
+  backlogBytes = 0;
+  readonly #options: GrpcConnectionOptions;
+  readonly #transport: Transport;
+  readonly #held: HeldBytes;
+  readonly #unfinished = new UnfinishedRequests<Call>();
+  /** Open streams of answers; null until there is one, as on most connections there never is. */
+  #streams: Set<StreamCall> | null = null;
+  /** Why streams of answers are not opened any more; null while they are. */
+  #streamsEnded: { readonly status: GrpcStatus; readonly message: string } | null = null;
+  #nowMs: number;
+
+  constructor(options: GrpcConnectionOptions, transport: Transport, nowMs: number) {
+    this.#options = options;
+    this.#transport = transport;
+    this.#nowMs = nowMs;
+    this.deadlines = options.deadlines;
+    this.maxStreamQueuedBytes = options.callLimits.maxStreamQueuedBytes;
+    this.#held = new HeldBytes(options.callLimits.maxHeldBytes, options.held);
+    this.connection = new Http2Connection({ limits: options.limits, handler: this }, nowMs);
+  }
+
+  /** Bytes for the peer. The transport takes them and resets the writer. */
+  get output(): ByteWriter {
+    return this.connection.output;
+  }
+
+  /** True when the connection is to be ended once its output is written. */
+  get closed(): boolean {
+    return this.connection.closed;
+  }
+
+  /** What the peer did wrong, when that is why the connection was closed. */
+  get fault(): Http2Fault | null {
+    return this.connection.fault;
+  }
+
+  get streamCount(): number {
+    return this.connection.streamCount;
+  }
+
+  /** Bytes that wait for the peer: in the system's place, for being written, and for its windows. */
+  get queuedBytes(): number {
+    return this.backlogBytes + this.connection.output.length + this.connection.queuedBytes;
+  }
+
+  /** Bytes that unfinished requests hold. */
+  get heldBytes(): number {
+    return this.#held.held;
+  }
+
+  /** Takes bytes of the peer. */
+  receive(bytes: Uint8Array, nowMs: number): void {
+    this.#nowMs = nowMs;
+    this.connection.receive(bytes, nowMs);
+  }
+
+  /** Finds what time has brought about. */
+  tick(nowMs: number): void {
+    this.#nowMs = nowMs;
+    const { requestMs } = this.#options.callLimits;
+    for (let call = this.#unfinished.oldest; call !== null; call = this.#unfinished.oldest) {
+      if (nowMs - call.beganMs <= requestMs) break;
+      call.fail(GRPC_STATUS.deadlineExceeded, `the request did not come within ${requestMs} ms`);
+    }
+    this.connection.tick(nowMs);
+  }
+
+  /** Tells the peer to open no more streams. */
+  drain(): void {
+    this.connection.drain();
+  }
+
+  /** The connection is gone. */
+  abort(): void {
+    this.connection.abort(ERROR.cancel);
+  }
+
+  /** Ends every open stream of answers, and each that is still asked for. */
+  endStreams(status: GrpcStatus, message: string): void {
+    this.#streamsEnded = { status, message };
+    for (const call of [...(this.#streams ?? [])]) call.end(status, message);
+  }
+
+  wrote(): void {
+    this.#transport.wrote();
+  }
+
+  /** The size of the answer does not matter: else one above the bound could never be given. */
+  hasRoom(): boolean {
+    return this.queuedBytes < this.#options.callLimits.maxQueuedBytes;
+  }
+
+  requestEnded(call: Call): void {
+    this.#unfinished.remove(call);
+    this.#held.release(CALL_BYTES);
+  }
+
+  methodFailed(call: Call, thrown: unknown): void {
+    const error = asError(thrown);
+    this.#options.logger.error('a gRPC method failed', {
+      method: call.path,
+      error: error.stack ?? error.message,
+    });
+  }
+
+  request(stream: Http2Stream, head: RequestHead, endStream: boolean): void {
+    head.route ??= routeOf(head, this.#options.service);
+    const route = head.route as Route;
+    if (route.kind === 'refused') {
+      this.connection.end(stream, route.block);
+      return;
+    }
+    if (!this.#held.take(CALL_BYTES)) {
+      this.connection.end(stream, MESSAGE_REFUSALS['no room']);
+      return;
+    }
+    const call =
+      route.kind === 'unary'
+        ? new UnaryCall(stream, route.path, this, route.method)
+        : new StreamCall(stream, route.path, this, route.method);
+    stream.call = call;
+    call.beganMs = this.#nowMs;
+    this.#unfinished.add(call);
+    if (route.timeoutMs !== NO_TIMEOUT) call.setDeadline(this.#nowMs + route.timeoutMs);
+    if (endStream) this.#refuse(call, 'none');
+  }
+
+  data(stream: Http2Stream, bytes: Uint8Array, start: number, end: number, endStream: boolean): void {
+    const call = stream.call as Call;
+    if (endStream && call.reader === null && wholeMessage(bytes, start, end)) {
+      if (end - start - PREFIX_BYTES > this.#options.maxMessageBytes) this.#refuse(call, 'too large');
+      else this.#run(call, bytes.subarray(start + PREFIX_BYTES, end));
+      return;
+    }
+    const fault = start === end ? null : this.#collect(call, bytes, start, end);
+    if (fault !== null) this.#refuse(call, fault);
+    else if (endStream) this.#finish(call);
+  }
+
+  aborted(stream: Http2Stream): void {
+    const call = stream.call as Call | null;
+    if (call !== null && !call.done) call.close();
+  }
+
+  #collect(call: Call, bytes: Uint8Array, start: number, end: number): MessageFault | null {
+    call.reader ??= new MessageReader(this.#options.maxMessageBytes, this.#held);
+    const fault = call.reader.append(bytes, start, end);
+    if (fault === null) this.connection.expect(call.stream, call.reader.missing);
+    return fault;
+  }
+
+  #finish(call: Call): void {
+    const message = call.reader === null ? 'none' : call.reader.finish();
+    if (typeof message === 'string') this.#refuse(call, message);
+    else this.#run(call, message);
+  }
+
+  /** A method that throws is a defect of ours: its caller is told, the log has the cause. */
+  #run(call: Call, message: Uint8Array): void {
+    call.endRequest();
+    if (call instanceof StreamCall && !this.#openStream(call)) return;
+    try {
+      call.run(message);
+    } catch (thrown) {
+      this.methodFailed(call, thrown);
+      call.fail(GRPC_STATUS.internal, METHOD_FAILED_MESSAGE);
+    }
+  }
+
+  #openStream(call: StreamCall): boolean {
+    const ended = this.#streamsEnded;
+    if (ended !== null) {
+      call.end(ended.status, ended.message);
+      return false;
+    }
+    this.#streams ??= new Set();
+    this.#streams.add(call);
+    call.onClose(() => this.#streams?.delete(call));
+    return true;
+  }
+
+  #refuse(call: Call, fault: MessageFault): void {
+    call.close();
+    this.connection.end(call.stream, MESSAGE_REFUSALS[fault]);
+  }
+}

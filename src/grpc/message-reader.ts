@@ -1,0 +1,105 @@
+import { grownCapacity } from '../base/bytes.ts';
+import type { HeldBytes } from './held-bytes.ts';
+
+/** Octets before a message: the compressed flag and the length ("gRPC over HTTP2", Length-Prefixed-Message). */
+export const PREFIX_BYTES = 5;
+
+/** The least memory that a message is put together in; less would grow too often. */
+const LEAST_BYTES = 1_024;
+
+/** Why the content of a request is not one message. */
+export type MessageFault =
+  | 'compressed'
+  | 'bad flag'
+  | 'too large'
+  | 'none'
+  | 'incomplete'
+  | 'more than one'
+  | 'no room';
+
+const NOTHING = new Uint8Array(0);
+
+/**
+ * Puts the one message of a request together. A message that comes in one piece is not copied: the common case, told
+ * apart by {@link wholeMessage}.
+ *
+ * Memory grows with what has come, not with the length that was announced: announcing costs a peer nothing.
+ */
+export class MessageReader {
+  readonly #maxBytes: number;
+  readonly #room: HeldBytes;
+  /** Octets of the prefix that have come. */
+  #prefixed = 0;
+  /** Octets of the message, as far as its prefix says. */
+  #length = 0;
+  #bytes = NOTHING;
+  #received = 0;
+
+  /** @param room what unfinished messages may hold together */
+  constructor(maxMessageBytes: number, room: HeldBytes) {
+    this.#maxBytes = maxMessageBytes;
+    this.#room = room;
+  }
+
+  /** Octets that have not come yet; 0 while that is not known. */
+  get missing(): number {
+    return this.#prefixed < PREFIX_BYTES ? 0 : this.#length - this.#received;
+  }
+
+  append(bytes: Uint8Array, start: number, end: number): MessageFault | null {
+    let at = start;
+    while (at < end && this.#prefixed < PREFIX_BYTES) {
+      const octet = bytes[at++];
+      if (this.#prefixed++ > 0) this.#length = this.#length * 256 + octet;
+      else if (octet !== 0) return octet === 1 ? 'compressed' : 'bad flag';
+    }
+    if (this.#prefixed < PREFIX_BYTES) return null;
+    if (this.#length > this.#maxBytes) return 'too large';
+    const count = end - at;
+    if (count > this.missing) return 'more than one';
+    if (!this.#reserve(count)) return 'no room';
+    this.#bytes.set(bytes.subarray(at, end), this.#received);
+    this.#received += count;
+    return null;
+  }
+
+  /** The message, when the request ends here; or why it is none. What is returned outlives {@link dispose}. */
+  finish(): Uint8Array | MessageFault {
+    if (this.#prefixed === 0) return 'none';
+    if (this.#prefixed < PREFIX_BYTES || this.missing > 0) return 'incomplete';
+    return this.#bytes;
+  }
+
+  /** Gives the room back. */
+  dispose(): void {
+    this.#room.release(this.#bytes.length);
+    this.#bytes = NOTHING;
+  }
+
+  #reserve(count: number): boolean {
+    const needed = this.#received + count;
+    const capacity = this.#bytes.length;
+    if (needed <= capacity) return true;
+    const wanted = Math.min(grownCapacity(Math.max(capacity, LEAST_BYTES), needed), this.#length);
+    if (!this.#room.take(wanted - capacity)) return false;
+    const grown = new Uint8Array(wanted);
+    grown.set(this.#bytes);
+    this.#bytes = grown;
+    return true;
+  }
+}
+
+/** Whether `bytes[start, end)` is exactly one message that is not compressed, with its prefix. */
+export function wholeMessage(bytes: Uint8Array, start: number, end: number): boolean {
+  return (
+    end - start >= PREFIX_BYTES &&
+    bytes[start] === 0 &&
+    readLength(bytes, start) === end - start - PREFIX_BYTES
+  );
+}
+
+function readLength(bytes: Uint8Array, start: number): number {
+  return (
+    ((bytes[start + 1] << 24) | (bytes[start + 2] << 16) | (bytes[start + 3] << 8) | bytes[start + 4]) >>> 0
+  );
+}

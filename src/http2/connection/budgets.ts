@@ -1,0 +1,18 @@
+import { Budget } from './budget.ts';
+import type { ConnectionLimits } from './limits.ts';
+import type { Progress } from './progress.ts';
+
+/** The allowances of one connection; see {@link ConnectionLimits}. */
+export class Budgets {
+  readonly resets: Budget;
+  readonly control: Budget;
+  readonly idleFrames: Budget;
+  readonly streamFaults: Budget;
+
+  constructor(limits: ConnectionLimits, progress: Progress) {
+    this.resets = new Budget(limits.resets, progress);
+    this.control = new Budget(limits.control, progress);
+    this.idleFrames = new Budget(limits.idleFrames, progress);
+    this.streamFaults = new Budget(limits.streamFaults, progress);
+  }
+}

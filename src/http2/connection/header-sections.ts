@@ -1,0 +1,84 @@
+import { ERROR } from '../error-code.ts';
+import { connectionFault, type Http2Fault } from '../fault.ts';
+import { FLAG } from '../frame/frame.ts';
+import { readHeaders } from '../frame/headers.ts';
+import type { Range } from '../frame/payload.ts';
+import { HpackDecoder } from '../hpack/decoder.ts';
+import type { HeaderBlock } from '../hpack/header-block.ts';
+import { HpackFault } from '../hpack/hpack-fault.ts';
+import type { ConnectionContext } from './context.ts';
+import { EVEN_STREAM, ON_STREAM_ZERO, SLOW, STRAY_CONTINUATION } from './faults.ts';
+import { HeaderCollector } from './header-collector.ts';
+import type { Requests } from './requests.ts';
+
+/** SETTINGS_HEADER_TABLE_SIZE that holds without a word of ours (RFC 9113, 6.5.2). */
+const HEADER_TABLE_BYTES = 4_096;
+
+/** HEADERS and CONTINUATION frames become header sections (RFC 9113, 4.3, 6.2 and 6.10). */
+export class HeaderSections {
+  readonly #context: ConnectionContext;
+  readonly #requests: Requests;
+  readonly #hpack: HpackDecoder;
+  readonly #collector = new HeaderCollector();
+  readonly #range: Range = { start: 0, end: 0 };
+  /** The section at hand. Written anew for each, so that none allocates. */
+  readonly #section = { id: 0, endStream: false, fault: null as Http2Fault | null };
+  /** The stream whose section lacks its end: then nothing but its CONTINUATION frames may come. 0 when there is none. */
+  openStream = 0;
+  #sinceMs = 0;
+
+  constructor(context: ConnectionContext, requests: Requests) {
+    this.#context = context;
+    this.#requests = requests;
+    this.#hpack = new HpackDecoder({
+      maxTableSize: HEADER_TABLE_BYTES,
+      maxListBytes: context.limits.maxHeaderListBytes,
+      maxFields: context.limits.maxHeaderFields,
+    });
+  }
+
+  onHeaders(bytes: Uint8Array, start: number, end: number, flags: number, id: number): Http2Fault | null {
+    if (id === 0) return ON_STREAM_ZERO;
+    if ((id & 1) === 0) return EVEN_STREAM;
+    const range = this.#range;
+    range.start = start;
+    range.end = end;
+    const fault = readHeaders(bytes, flags, id, range);
+    if (fault !== null && fault.scope === 'connection') return fault;
+    const section = this.#section;
+    section.id = id;
+    section.endStream = (flags & FLAG.endStream) !== 0;
+    section.fault = fault;
+    if ((flags & FLAG.endHeaders) !== 0) return this.#onBlock(bytes, range.start, range.end);
+    this.openStream = id;
+    this.#sinceMs = this.#context.progress.nowMs;
+    return this.#collector.begin(bytes, range.start, range.end);
+  }
+
+  onContinuation(bytes: Uint8Array, start: number, end: number, flags: number): Http2Fault | null {
+    if (this.openStream === 0) return STRAY_CONTINUATION;
+    const tooMuch = this.#collector.continue(bytes, start, end);
+    if (tooMuch !== null || (flags & FLAG.endHeaders) === 0) return tooMuch;
+    this.openStream = 0;
+    const block = this.#collector.take();
+    return this.#onBlock(block, 0, block.length);
+  }
+
+  /** A section that the peer is too long about; null when there is none. */
+  late(nowMs: number): Http2Fault | null {
+    const { headersMs } = this.#context.limits;
+    return this.openStream !== 0 && nowMs - this.#sinceMs > headersMs ? SLOW : null;
+  }
+
+  /** A whole field block. It is decoded whatever becomes of its stream, because it may change the dynamic table. */
+  #onBlock(bytes: Uint8Array, start: number, end: number): Http2Fault | null {
+    let block: HeaderBlock;
+    try {
+      block = this.#hpack.decode(bytes, start, end);
+    } catch (failure) {
+      if (!(failure instanceof HpackFault)) throw failure;
+      return connectionFault(ERROR.compressionError, failure.message);
+    }
+    return this.#requests.onSection(block, this.#section);
+  }
+}

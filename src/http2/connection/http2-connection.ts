@@ -1,0 +1,301 @@
+import { ERROR, type ErrorCode } from '../error-code.ts';
+import type { Http2Fault } from '../fault.ts';
+import {
+  DEFAULT_MAX_FRAME_BYTES,
+  FLAG,
+  FRAME,
+  FRAME_HEADER_BYTES,
+  frameLength,
+  readUint31,
+} from '../frame/frame.ts';
+import { writePing } from '../frame/ping.ts';
+import { SETTING, writeSettings } from '../frame/settings.ts';
+import type { Http2Stream } from '../streams/stream.ts';
+import { StreamTable } from '../streams/table.ts';
+import { Budgets } from './budgets.ts';
+import type { ConnectionContext } from './context.ts';
+import { ControlFrames } from './control-frames.ts';
+import { Drain } from './drain.ts';
+import {
+  BAD_PREFACE,
+  BLOCK_INTERRUPTED,
+  FRAME_TOO_LONG,
+  NOT_SETTINGS_FIRST,
+  PUSH,
+  TOO_MUCH_QUEUED,
+} from './faults.ts';
+import type { StreamHandler } from './handler.ts';
+import { HeaderSections } from './header-sections.ts';
+import type { ConnectionLimits } from './limits.ts';
+import { Liveness } from './liveness.ts';
+import { PartialFrame } from './partial-frame.ts';
+import { PeerSettings } from './peer-settings.ts';
+import { ReceiveWindows } from './receive-windows.ts';
+import { Requests } from './requests.ts';
+import { Sender } from './sender.ts';
+import { StreamEnds } from './stream-ends.ts';
+
+/** What a client says first (RFC 9113, 3.4). */
+export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+
+/** Opaque data of the ping that asks for a sign of life. */
+const KEEPALIVE_PING = Buffer.from('alive?..');
+
+export interface ConnectionOptions {
+  readonly limits: ConnectionLimits;
+  readonly handler: StreamHandler;
+}
+
+/**
+ * The server's end of an HTTP/2 connection (RFC 9113): bytes in; requests to the handler, bytes out in `output`.
+ * It knows no sockets and no clock: the transport passes the time, writes the output, and asks {@link tick} now and
+ * then for what time has brought about.
+ */
+export class Http2Connection {
+  readonly #context: ConnectionContext;
+  readonly #sender: Sender;
+  readonly #beganMs: number;
+  readonly #windows: ReceiveWindows;
+  readonly #liveness: Liveness;
+  readonly #drain: Drain;
+  readonly #ends: StreamEnds;
+  readonly #control: ControlFrames;
+  readonly #settings: PeerSettings;
+  readonly #requests: Requests;
+  readonly #sections: HeaderSections;
+  readonly #partial = new PartialFrame();
+  /** How much of the preface has come. */
+  #prefaceBytes = 0;
+  #over = false;
+  #fault: Http2Fault | null = null;
+
+  constructor({ limits, handler }: ConnectionOptions, nowMs: number) {
+    const progress = { nowMs: 0, requests: 0 };
+    this.#beganMs = nowMs;
+    const sender = new Sender(progress, stream => this.#ends.answered(stream));
+    const context: ConnectionContext = {
+      limits,
+      handler,
+      progress,
+      sender,
+      streams: new StreamTable(),
+      budgets: new Budgets(limits, progress),
+    };
+    this.#context = context;
+    this.#sender = sender;
+    this.#windows = new ReceiveWindows(sender.out, limits.connectionWindow);
+    this.#liveness = new Liveness(limits);
+    this.#drain = new Drain(context);
+    this.#ends = new StreamEnds(context);
+    this.#control = new ControlFrames(context, this.#drain);
+    this.#settings = new PeerSettings(context, this.#liveness);
+    this.#requests = new Requests(context, {
+      windows: this.#windows,
+      settings: this.#settings,
+      drain: this.#drain,
+    });
+    this.#sections = new HeaderSections(context, this.#requests);
+    this.#greet();
+  }
+
+  /** Bytes for the peer. The transport takes them and resets the writer. */
+  get output(): Sender['out'] {
+    return this.#sender.out;
+  }
+
+  /** True when the connection is to be cut once its output is written. */
+  get closed(): boolean {
+    return this.#over || (this.#drain.announced && this.#context.streams.size === 0);
+  }
+
+  /** Why the connection was closed; null when by neither side's fault. */
+  get fault(): Http2Fault | null {
+    return this.#fault;
+  }
+
+  get streamCount(): number {
+    return this.#context.streams.size;
+  }
+
+  /** Bytes of answers that wait for the peer's windows. */
+  get queuedBytes(): number {
+    return this.#sender.queuedBytes;
+  }
+
+  /** Takes bytes of the peer. Whole frames are handled at once; the beginning of one is kept. */
+  receive(chunk: Uint8Array, nowMs: number): void {
+    if (this.closed) return;
+    const sinceMs = nowMs - this.#beganMs;
+    this.#context.progress.nowMs = sinceMs;
+    this.#liveness.heard(sinceMs);
+    const begin = this.#prefaceBytes < PREFACE.length ? this.#readPreface(chunk) : 0;
+    const middle = this.#partial.length > 0 ? this.#completePartial(chunk, begin) : begin;
+    const rest = this.#frames(chunk, middle, chunk.length);
+    if (!this.closed && rest < chunk.length) this.#partial.begin(chunk, rest, sinceMs);
+  }
+
+  /** Sends the head of an answer. */
+  sendHead(stream: Http2Stream, block: Uint8Array): void {
+    if (stream.state !== 'closed') this.#sender.headers(stream, block);
+  }
+
+  /** Sends content; what the windows do not let through waits. */
+  sendData(stream: Http2Stream, bytes: Uint8Array, start: number, end: number): void {
+    if (stream.state === 'closed') return;
+    this.#sender.data(stream, bytes, start, end);
+    if (this.#sender.queuedBytes > this.#context.limits.maxQueuedBytes) this.#fail(TOO_MUCH_QUEUED);
+  }
+
+  /** Ends an answer with a header section: trailers, or an answer that has nothing else. */
+  end(stream: Http2Stream, block: Uint8Array): void {
+    if (stream.state !== 'closed') this.#sender.trailers(stream, block);
+  }
+
+  /** Ends a stream without an answer, or in the middle of one. The handler is not told: it asked for it. */
+  reset(stream: Http2Stream, code: ErrorCode): void {
+    if (stream.state !== 'closed') this.#ends.reset(stream, code);
+  }
+
+  /** Widens the stream's window so that `bytes` more can come without a pause. */
+  expect(stream: Http2Stream, bytes: number): void {
+    if (stream.state === 'open') this.#windows.expect(stream, bytes);
+  }
+
+  /** Asks the peer to open no more streams; those that are open are answered (RFC 9113, 6.8). */
+  drain(): void {
+    if (this.closed) return;
+    if (this.#liveness.settingsSeen) this.#drain.begin();
+    // Nothing was asked yet, so nothing is lost to a peer that reads this.
+    else this.#drain.announce();
+  }
+
+  /** The connection is gone, or is to go at once. Handlers of open streams are told. */
+  abort(code: ErrorCode): void {
+    if (this.closed) return;
+    this.#drain.goAway(code, '');
+    this.#close(code);
+  }
+
+  /** Finds what the time has brought about: a peer that is late with something, silent, or does not read. */
+  tick(nowMs: number): void {
+    if (this.closed) return;
+    const { progress, sender, limits } = this.#context;
+    const sinceMs = nowMs - this.#beganMs;
+    progress.nowMs = sinceMs;
+    const late =
+      this.#liveness.late(sinceMs) ?? this.#sections.late(sinceMs) ?? this.#partial.late(sinceMs, limits);
+    if (late !== null) {
+      this.#fail(late);
+      return;
+    }
+    if (this.#liveness.shouldAsk(sinceMs)) writePing(sender.out, 'request', KEEPALIVE_PING, 0);
+    this.#drain.tick(sinceMs);
+    this.#giveUpStalled(sinceMs);
+  }
+
+  #greet(): void {
+    const { sender, limits } = this.#context;
+    writeSettings(sender.out, [
+      [SETTING.maxConcurrentStreams, limits.maxStreams],
+      [SETTING.initialWindowSize, limits.streamWindow],
+      [SETTING.maxHeaderListSize, limits.maxHeaderListBytes],
+    ]);
+    this.#windows.open();
+  }
+
+  /** Where the frames begin. */
+  #readPreface(chunk: Uint8Array): number {
+    const length = Math.min(chunk.length, PREFACE.length - this.#prefaceBytes);
+    for (let i = 0; i < length; i++) {
+      if (chunk[i] !== PREFACE[this.#prefaceBytes++]) {
+        this.#fail(BAD_PREFACE);
+        break;
+      }
+    }
+    return length;
+  }
+
+  /** Handles the frame whose beginning came before this chunk, if its end is in it; returns where the rest begins. */
+  #completePartial(chunk: Uint8Array, at: number): number {
+    const partial = this.#partial;
+    const behind = partial.fill(chunk, at);
+    if (this.#frames(partial.bytes, 0, partial.length) > 0) partial.clear();
+    return behind;
+  }
+
+  /** Handles whole frames; returns where the first one begins that is not whole. */
+  #frames(bytes: Uint8Array, start: number, length: number): number {
+    let at = start;
+    while (length - at >= FRAME_HEADER_BYTES && !this.closed) {
+      const size = frameLength(bytes, at);
+      if (size > DEFAULT_MAX_FRAME_BYTES) {
+        this.#fail(FRAME_TOO_LONG);
+        break;
+      }
+      const end = at + FRAME_HEADER_BYTES + size;
+      if (end > length) break;
+      this.#frame(bytes, at, end);
+      at = end;
+    }
+    return at;
+  }
+
+  #frame(bytes: Uint8Array, at: number, end: number): void {
+    const id = readUint31(bytes, at + 5);
+    let fault = this.#dispatch(bytes, at, end, id);
+    if (fault?.scope === 'stream') fault = this.#ends.fail(id, fault);
+    if (fault !== null) this.#fail(fault);
+  }
+
+  #dispatch(bytes: Uint8Array, at: number, end: number, id: number): Http2Fault | null {
+    const type = bytes[at + 3];
+    const flags = bytes[at + 4];
+    const start = at + FRAME_HEADER_BYTES;
+    const { openStream } = this.#sections;
+    if (openStream !== 0 && (type !== FRAME.continuation || id !== openStream)) return BLOCK_INTERRUPTED;
+    if (!this.#liveness.settingsSeen && (type !== FRAME.settings || (flags & FLAG.ack) !== 0))
+      return NOT_SETTINGS_FIRST;
+    switch (type) {
+      case FRAME.data:
+        return this.#requests.onData(bytes, start, end, flags, id);
+      case FRAME.headers:
+        return this.#sections.onHeaders(bytes, start, end, flags, id);
+      case FRAME.continuation:
+        return this.#sections.onContinuation(bytes, start, end, flags);
+      case FRAME.windowUpdate:
+        return this.#control.onWindowUpdate(bytes, start, end, id);
+      case FRAME.rstStream:
+        return this.#ends.onRstStream(bytes, start, end, id);
+      case FRAME.ping:
+        return this.#control.onPing(bytes, start, end, flags, id);
+      case FRAME.settings:
+        return this.#settings.onSettings(bytes, start, end, flags, id);
+      case FRAME.priority:
+        return this.#control.onPriority(bytes, start, end, id);
+      case FRAME.goAway:
+        return this.#control.onGoAway(start, end, id);
+      case FRAME.pushPromise:
+        return PUSH;
+      default:
+        return this.#control.onUnknown();
+    }
+  }
+
+  /** Gives up the answers that the peer leaves waiting; the memory is ours. */
+  #giveUpStalled(nowMs: number): void {
+    const untilMs = nowMs - this.#context.limits.stallMs;
+    for (const stream of this.#sender.stalled(untilMs)) this.#ends.abort(stream, ERROR.cancel);
+  }
+
+  #fail(fault: Http2Fault): void {
+    if (this.closed) return;
+    this.#fault = fault;
+    this.#drain.goAway(fault.code, fault.message);
+    this.#close(fault.code);
+  }
+
+  #close(code: ErrorCode): void {
+    this.#over = true;
+    this.#ends.all(code);
+  }
+}

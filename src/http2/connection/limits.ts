@@ -1,0 +1,56 @@
+import type { BudgetTerms } from './budget.ts';
+
+/** What a connection grants its peer, and what it puts up with. Each bound has a test that shows the peer's end. */
+export interface ConnectionLimits {
+  /** SETTINGS_MAX_CONCURRENT_STREAMS; more are refused. */
+  readonly maxStreams: number;
+  /** SETTINGS_MAX_HEADER_LIST_SIZE; a larger list is answered 431. */
+  readonly maxHeaderListBytes: number;
+  /** Fields in one header section; a longer list is answered 431 as well. */
+  readonly maxHeaderFields: number;
+  /** SETTINGS_INITIAL_WINDOW_SIZE: bytes of a request that may be under way before its message is known to be longer. */
+  readonly streamWindow: number;
+  /** Bytes of all requests that may be under way. */
+  readonly connectionWindow: number;
+  /** Bytes of answers that may wait for the peer's windows; more end the connection. */
+  readonly maxQueuedBytes: number;
+  /** An answer of which no byte could be sent for this long is given up; a DATA frame must be complete within it. */
+  readonly stallMs: number;
+  /** The peer's preface, each header section, and each frame but DATA must be complete within this time. */
+  readonly headersMs: number;
+  /** Our SETTINGS must be acknowledged within this time (RFC 9113, 6.5.3). */
+  readonly settingsMs: number;
+  /** A peer that was silent this long is asked for a sign of life. */
+  readonly keepaliveIdleMs: number;
+  /** It has this long to give it. */
+  readonly keepaliveTimeoutMs: number;
+  /** RST_STREAM from the peer, and streams beyond `maxStreams`: opening streams without end ("rapid reset"). */
+  readonly resets: BudgetTerms;
+  /** A stream that lived this long may be reset at no charge. */
+  readonly patienceMs: number;
+  /** PING, SETTINGS, PRIORITY, GOAWAY and frames of unknown types. */
+  readonly control: BudgetTerms;
+  /** DATA without data, and WINDOW_UPDATE; what is sent earns of the latter, see `BYTES_PER_UPDATE`. */
+  readonly idleFrames: BudgetTerms;
+  /** Requests that are malformed or break a rule of their stream. */
+  readonly streamFaults: BudgetTerms;
+}
+
+export const DEFAULT_LIMITS: ConnectionLimits = {
+  maxStreams: 1_000,
+  maxHeaderListBytes: 16_384,
+  maxHeaderFields: 100,
+  streamWindow: 65_535,
+  connectionWindow: 4 * 1_048_576,
+  maxQueuedBytes: 4 * 1_048_576,
+  stallMs: 60_000,
+  headersMs: 10_000,
+  settingsMs: 30_000,
+  keepaliveIdleMs: 120_000,
+  keepaliveTimeoutMs: 20_000,
+  resets: { burst: 1_000, perSecond: 33, perRequest: 0.5 },
+  patienceMs: 10,
+  control: { burst: 500, perSecond: 20, perRequest: 2 },
+  idleFrames: { burst: 2_000, perSecond: 100, perRequest: 8 },
+  streamFaults: { burst: 200, perSecond: 10, perRequest: 0 },
+};

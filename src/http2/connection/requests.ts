@@ -1,0 +1,162 @@
+import { ERROR } from '../error-code.ts';
+import { type Http2Fault, streamFault } from '../fault.ts';
+import { FLAG } from '../frame/frame.ts';
+import { type Range, stripPadding } from '../frame/payload.ts';
+import type { HeaderBlock } from '../hpack/header-block.ts';
+import { Http2Stream } from '../streams/stream.ts';
+import type { StreamTable } from '../streams/table.ts';
+import type { Budgets } from './budgets.ts';
+import type { ConnectionContext } from './context.ts';
+import type { Drain } from './drain.ts';
+import {
+  ON_CLOSED,
+  ON_HALF_CLOSED,
+  ON_IDLE,
+  ON_SKIPPED,
+  ON_STREAM_ZERO,
+  REFUSED,
+  TOO_MANY_IDLE_FRAMES,
+  TRAILERS_NOT_LAST,
+  WRONG_LENGTH,
+} from './faults.ts';
+import type { StreamHandler } from './handler.ts';
+import type { ConnectionLimits } from './limits.ts';
+import type { PeerSettings } from './peer-settings.ts';
+import type { Progress } from './progress.ts';
+import type { ReceiveWindows } from './receive-windows.ts';
+import { requestHead, trailerFault } from './request-head.ts';
+import type { Sender } from './sender.ts';
+
+/** `:status: 431` (Request Header Fields Too Large), a literal with an indexed name. */
+const TOO_LARGE_BLOCK = Buffer.from('0803343331', 'hex');
+
+const NOTHING = new Uint8Array(0);
+
+/** A header section beside its field block. */
+export interface Section {
+  readonly id: number;
+  readonly endStream: boolean;
+  /** What is wrong with its HEADERS frame, for the stream to suffer. */
+  readonly fault: Http2Fault | null;
+}
+
+export interface RequestsParts {
+  readonly windows: ReceiveWindows;
+  readonly settings: PeerSettings;
+  readonly drain: Drain;
+}
+
+/** What peers ask: header sections and data become requests for the handler, in the order of RFC 9113, 8.1. */
+export class Requests {
+  readonly #limits: ConnectionLimits;
+  readonly #handler: StreamHandler;
+  readonly #progress: Progress;
+  readonly #streams: StreamTable;
+  readonly #sender: Sender;
+  readonly #budgets: Budgets;
+  readonly #windows: ReceiveWindows;
+  readonly #settings: PeerSettings;
+  readonly #drain: Drain;
+  readonly #range: Range = { start: 0, end: 0 };
+
+  constructor(context: ConnectionContext, { windows, settings, drain }: RequestsParts) {
+    this.#limits = context.limits;
+    this.#handler = context.handler;
+    this.#progress = context.progress;
+    this.#streams = context.streams;
+    this.#sender = context.sender;
+    this.#budgets = context.budgets;
+    this.#windows = windows;
+    this.#settings = settings;
+    this.#drain = drain;
+  }
+
+  /** A whole header section: the head of a request, or its trailers. */
+  onSection(block: HeaderBlock, section: Section): Http2Fault | null {
+    const { id } = section;
+    if (id > this.#streams.lastId) return this.#onHead(block, section);
+    const stream = this.#streams.get(id);
+    if (stream !== undefined) return section.fault ?? this.#onTrailers(stream, block, section.endStream);
+    if (this.#streams.closed.wasSkipped(id)) return ON_SKIPPED;
+    return this.#onNoStream(id, section.endStream);
+  }
+
+  /** A DATA frame (RFC 9113, 6.1). */
+  onData(bytes: Uint8Array, start: number, end: number, flags: number, id: number): Http2Fault | null {
+    if (id === 0) return ON_STREAM_ZERO;
+    const size = end - start;
+    const range = this.#range;
+    range.start = start;
+    range.end = end;
+    const fault = this.#windows.receive(size) ?? stripPadding(bytes, flags, range, 0);
+    if (fault !== null) return fault;
+    const endStream = (flags & FLAG.endStream) !== 0;
+    if (range.start === range.end && !endStream && !this.#budgets.idleFrames.spend())
+      return TOO_MANY_IDLE_FRAMES;
+    const stream = this.#streams.get(id);
+    if (stream === undefined) return this.#streams.isIdle(id) ? ON_IDLE : this.#onNoStream(id, endStream);
+    if (stream.state !== 'open') return ON_HALF_CLOSED;
+    if (endStream) stream.state = 'halfClosed';
+    const exceeded = this.#windows.receiveOn(stream, size);
+    if (exceeded !== null) return exceeded;
+    stream.receivedBytes += range.end - range.start;
+    if (stream.contentLength >= 0 && stream.receivedBytes > stream.contentLength) return WRONG_LENGTH;
+    if (endStream) return this.#end(stream, bytes, range);
+    this.#handler.data(stream, bytes, range.start, range.end, false);
+    if (stream.state === 'open') this.#windows.replenish(stream);
+    return null;
+  }
+
+  #onHead(block: HeaderBlock, { id, endStream, fault }: Section): Http2Fault | null {
+    this.#streams.use(id);
+    if (!this.#drain.serves(id)) return null;
+    const stream = new Http2Stream(id, {
+      sendWindow: this.#settings.initialWindow,
+      receiveWindow: this.#limits.streamWindow,
+      nowMs: this.#progress.nowMs,
+    });
+    this.#streams.add(stream);
+    if (endStream) stream.state = 'halfClosed';
+    if (fault !== null) return fault;
+    if (this.#streams.size > this.#limits.maxStreams) return REFUSED;
+    if (block.tooLarge) {
+      this.#sender.headers(stream, TOO_LARGE_BLOCK, true);
+      return null;
+    }
+    const head = requestHead(block);
+    if (head.fault !== '') return streamFault(ERROR.protocolError, head.fault);
+    if (endStream && head.contentLength > 0) return WRONG_LENGTH;
+    stream.contentLength = head.contentLength;
+    this.#progress.requests++;
+    stream.announced = true;
+    this.#handler.request(stream, head, endStream);
+    return null;
+  }
+
+  #onTrailers(stream: Http2Stream, block: HeaderBlock, endStream: boolean): Http2Fault | null {
+    if (stream.state !== 'open') return ON_HALF_CLOSED;
+    if (!endStream) return TRAILERS_NOT_LAST;
+    stream.state = 'halfClosed';
+    const fault = trailerFault(block);
+    if (fault !== '') return streamFault(ERROR.protocolError, fault);
+    const range = this.#range;
+    range.start = 0;
+    range.end = 0;
+    return this.#end(stream, NOTHING, range);
+  }
+
+  #end(stream: Http2Stream, bytes: Uint8Array, { start, end }: Range): Http2Fault | null {
+    if (stream.contentLength >= 0 && stream.receivedBytes !== stream.contentLength) return WRONG_LENGTH;
+    this.#handler.data(stream, bytes, start, end, true);
+    return null;
+  }
+
+  /** A frame of a request on a stream that is closed: to be ignored, or a fault (RFC 9113, 5.1). */
+  #onNoStream(id: number, endStream: boolean): Http2Fault | null {
+    const { closed } = this.#streams;
+    if (!this.#drain.serves(id)) return null;
+    if (!closed.mayStillCome(id)) return ON_CLOSED;
+    if (endStream) closed.ended(id);
+    return null;
+  }
+}

@@ -1,0 +1,61 @@
+import type { ByteWriter } from '../../base/bytes.ts';
+import { ERROR } from '../error-code.ts';
+import { connectionFault, type Http2Fault, streamFault } from '../fault.ts';
+import { FLAG, FRAME, readUint31, writeFrameHeader } from './frame.ts';
+import { type Range, stripPadding } from './payload.ts';
+
+/** Octets that the PRIORITY flag adds (RFC 9113, 6.2). */
+const PRIORITY_BYTES = 5;
+
+const PRIORITY_CUT = connectionFault(
+  ERROR.frameSizeError,
+  'HEADERS too short for its priority (RFC 9113, 6.2)',
+);
+
+/** A stream that depends on itself; RFC 7540, 5.3.1, which priority signals still follow. */
+export const DEPENDS_ON_ITSELF = streamFault(
+  ERROR.protocolError,
+  'stream depends on itself (RFC 7540, 5.3.1)',
+);
+
+/**
+ * Narrows the range of a HEADERS payload to the field block fragment. Priority is read past, but checked; a stream
+ * fault is returned with the range narrowed, because the field block has to be decoded all the same.
+ */
+export function readHeaders(
+  bytes: Uint8Array,
+  flags: number,
+  stream: number,
+  range: Range,
+): Http2Fault | null {
+  if ((flags & FLAG.priority) === 0) return stripPadding(bytes, flags, range, 0);
+  const fault = stripPadding(bytes, flags, range, PRIORITY_BYTES);
+  if (fault !== null) return fault;
+  if (range.end - range.start < PRIORITY_BYTES) return PRIORITY_CUT;
+  const dependency = readUint31(bytes, range.start);
+  range.start += PRIORITY_BYTES;
+  return dependency === stream ? DEPENDS_ON_ITSELF : null;
+}
+
+/** Appends a field block as HEADERS and, where it is longer than a frame may be, CONTINUATION (RFC 9113, 6.2, 6.10). */
+export function writeHeaders(
+  to: ByteWriter,
+  stream: number,
+  block: Uint8Array,
+  options: { readonly endStream: boolean; readonly maxFrameBytes: number },
+): void {
+  const { endStream, maxFrameBytes } = options;
+  const ending = endStream ? FLAG.endStream : 0;
+  if (block.length <= maxFrameBytes) {
+    writeFrameHeader(to, block.length, FRAME.headers, FLAG.endHeaders | ending, stream);
+    to.copy(block, 0, block.length);
+    return;
+  }
+  for (let at = 0; at < block.length; at += maxFrameBytes) {
+    const end = Math.min(at + maxFrameBytes, block.length);
+    const type = at === 0 ? FRAME.headers : FRAME.continuation;
+    const flags = (at === 0 ? ending : 0) | (end === block.length ? FLAG.endHeaders : 0);
+    writeFrameHeader(to, end - at, type, flags, stream);
+    to.copy(block, at, end);
+  }
+}

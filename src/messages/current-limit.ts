@@ -1,0 +1,35 @@
+import { ByteWriter } from '../base/bytes.ts';
+import { WIRE, writeText, writeUint } from './wire.ts';
+
+/** What `DescriptorStatus.current_limit` says of a limit. `unit` is a number of `RateLimit.Unit`. */
+export interface CurrentLimit {
+  readonly requestsPerUnit: number;
+  readonly unit: number;
+  readonly unitName: string;
+  readonly name: string;
+}
+
+/** Field 2 of `DescriptorStatus`. */
+const CURRENT_LIMIT_TAG = 2 * 8 + WIRE.bytes;
+
+const message = new ByteWriter();
+
+/** Appends `current_limit` with tag and length, in protobuf wire format. */
+export function writeCurrentLimit(to: ByteWriter, limit: CurrentLimit): void {
+  message.reset();
+  writeUint(message, 1, limit.requestsPerUnit);
+  writeUint(message, 2, limit.unit);
+  writeText(message, 3, limit.name);
+  to.byte(CURRENT_LIMIT_TAG);
+  to.varint(message.length);
+  to.copy(message.bytes, 0, message.length);
+}
+
+/** Appends `"currentLimit":{…}` in proto3 JSON: the name first, as it is declared first; zero values left out. */
+export function writeCurrentLimitJson(to: ByteWriter, limit: CurrentLimit): void {
+  const fields: string[] = [];
+  if (limit.name !== '') fields.push(`"name":${JSON.stringify(limit.name)}`);
+  if (limit.requestsPerUnit !== 0) fields.push(`"requestsPerUnit":${limit.requestsPerUnit}`);
+  if (limit.unit !== 0) fields.push(`"unit":"${limit.unitName}"`);
+  to.text(`"currentLimit":{${fields.join(',')}}`);
+}

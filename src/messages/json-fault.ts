@@ -1,0 +1,101 @@
+import { CHAR } from './json-chars.ts';
+
+/** How much of the caller's text a fault repeats, in bytes. */
+const MAX_QUOTED = 40;
+
+/** A JSON document was refused. The text says where, what was found and what is accepted. */
+export class JsonFault extends Error {
+  /** The place in the document, such as `descriptors[1].entries[0].key`; empty for the document as a whole. */
+  readonly path: string;
+  /** The byte of the document that the fault is about, counted from 0. */
+  readonly offset: number;
+
+  constructor(place: { readonly path: string; readonly offset: number }, text: string) {
+    super(`${place.path === '' ? 'the document' : place.path}: ${text} (at byte ${place.offset})`);
+    this.name = 'JsonFault';
+    this.path = place.path;
+    this.offset = place.offset;
+  }
+}
+
+/** Makes the fault for `offset`. Everything before `offset` must already have been read as correct JSON. */
+export function jsonFault(bytes: Uint8Array, offset: number, text: string): JsonFault {
+  return new JsonFault({ path: pathAt(bytes, offset), offset }, text);
+}
+
+/**
+ * The path of what stands at `offset`. It is worked out from the start of the document when a fault is told,
+ * so that reading a good document keeps no track of where it is.
+ */
+function pathAt(bytes: Uint8Array, offset: number): string {
+  // One step per open container: the index in a list; the name in an object, empty before each name.
+  const steps: (string | number)[] = [];
+  for (let at = 0; at < offset; ) {
+    const byte = bytes[at];
+    const top = steps.length - 1;
+    let next = at + 1;
+    if (byte === CHAR.openObject) steps.push('');
+    else if (byte === CHAR.openArray) steps.push(0);
+    else if (byte === CHAR.closeObject || byte === CHAR.closeArray) steps.pop();
+    else if (byte === CHAR.comma) steps[top] = nextStep(steps[top]);
+    else if (byte === CHAR.quote) {
+      next = afterString(bytes, at);
+      if (next > offset) break;
+      if (steps[top] === '') steps[top] = Buffer.from(bytes.subarray(at + 1, next - 1)).toString('utf8');
+    }
+    at = next;
+  }
+  return steps.reduce<string>(joined, '');
+}
+
+function joined(path: string, step: string | number): string {
+  if (typeof step === 'number') return `${path}[${step}]`;
+  return path === '' || step === '' ? path + step : `${path}.${step}`;
+}
+
+function nextStep(step: string | number): string | number {
+  return typeof step === 'number' ? step + 1 : '';
+}
+
+/** The offset behind the closing quote of the string at `start`; beyond the end when it has none. */
+function afterString(bytes: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== CHAR.quote) at += bytes[at] === CHAR.backslash ? 2 : 1;
+  return at + 1;
+}
+
+/** What stands at `offset`, in words for a fault: `the number 5`, `an object`, `the end of the document`. */
+export function describeAt(bytes: Uint8Array, offset: number): string {
+  if (offset >= bytes.length) return 'the end of the document';
+  const byte = bytes[offset];
+  if (byte === CHAR.openObject) return 'an object';
+  if (byte === CHAR.openArray) return 'an array';
+  if (byte === CHAR.quote) return `the string ${excerpt(bytes, offset, afterString(bytes, offset))}`;
+  const word = excerpt(bytes, offset, afterWord(bytes, offset));
+  if (word === 'true' || word === 'false' || word === 'null') return word;
+  if (byte === CHAR.minus || (byte >= CHAR.zero && byte <= CHAR.nine)) return `the number ${word}`;
+  if (word !== '') return `the text ${word}`;
+  if (byte > CHAR.space && byte < 0x7f) return `the character ${String.fromCharCode(byte)}`;
+  return `the byte 0x${byte.toString(16).padStart(2, '0')}`;
+}
+
+/** How a bare word or number at `offset` is written as a string, as an aside; empty when there is none to quote. */
+export function quotingHint(bytes: Uint8Array, offset: number): string {
+  const word = excerpt(bytes, offset, afterWord(bytes, offset));
+  return word === '' || word === 'null' ? '' : ` (write "${word}")`;
+}
+
+/** The offset behind the letters, digits, points and signs that start at `start`; no further than is repeated. */
+function afterWord(bytes: Uint8Array, start: number): number {
+  const stop = Math.min(bytes.length, start + MAX_QUOTED + 1);
+  let at = start;
+  while (at < stop && /[\w.+-]/.test(String.fromCharCode(bytes[at]))) at++;
+  return at;
+}
+
+/** The caller's own text, shortened, and with nothing in it that could upset a log or a terminal. */
+function excerpt(bytes: Uint8Array, start: number, end: number): string {
+  const text = Buffer.from(bytes.subarray(start, Math.min(end, start + MAX_QUOTED))).toString('utf8');
+  const harmless = text.replace(/\p{C}/gu, '?');
+  return end - start > MAX_QUOTED ? `${harmless}...` : harmless;
+}

@@ -1,0 +1,202 @@
+import type { ByteWriter } from '../base/bytes.ts';
+import { jsonFault } from './json-fault.ts';
+import { INT32, UINT32, UINT64 } from './json-integer.ts';
+import { nameTable } from './json-names.ts';
+import { JsonReader, NO_FIELD } from './json-reader.ts';
+import { MAX_DESCRIPTORS, MAX_ENTRIES, TOO_MANY_DESCRIPTORS, TOO_MANY_ENTRIES } from './limits.ts';
+import { WIRE, writeTag, writeUint } from './wire.ts';
+
+// The fields of each message as bits, so that those already seen fit in one number. Both spellings of a name are
+// one field, as the proto3 JSON mapping has it.
+
+const DOMAIN = 1;
+const DESCRIPTORS = 2;
+const HITS_ADDEND = 4;
+const REQUEST_FIELDS = nameTable({
+  domain: DOMAIN,
+  descriptors: DESCRIPTORS,
+  hitsAddend: HITS_ADDEND,
+  hits_addend: HITS_ADDEND,
+});
+
+const ENTRIES = 1;
+const LIMIT = 2;
+const DESCRIPTOR_FIELDS = nameTable({
+  entries: ENTRIES,
+  limit: LIMIT,
+  hitsAddend: HITS_ADDEND,
+  hits_addend: HITS_ADDEND,
+});
+
+const KEY = 1;
+const VALUE = 2;
+const ENTRY_FIELDS = nameTable({ key: KEY, value: VALUE });
+
+const REQUESTS_PER_UNIT = 1;
+const UNIT = 2;
+const LIMIT_FIELDS = nameTable({
+  requestsPerUnit: REQUESTS_PER_UNIT,
+  requests_per_unit: REQUESTS_PER_UNIT,
+  unit: UNIT,
+});
+
+/**
+ * The names of `envoy.type.v3.RateLimitUnit`. WEEK is not one of them: that name belongs to the response. A caller
+ * who wants weeks writes the number 7.
+ */
+const UNITS = nameTable({ UNKNOWN: 0, SECOND: 1, MINUTE: 2, HOUR: 3, DAY: 4, MONTH: 5, YEAR: 6 });
+
+/**
+ * Appends the protobuf wire form of the `RateLimitRequest` that `body` holds in proto3 JSON (spec 2.4, 4.1). Fields
+ * follow each other in the order of the document, which protobuf allows.
+ *
+ * @throws JsonFault when the document breaks a rule; the writer is then as it was before the call
+ */
+export function jsonToRequest(body: Uint8Array, writer: ByteWriter): void {
+  if (body.length === 0) throw jsonFault(body, 0, 'is empty: send {"domain": "...", "descriptors": [...]}');
+  const before = writer.length;
+  try {
+    const reader = new JsonReader(body);
+    readRequest(reader, writer);
+    reader.endDocument();
+  } catch (thrown) {
+    writer.length = before;
+    throw thrown;
+  }
+}
+
+function readRequest(reader: JsonReader, writer: ByteWriter): void {
+  let seen = 0;
+  let field = reader.firstField(REQUEST_FIELDS);
+  for (; field !== NO_FIELD; field = reader.nextField(REQUEST_FIELDS, seen)) {
+    seen |= field;
+    if (reader.takeNull()) continue;
+    if (field === DOMAIN) readText(reader, writer, 1);
+    else if (field === DESCRIPTORS) readDescriptors(reader, writer);
+    else writeUint(writer, 3, Number(reader.integer(UINT32)));
+  }
+}
+
+function readDescriptors(reader: JsonReader, writer: ByteWriter): void {
+  let count = 0;
+  for (let more = reader.firstItem(); more; more = reader.nextItem()) {
+    if (++count > MAX_DESCRIPTORS) throw reader.refuse(TOO_MANY_DESCRIPTORS);
+    const content = beginLength(writer, 2);
+    readDescriptor(reader, writer);
+    endLength(writer, content);
+  }
+}
+
+function readDescriptor(reader: JsonReader, writer: ByteWriter): void {
+  let seen = 0;
+  let field = reader.firstField(DESCRIPTOR_FIELDS);
+  for (; field !== NO_FIELD; field = reader.nextField(DESCRIPTOR_FIELDS, seen)) {
+    seen |= field;
+    if (reader.takeNull()) continue;
+    if (field === ENTRIES) readEntries(reader, writer);
+    else if (field === LIMIT) readLimit(reader, writer);
+    else readOwnHits(reader, writer);
+  }
+}
+
+function readEntries(reader: JsonReader, writer: ByteWriter): void {
+  let count = 0;
+  for (let more = reader.firstItem(); more; more = reader.nextItem()) {
+    if (++count > MAX_ENTRIES) throw reader.refuse(TOO_MANY_ENTRIES);
+    const content = beginLength(writer, 1);
+    readEntry(reader, writer);
+    endLength(writer, content);
+  }
+}
+
+function readEntry(reader: JsonReader, writer: ByteWriter): void {
+  let seen = 0;
+  let field = reader.firstField(ENTRY_FIELDS);
+  for (; field !== NO_FIELD; field = reader.nextField(ENTRY_FIELDS, seen)) {
+    seen |= field;
+    if (reader.takeNull()) continue;
+    readText(reader, writer, field === KEY ? 1 : 2);
+  }
+}
+
+/** Reads the limit of a descriptor. An empty one is written too: its presence switches the rules off. */
+function readLimit(reader: JsonReader, writer: ByteWriter): void {
+  const content = beginLength(writer, 2);
+  let seen = 0;
+  let field = reader.firstField(LIMIT_FIELDS);
+  for (; field !== NO_FIELD; field = reader.nextField(LIMIT_FIELDS, seen)) {
+    seen |= field;
+    if (reader.takeNull()) continue;
+    if (field === REQUESTS_PER_UNIT) writeUint(writer, 1, Number(reader.integer(UINT32)));
+    else writeSigned(writer, 2, reader.nameOrInteger(UNITS, INT32));
+  }
+  endLength(writer, content);
+}
+
+/** Reads the `hits_addend` of a descriptor, a `UInt64Value`: 0 is written as an empty message, not left out. */
+function readOwnHits(reader: JsonReader, writer: ByteWriter): void {
+  const hits = reader.integer(UINT64);
+  const content = beginLength(writer, 3);
+  if (typeof hits === 'number') writeUint(writer, 1, hits);
+  else {
+    writeTag(writer, 1, WIRE.varint);
+    writeVarint64(writer, hits);
+  }
+  endLength(writer, content);
+}
+
+/** Reads a string into a text field; an empty one is left out, as proto3 does. */
+function readText(reader: JsonReader, writer: ByteWriter, field: number): void {
+  const before = writer.length;
+  const content = beginLength(writer, field);
+  reader.stringInto(writer);
+  if (writer.length === content) writer.length = before;
+  else endLength(writer, content);
+}
+
+/**
+ * Starts a text or message field whose length is not known yet: leaves one byte for it. Most are shorter than 128
+ * bytes, so that moving the content of the longer ones is cheaper than measuring all of them first.
+ *
+ * @param field a field number below 16, so that the tag is one byte
+ * @returns where the content starts, for {@link endLength}
+ */
+function beginLength(writer: ByteWriter, field: number): number {
+  writer.reserve(2);
+  writer.bytes[writer.length] = (field << 3) | WIRE.bytes;
+  writer.length += 2;
+  return writer.length;
+}
+
+/** Fills in the length of the field whose content starts at `content`. */
+function endLength(writer: ByteWriter, content: number): void {
+  const count = writer.length - content;
+  if (count < 128) writer.bytes[content - 1] = count;
+  else widenLength(writer, content, count);
+}
+
+/** Moves the content along, to make room for a length of more than one byte. */
+function widenLength(writer: ByteWriter, content: number, count: number): void {
+  let more = 0;
+  for (let rest = count; rest > 127; rest >>>= 7) more++;
+  writer.reserve(more);
+  writer.bytes.copyWithin(content + more, content, content + count);
+  writer.length = content - 1;
+  writer.varint(count);
+  writer.length += count;
+}
+
+/** Writes an enum or int32 field; protobuf gives a negative number the ten bytes of its 64-bit form. */
+function writeSigned(writer: ByteWriter, field: number, value: number): void {
+  if (value >= 0) writeUint(writer, field, value);
+  else {
+    writeTag(writer, field, WIRE.varint);
+    writeVarint64(writer, BigInt.asUintN(64, BigInt(value)));
+  }
+}
+
+function writeVarint64(writer: ByteWriter, value: bigint): void {
+  let rest = value;
+  for (; rest > 127n; rest >>= 7n) writer.byte(Number(rest & 127n) | 128);
+  writer.byte(Number(rest));
+}

@@ -1,0 +1,233 @@
+import { isUtf8 } from 'node:buffer';
+import { grownCapacity } from '../base/bytes.ts';
+import { doubled } from '../base/columns.ts';
+import { MAX_DESCRIPTORS, MAX_ENTRIES, TOO_MANY_DESCRIPTORS, TOO_MANY_ENTRIES } from './limits.ts';
+import { WireReader } from './wire.ts';
+
+/** Tags (field number × 8 + wire type) of `RateLimitRequest`, `RateLimitDescriptor`, `Entry`, `RateLimitOverride`. */
+const REQUEST_TAG = { domain: 10, descriptors: 18, hitsAddend: 24 } as const;
+const DESCRIPTOR_TAG = { entries: 10, limit: 18, hitsAddend: 26 } as const;
+const ENTRY_TAG = { key: 10, value: 18 } as const;
+const OVERRIDE_TAG = { requestsPerUnit: 8, unit: 16 } as const;
+const WRAPPER_TAG = { value: 8 } as const;
+
+const INITIAL_ROWS = 64;
+
+/**
+ * The requests of one batch, decoded into columns; texts stay where they are in `bytes`.
+ *
+ * Rows of requests point at their descriptors, rows of descriptors at their entries, each as a first row and a count,
+ * so that nothing is allocated for a request once the columns have grown to the size of the load.
+ */
+export class RequestTable {
+  /** All messages, one after the other. */
+  bytes = new Uint8Array(16_384);
+  byteCount = 0;
+
+  requestCount = 0;
+  domainStart = new Int32Array(INITIAL_ROWS);
+  domainEnd = new Int32Array(INITIAL_ROWS);
+  firstDescriptor = new Int32Array(INITIAL_ROWS);
+  descriptorCount = new Int32Array(INITIAL_ROWS);
+  /** `hits_addend` of the request; 0 when it is not set. */
+  requestHits = new Float64Array(INITIAL_ROWS);
+
+  descriptorRows = 0;
+  firstEntry = new Int32Array(INITIAL_ROWS);
+  entryCount = new Int32Array(INITIAL_ROWS);
+  /** `hits_addend` of the descriptor; -1 when it is not set. */
+  descriptorHits = new Float64Array(INITIAL_ROWS);
+  /** 1 when the descriptor carries a `limit`. */
+  hasOverride = new Uint8Array(INITIAL_ROWS);
+  overrideRequestsPerUnit = new Float64Array(INITIAL_ROWS);
+  overrideUnit = new Float64Array(INITIAL_ROWS);
+
+  entryRows = 0;
+  keyStart = new Int32Array(INITIAL_ROWS);
+  keyEnd = new Int32Array(INITIAL_ROWS);
+  valueStart = new Int32Array(INITIAL_ROWS);
+  valueEnd = new Int32Array(INITIAL_ROWS);
+
+  readonly #reader = new WireReader();
+
+  reset(): void {
+    this.byteCount = 0;
+    this.requestCount = 0;
+    this.descriptorRows = 0;
+    this.entryRows = 0;
+  }
+
+  /**
+   * Copies and decodes one `RateLimitRequest`; it becomes row `requestCount - 1`.
+   * @throws WireFault when the bytes are no such message; the table is as it was before.
+   */
+  add(message: Uint8Array): void {
+    const before = { bytes: this.byteCount, descriptors: this.descriptorRows, entries: this.entryRows };
+    this.#copy(message);
+    if (this.requestCount === this.domainStart.length) this.#growRequests();
+    try {
+      this.#request(before.bytes);
+    } catch (fault) {
+      this.byteCount = before.bytes;
+      this.descriptorRows = before.descriptors;
+      this.entryRows = before.entries;
+      throw fault;
+    }
+    this.requestCount++;
+  }
+
+  /** Text between two offsets of `bytes`. */
+  text(start: number, end: number): string {
+    return Buffer.from(this.bytes.buffer, this.bytes.byteOffset + start, end - start).toString('utf8');
+  }
+
+  #copy(message: Uint8Array): void {
+    const needed = this.byteCount + message.length;
+    if (needed > this.bytes.length) {
+      const larger = new Uint8Array(grownCapacity(this.bytes.length, needed));
+      larger.set(this.bytes.subarray(0, this.byteCount));
+      this.bytes = larger;
+    }
+    this.bytes.set(message, this.byteCount);
+    this.byteCount = needed;
+  }
+
+  #request(start: number): void {
+    const row = this.requestCount;
+    const reader = this.#reader;
+    reader.open(this.bytes, start, this.byteCount);
+    this.domainStart[row] = start;
+    this.domainEnd[row] = start;
+    this.requestHits[row] = 0;
+    this.firstDescriptor[row] = this.descriptorRows;
+    while (reader.next()) {
+      const tag = reader.field * 8 + reader.wireType;
+      if (tag === REQUEST_TAG.descriptors) {
+        if (this.descriptorRows - this.firstDescriptor[row] === MAX_DESCRIPTORS) {
+          throw reader.fault(TOO_MANY_DESCRIPTORS, reader.position);
+        }
+        this.#descriptor(reader.delimited());
+      } else if (tag === REQUEST_TAG.domain) {
+        const end = reader.delimited();
+        this.domainStart[row] = reader.position;
+        this.domainEnd[row] = this.#passText('domain', end);
+      } else if (tag === REQUEST_TAG.hitsAddend) this.requestHits[row] = reader.uint32();
+      else reader.skip();
+    }
+    this.descriptorCount[row] = this.descriptorRows - this.firstDescriptor[row];
+  }
+
+  #descriptor(end: number): void {
+    if (this.descriptorRows === this.firstEntry.length) this.#growDescriptors();
+    const row = this.descriptorRows;
+    const reader = this.#reader;
+    const outer = reader.end;
+    reader.end = end;
+    this.firstEntry[row] = this.entryRows;
+    this.descriptorHits[row] = -1;
+    this.hasOverride[row] = 0;
+    this.overrideRequestsPerUnit[row] = 0;
+    this.overrideUnit[row] = 0;
+    while (reader.next()) {
+      const tag = reader.field * 8 + reader.wireType;
+      if (tag === DESCRIPTOR_TAG.entries) {
+        if (this.entryRows - this.firstEntry[row] === MAX_ENTRIES) {
+          throw reader.fault(TOO_MANY_ENTRIES, reader.position);
+        }
+        this.#entry(reader.delimited());
+      } else if (tag === DESCRIPTOR_TAG.limit) this.#override(row, reader.delimited());
+      else if (tag === DESCRIPTOR_TAG.hitsAddend) this.#hits(row, reader.delimited());
+      else reader.skip();
+    }
+    this.entryCount[row] = this.entryRows - this.firstEntry[row];
+    this.descriptorRows++;
+    reader.end = outer;
+  }
+
+  #entry(end: number): void {
+    if (this.entryRows === this.keyStart.length) this.#growEntries();
+    const row = this.entryRows++;
+    const reader = this.#reader;
+    const outer = reader.end;
+    reader.end = end;
+    this.keyStart[row] = this.keyEnd[row] = reader.position;
+    this.valueStart[row] = this.valueEnd[row] = reader.position;
+    while (reader.next()) {
+      const tag = reader.field * 8 + reader.wireType;
+      if (tag === ENTRY_TAG.key) {
+        const stop = reader.delimited();
+        this.keyStart[row] = reader.position;
+        this.keyEnd[row] = this.#passText('key', stop);
+      } else if (tag === ENTRY_TAG.value) {
+        const stop = reader.delimited();
+        this.valueStart[row] = reader.position;
+        this.valueEnd[row] = this.#passText('value', stop);
+      } else reader.skip();
+    }
+    reader.end = outer;
+  }
+
+  #override(row: number, end: number): void {
+    const reader = this.#reader;
+    const outer = reader.end;
+    reader.end = end;
+    this.hasOverride[row] = 1;
+    while (reader.next()) {
+      const tag = reader.field * 8 + reader.wireType;
+      if (tag === OVERRIDE_TAG.requestsPerUnit) this.overrideRequestsPerUnit[row] = reader.uint32();
+      else if (tag === OVERRIDE_TAG.unit) this.overrideUnit[row] = reader.uint32();
+      else reader.skip();
+    }
+    reader.end = outer;
+  }
+
+  #hits(row: number, end: number): void {
+    const reader = this.#reader;
+    const outer = reader.end;
+    reader.end = end;
+    if (this.descriptorHits[row] < 0) this.descriptorHits[row] = 0;
+    while (reader.next()) {
+      if (reader.field * 8 + reader.wireType === WRAPPER_TAG.value)
+        this.descriptorHits[row] = reader.uint64();
+      else reader.skip();
+    }
+    reader.end = outer;
+  }
+
+  /** Passes over a string, which proto3 wants in UTF-8; plain ASCII is settled without asking for a view. */
+  #passText(field: string, end: number): number {
+    const bytes = this.bytes;
+    const start = this.#reader.position;
+    let seen = 0;
+    for (let i = start; i < end; i++) seen |= bytes[i];
+    if (seen > 127 && !isUtf8(bytes.subarray(start, end))) {
+      throw this.#reader.fault(`the text of \`${field}\` is not valid UTF-8`, start);
+    }
+    this.#reader.position = end;
+    return end;
+  }
+
+  #growRequests(): void {
+    this.domainStart = doubled(this.domainStart, Int32Array);
+    this.domainEnd = doubled(this.domainEnd, Int32Array);
+    this.firstDescriptor = doubled(this.firstDescriptor, Int32Array);
+    this.descriptorCount = doubled(this.descriptorCount, Int32Array);
+    this.requestHits = doubled(this.requestHits, Float64Array);
+  }
+
+  #growDescriptors(): void {
+    this.firstEntry = doubled(this.firstEntry, Int32Array);
+    this.entryCount = doubled(this.entryCount, Int32Array);
+    this.descriptorHits = doubled(this.descriptorHits, Float64Array);
+    this.hasOverride = doubled(this.hasOverride, Uint8Array);
+    this.overrideRequestsPerUnit = doubled(this.overrideRequestsPerUnit, Float64Array);
+    this.overrideUnit = doubled(this.overrideUnit, Float64Array);
+  }
+
+  #growEntries(): void {
+    this.keyStart = doubled(this.keyStart, Int32Array);
+    this.keyEnd = doubled(this.keyEnd, Int32Array);
+    this.valueStart = doubled(this.valueStart, Int32Array);
+    this.valueEnd = doubled(this.valueEnd, Int32Array);
+  }
+}

@@ -1,0 +1,309 @@
+import { ByteWriter } from '../../base/bytes.ts';
+import { FNV_START, fnvBackward, fnvOver, scramble } from '../../base/hash.ts';
+import { writeCurrentLimit, writeCurrentLimitJson } from '../../messages/current-limit.ts';
+import { UNIT_NAMES } from '../../messages/unit.ts';
+import {
+  DOMAIN,
+  EDGE_WORDS,
+  ENTRY,
+  ENTRY_FLAG,
+  HEADER,
+  LAYOUT_VERSION,
+  LEVEL,
+  LIMIT,
+  LIMIT_FLAG,
+  PART,
+  SHAPE,
+} from '../layout.ts';
+import { edgeHash, endsHash } from '../probe.ts';
+import { type DomainRules, type RuleEntry, type RuleLimit, type RuleSet, UNIT_NUMBERS } from '../rule-set.ts';
+import { chooseGrams, type GramCandidate } from './grams.ts';
+import { tableSize, WordList } from './words.ts';
+
+/**
+ * Flattens a checked tree into one shared buffer (see `layout.ts`), readable by any thread through `CompiledRules`.
+ * Work and memory grow with the number of entries.
+ */
+export function compileRules(rules: RuleSet): SharedArrayBuffer {
+  const compiler = new Compiler();
+  for (const domain of rules.domains) compiler.addDomain(domain);
+  return compiler.publish();
+}
+
+/** What lookup needs to find an entry again. */
+interface Edge {
+  readonly level: number;
+  readonly hash: number;
+  readonly entry: number;
+}
+
+class Compiler {
+  #limitCount = 0;
+  readonly #domains = new WordList();
+  readonly #levels = new WordList();
+  readonly #entries = new WordList();
+  readonly #shapes = new WordList();
+  readonly #parts = new WordList();
+  readonly #limits = new WordList();
+  readonly #replaces = new WordList();
+  readonly #pool = new ByteWriter(65_536);
+  readonly #edges: Edge[] = [];
+  readonly #wildcards: Edge[] = [];
+  /** Limit names to dense numbers from 1, so that requests compare numbers. */
+  readonly #names = new Map<string, number>();
+  #domainCount = 0;
+
+  addDomain(domain: DomainRules): void {
+    const record = this.#domains.allot(DOMAIN.words);
+    this.#domainCount++;
+    const name = this.#poolText(domain.name);
+    const level = this.#addLevel(domain.entries, domain.name);
+    this.#domains.words[record + DOMAIN.name] = name.offset;
+    this.#domains.words[record + DOMAIN.nameLength] = name.length;
+    this.#domains.words[record + DOMAIN.level] = level;
+  }
+
+  #addLevel(entries: readonly RuleEntry[], path: string): number {
+    const level = this.#levels.allot(LEVEL.words) / LEVEL.words;
+    const shapes = new Map<string, { prefix: number; suffix: number }>();
+    const withGrams: GramCandidate[] = [];
+    let order = 0;
+    for (const entry of entries) {
+      const number = this.#addEntry(entry, level, path);
+      if (!entry.composite.includes('*')) continue;
+      const wildcard = this.#addWildcard(entry.composite, number, order++);
+      if (wildcard.literals.length > 0) withGrams.push({ entry: number, literals: wildcard.literals });
+      else {
+        this.#wildcards.push({ level, hash: wildcard.endsHash, entry: number });
+        shapes.set(`${wildcard.prefix}/${wildcard.suffix}`, wildcard);
+      }
+    }
+    const grams = chooseGrams(withGrams);
+    for (const { entry, hash } of grams.chosen) this.#wildcards.push({ level, hash, entry });
+    this.#levels.words[level * LEVEL.words + LEVEL.gramLengths] = grams.lengths;
+    this.#describeShapes(level, [...shapes.values()]);
+    return level;
+  }
+
+  #describeShapes(level: number, shapes: readonly { prefix: number; suffix: number }[]): void {
+    const at = level * LEVEL.words;
+    const first = this.#shapes.allot(shapes.length * SHAPE.words);
+    shapes.forEach((shape, i) => {
+      this.#shapes.words[first + i * SHAPE.words + SHAPE.prefix] = shape.prefix;
+      this.#shapes.words[first + i * SHAPE.words + SHAPE.suffix] = shape.suffix;
+    });
+    const levels = this.#levels.words;
+    levels[at + LEVEL.shapes] = first;
+    levels[at + LEVEL.shapeCount] = shapes.length;
+    levels[at + LEVEL.longestPrefix] = shapes.reduce((longest, shape) => Math.max(longest, shape.prefix), 0);
+    levels[at + LEVEL.longestSuffix] = shapes.reduce((longest, shape) => Math.max(longest, shape.suffix), 0);
+  }
+
+  #addEntry(entry: RuleEntry, level: number, parentPath: string): number {
+    const path = `${parentPath}.${entry.composite}`;
+    const at = this.#entries.allot(ENTRY.words);
+    const number = at / ENTRY.words;
+    const composite = this.#poolText(entry.composite);
+    const hash = fnvOver(FNV_START, this.#pool.bytes, composite.offset, composite.offset + composite.length);
+    this.#edges.push({ level, hash, entry: number });
+    const limit = entry.limit === null ? -1 : this.#addLimit(entry, entry.limit, path);
+    const nested = entry.entries.length === 0 ? -1 : this.#addLevel(entry.entries, path);
+    const words = this.#entries.words;
+    words[at + ENTRY.composite] = composite.offset;
+    words[at + ENTRY.compositeLength] = composite.length;
+    words[at + ENTRY.limit] = limit;
+    words[at + ENTRY.level] = nested;
+    words[at + ENTRY.flags] =
+      (entry.detailedMetric ? ENTRY_FLAG.detailedMetric : 0) |
+      (entry.valueToMetric ? ENTRY_FLAG.valueToMetric : 0) |
+      (entry.shareThreshold ? ENTRY_FLAG.shareThreshold : 0);
+    return number;
+  }
+
+  /** Notes the ends of a wildcard, and the literal texts between its first and its last `*`. */
+  #addWildcard(
+    composite: string,
+    number: number,
+    order: number,
+  ): { prefix: number; suffix: number; endsHash: number; literals: readonly Uint8Array[] } {
+    const at = number * ENTRY.words;
+    const start = this.#entries.words[at + ENTRY.composite];
+    const end = start + this.#entries.words[at + ENTRY.compositeLength];
+    const texts = composite.split('*');
+    const prefix = Buffer.byteLength(texts[0]);
+    const suffix = Buffer.byteLength(texts[texts.length - 1]);
+    const middle = texts.slice(1, -1).filter(text => text !== '');
+    const parts = this.#parts.allot(middle.length * PART.words);
+    middle.forEach((literal, i) => {
+      const text = this.#poolText(literal);
+      this.#parts.words[parts + i * PART.words + PART.text] = text.offset;
+      this.#parts.words[parts + i * PART.words + PART.length] = text.length;
+    });
+    const words = this.#entries.words;
+    words[at + ENTRY.order] = order;
+    words[at + ENTRY.prefixLength] = prefix;
+    words[at + ENTRY.suffixLength] = suffix;
+    words[at + ENTRY.parts] = parts;
+    words[at + ENTRY.partCount] = middle.length;
+    const bytes = this.#pool.bytes;
+    const hash = endsHash({
+      prefixHash: fnvOver(FNV_START, bytes, start, start + prefix),
+      prefixLength: prefix,
+      suffixHash: fnvBackward(bytes, end - suffix, end),
+      suffixLength: suffix,
+    });
+    return { prefix, suffix, endsHash: hash, literals: middle.map(text => Buffer.from(text)) };
+  }
+
+  #addLimit(entry: RuleEntry, limit: RuleLimit, path: string): number {
+    const at = this.#limits.allot(LIMIT.words);
+    this.#limitCount++;
+    const named = this.#poolText(path);
+    const unit = limit.unit === null ? 0 : UNIT_NUMBERS[limit.unit];
+    const current = {
+      requestsPerUnit: limit.requestsPerUnit,
+      unit,
+      unitName: UNIT_NAMES[unit],
+      name: limit.name,
+    };
+    const protobuf = this.#pooled(pool => writeCurrentLimit(pool, current));
+    const json = this.#pooled(pool => writeCurrentLimitJson(pool, current));
+    const metadata = this.#pooled(pool => {
+      if (entry.metadata !== null) pool.text(JSON.stringify(entry.metadata));
+    });
+    const replaces = this.#replaces.allot(limit.replaces.length);
+    limit.replaces.forEach((name, i) => {
+      this.#replaces.words[replaces + i] = this.#intern(name);
+    });
+    const words = this.#limits.words;
+    words[at + LIMIT.requestsPerUnit] = limit.requestsPerUnit;
+    words[at + LIMIT.unit] = unit;
+    words[at + LIMIT.flags] =
+      (limit.unlimited ? LIMIT_FLAG.unlimited : 0) |
+      (entry.shadowMode ? LIMIT_FLAG.shadow : 0) |
+      (entry.quotaMode ? LIMIT_FLAG.quota : 0);
+    words[at + LIMIT.name] = limit.name === '' ? 0 : this.#intern(limit.name);
+    words[at + LIMIT.replaces] = replaces;
+    words[at + LIMIT.replaceCount] = limit.replaces.length;
+    words[at + LIMIT.protobuf] = protobuf.offset;
+    words[at + LIMIT.protobufLength] = protobuf.length;
+    words[at + LIMIT.json] = json.offset;
+    words[at + LIMIT.jsonLength] = json.length;
+    words[at + LIMIT.path] = named.offset;
+    words[at + LIMIT.pathLength] = named.length;
+    words[at + LIMIT.metadata] = metadata.offset;
+    words[at + LIMIT.metadataLength] = metadata.length;
+    return at / LIMIT.words;
+  }
+
+  #intern(name: string): number {
+    const known = this.#names.get(name);
+    if (known !== undefined) return known;
+    const number = this.#names.size + 1;
+    this.#names.set(name, number);
+    return number;
+  }
+
+  #poolText(text: string): { offset: number; length: number } {
+    return this.#pooled(pool => pool.text(text));
+  }
+
+  #pooled(write: (pool: ByteWriter) => void): { offset: number; length: number } {
+    const offset = this.#pool.length;
+    write(this.#pool);
+    return { offset, length: this.#pool.length - offset };
+  }
+
+  /** Lays all sections out in one shared buffer. */
+  publish(): SharedArrayBuffer {
+    const edges = edgeTable(this.#edges);
+    const wildcards = this.#wildcardTable();
+    const domains = this.#domainTable();
+    const header = new Int32Array(HEADER.words);
+    let at: number = HEADER.words;
+    const placed: { at: number; words: Int32Array }[] = [];
+    const place = (field: number, words: Int32Array): void => {
+      header[field] = at;
+      placed.push({ at, words });
+      at += words.length;
+    };
+    place(HEADER.domainTable, domains);
+    place(HEADER.domains, this.#domains.view());
+    place(HEADER.levels, this.#levels.view());
+    place(HEADER.entries, this.#entries.view());
+    place(HEADER.edgeTable, edges);
+    place(HEADER.wildcardTable, wildcards);
+    place(HEADER.shapes, this.#shapes.view());
+    place(HEADER.parts, this.#parts.view());
+    place(HEADER.limits, this.#limits.view());
+    place(HEADER.replaces, this.#replaces.view());
+    header[HEADER.version] = LAYOUT_VERSION;
+    header[HEADER.domainMask] = domains.length - 1;
+    header[HEADER.edgeMask] = edges.length / EDGE_WORDS - 1;
+    header[HEADER.wildcardMask] = wildcards.length / EDGE_WORDS - 1;
+    header[HEADER.poolBytes] = at * 4;
+    header[HEADER.limitCount] = this.#limitCount;
+    header[HEADER.domainCount] = this.#domainCount;
+    const poolBytes = (this.#pool.length + 3) & ~3;
+    const buffer = new SharedArrayBuffer(at * 4 + poolBytes);
+    const words = new Int32Array(buffer);
+    words.set(header);
+    for (const section of placed) words.set(section.words, section.at);
+    new Uint8Array(buffer, at * 4).set(this.#pool.view());
+    return buffer;
+  }
+
+  /** Chains wildcards of equal hash in definition order: the last is filed first, each later one goes in front. */
+  #wildcardTable(): Int32Array {
+    const table = new Int32Array(tableSize(this.#wildcards.length) * EDGE_WORDS);
+    for (let i = this.#wildcards.length - 1; i >= 0; i--) {
+      const edge = this.#wildcards[i];
+      const slot = findSlot(table, edge);
+      this.#entries.words[edge.entry * ENTRY.words + ENTRY.nextWildcard] = table[slot + 2];
+      fillSlot(table, slot, edge);
+    }
+    return table;
+  }
+
+  #domainTable(): Int32Array {
+    const table = new Int32Array(tableSize(this.#domainCount));
+    const mask = table.length - 1;
+    for (let domain = 0; domain < this.#domainCount; domain++) {
+      const record = domain * DOMAIN.words;
+      const start = this.#domains.words[record + DOMAIN.name];
+      const end = start + this.#domains.words[record + DOMAIN.nameLength];
+      let at = scramble(fnvOver(FNV_START, this.#pool.bytes, start, end)) & mask;
+      while (table[at] !== 0) at = (at + 1) & mask;
+      table[at] = domain + 1;
+    }
+    return table;
+  }
+}
+
+function edgeTable(edges: readonly Edge[]): Int32Array {
+  const table = new Int32Array(tableSize(edges.length) * EDGE_WORDS);
+  const mask = table.length / EDGE_WORDS - 1;
+  for (const edge of edges) {
+    let at = edgeHash(edge.level, edge.hash) & mask;
+    while (table[at * EDGE_WORDS] !== 0) at = (at + 1) & mask;
+    fillSlot(table, at * EDGE_WORDS, edge);
+  }
+  return table;
+}
+
+/** The slot of this level and hash, or the free one where it belongs. */
+function findSlot(table: Int32Array, edge: Edge): number {
+  const mask = table.length / EDGE_WORDS - 1;
+  let at = edgeHash(edge.level, edge.hash) & mask;
+  for (; ; at = (at + 1) & mask) {
+    const slot = at * EDGE_WORDS;
+    if (table[slot] === 0) return slot;
+    if (table[slot] === edge.level + 1 && table[slot + 1] === edge.hash) return slot;
+  }
+}
+
+function fillSlot(table: Int32Array, slot: number, edge: Edge): void {
+  table[slot] = edge.level + 1;
+  table[slot + 1] = edge.hash;
+  table[slot + 2] = edge.entry + 1;
+}

@@ -1,0 +1,47 @@
+import { LONGEST_GRAM } from '../layout.ts';
+import { gramHash } from '../probe.ts';
+
+/** A wildcard entry and the literal texts between its first and its last `*`. */
+export interface GramCandidate {
+  readonly entry: number;
+  readonly literals: readonly Uint8Array[];
+}
+
+/** Under which gram each wildcard of a level is filed. */
+export interface ChosenGrams {
+  readonly chosen: readonly { readonly entry: number; readonly hash: number }[];
+  /** Bit `n` is set when a gram has `n` bytes. */
+  readonly lengths: number;
+}
+
+/**
+ * Chooses a gram for each wildcard of a level, in their order: the one that fewest of the others have, so that a text
+ * is compared with few of them; of equally rare ones the longest.
+ */
+export function chooseGrams(candidates: readonly GramCandidate[]): ChosenGrams {
+  const uses = new Map<number, number>();
+  for (const candidate of candidates) {
+    for (const hash of new Set(gramsOf(candidate).map(gram => gram.hash)))
+      uses.set(hash, (uses.get(hash) ?? 0) + 1);
+  }
+  let lengths = 0;
+  const chosen = candidates.map(candidate => {
+    let best = { hash: 0, length: 0 };
+    for (const gram of gramsOf(candidate)) {
+      const rarer = best.length === 0 ? 1 : (uses.get(best.hash) ?? 0) - (uses.get(gram.hash) ?? 0);
+      if (rarer > 0 || (rarer === 0 && gram.length > best.length)) best = gram;
+    }
+    lengths |= 1 << best.length;
+    return { entry: candidate.entry, hash: best.hash };
+  });
+  return { chosen, lengths };
+}
+
+/** Every gram of the literals: four bytes, or the whole of a literal that is shorter. */
+function gramsOf({ literals }: GramCandidate): { hash: number; length: number }[] {
+  return literals.flatMap(literal => {
+    const length = Math.min(literal.length, LONGEST_GRAM);
+    const places = literal.length - length + 1;
+    return Array.from({ length: places }, (_, at) => ({ hash: gramHash(literal, at, length), length }));
+  });
+}

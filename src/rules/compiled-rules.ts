@@ -1,0 +1,76 @@
+import { FNV_START, fnvOver, scramble } from '../base/hash.ts';
+import { DOMAIN, HEADER, LAYOUT_VERSION, LIMIT } from './layout.ts';
+
+/** One generation of compiled rules as a thread sees it: views of the shared buffer, nothing copied. */
+export class CompiledRules {
+  readonly buffer: SharedArrayBuffer;
+  readonly words: Int32Array;
+  readonly pool: Uint8Array;
+  readonly limitCount: number;
+  readonly domainCount: number;
+  readonly #domainTable: number;
+  readonly #domainMask: number;
+  readonly #domains: number;
+  readonly #limits: number;
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.buffer = buffer;
+    this.words = new Int32Array(buffer);
+    const words = this.words;
+    if (words[HEADER.version] !== LAYOUT_VERSION) {
+      throw new Error(
+        `compiled rules have layout ${words[HEADER.version]}, this program reads ${LAYOUT_VERSION}`,
+      );
+    }
+    this.pool = new Uint8Array(buffer, words[HEADER.poolBytes]);
+    this.limitCount = words[HEADER.limitCount];
+    this.domainCount = words[HEADER.domainCount];
+    this.#domainTable = words[HEADER.domainTable];
+    this.#domainMask = words[HEADER.domainMask];
+    this.#domains = words[HEADER.domains];
+    this.#limits = words[HEADER.limits];
+  }
+
+  /** The top level of the domain `bytes[start, end)`, or -1 when there is no such domain. */
+  domainLevel(bytes: Uint8Array, start: number, end: number): number {
+    const words = this.words;
+    let at = scramble(fnvOver(FNV_START, bytes, start, end)) & this.#domainMask;
+    for (; ; at = (at + 1) & this.#domainMask) {
+      const domain = words[this.#domainTable + at] - 1;
+      if (domain < 0) return -1;
+      const record = this.#domains + domain * DOMAIN.words;
+      if (this.holds(words[record + DOMAIN.name], words[record + DOMAIN.nameLength], bytes, start, end)) {
+        return words[record + DOMAIN.level];
+      }
+    }
+  }
+
+  /** Whether the pool holds exactly `bytes[start, end)` at `offset`. */
+  holds(offset: number, length: number, bytes: Uint8Array, start: number, end: number): boolean {
+    if (length !== end - start) return false;
+    const pool = this.pool;
+    for (let i = 0; i < length; i++) if (pool[offset + i] !== bytes[start + i]) return false;
+    return true;
+  }
+
+  /** A field of a limit; see LIMIT. */
+  limit(limit: number, field: number): number {
+    return this.words[this.#limits + limit * LIMIT.words + field];
+  }
+
+  /** `requests_per_unit` of a limit: 0 to 2^32 - 1. */
+  requestsPerUnit(limit: number): number {
+    return this.limit(limit, LIMIT.requestsPerUnit) >>> 0;
+  }
+
+  /** The configured path of a limit: domain and composite texts, joined by dots. */
+  path(limit: number): string {
+    return this.text(this.limit(limit, LIMIT.path), this.limit(limit, LIMIT.pathLength));
+  }
+
+  /** Text of the pool. */
+  text(offset: number, length: number): string {
+    // Text decoders refuse shared memory, hence the copy.
+    return Buffer.from(this.pool.slice(offset, offset + length)).toString('utf8');
+  }
+}

@@ -1,0 +1,167 @@
+import type { ByteWriter } from '../../base/bytes.ts';
+import { FNV_START, fnvStep } from '../../base/hash.ts';
+import { MAX_ENTRIES } from '../../messages/limits.ts';
+import type { RequestTable } from '../../messages/request-table.ts';
+import type { CompiledRules } from '../compiled-rules.ts';
+import { EDGE_WORDS, ENTRY, ENTRY_FLAG, HEADER } from '../layout.ts';
+import { edgeHash } from '../probe.ts';
+import { WildcardLookup } from './wildcards.ts';
+
+const UNDERSCORE = 95;
+
+/** How a level was matched. The order of trying is exact, wildcard, key only (spec 2.3). */
+export const MATCHED = { exact: 0, wildcard: 1, keyOnly: 2 } as const;
+
+/**
+ * Walks the compiled rules for one descriptor at a time, level by level and without backtracking, and writes the
+ * descriptor's part of the cache key on the way: the text `key_value` that a level is matched by is what the cache
+ * key holds, followed by an underscore.
+ *
+ * What the walk found on each level stays in the fields until the next one; the rules themselves are never written.
+ */
+export class Matcher {
+  /** Entry chosen on each level; `ENTRY` records are found by it. */
+  readonly path = new Int32Array(MAX_ENTRIES);
+  /** {@link MATCHED} on each level. */
+  readonly how = new Uint8Array(MAX_ENTRIES);
+  /** Where the text of each level begins in the key. */
+  readonly textStart = new Int32Array(MAX_ENTRIES);
+  /** Some level was matched through a wildcard with `share_threshold`. */
+  shared = false;
+
+  readonly #wildcards = new WildcardLookup();
+  /** Hashes of the text written last: of the key alone, and of `key_value`. */
+  #keyHash = 0;
+  #textHash = 0;
+
+  /**
+   * The limit for the descriptor in row `descriptor`, or -1. `key` is appended `<key>_<value>_` of each entry; when
+   * there is no limit it may stop short.
+   */
+  match(
+    rules: CompiledRules,
+    topLevel: number,
+    table: RequestTable,
+    descriptor: number,
+    key: ByteWriter,
+  ): number {
+    const words = rules.words;
+    const entries = words[HEADER.entries];
+    const first = table.firstEntry[descriptor];
+    const count = table.entryCount[descriptor];
+    let level = topLevel;
+    this.shared = false;
+    for (let i = 0; i < count; i++) {
+      this.textStart[i] = key.length;
+      const keyEnd = this.#writeText(table, first + i, key);
+      const entry = this.#choose(
+        rules,
+        level,
+        key.bytes,
+        { start: this.textStart[i], keyEnd, end: key.length },
+        i,
+      );
+      key.byte(UNDERSCORE);
+      if (entry < 0) return -1;
+      this.path[i] = entry;
+      const record = entries + entry * ENTRY.words;
+      if (
+        this.how[i] === MATCHED.wildcard &&
+        (words[record + ENTRY.flags] & ENTRY_FLAG.shareThreshold) !== 0
+      ) {
+        this.shared = true;
+      }
+      // A limit counts only where the descriptor ends: neither a deeper nor a shallower rule applies (spec 2.3).
+      if (i === count - 1) return words[record + ENTRY.limit];
+      level = words[record + ENTRY.level];
+      if (level < 0) return -1;
+    }
+    return -1;
+  }
+
+  /** Writes `<key>_<value>_` of every entry without matching: for descriptors that bring their own limit. */
+  writeAll(table: RequestTable, descriptor: number, key: ByteWriter): void {
+    const first = table.firstEntry[descriptor];
+    for (let entry = first; entry < first + table.entryCount[descriptor]; entry++) {
+      this.#writeText(table, entry, key);
+      key.byte(UNDERSCORE);
+    }
+  }
+
+  /** Appends `key_value` and hashes it; returns where the key ends. */
+  #writeText(table: RequestTable, entry: number, to: ByteWriter): number {
+    const from = table.bytes;
+    const keyStart = table.keyStart[entry];
+    const keyEnd = table.keyEnd[entry];
+    const valueStart = table.valueStart[entry];
+    const valueEnd = table.valueEnd[entry];
+    to.reserve(keyEnd - keyStart + valueEnd - valueStart + 1);
+    const out = to.bytes;
+    let at = to.length;
+    let hash = FNV_START;
+    for (let i = keyStart; i < keyEnd; i++) {
+      const byte = from[i];
+      out[at++] = byte;
+      hash = fnvStep(hash, byte);
+    }
+    this.#keyHash = hash;
+    const textKeyEnd = at;
+    out[at++] = UNDERSCORE;
+    hash = fnvStep(hash, UNDERSCORE);
+    for (let i = valueStart; i < valueEnd; i++) {
+      const byte = from[i];
+      out[at++] = byte;
+      hash = fnvStep(hash, byte);
+    }
+    this.#textHash = hash;
+    to.length = at;
+    return textKeyEnd;
+  }
+
+  #choose(
+    rules: CompiledRules,
+    level: number,
+    bytes: Uint8Array,
+    text: { readonly start: number; readonly keyEnd: number; readonly end: number },
+    i: number,
+  ): number {
+    let entry = lookup(rules, level, this.#textHash, bytes, text.start, text.end);
+    if (entry >= 0) {
+      this.how[i] = MATCHED.exact;
+      return entry;
+    }
+    entry = this.#wildcards.find(rules, level, bytes, text.start, text.end);
+    if (entry >= 0) {
+      this.how[i] = MATCHED.wildcard;
+      return entry;
+    }
+    this.how[i] = MATCHED.keyOnly;
+    return lookup(rules, level, this.#keyHash, bytes, text.start, text.keyEnd);
+  }
+}
+
+/** The entry of a level whose composite text is `bytes[start, end)`, or -1. */
+function lookup(
+  rules: CompiledRules,
+  level: number,
+  hash: number,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): number {
+  const words = rules.words;
+  const table = words[HEADER.edgeTable];
+  const mask = words[HEADER.edgeMask];
+  const entries = words[HEADER.entries];
+  for (let at = edgeHash(level, hash) & mask; ; at = (at + 1) & mask) {
+    const slot = table + at * EDGE_WORDS;
+    if (words[slot] === 0) return -1;
+    if (words[slot] !== level + 1 || words[slot + 1] !== hash) continue;
+    const record = entries + (words[slot + 2] - 1) * ENTRY.words;
+    if (
+      rules.holds(words[record + ENTRY.composite], words[record + ENTRY.compositeLength], bytes, start, end)
+    ) {
+      return words[slot + 2] - 1;
+    }
+  }
+}

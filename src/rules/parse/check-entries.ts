@@ -1,0 +1,134 @@
+import type { RuleEntry } from '../rule-set.ts';
+import { MAX_ENTRIES, MAX_ENTRY_LEVELS } from './bounds.ts';
+import { checkKeys } from './check-keys.ts';
+import { checkLimit } from './check-limit.ts';
+import { fieldOf, flagField, listField, mapField, textField } from './fields.ts';
+import type { FileCheck } from './file-check.ts';
+import { readMetadata } from './metadata.ts';
+import { quote } from './quote.ts';
+import type { YamlMap } from './yaml-node.ts';
+
+/** What stands in a path for an entry whose key is missing. */
+const NO_KEY = '?';
+
+const NO_ENTRIES: readonly RuleEntry[] = [];
+
+/** Where an entry was defined. */
+interface Definition {
+  readonly check: FileCheck;
+  readonly offset: number;
+}
+
+/** The entries that one level has so far, by composite key. With merging, the top level spans several files. */
+export type Level = Map<string, Definition>;
+
+/** Counts the entries of a load. */
+export class EntryBudget {
+  #left = MAX_ENTRIES;
+
+  /** False when there are too many entries; that is reported once. */
+  take(check: FileCheck, offset: number): boolean {
+    this.#left--;
+    if (this.#left === -1) {
+      check.fault(offset, `there are more than ${MAX_ENTRIES} entries in all files: remove some`);
+    }
+    return this.#left >= 0;
+  }
+}
+
+/**
+ * Checks the `descriptors` of a file or of an entry and gives the entries in definition order.
+ * They are worth something only when no fault was reported.
+ *
+ * @param shared the level to add to, when it has entries of other files; null for a level that begins here
+ */
+export function checkEntries(
+  check: FileCheck,
+  owner: YamlMap,
+  shared: Level | null,
+  budget: EntryBudget,
+): readonly RuleEntry[] {
+  const maps = listField(check, owner, 'descriptors', '- key: ...');
+  if (maps.length === 0) return NO_ENTRIES;
+  if (check.levels >= MAX_ENTRY_LEVELS) {
+    check.fault(
+      maps[0].offset,
+      `entries are nested deeper than ${MAX_ENTRY_LEVELS} levels: write fewer levels`,
+    );
+    return NO_ENTRIES;
+  }
+  const level: Level = shared ?? new Map();
+  const entries: RuleEntry[] = [];
+  for (const map of maps) {
+    if (check.full || !budget.take(check, map.offset)) break;
+    entries.push(checkEntry(check, map, level, budget));
+  }
+  return entries;
+}
+
+function checkEntry(check: FileCheck, map: YamlMap, level: Level, budget: EntryBudget): RuleEntry {
+  const key = checkKey(check, map);
+  check.enter(key ?? NO_KEY);
+  const value = textField(check, map, 'value') ?? '';
+  check.leave();
+  const composite = value === '' ? (key ?? NO_KEY) : `${key ?? NO_KEY}_${value}`;
+  check.enter(composite);
+  if (key !== null) claim(check, map, level, composite);
+  checkKeys(check, map, 'entry');
+  const block = mapField(check, map, 'rate_limit');
+  const entry: RuleEntry = {
+    key: key ?? '',
+    value,
+    composite,
+    limit: block === null ? null : checkLimit(check, block),
+    shadowMode: flagField(check, map, 'shadow_mode'),
+    quotaMode: flagField(check, map, 'quota_mode'),
+    detailedMetric: flagField(check, map, 'detailed_metric'),
+    valueToMetric: flagField(check, map, 'value_to_metric'),
+    shareThreshold: checkShareThreshold(check, map, composite),
+    metadata: readMetadata(check, mapField(check, map, 'metadata')),
+    entries: checkEntries(check, map, null, budget),
+  };
+  check.leave();
+  return entry;
+}
+
+/** The key of an entry; null when it is missing or faulty, which is reported. */
+function checkKey(check: FileCheck, map: YamlMap): string | null {
+  const key = textField(check, map, 'key');
+  if (key !== '') return key;
+  check.fault(
+    fieldOf(map, 'key')?.offset ?? map.offset,
+    'the entry has no key: write `key: ` and the name of the descriptor key',
+  );
+  return null;
+}
+
+/** Reports an entry whose composite key is taken: matching could never tell the two apart. */
+function claim(check: FileCheck, map: YamlMap, level: Level, composite: string): void {
+  const first = level.get(composite);
+  if (first === undefined) {
+    level.set(composite, { check, offset: map.offset });
+    return;
+  }
+  const { file } = first.check.source;
+  const { line } = first.check.source.placeOf(first.offset);
+  check.fault(
+    map.offset,
+    `${quote(composite)} is defined twice on this level, first in ${file}:${line} (\`key: a\` with \`value: b\` and ` +
+      '`key: a_b` are the same): remove one or change its key or value',
+  );
+}
+
+/** The flag; it only has a meaning where a wildcard lets many values match. */
+function checkShareThreshold(check: FileCheck, map: YamlMap, composite: string): boolean {
+  const flag = flagField(check, map, 'share_threshold');
+  if (flag && !composite.includes('*')) {
+    check.fault(
+      fieldOf(map, 'share_threshold')?.offset ?? map.offset,
+      `\`share_threshold\` is only for values with a \`*\`, and ${quote(composite)} has none: ` +
+        'remove the flag, or put a `*` into the value',
+    );
+  }
+  return flag;
+}

@@ -1,0 +1,70 @@
+/** The keys that mean something in each kind of map, in the order in which they are listed to users. */
+export const FIELDS = {
+  file: ['domain', 'descriptors'],
+  entry: [
+    'key',
+    'value',
+    'rate_limit',
+    'descriptors',
+    'shadow_mode',
+    'quota_mode',
+    'detailed_metric',
+    'value_to_metric',
+    'share_threshold',
+    'metadata',
+  ],
+  rate_limit: ['unit', 'requests_per_unit', 'unlimited', 'name', 'replaces'],
+  replaces: ['name'],
+} as const;
+
+export type MapKind = keyof typeof FIELDS;
+
+/** Every key that means something in some kind of map. */
+export const FIELD_NAMES: readonly string[] = [...new Set<string>(Object.values(FIELDS).flat())];
+
+const KNOWN: ReadonlySet<string> = new Set(FIELD_NAMES);
+
+/** True for a key that means something in some kind of map. */
+export function isKnownField(name: string): boolean {
+  return KNOWN.has(name);
+}
+
+/** Names longer than this are no slip of the pen. */
+const LONGEST_GUESS = 40;
+const MOST_SLIPS = 2;
+
+/** The known name that was most likely meant: first among those of the same kind of map, then among all. */
+export function likelyField(name: string, kind: MapKind): string | null {
+  if (name.length > LONGEST_GUESS) return null;
+  const wanted = letters(name);
+  let best: string | null = null;
+  let fewest = MOST_SLIPS + 1;
+  for (const candidate of [...FIELDS[kind], ...FIELD_NAMES]) {
+    const slips = editDistance(wanted, letters(candidate));
+    // A short name is within two slips of too many words.
+    if (slips < fewest && slips * 2 < candidate.length) {
+      best = candidate;
+      fewest = slips;
+    }
+  }
+  return best;
+}
+
+/** `requestsPerUnit`, `requests-per-unit` and `requests_per_unit` differ in spelling only. */
+function letters(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
+}
+
+/** How many letters have to be put in, left out or changed (Levenshtein). */
+function editDistance(from: string, to: string): number {
+  let above = Array.from({ length: to.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const changed = above[column - 1] + (from[row - 1] === to[column - 1] ? 0 : 1);
+      current.push(Math.min(changed, above[column] + 1, current[column - 1] + 1));
+    }
+    above = current;
+  }
+  return above[to.length];
+}

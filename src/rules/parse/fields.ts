@@ -1,0 +1,120 @@
+import type { FileCheck } from './file-check.ts';
+import { printable, quote } from './quote.ts';
+import { GREATEST_INT64, typedScalar } from './typed-scalar.ts';
+import type { YamlMap, YamlNode, YamlScalar } from './yaml-node.ts';
+
+const GREATEST_COUNT = 0xffff_ffff;
+const DIGITS_ONLY = /^[-+]?[0-9_]+$/;
+
+const NO_MAPS: readonly YamlMap[] = [];
+
+/** The value of a field; of equal keys the last one counts. */
+export function fieldOf(map: YamlMap, name: string): YamlNode | null {
+  for (let i = map.pairs.length - 1; i >= 0; i--) if (map.pairs[i].key === name) return map.pairs[i].value;
+  return null;
+}
+
+/** A text; empty when absent or null, null when faulty. Booleans, whole numbers and dates give their source text. */
+export function textField(check: FileCheck, map: YamlMap, name: string): string | null {
+  const node = fieldOf(map, name);
+  if (node === null) return '';
+  if (node.kind !== 'scalar') {
+    check.fault(node.offset, `\`${name}\` must be text, not a ${node.kind}: write one value after the colon`);
+    return null;
+  }
+  if (!node.plain) return node.text;
+  if (!checkLeaf(check, node)) return null;
+  return isNull(node) ? '' : node.text;
+}
+
+/** True or false as YAML 1.1 writes them (`yes`, `off`, `y`, ...); false when absent, null or faulty. */
+export function flagField(check: FileCheck, map: YamlMap, name: string): boolean {
+  const node = fieldOf(map, name);
+  if (node === null || isNull(node)) return false;
+  const type = node.kind === 'scalar' && node.plain ? typedScalar(node.text) : null;
+  if (typeof type === 'boolean') return type;
+  check.fault(node.offset, `\`${name}\` must be true or false, without quotes, not ${shown(node)}`);
+  return false;
+}
+
+/** A whole number from 0 to 2^32 - 1; 0 when absent, null or faulty. */
+export function countField(check: FileCheck, map: YamlMap, name: string): number {
+  const node = fieldOf(map, name);
+  if (node === null || isNull(node)) return 0;
+  const type = node.kind === 'scalar' && node.plain ? typedScalar(node.text) : null;
+  if (typeof type === 'bigint' && type >= 0n && type <= GREATEST_COUNT) return Number(type);
+  check.fault(
+    node.offset,
+    `\`${name}\` must be a whole number from 0 to ${GREATEST_COUNT}, without quotes, not ${shown(node)}`,
+  );
+  return 0;
+}
+
+/** A list of maps; empty when absent, null or faulty. Items that are no maps are faults and left out. */
+export function listField(
+  check: FileCheck,
+  map: YamlMap,
+  name: string,
+  exampleItem: string,
+): readonly YamlMap[] {
+  const node = fieldOf(map, name);
+  if (node === null || isNull(node)) return NO_MAPS;
+  if (node.kind === 'list')
+    return node.items.filter(item => isMapItem(check, item, `\`${name}\``, exampleItem));
+  check.fault(node.offset, `\`${name}\` must be a list, not ${shown(node)}: write \`${exampleItem}\``);
+  return NO_MAPS;
+}
+
+/** A map; null when absent, null or faulty. */
+export function mapField(check: FileCheck, map: YamlMap, name: string): YamlMap | null {
+  const node = fieldOf(map, name);
+  if (node === null || isNull(node)) return null;
+  if (node.kind === 'map') return node;
+  check.fault(
+    node.offset,
+    `\`${name}\` must be a map, not ${shown(node)}: write its keys below it, further in`,
+  );
+  return null;
+}
+
+/** Reports an item of a list that is no map. */
+export function isMapItem(
+  check: FileCheck,
+  item: YamlNode,
+  list: string,
+  exampleItem: string,
+): item is YamlMap {
+  if (item.kind === 'map') return true;
+  check.fault(item.offset, `${list} may only hold maps, not ${shown(item)}: write \`${exampleItem}\``);
+  return false;
+}
+
+/**
+ * Reports a number of a kind that the reference implementation refuses everywhere but in metadata.
+ * True when the scalar is none and may stand.
+ */
+export function checkLeaf(check: FileCheck, scalar: YamlScalar): boolean {
+  const type = scalar.plain ? typedScalar(scalar.text) : scalar.text;
+  const beyond = typeof type === 'bigint' && type > GREATEST_INT64;
+  if (!beyond && typeof type !== 'number') return true;
+  let what = 'a decimal number';
+  if (beyond || DIGITS_ONLY.test(scalar.text)) what = 'a whole number beyond 64 bits';
+  if (/^[-+]?0[0-9_]/.test(scalar.text)) what = 'a number with a leading zero that is not octal';
+  check.fault(
+    scalar.offset,
+    `${printable(scalar.text)} is ${what}, and such numbers are only allowed in metadata: ` +
+      `for text write ${quote(scalar.text)}, with the quotes`,
+  );
+  return false;
+}
+
+function isNull(node: YamlNode): boolean {
+  return node.kind === 'scalar' && node.plain && node.text.length <= 4 && typedScalar(node.text) === null;
+}
+
+/** A node as a fault names it. */
+function shown(node: YamlNode): string {
+  if (node.kind !== 'scalar') return `a ${node.kind}`;
+  if (!node.plain) return `the text ${quote(node.text)}`;
+  return node.text === '' ? 'null' : printable(node.text);
+}

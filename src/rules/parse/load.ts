@@ -1,0 +1,77 @@
+import type { DomainRules, RuleEntry, RuleFile, RuleSet } from '../rule-set.ts';
+import { checkEntries, EntryBudget, type Level } from './check-entries.ts';
+import { checkKeys } from './check-keys.ts';
+import { FaultList } from './fault-list.ts';
+import { fieldOf, textField } from './fields.ts';
+import type { FileCheck } from './file-check.ts';
+import { quote } from './quote.ts';
+import { readRuleFile } from './read-file.ts';
+import type { YamlMap } from './yaml-node.ts';
+
+export interface LoadOptions {
+  /** Several files may define entries of one domain. */
+  readonly mergeDomains: boolean;
+}
+
+interface Domain {
+  readonly firstFile: string;
+  readonly level: Level;
+  readonly entries: RuleEntry[];
+}
+
+/**
+ * Reads and checks rule files (spec 2.2), in the order given: all of them or nothing. No files are no rules.
+ * With merging, the top-level entries of later files are added to those of the same domain; nothing merges below.
+ *
+ * @throws RuleSetRefused with every fault that was found
+ */
+export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): RuleSet {
+  const faults = new FaultList();
+  const domains = new Map<string, Domain>();
+  const budget = new EntryBudget();
+  for (const file of files) {
+    if (faults.full) break;
+    const read = readRuleFile(file, faults);
+    if (read === null) continue;
+    checkFile(read.check, read.root, { domains, budget, mergeDomains: options.mergeDomains });
+  }
+  faults.throwIfAny();
+  return { domains: Array.from(domains, ([name, { entries }]): DomainRules => ({ name, entries })) };
+}
+
+interface LoadState extends LoadOptions {
+  readonly domains: Map<string, Domain>;
+  readonly budget: EntryBudget;
+}
+
+function checkFile(check: FileCheck, root: YamlMap, state: LoadState): void {
+  const name = textField(check, root, 'domain');
+  if (name === '') {
+    check.fault(
+      fieldOf(root, 'domain')?.offset ?? root.offset,
+      'the file has no domain: write `domain: ` and a name at the top',
+    );
+  }
+  if (name) check.enterDomain(name);
+  checkKeys(check, root, 'file');
+  const domain = openDomain(check, root, name ?? '', state);
+  for (const entry of checkEntries(check, root, domain.level, state.budget)) domain.entries.push(entry);
+}
+
+/** The domain that a file adds to. A file whose domain is faulty is still checked, as one of its own. */
+function openDomain(check: FileCheck, root: YamlMap, name: string, state: LoadState): Domain {
+  const known = state.domains.get(name);
+  const own = { firstFile: check.source.file, level: new Map(), entries: [] };
+  if (name === '') return own;
+  if (known === undefined) {
+    state.domains.set(name, own);
+    return own;
+  }
+  if (state.mergeDomains) return known;
+  check.fault(
+    fieldOf(root, 'domain')?.offset ?? root.offset,
+    `the domain ${quote(name)} is already defined in ${known.firstFile}: give this one another name, ` +
+      'move the entries there, or set MERGE_DOMAIN_CONFIG=true',
+  );
+  return own;
+}

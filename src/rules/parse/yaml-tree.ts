@@ -1,0 +1,182 @@
+import {
+  type Alias,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  type Node,
+  type Scalar,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml';
+import { MAX_REPORTED_FAULTS } from '../rule-set.ts';
+import { MAX_EXPANDED_NODES, MAX_YAML_DEPTH } from './bounds.ts';
+import { printable, quote } from './quote.ts';
+import type { YamlFault, YamlNode, YamlPair } from './yaml-node.ts';
+
+/** A node with an anchor, ready for its aliases. */
+interface Anchored {
+  readonly node: YamlNode;
+  /** How many nodes it stands for, aliases expanded. */
+  readonly size: number;
+  /** How many levels it adds below an alias. */
+  readonly height: number;
+}
+
+interface Built {
+  readonly node: YamlNode;
+  readonly height: number;
+}
+
+const CORE = 'tag:yaml.org,2002:';
+/** Tags whose scalars are read as if they were plain. */
+const TYPED_TAGS: ReadonlySet<string> = new Set(
+  ['int', 'float', 'bool', 'null', 'timestamp'].map(name => CORE + name),
+);
+/** Tags of YAML's own that change nothing. */
+const NEUTRAL_TAGS: ReadonlySet<string> = new Set(['str', 'map', 'seq'].map(name => CORE + name));
+
+/**
+ * Turns the document of the `yaml` package into a {@link YamlNode} tree: resolves aliases and merge keys.
+ * Aliases share the node that they stand for, so a bomb of aliases costs no memory; it is counted as if it were written
+ * out, and refused beyond {@link MAX_EXPANDED_NODES}, which bounds the work of whoever walks the tree.
+ */
+export class YamlTree {
+  readonly faults: YamlFault[] = [];
+  readonly #anchors = new Map<string, Anchored>();
+  #size = 0;
+
+  /** The tree of a document; worth something only when `faults` stays empty. */
+  build(root: unknown): YamlNode {
+    return this.#build(root, 0, 1).node;
+  }
+
+  #fault(offset: number, message: string): void {
+    if (this.faults.length < MAX_REPORTED_FAULTS) this.faults.push({ offset, message });
+  }
+
+  /** Counts nodes; once there are too many, says so once. */
+  #count(size: number, offset: number): void {
+    const before = this.#size;
+    this.#size += size;
+    if (this.#size > MAX_EXPANDED_NODES && before <= MAX_EXPANDED_NODES) {
+      this.#fault(
+        offset,
+        `the file holds more than ${MAX_EXPANDED_NODES} values, aliases included: use fewer aliases`,
+      );
+    }
+  }
+
+  /** @param emptyOffset where a value that is left out is said to be */
+  #build(node: unknown, emptyOffset: number, depth: number): Built {
+    if (isAlias(node)) return this.#alias(node, depth);
+    const sizeBefore = this.#size;
+    this.#count(1, emptyOffset);
+    const built = this.#withoutAnchor(node, emptyOffset, depth);
+    const anchor = isScalar(node) || isMap(node) || isSeq(node) ? node.anchor : undefined;
+    if (anchor !== undefined) this.#anchors.set(anchor, { ...built, size: this.#size - sizeBefore });
+    return built;
+  }
+
+  #withoutAnchor(node: unknown, emptyOffset: number, depth: number): Built {
+    if (isMap(node)) return this.#map(node, depth);
+    if (isSeq(node)) return this.#list(node, depth);
+    return { node: this.#scalar(isScalar(node) ? node : null, emptyOffset), height: 0 };
+  }
+
+  #alias(alias: Alias, depth: number): Built {
+    const offset = offsetOf(alias);
+    const name = alias.source;
+    const anchored = this.#anchors.get(name);
+    if (anchored === undefined) {
+      const text = quote(`*${name}`);
+      this.#fault(
+        offset,
+        `no anchor \`&${printable(name)}\` comes before this alias: define it, or write ${text} in quotes for the text`,
+      );
+      return { node: emptyScalar(offset), height: 0 };
+    }
+    if (depth + anchored.height - 1 > MAX_YAML_DEPTH) {
+      this.#fault(offset, `aliases nest deeper than ${MAX_YAML_DEPTH} levels: write a flatter file`);
+      return { node: emptyScalar(offset), height: 0 };
+    }
+    this.#count(anchored.size, offset);
+    return anchored;
+  }
+
+  #scalar(scalar: Scalar | null, emptyOffset: number): YamlNode {
+    const offset = scalar === null ? emptyOffset : offsetOf(scalar);
+    const text = scalar?.source ?? '';
+    if (scalar === null || (text === '' && scalar.type === 'PLAIN')) return emptyScalar(emptyOffset);
+    if (!text.isWellFormed()) {
+      this.#fault(offset, 'an escape stands for half of a surrogate pair: write the character itself');
+    }
+    this.#checkTag(scalar, offset);
+    const plain = scalar.tag === undefined ? scalar.type === 'PLAIN' : TYPED_TAGS.has(scalar.tag);
+    return { kind: 'scalar', text, plain, offset };
+  }
+
+  /** YAML's own tags for sets, binary data and the like would change a value; local ones (`!x`) are passed over. */
+  #checkTag(node: Node, offset: number): void {
+    const tag = node.tag;
+    if (tag === undefined || tag.startsWith('!') || TYPED_TAGS.has(tag) || NEUTRAL_TAGS.has(tag)) return;
+    const shown = tag.startsWith(CORE) ? `!!${tag.slice(CORE.length)}` : tag;
+    this.#fault(offset, `the tag ${quote(shown)} is not supported in rule files: remove it`);
+  }
+
+  #list(list: YAMLSeq, depth: number): Built {
+    const offset = offsetOf(list);
+    this.#checkTag(list, offset);
+    const items: YamlNode[] = [];
+    let height = 0;
+    for (const item of list.items) {
+      if (this.#size > MAX_EXPANDED_NODES) break;
+      const built = this.#build(item, offset, depth + 1);
+      items.push(built.node);
+      height = Math.max(height, built.height);
+    }
+    return { node: { kind: 'list', items, offset }, height: height + 1 };
+  }
+
+  #map(map: YAMLMap, depth: number): Built {
+    const offset = offsetOf(map);
+    this.#checkTag(map, offset);
+    const merged: YamlPair[] = [];
+    const own: YamlPair[] = [];
+    let height = 0;
+    for (const pair of map.items) {
+      if (this.#size > MAX_EXPANDED_NODES) break;
+      const keyOffset = offsetOf(pair.key, offset);
+      const key = this.#build(pair.key, keyOffset, depth + 1).node;
+      const value = this.#build(pair.value, keyOffset, depth + 1);
+      height = Math.max(height, value.height);
+      if (key.kind !== 'scalar') {
+        this.#fault(keyOffset, `a key must be text, not a ${key.kind}: write one word before the colon`);
+      } else if (key.plain && key.text === '<<') this.#merge(value.node, merged);
+      else own.push({ key: key.text, keyPlain: key.plain, keyOffset, value: value.node });
+    }
+    // Of equal keys the last one counts, so own keys win over merged ones wherever the merge key stands.
+    return { node: { kind: 'map', pairs: merged.concat(own), offset }, height: height + 1 };
+  }
+
+  #merge(source: YamlNode, into: YamlPair[]): void {
+    // Of several maps the earlier one wins.
+    const maps = source.kind === 'list' ? source.items.toReversed() : [source];
+    for (const map of maps) {
+      if (map.kind !== 'map') {
+        this.#fault(source.offset, 'the merge key `<<` takes a map or a list of maps: write an alias to one');
+        return;
+      }
+      for (const pair of map.pairs) into.push(pair);
+    }
+  }
+}
+
+function emptyScalar(offset: number): YamlNode {
+  return { kind: 'scalar', text: '', plain: true, offset };
+}
+
+function offsetOf(node: unknown, otherwise = 0): number {
+  if (isScalar(node) || isMap(node) || isSeq(node) || isAlias(node)) return node.range?.[0] ?? otherwise;
+  return otherwise;
+}

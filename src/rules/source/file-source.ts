@@ -1,0 +1,230 @@
+import { join } from 'node:path';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { DirectoryWatch } from '../../base/directory-watch.ts';
+import { asError } from '../../base/fault.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import { WatchRetry } from '../../base/watch-retry.ts';
+import type { RuleFile } from '../rule-set.ts';
+import { DATA_LINK, isRuleFileName, readRuleDirectory } from './read-directory.ts';
+import { SETTLE_MS, Settling } from './settling.ts';
+import { RuleSourceFault } from './source-fault.ts';
+
+/** Hears every outcome of a source, one at a time and in order. */
+export interface RuleSourceListener {
+  /** The whole set of rule files, of which none has to differ from the set before. */
+  loaded(files: readonly RuleFile[]): void;
+  /** The rule files could not be had; those handed on before stay in force. */
+  failed(fault: Error): void;
+}
+
+/** Where rule files are and what makes them be read again (spec 2.7, `RUNTIME_…`). */
+export interface FileRuleSourceOptions {
+  readonly root: string;
+  /** May be empty, as may `appDirectory`. */
+  readonly subdirectory: string;
+  readonly appDirectory: string;
+  readonly ignoreDotFiles: boolean;
+  /**
+   * True: files are read again when another tree is put at `root`, not when files below it change; a tree that was
+   * missing or empty may be filled in place. False: also on each change of a rule file in the directory.
+   */
+  readonly watchRoot: boolean;
+  readonly logger: Logger;
+  readonly clock?: Clock;
+}
+
+/** A read during which files changed is thrown away, but not more often than this in a row: changes may never end. */
+const MAX_STALE_READS = 8;
+
+type Outcome = { readonly files: readonly RuleFile[] } | { readonly fault: Error };
+
+/**
+ * Rule files of a directory, read at the start and after every change. Reads never overlap; all changes that fall
+ * into one are served by the next. The directory may be missing, swapped, removed and made again at any time. A set
+ * that lacks files of the one before is read again after a while, before it is handed on.
+ */
+export class FileRuleSource implements Service {
+  readonly name = 'rule files';
+  readonly #options: FileRuleSourceOptions;
+  readonly #listener: RuleSourceListener;
+  readonly #directory: string;
+  readonly #watch: DirectoryWatch;
+  readonly #watchRetry: WatchRetry;
+  readonly #settling = new Settling();
+  /** Ends the wait for a set to settle. */
+  #endWait: () => void = () => {};
+  #active = false;
+  #watchDue = false;
+  #readDue = false;
+  #reading: Promise<void> | null = null;
+  #waiting: (() => void)[] = [];
+  #ignored: ReadonlySet<string> = new Set();
+  /** The last read gave no rule files. */
+  #lacking = false;
+  /** The tree was missing or empty and is filled file by file, so each file counts even when the root is watched. */
+  #filling = false;
+
+  constructor(options: FileRuleSourceOptions, listener: RuleSourceListener) {
+    this.#options = options;
+    this.#listener = listener;
+    this.#directory = join(options.root, options.subdirectory, options.appDirectory);
+    this.#watchRetry = new WatchRetry({
+      logger: options.logger,
+      clock: options.clock ?? systemClock,
+      again: () => this.#moved(),
+    });
+    const paths = { root: options.root, directory: this.#directory };
+    this.#watch = new DirectoryWatch(paths, {
+      moved: () => this.#moved(),
+      touched: name => this.#touched(name),
+      broken: (place, failure) => this.#broken(place, failure),
+    });
+  }
+
+  /** Resolves once the listener has heard the first outcome, be it good or bad. */
+  start(): Promise<void> {
+    this.#active = true;
+    this.#watchDue = true;
+    return this.reload();
+  }
+
+  /** Resolves once the listener has heard the outcome of a read that began after this call, or the source is stopped. */
+  reload(): Promise<void> {
+    if (!this.#active) return Promise.resolve();
+    return new Promise(resolve => {
+      this.#waiting.push(resolve);
+      this.#read();
+    });
+  }
+
+  /** Waits for a read under way, whose outcome is dropped: the listener hears nothing after this was called. */
+  async stop(): Promise<void> {
+    this.#active = false;
+    this.#watchRetry.stop();
+    this.#endWait();
+    await this.#reading;
+    this.#watch.close();
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  #moved(): void {
+    this.#watchDue = true;
+    this.#read();
+  }
+
+  #touched(name: string): void {
+    const filesCount = !this.#options.watchRoot || this.#filling;
+    if (name === DATA_LINK || (filesCount && isRuleFileName(name, this.#options))) this.#read();
+  }
+
+  #broken(place: string, failure: Error): void {
+    if (this.#active) this.#watchRetry.broken(place, failure);
+  }
+
+  #read(): void {
+    if (!this.#active) return;
+    this.#readDue = true;
+    this.#reading ??= this.#readUntilQuiet();
+  }
+
+  async #readUntilQuiet(): Promise<void> {
+    let stale = 0;
+    let served: (() => void)[] = [];
+    while (this.#active && this.#readDue) {
+      this.#readDue = false;
+      served = served.concat(this.#waiting.splice(0));
+      const outcome = await this.#readOnce();
+      if (!this.#active) break;
+      if (this.#readDue && stale < MAX_STALE_READS) {
+        stale++;
+        continue;
+      }
+      if (!this.#believes(outcome)) {
+        await this.#wait();
+        this.#readDue = true;
+        continue;
+      }
+      stale = 0;
+      this.#handOn(outcome);
+      for (const resolve of served.splice(0)) resolve();
+    }
+    // Without an await between the last look at `#readDue` and this, no change can be missed.
+    this.#reading = null;
+    for (const resolve of served) resolve();
+  }
+
+  #believes(outcome: Outcome): boolean {
+    if ('files' in outcome) return this.#settling.believes(outcome.files);
+    this.#settling.forget();
+    return true;
+  }
+
+  /** Until a set that lacks files may have settled, or the source is stopped. */
+  #wait(): Promise<void> {
+    return new Promise(resolve => {
+      const timer = (this.#options.clock ?? systemClock).after(SETTLE_MS, resolve);
+      this.#endWait = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
+  async #readOnce(): Promise<Outcome> {
+    const moved = this.#watchDue;
+    this.#watchDue = false;
+    if (moved) await this.#watch.set();
+    const outcome = await this.#outcome();
+    this.#judge(outcome, moved);
+    return outcome;
+  }
+
+  async #outcome(): Promise<Outcome> {
+    try {
+      const { files, ignored } = await readRuleDirectory(this.#directory, this.#options);
+      this.#tellIgnored(ignored);
+      return { files };
+    } catch (failure) {
+      return { fault: this.#withSettings(asError(failure)) };
+    }
+  }
+
+  /** A tree counts as complete when it took the place of one with rules, for then it was swapped. */
+  #judge(outcome: Outcome, moved: boolean): void {
+    const lacking = 'fault' in outcome || outcome.files.length === 0;
+    if (lacking) this.#filling = true;
+    else if (moved && !this.#lacking) this.#filling = false;
+    this.#lacking = lacking;
+  }
+
+  /** Once per name for as long as it is there: dated directories of Kubernetes would fill a list kept for ever. */
+  #tellIgnored(ignored: readonly string[]): void {
+    for (const name of ignored) {
+      if (this.#ignored.has(name)) continue;
+      const path = join(this.#directory, name);
+      this.#options.logger.debug(`'${path}' is not read: rule files are named *.yaml or *.yml`);
+    }
+    this.#ignored = new Set(ignored);
+  }
+
+  #withSettings(fault: Error): Error {
+    if (!(fault instanceof RuleSourceFault) || fault.problem !== 'directory') return fault;
+    const { root, subdirectory, appDirectory } = this.#options;
+    const settings = `RUNTIME_ROOT='${root}', RUNTIME_SUBDIRECTORY='${subdirectory}' and RUNTIME_APPDIRECTORY='${appDirectory}'`;
+    const text = `${fault.message}, or correct the settings that make this path: ${settings}`;
+    return new RuleSourceFault('directory', text, { cause: fault.cause });
+  }
+
+  #handOn(outcome: Outcome): void {
+    try {
+      if ('files' in outcome) this.#listener.loaded(outcome.files);
+      else this.#listener.failed(outcome.fault);
+    } catch (failure) {
+      // A defect of the listener must not end the watching.
+      this.#options.logger.error(
+        `rule files were read, but taking them over failed: ${asError(failure).message}`,
+      );
+    }
+  }
+}

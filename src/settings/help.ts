@@ -1,0 +1,41 @@
+import { READING_RULES } from './reading-rules.ts';
+import type { Setting, SettingGroup } from './setting.ts';
+import { SETTING_GROUPS } from './table.ts';
+
+/** Terminals and mails that are narrower break lines anywhere. */
+const MAX_COLUMNS = 100;
+
+/** The settings part of `--help`: no line is longer than 100 columns; ends with a line feed. */
+export function settingsHelp(): string {
+  const groups = SETTING_GROUPS.map(groupHelp);
+  const rules = READING_RULES.map(rule => wrapped(rule, '  '));
+  return `${[...groups, ['Reading rules', ...rules].join('\n')].join('\n\n')}\n`;
+}
+
+function groupHelp(group: SettingGroup): string {
+  return [group.title, ...Object.values(group.settings).map(settingHelp)].join('\n');
+}
+
+function settingHelp(setting: Setting<unknown>): string {
+  const defaultText = setting.defaultText === '' ? 'empty' : setting.defaultText;
+  return [
+    `  ${setting.names.join(', ')}`,
+    wrapped(setting.help, '      '),
+    wrapped(`(${setting.kind.label}; default: ${defaultText})`, '      '),
+  ].join('\n');
+}
+
+/** Takes off backquotes and breaks at spaces, so that no line is longer than {@link MAX_COLUMNS}. */
+function wrapped(text: string, indentation: string): string {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.replaceAll('`', '').split(' ')) {
+    if (line !== '' && indentation.length + line.length + 1 + word.length > MAX_COLUMNS) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === '' ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, line].map(each => indentation + each).join('\n');
+}

@@ -1,0 +1,192 @@
+import { isIP } from 'node:net';
+import { formatDuration, parseDuration } from './durations.ts';
+import { parseInteger, parseNumber } from './numbers.ts';
+
+/** What reading a text gave: the value, or why there is none. */
+export type Reading<V> = { readonly value: V } | { readonly refused: string };
+
+/** A kind of setting: how its text is read and shown, and what it accepts. */
+export interface Kind<V> {
+  /** For the README and `--help`: `whole number, 0 to 65535`. */
+  readonly label: string;
+  /** For faults, after "accepted:": `a whole number from 0 to 65535`. */
+  readonly accepts: string;
+  /** Reads what the variable holds. A refusal never repeats the text: it may be a secret. */
+  read(text: string): Reading<V>;
+  /** A text that `read` takes back to the same value. */
+  write(value: V): string;
+}
+
+/** Both ends are included. */
+interface Range {
+  /** Without it there is no lower end. */
+  readonly min?: number;
+  readonly max: number;
+}
+
+const EMPTY = 'the text is empty (leave the variable unset for the default)';
+const OUT_OF_RANGE = 'out of range';
+
+const BOOL_TEXTS: ReadonlyMap<string, boolean> = new Map([
+  ...['1', 't', 'T', 'TRUE', 'true', 'True'].map(text => [text, true] as const),
+  ...['0', 'f', 'F', 'FALSE', 'false', 'False'].map(text => [text, false] as const),
+]);
+
+/** The twelve spellings that the reference implementation reads, and no other (`yes` and `on` are faults). */
+export const bool: Kind<boolean> = {
+  label: 'bool',
+  accepts: 'true or false (also 1, t, T, TRUE, True, 0, f, F, FALSE, False)',
+  read(text) {
+    const value = BOOL_TEXTS.get(text);
+    if (value !== undefined) return { value };
+    return { refused: text === '' ? EMPTY : 'not a bool' };
+  },
+  write: String,
+};
+
+/** Whole numbers, none beyond ±(2^53 - 1): further out two texts would give one value. */
+export function integer(range: Range): Kind<number> {
+  return {
+    label: `whole number, ${rangeLabel(range, String)}`,
+    accepts: `a whole number ${rangeText(range, String)}`,
+    read(text) {
+      const value = parseInteger(text);
+      if (value === null) return { refused: text === '' ? EMPTY : 'not a whole number' };
+      return Number.isSafeInteger(value) ? within(range, value) : { refused: OUT_OF_RANGE };
+    },
+    write: String,
+  };
+}
+
+/** Numbers with a fraction. `inf` and `nan` are read as in Go, and lie outside every range. */
+export function float(range: Range): Kind<number> {
+  return {
+    label: `number, ${rangeLabel(range, String)}`,
+    accepts: `a number ${rangeText(range, String)}`,
+    read(text) {
+      const value = parseNumber(text);
+      if (value === null) return { refused: text === '' ? EMPTY : 'not a number' };
+      return within(range, value);
+    },
+    write: String,
+  };
+}
+
+/** Durations; range and value are milliseconds. */
+export function duration(range: Range): Kind<number> {
+  return {
+    label: `duration, ${rangeLabel(range, formatDuration)}`,
+    accepts: `a duration ${rangeText(range, formatDuration)} with units, such as 1m30s or 500ms`,
+    read(text) {
+      const value = parseDuration(text);
+      if (value !== null) return within(range, value);
+      if (text === '') return { refused: EMPTY };
+      return { refused: parseNumber(text) === null ? 'not a duration' : 'a number without a unit' };
+    },
+    write: formatDuration,
+  };
+}
+
+function within(range: Range, value: number): Reading<number> {
+  // Written so that NaN fails.
+  const inside = value >= (range.min ?? -Infinity) && value <= range.max;
+  return inside ? { value } : { refused: OUT_OF_RANGE };
+}
+
+function rangeLabel(range: Range, show: (value: number) => string): string {
+  return range.min === undefined ? `up to ${show(range.max)}` : `${show(range.min)} to ${show(range.max)}`;
+}
+
+function rangeText(range: Range, show: (value: number) => string): string {
+  return range.min === undefined ? rangeLabel(range, show) : `from ${rangeLabel(range, show)}`;
+}
+
+/**
+ * One of a few texts, each with the value it stands for. The empty text is accepted only when it is among them.
+ * With `letterCase: 'ignored'` the texts are given in lower case.
+ */
+export function choice<const V extends string | null>(spec: {
+  readonly texts: Readonly<Record<string, V>>;
+  /** Texts that the reference implementation knows and this version does not. */
+  readonly missing?: readonly string[];
+  readonly letterCase: 'exact' | 'ignored';
+}): Kind<V> {
+  const values = new Map(Object.entries(spec.texts));
+  const names = alternatives([...values.keys()].map(text => (text === '' ? 'empty' : text)));
+  const ignored = spec.letterCase === 'ignored';
+  return {
+    label: ignored ? `${names}, letter case ignored` : names,
+    accepts: `${names}, ${ignored ? 'letter case ignored' : 'in exactly this letter case'}`,
+    read(text) {
+      const wanted = ignored ? text.toLowerCase() : text;
+      const value = values.get(wanted);
+      if (value !== undefined) return { value };
+      if (spec.missing?.includes(wanted)) return { refused: 'this version does not have it' };
+      return { refused: text === '' ? EMPTY : 'not one of the choices' };
+    },
+    write: value => [...values].find(([, candidate]) => candidate === value)?.[0] ?? '',
+  };
+}
+
+function alternatives(names: readonly string[]): string {
+  return names.length === 1 ? names[0] : `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
+}
+
+/** Any text, the empty one too. */
+export const anyText: Kind<string> = { label: 'text', accepts: 'any text', read: asIs, write: asIt };
+
+/** The path of a file or directory; empty for none. */
+export const path: Kind<string> = { label: 'path', accepts: 'a path', read: asIs, write: asIt };
+
+function asIs(value: string): Reading<string> {
+  return { value };
+}
+
+function asIt(value: string): string {
+  return value;
+}
+
+/** A text for which `holds` is true. */
+export function checkedText(spec: {
+  readonly label: string;
+  readonly accepts: string;
+  readonly holds: (text: string) => boolean;
+}): Kind<string> {
+  return {
+    label: spec.label,
+    accepts: spec.accepts,
+    read(value) {
+      if (spec.holds(value)) return { value };
+      return { refused: value === '' ? EMPTY : 'not of the accepted form' };
+    },
+    write: asIt,
+  };
+}
+
+/** Where to listen. Brackets around an IPv6 address, which the reference implementation needs, are taken off. */
+export const host: Kind<string> = {
+  label: 'address or host name, empty for every interface',
+  accepts: 'an IP address or a host name without a port, or empty for every interface',
+  read(text) {
+    const value = /^\[.*\]$/.test(text) ? text.slice(1, -1) : text;
+    const known = value === '' || isIP(value) !== 0 || /^[A-Za-z0-9._-]{1,253}$/.test(value);
+    return known ? { value } : { refused: 'neither an address nor a host name' };
+  },
+  write: asIt,
+};
+
+/** 0 lets the system pick a free port. */
+export const port: Kind<number> = integer({ min: 0, max: 65_535 });
+
+/** The same kind, its values changed after they were read: for texts that are accepted but have an equal. */
+export function adjusted<V>(kind: Kind<V>, adjust: (value: V) => V): Kind<V> {
+  return {
+    label: kind.label,
+    accepts: kind.accepts,
+    read(text) {
+      const reading = kind.read(text);
+      return 'value' in reading ? { value: adjust(reading.value) } : reading;
+    },
+    write: value => kind.write(value),
+  };
+}

@@ -1,0 +1,128 @@
+import { CROSS_CHECKS } from './checks.ts';
+import { withDerivedDefaults } from './derived.ts';
+import { MASK, type SettingFault, SettingsRefused, shownAs } from './faults.ts';
+import type { Reading } from './kinds.ts';
+import { missingSettingFaults } from './not-yet.ts';
+import type { Setting } from './setting.ts';
+import {
+  type DeclaredValues,
+  SETTINGS,
+  type SettingKey,
+  type Settings,
+  type SettingValues,
+  settingEntries,
+} from './table.ts';
+
+/** Variables by name, as `process.env` gives them. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A longer text is a mistake (a file's content in place of its path), and would make reading slow. */
+const MAX_TEXT_CHARACTERS = 8_192;
+
+/**
+ * Reads every setting from the variables of the process. Variables that are no setting are ignored, except those that
+ * ask for something of the reference implementation that is not here.
+ * @throws SettingsRefused with every fault there is
+ */
+export function loadSettings(env: Environment): Settings {
+  const values: Partial<Record<SettingKey, unknown>> = {};
+  const givenBy: Partial<Record<SettingKey, string>> = {};
+  const refused = new Set<SettingKey>();
+  const faults: SettingFault[] = [];
+  for (const [key, setting] of settingEntries()) {
+    values[key] = setting.default;
+    const given = givenTexts(setting, env);
+    if (given.length === 0) continue;
+    givenBy[key] = given[0].variable;
+    const reading = readText(setting, given[0].text);
+    if ('value' in reading) values[key] = reading.value;
+    const found = faultsOf(setting, given);
+    if (found.length > 0) refused.add(key);
+    faults.push(...found);
+  }
+  // Each key of the table got a value of its own kind above, which the compiler cannot follow.
+  const complete = withDerivedDefaults(values as DeclaredValues);
+  faults.push(...crossFaults({ complete, refused, shown: key => shownSetting(key, complete, env) }));
+  faults.push(...missingSettingFaults(env));
+  if (faults.length > 0) throw new SettingsRefused(faults);
+  return Object.freeze({ ...complete, givenBy: Object.freeze(givenBy) });
+}
+
+interface GivenText {
+  readonly variable: string;
+  readonly text: string;
+}
+
+/** The texts of a setting, under each of its names that is set; the empty text counts as set. */
+function givenTexts(setting: Setting<unknown>, env: Environment): GivenText[] {
+  return setting.names.flatMap(variable => {
+    const text = env[variable];
+    return text === undefined ? [] : [{ variable, text }];
+  });
+}
+
+function readText(setting: Setting<unknown>, text: string): Reading<unknown> {
+  if (text.length > MAX_TEXT_CHARACTERS) {
+    return { refused: `${text.length} characters, where at most ${MAX_TEXT_CHARACTERS} are read` };
+  }
+  return setting.kind.read(text);
+}
+
+function faultsOf(setting: Setting<unknown>, given: readonly GivenText[]): SettingFault[] {
+  const shown = ({ variable, text }: GivenText) => shownAs(variable, text, setting.secret);
+  const faults = given.flatMap(one => {
+    const reading = readText(setting, one.text);
+    if ('value' in reading) return [];
+    return [{ given: [shown(one)], problem: reading.refused, accepted: setting.kind.accepts }];
+  });
+  if (given.some(({ text }) => text !== given[0].text)) {
+    faults.push({
+      given: given.map(shown),
+      problem: 'names of one setting with different texts',
+      accepted: 'one of them, or the same text in each',
+    });
+  }
+  return faults;
+}
+
+interface CrossCheckInput {
+  readonly complete: SettingValues;
+  readonly refused: ReadonlySet<SettingKey>;
+  readonly shown: (key: SettingKey) => string;
+}
+
+/** Checks over several settings, where each is right by itself: a default stands in for a refused one. */
+function crossFaults({ complete, refused, shown }: CrossCheckInput): SettingFault[] {
+  return CROSS_CHECKS.flatMap(check => {
+    const finding = check.reads.some(key => refused.has(key)) ? null : check.find(complete);
+    if (finding === null) return [];
+    return [{ given: finding.blamed.map(shown), problem: finding.problem, accepted: finding.accepted }];
+  });
+}
+
+function shownSetting(key: SettingKey, values: SettingValues, env: Environment): string {
+  const setting: Setting<unknown> = SETTINGS[key];
+  const given = givenTexts(setting, env)[0];
+  if (given !== undefined) return shownAs(given.variable, given.text, setting.secret);
+  return `${shownAs(setting.names[0], setting.kind.write(values[key]), false)} (default)`;
+}
+
+/** A setting as a log may show it. */
+export interface SettingDescription {
+  /** The variable that gave it, or its first name. */
+  readonly name: string;
+  /** The text that gives this value; masked when it is a secret. */
+  readonly value: string;
+  readonly source: 'default' | 'environment';
+}
+
+/** Every setting with its value and where that is from, for a log at start. Secrets are masked. */
+export function describeSettings(settings: Settings): SettingDescription[] {
+  return settingEntries().map(([key, setting]) => {
+    const variable = settings.givenBy[key];
+    const text = setting.kind.write(settings[key]);
+    if (variable === undefined) return { name: setting.names[0], value: text, source: 'default' };
+    const value = setting.secret && text !== '' ? MASK : text;
+    return { name: variable, value, source: 'environment' };
+  });
+}

@@ -1,0 +1,34 @@
+import type { LogLevel } from '../base/logger.ts';
+import { choice } from './kinds.ts';
+import { setting } from './setting.ts';
+
+// The first text of a level is the one that is shown.
+const LEVEL_TEXTS = {
+  panic: 'panic',
+  fatal: 'fatal',
+  error: 'error',
+  warn: 'warning',
+  warning: 'warning',
+  info: 'info',
+  debug: 'debug',
+  trace: 'trace',
+} satisfies Readonly<Record<string, LogLevel>>;
+
+/** What the process writes about itself (spec 2.7). */
+export const logging = {
+  title: 'Logging',
+  settings: {
+    logLevel: setting({
+      names: ['LOG_LEVEL'],
+      kind: choice({ texts: LEVEL_TEXTS, letterCase: 'ignored' }),
+      default: 'warning',
+      help: 'Least severe level that is written. `debug` adds the settings, every `/json` request that is refused and every connection that fails; `trace` adds nothing.',
+    }),
+    logFormat: setting({
+      names: ['LOG_FORMAT'],
+      kind: choice({ texts: { text: 'text', json: 'json', '': 'text' }, letterCase: 'ignored' }),
+      default: 'text',
+      help: 'Form of the log lines; `json` has the keys `@message`, `@timestamp` and `level`. Empty is text.',
+    }),
+  },
+} as const;

@@ -1,0 +1,137 @@
+import { isIPv6 } from 'node:net';
+
+/** Where the reference implementation looks for Redis when it is given no address. */
+export const DEFAULT_REDIS_ADDRESS = '/var/run/nutcracker/ratelimit.sock';
+
+/** One slash is enough: `redis:/:password@host` is a mistyped address, and as a path it would be printed. */
+const SCHEME = /^[a-z][a-z0-9+.-]*:\//i;
+
+const DEFAULT_PORT = 6_379;
+
+/** Redis keeps the number of a database in a signed word of 32 bits. */
+const MAX_DATABASE = 2_147_483_647;
+
+/** True for the path of a unix socket: it holds a slash and is no URL. */
+export function isSocketPath(address: string): boolean {
+  return address.includes('/') && !SCHEME.test(address);
+}
+
+/**
+ * True when the address can be meant for a unix socket. A name without a slash is a path too,
+ * so only what must be meant for TCP is not one.
+ */
+export function canBeSocketPath(address: string): boolean {
+  return isSocketPath(address) || !(SCHEME.test(address) || hostAndPort(address) !== null);
+}
+
+/** An address cannot be right. The text says what is wrong with it and holds nothing of it: it may be a secret. */
+export class RedisAddressFault extends Error {
+  constructor(problem: string) {
+    super(problem);
+    this.name = 'RedisAddressFault';
+  }
+}
+
+/** What an address for TCP says. */
+export interface TcpAddress {
+  /** `host:port` or `redis://*****@host:port/database`: without credentials, for log lines and errors. */
+  readonly shown: string;
+  readonly host: string;
+  readonly port: number;
+  /** Empty for none, as is the password. */
+  readonly username: string;
+  readonly password: string;
+  readonly database: number;
+}
+
+/**
+ * Reads the TCP forms of spec 2.8: `host:port`, `[IPv6]:port`, `redis://user:password@host:port/db`, the last also
+ * with the parameters `username`, `password` and `db`.
+ * @throws RedisAddressFault when it is none of them
+ */
+export function readTcpAddress(address: string): TcpAddress {
+  if (SCHEME.test(address)) return readUrl(address);
+  const found = hostAndPort(address);
+  if (found === null) throw new RedisAddressFault('neither host:port nor a redis:// address');
+  return { ...found, shown: address, username: '', password: '', database: 0 };
+}
+
+function hostAndPort(address: string): { readonly host: string; readonly port: number } | null {
+  const match = /^(?:\[([^\]]+)\]|([A-Za-z0-9._-]+)):([0-9]{1,5})$/.exec(address);
+  if (match === null) return null;
+  const [, ipv6, name, digits] = match;
+  const port = Number(digits);
+  if (port < 1 || port > 65_535 || (ipv6 !== undefined && !isIPv6(ipv6))) return null;
+  return { host: ipv6 ?? name, port };
+}
+
+function readUrl(address: string): TcpAddress {
+  if (!/^redis:/i.test(address)) throw new RedisAddressFault('neither host:port nor a redis:// address');
+  if (!URL.canParse(address)) throw new RedisAddressFault('it is not a URL');
+  const url = new URL(address);
+  if (url.hash !== '') throw new RedisAddressFault('a `#` ends a URL; write `%23` for it');
+  const target = hostAndPort(`${url.hostname}:${url.port || DEFAULT_PORT}`);
+  if (target === null) throw new RedisAddressFault('it has no usable host, or port 0');
+  assertEscapes(url);
+  const username = decodeURIComponent(url.username) || url.searchParams.get('username') || '';
+  const password = decodeURIComponent(url.password) || url.searchParams.get('password') || '';
+  const database = readDatabase(url);
+  const hidden = username === '' && password === '' ? '' : '*****@';
+  const shownDatabase = database === 0 ? '' : `/${database}`;
+  const shown = `redis://${hidden}${url.hostname}:${target.port}${shownDatabase}`;
+  return { ...target, shown, username, password, database };
+}
+
+/** The parser of URLs passes wrong escapes on. */
+function assertEscapes(url: URL): void {
+  try {
+    decodeURIComponent(`${url.username} ${url.password} ${url.search}`);
+  } catch {
+    throw new RedisAddressFault('a `%` in it begins no escape; write `%25` for a percent sign');
+  }
+}
+
+function readDatabase(url: URL): number {
+  const text = url.pathname.slice(1) || url.searchParams.get('db') || '0';
+  if (!/^[0-9]{1,10}$/.test(text) || Number(text) > MAX_DATABASE) {
+    throw new RedisAddressFault(`its database is not a whole number from 0 to ${MAX_DATABASE}`);
+  }
+  return Number(text);
+}
+
+/** The settings that say how to reach Redis. */
+export interface RedisAddressSettings {
+  readonly socketType: 'unix' | 'tcp' | 'tcp4' | 'tcp6';
+  readonly url: string;
+  /** `password` or `user:password`; wins over credentials in the address. Empty for none. */
+  readonly auth: string;
+}
+
+/**
+ * Where Redis is and who asks it, as the Redis store takes it.
+ * @throws RedisAddressFault for an address that the settings refuse
+ */
+export function redisEndpoint({ socketType, url, auth }: RedisAddressSettings) {
+  if (socketType === 'unix') {
+    return { shown: url, target: { path: url }, database: 0, ...(credentials(auth) ?? NOBODY) };
+  }
+  const { shown, host, port, database, username, password } = readTcpAddress(url);
+  const family = FAMILIES[socketType];
+  return {
+    shown,
+    target: { host, port, family },
+    database,
+    ...(credentials(auth) ?? { username, password }),
+  };
+}
+
+const FAMILIES = { tcp: 0, tcp4: 4, tcp6: 6 } as const;
+
+const NOBODY = { username: '', password: '' };
+
+/** Split at the first colon: without one it is a password. */
+function credentials(auth: string): { readonly username: string; readonly password: string } | null {
+  if (auth === '') return null;
+  const colon = auth.indexOf(':');
+  return { username: auth.slice(0, Math.max(colon, 0)), password: auth.slice(colon + 1) };
+}

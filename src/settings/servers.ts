@@ -1,0 +1,104 @@
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from './durations.ts';
+import { adjusted, checkedText, choice, duration, host, port } from './kinds.ts';
+import { setting } from './setting.ts';
+
+/** What Linux holds for the path of a unix socket, its end mark not counted. */
+const MAX_SOCKET_PATH_BYTES = 107;
+
+const socketPath = checkedText({
+  label: 'path',
+  accepts: `a path of at most ${MAX_SOCKET_PATH_BYTES} bytes, or empty for none`,
+  holds: text => Buffer.byteLength(text) <= MAX_SOCKET_PATH_BYTES,
+});
+
+/**
+ * A timer runs for at most 2^31 - 1 ms, some 596 hours, and jitter adds a tenth to a connection's age.
+ * Longer texts are in use and mean "practically never", so they are accepted and shortened.
+ */
+const LONGEST_TIMER_MS = 480 * HOUR_MS;
+const connectionAge = adjusted(duration({ min: 0, max: 8_760 * HOUR_MS }), ms =>
+  Math.min(ms, LONGEST_TIMER_MS),
+);
+
+/** Listeners, connections and the stop of the process (spec 2.7). */
+export const servers = {
+  title: 'Servers',
+  settings: {
+    httpHost: setting({
+      names: ['HOST'],
+      kind: host,
+      default: '0.0.0.0',
+      help: 'Where the HTTP server listens.',
+    }),
+    httpPort: setting({
+      names: ['PORT'],
+      kind: port,
+      default: 8080,
+      help: 'Port of the HTTP server. `0` takes any free port.',
+    }),
+    grpcHost: setting({
+      names: ['GRPC_HOST'],
+      kind: host,
+      default: '0.0.0.0',
+      help: 'Where the gRPC server listens.',
+    }),
+    grpcPort: setting({
+      names: ['GRPC_PORT'],
+      kind: port,
+      default: 8081,
+      help: 'Port of the gRPC server. `0` takes any free port.',
+    }),
+    grpcSocketPath: setting({
+      names: ['GRPC_UDS'],
+      kind: socketPath,
+      default: '',
+      help:
+        'Unix socket that the gRPC server listens on instead of `GRPC_HOST` and `GRPC_PORT`. At most 107 ' +
+        'bytes, which is what the system holds.',
+    }),
+    grpcServerEngine: setting({
+      names: ['GRPC_SERVER_ENGINE'],
+      kind: choice({ texts: { sluice: 'sluice', 'grpc-js': 'grpcJs' }, letterCase: 'exact' }),
+      default: 'sluice',
+      help:
+        'Implementation of the gRPC server: `sluice` is the fast one of this program, `grpc-js` the library ' +
+        '`@grpc/grpc-js`, for a second opinion.',
+    }),
+    debugHost: setting({
+      names: ['DEBUG_HOST'],
+      kind: host,
+      default: '0.0.0.0',
+      help: 'Where the debug server listens.',
+    }),
+    debugPort: setting({
+      names: ['DEBUG_PORT'],
+      kind: port,
+      default: 6070,
+      help: 'Port of the debug server. `0` takes any free port.',
+    }),
+    grpcMaxConnectionAgeMs: setting({
+      names: ['GRPC_MAX_CONNECTION_AGE'],
+      kind: connectionAge,
+      default: 24 * HOUR_MS,
+      help:
+        'Age at which a gRPC connection is told to go away (GOAWAY), with up to 10 % of jitter either ' +
+        'way. `0` is no limit; more than `480h` acts as `480h`.',
+    }),
+    grpcMaxConnectionAgeGraceMs: setting({
+      names: ['GRPC_MAX_CONNECTION_AGE_GRACE'],
+      kind: connectionAge,
+      default: HOUR_MS,
+      help:
+        'Time that calls have to finish after that, before the connection is cut. `0` is no limit; more ' +
+        'than `480h` acts as `480h`.',
+    }),
+    shutdownTimeoutMs: setting({
+      names: ['SHUTDOWN_TIMEOUT'],
+      kind: duration({ min: 0, max: 10 * MINUTE_MS }),
+      default: 4 * SECOND_MS,
+      help:
+        'Longest time that running calls get to finish when the process is told to stop. Bounded, so that ' +
+        'a stop is never waited for in vain.',
+    }),
+  },
+} as const;

@@ -1,0 +1,51 @@
+import { decision } from './decision.ts';
+import { logging } from './logging.ts';
+import { rules } from './rules.ts';
+import { servers } from './servers.ts';
+import type { Setting, SettingGroup } from './setting.ts';
+import { statistics } from './statistics.ts';
+import { store } from './store.ts';
+import { tls } from './tls.ts';
+
+/** Every group, in the order in which they are shown. A new group is added here and in {@link SETTINGS}. */
+export const SETTING_GROUPS: readonly SettingGroup[] = [
+  servers,
+  tls,
+  rules,
+  decision,
+  store,
+  statistics,
+  logging,
+];
+
+/** Every setting by its key: what the types below are inferred from. */
+export const SETTINGS = {
+  ...servers.settings,
+  ...tls.settings,
+  ...rules.settings,
+  ...decision.settings,
+  ...store.settings,
+  ...statistics.settings,
+  ...logging.settings,
+};
+
+export type SettingKey = keyof typeof SETTINGS;
+
+type ValueOf<S> = S extends Setting<infer V> ? V : never;
+
+/** Values as variables and fixed defaults give them; null where the value follows from other settings. */
+export type DeclaredValues = { readonly [K in SettingKey]: ValueOf<(typeof SETTINGS)[K]> };
+
+/** Every value, complete. */
+export type SettingValues = { readonly [K in SettingKey]: NonNullable<DeclaredValues[K]> };
+
+/** The one record of settings: read once at start, then handed on value by value. */
+export interface Settings extends SettingValues {
+  /** The variable that gave a setting; a setting at its default has none. */
+  readonly givenBy: Readonly<Partial<Record<SettingKey, string>>>;
+}
+
+/** The declarations with their keys, in order. `Object.entries` forgets the type of the keys. */
+export function settingEntries(): [SettingKey, Setting<unknown>][] {
+  return Object.entries(SETTINGS) as [SettingKey, Setting<unknown>][];
+}

@@ -1,0 +1,87 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { StatsReader } from '../../stats/registry.ts';
+import { HttpListener } from '../http/listener.ts';
+import type { Route } from '../http/routes.ts';
+import { CPU_PROFILE } from './cpu-profile.ts';
+import { HEAP_PROFILE } from './heap-profile.ts';
+import { indexPages, longPageRoutes } from './pages.ts';
+import { ProfileRecorder } from './profile-recorder.ts';
+import { profileIndexRoute, profileRoute } from './profile-routes.ts';
+
+export interface DebugServerOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** The settings that hold host and port, for the message when listening fails. */
+  readonly settings: string;
+  /** The lines of the rules in force, for `/rlconfig`; none while no rules are loaded. */
+  readonly dumpRules: () => Iterable<string>;
+  readonly stats: StatsReader;
+  /** How long `stop` waits for answers that are still being read. */
+  readonly drainMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface Running {
+  readonly listener: HttpListener;
+  readonly recorders: readonly ProfileRecorder[];
+}
+
+/** The debug port (spec 4.3): loaded rules, statistics, profiles of the main thread. Callers need no credentials. */
+export class DebugServer implements Service {
+  readonly name = 'debug';
+  readonly #options: DebugServerOptions;
+  #running: Running | null = null;
+  #stopped: Promise<void> = Promise.resolve();
+
+  constructor(options: DebugServerOptions) {
+    this.#options = options;
+  }
+
+  /** The port that is listened on; 0 while there is none. */
+  get port(): number {
+    return this.#running?.listener.port ?? 0;
+  }
+
+  /**
+   * Opens the port.
+   *
+   * @throws Error naming the address and the settings to change, when it cannot be opened
+   */
+  async start(): Promise<void> {
+    const { dumpRules, stats, clock } = this.#options;
+    const recorders = [new ProfileRecorder(CPU_PROFILE, clock), new ProfileRecorder(HEAP_PROFILE, clock)];
+    const pages: Route[] = [
+      profileIndexRoute(recorders.map(recorder => recorder.kind)),
+      ...recorders.map(profileRoute),
+      ...longPageRoutes(dumpRules, stats),
+    ];
+    const { root, unknown } = indexPages(pages);
+    const listener = new HttpListener({
+      ...this.#options,
+      name: this.name,
+      routes: [root, ...pages],
+      unknown,
+    });
+    await listener.start();
+    this.#running = { listener, recorders };
+  }
+
+  /** Ends running profiles, whose callers are told so, then closes the port and its connections. */
+  stop(): Promise<void> {
+    const running = this.#running;
+    if (running !== null) {
+      this.#running = null;
+      this.#stopped = close(running);
+    }
+    return this.#stopped;
+  }
+}
+
+async function close({ listener, recorders }: Running): Promise<void> {
+  await Promise.all(recorders.map(recorder => recorder.stop()));
+  await listener.stop();
+}

@@ -1,0 +1,44 @@
+import { PREFACE } from '../../http2/connection/http2-connection.ts';
+
+/** What a peer speaks, by its first bytes; `undecided` asks for more of them. */
+export type Protocol = 'http2' | 'http1' | 'other' | 'undecided';
+
+/** Octets that tell: no method of HTTP/1.1 begins so (RFC 9113, 3.4 reserves it). */
+const TELLING_BYTES = 'PRI '.length;
+
+/** A request line that is longer need not be told what went wrong. */
+const MAX_LINE_BYTES = 8_192;
+
+const LINE_FEED = 0x0a;
+
+/** Method, target, version. */
+const REQUEST_LINE = /^[A-Za-z-]+ \S+ HTTP\/1\.[01]\r?$/;
+
+/** What the peer speaks that began with `bytes`. */
+export function protocolOf(bytes: Uint8Array): Protocol {
+  const seen = Math.min(bytes.length, TELLING_BYTES);
+  let same = 0;
+  while (same < seen && bytes[same] === PREFACE[same]) same++;
+  if (same === TELLING_BYTES) return 'http2';
+  if (same === bytes.length) return 'undecided';
+  if (!isLetter(bytes[0])) return 'other';
+  const lineEnd = bytes.indexOf(LINE_FEED);
+  if (lineEnd < 0) return bytes.length < MAX_LINE_BYTES ? 'undecided' : 'other';
+  const line = Buffer.from(bytes.buffer, bytes.byteOffset, lineEnd).toString('latin1');
+  return REQUEST_LINE.test(line) ? 'http1' : 'other';
+}
+
+/** What callers of HTTP/1.1 are told: they read text, not frames. */
+export const HTTP1_ANSWER = [
+  'HTTP/1.1 505 HTTP Version Not Supported',
+  'content-type: text/plain; charset=utf-8',
+  'connection: close',
+  '',
+  'This port speaks gRPC, which is HTTP/2 with prior knowledge. For HTTP/1.1 use the HTTP port: POST /json.',
+  '',
+].join('\r\n');
+
+function isLetter(octet: number): boolean {
+  const lower = octet | 0x20;
+  return lower >= 0x61 && lower <= 0x7a;
+}

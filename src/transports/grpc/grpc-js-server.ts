@@ -1,0 +1,226 @@
+import {
+  type ConnectionInjector,
+  Server,
+  ServerCredentials,
+  type ServerOptions,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  type sendUnaryData,
+} from '@grpc/grpc-js';
+import { asError } from '../../base/fault.ts';
+import type { Logger } from '../../base/logger.ts';
+import {
+  GRPC_STATUS,
+  type GrpcStatus,
+  METHOD_FAILED_MESSAGE,
+  type ReplyStream,
+  type StreamMethod,
+  type UnaryMethod,
+  type UnaryReply,
+} from '../../grpc/service.ts';
+import { statusMessage } from '../../grpc/status-message.ts';
+import { type ListenAddress, Listener } from './listener.ts';
+import { type GrpcServer, type GrpcServerOptions, STOPPING_MESSAGE } from './server.ts';
+
+/** Calls that one connection may have open; a client with more waits or opens another connection. */
+const MAX_STREAMS_PER_CONNECTION = 1024;
+
+/** Messages that wait for a caller who does not read; with more, its stream ends. */
+const MAX_QUEUED_MESSAGES = 64;
+
+/** Node's timers hold 2^31 - 1 ms, and fire at once beyond; the library adds up to a tenth to the age. */
+const MAX_TIMER_MS = Math.floor((2 ** 31 - 1) / 1.1);
+
+/**
+ * {@link GrpcServer} on `@grpc/grpc-js`. The listening socket is ours and connections are handed to the library:
+ * that gives exact listen errors, control of the socket file, and a stop that ends although a peer holds on.
+ */
+export class GrpcJsServer implements GrpcServer {
+  readonly name = 'grpc';
+  readonly #options: GrpcServerOptions;
+  readonly #streams = new Set<GrpcJsStream>();
+  #running: { readonly grpc: Server; readonly listener: Listener } | null = null;
+  #address: ListenAddress;
+  #accepting = false;
+  #stopped: Promise<void> = Promise.resolve();
+
+  constructor(options: GrpcServerOptions) {
+    this.#options = options;
+    this.#address = options.listen;
+  }
+
+  get address(): ListenAddress {
+    return this.#address;
+  }
+
+  async start(): Promise<void> {
+    const { listen, tls, logger } = this.#options;
+    const grpc = new Server(libraryOptions(this.#options));
+    this.#register(grpc);
+    const injector: ConnectionInjector = grpc.createConnectionInjector(ServerCredentials.createInsecure());
+    const listener = await Listener.open(listen, {
+      tls,
+      onConnection: socket => injector.injectConnection(socket),
+      onAcceptError: error =>
+        logger.error('a gRPC connection could not be accepted', { error: error.message }),
+    });
+    this.#running = { grpc, listener };
+    this.#address = listener.address;
+    this.#accepting = true;
+  }
+
+  stop(): Promise<void> {
+    const running = this.#running;
+    if (running !== null) {
+      this.#running = null;
+      this.#stopped = this.#drain(running.grpc, running.listener);
+    }
+    return this.#stopped;
+  }
+
+  async #drain(grpc: Server, listener: Listener): Promise<void> {
+    const { clock, drainTimeoutMs, logger } = this.#options;
+    this.#accepting = false;
+    // First of all: an open stream keeps its connection, and with it the whole stop, waiting.
+    for (const stream of this.#streams) stream.end(GRPC_STATUS.unavailable, STOPPING_MESSAGE);
+    const closed = listener.close();
+    const shutDown = new Promise<void>(resolve => grpc.tryShutdown(() => resolve()));
+    const timer = clock.after(drainTimeoutMs, () => {
+      logger.warning('gRPC connections with unfinished calls were cut', {
+        connections: listener.connections,
+      });
+      grpc.forceShutdown();
+      listener.destroyConnections();
+    });
+    await Promise.all([closed, shutDown]);
+    timer.cancel();
+  }
+
+  #register(grpc: Server): void {
+    const { service, logger } = this.#options;
+    for (const [path, method] of service.unary) {
+      grpc.register(path, unaryHandler(path, method, logger), asBytes, asBytes, 'unary');
+    }
+    for (const [path, method] of service.serverStreaming) {
+      const handler = (call: ServerWritableStream<Buffer, Buffer>) => this.#openStream(path, method, call);
+      grpc.register(path, handler, asBytes, asBytes, 'serverStream');
+    }
+  }
+
+  #openStream(path: string, method: StreamMethod, call: ServerWritableStream<Buffer, Buffer>): void {
+    const stream = new GrpcJsStream(call, thrown => logFailure(this.#options.logger, path, thrown));
+    if (!this.#accepting) {
+      stream.end(GRPC_STATUS.unavailable, STOPPING_MESSAGE);
+      return;
+    }
+    this.#streams.add(stream);
+    stream.onClose(() => this.#streams.delete(stream));
+    try {
+      method(call.request, stream);
+    } catch (thrown) {
+      logFailure(this.#options.logger, path, thrown);
+      stream.end(GRPC_STATUS.internal, METHOD_FAILED_MESSAGE);
+    }
+  }
+}
+
+/** Messages stay bytes: encoding and decoding are the methods' own business. */
+function asBytes(message: Buffer): Buffer {
+  return message;
+}
+
+function libraryOptions(options: GrpcServerOptions): ServerOptions {
+  const { maxConnectionAgeMs: age, maxConnectionAgeGraceMs: grace } = options;
+  return {
+    'grpc.max_receive_message_length': options.maxMessageBytes,
+    'grpc.max_concurrent_streams': MAX_STREAMS_PER_CONNECTION,
+    // Nobody reads the library's own call statistics, and they cost time on each call.
+    'grpc.enable_channelz': 0,
+    ...(age > 0 && { 'grpc.max_connection_age_ms': Math.min(age, MAX_TIMER_MS) }),
+    ...(grace > 0 && { 'grpc.max_connection_age_grace_ms': Math.min(grace, MAX_TIMER_MS) }),
+  };
+}
+
+function logFailure(logger: Logger, path: string, thrown: unknown): void {
+  const error = asError(thrown);
+  logger.error('a gRPC method failed', { method: path, error: error.stack ?? error.message });
+}
+
+function unaryHandler(path: string, method: UnaryMethod, logger: Logger) {
+  return (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>): void => {
+    const reply = new GrpcJsReply(callback);
+    try {
+      method(call.request, reply);
+    } catch (thrown) {
+      logFailure(logger, path, thrown);
+      reply.fail(GRPC_STATUS.internal, METHOD_FAILED_MESSAGE);
+    }
+  };
+}
+
+/** Answers once: a method that throws after it has answered must not answer again. */
+class GrpcJsReply implements UnaryReply {
+  readonly #callback: sendUnaryData<Buffer>;
+  #answered = false;
+
+  constructor(callback: sendUnaryData<Buffer>) {
+    this.#callback = callback;
+  }
+
+  send(response: Uint8Array): void {
+    if (this.#answered) return;
+    this.#answered = true;
+    this.#callback(null, Buffer.from(response));
+  }
+
+  fail(status: GrpcStatus, message: string): void {
+    if (this.#answered) return;
+    this.#answered = true;
+    this.#callback({ code: status, details: statusMessage(message) });
+  }
+}
+
+class GrpcJsStream implements ReplyStream {
+  readonly #call: ServerWritableStream<Buffer, Buffer>;
+  readonly #listeners: (() => void)[] = [];
+  readonly #failed: (thrown: unknown) => void;
+  #closed = false;
+
+  /** @param failed takes what listeners throw */
+  constructor(call: ServerWritableStream<Buffer, Buffer>, failed: (thrown: unknown) => void) {
+    this.#call = call;
+    this.#failed = failed;
+    call.once('cancelled', () => this.#close());
+  }
+
+  send(response: Uint8Array): void {
+    if (this.#closed) return;
+    if (this.#call.writableLength < MAX_QUEUED_MESSAGES) this.#call.write(Buffer.from(response));
+    else this.end(GRPC_STATUS.resourceExhausted, 'the caller does not read what it asked for');
+  }
+
+  end(status: GrpcStatus, message: string): void {
+    if (this.#closed) return;
+    if (status === GRPC_STATUS.ok) this.#call.end();
+    // The way of the library to end a stream with a status; its own listener takes the event.
+    else this.#call.emit('error', { code: status, details: statusMessage(message) });
+    this.#close();
+  }
+
+  onClose(listener: () => void): void {
+    if (this.#closed) listener();
+    else this.#listeners.push(listener);
+  }
+
+  #close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    for (const listener of this.#listeners) {
+      try {
+        listener();
+      } catch (thrown) {
+        this.#failed(thrown);
+      }
+    }
+  }
+}

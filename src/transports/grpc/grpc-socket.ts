@@ -1,0 +1,269 @@
+import type { Socket } from 'node:net';
+import type { Clock } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import type { Dated, Deadlines } from '../../grpc/deadlines.ts';
+import { GrpcConnection, type GrpcConnectionOptions, type Transport } from '../../grpc/grpc-connection.ts';
+import type { GrpcStatus } from '../../grpc/service.ts';
+import { HTTP1_ANSWER, protocolOf } from './first-bytes.ts';
+
+/** Bytes that the system has not taken yet; above this no more is read from the peer until it has read. */
+const PAUSE_BYTES = 262_144;
+
+/** Output buffers larger than this are given back once they are empty. */
+const KEEP_BYTES = 65_536;
+
+/** Memory that output begins with. */
+const OUTPUT_BYTES = 1_024;
+
+/** How long, and for how many bytes, a peer is listened to after the last word was written. */
+const LINGER_MS = 2_000;
+const LINGER_BYTES = 1_048_576;
+
+const NOTHING = new Uint8Array(0);
+
+/** What all sockets of a server share. */
+export interface GrpcSocketOptions extends GrpcConnectionOptions {
+  readonly clock: Clock;
+  /** How long the calls of a peer that was told may still run. 0: without end. */
+  readonly ageGraceMs: number;
+  /** The ages of all connections. */
+  readonly ages: Deadlines;
+  /** Called after each read. */
+  readonly received: () => void;
+  /** Called with what the system says of a connection that failed. */
+  readonly failed: (failure: Error) => void;
+  /** Called once, when the socket is gone. */
+  readonly closed: (socket: GrpcSocket) => void;
+}
+
+/**
+ * How a connection stands. `opening`: what the peer speaks is not known, and nothing is said before it is. `ending`: the
+ * last word is written, and the peer has some time to close its end; what it still sends is read and dropped, because
+ * a socket that is closed over unread bytes is reset, and the reset may destroy the last word on its way.
+ */
+type Phase = 'opening' | 'open' | 'ending';
+
+/**
+ * A gRPC connection on a socket. Requests of one read are handled together and their answers leave in one write: the
+ * write waits until the code that a read has set off has run.
+ */
+export class GrpcSocket implements Dated, Transport {
+  /** When the connection has reached its age, and then when its grace time is over; milliseconds since the epoch. */
+  deadlineMs: number;
+  readonly #socket: Socket;
+  readonly #options: GrpcSocketOptions;
+  readonly #grpc: GrpcConnection;
+  #phase: Phase = 'opening';
+  /** What came while the connection is opening. */
+  #first: Uint8Array = NOTHING;
+  #lingered = 0;
+  #flushDue = false;
+  #draining = false;
+  #paused = false;
+  /** Whether anything was read since the last tick. */
+  #wasRead = false;
+  /** The peer was not read from since the last tick, so it cannot be blamed for its silence. */
+  #wasPaused = false;
+  /** Since when the peer has not read what was written; -1 while it does. */
+  #blockedSinceMs = -1;
+  #cutAtMs = Number.POSITIVE_INFINITY;
+
+  /** @param maxAgeMs time until the peer is told to go away; infinite: never */
+  constructor(socket: Socket, options: GrpcSocketOptions, maxAgeMs: number) {
+    const nowMs = options.clock.nowMs();
+    this.#socket = socket;
+    this.#options = options;
+    this.#grpc = new GrpcConnection(options, this, nowMs);
+    this.deadlineMs = nowMs + maxAgeMs;
+    if (this.deadlineMs !== Number.POSITIVE_INFINITY) options.ages.add(this);
+    socket.setNoDelay(true);
+    socket.on('data', chunk => this.#read(chunk));
+    socket.on('error', options.failed);
+    socket.on('close', () => {
+      options.ages.remove(this);
+      this.#grpc.abort();
+      options.closed(this);
+    });
+  }
+
+  /** Bytes that wait for the peer: in the socket, in the output, and for its windows. */
+  get queuedBytes(): number {
+    return this.#grpc.queuedBytes;
+  }
+
+  /** Bytes that unfinished requests hold. */
+  get heldBytes(): number {
+    return this.#grpc.heldBytes;
+  }
+
+  get streamCount(): number {
+    return this.#grpc.streamCount;
+  }
+
+  wrote(): void {
+    this.#scheduleFlush();
+  }
+
+  /** Ends every open stream of answers. */
+  endStreams(status: GrpcStatus, message: string): void {
+    this.#grpc.endStreams(status, message);
+  }
+
+  /** Tells the peer to open no more streams. */
+  drain(): void {
+    if (this.#draining) return;
+    this.#draining = true;
+    this.#grpc.drain();
+    this.#scheduleFlush();
+  }
+
+  /** The connection has reached its age, or the grace time is over. */
+  expire(): void {
+    if (this.#draining) {
+      this.cut();
+      return;
+    }
+    this.drain();
+    const { ageGraceMs, ages, clock } = this.#options;
+    if (ageGraceMs === 0) return;
+    this.deadlineMs = clock.nowMs() + ageGraceMs;
+    ages.add(this);
+  }
+
+  /** Closes at once. */
+  cut(): void {
+    this.#grpc.abort();
+    this.#socket.destroy();
+  }
+
+  /** Does what the time asks for: silence, peers that do not read or do not go. */
+  tick(nowMs: number): void {
+    const { stallMs } = this.#options.limits;
+    const isBlocked = this.#blockedSinceMs >= 0;
+    if (nowMs >= this.#cutAtMs || (isBlocked && nowMs - this.#blockedSinceMs > stallMs)) {
+      this.cut();
+      return;
+    }
+    const wasPaused = this.#wasPaused;
+    this.#wasPaused = this.#paused;
+    if (wasPaused || this.#paused || this.#phase === 'ending') return;
+    this.#guard(() => this.#grpc.tick(nowMs));
+    if (this.#grpc.output.length > 0 || this.#grpc.closed) this.#scheduleFlush();
+    else if (!this.#wasRead) this.#grpc.output.bytes = NOTHING;
+    this.#wasRead = false;
+  }
+
+  #read(chunk: Buffer): void {
+    if (this.#phase === 'open') this.#receive(chunk);
+    else if (this.#phase === 'opening') this.#open(chunk);
+    else this.#drop(chunk);
+  }
+
+  #drop(chunk: Buffer): void {
+    this.#lingered += chunk.length;
+    if (this.#lingered > LINGER_BYTES) this.#socket.destroy();
+  }
+
+  #receive(bytes: Uint8Array): void {
+    this.#wasRead = true;
+    // What idle connections give back; it would grow to this in many small steps.
+    if (this.#grpc.output.bytes.length === 0) this.#grpc.output.reserve(OUTPUT_BYTES);
+    this.#guard(() => this.#grpc.receive(bytes, this.#options.clock.nowMs()));
+    this.#scheduleFlush();
+    this.#options.received();
+  }
+
+  #open(chunk: Buffer): void {
+    const bytes = this.#first.length === 0 ? chunk : Buffer.concat([this.#first, chunk]);
+    const protocol = protocolOf(bytes);
+    this.#first = protocol === 'undecided' ? bytes : NOTHING;
+    if (protocol === 'undecided') return;
+    if (protocol === 'http1') {
+      this.#grpc.abort();
+      this.#grpc.output.reset();
+      this.#socket.write(HTTP1_ANSWER);
+      this.#end();
+      return;
+    }
+    this.#phase = 'open';
+    this.#receive(bytes);
+  }
+
+  /** What is thrown here is a defect of ours; it may cost this connection, but not the others. */
+  #guard(run: () => void): void {
+    try {
+      run();
+    } catch (thrown) {
+      const error = asError(thrown);
+      this.#options.logger.error('a gRPC connection failed inside the server', {
+        error: error.stack ?? error.message,
+      });
+      this.cut();
+    }
+  }
+
+  #scheduleFlush(): void {
+    if (this.#flushDue) return;
+    this.#flushDue = true;
+    queueMicrotask(this.#flush);
+  }
+
+  readonly #flush = (): void => {
+    this.#flushDue = false;
+    const { closed } = this.#grpc;
+    if (this.#phase === 'ending' || !this.#socket.writable) this.#grpc.output.reset();
+    else if (this.#phase === 'open' || closed) {
+      this.#write();
+      if (closed) this.#end();
+    }
+  };
+
+  #write(): void {
+    const socket = this.#socket;
+    const out = this.#grpc.output;
+    if (out.length === 0) return;
+    socket.write(out.view(), this.#taken);
+    const backlog = socket.writableLength;
+    this.#grpc.backlogBytes = backlog;
+    // What the system did not take at once is still read from this memory, so it is left to the socket.
+    if (backlog > 0 || out.bytes.length > KEEP_BYTES) out.bytes = NOTHING;
+    out.reset();
+    if (backlog > 0) this.#block(backlog);
+  }
+
+  #end(): void {
+    const { fault } = this.#grpc;
+    this.#phase = 'ending';
+    this.#socket.end(() => this.#linger());
+    this.#socket.resume();
+    if (fault === null) return;
+    this.#options.logger.debug('gRPC connection closed', { reason: fault.message });
+    // Whoever broke the rules is not waited for until it has read everything.
+    this.#linger();
+  }
+
+  #linger(): void {
+    this.#cutAtMs = Math.min(this.#cutAtMs, this.#options.clock.nowMs() + LINGER_MS);
+  }
+
+  #block(backlog: number): void {
+    if (this.#blockedSinceMs < 0) this.#blockedSinceMs = this.#options.clock.nowMs();
+    if (backlog <= PAUSE_BYTES || this.#paused || this.#phase === 'ending') return;
+    this.#paused = true;
+    this.#wasPaused = true;
+    this.#socket.pause();
+  }
+
+  /**
+   * The system has taken a write. Waiting for 'drain' would not do: it comes only after large amounts, while a write
+   * over TLS, however small, always ends later.
+   */
+  readonly #taken = (): void => {
+    const backlog = this.#socket.writableLength;
+    this.#grpc.backlogBytes = backlog;
+    if (this.#blockedSinceMs >= 0) this.#blockedSinceMs = backlog === 0 ? -1 : this.#options.clock.nowMs();
+    if (!this.#paused || backlog > PAUSE_BYTES) return;
+    this.#paused = false;
+    this.#socket.resume();
+  };
+}

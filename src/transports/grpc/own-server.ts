@@ -1,0 +1,229 @@
+import type { Socket } from 'node:net';
+import type { Timer } from '../../base/clock.ts';
+import { Deadlines } from '../../grpc/deadlines.ts';
+import { HeldBytes } from '../../grpc/held-bytes.ts';
+import { type CallLimits, DEFAULT_CALL_LIMITS } from '../../grpc/limits.ts';
+import { GRPC_STATUS } from '../../grpc/service.ts';
+import { type ConnectionLimits, DEFAULT_LIMITS } from '../../http2/connection/limits.ts';
+import { GrpcSocket, type GrpcSocketOptions } from './grpc-socket.ts';
+import { type ListenAddress, Listener } from './listener.ts';
+import { type GrpcServer, type GrpcServerOptions, STOPPING_MESSAGE } from './server.ts';
+
+/** Bounds of the whole server, beside those of each connection. */
+export interface ServerLimits {
+  readonly connection: ConnectionLimits;
+  readonly calls: CallLimits;
+  /** Connections beyond these are closed at once. */
+  readonly maxConnections: number;
+  /** Bytes of unfinished requests, of all connections; close to it, those that hold the most are cut. */
+  readonly maxHeldBytes: number;
+  /** Bytes of answers that peers do not take, of all connections; beyond, those that hold the most are cut. */
+  readonly maxQueuedBytes: number;
+}
+
+export const DEFAULT_SERVER_LIMITS: ServerLimits = {
+  // Calls refuse their answers at half of it, so that a peer which is slow to read does not lose its connection.
+  connection: { ...DEFAULT_LIMITS, maxQueuedBytes: 2 * DEFAULT_CALL_LIMITS.maxQueuedBytes },
+  calls: DEFAULT_CALL_LIMITS,
+  maxConnections: 20_000,
+  maxHeldBytes: 64 * 1_048_576,
+  maxQueuedBytes: 256 * 1_048_576,
+};
+
+/** What tests replace. */
+export interface OwnServerParts {
+  readonly limits?: ServerLimits;
+  /** From 0 to below 1; spreads the ages of connections. */
+  readonly random?: () => number;
+}
+
+/** How often connections are asked what time has brought about. */
+const TICK_MS = 1_000;
+
+/** The age of a connection is up to so much shorter or longer, so that clients do not all come back at once. */
+const AGE_JITTER = 0.1;
+
+/**
+ * Parts of `maxHeldBytes`: from the first on connections are cut, until the second is reached. What is left above lets
+ * everybody else go on meanwhile.
+ */
+const CROWDED = 7 / 8;
+const UNCROWDED = 5 / 8;
+
+/** The gRPC server on our own HTTP/2. */
+export class OwnGrpcServer implements GrpcServer {
+  readonly name = 'grpc';
+  readonly #options: GrpcServerOptions;
+  readonly #limits: ServerLimits;
+  readonly #random: () => number;
+  readonly #deadlines: Deadlines;
+  readonly #ages: Deadlines;
+  readonly #held: HeldBytes;
+  readonly #shared: GrpcSocketOptions;
+  readonly #sockets = new Set<GrpcSocket>();
+  #isMakingRoom = false;
+  /** Told when a connection is gone. */
+  #oneLess = (): void => {};
+  #listener: Listener | null = null;
+  #tick: Timer | null = null;
+  #address: ListenAddress;
+  #stopped: Promise<void> = Promise.resolve();
+
+  constructor(options: GrpcServerOptions, parts: OwnServerParts = {}) {
+    this.#options = options;
+    this.#limits = parts.limits ?? DEFAULT_SERVER_LIMITS;
+    this.#random = parts.random ?? Math.random;
+    this.#address = options.listen;
+    this.#deadlines = new Deadlines(options.clock);
+    this.#ages = new Deadlines(options.clock);
+    this.#held = new HeldBytes(this.#limits.maxHeldBytes);
+    this.#shared = {
+      service: options.service,
+      limits: this.#limits.connection,
+      callLimits: this.#limits.calls,
+      maxMessageBytes: options.maxMessageBytes,
+      held: this.#held,
+      deadlines: this.#deadlines,
+      ages: this.#ages,
+      ageGraceMs: options.maxConnectionAgeGraceMs,
+      clock: options.clock,
+      logger: options.logger,
+      received: () => this.#received(),
+      failed: failure => options.logger.debug('gRPC connection error', { error: failure.message }),
+      closed: socket => this.#gone(socket),
+    };
+  }
+
+  get address(): ListenAddress {
+    return this.#address;
+  }
+
+  get connectionCount(): number {
+    return this.#sockets.size;
+  }
+
+  /** Open streams of all connections. */
+  get streamCount(): number {
+    let count = 0;
+    for (const socket of this.#sockets) count += socket.streamCount;
+    return count;
+  }
+
+  /** Bytes of answers that wait for their peers. */
+  get queuedBytes(): number {
+    let bytes = 0;
+    for (const socket of this.#sockets) bytes += socket.queuedBytes;
+    return bytes;
+  }
+
+  /** Bytes that unfinished requests hold. */
+  get heldBytes(): number {
+    return this.#held.held;
+  }
+
+  /** Calls that run against a deadline. */
+  get deadlineCount(): number {
+    return this.#deadlines.size;
+  }
+
+  async start(): Promise<void> {
+    const { listen, tls, logger } = this.#options;
+    this.#listener = await Listener.open(listen, {
+      tls,
+      onConnection: socket => this.#accept(socket),
+      onAcceptError: error =>
+        logger.error('a gRPC connection could not be accepted', { error: error.message }),
+    });
+    this.#address = this.#listener.address;
+    this.#scheduleTick();
+  }
+
+  stop(): Promise<void> {
+    const listener = this.#listener;
+    if (listener !== null) {
+      this.#listener = null;
+      this.#stopped = this.#drain(listener);
+    }
+    return this.#stopped;
+  }
+
+  async #drain(listener: Listener): Promise<void> {
+    const { clock, drainTimeoutMs, logger } = this.#options;
+    const closed = listener.close();
+    for (const socket of this.#sockets) {
+      socket.endStreams(GRPC_STATUS.unavailable, STOPPING_MESSAGE);
+      socket.drain();
+    }
+    const timer = clock.after(drainTimeoutMs, () => {
+      logger.warning('gRPC connections with unfinished calls were cut', {
+        connections: listener.connections,
+      });
+      listener.destroyConnections();
+    });
+    await closed;
+    // Sockets are destroyed by then, but tell so a moment later.
+    while (this.#sockets.size > 0) await new Promise<void>(resolve => (this.#oneLess = resolve));
+    timer.cancel();
+    this.#tick?.cancel();
+    this.#deadlines.stop();
+    this.#ages.stop();
+  }
+
+  #accept(socket: Socket): void {
+    const { maxConnectionAgeMs, logger } = this.#options;
+    if (this.#sockets.size >= this.#limits.maxConnections) {
+      logger.debug('a gRPC connection was closed: there are too many', { connections: this.#sockets.size });
+      socket.destroy();
+      return;
+    }
+    const jitter = 1 + AGE_JITTER * (2 * this.#random() - 1);
+    const maxAgeMs = maxConnectionAgeMs === 0 ? Number.POSITIVE_INFINITY : maxConnectionAgeMs * jitter;
+    this.#sockets.add(new GrpcSocket(socket, this.#shared, maxAgeMs));
+  }
+
+  #scheduleTick(): void {
+    const { clock } = this.#options;
+    this.#tick = clock.after(TICK_MS, () => {
+      const nowMs = clock.nowMs();
+      for (const socket of this.#sockets) socket.tick(nowMs);
+      this.#boundQueues();
+      this.#scheduleTick();
+    });
+  }
+
+  #received(): void {
+    if (this.#held.held <= this.#held.max * CROWDED || this.#isMakingRoom) return;
+    this.#isMakingRoom = true;
+    // Not at once: the connection that is in the middle of a read may be one of those.
+    queueMicrotask(() => {
+      this.#isMakingRoom = false;
+      const reason = 'it holds the most of unfinished requests';
+      this.#cutLargest(socket => socket.heldBytes, this.#held.max * UNCROWDED, reason);
+    });
+  }
+
+  #gone(socket: GrpcSocket): void {
+    this.#sockets.delete(socket);
+    this.#oneLess();
+  }
+
+  #boundQueues(): void {
+    const bound = this.#limits.maxQueuedBytes;
+    if (this.queuedBytes > bound)
+      this.#cutLargest(socket => socket.queuedBytes, bound, 'it holds the most of unread answers');
+  }
+
+  /** Cuts the connections that hold the most, until all together are within the bound. */
+  #cutLargest(bytesOf: (socket: GrpcSocket) => number, bound: number, reason: string): void {
+    const largestFirst = [...this.#sockets].map(socket => ({ socket, bytes: bytesOf(socket) }));
+    largestFirst.sort((a, b) => b.bytes - a.bytes);
+    let total = 0;
+    for (const { bytes } of largestFirst) total += bytes;
+    for (const { socket, bytes } of largestFirst) {
+      if (total <= bound) return;
+      total -= bytes;
+      this.#options.logger.warning('a gRPC connection was cut', { reason, bytes });
+      socket.cut();
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { GrpcService } from '../../grpc/service.ts';
+import type { ListenAddress } from './listener.ts';
+import type { TlsHandshakes } from './tls.ts';
+
+/**
+ * A gRPC server, whatever library is behind it; `test/exam/grpc-server.ts` holds what each must do.
+ *
+ * - `start` fails with a text that names the address, the cause and the setting to change.
+ * - `stop` takes no new connections, ends open streams with UNAVAILABLE, lets unary calls that run finish,
+ *   and cuts what is still open after `drainTimeoutMs`.
+ * - A method that throws is answered with INTERNAL and logged.
+ */
+export interface GrpcServer extends Service {
+  /** Where it listens. With port 0, the port that the system chose is known once started. */
+  readonly address: ListenAddress;
+}
+
+export interface GrpcServerOptions {
+  readonly listen: ListenAddress;
+  /** Serves over TLS only. */
+  readonly tls?: TlsHandshakes | undefined;
+  readonly service: GrpcService;
+  /** A longer request message is answered with RESOURCE_EXHAUSTED. */
+  readonly maxMessageBytes: number;
+  /** After this time, give or take a tenth at random, a connection is told to go away. 0: never. */
+  readonly maxConnectionAgeMs: number;
+  /** How long the calls of a connection that was told to go away may still run. 0: without end. */
+  readonly maxConnectionAgeGraceMs: number;
+  /** How long `stop` waits for calls that run. */
+  readonly drainTimeoutMs: number;
+  readonly logger: Logger;
+  /** Times the drain. */
+  readonly clock: Clock;
+}
+
+/** The request size that gRPC libraries accept unless told otherwise. */
+export const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+
+/** The status message of streams that end because the server stops. */
+export const STOPPING_MESSAGE = 'the server is stopping; connect again';

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../base/clock.ts';
+import { DirectoryWatch } from '../../base/directory-watch.ts';
+import { asError } from '../../base/fault.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import { WatchRetry } from '../../base/watch-retry.ts';
+import type { Counter } from '../../stats/registry.ts';
+import { readTlsFiles, type TlsPaths, type TlsTexts } from './tls-files.ts';
+import { checkTlsMaterial, type TlsMaterial } from './tls-material.ts';
+
+export interface TlsSourceOptions {
+  readonly paths: TlsPaths;
+  /** Takes each good material: the first before `start` resolves, then one for each change. */
+  readonly loaded: (material: TlsMaterial) => void;
+  /** `certs.load_attempts` and `certs.load_failures`: how often the files held something new, and how often it was of no use. */
+  readonly loadAttempts: Counter;
+  readonly loadFailures: Counter;
+  readonly logger: Logger;
+  readonly clock: Clock;
+}
+
+/**
+ * The files of TLS, read at the start and after every change: written in place, replaced, or swapped by a link
+ * anywhere on the way to them. What is of no use is told once, and what was loaded before stays in use. A certificate
+ * and its key need not change at once: the change that completes the pair is loaded like any other.
+ */
+export class TlsSource implements Service {
+  readonly name = 'TLS files';
+  readonly #options: TlsSourceOptions;
+  readonly #watches: readonly DirectoryWatch[];
+  readonly #watchRetry: WatchRetry;
+  #active = false;
+  /** Watches that are to be set before the next read. */
+  #moved = new Set<DirectoryWatch>();
+  #readDue = false;
+  #reading: Promise<void> | null = null;
+  /** What the last read found: a hash of the files, or why they could not be read. */
+  #seen = '';
+
+  constructor(options: TlsSourceOptions) {
+    this.#options = options;
+    this.#watchRetry = new WatchRetry({ ...options, again: () => this.#readAfter(this.#watches) });
+    const { certificate, key, clientCa } = options.paths;
+    const paths = new Set([certificate, key, ...(clientCa === null ? [] : [clientCa])]);
+    this.#watches = [...paths].map(path => this.#watch(path));
+  }
+
+  /** @throws TlsFault when the files are of no use */
+  async start(): Promise<void> {
+    this.#active = true;
+    this.#moved = new Set(this.#watches);
+    const first = this.#refresh();
+    this.#reading = first.then(() => {});
+    const fault = await first;
+    this.#reading = null;
+    if (fault !== null) throw fault;
+    if (this.#readDue) this.#read();
+  }
+
+  async stop(): Promise<void> {
+    this.#active = false;
+    this.#watchRetry.stop();
+    await this.#reading;
+    for (const watch of this.#watches) watch.close();
+    this.#seen = '';
+  }
+
+  #watch(path: string): DirectoryWatch {
+    const watch: DirectoryWatch = new DirectoryWatch(
+      { root: path, directory: path },
+      {
+        moved: () => this.#readAfter([watch]),
+        touched: () => this.#readAfter([]),
+        broken: (place, failure) => {
+          if (this.#active) this.#watchRetry.broken(place, failure);
+        },
+      },
+    );
+    return watch;
+  }
+
+  #readAfter(moved: readonly DirectoryWatch[]): void {
+    for (const watch of moved) this.#moved.add(watch);
+    this.#read();
+  }
+
+  /** Reads never overlap; all changes that fall into one are served by the next. */
+  #read(): void {
+    if (!this.#active) return;
+    this.#readDue = true;
+    this.#reading ??= this.#readUntilQuiet();
+  }
+
+  async #readUntilQuiet(): Promise<void> {
+    while (this.#active && this.#readDue) {
+      const fault = await this.#refresh();
+      if (fault === null) continue;
+      this.#options.logger.error(
+        `changed TLS files were not taken over, the former ones stay in use: ${fault.message}`,
+      );
+    }
+    // Without an await between the last look at `#readDue` and this, no change can be missed.
+    this.#reading = null;
+  }
+
+  /** One read. Gives the fault when the files hold something new and it is of no use. */
+  async #refresh(): Promise<Error | null> {
+    this.#readDue = false;
+    const moved = [...this.#moved];
+    this.#moved.clear();
+    for (const watch of moved) await watch.set();
+    const read = await readTlsFiles(this.#options.paths).catch(asError);
+    const seen = read instanceof Error ? read.message : hashOf(read);
+    if (seen === this.#seen || !this.#active) return null;
+    this.#seen = seen;
+    return this.#take(read);
+  }
+
+  #take(read: TlsTexts | Error): Error | null {
+    const { loadAttempts, loadFailures, loaded, logger, paths, clock } = this.#options;
+    loadAttempts.add(1);
+    try {
+      if (read instanceof Error) throw read;
+      const material = checkTlsMaterial(read, paths, clock.nowMs());
+      loaded(material);
+      logger.info('TLS files loaded', { subject: material.subject, validTo: material.validTo });
+      for (const warning of material.warnings) logger.warning(warning);
+      return null;
+    } catch (failure) {
+      loadFailures.add(1);
+      return asError(failure);
+    }
+  }
+}
+
+function hashOf(texts: TlsTexts): string {
+  return createHash('sha256')
+    .update(JSON.stringify([texts.certificate, texts.key, texts.clientCa]))
+    .digest('base64');
+}

@@ -1,0 +1,135 @@
+import {
+  App,
+  type TemplatedApp,
+  type us_listen_socket,
+  us_listen_socket_close,
+  us_socket_local_port,
+} from 'uWebSockets.js';
+import type { Clock } from '../../base/clock.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import { type Handler, mountRoutes, type Route } from './routes.ts';
+import { Traffic } from './traffic.ts';
+
+export interface HttpListenerOptions {
+  readonly name: string;
+  /** A name or address of this machine; empty for all of them. */
+  readonly host: string;
+  /** 0 takes any free port, which is then not shared. */
+  readonly port: number;
+  /** The settings that hold host and port, for the message when listening fails: `HOST or PORT`. */
+  readonly settings: string;
+  readonly routes: readonly Route[];
+  /** Answers paths that are none of the routes. */
+  readonly unknown: Handler;
+  /** How long `stop` waits for requests that are still being answered. */
+  readonly drainMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+interface Running {
+  readonly app: TemplatedApp;
+  readonly socket: us_listen_socket;
+  readonly traffic: Traffic;
+}
+
+/**
+ * A cleartext HTTP/1.1 port. Like the reference implementation it shares its port with other processes that ask
+ * for the same (SO_REUSEPORT), so that a new process can take over from an old one without a gap.
+ *
+ * Bounds that uWebSockets.js sets: 10 s without progress on a request's head, its body or the reading of its answer
+ * end the connection, and so does a request head beyond a few KiB. A request that waits for its answer has no bound.
+ *
+ * What uWebSockets.js cannot do, and has no option for:
+ *
+ * - HTTP/1.0. Its parser answers 505 and closes the connection before any handler hears of the request.
+ * - Pipelining behind an answer that comes later. A further request in the same read as one without an answer yet ends
+ *   the connection, and the first request gets no answer. In a later read it waits (`Exchange.holdInput`).
+ * - Half-closed connections. Where the end of the caller's side is read before the answer is complete, the connection
+ *   is closed. `holdInput` puts that off for the wait, but not for the time that a large answer takes to leave.
+ */
+export class HttpListener implements Service {
+  readonly name: string;
+  readonly #options: HttpListenerOptions;
+  #running: Running | null = null;
+  #stopped: Promise<void> = Promise.resolve();
+
+  constructor(options: HttpListenerOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  /** The port that is listened on; 0 while there is none. */
+  get port(): number {
+    return this.#running === null ? 0 : us_socket_local_port(this.#running.socket);
+  }
+
+  /** How many requests wait for their answer. */
+  get inFlight(): number {
+    return this.#running?.traffic.inFlight ?? 0;
+  }
+
+  /**
+   * Opens the port.
+   *
+   * @throws Error naming the address and the settings to change, when it cannot be opened
+   */
+  async start(): Promise<void> {
+    const { host, port, log } = this.#options;
+    const traffic = new Traffic();
+    const app = App();
+    mountRoutes(app, this.#options, { traffic, log });
+    const socket = listen(app, host, port);
+    if (socket === false) throw new Error(this.#cannotListen());
+    this.#running = { app, socket, traffic };
+  }
+
+  /** From now on every answer asks its caller to close the connection, so that callers move elsewhere. */
+  drain(): void {
+    this.#running?.traffic.drain();
+  }
+
+  /**
+   * Closes the port, lets running requests finish within the bound, then closes every connection.
+   * @param drainMs the bound, where it is not the one of the options
+   */
+  stop(drainMs = this.#options.drainMs): Promise<void> {
+    const running = this.#running;
+    if (running !== null) {
+      this.#running = null;
+      this.#stopped = this.#close(running, drainMs);
+    }
+    return this.#stopped;
+  }
+
+  async #close({ app, socket, traffic }: Running, drainMs: number): Promise<void> {
+    us_listen_socket_close(socket);
+    traffic.drain();
+    await traffic.idle(this.#options.clock, drainMs);
+    // The last answer reaches the socket when the callback that wrote it has returned to uWebSockets.js, which is
+    // after the promise above has run on. Closing before that would throw the answer away.
+    await new Promise(resolve => setImmediate(resolve));
+    app.close();
+  }
+
+  #cannotListen(): string {
+    const { name, host, port, settings } = this.#options;
+    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+    return (
+      `${name}: cannot listen on ${address}: another program holds the port, or the host is no address of this ` +
+      `machine, or this user may not open the port; change ${settings}`
+    );
+  }
+}
+
+function listen(app: TemplatedApp, host: string, port: number): us_listen_socket | false {
+  // The callback runs before `listen` returns.
+  let socket: us_listen_socket | false = false;
+  const opened = (result: us_listen_socket | false): void => {
+    socket = result;
+  };
+  if (host === '') app.listen(port, opened);
+  else app.listen(host, port, opened);
+  return socket;
+}

@@ -1,0 +1,48 @@
+import type { FaultCode } from '../../base/fault.ts';
+import type { Answer } from './answer.ts';
+
+/** Why a request got no decision or page: the causes of a {@link FaultCode}, and those that HTTP itself brings. */
+export type ErrorCode =
+  | FaultCode
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'conflict'
+  | 'body_too_large'
+  | 'stopping';
+
+/** The one place where causes become HTTP statuses (spec 7). */
+const STATUSES: Readonly<Record<ErrorCode, string>> = {
+  bad_request: '400 Bad Request',
+  unparseable: '400 Bad Request',
+  not_found: '404 Not Found',
+  method_not_allowed: '405 Method Not Allowed',
+  conflict: '409 Conflict',
+  body_too_large: '413 Content Too Large',
+  internal: '500 Internal Server Error',
+  no_rules: '503 Service Unavailable',
+  store_failed: '503 Service Unavailable',
+  overloaded: '503 Service Unavailable',
+  stopping: '503 Service Unavailable',
+};
+
+/** A full queue empties within milliseconds; a second is the least that `Retry-After` can say (RFC 9110, 10.2.3). */
+const RETRY_SOON = { 'Retry-After': '1' };
+
+/** What an error body holds under `error`. */
+export interface ErrorText {
+  readonly code: ErrorCode;
+  /** What was wrong, where, and what to do instead. */
+  readonly message: string;
+  /** The place in the caller's document, such as `descriptors[0].entries`. */
+  readonly path?: string;
+}
+
+/** The answer to a request that failed: `{"error":{"code":…,"message":…,"path":…}}`. */
+export function errorAnswer(error: ErrorText, headers?: Readonly<Record<string, string>>): Answer {
+  return {
+    status: STATUSES[error.code],
+    contentType: 'application/json',
+    headers: error.code === 'overloaded' ? { ...headers, ...RETRY_SOON } : (headers ?? {}),
+    body: JSON.stringify({ error }),
+  };
+}

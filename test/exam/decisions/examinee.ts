@@ -1,0 +1,30 @@
+import type { CounterStore } from '../../../src/counters/store.ts';
+import { type Decisions, request } from '../../support/decisions.ts';
+
+/** Gives a fresh, empty store that is closed when the test ends. */
+export type OpenStore = () => Promise<CounterStore>;
+
+/** `RateLimitResponse.Code`. */
+export const OK = 1;
+export const OVER_LIMIT = 2;
+
+/** The name of the limit that a descriptor of the domain `d` is decided by; null for none. */
+export async function limitFor(decisions: Decisions, descriptorText: string): Promise<string | null> {
+  const response = await decisions.ask(request('d', descriptorText));
+  return response.statuses[0].currentLimit?.name ?? null;
+}
+
+/** What one call adds to all statistics, by name after `ratelimit.service.`; those that do not change are left out. */
+export async function grown(
+  decisions: Decisions,
+  call: () => Promise<unknown>,
+): Promise<Record<string, number>> {
+  const before = new Map(decisions.stats.counters());
+  await call();
+  const difference: Record<string, number> = {};
+  for (const [name, total] of decisions.stats.counters()) {
+    const growth = total - (before.get(name) ?? 0);
+    if (growth !== 0) difference[name.replace('ratelimit.service.', '')] = growth;
+  }
+  return difference;
+}

@@ -1,0 +1,95 @@
+import type { DescriptorEntry, RequestDescriptor } from '../../../src/messages/client-codec.ts';
+import type { SeededRandom } from '../../support/seeded-random.ts';
+import type { EntryText, LimitText } from './rule-file.ts';
+
+// Few and short, so that texts collide across the underscore and rules are met often.
+const KEYS = ['a', 'b', 'a_x', 'k', 'k', 'k*', '*a'];
+const VALUES = [
+  '',
+  '',
+  '',
+  'x',
+  'y',
+  'x_y',
+  'b_x',
+  'x*',
+  '*',
+  '*y',
+  'x*y',
+  'x*x',
+  'x*y*x',
+  '*xx*xx*',
+  'ü*',
+  '**',
+];
+const ASKED_KEYS = ['a', 'b', 'a_x', 'k', 'k1', 'aa', ''];
+const ASKED_VALUES = ['', 'x', 'y', 'x_y', 'xy', 'xx', 'xyx', 'xyyx', 'b_x', 'ü1', 'x*', '*', 'z'];
+const FILLINGS = ['', '', 'x', 'y', 'xy', 'yx', '_', 'ü'];
+const NAMES = ['', 'n1', 'n2', 'n3'];
+const UNITS = ['second', 'minute', 'hour'];
+
+/** A level of up to six entries, with up to `depth` levels below it. No two are the same composite text. */
+export function randomEntries(random: SeededRandom, depth: number): EntryText[] {
+  const entries = new Map<string, EntryText>();
+  for (let i = random.below(6) + 1; i > 0; i--) {
+    const key = random.pick(KEYS);
+    const value = random.pick(VALUES);
+    const composite = value === '' ? key : `${key}_${value}`;
+    const nestedEntries = depth > 0 && random.below(2) === 0 ? randomEntries(random, depth - 1) : [];
+    entries.set(composite, {
+      key,
+      value,
+      ...(random.below(4) === 0 ? {} : { rate_limit: randomLimit(random) }),
+      shadow_mode: random.below(6) === 0,
+      quota_mode: random.below(5) === 0,
+      detailed_metric: random.below(5) === 0,
+      value_to_metric: random.below(4) === 0,
+      share_threshold: composite.includes('*') && random.below(2) === 0,
+      descriptors: nestedEntries,
+    });
+  }
+  return [...entries.values()];
+}
+
+function randomLimit(random: SeededRandom): LimitText {
+  const name = random.pick(NAMES);
+  const replaces = NAMES.filter(other => other !== '' && other !== name && random.below(8) === 0);
+  const named = { name, replaces: replaces.map(other => ({ name: other })) };
+  if (random.below(8) === 0) return { unlimited: true, ...named };
+  return { unit: random.pick(UNITS), requests_per_unit: random.below(12), ...named };
+}
+
+/**
+ * A descriptor of up to three entries, now and then with hits or a limit of its own. Most go down the rules, in texts
+ * that match or nearly do; the others are drawn without a look at them.
+ */
+export function randomDescriptor(random: SeededRandom, rules: readonly EntryText[]): RequestDescriptor {
+  const depth = random.below(16) === 0 ? 0 : 1 + random.below(3);
+  const entries: DescriptorEntry[] = [];
+  let level = rules;
+  for (let i = 0; i < depth; i++) {
+    if (level.length === 0 && random.below(4) > 0) break;
+    const rule = level.length > 0 && random.below(8) > 0 ? random.pick(level) : undefined;
+    entries.push(rule === undefined ? anyEntry(random) : entryLike(random, rule));
+    level = rule?.descriptors ?? [];
+  }
+  return {
+    entries,
+    limit: random.below(10) === 0 ? { requestsPerUnit: random.below(12), unit: 1 + random.below(7) } : null,
+    hitsAddend: random.below(3) === 0 ? random.below(5) : null,
+  };
+}
+
+function anyEntry(random: SeededRandom): DescriptorEntry {
+  return { key: random.pick(ASKED_KEYS), value: random.pick(ASKED_VALUES) };
+}
+
+/** A key and a value whose joined text the rule matches, divided at any of its underscores. */
+function entryLike(random: SeededRandom, rule: EntryText): DescriptorEntry {
+  const value = rule.value === undefined || rule.value === '' ? random.pick(ASKED_VALUES) : rule.value;
+  const pattern = `${rule.key}_${value}`;
+  const text = random.below(8) === 0 ? pattern : pattern.replace(/\*/g, () => random.pick(FILLINGS));
+  const underscores = [...text.matchAll(/_/g)].map(match => match.index);
+  const at = random.below(3) === 0 ? random.pick(underscores) : underscores[0];
+  return { key: text.slice(0, at), value: text.slice(at + 1) };
+}

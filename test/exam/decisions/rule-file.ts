@@ -1,0 +1,42 @@
+/** A `rate_limit` block as rule files write it. */
+export interface LimitText {
+  readonly unit?: string;
+  readonly requests_per_unit?: number;
+  readonly unlimited?: boolean;
+  readonly name?: string;
+  readonly replaces?: readonly { readonly name: string }[];
+}
+
+/** An entry as rule files write it. */
+export interface EntryText {
+  readonly key: string;
+  readonly value?: string;
+  readonly rate_limit?: LimitText;
+  readonly shadow_mode?: boolean;
+  readonly quota_mode?: boolean;
+  readonly detailed_metric?: boolean;
+  readonly value_to_metric?: boolean;
+  readonly share_threshold?: boolean;
+  readonly metadata?: object;
+  readonly descriptors?: readonly EntryText[];
+}
+
+/** A rule file of the domain `d`. It is written as JSON, which is YAML too. */
+export function ruleFile(...descriptors: readonly EntryText[]): string {
+  return JSON.stringify({ domain: 'd', descriptors });
+}
+
+/** A limit an hour, unless `more` names another unit. */
+export function limit(requestsPerUnit: number, more: Partial<LimitText> = {}): LimitText {
+  return { unit: 'hour', requests_per_unit: requestsPerUnit, ...more };
+}
+
+/** A limit that nothing in a test reaches, with a name to know it by. */
+export function named(name: string): LimitText {
+  return limit(1_000_000, { name });
+}
+
+/** Entries nested into each other, in the order given: the first is the outermost. */
+export function nested(...path: readonly EntryText[]): EntryText {
+  return path.reduceRight((inner, outer) => ({ ...outer, descriptors: [inner] }));
+}

@@ -1,0 +1,80 @@
+import type { DescriptorEntry } from '../../../src/messages/client-codec.ts';
+import type { RuleEntry } from '../../../src/rules/rule-set.ts';
+
+/** How one level of a descriptor was matched. */
+export interface SlowLevel {
+  readonly entry: RuleEntry;
+  readonly how: 'exact' | 'wildcard' | 'keyOnly';
+  readonly key: string;
+  readonly value: string;
+}
+
+/**
+ * Matching as plainly as it can be written: lists and texts, no tables, no hashes. What the matcher does must equal it.
+ * Returns the levels when the last of them has a limit, else null.
+ */
+export function slowMatch(
+  top: readonly RuleEntry[],
+  descriptor: readonly DescriptorEntry[],
+): SlowLevel[] | null {
+  let candidates = top;
+  const levels: SlowLevel[] = [];
+  for (const { key, value } of descriptor) {
+    const level = chosen(candidates, key, value);
+    if (level === null) return null;
+    levels.push(level);
+    candidates = level.entry.entries;
+  }
+  const last = levels.at(-1);
+  return last !== undefined && last.entry.limit !== null ? levels : null;
+}
+
+function chosen(candidates: readonly RuleEntry[], key: string, value: string): SlowLevel | null {
+  const text = `${key}_${value}`;
+  const exact = candidates.find(entry => entry.composite === text);
+  if (exact !== undefined) return { entry: exact, how: 'exact', key, value };
+  const wildcard = candidates.find(
+    entry => entry.composite.includes('*') && pattern(entry.composite).test(text),
+  );
+  if (wildcard !== undefined) return { entry: wildcard, how: 'wildcard', key, value };
+  const keyOnly = candidates.find(entry => entry.composite === key);
+  return keyOnly === undefined ? null : { entry: keyOnly, how: 'keyOnly', key, value };
+}
+
+function pattern(composite: string): RegExp {
+  const literals = composite.split('*').map(literal => literal.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'));
+  return new RegExp(`^${literals.join('.*')}$`, 's');
+}
+
+/** The part of the cache key between the domain and the start of the window. */
+export function slowCacheText(levels: readonly SlowLevel[]): string {
+  return levels
+    .map(level => `${level.key}_${isShared(level) ? configuredPattern(level) : level.value}_`)
+    .join('');
+}
+
+/** The metric key, not sanitised. */
+export function slowMetricKey(domain: string, levels: readonly SlowLevel[]): string {
+  const detailed = levels[levels.length - 1].entry.detailedMetric;
+  const anyShared = levels.some(isShared);
+  const parts = levels.map(level => {
+    const { entry, how, key, value } = level;
+    if (isShared(level)) {
+      const whole = configuredPattern(level);
+      return `${key}_${detailed || entry.valueToMetric ? whole.slice(0, whole.indexOf('*')) : whole}`;
+    }
+    if (detailed) return anyShared && value === '' ? key : `${key}_${value}`;
+    if (how === 'exact') return `${key}_${value}`;
+    if (how === 'wildcard') return `${key}_${entry.valueToMetric ? value : configuredPattern(level)}`;
+    return entry.valueToMetric && value !== '' ? `${key}_${value}` : key;
+  });
+  return [domain, ...parts].join('.');
+}
+
+function isShared(level: SlowLevel): boolean {
+  return level.how === 'wildcard' && level.entry.shareThreshold;
+}
+
+function configuredPattern({ entry, key }: SlowLevel): string {
+  return entry.composite.startsWith(`${key}_`) ? entry.composite.slice(key.length + 1) : entry.composite;
+}

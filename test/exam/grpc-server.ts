@@ -1,0 +1,36 @@
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { tempDirectory } from '../support/temp-directory.ts';
+import { examineFailures, examineStreams, examineUnaryCalls } from './grpc-calls.ts';
+import { examineConnections, examineStop } from './grpc-connections.ts';
+import { Examinee, type KnownFailures, type MakeGrpcServer } from './grpc-examinee.ts';
+import { examineTcpListen, examineUnixListen } from './grpc-listen.ts';
+import { examineHeaders, examineMessages, examineWrongMessages } from './grpc-messages.ts';
+
+/** What every gRPC server must do, on TCP and on a unix socket, seen from clients that are not ours. */
+export function grpcServerExam(t: Test, makeServer: MakeGrpcServer, knownFailures: KnownFailures = {}): void {
+  const onTcp = new Examinee(makeServer, () => ({ host: '127.0.0.1', port: 0 }), knownFailures);
+  const onUnix = new Examinee(
+    makeServer,
+    t => ({ path: join(tempDirectory(t), 'grpc.sock') }),
+    knownFailures,
+  );
+  for (const [kind, examinee] of [
+    ['TCP', onTcp],
+    ['unix socket', onUnix],
+  ] as const) {
+    t.test(`on ${kind}`, async t => {
+      examineUnaryCalls(t, examinee);
+      examineMessages(t, examinee);
+      examineWrongMessages(t, examinee);
+      examineHeaders(t, examinee);
+      examineStreams(t, examinee);
+      examineFailures(t, examinee);
+      examineConnections(t, examinee);
+      examineStop(t, examinee);
+      t.strictSame([...examinee.unused], [], 'every known failure is one of a test');
+    });
+  }
+  t.test('opening a port', async t => examineTcpListen(t, onTcp));
+  t.test('opening a unix socket', async t => examineUnixListen(t, onUnix));
+}

@@ -1,0 +1,209 @@
+import { join } from 'node:path';
+import t from 'tap';
+import { askOverHttp, getPage, statistic } from '../support/asking.ts';
+import { Child } from '../support/child-process.ts';
+import { freePort } from '../support/free-port.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { repositoryRoot } from '../support/repository.ts';
+import { writeRules } from '../support/rule-files.ts';
+import { ServiceProcess, startService } from '../support/service.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
+
+const GOOD = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: hour, requests_per_unit: 2}\n';
+const BAD = 'domain: d\ndescriptors:\n  - key: a\n    ratelimit: {unit: hour, requests_per_unit: 2}\n';
+const ASK = { domain: 'd', descriptors: [{ entries: [{ key: 'a', value: 'x' }] }] };
+
+const watching = (root: string): Record<string, string> => ({
+  RUNTIME_ROOT: root,
+  RUNTIME_APPDIRECTORY: 'config',
+  RUNTIME_WATCH_ROOT: 'false',
+});
+
+t.test('every fault of the settings is reported at once, and nothing starts', async t => {
+  const service = new ServiceProcess({ env: { PORT: '80x', NEAR_LIMIT_RATIO: '2', SHADOW_MODE: 'maybe' } });
+  t.match(await service.ended, { status: 2 });
+  for (const name of ['PORT="80x"', 'NEAR_LIMIT_RATIO="2"', 'SHADOW_MODE="maybe"']) {
+    t.ok(service.output.includes(name), name);
+  }
+});
+
+t.test('settings of the reference that are not here refuse the start, or are named in one line', async t => {
+  const refused = new ServiceProcess({ env: { ...watching(rulesIn(t, GOOD)), REDIS_TLS: 'true' } });
+  t.match(await refused.ended, { status: 2 });
+  t.match(refused.output, /REDIS_TLS="true": this version does not have TLS to Redis; accepted: false, or/);
+  const service = await startService({
+    env: { ...watching(rulesIn(t, GOOD)), REDIS_POOL_SIZE: '20', STATS_FLUSH_INTERVAL: '1s' },
+  });
+  t.teardown(() => service.terminate());
+  const warnings = service.logs.filter(line => line['level'] === 'warning');
+  t.same(
+    warnings.map(line => line['@message']),
+    ['this version does not read these settings: STATS_FLUSH_INTERVAL, REDIS_POOL_SIZE'],
+  );
+});
+
+t.test('a port that is taken ends the start with a text that names it and the setting', async t => {
+  const first = await startService({ env: watching(rulesIn(t, GOOD)) });
+  t.teardown(() => first.terminate());
+  const port = first.grpc.split(':').at(-1)!;
+  const second = new ServiceProcess({ env: { ...watching(rulesIn(t, GOOD)), GRPC_PORT: port } });
+  t.match(await second.ended, { status: 2 });
+  t.match(second.output, new RegExp(`${port}[\\s\\S]*GRPC_PORT`));
+});
+
+t.test('without the debug port the service works', async t => {
+  const first = await startService({ env: watching(rulesIn(t, GOOD)) });
+  t.teardown(() => first.terminate());
+  const host = '256.256.256.256';
+  const second = await startService({
+    env: { ...watching(rulesIn(t, GOOD)), DEBUG_HOST: host },
+    fronts: ['http', 'grpc'],
+  });
+  t.teardown(() => second.terminate());
+  t.match(await askOverHttp(second.http, ASK), { status: 200 });
+  t.match(second.output, /debug port stays closed/);
+});
+
+t.test('a store larger than the memory ends the start with a text that names the setting', async t => {
+  const launcher = join(repositoryRoot(), 'ops/launch/sluice.mjs');
+  // 3.2 GB of counters in an address space of 3 GB.
+  const command = 'ulimit -v 3000000 && exec "$0" "$1" serve';
+  const service = new Child({
+    command: 'sh',
+    args: ['-c', command, process.execPath, launcher],
+    env: { ...watching(rulesIn(t, GOOD)), PATH: process.env['PATH'], MEMORY_STORE_MAX_KEYS: '67108864' },
+  });
+  t.match(await service.ended, { status: 2 });
+  t.equal(
+    service.output,
+    'sluice serve: the service could not start: there is not enough memory for MEMORY_STORE_MAX_KEYS=67108864: ' +
+      'set a smaller number, or give the process more memory\n',
+  );
+});
+
+t.test('a second process on the same ports fails without touching those of the first', async t => {
+  const env = watching(rulesIn(t, GOOD));
+  const first = await startService({ env });
+  t.teardown(() => first.terminate());
+  const [PORT, GRPC_PORT] = [first.http, first.grpc].map(address => address.split(':')[1]);
+  const second = new ServiceProcess({ env: { ...env, PORT, GRPC_PORT } });
+  t.match(await second.ended, { status: 2 });
+  t.match(second.output, /GRPC_PORT/);
+  t.match(await askOverHttp(first.http, ASK), { status: 200 });
+});
+
+/** Looks up host names only once the process is told to stop, and tells when it is asked to: a slow resolver. */
+const SLOW_RESOLVER = `
+  import dns from 'node:dns';
+  import { isIP } from 'node:net';
+  const lookup = dns.lookup;
+  dns.lookup = (name, ...rest) => {
+    if (isIP(name) !== 0) return lookup(name, ...rest);
+    process.stderr.write('a host name is looked up\\n');
+    process.once('SIGTERM', () => setImmediate(() => lookup(name, ...rest)));
+  };`;
+
+t.test('a signal while the ports are being opened ends the process with status 0', async t => {
+  const service = new ServiceProcess({
+    env: {
+      ...watching(rulesIn(t, GOOD)),
+      GRPC_HOST: 'localhost',
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(SLOW_RESOLVER)}`,
+    },
+  });
+  await service.written(/a host name is looked up/);
+  t.match(await service.terminate('SIGTERM'), { status: 0, signal: null });
+  const messages = service.logs.map(line => line['@message']);
+  t.equal(messages.at(-1), 'stopped');
+  t.notOk(messages.includes('listening'));
+});
+
+t.test('bad first rules keep the ports closed until they are mended', async t => {
+  const root = rulesIn(t, BAD);
+  const service = new ServiceProcess({ env: watching(root) });
+  t.teardown(() => service.terminate());
+  const fault = await service.logged(line => line['level'] === 'error');
+  t.match(fault['@message'], /config\/rules\.yaml:4:5: .*ratelimit.*rate_limit/);
+  await service.logged(line => /no port is open/.test(String(line['@message'])));
+  t.notOk(service.logs.some(line => line['@message'] === 'listening'));
+  writeRules(root, { 'config/rules.yaml': GOOD });
+  await service.listening(['http', 'grpc', 'debug'], 10_000);
+  t.match(await askOverHttp(service.http, ASK), { status: 200 });
+  t.equal(await statistic(service.debug, 'ratelimit.service.config_load_error'), 1);
+  t.equal(await statistic(service.debug, 'ratelimit.service.config_load_success'), 1);
+});
+
+t.test('FORCE_START_WITHOUT_INITIAL_CONFIG opens the ports, and calls say what is missing', async t => {
+  const root = rulesIn(t, BAD);
+  const service = await startService({
+    env: { ...watching(root), FORCE_START_WITHOUT_INITIAL_CONFIG: 'true' },
+  });
+  t.teardown(() => service.terminate());
+  t.match(await askOverHttp(service.http, ASK), { status: 503, body: { error: { code: 'no_rules' } } });
+  t.equal(await statistic(service.debug, 'ratelimit.service.call.should_rate_limit.service_error'), 1);
+  t.equal((await getPage(service.debug, '/rlconfig')).text, '');
+  writeRules(root, { 'config/rules.yaml': GOOD });
+  await service.logged(line => line['@message'] === 'rules loaded');
+  t.match(await askOverHttp(service.http, ASK), { status: 200 });
+});
+
+t.test('HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED makes health follow the domains', async t => {
+  const root = rulesIn(t, BAD);
+  const service = await startService({
+    env: {
+      ...watching(root),
+      FORCE_START_WITHOUT_INITIAL_CONFIG: 'true',
+      HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: 'true',
+    },
+  });
+  t.teardown(() => service.terminate());
+  t.equal((await getPage(service.http, '/healthcheck')).status, 500);
+  writeRules(root, { 'config/rules.yaml': GOOD });
+  await service.logged(line => line['@message'] === 'rules loaded');
+  t.same(await getPage(service.http, '/healthcheck'), { status: 200, text: 'OK' });
+});
+
+t.test('no port opens before Redis answers; a signal ends the waiting with status 0', async t => {
+  const port = await freePort();
+  const env = {
+    ...watching(rulesIn(t, GOOD)),
+    REDIS_URL: `127.0.0.1:${port}`,
+    REDIS_SOCKET_TYPE: 'tcp',
+    REDIS_STARTUP_INITIAL_INTERVAL: '10ms',
+    REDIS_STARTUP_MAX_INTERVAL: '50ms',
+  };
+  const waiting = new ServiceProcess({ env });
+  await waiting.logged(line => line['@message'] === 'cannot connect to Redis');
+  t.match(await waiting.terminate(), { status: 0, signal: null });
+  const service = new ServiceProcess({ env });
+  t.teardown(() => service.terminate());
+  await service.logged(line => line['@message'] === 'cannot connect to Redis');
+  t.notOk(service.logs.some(line => line['@message'] === 'listening'));
+  const redis = await startRedis({ port });
+  t.teardown(() => redis.stop());
+  await service.listening(['http'], 10_000);
+  t.match(await askOverHttp(service.http, ASK), { status: 200 });
+  t.equal(await redis.command('DBSIZE'), 1);
+});
+
+t.test('a Redis that does not come within the bound ends the start with status 2', async t => {
+  const port = await freePort();
+  const service = new ServiceProcess({
+    env: {
+      ...watching(rulesIn(t, GOOD)),
+      KVCACHE_URL: `redis://:s3cret@127.0.0.1:${port}`,
+      KVCACHE_STARTUP_INITIAL_INTERVAL: '10ms',
+      KVCACHE_STARTUP_MAX_ELAPSED_TIME: '100ms',
+    },
+  });
+  t.match(await service.ended, { status: 2 });
+  t.match(
+    service.output,
+    new RegExp(`Redis at redis://\\*\\*\\*\\*\\*@127\\.0\\.0\\.1:${port} did not answer`),
+  );
+  t.notMatch(service.output, /s3cret/);
+});
+
+function rulesIn(t: { teardown(run: () => void): void }, text: string): string {
+  return writeRules(tempDirectory(t), { 'config/rules.yaml': text });
+}

@@ -1,0 +1,270 @@
+import { once } from 'node:events';
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
+import { join } from 'node:path';
+import { type ConnectionOptions, connect } from 'node:tls';
+import { credentials } from '@grpc/grpc-js';
+import t, { type Test } from 'tap';
+import { askOverGrpc, dialled, statistic } from '../support/asking.ts';
+import { Authority, type CertificatePair } from '../support/certificates.ts';
+import { request } from '../support/decisions.ts';
+import { callOverHttp2, GrpcClient } from '../support/grpc-client.ts';
+import { writeRules } from '../support/rule-files.ts';
+import { ServiceProcess, startService } from '../support/service.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
+
+const ENGINES = ['sluice', 'grpc-js'] as const;
+const HEALTH_CHECK = '/grpc.health.v1.Health/Check';
+const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: day, requests_per_unit: 1000}\n';
+
+const SERVER_CA = new Authority('server root');
+const CLIENT_CA = new Authority('client root');
+const PROXY = CLIENT_CA.issue({ subject: 'proxy', names: ['proxy.test'], usage: ['client'] });
+
+function serverPair(subject: string): CertificatePair {
+  return SERVER_CA.issue({ subject, names: ['localhost'], usage: ['server'] });
+}
+
+/** Puts a pair into a directory under the names that Kubernetes gives it. */
+function write(directory: string, pair: CertificatePair): void {
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, 'tls.crt'), pair.certificate);
+  writeFileSync(join(directory, 'tls.key'), pair.key);
+}
+
+/** The settings of a service that serves TLS with the pair in a directory. */
+function settings(t: Test, directory: string): Record<string, string> {
+  return {
+    RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
+    GRPC_SERVER_USE_TLS: 'true',
+    GRPC_SERVER_TLS_CERT: join(directory, 'tls.crt'),
+    GRPC_SERVER_TLS_KEY: join(directory, 'tls.key'),
+    LOG_LEVEL: 'debug',
+  };
+}
+
+/** As {@link settings}, for clients with a certificate of the client CA. */
+function withClientCa(t: Test, directory: string): Record<string, string> {
+  const file = join(directory, 'ca.crt');
+  writeFileSync(file, CLIENT_CA.certificate);
+  return { ...settings(t, directory), GRPC_CLIENT_TLS_CACERT: file };
+}
+
+async function start(t: Test, env: Record<string, string>): Promise<ServiceProcess> {
+  const service = await startService({ env });
+  t.teardown(() => service.terminate());
+  return service;
+}
+
+function portOf(service: ServiceProcess): number {
+  const address = dialled(service.grpc);
+  return 'port' in address ? address.port : 0;
+}
+
+/** A client on a connection of its own, which ends with its test. */
+function client(t: Test, service: ServiceProcess, shown: CertificatePair | null = null): GrpcClient {
+  const [key, certificate] =
+    shown === null ? [null, null] : [Buffer.from(shown.key), Buffer.from(shown.certificate)];
+  const trusting = credentials.createSsl(Buffer.from(SERVER_CA.certificate), key, certificate);
+  const made = new GrpcClient({ host: 'localhost', port: portOf(service) }, trusting);
+  t.teardown(() => made.close());
+  return made;
+}
+
+/** The common name of the certificate that a new connection is shown. */
+async function subjectOf(service: ServiceProcess): Promise<string> {
+  const socket = openTls(service, {});
+  await once(socket, 'secureConnect');
+  const { subject } = socket.getPeerCertificate();
+  socket.destroy();
+  return subject.CN as string;
+}
+
+function openTls(service: ServiceProcess, options: ConnectionOptions) {
+  return connect({
+    host: '127.0.0.1',
+    port: portOf(service),
+    servername: 'localhost',
+    ca: SERVER_CA.certificate,
+    ALPNProtocols: ['h2'],
+    ...options,
+  });
+}
+
+/** Runs `sluice client` against the service. */
+async function runClient(service: ServiceProcess, ...flags: string[]) {
+  const dial = ['-dial_string', `localhost:${portOf(service)}`];
+  const child = new ServiceProcess({
+    args: ['client', ...dial, '-domain', 'd', '-descriptors', 'a=x', ...flags],
+  });
+  const { status } = await child.ended;
+  return { status, output: child.output };
+}
+
+/** Resolves when pairs have been loaded `count` times, the one of the start included. */
+async function loaded(service: ServiceProcess, count: number): Promise<void> {
+  const times = () => service.logs.filter(line => line['@message'] === 'TLS files loaded').length;
+  await service.logged(() => times() >= count);
+}
+
+for (const engine of ENGINES) {
+  t.test(`with the engine ${engine} decisions are made over TLS, for callers of three kinds`, async t => {
+    const directory = tempDirectory(t);
+    write(directory, serverPair('server'));
+    const caFile = join(directory, 'server-ca.crt');
+    writeFileSync(caFile, SERVER_CA.certificate);
+    const service = await start(t, { ...settings(t, directory), GRPC_SERVER_ENGINE: engine });
+    t.equal((await askOverGrpc(client(t, service), request('d', 'a=x'))).overallCode, 1);
+
+    const session = connectHttp2('https://localhost', { createConnection: () => openTls(service, {}) });
+    t.equal((await callOverHttp2(session, HEALTH_CHECK))['grpc-status'], '0');
+    session.close();
+
+    t.match(await runClient(service, '-grpc-use-tls', '-grpc-server-ca-file', caFile), {
+      status: 0,
+      output: /OK/,
+    });
+    t.match(await runClient(service), { status: 2, output: /does it need --grpc-use-tls\?/ });
+    await service.logged(line => /the client does not use TLS/.test(String(line['reason'])));
+  });
+
+  t.test(`with the engine ${engine} only clients that prove their name are served`, async t => {
+    const directory = tempDirectory(t);
+    write(directory, serverPair('server'));
+    const [caFile, certFile, keyFile] = ['server-ca.crt', 'proxy.crt', 'proxy.key'].map(name =>
+      join(directory, name),
+    );
+    writeFileSync(caFile, SERVER_CA.certificate);
+    writeFileSync(certFile, PROXY.certificate);
+    writeFileSync(keyFile, PROXY.key);
+    const service = await start(t, {
+      ...withClientCa(t, directory),
+      GRPC_CLIENT_TLS_SAN: 'proxy.test',
+      GRPC_SERVER_ENGINE: engine,
+    });
+    const ask = async (shown: CertificatePair | null) =>
+      (await client(t, service, shown).unary(HEALTH_CHECK)).status;
+    t.equal(await ask(PROXY), 0);
+    t.equal(await ask(null), 14);
+    t.equal(await ask(SERVER_CA.issue({ subject: 'proxy', names: ['proxy.test'] })), 14);
+    t.equal(await ask(CLIENT_CA.issue({ subject: 'proxy', names: ['other.test'] })), 14);
+    t.match(await service.logged(line => line['name'] === 'proxy.test'), {
+      level: 'warning',
+      names: 'DNS:other.test',
+    });
+
+    const flags = ['-grpc-use-tls', '-grpc-server-ca-file', caFile];
+    const shown = ['-grpc-cert-file', certFile, '-grpc-key-file', keyFile];
+    t.match(await runClient(service, ...flags, ...shown), { status: 0, output: /OK/ });
+    t.match(await runClient(service, ...flags), {
+      status: 2,
+      output: /The service wants a client certificate/,
+    });
+  });
+
+  t.test(`with the engine ${engine} a changed pair serves new connections, and old ones go on`, async t => {
+    const directory = tempDirectory(t);
+    write(directory, serverPair('first'));
+    const service = await start(t, { ...settings(t, directory), GRPC_SERVER_ENGINE: engine });
+    const standing = openTls(service, {});
+    const session = connectHttp2('https://localhost', { createConnection: () => standing });
+    t.equal((await callOverHttp2(session, HEALTH_CHECK))['grpc-status'], '0');
+
+    write(directory, serverPair('second'));
+    await loaded(service, 2);
+    t.equal(await subjectOf(service), 'second');
+
+    rmSync(join(directory, 'tls.key'));
+    await service.logged(line =>
+      /former ones stay in use: GRPC_SERVER_TLS_KEY: .* does not exist/.test(`${line['@message']}`),
+    );
+    t.equal(await subjectOf(service), 'second', 'the former pair stays in use');
+    const failures = await statistic(service.debug, 'certs.load_failures');
+    t.ok(failures >= 1);
+    t.equal(await statistic(service.debug, 'certs.load_attempts'), failures + 2);
+
+    write(directory, serverPair('third'));
+    await loaded(service, 3);
+    t.equal(await subjectOf(service), 'third');
+    t.equal(
+      (await callOverHttp2(session, HEALTH_CHECK))['grpc-status'],
+      '0',
+      'the first connection still stands',
+    );
+    t.equal(standing.getPeerCertificate().subject.CN, 'first');
+    session.close();
+  });
+}
+
+t.test('a pair in a Kubernetes volume behind a link is followed through both swaps', async t => {
+  const base = tempDirectory(t);
+  const volume = join(base, 'volume-1');
+  write(join(volume, '..1'), serverPair('first'));
+  symlinkSync('..1', join(volume, '..data'));
+  for (const file of ['tls.crt', 'tls.key']) symlinkSync(`..data/${file}`, join(volume, file));
+  symlinkSync('volume-1', join(base, 'tls'));
+  const service = await start(t, settings(t, join(base, 'tls')));
+  t.equal(await subjectOf(service), 'first');
+
+  write(join(volume, '..2'), serverPair('second'));
+  symlinkSync('..2', join(volume, '..data_tmp'));
+  renameSync(join(volume, '..data_tmp'), join(volume, '..data'));
+  await loaded(service, 2);
+  t.equal(await subjectOf(service), 'second');
+
+  write(join(base, 'volume-2'), serverPair('third'));
+  symlinkSync('volume-2', join(base, 'tls_tmp'));
+  renameSync(join(base, 'tls_tmp'), join(base, 'tls'));
+  await loaded(service, 3);
+  t.equal(await subjectOf(service), 'third');
+});
+
+t.test('a CA that the system trusts does not vouch for clients, nor one that was replaced', async t => {
+  const directory = tempDirectory(t);
+  write(directory, serverPair('server'));
+  const system = new Authority('system root');
+  const systemFile = join(directory, 'system.crt');
+  writeFileSync(systemFile, system.certificate);
+  const env = withClientCa(t, directory);
+  const service = await start(t, { ...env, NODE_EXTRA_CA_CERTS: systemFile });
+  const stranger = system.issue({ subject: 'proxy', names: ['proxy.test'] });
+  const ask = async (shown: CertificatePair) => (await client(t, service, shown).unary(HEALTH_CHECK)).status;
+  t.equal(await ask(PROXY), 0);
+  t.equal(await ask(stranger), 14);
+  writeFileSync(env['GRPC_CLIENT_TLS_CACERT'], system.certificate);
+  await loaded(service, 2);
+  t.equal(await ask(stranger), 0);
+  t.equal(await ask(PROXY), 14);
+});
+
+t.test('TLS files that are of no use end the start with a text that names setting and file', async t => {
+  const directory = tempDirectory(t);
+  write(directory, { ...serverPair('server'), key: PROXY.key });
+  const env = settings(t, directory);
+  const mismatched = new ServiceProcess({ env });
+  t.match(await mismatched.ended, { status: 2 });
+  t.match(mismatched.output, /could not start: GRPC_SERVER_TLS_KEY: the key in '.*tls\.key' does not belong/);
+  rmSync(env['GRPC_SERVER_TLS_CERT']);
+  const missing = new ServiceProcess({ env });
+  t.match(await missing.ended, { status: 2 });
+  t.match(missing.output, /could not start: GRPC_SERVER_TLS_CERT: '.*tls\.crt' does not exist/);
+  t.notMatch(missing.output, /"listening"/);
+});
+
+t.test('no key is in the log, at its most talkative', async t => {
+  const directory = tempDirectory(t);
+  const pairs = [serverPair('first'), serverPair('second')];
+  write(directory, pairs[0]);
+  const service = await start(t, { ...settings(t, directory), LOG_LEVEL: 'trace' });
+  t.equal((await askOverGrpc(client(t, service), request('d', 'a=x'))).overallCode, 1);
+  writeFileSync(join(directory, 'tls.key'), pairs[1].key);
+  await service.logged(line => /does not belong to the first certificate/.test(String(line['@message'])));
+  // A key where the certificate should be, as it happens when the settings are mixed up.
+  writeFileSync(join(directory, 'tls.crt'), pairs[1].key);
+  await service.logged(line => /holds no certificate/.test(String(line['@message'])));
+  t.match(await service.terminate(), { status: 0 });
+  for (const { key } of pairs) {
+    for (const line of key.split('\n').filter(each => each.length > 20))
+      t.notOk(service.output.includes(line));
+  }
+});

@@ -1,0 +1,77 @@
+import { CounterBatch } from '../../src/counters/batch.ts';
+import type { CounterStore } from '../../src/counters/store.ts';
+import { TEST_FINGERPRINT_KEY } from './stores.ts';
+
+/** One op of a request: a key, hits, and the limit that holding back looks at. */
+export interface TestOp {
+  readonly key: string;
+  readonly hits: number;
+  readonly limit?: number;
+}
+
+/** A request: its ops, and whether it is known to be over its limit before the store is asked. */
+export interface TestGroup {
+  readonly ops: readonly TestOp[];
+  readonly held?: boolean;
+}
+
+export interface CountingTime {
+  readonly nowS: number;
+  readonly ttlS: number;
+  readonly expiryS: number;
+}
+
+export const NOON: CountingTime = { nowS: 1_700_000_000, ttlS: 60, expiryS: 1_700_000_060 };
+
+/** A batch of requests, ready for a store. */
+export function batchOf(groups: readonly TestGroup[], time: CountingTime = NOON): CounterBatch {
+  const batch = new CounterBatch(TEST_FINGERPRINT_KEY);
+  fill(batch, groups, time);
+  return batch;
+}
+
+/** Empties a batch and fills it with other requests. */
+export function fill(batch: CounterBatch, groups: readonly TestGroup[], time: CountingTime = NOON): void {
+  batch.reset(time.nowS);
+  for (const group of groups) {
+    for (const op of group.ops) {
+      const bytes = Buffer.from(op.key);
+      const { ttlS, expiryS } = time;
+      batch.addOp(
+        bytes,
+        { start: 0, end: bytes.length },
+        { hits: op.hits, limit: op.limit ?? 100, ttlS, expiryS },
+      );
+    }
+    batch.endGroup(group.held ?? false);
+  }
+}
+
+/** Counts ops of one request without holding back; the count after each. */
+export async function count(
+  store: CounterStore,
+  ops: readonly TestOp[],
+  time?: CountingTime,
+): Promise<number[]> {
+  const batch = batchOf([{ ops }], time);
+  await store.increment(batch);
+  return aftersOf(batch);
+}
+
+/** Counts whole requests with holding back: the count after each op, and whether its hits were held. */
+export async function countHoldingBack(
+  store: CounterStore,
+  groups: readonly TestGroup[],
+  time?: CountingTime,
+): Promise<{ readonly afters: number[]; readonly held: boolean[] }> {
+  const batch = batchOf(groups, time);
+  await store.incrementHoldingBack(batch);
+  return {
+    afters: aftersOf(batch),
+    held: Array.from(batch.opHeld.subarray(0, batch.opCount), flag => flag === 1),
+  };
+}
+
+export function aftersOf(batch: CounterBatch): number[] {
+  return Array.from(batch.opAfters.subarray(0, batch.opCount));
+}

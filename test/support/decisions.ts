@@ -1,0 +1,149 @@
+import type { Fault } from '../../src/base/fault.ts';
+import type { CounterStore } from '../../src/counters/store.ts';
+import { Batcher } from '../../src/decision/batcher.ts';
+import { Engine, type EngineOptions } from '../../src/decision/engine.ts';
+import { RuleGeneration } from '../../src/decision/generation.ts';
+import { OverLimitCache } from '../../src/decision/over-limit-cache.ts';
+import { RuleStatistics } from '../../src/decision/rule-statistics.ts';
+import {
+  decodeRateLimitResponse,
+  encodeRateLimitRequest,
+  type RateLimitRequest,
+  type RateLimitResponse,
+  type RequestDescriptor,
+} from '../../src/messages/client-codec.ts';
+import { compileRules } from '../../src/rules/compile/compile.ts';
+import { CompiledRules } from '../../src/rules/compiled-rules.ts';
+import { loadRuleSet } from '../../src/rules/parse/load.ts';
+import { StatsRegistry } from '../../src/stats/registry.ts';
+import { KeepingLogger } from './keeping-logger.ts';
+import { ManualClock } from './manual-clock.ts';
+import { TEST_FINGERPRINT_KEY } from './stores.ts';
+
+const DEFAULT_OPTIONS: EngineOptions = {
+  cacheKeyPrefix: '',
+  expirationJitterMaxSeconds: 0,
+  nearLimitRatio: 0.8,
+  holdBack: false,
+  modes: { shadow: false, quota: false },
+  headerNames: null,
+  dynamicMetadata: false,
+};
+
+export interface DecisionSetup {
+  readonly store: CounterStore;
+  /** Rule files: one text, or texts by file name; null for none loaded yet. */
+  readonly rules: string | Readonly<Record<string, string>> | null;
+  readonly options?: Partial<EngineOptions>;
+  /** Size of the local cache; 0, the default, for none. */
+  readonly localCacheBytes?: number;
+  /** Requests that may wait; 100 000 unless given. */
+  readonly maxQueued?: number;
+  /** 1 700 000 000 s after the epoch unless given. */
+  readonly nowMs?: number;
+  readonly random?: () => number;
+}
+
+/** Everything between a front and a store, with a clock that stands still: asks for decisions and reads statistics. */
+export class Decisions {
+  readonly clock: ManualClock;
+  readonly stats = new StatsRegistry();
+  readonly logger = new KeepingLogger();
+  readonly batcher: Batcher;
+  readonly #statistics: RuleStatistics;
+
+  constructor(setup: DecisionSetup) {
+    this.clock = new ManualClock(setup.nowMs ?? 1_700_000_000_000);
+    this.#statistics = new RuleStatistics();
+    this.stats.addSource(this.#statistics);
+    const cacheBytes = setup.localCacheBytes ?? 0;
+    const serviceError = this.stats.counter('ratelimit.service.call.should_rate_limit.service_error');
+    const engine = new Engine({
+      options: { ...DEFAULT_OPTIONS, ...setup.options },
+      store: setup.store,
+      overLimit: cacheBytes === 0 ? null : new OverLimitCache(cacheBytes, this.clock),
+      statistics: this.#statistics,
+      counters: {
+        storeError: this.stats.counter('ratelimit.service.call.should_rate_limit.redis_error'),
+        serviceError,
+        globalShadowMode: this.stats.counter('ratelimit.service.global_shadow_mode'),
+      },
+      clock: this.clock,
+      logger: this.logger,
+      random: setup.random ?? (() => 0),
+    });
+    this.batcher = new Batcher({
+      engine,
+      fingerprintKey: TEST_FINGERPRINT_KEY,
+      maxQueued: setup.maxQueued ?? 100_000,
+      serviceError,
+    });
+    if (setup.rules !== null) this.load(setup.rules);
+  }
+
+  /** Puts other rules into force. */
+  load(rules: string | Readonly<Record<string, string>>, options = { mergeDomains: false }): void {
+    const texts = typeof rules === 'string' ? { 'rules.yaml': rules } : rules;
+    const files = Object.entries(texts).map(([name, text]) => ({ name, content: Buffer.from(text) }));
+    const generation = new RuleGeneration(new CompiledRules(compileRules(loadRuleSet(files, options))));
+    this.#statistics.publish(generation);
+    this.batcher.use(generation);
+  }
+
+  /** The decision on a request, over the protobuf encoding. Rejects with the Fault of a refusal. */
+  async ask(request: RateLimitRequest): Promise<RateLimitResponse> {
+    const { response } = await this.askBytes(encodeRateLimitRequest(request), 'protobuf');
+    return decodeRateLimitResponse(response);
+  }
+
+  /** The same in proto3 JSON, as `/json` answers it. */
+  async askJson(request: RateLimitRequest): Promise<{ readonly text: string; readonly overLimit: boolean }> {
+    const { response, overLimit } = await this.askBytes(encodeRateLimitRequest(request), 'json');
+    return { text: Buffer.from(response).toString(), overLimit };
+  }
+
+  askBytes(
+    request: Uint8Array,
+    format: 'protobuf' | 'json',
+  ): Promise<{ readonly response: Uint8Array; readonly overLimit: boolean }> {
+    return new Promise((resolve, reject) => {
+      this.batcher.decide(request, format, {
+        answered: (response, overLimit) => resolve({ response: response.slice(), overLimit }),
+        refused: (fault: Fault) => reject(fault),
+      });
+    });
+  }
+
+  /** Total of a counter by its full name; 0 when it was never counted. */
+  counter(name: string): number {
+    return new Map(this.stats.counters()).get(name) ?? 0;
+  }
+
+  /** The statistics of a rule by metric key, without those that are 0: `{ total_hits: 1, within_limit: 1 }`. */
+  rule(metricKey: string): Record<string, number> {
+    const prefix = `ratelimit.service.rate_limit.${metricKey}.`;
+    const found: Record<string, number> = {};
+    for (const [name, total] of this.stats.counters()) {
+      if (name.startsWith(prefix) && !name.slice(prefix.length).includes('.'))
+        found[name.slice(prefix.length)] = total;
+    }
+    return found;
+  }
+}
+
+/** A request of one hit: `request('shop', 'user=ann', 'path=/a,method=GET')`; each text is a descriptor. */
+export function request(domain: string, ...descriptors: string[]): RateLimitRequest {
+  return { domain, descriptors: descriptors.map(text => descriptor(text)), hitsAddend: 0 };
+}
+
+/** A descriptor from `key=value,key=value` (the value may hold further equals signs), with its own hits or limit. */
+export function descriptor(
+  text: string,
+  own: Partial<Pick<RequestDescriptor, 'limit' | 'hitsAddend'>> = {},
+): RequestDescriptor {
+  const entries = text.split(',').map(pair => {
+    const at = pair.indexOf('=');
+    return at < 0 ? { key: pair, value: '' } : { key: pair.slice(0, at), value: pair.slice(at + 1) };
+  });
+  return { entries, limit: null, hitsAddend: null, ...own };
+}

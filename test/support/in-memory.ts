@@ -1,0 +1,84 @@
+import { Deadlines } from '../../src/grpc/deadlines.ts';
+import { GrpcConnection } from '../../src/grpc/grpc-connection.ts';
+import { HeldBytes } from '../../src/grpc/held-bytes.ts';
+import { DEFAULT_CALL_LIMITS } from '../../src/grpc/limits.ts';
+import { GRPC_STATUS, type GrpcService, type ReplyStream, type UnaryReply } from '../../src/grpc/service.ts';
+import { DEFAULT_LIMITS } from '../../src/http2/connection/limits.ts';
+import { KeepingLogger } from './keeping-logger.ts';
+import { ManualClock } from './manual-clock.ts';
+
+/** A connection without a socket, and everything that it leaves behind. */
+export class InMemory {
+  readonly clock = new ManualClock(1_700_000_000_000);
+  readonly logger = new KeepingLogger();
+  readonly held = new HeldBytes(10_000_000);
+  readonly deadlines = new Deadlines(this.clock);
+  /** Calls of methods that were not answered at once. */
+  readonly waiting: (UnaryReply | ReplyStream)[] = [];
+  readonly grpc: GrpcConnection;
+  readonly #output: Buffer[] = [];
+
+  constructor() {
+    const options = {
+      service: this.#service(),
+      limits: DEFAULT_LIMITS,
+      callLimits: DEFAULT_CALL_LIMITS,
+      maxMessageBytes: 4_194_304,
+      held: this.held,
+      deadlines: this.deadlines,
+      logger: this.logger,
+    };
+    this.grpc = new GrpcConnection(options, { wrote: () => {} }, this.clock.nowMs());
+  }
+
+  /** What the server has said, all of it. */
+  get output(): Buffer {
+    return Buffer.concat(this.#output);
+  }
+
+  receive(bytes: Uint8Array): void {
+    // A copy, as a socket's read is one: nothing may be kept of it.
+    const chunk = Buffer.from(bytes);
+    this.grpc.receive(chunk, this.clock.nowMs());
+    chunk.fill(0xaa);
+    this.#take();
+  }
+
+  /** Answers what waits. */
+  answer(): void {
+    for (const reply of this.waiting.splice(0)) reply.send(Buffer.from('late'));
+    this.#take();
+  }
+
+  pass(ms: number): void {
+    this.clock.advance(ms);
+    this.grpc.tick(this.clock.nowMs());
+    this.#take();
+  }
+
+  #take(): void {
+    const { output } = this.grpc;
+    this.#output.push(Buffer.from(output.view()));
+    output.reset();
+  }
+
+  #service(): GrpcService {
+    return {
+      unary: new Map([
+        ['/s/Echo', (request, reply) => reply.send(request)],
+        ['/s/Hold', (_request, reply) => this.waiting.push(reply)],
+        ['/s/Refuse', (_request, reply) => reply.fail(GRPC_STATUS.notFound, 'nothing there')],
+        ['/s/Large', (_request, reply) => reply.send(Buffer.alloc(200_000))],
+      ]),
+      serverStreaming: new Map([
+        [
+          '/s/Watch',
+          (request, stream) => {
+            stream.send(request);
+            this.waiting.push(stream);
+          },
+        ],
+      ]),
+    };
+  }
+}

@@ -1,0 +1,108 @@
+import { randomInt } from 'node:crypto';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import type { FingerprintKey } from '../../src/counters/fingerprint.ts';
+import { RedisLink } from '../../src/counters/redis/redis-link.ts';
+import { RedisCounterStore } from '../../src/counters/redis/redis-store.ts';
+import { SharedCounterStore } from '../../src/counters/shared/shared-store.ts';
+import { CounterTable } from '../../src/counters/shared/table.ts';
+import type { CounterStore } from '../../src/counters/store.ts';
+import { redisEndpoint } from '../../src/settings/redis-address.ts';
+import { StatsRegistry } from '../../src/stats/registry.ts';
+import { KeepingLogger } from './keeping-logger.ts';
+import { type RedisServer, startRedis } from './redis-server.ts';
+
+/** What a test needs of `tap` to clean up after itself. */
+export interface Teardown {
+  teardown(run: () => unknown): void;
+}
+
+export const TEST_FINGERPRINT_KEY: FingerprintKey = [0x1234567, -0x7654321, 0x2468ace, -0x13579bd];
+
+/** A store to examine. `open` gives a fresh, empty one. */
+export interface StoreKind {
+  readonly name: string;
+  open(t: Teardown): Promise<CounterStore>;
+}
+
+/** The embedded store. */
+export const sharedStoreKind: StoreKind = {
+  name: 'memory',
+  open: async () => new SharedCounterStore(CounterTable.create(16_384)),
+};
+
+/** Arguments of a Redis with a user who may not run scripts, like whoever comes through a sharding proxy. */
+export const WITHOUT_SCRIPTS = [
+  '--user',
+  'plain',
+  'on',
+  'nopass',
+  '~*',
+  '+@all',
+  '-eval',
+  '-evalsha',
+  '-script',
+];
+/** `KVCACHE_AUTH` of that user. */
+export const PLAIN_USER = 'plain:';
+
+/** Redis over TCP, over a unix socket and without scripts, on a real server that lives as long as the test file. */
+export async function redisStoreKinds(t: Teardown): Promise<{ redis: RedisServer; kinds: StoreKind[] }> {
+  const redis = await startRedis({ unixSocket: true, args: WITHOUT_SCRIPTS });
+  t.teardown(() => redis.stop());
+  const kind = (name: string, endpoint: TestEndpoint): StoreKind => ({
+    name,
+    open: async inner => {
+      await redis.command('FLUSHALL');
+      const store = redisStore(endpoint);
+      inner.teardown(() => store.stop());
+      await store.start();
+      return store;
+    },
+  });
+  return {
+    redis,
+    kinds: [
+      kind('redis over tcp', { socketType: 'tcp', url: redis.address, auth: '' }),
+      kind('redis over a unix socket', { socketType: 'unix', url: redis.socketPath!, auth: '' }),
+      kind('redis without scripts', { socketType: 'tcp', url: redis.address, auth: PLAIN_USER }),
+    ],
+  };
+}
+
+/** Where a store is, as the settings say it. */
+export interface TestEndpoint {
+  readonly socketType: 'tcp' | 'unix';
+  readonly url: string;
+  readonly auth: string;
+}
+
+export interface RedisStoreOptions {
+  readonly timeoutMs?: number;
+  readonly startMaxElapsedMs?: number;
+  readonly logger?: KeepingLogger;
+  readonly clock?: Clock;
+  /** Where the connections are counted, by the names of the service. */
+  readonly stats?: StatsRegistry;
+}
+
+/** A store on one Redis, not yet started. */
+export function redisStore(endpoint: TestEndpoint, options: RedisStoreOptions = {}): RedisCounterStore {
+  const { clock = systemClock, logger = new KeepingLogger(), stats = new StatsRegistry() } = options;
+  const link = new RedisLink({
+    endpoint: redisEndpoint(endpoint),
+    timeoutMs: options.timeoutMs ?? 5_000,
+    startup: { initialMs: 20, maxMs: 50, maxElapsedMs: options.startMaxElapsedMs ?? 0 },
+    clock,
+    logger,
+    random: () => randomInt(1_000_000) / 1_000_000,
+    connections: { opened: stats.counter('opened'), closed: stats.counter('closed') },
+  });
+  stats.gauge('active', () => (link.up ? 1 : 0));
+  return new RedisCounterStore({ link, clock, logger });
+}
+
+/** Every store that the machine can run: the exams go over all of them. */
+export async function allStoreKinds(t: Teardown): Promise<StoreKind[]> {
+  const { kinds } = await redisStoreKinds(t);
+  return [sharedStoreKind, ...kinds];
+}

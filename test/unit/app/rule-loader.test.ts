@@ -1,0 +1,125 @@
+import t, { type Test } from 'tap';
+import { RuleCompiler } from '../../../src/app/rule-compiler.ts';
+import { RuleLoader, type RuleLoaderParts } from '../../../src/app/rule-loader.ts';
+import { Health } from '../../../src/base/health.ts';
+import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
+import { CounterTable } from '../../../src/counters/shared/table.ts';
+import { RuleStatistics } from '../../../src/decision/rule-statistics.ts';
+import type { RuleFile } from '../../../src/rules/rule-set.ts';
+import type { CounterTotal } from '../../../src/stats/registry.ts';
+import { Decisions } from '../../support/decisions.ts';
+import { KeepingLogger } from '../../support/keeping-logger.ts';
+
+/** A loader on a compile thread of its own, or on `compiler`. */
+async function freshLoader(t: Test, compiler?: RuleLoaderParts['compiler']) {
+  const logger = new KeepingLogger();
+  const loads = { good: 0, bad: 0 };
+  const reads = { tried: 0, failed: 0 };
+  const statistics = new WatchedStatistics();
+  const thread = new RuleCompiler();
+  await thread.start();
+  t.teardown(() => thread.stop());
+  const store = new SharedCounterStore(CounterTable.create(1_024));
+  const loader = new RuleLoader({
+    compiler: compiler ?? thread,
+    batcher: new Decisions({ store, rules: null }).batcher,
+    statistics,
+    health: new Health(),
+    logger,
+    mergeDomains: false,
+    healthNeedsDomain: false,
+    loadSuccess: { add: () => loads.good++ },
+    loadError: { add: () => loads.bad++ },
+    readAttempts: { add: () => reads.tried++ },
+    readFailures: { add: () => reads.failed++ },
+  });
+  return { loader, logger, thread, loads, reads, statistics };
+}
+
+/** Statistics that tell how often they were carried over to the end. */
+class WatchedStatistics extends RuleStatistics {
+  carriedOver = 0;
+
+  override *carryOver(): Iterable<CounterTotal> {
+    yield* super.carryOver();
+    this.carriedOver++;
+  }
+}
+
+function file(text: string): RuleFile {
+  return { name: 'a.yaml', content: Buffer.from(text) };
+}
+
+t.test('what a stop cuts off is no fault of the rules: nothing is logged or counted', async t => {
+  const { loader, logger, thread, loads } = await freshLoader(t);
+  loader.loaded([file('domain: d\ndescriptors: []\n')]);
+  await thread.stop();
+  await loader.settled();
+  loader.loaded([file('domain: e\ndescriptors: []\n')]);
+  await loader.settled();
+  t.same(logger.lines, []);
+  t.same(loads, { good: 0, bad: 0 });
+  t.equal(loader.current, null);
+});
+
+t.test('a compile thread that fails is told apart from a fault of the files', async t => {
+  let failing = true;
+  const thread = new RuleCompiler();
+  await thread.start();
+  t.teardown(() => thread.stop());
+  const { loader, logger, loads } = await freshLoader(t, {
+    compile: (files, mergeDomains) =>
+      failing ? Promise.reject(new Error('no memory left')) : thread.compile(files, mergeDomains),
+  });
+  const good = [file('domain: d\ndescriptors: []\n')];
+  loader.loaded(good);
+  await loader.settled();
+  t.same(logger.messages('error'), [
+    'the rules could not be compiled: no memory left; no rules are in force yet',
+  ]);
+  failing = false;
+  loader.loaded(good);
+  await loader.settled();
+  failing = true;
+  loader.loaded(good);
+  await loader.settled();
+  t.equal(
+    logger.messages('error')[1],
+    'the rules could not be compiled: no memory left; the rules loaded before stay in force',
+  );
+  t.same(loads, { good: 1, bad: 2 });
+});
+
+t.test('faults of the files are told one by one, and counted once', async t => {
+  const { loader, logger, loads } = await freshLoader(t);
+  loader.loaded([file('domain: d\ndescriptors: [{key: 1.5}, {kez: b}]\n')]);
+  await loader.settled();
+  const errors = logger.messages('error');
+  t.ok(errors.length > 2);
+  for (const line of errors.slice(0, -1)) t.match(line, /^rules not loaded: a\.yaml:2:\d+: /);
+  t.match(errors.at(-1), /^the rule files have \d+ faults; no rules are in force yet$/);
+  t.same(loads, { good: 0, bad: 1 });
+});
+
+t.test('reads are counted whatever becomes of the rules, and the files of the last one', async t => {
+  const { loader, reads } = await freshLoader(t);
+  t.equal(loader.fileCount, 0);
+  loader.loaded([file('domain: d\n'), { ...file('domain: e\n'), name: 'b.yaml' }]);
+  await loader.settled();
+  t.equal(loader.fileCount, 2);
+  loader.failed(new Error('not readable'));
+  t.equal(loader.fileCount, 2, 'those stay in force');
+  loader.loaded([file('domain: [\n')]);
+  await loader.settled();
+  t.equal(loader.fileCount, 1);
+  t.same(reads, { tried: 3, failed: 1 });
+});
+
+t.test('the statistics of replaced rules are carried over before other rules are loaded', async t => {
+  const { loader, statistics } = await freshLoader(t);
+  for (let load = 1; load <= 2; load++) {
+    loader.loaded([file('domain: d\ndescriptors: [{key: a, rate_limit: {unit: day}}]\n')]);
+    await loader.settled();
+    t.equal(statistics.carriedOver, load);
+  }
+});

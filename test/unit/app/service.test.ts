@@ -1,0 +1,71 @@
+import t, { type Test } from 'tap';
+import { DecisionService } from '../../../src/app/service.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { loadSettings } from '../../../src/settings/load.ts';
+import { freePort } from '../../support/free-port.ts';
+import { KeepingLogger } from '../../support/keeping-logger.ts';
+import { writeRules } from '../../support/rule-files.ts';
+import { tempDirectory } from '../../support/temp-directory.ts';
+import { isOpen } from './connecting.ts';
+import { holdLookups } from './held-lookup.ts';
+
+const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: day, requests_per_unit: 3}\n';
+
+/** A service with the embedded store and one rule, on loopback ports that were free a moment ago. */
+async function freshService(t: Test, env: Readonly<Record<string, string>> = {}) {
+  const numbers = [await freePort(), await freePort(), await freePort()];
+  const [PORT, GRPC_PORT, DEBUG_PORT] = numbers.map(String);
+  const logger = new KeepingLogger();
+  const service = new DecisionService({
+    settings: loadSettings({
+      ...{ HOST: '127.0.0.1', GRPC_HOST: '127.0.0.1', DEBUG_HOST: '127.0.0.1' },
+      ...{ PORT, GRPC_PORT, DEBUG_PORT },
+      RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
+      ...env,
+    }),
+    logger,
+    clock: systemClock,
+    random: () => 0,
+  });
+  t.teardown(() => service.stop());
+  const openPorts = async () => (await Promise.all(numbers.map(isOpen))).filter(open => open).length;
+  return { service, logger, openPorts };
+}
+
+t.test('a stop that does not wait for the start leaves nothing open, and the start tells so', async t => {
+  const { service, logger, openPorts } = await freshService(t);
+  const started = service.start();
+  await service.stop();
+  t.equal(await started, null);
+  t.equal(await openPorts(), 0);
+  t.same(logger.lines, []);
+});
+
+t.test('a stop while the ports are being opened closes what was opened', async t => {
+  const lookup = holdLookups(t);
+  const { service, logger, openPorts } = await freshService(t, { GRPC_HOST: 'localhost' });
+  const started = service.start();
+  await lookup.asked;
+  const stopped = service.stop();
+  lookup.release();
+  await stopped;
+  t.equal(await started, null);
+  t.equal(await openPorts(), 0);
+  t.notOk(logger.messages('info').includes('listening'));
+});
+
+t.test('nothing starts after a stop', async t => {
+  const { service, openPorts } = await freshService(t);
+  await service.stop();
+  t.equal(await service.start(), null);
+  t.equal(await openPorts(), 0);
+});
+
+t.test('a start that fails stops what was started and tells why', async t => {
+  const first = await freshService(t);
+  const addresses = await first.service.start();
+  const taken = addresses?.grpc.split(':')[1] as string;
+  const { service, openPorts } = await freshService(t, { GRPC_PORT: taken });
+  await t.rejects(service.start(), /cannot listen on 127\.0\.0\.1:\d+.*GRPC_PORT/);
+  t.equal(await openPorts(), 0);
+});

@@ -1,0 +1,27 @@
+import t from 'tap';
+import { Health } from '../../../src/base/health.ts';
+
+t.test('health is good only while every component is', async t => {
+  const health = new Health();
+  t.ok(health.healthy);
+  health.set('store', false);
+  t.notOk(health.healthy);
+  health.set('config', true);
+  t.notOk(health.healthy);
+  health.set('store', true);
+  t.ok(health.healthy);
+});
+
+t.test('listeners hear changes of the whole, until they leave', async t => {
+  const health = new Health();
+  const heard: boolean[] = [];
+  const leave = health.onChange(healthy => heard.push(healthy));
+  health.set('a', true);
+  health.set('a', false);
+  health.set('b', false);
+  health.set('a', true);
+  health.set('b', true);
+  leave();
+  health.set('b', false);
+  t.same(heard, [false, true]);
+});

@@ -1,0 +1,48 @@
+import t from 'tap';
+import { WatchRetry } from '../../../src/base/watch-retry.ts';
+import { KeepingLogger } from '../../support/keeping-logger.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
+import { refusal } from '../../support/watched-places.ts';
+
+function makeRetry() {
+  const logger = new KeepingLogger();
+  const clock = new ManualClock(0);
+  let tried = 0;
+  const again = (): void => {
+    tried++;
+  };
+  return { retry: new WatchRetry({ logger, clock, again }), logger, clock, tried: () => tried };
+}
+
+t.test('what broke is told, and tried again once for all after ten seconds', async t => {
+  const { retry, logger, clock, tried } = makeRetry();
+  retry.broken('/a', refusal('ENOSPC', 'no watches left'));
+  retry.broken('/b', new Error('out of order'));
+  const remedy =
+    'trying again in 10 s; if this persists, raise fs.inotify.max_user_watches and max_user_instances';
+  t.strictSame(logger.messages('warning'), [
+    `changes in '/a' may go unnoticed: ENOSPC: no watches left; ${remedy}`,
+    `changes in '/b' may go unnoticed: out of order; ${remedy}`,
+  ]);
+  t.strictSame(clock.pendingDelaysMs, [10_000]);
+  clock.advance(10_000);
+  t.equal(tried(), 1);
+  retry.broken('/a', new Error('again'));
+  clock.advance(10_000);
+  t.equal(tried(), 2, 'a later failure has a timer of its own');
+});
+
+t.test('what is forbidden is told only', async t => {
+  const { retry, logger, clock } = makeRetry();
+  for (const code of ['EACCES', 'EPERM']) retry.broken('/a', refusal(code, 'not allowed'));
+  t.match(logger.messages('warning'), [/not allowed; let the user of this process read it$/, /EPERM/]);
+  t.equal(clock.pending, 0);
+});
+
+t.test('a stop forgets the attempt that waits', async t => {
+  const { retry, clock, tried } = makeRetry();
+  retry.broken('/a', new Error('out of order'));
+  retry.stop();
+  clock.advance(60_000);
+  t.equal(tried(), 0);
+});

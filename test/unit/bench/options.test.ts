@@ -1,0 +1,28 @@
+import t from 'tap';
+import { BadArguments, boundedNumber, wholeNumber } from '../../../bench/support/options.ts';
+
+const bounds = { name: '--minutes', min: 0.1, max: 600 };
+
+t.test('numbers within their bounds are taken', async t => {
+  t.equal(boundedNumber('3', bounds), 3);
+  t.equal(boundedNumber('0.1', bounds), 0.1);
+  t.equal(boundedNumber('600', bounds), 600);
+});
+
+t.test('what is no number, or beyond the bounds, is refused by its name', async t => {
+  for (const text of ['', ' ', 'three', '0', '601', 'NaN', 'Infinity']) {
+    t.throws(
+      () => boundedNumber(text, bounds),
+      new BadArguments(`--minutes ${text} is not a number from 0.1 to 600`),
+      text,
+    );
+  }
+});
+
+t.test('half of something that can only be counted is refused', async t => {
+  t.equal(wholeNumber('5', bounds), 5);
+  t.throws(
+    () => wholeNumber('2.5', bounds),
+    new BadArguments('--minutes 2.5 is not a whole number from 0.1 to 600'),
+  );
+});

@@ -1,0 +1,60 @@
+import { status } from '@grpc/grpc-js';
+import t from 'tap';
+import { type CallTarget, describeFailedCall } from '../../../src/cli/client-fault.ts';
+
+const PLAIN: CallTarget = { address: 'limits:8081', tls: null, timeoutMs: 1_500 };
+const TLS: CallTarget = { ...PLAIN, tls: { caFile: '', certFile: '', keyFile: '' } };
+
+function lostConnection(target: CallTarget, details: string): string {
+  return describeFailedCall(target, { code: status.UNAVAILABLE, details, connected: false });
+}
+
+/** As `@grpc/grpc-js` wraps the reason of a failed connection. */
+function wrapped(reason: string): string {
+  return `No connection established. Last error: ${reason}. Resolution note: `;
+}
+
+t.test('a host that no resolver knows is told from one that is down', async t => {
+  t.equal(
+    lostConnection(PLAIN, 'Name resolution failed for target dns:limits:8081'),
+    'no connection to limits:8081: Name resolution failed for target dns:limits:8081. Check the host in --dial-string.',
+  );
+});
+
+t.test('a peer that speaks another protocol is asked about by the way it was called', async t => {
+  const details = wrapped('Protocol error (2026-07-01T09:09:31.388Z)');
+  t.equal(
+    lostConnection(PLAIN, details),
+    'no connection to limits:8081: Protocol error. Is it the gRPC port of the service, and does it need --grpc-use-tls?',
+  );
+  t.match(lostConnection(TLS, details), /, and does it speak TLS\?$/);
+});
+
+t.test('a certificate for another host is explained', async t => {
+  const reason = "Error [ERR_TLS_CERT_ALTNAME_INVALID]: Hostname/IP does not match certificate's altnames";
+  t.match(
+    lostConnection(TLS, wrapped(reason)),
+    /^no connection to limits:8081: Hostname\/IP does not match .* name the host in --dial-string/,
+  );
+});
+
+t.test('a lost connection whose text is unknown is passed on whole', async t => {
+  t.match(
+    lostConnection(PLAIN, 'read ECONNRESET\u0007'),
+    /limits:8081: read ECONNRESET\\u0007\. Is it the gRPC port/,
+  );
+});
+
+t.test('a gRPC server without the service is not the service', async t => {
+  const failed = { code: status.UNIMPLEMENTED, details: 'unknown method', connected: true };
+  t.match(describeFailedCall(PLAIN, failed), /^limits:8081 speaks gRPC but has no rate limit service \(v3\)/);
+});
+
+t.test('any other status goes by its name, or by its number where it has none', async t => {
+  const failed = (code: number) => ({ code, details: 'the domain may not be empty', connected: true });
+  t.equal(
+    describeFailedCall(PLAIN, failed(status.INVALID_ARGUMENT)),
+    'limits:8081 answered with INVALID_ARGUMENT: the domain may not be empty',
+  );
+  t.match(describeFailedCall(PLAIN, failed(99)), /answered with status 99:/);
+});

@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { COMMANDS } from '../../../src/cli/commands.ts';
+import { settingsHelp } from '../../../src/settings/help.ts';
+import { repositoryRoot } from '../../support/repository.ts';
+import { run } from './run.ts';
+
+t.test('help lists the commands, then every setting', async t => {
+  const { status, stdout, stderr } = await run('--help');
+  t.same({ status, stderr }, { status: 0, stderr: '' });
+  for (const { name, summary } of COMMANDS) t.match(stdout, new RegExp(`^  ${name} +${summary}$`, 'm'));
+  t.ok(stdout.endsWith(settingsHelp()));
+  t.same(await run('-h'), { status, stdout, stderr });
+});
+
+t.test('each command has a help of its own, whatever else is given', async t => {
+  for (const { name, usage } of COMMANDS) {
+    t.same(await run(name, '--nonsense', '-help'), { status: 0, stdout: usage, stderr: '' });
+    t.match(usage, new RegExp(`^Usage: sluice ${name} `));
+  }
+});
+
+t.test('the version is that of the package', async t => {
+  const { version } = JSON.parse(readFileSync(join(repositoryRoot(), 'package.json'), 'utf8'));
+  for (const flag of ['--version', '-version']) {
+    t.same(await run(flag), { status: 0, stdout: `sluice ${version}\n`, stderr: '' });
+  }
+});
+
+t.test('without a command, the usage goes to standard error and nothing is done', async t => {
+  t.match(await run(), { status: 2, stdout: '', stderr: /^Usage: sluice <command> \[flags\]\n/ });
+});
+
+t.test('an unknown command is named, with the nearest one where there is one', async t => {
+  t.same(await run('chekc'), {
+    status: 2,
+    stdout: '',
+    stderr: 'sluice: there is no command "chekc". Did you mean "check"? "sluice --help" lists them.\n',
+  });
+  t.match(await run('explode'), { status: 2, stderr: /no command "explode"\. "sluice --help"/ });
+});

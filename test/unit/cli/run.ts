@@ -1,0 +1,25 @@
+import { main } from '../../../src/cli/main.ts';
+
+/** What a run of `sluice` left behind. */
+export interface Run {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `sluice` with these arguments in this process, with an empty environment. */
+export async function run(...argv: string[]): Promise<Run> {
+  let stdout = '';
+  let stderr = '';
+  const status = await main(argv, {
+    stdout: text => {
+      stdout += text;
+    },
+    stderr: text => {
+      stderr += text;
+    },
+    env: {},
+    isTerminal: false,
+  });
+  return { status, stdout, stderr };
+}

@@ -1,0 +1,18 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
+import { CounterTable } from '../../../src/counters/shared/table.ts';
+import { count } from '../../support/counting.ts';
+
+/** What a counting thread is to do: in each round one hit on every key. */
+export interface CountingJob {
+  readonly buffer: SharedArrayBuffer;
+  readonly rounds: number;
+  readonly keys: number;
+}
+
+const job = workerData as CountingJob;
+const store = new SharedCounterStore(CounterTable.attach(job.buffer));
+const ops = Array.from({ length: job.keys }, (_, i) => ({ key: `k${i}`, hits: 1 }));
+const seen: number[] = [];
+for (let round = 0; round < job.rounds; round++) seen.push((await count(store, ops))[0]);
+parentPort!.postMessage(seen);

@@ -1,0 +1,208 @@
+import t from 'tap';
+import { Fault } from '../../../src/base/fault.ts';
+import type { CounterBatch } from '../../../src/counters/batch.ts';
+import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
+import { CounterTable } from '../../../src/counters/shared/table.ts';
+import { MAX_BATCH_REQUESTS } from '../../../src/decision/batcher.ts';
+import { encodeRateLimitRequest } from '../../../src/messages/client-codec.ts';
+import { Decisions, request } from '../../support/decisions.ts';
+
+const RULES =
+  'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: minute, requests_per_unit: 1000}\n';
+
+/** The embedded store behind a gate: each batch waits until it is let through, or made to fail. */
+class GatedStore extends SharedCounterStore {
+  readonly waiting: { readonly ops: number; pass(): void; fail(cause: Error): void }[] = [];
+
+  constructor() {
+    super(CounterTable.create(1_024));
+  }
+
+  override increment(batch: CounterBatch): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.waiting.push({
+        ops: batch.opCount,
+        pass: () => {
+          super.increment(batch);
+          resolve();
+        },
+        fail: reject,
+      });
+    });
+  }
+}
+
+const ask = (decisions: Decisions) => decisions.ask(request('d', 'a=x'));
+const turn = () => new Promise(resolve => setImmediate(resolve));
+
+t.test('what arrives in one go is one batch; what arrives while batches wait is the next', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES });
+  const first = [ask(decisions), ask(decisions), ask(decisions)];
+  await turn();
+  t.same(
+    store.waiting.map(batch => batch.ops),
+    [3],
+  );
+  const later = Array.from({ length: 3 }, () => ask(decisions));
+  await turn();
+  later.push(ask(decisions), ask(decisions));
+  await turn();
+  later.push(ask(decisions));
+  await turn();
+  t.same(
+    store.waiting.map(batch => batch.ops),
+    [3, 3, 2, 1],
+    'four batches may wait for the store at once',
+  );
+  later.push(ask(decisions), ask(decisions));
+  await turn();
+  later.push(ask(decisions));
+  await turn();
+  t.equal(store.waiting.length, 4);
+  store.waiting[0].pass();
+  await Promise.all(first);
+  await turn();
+  t.equal(store.waiting.at(-1)?.ops, 3, 'the three that came meanwhile are one batch');
+  for (const batch of store.waiting.slice(1)) batch.pass();
+  const answers = await Promise.all(later);
+  t.equal(answers.length, 9);
+  t.equal(decisions.batcher.pending, 0);
+});
+
+t.test('a batch has a bound; more requests than that are several', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES });
+  const asked = Array.from({ length: MAX_BATCH_REQUESTS + 10 }, () => ask(decisions));
+  await turn();
+  t.same(
+    store.waiting.map(batch => batch.ops),
+    [MAX_BATCH_REQUESTS, 10],
+  );
+  for (const batch of store.waiting) batch.pass();
+  await Promise.all(asked);
+});
+
+t.test('beyond the bound of the queue requests are refused at once as overloaded, and counted', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES, maxQueued: 5 });
+  const asked = Array.from({ length: 5 }, () => ask(decisions));
+  await t.rejects(ask(decisions), { code: 'overloaded', message: /5 requests wait/ });
+  t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.service_error'), 1);
+  await turn();
+  store.waiting[0].pass();
+  await Promise.all(asked);
+  const next = ask(decisions);
+  await turn();
+  store.waiting[1].pass();
+  t.equal((await next).overallCode, 1, 'once they are answered there is room again');
+});
+
+t.test('the bytes that wait have a bound as well', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES });
+  const large = encodeRateLimitRequest(request('d', `a=${'x'.repeat(4_000_000)}`));
+  const asked = Array.from({ length: 17 }, () => decisions.askBytes(large, 'protobuf'));
+  await t.rejects(ask(decisions), { code: 'overloaded' });
+  await turn();
+  while (store.waiting.length > 0) {
+    store.waiting.shift()?.pass();
+    await turn();
+  }
+  await Promise.all(asked);
+});
+
+t.test(
+  'when the store fails, every request of the batch that needs it is refused, and no other batch',
+  async t => {
+    const store = new GatedStore();
+    const decisions = new Decisions({ store, rules: RULES });
+    const failing = [ask(decisions), ask(decisions)];
+    await turn();
+    const passing = ask(decisions);
+    await turn();
+    store.waiting[0].fail(new Fault('store_failed', 'no store'));
+    store.waiting[1].pass();
+    for (const each of failing) await t.rejects(each, { code: 'store_failed', message: 'no store' });
+    t.equal((await passing).overallCode, 1);
+    t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.redis_error'), 2);
+  },
+);
+
+t.test('a defect of a store is logged and answered as internal', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES });
+  const asked = ask(decisions);
+  await turn();
+  store.waiting[0].fail(new TypeError('undefined is not a function'));
+  await t.rejects(asked, { code: 'internal', message: /log of the service/ });
+  t.match(decisions.logger.lines, [{ level: 'error', fields: { error: /undefined is not a function/ } }]);
+});
+
+t.test('a reply that throws does not keep the others from being answered', async t => {
+  const decisions = new Decisions({
+    store: new SharedCounterStore(CounterTable.create(1_024)),
+    rules: RULES,
+  });
+  const bytes = encodeRateLimitRequest(request('d', 'a=x'));
+  const thrower = {
+    answered: () => {
+      throw new Error('caller is gone');
+    },
+    refused: () => t.fail('answered already'),
+  };
+  decisions.batcher.decide(bytes, 'protobuf', thrower);
+  t.equal((await ask(decisions)).statuses[0].limitRemaining, 998);
+  t.match(decisions.logger.lines, [{ level: 'error', message: 'an answer could not be sent' }]);
+});
+
+t.test('requests are decided under the rules that are in force when their batch leaves', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES });
+  const before = ask(decisions);
+  await turn();
+  decisions.load(RULES.replace('1000', '10'));
+  const after = ask(decisions);
+  await turn();
+  for (const batch of store.waiting) batch.pass();
+  t.equal((await before).statuses[0].currentLimit?.requestsPerUnit, 1_000);
+  t.equal((await after).statuses[0].currentLimit?.requestsPerUnit, 10);
+  t.match(
+    decisions.rule('d.a'),
+    { total_hits: 2, within_limit: 2 },
+    'statistics of both generations are one sum',
+  );
+});
+
+t.test(
+  'without rules a request is told what is wrong with it, and only then that there are none',
+  async t => {
+    const decisions = new Decisions({ store: new GatedStore(), rules: null });
+    await t.rejects(decisions.ask(request('', 'a=x')), { code: 'bad_request' });
+    await t.rejects(decisions.ask(request('d')), { code: 'bad_request' });
+    await t.rejects(ask(decisions), { code: 'no_rules' });
+    t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.service_error'), 3);
+  },
+);
+
+t.test('bytes that are no message are refused as such, and are no call that failed', async t => {
+  const decisions = new Decisions({ store: new GatedStore(), rules: null });
+  await t.rejects(decisions.askBytes(Buffer.from('garbage'), 'protobuf'), { code: 'unparseable' });
+  t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.service_error'), 0);
+});
+
+t.test('drained resolves when nothing waits any more', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES });
+  await decisions.batcher.drained();
+  const asked = ask(decisions);
+  let drained = false;
+  const waiting = decisions.batcher.drained().then(() => {
+    drained = true;
+  });
+  await turn();
+  t.notOk(drained);
+  store.waiting[0].pass();
+  await Promise.all([asked, waiting]);
+  t.ok(drained);
+});

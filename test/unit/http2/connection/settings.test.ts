@@ -1,0 +1,162 @@
+import t from 'tap';
+import { END_BOTH } from '../../../support/http2-frames.ts';
+import { Http2Peer, requestBlock } from '../../../support/http2-peer.ts';
+import {
+  frame,
+  headers,
+  ping,
+  settings,
+  settingsAck,
+  TYPE,
+  windowUpdate,
+} from '../../../support/wire-frames.ts';
+
+const HEADER_TABLE_SIZE = 1;
+const ENABLE_PUSH = 2;
+const INITIAL_WINDOW_SIZE = 4;
+const MAX_FRAME_SIZE = 5;
+
+t.test(
+  'every SETTINGS frame is acknowledged once, in order with what it changes (RFC 9113, 6.5.3)',
+  async t => {
+    const peer = Http2Peer.open({ settings: [[INITIAL_WINDOW_SIZE, 0]] });
+    peer.request(1, END_BOTH);
+    peer.answer(1, 'abc');
+    t.strictSame(
+      peer.send(settings([INITIAL_WINDOW_SIZE, 1]), ping('1.......'), settings([INITIAL_WINDOW_SIZE, 2])),
+      ['SETTINGS ack', 'DATA 1 "a"', 'PING ack 1.......', 'SETTINGS ack', 'DATA 1 "b"'],
+    );
+  },
+);
+
+t.test('values hold in the order of the frame, so the last one wins (RFC 9113, 6.5.3)', async t => {
+  const peer = Http2Peer.open({
+    settings: [
+      [INITIAL_WINDOW_SIZE, 100],
+      [INITIAL_WINDOW_SIZE, 1],
+    ],
+  });
+  peer.request(1, END_BOTH);
+  t.strictSame(peer.answer(1, 'abc'), ['HEADERS 1 200/-', 'DATA 1 "a"']);
+});
+
+t.test('an initial size holds for streams that are opened later as well (RFC 9113, 6.9.2)', async t => {
+  const peer = Http2Peer.open();
+  peer.request(1, END_BOTH);
+  peer.send(settings([INITIAL_WINDOW_SIZE, 2]));
+  peer.request(3, END_BOTH);
+  t.strictSame(peer.answer(3, 'abc'), ['HEADERS 3 200/-', 'DATA 3 "ab"']);
+  t.strictSame(peer.answer(1, 'abc'), ['HEADERS 1 200/-', 'DATA 1 "ab"']);
+});
+
+t.test('an acknowledgement is not answered (RFC 9113, 6.5)', async t => {
+  t.strictSame(Http2Peer.open().send(settingsAck), []);
+});
+
+t.test('unknown parameters are ignored (RFC 9113, 6.5.2)', async t => {
+  t.strictSame(Http2Peer.open().send(settings([0xff, 1], [0, 2])), ['SETTINGS ack']);
+});
+
+const WRONG: Record<string, { sent: Buffer; code: string }> = {
+  'on a stream (RFC 9113, 6.5)': { sent: frame(TYPE.settings, 0, 1), code: 'PROTOCOL_ERROR' },
+  'acknowledged on a stream (RFC 9113, 6.5)': { sent: frame(TYPE.settings, 1, 1), code: 'PROTOCOL_ERROR' },
+  'acknowledged with a payload (RFC 9113, 6.5)': {
+    sent: frame(TYPE.settings, 1, 0, Buffer.alloc(6)),
+    code: 'FRAME_SIZE_ERROR',
+  },
+  'of 5 octets (RFC 9113, 6.5)': {
+    sent: frame(TYPE.settings, 0, 0, Buffer.alloc(5)),
+    code: 'FRAME_SIZE_ERROR',
+  },
+  'with ENABLE_PUSH of 2 (RFC 9113, 6.5.2)': { sent: settings([ENABLE_PUSH, 2]), code: 'PROTOCOL_ERROR' },
+  'with a window of 2^31 (RFC 9113, 6.5.2)': {
+    sent: settings([INITIAL_WINDOW_SIZE, 0x8000_0000]),
+    code: 'FLOW_CONTROL_ERROR',
+  },
+  'with frames of 16,383 octets (RFC 9113, 6.5.2)': {
+    sent: settings([MAX_FRAME_SIZE, 16_383]),
+    code: 'PROTOCOL_ERROR',
+  },
+  'with frames of 2^24 octets (RFC 9113, 6.5.2)': {
+    sent: settings([MAX_FRAME_SIZE, 16_777_216]),
+    code: 'PROTOCOL_ERROR',
+  },
+  'with an error behind good values': {
+    sent: settings([INITIAL_WINDOW_SIZE, 5], [ENABLE_PUSH, 7]),
+    code: 'PROTOCOL_ERROR',
+  },
+};
+
+for (const [what, { sent, code }] of Object.entries(WRONG)) {
+  t.test(`SETTINGS ${what} end the connection with ${code}`, async t => {
+    const peer = Http2Peer.open();
+    t.strictSame(peer.send(sent, ping()), [`GOAWAY 0 ${code}`], 'without an acknowledgement');
+  });
+}
+
+t.test('a frame that names the initial size thousands of times costs no more than one', async t => {
+  const peer = Http2Peer.open();
+  for (let id = 1; id < 2_000; id += 2) peer.request(id);
+  const changes = Array.from({ length: 2_730 }, (_, i) => [INITIAL_WINDOW_SIZE, 70_000 + i] as const);
+  const [flood, single] = [settings(...changes), settings([INITIAL_WINDOW_SIZE, 80_000])];
+  let widened = 0;
+  for (const stream of peer.handler.streams.values()) {
+    const { sendWindow } = stream;
+    const widen = sendWindow.widen.bind(sendWindow);
+    sendWindow.widen = bytes => {
+      widened++;
+      return widen(bytes);
+    };
+  }
+  peer.send(flood);
+  t.equal(widened, 1_000, 'each stream once');
+  t.equal(peer.stream(1).sendWindow.available, 70_000 + 2_729);
+  peer.send(single);
+  t.equal(widened, 2_000);
+});
+
+t.test(
+  'a smaller table of the client is confirmed at the head of the next block, once (RFC 9113, 4.3.1)',
+  async t => {
+    const peer = Http2Peer.open({ settings: [[HEADER_TABLE_SIZE, 100]] });
+    for (const id of [1, 3]) {
+      peer.request(id, END_BOTH);
+      peer.answer(id, '');
+    }
+    peer.send(settings([HEADER_TABLE_SIZE, 0]), settings([HEADER_TABLE_SIZE, 8_192]));
+    peer.request(5, END_BOTH);
+    peer.answer(5, '');
+    t.equal(peer.blocks[0][0], 0x20, 'a table size update to 0 (RFC 7541, 6.3)');
+    for (const block of peer.blocks.slice(1))
+      t.not(block[0] & 0xe0, 0x20, 'none after that: it holds for ever');
+  },
+);
+
+t.test('a table of the size that connections start with needs no word', async t => {
+  const peer = Http2Peer.open({ settings: [[HEADER_TABLE_SIZE, 4_096]] });
+  peer.request(1, END_BOTH);
+  peer.answer(1, '');
+  t.equal(peer.blocks[0][0], 0x88, ':status: 200');
+});
+
+t.test('a table that became smaller and larger again is confirmed as well (RFC 7541, 4.2)', async t => {
+  const peer = Http2Peer.open({ settings: [[HEADER_TABLE_SIZE, 0]] });
+  peer.send(settings([HEADER_TABLE_SIZE, 4_096]));
+  peer.request(1, END_BOTH);
+  peer.answer(1, '');
+  t.equal(peer.blocks[0][0], 0x20);
+});
+
+t.test(
+  'a change of the initial size in flight concerns streams that wait and streams that do not',
+  async t => {
+    const peer = Http2Peer.open({ settings: [[INITIAL_WINDOW_SIZE, 4]] });
+    for (const id of [1, 3]) peer.send(headers(id, requestBlock(), END_BOTH));
+    peer.answer(1, '123456');
+    peer.send(settings([INITIAL_WINDOW_SIZE, 0]));
+    t.strictSame(peer.answer(3, 'x'), ['HEADERS 3 200/-']);
+    t.strictSame(peer.send(windowUpdate(3, 1)), ['DATA 3 "x"', 'HEADERS 3 -/0 END_STREAM']);
+    t.strictSame(peer.send(windowUpdate(1, 4)), [], 'it owes 4');
+    t.strictSame(peer.send(windowUpdate(1, 2)), ['DATA 1 "56"', 'HEADERS 1 -/0 END_STREAM']);
+  },
+);

@@ -1,0 +1,42 @@
+import t from 'tap';
+import { ByteWriter } from '../../../../src/base/bytes.ts';
+import { SendQueue } from '../../../../src/http2/streams/send-queue.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
+
+t.test('what was appended comes out in order, in parts of any size', async t => {
+  const random = new SeededRandom(7);
+  const queue = new SendQueue();
+  const [given, sent] = [new ByteWriter(), new ByteWriter()];
+  for (let turn = 0; turn < 3_000; turn++) {
+    const source = Uint8Array.from({ length: random.below(200) }, () => random.below(256));
+    const start = random.below(source.length + 1);
+    given.copy(source, start, source.length);
+    queue.append(source, start, source.length);
+    queue.moveTo(sent, random.below(queue.size + 1));
+    if (sent.length + queue.size !== given.length) t.fail(`bytes were lost in turn ${turn}`);
+  }
+  queue.moveTo(sent, queue.size);
+  t.equal(queue.size, 0);
+  t.ok(Buffer.from(sent.view()).equals(given.view()));
+});
+
+t.test('it copies: what was appended may be overwritten', async t => {
+  const queue = new SendQueue();
+  const source = Buffer.from('abc');
+  queue.append(source, 0, 3);
+  source.fill(0);
+  const to = new ByteWriter();
+  queue.moveTo(to, 3);
+  t.equal(Buffer.from(to.view()).toString(), 'abc');
+});
+
+t.test('nothing is left of it once it is cleared', async t => {
+  const queue = new SendQueue();
+  queue.append(Buffer.alloc(100_000), 0, 100_000);
+  queue.clear();
+  t.equal(queue.size, 0);
+  queue.append(Buffer.from('new'), 0, 3);
+  const to = new ByteWriter();
+  queue.moveTo(to, 3);
+  t.equal(Buffer.from(to.view()).toString(), 'new');
+});

@@ -1,0 +1,62 @@
+import t from 'tap';
+import { Http2Stream } from '../../../../src/http2/streams/stream.ts';
+import { StreamTable } from '../../../../src/http2/streams/table.ts';
+
+function open(table: StreamTable, id: number): Http2Stream {
+  const stream = new Http2Stream(id, { sendWindow: 10, receiveWindow: 10, nowMs: 0 });
+  table.use(id);
+  table.add(stream);
+  return stream;
+}
+
+t.test('a stream is idle until it is used, and one of an even id always (RFC 9113, 5.1.1)', async t => {
+  const table = new StreamTable();
+  t.equal(table.isIdle(1), true);
+  open(table, 5);
+  t.same(
+    [1, 2, 5, 6, 7].map(id => table.isIdle(id)),
+    [false, true, false, true, true],
+  );
+  t.equal(table.lastId, 5);
+});
+
+t.test('a new stream closes those below it that were passed over (RFC 9113, 5.1.1)', async t => {
+  const table = new StreamTable();
+  open(table, 1);
+  open(table, 3);
+  t.equal(table.closed.wasSkipped(1), false);
+  open(table, 9);
+  t.same(
+    [1, 3, 5, 7, 9].map(id => table.closed.wasSkipped(id)),
+    [false, false, true, true, false],
+  );
+  open(table, 11);
+  t.equal(table.closed.wasSkipped(5), true, 'also when more are opened');
+  const late = new StreamTable();
+  open(late, 3);
+  t.equal(late.closed.wasSkipped(1), true, 'the first one as well');
+});
+
+t.test(
+  'a stream that we reset may still get frames, unless the peer had ended it (RFC 9113, 5.1)',
+  async t => {
+    const table = new StreamTable();
+    const [first, second] = [open(table, 1), open(table, 3)];
+    second.state = 'halfClosed';
+    table.removeReset(first);
+    table.removeReset(second);
+    t.same([first.state, second.state, table.size], ['closed', 'closed', 0]);
+    t.same([table.closed.mayStillCome(1), table.closed.mayStillCome(3)], [true, false]);
+  },
+);
+
+t.test('a stream that is done is forgotten', async t => {
+  const table = new StreamTable();
+  const stream = open(table, 1);
+  t.equal(table.get(1), stream);
+  t.same([...table.values()], [stream]);
+  table.remove(stream);
+  t.equal(stream.state, 'closed');
+  t.equal(table.get(1), undefined);
+  t.equal(table.closed.mayStillCome(1), false);
+});

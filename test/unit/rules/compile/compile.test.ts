@@ -1,0 +1,202 @@
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import t from 'tap';
+import { ByteWriter } from '../../../../src/base/bytes.ts';
+import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
+import { RequestTable } from '../../../../src/messages/request-table.ts';
+import { compileRules } from '../../../../src/rules/compile/compile.ts';
+import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
+import { HEADER, LIMIT, LIMIT_FLAG } from '../../../../src/rules/layout.ts';
+import { Matcher } from '../../../../src/rules/match/matcher.ts';
+import { type RuleEntry, type RuleLimit, UNIT_NUMBERS } from '../../../../src/rules/rule-set.ts';
+import { descriptor } from '../../../support/decisions.ts';
+import type { Reading } from './reading-thread.ts';
+
+function entry(key: string, value: string, more: Partial<RuleEntry> = {}): RuleEntry {
+  return {
+    key,
+    value,
+    composite: value === '' ? key : `${key}_${value}`,
+    limit: null,
+    shadowMode: false,
+    quotaMode: false,
+    detailedMetric: false,
+    valueToMetric: false,
+    shareThreshold: false,
+    metadata: null,
+    entries: [],
+    ...more,
+  };
+}
+
+function perHour(requestsPerUnit: number, more: Partial<RuleLimit> = {}): RuleLimit {
+  return { unit: 'hour', requestsPerUnit, unlimited: false, name: '', replaces: [], ...more };
+}
+
+function compiled(
+  ...domains: { readonly name: string; readonly entries: readonly RuleEntry[] }[]
+): CompiledRules {
+  return new CompiledRules(compileRules({ domains }));
+}
+
+function levelOf(rules: CompiledRules, domain: string): number {
+  const name = Buffer.from(`<${domain}>`);
+  return rules.domainLevel(name, 1, name.length - 1);
+}
+
+t.test('another thread reads the rules where they lie', async t => {
+  const buffer = compileRules({
+    domains: [{ name: 'd', entries: [entry('k', 'v', { limit: perHour(41) })] }],
+  });
+  t.type(buffer, SharedArrayBuffer);
+  const thread = new Worker(new URL(`./reading-thread${extname(import.meta.url)}`, import.meta.url), {
+    workerData: buffer,
+  });
+  t.teardown(() => thread.terminate());
+  const read = async (): Promise<Reading> => {
+    thread.postMessage('read');
+    const [reading] = await once(thread, 'message');
+    return reading;
+  };
+  t.strictSame(await read(), { path: 'd.k_v', requestsPerUnit: 41, isSameMemory: true });
+  // Published rules are never written; here it shows that the thread looks at the same memory.
+  const words = new Int32Array(buffer);
+  words[words[HEADER.limits] + LIMIT.requestsPerUnit] = 42;
+  t.equal((await read()).requestsPerUnit, 42);
+});
+
+t.test('a hundred thousand rules are each found under their own texts', async t => {
+  const exact = Array.from({ length: 60_000 }, (_, i) => entry('k', `v${i}`, { limit: perHour(i) }));
+  const keys = Array.from({ length: 20_000 }, (_, i) => entry(`key${i}`, '', { limit: perHour(60_000 + i) }));
+  const wild = Array.from({ length: 10_000 }, (_, i) =>
+    entry('w', `p${i}-*-s`, { limit: perHour(80_000 + i) }),
+  );
+  const deep = Array.from({ length: 10_000 }, (_, i) =>
+    entry('n', `${i}`, { entries: [entry('leaf', '', { limit: perHour(90_000 + i) })] }),
+  );
+  const rules = compiled({ name: 'd', entries: [...exact, ...keys, ...wild, ...deep] });
+  t.equal(rules.limitCount, 100_000);
+  const matcher = new Matcher();
+  const key = new ByteWriter();
+  const level = levelOf(rules, 'd');
+  const requestsPerUnitFor = (texts: readonly string[]): number[] => {
+    const table = new RequestTable();
+    table.add(
+      encodeRateLimitRequest({
+        domain: 'd',
+        descriptors: texts.map(text => descriptor(text)),
+        hitsAddend: 0,
+      }),
+    );
+    return texts.map((_, row) => {
+      key.reset();
+      const found = matcher.match(rules, level, table, row, key);
+      return found < 0 ? -1 : rules.requestsPerUnit(found);
+    });
+  };
+  const textOf = (i: number): string => {
+    if (i < 60_000) return `k=v${i}`;
+    if (i < 80_000) return `key${i - 60_000}=any`;
+    return i < 90_000 ? `w=p${i - 80_000}-x-s` : `n=${i - 90_000},leaf=y`;
+  };
+  for (let start = 0; start < 100_000; start += 4_000) {
+    const wanted = Array.from({ length: 4_000 }, (_, i) => start + i);
+    const found = requestsPerUnitFor(wanted.map(textOf));
+    const wrong = wanted.filter((number, i) => found[i] !== number);
+    t.strictSame(wrong, [], `rules ${start} to ${start + 3_999}`);
+  }
+  t.strictSame(
+    requestsPerUnitFor(['k=v60000', 'key20000=x', 'w=p10000-x-s', 'n=10000,leaf=y', 'w=p1-s']),
+    [-1, -1, -1, -1, -1],
+  );
+});
+
+t.test('domains are told apart by their whole name, also where their hashes are equal', async t => {
+  const equalHashes = ['declinate', 'macallums', 'altarage'];
+  const names = [
+    'a',
+    'ab',
+    'b',
+    'ü',
+    'a.b',
+    'A',
+    ...equalHashes,
+    ...Array.from({ length: 1_000 }, (_, i) => `domain-${i}`),
+  ];
+  const rules = compiled(
+    ...names.map((name, i) => ({ name, entries: [entry('k', '', { limit: perHour(i) })] })),
+  );
+  t.equal(rules.domainCount, names.length);
+  t.equal(new Set(names.map(name => levelOf(rules, name))).size, names.length);
+  for (const unknown of ['', 'abc', 'B', 'u', 'domain-1000', 'domain-', 'zinke'])
+    t.equal(levelOf(rules, unknown), -1, unknown);
+  t.strictSame(
+    names.map((_, i) => rules.path(i)),
+    names.map(name => `${name}.k`),
+  );
+});
+
+t.test('no rules compile to an empty set', async t => {
+  const rules = compiled();
+  t.strictSame([rules.domainCount, rules.limitCount, levelOf(rules, 'd')], [0, 0, -1]);
+});
+
+t.test('limits are numbered in definition order and keep all that was said of them', async t => {
+  const nested = entry('inner', 'x', { limit: perHour(2), shadowMode: true, quotaMode: true });
+  const rules = compiled({
+    name: 'dömäne',
+    entries: [
+      entry('outer', '', {
+        limit: perHour(4_294_967_295, { unit: 'week' }),
+        entries: [entry('none', ''), nested],
+      }),
+      entry('free', '', { limit: perHour(5, { unit: null, unlimited: true }), metadata: { a: ['ü', null] } }),
+    ],
+  });
+  t.strictSame(
+    [0, 1, 2].map(limit => rules.path(limit)),
+    ['dömäne.outer', 'dömäne.outer.inner_x', 'dömäne.free'],
+  );
+  t.strictSame(
+    [0, 1, 2].map(limit => rules.requestsPerUnit(limit)),
+    [4_294_967_295, 2, 5],
+  );
+  t.strictSame(
+    [0, 1, 2].map(limit => rules.limit(limit, LIMIT.unit)),
+    [UNIT_NUMBERS.week, UNIT_NUMBERS.hour, 0],
+  );
+  t.strictSame(
+    [0, 1, 2].map(limit => rules.limit(limit, LIMIT.flags)),
+    [0, LIMIT_FLAG.shadow | LIMIT_FLAG.quota, LIMIT_FLAG.unlimited],
+  );
+  const metadata = [0, 2].map(limit =>
+    rules.text(rules.limit(limit, LIMIT.metadata), rules.limit(limit, LIMIT.metadataLength)),
+  );
+  t.strictSame(metadata, ['', '{"a":["ü",null]}']);
+});
+
+t.test('names and what replaces them become numbers that agree over all domains', async t => {
+  const rules = compiled(
+    { name: 'one', entries: [entry('a', '', { limit: perHour(1, { name: 'x', replaces: ['y', 'z'] }) })] },
+    { name: 'two', entries: [entry('b', '', { limit: perHour(1, { name: 'y', replaces: ['x'] }) })] },
+    { name: 'three', entries: [entry('c', '', { limit: perHour(1) })] },
+  );
+  const replaced = (limit: number): number[] => {
+    const first = rules.words[HEADER.replaces] + rules.limit(limit, LIMIT.replaces);
+    return [...rules.words.subarray(first, first + rules.limit(limit, LIMIT.replaceCount))];
+  };
+  const [x, y, none] = [0, 1, 2].map(limit => rules.limit(limit, LIMIT.name));
+  t.equal(none, 0);
+  t.equal(new Set([x, y, none]).size, 3);
+  t.equal(replaced(0)[0], y);
+  t.strictSame(replaced(1), [x]);
+  t.notOk([x, y, 0].includes(replaced(0)[1]), 'a name that no limit has is a number of its own');
+  t.strictSame(replaced(2), []);
+});
+
+t.test('rules of another layout are refused', async t => {
+  const buffer = compileRules({ domains: [] });
+  new Int32Array(buffer)[HEADER.version] = 99;
+  t.throws(() => new CompiledRules(buffer), { message: /layout 99, this program reads \d+/ });
+});

@@ -1,0 +1,48 @@
+import t from 'tap';
+import { compileRules } from '../../../src/rules/compile/compile.ts';
+import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
+import { dumpRules } from '../../../src/rules/dump.ts';
+import type { RuleSet } from '../../../src/rules/rule-set.ts';
+import { load } from './parse/rule-text.ts';
+
+const dump = (rules: RuleSet): string => [...dumpRules(new CompiledRules(compileRules(rules)))].join('');
+
+t.test('no rules give no text', async t => {
+  t.equal(dump({ domains: [] }), '');
+  t.equal(dump(load('domain: d\ndescriptors: [{key: k}]')), '');
+});
+
+t.test('each entry with a limit is one line, in definition order', async t => {
+  const rules = load({
+    'b.yaml': `
+domain: shop
+descriptors:
+  - key: region
+    value: eu
+    shadow_mode: true
+    rate_limit: {unit: hour, requests_per_unit: 40}
+    descriptors:
+      - key: partner
+        quota_mode: true
+        rate_limit: {unlimited: true}
+      - key: level
+        descriptors:
+          - key: path
+            value: /a*:b|127.0.0.1
+            rate_limit: {unit: Week, requests_per_unit: 4294967295}
+  - key: any
+    rate_limit: {unlimited: true, requests_per_unit: 7, unit: none}
+`,
+    'a.yaml': 'domain: a.b\ndescriptors: [{key: k, rate_limit: {unit: second}}]',
+  });
+  t.equal(
+    dump(rules),
+    [
+      'shop.region_eu: unit=HOUR requests_per_unit=40, shadow_mode: true, quota_mode: false\n',
+      'shop.region_eu.partner: unit=UNKNOWN requests_per_unit=0, shadow_mode: false, quota_mode: true\n',
+      'shop.region_eu.level.path_/a*:b|127.0.0.1: unit=WEEK requests_per_unit=4294967295, shadow_mode: false, quota_mode: false\n',
+      'shop.any: unit=UNKNOWN requests_per_unit=7, shadow_mode: false, quota_mode: false\n',
+      'a.b.k: unit=SECOND requests_per_unit=0, shadow_mode: false, quota_mode: false\n',
+    ].join(''),
+  );
+});

@@ -1,0 +1,257 @@
+import t from 'tap';
+import { ByteWriter } from '../../../../src/base/bytes.ts';
+import { FNV_START, fnvOver } from '../../../../src/base/hash.ts';
+import { encodeRateLimitRequest, type RequestDescriptor } from '../../../../src/messages/client-codec.ts';
+import { RequestTable } from '../../../../src/messages/request-table.ts';
+import { compileRules } from '../../../../src/rules/compile/compile.ts';
+import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
+import { HEADER, LIMIT } from '../../../../src/rules/layout.ts';
+import { MATCHED, Matcher } from '../../../../src/rules/match/matcher.ts';
+import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
+import type { RuleEntry } from '../../../../src/rules/rule-set.ts';
+import { randomDescriptor, randomEntries } from '../../../exam/decisions/random-rules.ts';
+import { type EntryText, limit, named, nested, ruleFile } from '../../../exam/decisions/rule-file.ts';
+import { slowMatch } from '../../../exam/decisions/slow-rules.ts';
+import { descriptor } from '../../../support/decisions.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
+
+/** Compiled rules with all that a match needs, used for one descriptor after the other. */
+class Matching {
+  readonly entries: readonly RuleEntry[];
+  readonly rules: CompiledRules;
+  readonly matcher = new Matcher();
+  readonly #table = new RequestTable();
+  readonly #key = new ByteWriter(16);
+
+  constructor(entries: readonly EntryText[]) {
+    const content = Buffer.from(ruleFile(...entries));
+    const ruleSet = loadRuleSet([{ name: 'rules.yaml', content }], { mergeDomains: false });
+    this.entries = ruleSet.domains[0].entries;
+    this.rules = new CompiledRules(compileRules(ruleSet));
+  }
+
+  /** The number of the limit, or -1; `keyText` is what the match wrote. */
+  limitOf(asked: RequestDescriptor): number {
+    this.#table.reset();
+    this.#table.add(encodeRateLimitRequest({ domain: 'd', descriptors: [asked], hitsAddend: 0 }));
+    this.#key.reset();
+    const level = this.rules.domainLevel(Buffer.from('d'), 0, 1);
+    return this.matcher.match(this.rules, level, this.#table, 0, this.#key);
+  }
+
+  get keyText(): string {
+    return Buffer.from(this.#key.view()).toString();
+  }
+
+  /** The configured path of the limit; null for none. */
+  pathOf(text: string): string | null {
+    const found = this.limitOf(descriptor(text));
+    return found < 0 ? null : this.rules.path(found);
+  }
+}
+
+/** Whether a value pattern under `k` matches a value. */
+function matchesValue(pattern: string, value: string): boolean {
+  return new Matching([{ key: 'k', value: pattern, rate_limit: limit(1) }]).pathOf(`k=${value}`) !== null;
+}
+
+t.test('a wildcard stands for no or more characters, wherever it is', async t => {
+  for (const [pattern, yes, no] of [
+    ['foo*', ['foo', 'foo1', 'foo*', 'foo_/.'], ['bar', 'fo', 'xfoo', '']],
+    ['*foo', ['foo', '1foo', 'foofoo'], ['foo1', 'fo', '']],
+    ['bar*b', ['barb', 'barab', 'bar123b', 'barbb'], ['bara', 'xbarb', 'bar', 'ba']],
+    [
+      'foo*bar*baz',
+      ['foobarbaz', 'foo123bar456baz', 'foobarbarbaz'],
+      ['foo123baz', 'bar456baz', 'foobabaz', 'foobaz'],
+    ],
+    ['/api*v1', ['/apiv1', '/api/v1', '/api/x/v1'], ['/api', 'v1', '/apv1', '/api/v10']],
+    ['*', ['', 'a', '*', 'a_b/c.d'], []],
+    ['**', ['', 'a'], []],
+    ['a**b', ['ab', 'a-b'], ['a', 'b', 'ba']],
+    ['a*a', ['aa', 'aba'], ['a', 'ab']],
+    ['a*b*a', ['aba', 'abba', 'axbya'], ['aa', 'ab', 'aca']],
+    ['*ab*ab*', ['abab', 'xabyabz', 'ababab'], ['ab', 'aab', 'abba']],
+    ['*aa*aa*', ['aaaa', 'xaayaaz', 'aaaaa'], ['aaa', 'aa', 'axaaxa']],
+    ['k*aba*aba*k', ['kabaabak', 'kaba-abak'], ['kababak', 'kabak']],
+    ['ab*ba*ab', ['abbaab', 'ab-ba-ab'], ['abab', 'abaab', 'abba']],
+    ['foo', ['foo'], ['foo1', 'fo', '']],
+    ['é*', ['é', 'éé'], ['e', 'É']],
+  ] as const) {
+    for (const value of yes) t.ok(matchesValue(pattern, value), `${pattern} matches \`${value}\``);
+    for (const value of no) t.notOk(matchesValue(pattern, value), `${pattern} does not match \`${value}\``);
+  }
+});
+
+t.test('the composite text decides, whatever part of it is the key', async t => {
+  for (const [entry, text, path] of [
+    [{ key: 'a_b', value: 'c' }, 'a=b_c', 'd.a_b_c'],
+    [{ key: 'a_b', value: 'c' }, 'a_b=c', 'd.a_b_c'],
+    [{ key: 'a_b' }, 'a=b', 'd.a_b'],
+    [{ key: 'a_b' }, 'a_b=c', 'd.a_b'],
+    [{ key: 'a_b' }, 'a=b_c', null],
+    [{ key: 'user', value: '*' }, 'user_id=5', 'd.user_*'],
+    [{ key: 'foo*' }, 'foobar=x', 'd.foo*'],
+    [{ key: 'f*', value: 'v' }, 'fx=v', 'd.f*_v'],
+    [{ key: 'f*', value: 'v' }, 'f=v', 'd.f*_v'],
+    [{ key: 'f*', value: 'v' }, 'f=w', null],
+    // A key that is written like the pattern finds the entry by its text, although the pattern does not match.
+    [{ key: 'a*b' }, 'a*b=v', 'd.a*b'],
+  ] as const) {
+    t.equal(new Matching([{ ...entry, rate_limit: limit(1) }]).pathOf(text), path, `${text} gives ${path}`);
+  }
+});
+
+t.test('how each level was matched is kept, with the place of its text in the key', async t => {
+  const matching = new Matching([
+    nested(
+      { key: 'a', value: 'x' },
+      { key: 'b', value: 'y*', share_threshold: true },
+      { key: 'c', rate_limit: limit(1) },
+    ),
+  ]);
+  t.ok(matching.limitOf(descriptor('a=x,b=yz,c=')) >= 0);
+  t.equal(matching.keyText, 'a_x_b_yz_c__');
+  t.strictSame([...matching.matcher.how.subarray(0, 3)], [MATCHED.exact, MATCHED.wildcard, MATCHED.keyOnly]);
+  t.strictSame([...matching.matcher.textStart.subarray(0, 3)], [0, 4, 9]);
+  t.ok(matching.matcher.shared);
+  t.equal(matching.limitOf(descriptor('a=x')), -1);
+  t.notOk(matching.matcher.shared, 'nothing stays from the descriptor before');
+});
+
+t.test('an exact match on a shared pattern shares nothing', async t => {
+  const matching = new Matching([{ key: 'b', value: 'y*', share_threshold: true, rate_limit: limit(1) }]);
+  t.ok(matching.limitOf(descriptor('b=y*')) >= 0);
+  t.notOk(matching.matcher.shared);
+});
+
+t.test('a failure below a level never leads back to another entry of the level', async t => {
+  const deep = (first: EntryText, second: EntryText) =>
+    new Matching([
+      nested(first, { key: 'z', value: '1', rate_limit: limit(1) }),
+      nested(second, { key: 'z', rate_limit: limit(2) }),
+    ]);
+  for (const [first, second] of [
+    [
+      { key: 'a', value: 'x' },
+      { key: 'a', value: 'x*' },
+    ],
+    [{ key: 'a', value: 'x' }, { key: 'a' }],
+    [
+      { key: 'a', value: 'x*' },
+      { key: 'a', value: '*x' },
+    ],
+    [{ key: 'a', value: '*x' }, { key: 'a' }],
+  ]) {
+    const matching = deep(first, second);
+    t.type(matching.pathOf('a=x,z=1'), 'string');
+    t.equal(matching.pathOf('a=x,z=2'), null, `${JSON.stringify(first)} hides ${JSON.stringify(second)}`);
+  }
+});
+
+t.test('many wildcards with equal ends keep their order of definition', async t => {
+  const middles = Array.from({ length: 200 }, (_, i) => `m${199 - i}m`);
+  const matching = new Matching(
+    middles.map(middle => ({ key: 'k', value: `a*${middle}*z`, rate_limit: limit(1) })),
+  );
+  t.equal(matching.pathOf('k=a-m7m-z'), 'd.k_a*m7m*z');
+  t.equal(matching.pathOf('k=a-m7m-m8m-z'), 'd.k_a*m8m*z', 'the one that was defined first');
+  t.equal(matching.pathOf('k=a-m8m-m7m-z'), 'd.k_a*m8m*z');
+});
+
+t.test('between wildcards of different ends the first in the file wins', async t => {
+  const values = ['*z', 'a*', '*', 'ab*', '*yz'];
+  for (let turn = 0; turn < values.length; turn++) {
+    const order = [...values.slice(turn), ...values.slice(0, turn)];
+    const matching = new Matching(order.map(value => ({ key: 'k', value, rate_limit: named(value) })));
+    t.equal(matching.pathOf('k=abyz'), `d.k_${order[0]}`);
+  }
+});
+
+t.test('texts of equal hashes are told apart', async t => {
+  // Two texts of one length and one FNV-1a hash, and what follows them does not part the hashes.
+  const [one, other] = ['declinate', 'macallums'];
+  const hash = (text: string): number => fnvOver(FNV_START, Buffer.from(text), 0, text.length);
+  t.equal(hash(one), hash(other));
+  const backwards = (text: string): string => [...text].reverse().join('');
+  const exact = new Matching([{ key: one, value: 'v', rate_limit: limit(1) }]);
+  t.equal(exact.pathOf(`${one}=v`), `d.${one}_v`);
+  t.equal(exact.pathOf(`${other}=v`), null);
+  const keyOnly = new Matching([{ key: one, rate_limit: limit(1) }]);
+  t.equal(keyOnly.pathOf(`${other}=v`), null);
+  const prefixed = new Matching([{ key: one, value: '*', rate_limit: limit(1) }]);
+  t.equal(prefixed.pathOf(`${other}=v`), null);
+  const suffixed = new Matching([{ key: 'k', value: `*${backwards(one)}`, rate_limit: limit(1) }]);
+  t.equal(suffixed.pathOf(`k=x${backwards(other)}`), null);
+  t.equal(suffixed.pathOf(`k=x${backwards(one)}`), `d.k_*${backwards(one)}`);
+  const both = new Matching([
+    { key: one, value: '*', rate_limit: limit(1) },
+    { key: other, value: '*', rate_limit: limit(1) },
+    { key: other, value: 'v', rate_limit: limit(1) },
+  ]);
+  t.equal(both.pathOf(`${one}=v`), `d.${one}_*`);
+  t.equal(both.pathOf(`${other}=x`), `d.${other}_*`);
+  t.equal(both.pathOf(`${other}=v`), `d.${other}_v`);
+});
+
+t.test('ends of any length are found', async t => {
+  for (const length of [1, 255, 256, 257, 600, 5_000]) {
+    const end = 'e'.repeat(length);
+    const matching = new Matching([
+      { key: 'k', value: `*${end}!`, rate_limit: limit(1) },
+      { key: 'k', value: `${end}?*`, rate_limit: limit(1) },
+    ]);
+    t.equal(matching.pathOf(`k=x${end}!`), `d.k_*${end}!`, `a tail of ${length}`);
+    t.equal(matching.pathOf(`k=${end}?x`), `d.k_${end}?*`, `a head of ${length}`);
+    t.equal(matching.pathOf(`k=${end}`), null);
+  }
+});
+
+t.test('an empty rule set, and a request without entries, match nothing', async t => {
+  t.equal(new Matching([]).pathOf('a=b'), null);
+  const nothing = { entries: [], limit: null, hitsAddend: null };
+  t.equal(new Matching([{ key: 'a', rate_limit: limit(1) }]).limitOf(nothing), -1);
+});
+
+t.test('random rules and requests are matched as by lists and texts', async t => {
+  const random = new SeededRandom(20_240_229);
+  const seen = { none: 0, exact: 0, wildcard: 0, keyOnly: 0 };
+  for (let round = 0; round < 300; round++) {
+    const entries = randomEntries(random, 2);
+    const matching = new Matching(entries);
+    for (let i = 0; i < 30; i++) {
+      const asked = randomDescriptor(random, entries);
+      const levels = slowMatch(matching.entries, asked.entries);
+      const found = matching.limitOf(asked);
+      if (levels === null) seen.none++;
+      else for (const { how } of levels) seen[how]++;
+      const expected = {
+        path: levels === null ? null : ['d', ...levels.map(level => level.entry.composite)].join('.'),
+        how: levels?.map(level => MATCHED[level.how]),
+        key: asked.entries.map(({ key, value }) => `${key}_${value}_`).join(''),
+        requestsPerUnit: levels?.at(-1)?.entry.limit?.requestsPerUnit,
+        shared: levels?.some(({ how, entry }) => how === 'wildcard' && entry.shareThreshold),
+      };
+      const actual = {
+        path: found < 0 ? null : matching.rules.path(found),
+        how: levels?.map((_, level) => matching.matcher.how[level]),
+        key: found < 0 ? expected.key : matching.keyText,
+        requestsPerUnit: found < 0 ? undefined : matching.rules.requestsPerUnit(found),
+        shared: levels === null ? undefined : matching.matcher.shared,
+      };
+      const same = JSON.stringify(actual) === JSON.stringify(expected);
+      if (!same)
+        t.strictSame(actual, expected, `${JSON.stringify(asked.entries)} in ${JSON.stringify(entries)}`);
+    }
+  }
+  for (const [what, times] of Object.entries(seen)) t.ok(times > 500, `${what}: ${times} times`);
+});
+
+t.test('rules are read only while matching', async t => {
+  const matching = new Matching([{ key: 'k', value: 'a*', rate_limit: limit(1) }]);
+  const before = Buffer.from(new Uint8Array(matching.rules.buffer)).toString('hex');
+  matching.pathOf('k=abc');
+  t.equal(Buffer.from(new Uint8Array(matching.rules.buffer)).toString('hex'), before);
+  t.equal(matching.rules.limit(0, LIMIT.unit), 3);
+  t.equal(matching.rules.words[HEADER.limitCount], 1);
+});

@@ -1,0 +1,89 @@
+import { renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import type { Timer } from '../../../../src/base/clock.ts';
+import { SETTLE_MS } from '../../../../src/rules/source/settling.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { startSource } from './started-source.ts';
+
+/** Tells when somebody begins to wait. */
+class TellingClock extends ManualClock {
+  #told: () => void = () => {};
+
+  override after(delayMs: number, run: () => void): Timer {
+    const timer = super.after(delayMs, run);
+    this.#told();
+    return timer;
+  }
+
+  /** Resolves when the next timer is set. */
+  waitedOn(): Promise<void> {
+    return new Promise(resolve => {
+      this.#told = resolve;
+    });
+  }
+}
+
+async function twoFiles(t: Test) {
+  const root = t.testdir({ config: { 'a.yaml': 'a', 'b.yaml': 'b' } });
+  const clock = new TellingClock(0);
+  const started = await startSource(t, { root, watchRoot: false, clock });
+  const config = join(root, 'config');
+  return { ...started, clock, config, a: join(config, 'a.yaml'), b: join(config, 'b.yaml') };
+}
+
+t.test('a file that is moved away and written anew is never missing', async t => {
+  const { clock, listener, a } = await twoFiles(t);
+  const waitedOn = clock.waitedOn();
+  renameSync(a, `${a}~`);
+  await waitedOn;
+  writeFileSync(a, 'new');
+  clock.advance(SETTLE_MS);
+  t.strictSame(await listener.next(), { loaded: 'new b' });
+});
+
+t.test('a file that is emptied before it is filled is never empty', async t => {
+  const { clock, listener, a } = await twoFiles(t);
+  const waitedOn = clock.waitedOn();
+  truncateSync(a);
+  await waitedOn;
+  writeFileSync(a, 'new');
+  clock.advance(SETTLE_MS);
+  t.strictSame(await listener.next(), { loaded: 'new b' });
+});
+
+t.test('a file that stays away counts as removed after a while', async t => {
+  const { clock, listener, a } = await twoFiles(t);
+  const waitedOn = clock.waitedOn();
+  rmSync(a);
+  await waitedOn;
+  t.strictSame(clock.pendingDelaysMs, [SETTLE_MS]);
+  t.equal(listener.heard.length, 1, 'not yet');
+  clock.advance(SETTLE_MS);
+  t.strictSame(await listener.next(), { loaded: 'b' });
+});
+
+t.test('of a directory that is removed file by file no smaller set is handed on', async t => {
+  const { clock, listener, config, a, b } = await twoFiles(t);
+  let waitedOn = clock.waitedOn();
+  rmSync(a);
+  await waitedOn;
+  rmSync(b);
+  waitedOn = clock.waitedOn();
+  clock.advance(SETTLE_MS);
+  await waitedOn;
+  rmSync(config, { recursive: true });
+  clock.advance(SETTLE_MS);
+  t.match(await listener.next(), { failed: /does not exist/ });
+});
+
+t.test('a stop ends the wait', async t => {
+  const { source, clock, listener, a } = await twoFiles(t);
+  const waitedOn = clock.waitedOn();
+  rmSync(a);
+  const reloaded = source.reload();
+  await waitedOn;
+  await Promise.all([source.stop(), reloaded]);
+  t.equal(clock.pending, 0);
+  t.equal(listener.heard.length, 1);
+});

@@ -1,0 +1,156 @@
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import t, { type Test } from 'tap';
+import { inBothModes, startSource, swap, writeRules } from './started-source.ts';
+
+function releases(t: Test): string {
+  return t.testdir({
+    first: { sub: { config: { 'a.yaml': 'first' } } },
+    second: { sub: { config: { 'a.yaml': 'second' } } },
+    third: { sub: { config: { 'a.yaml': 'third' } } },
+    current: t.fixture('symlink', 'first'),
+  });
+}
+
+inBothModes('a swap of the root link reads the new tree, again and again', async (t, watchRoot) => {
+  const base = releases(t);
+  const root = join(base, 'current');
+  const { first, listener } = await startSource(t, { root, subdirectory: 'sub', watchRoot });
+  t.strictSame(first, { loaded: 'first' });
+  swap(root, 'second');
+  t.strictSame(await listener.next(), { loaded: 'second' });
+  swap(root, join(base, 'third'));
+  t.strictSame(await listener.next(), { loaded: 'third' }, 'by an absolute link');
+  rmSync(root);
+  t.match(await listener.next(), { failed: /does not exist/ });
+  symlinkSync('first', root);
+  t.strictSame(await listener.next(), { loaded: 'first' }, 'removed and made again');
+});
+
+inBothModes(
+  'the root may be written with a trailing slash, a leading ./ or relative',
+  async (t, watchRoot) => {
+    for (const write of [
+      (path: string) => `${path}/`,
+      (path: string) => relative(process.cwd(), path),
+      (path: string) => `./${relative(process.cwd(), path)}//`,
+      (path: string) => join(dirname(path), 'first', '..', '.', 'current'),
+    ]) {
+      const path = join(releases(t), 'current');
+      const { source, listener } = await startSource(t, {
+        root: write(path),
+        subdirectory: '/sub/',
+        watchRoot,
+      });
+      swap(path, 'second');
+      t.strictSame(await listener.next(), { loaded: 'second' }, write('ROOT'));
+      await source.stop();
+    }
+  },
+);
+
+t.test('after a swap of the root the new directory is watched, the old one no longer', async t => {
+  const base = releases(t);
+  const root = join(base, 'current');
+  const { listener } = await startSource(t, { root, subdirectory: 'sub', watchRoot: false });
+  swap(root, 'second');
+  await listener.until('second');
+  const before = listener.heard.length;
+  writeFileSync(join(base, 'first/sub/config/a.yaml'), 'old');
+  chmodSync(join(base, 'second/sub/config/a.yaml'), 0o600);
+  t.strictSame(await listener.next(), { loaded: 'second' });
+  t.equal(listener.heard.length, before + 1);
+});
+
+inBothModes('links behind the root link are watched too', async (t, watchRoot) => {
+  const base = releases(t);
+  mkdirSync(join(base, 'links'));
+  symlinkSync('../first', join(base, 'links', 'live'));
+  const root = join(base, 'root');
+  symlinkSync(join(base, 'links', 'live'), root);
+  const { listener } = await startSource(t, { root, subdirectory: 'sub', watchRoot });
+  swap(join(base, 'links', 'live'), '../second');
+  t.strictSame(await listener.next(), { loaded: 'second' });
+});
+
+inBothModes('a link that leads up from behind another link is followed', async (t, watchRoot) => {
+  const base = t.testdir({
+    link: t.fixture('symlink', 'deep/inner'),
+    deep: {
+      inner: { current: t.fixture('symlink', '../release') },
+      staged: { config: { 'a.yaml': 'released' } },
+    },
+  });
+  const { first, listener } = await startSource(t, { root: join(base, 'link/current'), watchRoot });
+  t.match(first, { failed: /does not exist/ });
+  renameSync(join(base, 'deep/staged'), join(base, 'deep/release'));
+  t.strictSame(await listener.next(), { loaded: 'released' });
+});
+
+inBothModes('a directory above the root that is moved away and back is noticed', async (t, watchRoot) => {
+  const base = t.testdir({ parent: { root: { config: { 'a.yaml': 'a' } } } });
+  const { listener } = await startSource(t, { root: join(base, 'parent/root'), watchRoot });
+  renameSync(join(base, 'parent'), join(base, 'away'));
+  t.match(await listener.next(), { failed: /does not exist/ });
+  renameSync(join(base, 'away'), join(base, 'parent'));
+  t.strictSame(await listener.next(), { loaded: 'a' });
+});
+
+inBothModes(
+  'a swap of the directory itself or of one between it and the root is noticed',
+  async (t, watchRoot) => {
+    const base = releases(t);
+    const { listener } = await startSource(t, { root: join(base, 'first'), subdirectory: 'sub', watchRoot });
+    renameSync(join(base, 'first/sub/config'), join(base, 'first/sub/old'));
+    t.match(await listener.next(), { failed: /does not exist/ });
+    symlinkSync('../../third/sub/config', join(base, 'first/sub/config'));
+    t.strictSame(await listener.next(), { loaded: 'third' });
+    renameSync(join(base, 'first/sub'), join(base, 'first/old'));
+    t.match(await listener.next(), { failed: /does not exist/ });
+    renameSync(join(base, 'second/sub'), join(base, 'first/sub'));
+    t.strictSame(await listener.next(), { loaded: 'second' });
+  },
+);
+
+/** A volume as Kubernetes mounts it at `volume`; `path` is where a file is kept in it. */
+function mount(volume: string, path: string) {
+  const publish = (text: string) => {
+    writeRules(dirname(join(volume, `..${text}`, path)), text);
+    swap(join(volume, '..data'), `..${text}`);
+  };
+  mkdirSync(volume, { recursive: true });
+  publish('first');
+  const [shown] = path.split('/');
+  symlinkSync(join('..data', shown), join(volume, shown));
+  return { publish };
+}
+
+inBothModes('a Kubernetes swap of ..data in the directory is noticed', async (t, watchRoot) => {
+  for (const ignoreDotFiles of [true, false]) {
+    const root = t.testdir({});
+    const { publish } = mount(join(root, 'config'), 'a.yaml');
+    const { source, first, listener } = await startSource(t, { root, watchRoot, ignoreDotFiles });
+    t.strictSame(first, { loaded: 'first' });
+    publish('second');
+    rmSync(join(root, 'config/..first'), { recursive: true });
+    t.ok(await listener.until('second'));
+    publish('third');
+    t.ok(await listener.until('third'));
+    t.notOk(listener.heard.some(outcome => 'failed' in outcome));
+    await source.stop();
+  }
+});
+
+inBothModes(
+  'a Kubernetes volume whose top entry is the directory is followed through ..data',
+  async (t, watchRoot) => {
+    const root = t.testdir({});
+    const { publish } = mount(root, 'config/a.yaml');
+    const { first, listener } = await startSource(t, { root, watchRoot });
+    t.strictSame(first, { loaded: 'first' });
+    publish('second');
+    t.ok(await listener.until('second'));
+    publish('third');
+    t.ok(await listener.until('third'));
+  },
+);

@@ -1,0 +1,79 @@
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import t from 'tap';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { refusal, spyOnWatch } from '../../../support/watched-places.ts';
+import { startSource } from './started-source.ts';
+
+t.test('a tangle of links ends in a fault, not in a search without end', async t => {
+  const base = t.testdir({ a: t.fixture('symlink', 'a/a/x'), b: t.fixture('symlink', 'b') });
+  for (const name of ['a', 'b']) {
+    const { first } = await startSource(t, { root: join(base, name), watchRoot: false });
+    t.match(first, { failed: /cannot be read \(ELOOP\)/ });
+  }
+});
+
+t.test('a watcher that breaks is told and set again after a while, and the files are read', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'a' } });
+  const config = join(root, 'config');
+  const clock = new ManualClock(0);
+  const watchers = spyOnWatch(t, () => {});
+  const { source, listener, logger } = await startSource(t, { root, watchRoot: false, clock });
+
+  const broken = watchers.at(-1);
+  broken?.close();
+  broken?.emit('error', new Error('out of order'));
+  t.strictSame(logger.lines, [
+    `warning: changes in '${config}' may go unnoticed: out of order; trying again in 10 s; ` +
+      'if this persists, raise fs.inotify.max_user_watches and max_user_instances',
+  ]);
+  writeFileSync(join(config, 'a.yaml'), 'missed');
+  clock.advance(10_000);
+  t.strictSame(await listener.next(), { loaded: 'missed' });
+  writeFileSync(join(config, 'a.yaml'), 'noticed');
+  t.ok(await listener.until('noticed'));
+
+  watchers.at(-1)?.emit('error', new Error('again'));
+  t.equal(clock.pending, 1);
+  await source.stop();
+  t.equal(clock.pending, 0, 'the timer ends with the source');
+});
+
+t.test('when the system is out of watches, it is tried again until there are some', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'a' } });
+  const clock = new ManualClock(0);
+  let exhausted = true;
+  spyOnWatch(t, () => {
+    if (exhausted) throw refusal('ENOSPC', 'System limit for number of file watchers reached');
+  });
+  const { first, listener, logger } = await startSource(t, { root, watchRoot: false, clock });
+  t.strictSame(first, { loaded: 'a' }, 'files are read all the same');
+  t.match(logger.lines[0], /^warning: changes in .* may go unnoticed: ENOSPC.*; trying again in 10 s/);
+  t.strictSame(clock.pendingDelaysMs, [10_000], 'one timer for all');
+
+  clock.advance(10_000);
+  await listener.next();
+  t.equal(clock.pending, 1);
+  exhausted = false;
+  clock.advance(10_000);
+  await listener.next();
+  t.equal(clock.pending, 0);
+  writeFileSync(join(root, 'config', 'a.yaml'), 'noticed');
+  t.ok(await listener.until('noticed'));
+});
+
+t.test('a place that may not be watched is told, and what can be watched is', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'a' } });
+  const clock = new ManualClock(0);
+  spyOnWatch(t, path => {
+    if (path === dirname(root)) throw refusal('EACCES', 'permission denied');
+  });
+  const { listener, logger } = await startSource(t, { root, watchRoot: false, clock });
+  t.strictSame(logger.lines, [
+    `warning: changes in '${dirname(root)}' may go unnoticed: EACCES: permission denied; ` +
+      'let the user of this process read it',
+  ]);
+  t.equal(clock.pending, 0, 'trying again would not help');
+  writeFileSync(join(root, 'config', 'a.yaml'), 'noticed');
+  t.ok(await listener.until('noticed'));
+});

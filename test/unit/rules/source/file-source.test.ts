@@ -1,0 +1,222 @@
+import { appendFileSync, chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import promises from 'node:fs/promises';
+import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import t from 'tap';
+import { wrapBuiltin } from '../../../support/wrapped-builtin.ts';
+import { countReads, eventsDelivered, makeSource, startSource } from './started-source.ts';
+
+t.test('start resolves when the first set was handed on', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'one', 'b.yml': 'two', 'c.txt': '' } });
+  for (const watchRoot of [true, false]) {
+    const { source, listener } = makeSource(t, { root, watchRoot });
+    await source.start();
+    t.strictSame(listener.heard, [{ loaded: 'one two' }]);
+  }
+});
+
+t.test('the directory is made of root, subdirectory and app directory, empty parts left out', async t => {
+  const root = t.testdir({ 'a.yaml': 'root', sub: { 'a.yaml': 'sub', app: { deep: { 'a.yaml': 'deep' } } } });
+  const places = [
+    { subdirectory: '', appDirectory: '', loaded: 'root' },
+    { subdirectory: 'sub', appDirectory: '', loaded: 'sub' },
+    { subdirectory: '', appDirectory: 'sub', loaded: 'sub' },
+    { subdirectory: 'sub', appDirectory: 'app/deep', loaded: 'deep' },
+  ];
+  for (const { loaded, ...place } of places) {
+    for (const watchRoot of [true, false]) {
+      const { first } = await startSource(t, { root, watchRoot, ...place });
+      t.strictSame(first, { loaded });
+    }
+  }
+});
+
+t.test('watching the directory: each kind of change of a rule file reads all files again', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'a' }, 'moved.yaml': 'm' });
+  const config = join(root, 'config');
+  const { listener } = await startSource(t, { root, watchRoot: false });
+
+  writeFileSync(join(config, 'b.yaml'), 'b');
+  t.ok(await listener.until('a b'));
+  appendFileSync(join(config, 'b.yaml'), 'b');
+  t.strictSame(await listener.next(), { loaded: 'a bb' }, 'written');
+  chmodSync(join(config, 'b.yaml'), 0o600);
+  t.strictSame(await listener.next(), { loaded: 'a bb' }, 'mode changed');
+  rmSync(join(config, 'b.yaml'));
+  t.strictSame(await listener.next(), { loaded: 'a' }, 'removed');
+  renameSync(join(root, 'moved.yaml'), join(config, 'c.yaml'));
+  t.strictSame(await listener.next(), { loaded: 'a m' }, 'moved in');
+  renameSync(join(config, 'c.yaml'), join(config, 'c.txt'));
+  t.strictSame(await listener.next(), { loaded: 'a' }, 'renamed to no rule file');
+  renameSync(join(config, 'a.yaml'), join(root, 'moved.yaml'));
+  t.strictSame(await listener.next(), { loaded: '' }, 'moved out');
+});
+
+t.test('watching the directory: other files do not make it read again', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'a', sub: {} } });
+  const config = join(root, 'config');
+  const reads = countReads(t);
+  const { source, listener } = await startSource(t, { root, watchRoot: false, ignoreDotFiles: true });
+
+  for (const name of ['.a.yaml.swp', 'a.yaml~', '4913', '.b.yaml', 'sub/c.yaml']) {
+    writeFileSync(join(config, name), 'not rules');
+  }
+  writeFileSync(join(root, 'outside.yaml'), 'not rules');
+  await eventsDelivered(t);
+  await source.reload();
+  t.equal(reads(), 2, 'at the start and as asked');
+  chmodSync(join(config, 'a.yaml'), 0o600);
+  await eventsDelivered(t);
+  await source.reload();
+  t.equal(reads(), 4, 'for the mode of a rule file, and as asked');
+  t.notOk(listener.heard.some(outcome => 'failed' in outcome));
+});
+
+t.test('watching the directory: dot files count unless they are ignored', async t => {
+  const root = t.testdir({ config: {} });
+  const { listener } = await startSource(t, { root, watchRoot: false });
+  writeFileSync(join(root, 'config', '.a.yaml'), 'dot');
+  t.ok(await listener.until('dot'));
+});
+
+t.test('watching the root: changes in the directory do not make it read again', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'a' } });
+  const config = join(root, 'config');
+  const reads = countReads(t);
+  const { source, listener } = await startSource(t, { root, watchRoot: true });
+
+  writeFileSync(join(config, 'a.yaml'), 'changed');
+  writeFileSync(join(config, 'b.yaml'), 'b');
+  rmSync(join(config, 'b.yaml'));
+  chmodSync(join(config, 'a.yaml'), 0o600);
+  writeFileSync(join(root, 'other'), '');
+  await eventsDelivered(t);
+  await source.reload();
+  t.equal(reads(), 2, 'at the start and as asked');
+  chmodSync(root, 0o700);
+  await eventsDelivered(t);
+  await source.reload();
+  t.equal(reads(), 4, 'for the mode of the root, and as asked');
+  t.notOk(listener.heard.some(outcome => 'failed' in outcome));
+});
+
+t.test('a burst of writes ends with the last text and is read a bounded number of times', async t => {
+  const root = t.testdir({ config: { 'a.yaml': '' } });
+  const { listener } = await startSource(t, { root, watchRoot: false });
+  for (let i = 1; i <= 200; i++) {
+    writeFileSync(join(root, 'config', 'a.yaml'), String(i));
+    if (i % 20 === 0) await nextTurn();
+  }
+  t.ok(await listener.until('200'));
+  t.ok(listener.heard.length < 50, `${listener.heard.length} outcomes for 200 writes`);
+});
+
+t.test('a set that changed while it was read is not handed on, but read once more', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'old', 'b.yaml': 'old' } });
+  const reads = countReads(t);
+  let change = true;
+  wrapBuiltin(t, promises, 'open', open => async (path, ...args) => {
+    if (String(path).endsWith('b.yaml') && change) {
+      change = false;
+      for (const name of ['a.yaml', 'b.yaml', 'c.yaml']) writeFileSync(join(root, 'config', name), 'new');
+    }
+    return open(path, ...args);
+  });
+  const { listener } = await startSource(t, { root, watchRoot: false });
+  t.strictSame(listener.heard, [{ loaded: 'new new new' }]);
+  t.equal(reads(), 2);
+});
+
+t.test('files that change during every read are handed on all the same', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'a' } });
+  wrapBuiltin(t, promises, 'open', open => async (path, ...args) => {
+    chmodSync(path, 0o600);
+    return open(path, ...args);
+  });
+  const { source, first } = await startSource(t, { root, watchRoot: false });
+  t.strictSame(first, { loaded: 'a' });
+  await source.stop();
+});
+
+t.test('reload reads again, and calls during a read share the next one', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'a' } });
+  const { source, listener } = makeSource(t, { root, watchRoot: true });
+  await source.reload();
+  t.strictSame(listener.heard, [], 'not started');
+  await source.start();
+  await source.reload();
+  t.equal(listener.heard.length, 2);
+  await Promise.all([source.reload(), source.reload(), source.reload()]);
+  t.equal(listener.heard.length, 3);
+});
+
+t.test('a file that cannot be read fails the whole set until it is mended', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'a', 'x.yaml': t.fixture('symlink', 'nowhere') } });
+  const { first, listener } = await startSource(t, { root, watchRoot: false });
+  const path = join(root, 'config', 'x.yaml');
+  t.strictSame(first, {
+    failed: `rule file '${path}' is a link to 'nowhere', which does not exist; correct or remove the link`,
+  });
+  rmSync(path);
+  t.strictSame(await listener.next(), { loaded: 'a' });
+  mkdirSync(path);
+  t.match(await listener.next(), { failed: /x\.yaml' is a directory/ });
+});
+
+t.test('ignored files are told at debug, once for as long as they are there', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'a', 'README.md': '', '.dot': '' } });
+  const readme = join(root, 'config', 'README.md');
+  const { source, logger } = await startSource(t, { root, watchRoot: true, ignoreDotFiles: true });
+  const line = `debug: '${readme}' is not read: rule files are named *.yaml or *.yml`;
+  await source.reload();
+  t.strictSame(logger.lines, [line]);
+  rmSync(readme);
+  await source.reload();
+  writeFileSync(readme, '');
+  await source.reload();
+  t.strictSame(logger.lines, [line, line]);
+});
+
+t.test('nothing is handed on after stop', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'a' } });
+  const { source, listener } = await startSource(t, { root, watchRoot: false });
+  const other = await startSource(t, { root, watchRoot: false });
+
+  writeFileSync(join(root, 'config', 'a.yaml'), 'unread');
+  const reloads = [source.reload(), source.reload()];
+  await source.stop();
+  await Promise.all(reloads);
+  writeFileSync(join(root, 'config', 'a.yaml'), 'changed');
+  await other.listener.until('changed');
+  await source.reload();
+  t.strictSame(listener.heard, [{ loaded: 'a' }]);
+});
+
+t.test('stop leaves nothing behind, also before start, twice, and while starting', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'a' } });
+  const { source, listener } = makeSource(t, { root, watchRoot: false });
+  await source.stop();
+  const started = source.start();
+  await Promise.all([source.stop(), source.stop()]);
+  await started;
+  t.strictSame(listener.heard, []);
+  await source.start();
+  t.ok(process.getActiveResourcesInfo().includes('FSEventWrap'), 'watches while it runs');
+  await source.stop();
+  // Closed handles are released at the end of a turn of the loop.
+  await nextTurn();
+  await nextTurn();
+  t.notOk(process.getActiveResourcesInfo().includes('FSEventWrap'));
+});
+
+t.test('a listener that throws does not end the watching', async t => {
+  const root = t.testdir({ config: { 'a.yaml': 'a' } });
+  const { source, listener, logger } = makeSource(t, { root, watchRoot: false });
+  listener.onHeard = () => {
+    throw new Error('not taken');
+  };
+  await source.start();
+  t.strictSame(logger.lines, ['error: rule files were read, but taking them over failed: not taken']);
+  writeFileSync(join(root, 'config', 'a.yaml'), 'next');
+  t.ok(await listener.until('next'));
+});

@@ -1,0 +1,147 @@
+import t from 'tap';
+import {
+  adjusted,
+  anyText,
+  bool,
+  checkedText,
+  choice,
+  duration,
+  float,
+  host,
+  integer,
+  type Kind,
+  path,
+  port,
+} from '../../../src/settings/kinds.ts';
+
+function valueFrom<V>(kind: Kind<V>, text: string): V {
+  const reading = kind.read(text);
+  if ('refused' in reading) throw new Error(`${JSON.stringify(text)} was refused: ${reading.refused}`);
+  return reading.value;
+}
+
+function refusalFrom(kind: Kind<unknown>, text: string): string {
+  const reading = kind.read(text);
+  if ('value' in reading) throw new Error(`${JSON.stringify(text)} was read as ${String(reading.value)}`);
+  return reading.refused;
+}
+
+t.test('a bool has twelve spellings and no other', async t => {
+  for (const text of ['1', 't', 'T', 'TRUE', 'true', 'True']) t.equal(valueFrom(bool, text), true, text);
+  for (const text of ['0', 'f', 'F', 'FALSE', 'false', 'False']) t.equal(valueFrom(bool, text), false, text);
+  for (const text of ['yes', 'on', 'no', 'off', 'tRUE', '2', ' true', 'true ']) {
+    t.equal(refusalFrom(bool, text), 'not a bool', text);
+  }
+});
+
+t.test('empty text is a fault for a bool, a number, a duration, and a choice without it', async t => {
+  const choices = choice({ texts: { a: 'a' }, letterCase: 'exact' });
+  for (const kind of [bool, integer({ max: 9 }), float({ max: 9 }), duration({ max: 9 }), choices]) {
+    t.match(refusalFrom(kind, ''), 'the text is empty (leave the variable unset for the default)');
+  }
+});
+
+t.test('a whole number must lie in its range, both ends included', async t => {
+  const kind = integer({ min: -8, max: 8 });
+  t.equal(kind.label, 'whole number, -8 to 8');
+  t.equal(kind.accepts, 'a whole number from -8 to 8');
+  t.equal(valueFrom(kind, '010'), 8);
+  t.equal(valueFrom(kind, '-8'), -8);
+  t.equal(refusalFrom(kind, '9'), 'out of range');
+  t.equal(refusalFrom(kind, '-9'), 'out of range');
+  t.equal(refusalFrom(kind, '1.5'), 'not a whole number');
+});
+
+t.test('a whole number without a lower end still is one that is held exactly', async t => {
+  const kind = integer({ max: 8 });
+  t.equal(kind.accepts, 'a whole number up to 8');
+  t.equal(valueFrom(kind, '-9007199254740991'), -9_007_199_254_740_991);
+  t.equal(refusalFrom(kind, '-9007199254740992'), 'out of range');
+});
+
+t.test('a number must lie in its range, where nan and inf never are', async t => {
+  const kind = float({ min: 0, max: 1 });
+  t.equal(valueFrom(kind, '0'), 0);
+  t.equal(valueFrom(kind, '1'), 1);
+  for (const text of ['1.01', '-0.1', 'nan', 'inf', '-inf'])
+    t.equal(refusalFrom(kind, text), 'out of range', text);
+  t.equal(refusalFrom(kind, '80%'), 'not a number');
+});
+
+t.test('a bare number is told to lack a unit', async t => {
+  const kind = duration({ min: 0, max: 3_600_000 });
+  t.equal(kind.accepts, 'a duration from 0 to 1h with units, such as 1m30s or 500ms');
+  t.equal(refusalFrom(kind, '10'), 'a number without a unit');
+  t.equal(refusalFrom(kind, 'soon'), 'not a duration');
+  t.equal(refusalFrom(kind, '61m'), 'out of range');
+  t.equal(refusalFrom(kind, '-1ns'), 'out of range');
+  t.equal(valueFrom(kind, '60m'), 3_600_000);
+});
+
+t.test('a choice keeps to the letter case unless it is ignored', async t => {
+  const exact = choice({ texts: { FILE: 'file', XDS: 'xds' }, letterCase: 'exact' });
+  t.equal(valueFrom(exact, 'FILE'), 'file');
+  t.equal(refusalFrom(exact, 'file'), 'not one of the choices');
+  t.equal(exact.accepts, 'FILE or XDS, in exactly this letter case');
+  const ignoring = choice({ texts: { single: 'single' }, letterCase: 'ignored' });
+  t.equal(valueFrom(ignoring, 'Single'), 'single');
+  t.equal(ignoring.accepts, 'single, letter case ignored');
+  for (const text of ['constructor', '__proto__'])
+    t.equal(refusalFrom(exact, text), 'not one of the choices');
+});
+
+t.test(
+  'a choice may hold the empty text and two texts of one value, the first of which is shown',
+  async t => {
+    const kind = choice({ texts: { warn: 'warning', warning: 'warning', '': null }, letterCase: 'exact' });
+    t.equal(valueFrom(kind, 'warning'), 'warning');
+    t.equal(valueFrom(kind, ''), null);
+    t.equal(kind.write('warning'), 'warn');
+    t.equal(kind.label, 'warn, warning or empty');
+  },
+);
+
+t.test('a choice tells what is not here from what never was', async t => {
+  const kind = choice({ texts: { single: 'single' }, missing: ['cluster'], letterCase: 'ignored' });
+  t.equal(refusalFrom(kind, 'Cluster'), 'this version does not have it');
+  t.equal(refusalFrom(kind, 'clusters'), 'not one of the choices');
+  t.equal(kind.label, 'single, letter case ignored');
+});
+
+t.test('texts and paths are taken as they are, the empty one too', async t => {
+  for (const kind of [anyText, path]) {
+    for (const text of ['', ' a ', 'a,b:c']) t.equal(valueFrom(kind, text), text);
+  }
+});
+
+t.test('a checked text says what it accepts and never repeats what it refused', async t => {
+  const kind = checkedText({ label: 'digit', accepts: 'one digit', holds: text => /^\d$/.test(text) });
+  t.equal(valueFrom(kind, '7'), '7');
+  t.equal(refusalFrom(kind, 'hunter2'), 'not of the accepted form');
+  t.match(refusalFrom(kind, ''), 'the text is empty');
+});
+
+t.test('a host is an address or a name without a port, or empty', async t => {
+  for (const text of ['', '0.0.0.0', '::', '::1', 'localhost', 'my_host-1.example']) {
+    t.equal(valueFrom(host, text), text, text);
+  }
+  t.equal(valueFrom(host, '[::1]'), '::1', 'brackets are taken off');
+  for (const text of ['localhost:8080', 'http://x', 'a b', '[::1]:80', '*']) {
+    t.equal(refusalFrom(host, text), 'neither an address nor a host name', text);
+  }
+});
+
+t.test('a port is a number from 0 to 65535', async t => {
+  t.equal(valueFrom(port, '0'), 0);
+  t.equal(valueFrom(port, '65535'), 65_535);
+  t.equal(refusalFrom(port, '65536'), 'out of range');
+  t.equal(refusalFrom(port, '-1'), 'out of range');
+});
+
+t.test('an adjusted kind changes values and passes refusals on', async t => {
+  const kind = adjusted(integer({ max: 9 }), value => Math.max(value, 0));
+  t.equal(valueFrom(kind, '-5'), 0);
+  t.equal(valueFrom(kind, '5'), 5);
+  t.equal(refusalFrom(kind, '10'), 'out of range');
+  t.equal(kind.write(3), '3');
+});

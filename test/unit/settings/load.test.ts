@@ -1,0 +1,318 @@
+import t from 'tap';
+import type { LogLevel } from '../../../src/base/logger.ts';
+import { MASK, SettingsRefused } from '../../../src/settings/faults.ts';
+import { describeSettings, type Environment, loadSettings } from '../../../src/settings/load.ts';
+import type { Setting } from '../../../src/settings/setting.ts';
+import { settingEntries } from '../../../src/settings/table.ts';
+
+/** The faults that the variables are refused for, a line each. */
+function faultLines(env: Environment): string[] {
+  try {
+    loadSettings(env);
+  } catch (refusal) {
+    if (refusal instanceof SettingsRefused) return refusal.message.split('\n').slice(1);
+    throw refusal;
+  }
+  return [];
+}
+
+t.test('without variables every setting is at its default', async t => {
+  t.same(loadSettings({}), {
+    httpHost: '0.0.0.0',
+    httpPort: 8080,
+    grpcHost: '0.0.0.0',
+    grpcPort: 8081,
+    grpcSocketPath: '',
+    grpcServerEngine: 'sluice',
+    debugHost: '0.0.0.0',
+    debugPort: 6070,
+    grpcMaxConnectionAgeMs: 86_400_000,
+    grpcMaxConnectionAgeGraceMs: 3_600_000,
+    shutdownTimeoutMs: 4_000,
+    grpcServerUseTls: false,
+    grpcServerTlsCert: '',
+    grpcServerTlsKey: '',
+    grpcClientTlsCaCert: '',
+    grpcClientTlsSan: '',
+    configType: 'file',
+    runtimeRoot: '/srv/runtime_data/current',
+    runtimeSubdirectory: '',
+    runtimeAppDirectory: 'config',
+    runtimeIgnoreDotFiles: false,
+    runtimeWatchRoot: true,
+    mergeDomainConfig: false,
+    forceStartWithoutInitialConfig: false,
+    healthyWithAtLeastOneConfigLoaded: false,
+    shadowMode: false,
+    quotaMode: false,
+    responseDynamicMetadata: false,
+    limitResponseHeadersEnabled: false,
+    limitLimitHeader: 'RateLimit-Limit',
+    limitRemainingHeader: 'RateLimit-Remaining',
+    limitResetHeader: 'RateLimit-Reset',
+    cacheKeyPrefix: '',
+    expirationJitterMaxSeconds: 300,
+    stopCacheKeyIncrementWhenOverLimit: false,
+    localCacheSizeBytes: 0,
+    maxQueuedDecisions: 65_536,
+    backendType: 'embedded',
+    memoryStoreMaxKeys: 1_048_576,
+    redisUrl: '/var/run/nutcracker/ratelimit.sock',
+    redisType: 'single',
+    redisSocketType: 'unix',
+    redisAuth: '',
+    redisTimeoutMs: 10_000,
+    redisStartupInitialIntervalMs: 1_000,
+    redisStartupMaxIntervalMs: 30_000,
+    redisStartupMaxElapsedMs: 0,
+    nearLimitRatio: 0.8,
+    logLevel: 'warning',
+    logFormat: 'text',
+    givenBy: {},
+  });
+});
+
+t.test('the type of a choice is the set of its values', async t => {
+  // Does not compile when the inferred types widen to string.
+  const typed: { logLevel: LogLevel; logFormat: 'text' | 'json'; backendType: 'embedded' | 'redis' } =
+    loadSettings({});
+  t.match(typed, { logLevel: 'warning', logFormat: 'text', backendType: 'embedded' });
+});
+
+t.test('the record cannot be changed', async t => {
+  const settings = loadSettings({ PORT: '1' });
+  t.ok(Object.isFrozen(settings));
+  t.ok(Object.isFrozen(settings.givenBy));
+});
+
+t.test('variables that are no setting are ignored', async t => {
+  t.same(loadSettings({ PATH: '/bin', KVCACHE_UNKNOWN: 'x', port: '1', Host: '?' }), loadSettings({}));
+});
+
+t.test('a variable that is set to the empty text overrides the default of a text', async t => {
+  const settings = loadSettings({ RUNTIME_APPDIRECTORY: '', GRPC_UDS: '', HOST: '' });
+  t.equal(settings.runtimeAppDirectory, '');
+  t.equal(settings.httpHost, '');
+});
+
+t.test(
+  'empty text is a fault for numbers, bools and durations; 010 is 8; a bare 10 is no duration',
+  async t => {
+    for (const variable of ['PORT', 'NEAR_LIMIT_RATIO', 'SHADOW_MODE', 'KVCACHE_TIMEOUT']) {
+      const lines = faultLines({ [variable]: '' });
+      t.equal(lines.length, 1);
+      t.match(lines[0], `${variable}="": the text is empty`);
+    }
+    t.equal(loadSettings({ PORT: '010' }).httpPort, 8);
+    t.same(faultLines({ REDIS_TIMEOUT: '10' }), [
+      '  REDIS_TIMEOUT="10": a number without a unit; accepted: a duration up to 1h with units, such as 1m30s or 500ms',
+    ]);
+  },
+);
+
+t.test('REDIS_TYPE ignores the letter case; CONFIG_TYPE and BACKEND_TYPE do not', async t => {
+  t.equal(loadSettings({ REDIS_TYPE: 'Single' }).redisType, 'single');
+  t.equal(loadSettings({ REDIS_TYPE: 'SINGLE' }).redisType, 'single');
+  t.match(
+    faultLines({ CONFIG_TYPE: 'file' })[0],
+    'CONFIG_TYPE="file": not one of the choices; accepted: FILE',
+  );
+  t.match(
+    faultLines({ BACKEND_TYPE: 'Redis' })[0],
+    'BACKEND_TYPE="Redis": not one of the choices; accepted: memory, redis',
+  );
+});
+
+t.test('LOG_LEVEL and LOG_FORMAT ignore the letter case and refuse what they do not know', async t => {
+  t.equal(loadSettings({ LOG_LEVEL: 'Debug' }).logLevel, 'debug');
+  t.equal(loadSettings({ LOG_LEVEL: 'warning' }).logLevel, 'warning');
+  t.equal(loadSettings({ LOG_FORMAT: 'JSON' }).logFormat, 'json');
+  t.equal(loadSettings({ LOG_FORMAT: '' }).logFormat, 'text');
+  t.match(
+    faultLines({ LOG_LEVEL: 'loud' })[0],
+    'LOG_LEVEL="loud": not one of the choices; accepted: panic, fatal,',
+  );
+  t.match(
+    faultLines({ LOG_FORMAT: 'xml' })[0],
+    'LOG_FORMAT="xml": not one of the choices; accepted: text, json',
+  );
+});
+
+t.test(
+  'the store is the embedded one until an address is set, and BACKEND_TYPE decides over both',
+  async t => {
+    t.equal(loadSettings({}).backendType, 'embedded');
+    t.equal(loadSettings({ REDIS_URL: 'redis:6379' }).backendType, 'redis');
+    t.equal(loadSettings({ KVCACHE_URL: 'redis:6379', BACKEND_TYPE: '' }).backendType, 'redis');
+    t.equal(loadSettings({ BACKEND_TYPE: '' }).backendType, 'embedded');
+    t.equal(loadSettings({ KVCACHE_URL: 'redis:6379', BACKEND_TYPE: 'memory' }).backendType, 'embedded');
+    const settings = loadSettings({ BACKEND_TYPE: 'redis' });
+    t.match(settings, {
+      backendType: 'redis',
+      redisUrl: '/var/run/nutcracker/ratelimit.sock',
+      redisSocketType: 'unix',
+    });
+  },
+);
+
+t.test('the socket type follows from the address unless it is set', async t => {
+  t.equal(loadSettings({ KVCACHE_URL: '/run/redis.sock' }).redisSocketType, 'unix');
+  t.equal(loadSettings({ KVCACHE_URL: './redis.sock' }).redisSocketType, 'unix');
+  t.equal(loadSettings({ KVCACHE_URL: 'localhost:6379' }).redisSocketType, 'tcp');
+  t.equal(loadSettings({ KVCACHE_URL: 'redis://u:p@localhost:6379/1' }).redisSocketType, 'tcp');
+  t.equal(loadSettings({ KVCACHE_URL: '[::1]:6379', KVCACHE_SOCKET_TYPE: 'tcp6' }).redisSocketType, 'tcp6');
+});
+
+t.test('values that mean the same as another are brought to that one', async t => {
+  t.equal(loadSettings({ GRPC_MAX_CONNECTION_AGE: '8760h' }).grpcMaxConnectionAgeMs, 480 * 3_600_000);
+  t.equal(loadSettings({ GRPC_MAX_CONNECTION_AGE: '0' }).grpcMaxConnectionAgeMs, 0);
+  t.equal(loadSettings({ EXPIRATION_JITTER_MAX_SECONDS: '-1' }).expirationJitterMaxSeconds, 0);
+  t.equal(loadSettings({ LOCAL_CACHE_SIZE_IN_BYTES: '1' }).localCacheSizeBytes, 524_288);
+  t.equal(loadSettings({ LocalCacheSizeInBytes: '1048576' }).localCacheSizeBytes, 1_048_576);
+  t.equal(loadSettings({ KVCACHE_TIMEOUT: '-1s' }).redisTimeoutMs, 0);
+  t.equal(loadSettings({ KVCACHE_STARTUP_MAX_ELAPSED_TIME: '-1s' }).redisStartupMaxElapsedMs, 0);
+});
+
+t.test('a typing slip that would hurt is out of range', async t => {
+  const slips = {
+    SHUTDOWN_TIMEOUT: '4h',
+    GRPC_MAX_CONNECTION_AGE: '24000h',
+    EXPIRATION_JITTER_MAX_SECONDS: '300000000',
+    LOCAL_CACHE_SIZE_IN_BYTES: '104857600000',
+    MAX_QUEUED_DECISIONS: '0',
+    MEMORY_STORE_MAX_KEYS: '1023',
+    KVCACHE_TIMEOUT: '10h',
+    NEAR_LIMIT_RATIO: '80',
+  };
+  const lines = faultLines(slips);
+  t.equal(lines.length, Object.keys(slips).length);
+  for (const line of lines) t.match(line, ': out of range; accepted: ');
+});
+
+t.test('header names must be HTTP field names', async t => {
+  t.equal(loadSettings({ LIMIT_LIMIT_HEADER: 'X-Limit' }).limitLimitHeader, 'X-Limit');
+  for (const text of ['', 'a b', 'a:b', 'a\r\nb', 'é', 'x'.repeat(129)]) {
+    t.equal(faultLines({ LIMIT_RESET_HEADER: text }).length, 1, JSON.stringify(text));
+  }
+});
+
+t.test('the path of a socket must fit the address of one', async t => {
+  t.equal(loadSettings({ GRPC_UDS: 'x'.repeat(107) }).grpcSocketPath.length, 107);
+  t.match(faultLines({ GRPC_UDS: 'x'.repeat(108) })[0], 'accepted: a path of at most 107 bytes');
+});
+
+t.test('either name of a setting works, and both with the same text', async t => {
+  t.equal(loadSettings({ KVCACHE_TIMEOUT: '5s' }).redisTimeoutMs, 5_000);
+  t.equal(loadSettings({ REDIS_TIMEOUT: '5s' }).redisTimeoutMs, 5_000);
+  t.equal(loadSettings({ KVCACHE_TIMEOUT: '5s', REDIS_TIMEOUT: '5s' }).redisTimeoutMs, 5_000);
+});
+
+t.test('two names with different texts are a fault that names both', async t => {
+  t.same(faultLines({ KVCACHE_TIMEOUT: '5s', REDIS_TIMEOUT: '6s' }), [
+    '  KVCACHE_TIMEOUT="5s" and REDIS_TIMEOUT="6s": names of one setting with different texts; ' +
+      'accepted: one of them, or the same text in each',
+  ]);
+});
+
+t.test('two names that differ also have the faults of each text', async t => {
+  const lines = faultLines({ KVCACHE_TIMEOUT: '5', REDIS_TIMEOUT: 'six' });
+  t.equal(lines.length, 3);
+  t.match(lines[0], 'KVCACHE_TIMEOUT="5": a number without a unit');
+  t.match(lines[1], 'REDIS_TIMEOUT="six": not a duration');
+});
+
+t.test('two names that differ as secrets do not show what they hold', async t => {
+  t.match(
+    faultLines({ KVCACHE_AUTH: 'hunter2', REDIS_AUTH: 'swordfish' })[0],
+    `KVCACHE_AUTH=${MASK} and REDIS_AUTH=${MASK}: `,
+  );
+  t.match(
+    faultLines({ KVCACHE_AUTH: 'hunter2', REDIS_AUTH: '' })[0],
+    `KVCACHE_AUTH=${MASK} and REDIS_AUTH="": `,
+  );
+});
+
+t.test('every fault is reported at once', async t => {
+  t.same(faultLines({ PORT: '80x', SHADOW_MODE: 'yes', BACKEND_TYPE: 'memcache', KVCACHE_TIMEOUT: '10' }), [
+    '  PORT="80x": not a whole number; accepted: a whole number from 0 to 65535',
+    '  SHADOW_MODE="yes": not a bool; accepted: true or false (also 1, t, T, TRUE, True, 0, f, F, FALSE, False)',
+    '  BACKEND_TYPE="memcache": this version does not have it; accepted: memory, redis or empty, in exactly this letter case',
+    '  KVCACHE_TIMEOUT="10": a number without a unit; accepted: a duration up to 1h with units, such as 1m30s or 500ms',
+  ]);
+  t.throws(() => loadSettings({ PORT: '80x', SHADOW_MODE: 'yes' }), {
+    message: /^the settings have 2 faults:\n/,
+  });
+  t.throws(() => loadSettings({ PORT: '80x' }), { message: /^the settings have one fault:\n/ });
+});
+
+/** A text that the setting refuses: one of wrong form, else (where every form is right) one that is too long. */
+function wrongText(setting: Setting<unknown>): string {
+  const texts = ['no such thing: @', ''];
+  return texts.find(text => 'refused' in setting.kind.read(text)) ?? '@'.repeat(8_193);
+}
+
+t.test('the fault of each setting names the variable as written, its text, and what is accepted', async t => {
+  for (const [, setting] of settingEntries()) {
+    const text = wrongText(setting);
+    for (const variable of setting.names) {
+      const [line, ...others] = faultLines({ [variable]: text });
+      const shown = setting.secret && text !== '' ? MASK : `"${text.slice(0, 100)}`;
+      t.ok(line.startsWith(`  ${variable}=${shown}`), line);
+      t.ok(line.endsWith(`; accepted: ${setting.kind.accepts}`), line);
+      t.same(others, []);
+    }
+  }
+});
+
+t.test('a text that is far too long is refused and shown cut', async t => {
+  t.equal(loadSettings({ CACHE_KEY_PREFIX: 'x'.repeat(8_192) }).cacheKeyPrefix.length, 8_192);
+  const [line] = faultLines({ CACHE_KEY_PREFIX: 'x'.repeat(8_193) });
+  t.match(line, `"${'x'.repeat(100)}...": 8193 characters, where at most 8192 are read`);
+});
+
+t.test('control characters of a text do not reach the terminal', async t => {
+  const [line] = faultLines({ PORT: 'a\n\u001b[31m\u007f\u009b\u2028' });
+  t.match(line, 'PORT="a\\n\\u001b[31m\\u007f\\u009b\\u2028": not a whole number');
+});
+
+t.test('no secret is ever part of a fault', async t => {
+  const secret = 'hunter2';
+  const refusals = [
+    { KVCACHE_URL: secret },
+    { KVCACHE_URL: `redis://u:${secret}@/`, KVCACHE_SOCKET_TYPE: 'unix' },
+    { KVCACHE_URL: `rediss://u:${secret}@h:1` },
+    { REDIS_AUTH: secret.repeat(2_000) },
+    { REDIS_AUTH: secret, KVCACHE_AUTH: `${secret}x`, REDIS_URL: `${secret}:0` },
+  ];
+  for (const env of refusals) {
+    const text = faultLines(env).join('\n');
+    t.match(text, MASK);
+    t.notMatch(text, secret);
+  }
+});
+
+t.test('a description says for each setting what it is and where it is from', async t => {
+  const described = describeSettings(loadSettings({ REDIS_TIMEOUT: '90s', LOG_LEVEL: 'INFO' }));
+  t.equal(described.length, settingEntries().length);
+  const find = (name: string) => described.find(one => one.name === name);
+  t.same(find('REDIS_TIMEOUT'), { name: 'REDIS_TIMEOUT', value: '1m30s', source: 'environment' });
+  t.same(find('LOG_LEVEL'), { name: 'LOG_LEVEL', value: 'info', source: 'environment' });
+  t.same(find('PORT'), { name: 'PORT', value: '8080', source: 'default' });
+  t.same(find('KVCACHE_SOCKET_TYPE'), { name: 'KVCACHE_SOCKET_TYPE', value: 'unix', source: 'default' });
+  t.equal(find('KVCACHE_TIMEOUT'), undefined);
+});
+
+t.test('a description masks secrets', async t => {
+  const described = describeSettings(
+    loadSettings({ KVCACHE_URL: 'redis://u:hunter2@h:6379', REDIS_AUTH: 'hunter2' }),
+  );
+  t.notMatch(JSON.stringify(described), 'hunter2');
+  t.match(
+    described.find(({ name }) => name === 'KVCACHE_URL'),
+    { value: MASK, source: 'environment' },
+  );
+  t.match(
+    described.find(({ name }) => name === 'REDIS_AUTH'),
+    { value: MASK, source: 'environment' },
+  );
+});

@@ -1,0 +1,97 @@
+import t from 'tap';
+import { parseInteger, parseNumber } from '../../../src/settings/numbers.ts';
+
+t.test('whole numbers take their base from the prefix', async t => {
+  const cases: [string, number][] = [
+    ['0', 0],
+    ['-0', 0],
+    ['10', 10],
+    ['+10', 10],
+    ['-10', -10],
+    ['0x1F', 31],
+    ['0X1f', 31],
+    ['-0x10', -16],
+    ['0o17', 15],
+    ['0O17', 15],
+    ['0b101', 5],
+    ['0B101', 5],
+    ['010', 8],
+    ['0010', 8],
+    ['-010', -8],
+    ['1_000_000', 1_000_000],
+    ['0x_1F', 31],
+    ['0b1_01', 5],
+    ['0_10', 8],
+  ];
+  for (const [text, value] of cases) t.equal(parseInteger(text), value, text);
+});
+
+t.test('a text that is no whole number is refused', async t => {
+  const texts = [
+    '',
+    ' ',
+    ' 1',
+    '1 ',
+    '1\n',
+    '1.0',
+    '1e3',
+    'a',
+    '08',
+    '0x',
+    '0b2',
+    '0o8',
+    '0xg',
+    '--1',
+    '+',
+    '-',
+  ];
+  const misplaced = ['_1', '1_', '1__0', '0x__1', '0x1_', '1_000_'];
+  for (const text of [...texts, ...misplaced]) t.equal(parseInteger(text), null, JSON.stringify(text));
+});
+
+t.test('numbers may be decimal, hexadecimal with an exponent, or not finite', async t => {
+  const cases: [string, number][] = [
+    ['0', 0],
+    ['0.8', 0.8],
+    ['.5', 0.5],
+    ['5.', 5],
+    ['+1.5', 1.5],
+    ['-1.5', -1.5],
+    ['08', 8],
+    ['1e3', 1000],
+    ['1E-2', 0.01],
+    ['1_0.2_5e1_0', 10.25e10],
+    ['0x1p-2', 0.25],
+    ['0X1.8P1', 3],
+    ['-0x.8p0', -0.5],
+    ['0x_1_0p0', 16],
+    ['inf', Infinity],
+    ['+Inf', Infinity],
+    ['-INFINITY', -Infinity],
+    ['1e999', Infinity],
+    ['nan', Number.NaN],
+    ['NaN', Number.NaN],
+  ];
+  for (const [text, value] of cases) t.ok(Object.is(parseNumber(text), value), text);
+});
+
+t.test('a text that is no number is refused', async t => {
+  const texts = [
+    '',
+    '.',
+    'e1',
+    '1e',
+    '1.2.3',
+    '1,5',
+    ' 1',
+    '1 ',
+    '0x1',
+    '0x1.8',
+    '0xp1',
+    '0x.p1',
+    '+nan',
+    'infi',
+  ];
+  const misplaced = ['_1', '1_', '1_.5', '1._5', '1e_5', '1__0'];
+  for (const text of [...texts, ...misplaced]) t.equal(parseNumber(text), null, JSON.stringify(text));
+});

@@ -1,0 +1,52 @@
+import t from 'tap';
+import { Histogram } from '../../../src/stats/histogram.ts';
+import { PAUSE, StatsRegistry } from '../../../src/stats/registry.ts';
+
+t.test('a counter is made on first use and shared by its name; zeros are not listed', async t => {
+  const stats = new StatsRegistry();
+  stats.counter('a').add(2);
+  stats.counter('a').add(3);
+  stats.counter('b').add(0);
+  t.same([...stats.counters()], [['a', 5]]);
+});
+
+t.test('counters are told by name, then those of the sources as they come', async t => {
+  const stats = new StatsRegistry();
+  for (const name of ['b', 'a', 'c']) stats.counter(name).add(1);
+  stats.addSource({ totals: () => [['z', 10], PAUSE, ['y', 20]] });
+  t.same([...stats.counters()], [['a', 1], ['b', 1], ['c', 1], ['z', 10], PAUSE, ['y', 20]]);
+});
+
+t.test('counters of a source are made one by one, as they are asked for', async t => {
+  const stats = new StatsRegistry();
+  let made = 0;
+  stats.addSource({
+    *totals() {
+      for (;;) yield [`counter ${++made}`, 1];
+    },
+  });
+  for (const [name] of stats.counters()) if (name === 'counter 3') break;
+  t.equal(made, 3);
+});
+
+t.test('gauges are read when they are collected', async t => {
+  const stats = new StatsRegistry();
+  let value = 1;
+  stats.gauge('g', () => value);
+  value = 7;
+  t.same([...stats.gauges()], [['g', 7]]);
+});
+
+t.test('a histogram knows count, sum, maximum, and quantiles to within a third', async t => {
+  const histogram = new Histogram();
+  t.equal(histogram.quantileMs(0.5), 0);
+  for (let ms = 1; ms <= 1_000; ms++) histogram.record(ms);
+  t.match(histogram, { count: 1_000, sumMs: 500_500, maxMs: 1_000 });
+  for (const quantile of [0.5, 0.95, 0.99]) {
+    const found = histogram.quantileMs(quantile);
+    t.ok(found >= quantile * 1_000 && found <= quantile * 1_300, `${quantile}: ${found}`);
+  }
+  t.equal(histogram.quantileMs(1), 1_000);
+  histogram.record(10_000_000);
+  t.equal(histogram.quantileMs(1), 10_000_000);
+});

@@ -1,0 +1,196 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import t, { type Test } from 'tap';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import type { DebugServer, DebugServerOptions } from '../../../../src/transports/debug/debug-server.ts';
+import { MAX_PAGE_READERS } from '../../../../src/transports/debug/pages.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { plain, RawConnection } from '../http/raw-connection.ts';
+import { debugServer } from './debugging.ts';
+
+const INDEX =
+  '/debug/pprof/: the profiles that can be taken\n' +
+  '/debug/pprof/heap: memory that the main thread takes over the next `seconds` and still holds after them\n' +
+  '/debug/pprof/profile: CPU time of the main thread over the next `seconds`\n' +
+  '/rlconfig: the rules in force, one line per limit\n' +
+  '/stats: the statistics since the start of the process\n';
+
+async function started(t: Test, options: Partial<DebugServerOptions> = {}): Promise<DebugServer> {
+  const server = debugServer(new ManualClock(0), options);
+  await server.start();
+  t.teardown(() => server.stop());
+  return server;
+}
+
+function get(server: DebugServer, path: string, init?: RequestInit): Promise<Response> {
+  return fetch(`http://127.0.0.1:${server.port}${path}`, init);
+}
+
+t.test('the root lists the endpoints by path; so does the 404 of every other path', async t => {
+  const server = await started(t);
+  for (const [path, status] of [
+    ['/', 200],
+    ['/nowhere', 404],
+    ['/stats/', 404],
+    ['/debug/pprof', 404],
+    ['/debug/pprof/trace', 404],
+  ] as const) {
+    const response = await get(server, path);
+    t.equal(response.status, status, path);
+    t.equal(response.headers.get('content-type'), 'text/plain; charset=utf-8');
+    t.equal(await response.text(), INDEX, path);
+  }
+});
+
+t.test('/debug/pprof/ says how to ask for the profiles', async t => {
+  const server = await started(t);
+  const response = await get(server, '/debug/pprof/');
+  t.equal(response.status, 200);
+  const page = await response.text();
+  t.match(page, '/debug/pprof/profile?seconds=30: CPU time');
+  t.match(page, '/debug/pprof/heap?seconds=5: memory');
+  t.match(page, 'profile?format=cpuprofile, heap?format=heapprofile');
+});
+
+t.test('/rlconfig is the text of the rules in force at the time', async t => {
+  let rules: string[] = [];
+  const server = await started(t, { dumpRules: () => rules });
+  const before = await get(server, '/rlconfig');
+  t.equal(before.status, 200);
+  t.equal(await before.text(), '');
+  rules = ['shop.user: unit=MINUTE requests_per_unit=20\n', 'shop.path: unit=DAY requests_per_unit=7\n'];
+  const after = await get(server, '/rlconfig');
+  t.equal(after.headers.get('content-type'), 'text/plain; charset=utf-8');
+  t.equal(await after.text(), rules.join(''));
+});
+
+t.test('/rlconfig may be far larger than a reader takes at once', async t => {
+  const rules = Array.from(
+    { length: 200_000 },
+    (_, i) => `shop.user_é${i}: unit=DAY requests_per_unit=${i}\n`,
+  );
+  const server = await started(t, { dumpRules: () => rules });
+  const response = await get(server, '/rlconfig');
+  t.equal(response.status, 200);
+  t.equal(response.headers.get('content-type'), 'text/plain; charset=utf-8');
+  t.ok((await response.text()) === rules.join(''));
+});
+
+t.test('/stats shows the statistics', async t => {
+  const stats = new StatsRegistry();
+  stats.counter('ratelimit.service.config_load_success').add(1);
+  const server = await started(t, { stats });
+  const response = await get(server, '/stats');
+  t.equal(response.headers.get('content-type'), 'text/plain; charset=utf-8');
+  t.equal(await response.text(), 'ratelimit.service.config_load_success: 1\n');
+  stats.counter('ratelimit.service.config_load_success').add(1);
+  t.equal(await (await get(server, '/stats')).text(), 'ratelimit.service.config_load_success: 2\n');
+});
+
+t.test('GET, HEAD and POST are served alike, and no other method', async t => {
+  const server = await started(t);
+  const pages = ['/', '/rlconfig', '/stats', '/debug/pprof/'];
+  for (const path of pages) {
+    const [got, posted] = [await get(server, path), await get(server, path, { method: 'POST', body: 'x' })];
+    t.equal(posted.status, 200, path);
+    t.equal(await posted.text(), await got.text(), path);
+    const head = await get(server, path, { method: 'HEAD' });
+    t.equal(head.status, 200, path);
+    t.equal(head.headers.get('content-length'), got.headers.get('content-length'), path);
+  }
+  for (const path of [...pages, '/debug/pprof/profile']) {
+    const put = await get(server, path, { method: 'PUT', body: 'x' });
+    t.equal(put.status, 405, path);
+    t.equal(put.headers.get('allow'), 'GET, HEAD, POST');
+    await put.text();
+  }
+});
+
+/** Lines without an end, made for as long as anybody reads them. */
+function* endlessLines(): Iterable<string> {
+  for (;;) yield `${'x'.repeat(99)}\n`;
+}
+
+t.test('long pages are made for a bounded number of readers, and the next one is told so', async t => {
+  const server = await started(t, { dumpRules: endlessLines });
+  const readers = await Promise.all(
+    Array.from({ length: MAX_PAGE_READERS }, async () => {
+      const connection = await RawConnection.open(server.port);
+      t.teardown(() => connection.destroy());
+      connection.pause();
+      await connection.write(plain('GET', '/rlconfig'));
+      return connection;
+    }),
+  );
+  // The answers of one loop turn are under way when an answer to a later request has come.
+  await (await get(server, '/')).text();
+  for (const path of ['/stats', '/rlconfig']) {
+    const refused = await get(server, path);
+    t.equal(refused.status, 503, path);
+    t.ok(refused.headers.get('retry-after'));
+    t.match(await refused.text(), /8 readers are being served: .*try again/);
+  }
+  t.equal((await get(server, '/')).status, 200, 'short pages are served all the same');
+  readers[0].destroy();
+  let status = 503;
+  while (status === 503) status = (await get(server, '/stats')).status;
+  t.equal(status, 200, 'one that has gone makes room');
+});
+
+t.test('a page that is being read does not keep the port open', async t => {
+  const server = await started(t, { dumpRules: endlessLines, drainMs: 0, clock: systemClock });
+  const response = await get(server, '/rlconfig');
+  await server.stop();
+  await t.rejects(response.text());
+});
+
+t.test('a page that cannot be made to its end is cut off, and the log says why', async t => {
+  const log = new KeepingLogger();
+  const server = await started(t, {
+    log,
+    *dumpRules() {
+      for (let i = 0; i < 100_000; i++) yield `line ${i}\n`;
+      throw new Error('no more rules to be had');
+    },
+  });
+  await t.rejects((await get(server, '/rlconfig')).text());
+  t.match(log.messages('error'), [/no more rules to be had/]);
+  t.equal((await get(server, '/stats')).status, 200);
+});
+
+t.test('a page that cannot be made is a 500, and the server goes on', async t => {
+  const server = await started(t, {
+    dumpRules: () => {
+      throw new Error('no rules to be had');
+    },
+  });
+  const response = await get(server, '/rlconfig');
+  t.equal(response.status, 500);
+  t.notMatch(await response.text(), /no rules to be had/);
+  t.equal((await get(server, '/stats')).status, 200);
+});
+
+t.test('a port that is taken is named together with the settings to change', async t => {
+  const holder = createServer().listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  t.teardown(() => holder.close());
+  const { port } = holder.address() as AddressInfo;
+  const server = debugServer(new ManualClock(0), { port });
+  await t.rejects(server.start(), {
+    message: new RegExp(`^debug: cannot listen on 127.0.0.1:${port}: .*; change DEBUG_HOST or DEBUG_PORT$`),
+  });
+  t.equal(server.port, 0);
+  await server.stop();
+});
+
+t.test('stopping before starting, and twice, is harmless; afterwards nothing listens', async t => {
+  const server = debugServer(new ManualClock(0));
+  await server.stop();
+  await server.start();
+  const { port } = server;
+  await Promise.all([server.stop(), server.stop()]);
+  t.equal(server.port, 0);
+  await t.rejects(RawConnection.open(port), { code: 'ECONNREFUSED' });
+});

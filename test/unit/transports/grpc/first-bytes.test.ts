@@ -1,0 +1,45 @@
+import t from 'tap';
+import { type Protocol, protocolOf } from '../../../../src/transports/grpc/first-bytes.ts';
+
+const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+
+/** What is decided after each octet; the first decision counts. */
+function decisionsOf(text: string): Protocol[] {
+  const bytes = Buffer.from(text, 'latin1');
+  return Array.from(bytes, (_, i) => protocolOf(bytes.subarray(0, i + 1)));
+}
+
+t.test('HTTP/2 is known by its first four octets', async t => {
+  t.strictSame(decisionsOf('PRI '), ['undecided', 'undecided', 'undecided', 'http2']);
+  t.equal(protocolOf(Buffer.from(PREFACE)), 'http2');
+});
+
+t.test('HTTP/1 is known once its request line is complete, however it is cut', async t => {
+  for (const line of [
+    'GET / HTTP/1.1\r\n',
+    'P /x HTTP/1.0\n',
+    'PROPFIND /a HTTP/1.1\r\n',
+    'PRINT /a HTTP/1.1\r\n',
+  ]) {
+    const decisions = decisionsOf(line);
+    t.equal(decisions.pop(), 'http1', line);
+    t.ok(decisions.every(decision => decision === 'undecided'));
+  }
+  t.equal(protocolOf(Buffer.from('GET / HTTP/1.1\r\nhost: a\r\n\r\nmore')), 'http1');
+});
+
+t.test('anything else is neither', async t => {
+  t.equal(protocolOf(Buffer.from([0x16, 0x03, 0x01])), 'other', 'TLS, at its first octet');
+  t.equal(protocolOf(Buffer.from('INVALID CONNECTION PREFACE\r\n\r\n')), 'other');
+  t.equal(protocolOf(Buffer.from('GET / HTTP/2.0\r\n')), 'other');
+  t.equal(protocolOf(Buffer.from('PRX\n')), 'other');
+});
+
+t.test('a line without an end is not waited for without end', async t => {
+  t.equal(protocolOf(Buffer.alloc(8_191, 'A')), 'undecided');
+  t.equal(protocolOf(Buffer.alloc(8_192, 'A')), 'other');
+});
+
+t.test('nothing is undecided', async t => {
+  t.equal(protocolOf(Buffer.alloc(0)), 'undecided');
+});

@@ -1,0 +1,126 @@
+import t, { type Test } from 'tap';
+import { HeldCalls } from '../../../exam/grpc-examinee.ts';
+import { connectionsDownTo, type OwnServed, serveOwn } from '../../../support/own-server.ts';
+import { WireClient } from '../../../support/wire-client.ts';
+import { ERRORS, type Frame, grpcCall, pingAck, TYPE } from '../../../support/wire-frames.ts';
+
+const AGE_MS = 100_000;
+
+async function aged(t: Test, served: OwnServed = {}) {
+  const held = new HeldCalls();
+  const serving = await serveOwn(t, {
+    ...served,
+    unary: { '/s/Hold': held.method },
+    options: { maxConnectionAgeMs: AGE_MS, ...served.options },
+  });
+  const client = await WireClient.open(t, serving.server.address);
+  return { ...serving, held, client };
+}
+
+const isGoAway = ({ type }: Frame): boolean => type === TYPE.goAway;
+const isPing = ({ type, flags }: Frame): boolean => type === TYPE.ping && flags === 0;
+
+/** The highest stream that a GOAWAY promises to look at. */
+function lastStreamOf(frame: Frame): number {
+  return frame.payload.readUInt32BE(0);
+}
+
+for (const [random, ageMs] of [
+  [0, 0.9 * AGE_MS],
+  [0.5, AGE_MS],
+  [0.75, 1.05 * AGE_MS],
+  [1 - 2 ** -53, 1.1 * AGE_MS],
+] as const) {
+  t.test(`with ${random} drawn, a connection is told to go at an age of ${ageMs} ms`, async t => {
+    const { clock, client } = await aged(t, { random: () => random });
+    clock.advance(ageMs - 1);
+    await client.settled();
+    t.notOk(client.frames.some(isGoAway));
+    clock.advance(1);
+    t.equal(await client.goAway(), ERRORS.noError);
+    await client.ended;
+  });
+}
+
+t.test('each connection draws its own age', async t => {
+  const draws = [0, 1 - 2 ** -53];
+  const { clock, server, client: first } = await aged(t, { random: () => draws.shift() ?? 0.5 });
+  const second = await WireClient.open(t, server.address);
+  clock.advance(0.9 * AGE_MS);
+  await first.goAway();
+  await second.settled();
+  t.notOk(second.frames.some(isGoAway));
+  clock.advance(0.2 * AGE_MS);
+  await second.goAway();
+});
+
+t.test('the running call of an aged connection is answered, and so is one that crosses GOAWAY', async t => {
+  const { clock, client, held } = await aged(t);
+  client.answersPings = false;
+  client.send(grpcCall(1, '/s/Hold'));
+  await held.arrived(1);
+  clock.advance(AGE_MS);
+  t.equal(lastStreamOf(await client.frame(isGoAway)), 0x7fff_ffff, 'no stream is left out yet');
+  const ping = await client.frame(isPing);
+  t.equal(await client.call(3, '/s/Echo'), '0');
+  client.send(pingAck(ping.payload));
+  t.equal(lastStreamOf(await client.frame(frame => isGoAway(frame) && lastStreamOf(frame) < 0x7fff_ffff)), 3);
+  client.send(grpcCall(5, '/s/Echo'));
+  await client.settled();
+  t.notOk(
+    client.frames.some(({ stream }) => stream === 5),
+    'what comes behind the second GOAWAY is not looked at',
+  );
+  held.replies[0].send(Buffer.from('done'));
+  t.equal((await client.answer(1)).content.toString('utf8', 5), 'done');
+  await client.ended;
+});
+
+t.test('the grace time cuts what still runs then', async t => {
+  const { clock, server, client, held } = await aged(t, { options: { maxConnectionAgeGraceMs: 5_000 } });
+  client.send(grpcCall(1, '/s/Hold'));
+  await held.arrived(1);
+  clock.advance(AGE_MS);
+  await client.goAway();
+  await client.settled();
+  clock.advance(4_999);
+  await client.settled();
+  t.equal(server.connectionCount, 1);
+  clock.advance(1);
+  await client.ended;
+  await connectionsDownTo(server, 0);
+  t.equal(server.streamCount, 0);
+  held.replies[0].send(Buffer.from('late'));
+});
+
+t.test('without a grace time a call may run on', async t => {
+  const { clock, client, held } = await aged(t);
+  client.send(grpcCall(1, '/s/Hold'));
+  await held.arrived(1);
+  clock.advance(AGE_MS);
+  await client.goAway();
+  for (let day = 0; day < 3; day++) {
+    await client.settled();
+    clock.advance(15_000);
+  }
+  held.replies[0].send(Buffer.from('done'));
+  t.equal((await client.answer(1)).content.toString('utf8', 5), 'done');
+});
+
+t.test('a connection whose peer ignores GOAWAY goes once nothing runs on it', async t => {
+  const { clock, client } = await aged(t, { limits: { connection: { keepaliveTimeoutMs: 7_000 } } });
+  client.answersPings = false;
+  clock.advance(AGE_MS);
+  await client.goAway();
+  t.equal(await client.call(1, '/s/Echo'), '0', 'what may have crossed GOAWAY is served');
+  clock.advance(8_000);
+  await client.ended;
+});
+
+t.test('a connection that closes early leaves no timer of its age', async t => {
+  const { clock, server, client } = await aged(t);
+  client.socket.destroy();
+  await connectionsDownTo(server, 0);
+  clock.advance(2 * AGE_MS);
+  t.strictSame(clock.pendingDelaysMs, [1_000], 'but the tick of the server');
+});

@@ -1,0 +1,243 @@
+import t from 'tap';
+import type { LogFields } from '../../../../src/base/logger.ts';
+import type { UnaryMethod } from '../../../../src/grpc/service.ts';
+import { HeldCalls } from '../../../exam/grpc-examinee.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { connectionsDownTo, serveOwn } from '../../../support/own-server.ts';
+import { WireClient } from '../../../support/wire-client.ts';
+import {
+  CLIENT_PREFACE,
+  ERRORS,
+  type Frame,
+  frame,
+  grpcCall,
+  PARAMETER,
+  settings,
+  TYPE,
+  windowUpdate,
+} from '../../../support/wire-frames.ts';
+
+/** Fails itself at the first error that it is told: where a method has failed, nobody expects that. */
+class FailingLogger extends KeepingLogger {
+  override error(message: string, fields: LogFields = {}): void {
+    super.error(message, fields);
+    if (this.messages('error').length === 1) throw new Error('the second cause');
+  }
+}
+
+const isPing = ({ type, flags }: Frame): boolean => type === TYPE.ping && flags === 0;
+const keepalive = { connection: { keepaliveIdleMs: 50_000, keepaliveTimeoutMs: 10_000 } };
+
+t.test('a silent peer is asked for a sign of life, and left alone when it gives one', async t => {
+  const { server, clock } = await serveOwn(t, { limits: keepalive });
+  const client = await WireClient.open(t, server.address);
+  for (let round = 1; round <= 3; round++) {
+    clock.advance(49_000);
+    await client.settled();
+    t.equal(client.frames.filter(isPing).length, round - 1, 'not before its time');
+    clock.advance(52_000);
+    await client.frame(() => client.frames.filter(isPing).length === round);
+    await client.settled();
+  }
+  t.equal(server.connectionCount, 1);
+});
+
+t.test('a dead peer is cut, and its calls are over', async t => {
+  const held = new HeldCalls();
+  const { server, clock, log } = await serveOwn(t, { limits: keepalive, unary: { '/s/Hold': held.method } });
+  const client = await WireClient.open(t, server.address);
+  client.answersPings = false;
+  client.send(grpcCall(1, '/s/Hold'));
+  await held.arrived(1);
+  clock.advance(51_000);
+  await client.frame(isPing);
+  clock.advance(10_000);
+  t.equal(server.connectionCount, 1);
+  clock.advance(1_000);
+  t.match(await client.goAwayText(), /no sign of life within 10000 ms/);
+  await client.ended;
+  t.equal(server.streamCount, 0);
+  held.replies[0].send(Buffer.from('late'));
+  t.match(log.at(-1), { '@message': 'gRPC connection closed', reason: /no sign of life/ });
+});
+
+t.test('any frame is a sign of life', async t => {
+  const { server, clock } = await serveOwn(t, { limits: keepalive });
+  const client = await WireClient.open(t, server.address);
+  client.answersPings = false;
+  clock.advance(51_000);
+  await client.frame(isPing);
+  t.equal(await client.call(1, '/s/Echo'), '0');
+  clock.advance(20_000);
+  await client.settled();
+  t.equal(server.connectionCount, 1);
+});
+
+t.test('a peer that keeps its end open after the last word is cut', async t => {
+  const { server, clock } = await serveOwn(t);
+  const client = await WireClient.open(t, server.address);
+  client.send(frame(TYPE.pushPromise, 0, 1));
+  t.equal(await client.goAway(), ERRORS.protocolError);
+  await client.ended;
+  t.equal(server.connectionCount, 1);
+  clock.advance(3_000);
+  await connectionsDownTo(server, 0);
+});
+
+t.test('a peer that sends on after the last word is cut', async t => {
+  const { server } = await serveOwn(t);
+  const client = await WireClient.open(t, server.address);
+  client.send(frame(TYPE.pushPromise, 0, 1));
+  await client.ended;
+  client.send(Buffer.alloc(2 * 1_048_576));
+  await connectionsDownTo(server, 0);
+});
+
+t.test('a caller of HTTP/1.1 that keeps its end open is cut', async t => {
+  const { server, clock, honest } = await serveOwn(t);
+  const caller = await WireClient.connect(t, server.address);
+  caller.send(Buffer.from('POST /json HTTP/1.1\r\n'));
+  await caller.ended;
+  caller.send(Buffer.from('host: a\r\n\r\n'), CLIENT_PREFACE, settings());
+  t.equal((await honest.unary('/s/Echo', 'on')).status, 0);
+  clock.advance(3_000);
+  await connectionsDownTo(server, 1);
+  t.equal(
+    Buffer.concat(caller.received)
+      .toString()
+      .match(/HTTP\/1\.1 505/g)?.length,
+    1,
+    'it is answered once',
+  );
+});
+
+t.test('a preface that comes octet by octet is one', async t => {
+  const { server } = await serveOwn(t);
+  const client = await WireClient.connect(t, server.address);
+  for (const octet of Buffer.concat([CLIENT_PREFACE, settings()])) {
+    client.send(Buffer.from([octet]));
+    await new Promise(resolve => setImmediate(resolve));
+  }
+  t.equal(await client.call(1, '/s/Echo'), '0');
+});
+
+t.test('nothing is said to a peer before it is known to speak HTTP/2', async t => {
+  const { server, clock, honest } = await serveOwn(t);
+  const client = await WireClient.connect(t, server.address);
+  client.send(CLIENT_PREFACE.subarray(0, 3));
+  t.equal((await honest.unary('/s/Echo', 'on')).status, 0);
+  clock.advance(5_000);
+  t.equal((await honest.unary('/s/Echo', 'on')).status, 0);
+  t.strictSame(client.received, []);
+  client.send(CLIENT_PREFACE.subarray(3));
+  t.equal((await client.frame(() => true)).type, TYPE.settings);
+});
+
+t.test('a connection whose handling fails is cut and logged, and the others go on', async t => {
+  const broken: UnaryMethod = () => {
+    throw new Error('the first cause');
+  };
+  const logger = new FailingLogger();
+  const { server, honest } = await serveOwn(t, { unary: { '/s/Broken': broken }, options: { logger } });
+  t.equal((await honest.unary('/s/Echo', 'on')).status, 0);
+  const client = await WireClient.open(t, server.address);
+  client.send(grpcCall(1, '/s/Broken'));
+  await client.ended;
+  await connectionsDownTo(server, 1);
+  t.match(
+    logger.lines.filter(({ level }) => level === 'error'),
+    [
+      { message: 'a gRPC method failed', fields: { error: /the first cause/ } },
+      { message: 'a gRPC connection failed inside the server', fields: { error: /the second cause/ } },
+    ],
+  );
+  t.equal((await honest.unary('/s/Echo', 'on')).status, 0);
+});
+
+t.test('a peer that reads little by little is not blocked', async t => {
+  const large: UnaryMethod = (_request, reply) => reply.send(Buffer.alloc(65_536));
+  const { server, clock } = await serveOwn(t, {
+    unary: { '/s/Large': large },
+    limits: { connection: { stallMs: 30_000 } },
+  });
+  const client = await WireClient.open(t, server.address, [PARAMETER.initialWindowSize, 2 ** 31 - 1]);
+  client.send(windowUpdate(0, 2 ** 31 - 1 - 65_535));
+  client.socket.pause();
+  let asked = 0;
+  for (; server.queuedBytes < 200_000; asked++) {
+    client.send(grpcCall(2 * asked + 1, '/s/Large'));
+    await new Promise(resolve => setImmediate(resolve));
+  }
+  for (let left = server.queuedBytes; left > 0; left = server.queuedBytes) {
+    clock.advance(20_000);
+    client.socket.resume();
+    while (server.queuedBytes === left) await new Promise(resolve => setImmediate(resolve));
+    client.socket.pause();
+  }
+  client.socket.resume();
+  t.equal((await client.answer(2 * asked - 1)).content.length, 65_541);
+  clock.advance(40_000);
+  t.equal((await client.answer(1)).content.length, 65_541);
+  await client.settled();
+});
+
+t.test('a peer that the server does not read from is not blamed for its silence', async t => {
+  const large: UnaryMethod = (_request, reply) => reply.send(Buffer.alloc(262_144));
+  const { server, clock } = await serveOwn(t, {
+    unary: { '/s/Large': large },
+    limits: { connection: { keepaliveIdleMs: 5_000, keepaliveTimeoutMs: 5_000, stallMs: 100_000 } },
+  });
+  const client = await WireClient.open(t, server.address, [PARAMETER.initialWindowSize, 2 ** 31 - 1]);
+  client.send(windowUpdate(0, 2 ** 31 - 1 - 65_535));
+  client.socket.pause();
+  let asked = 0;
+  for (; server.queuedBytes < 262_144; asked++) {
+    client.send(grpcCall(2 * asked + 1, '/s/Large'));
+    await new Promise(resolve => setImmediate(resolve));
+  }
+  clock.advance(60_000);
+  t.equal(server.connectionCount, 1);
+  client.socket.resume();
+  t.equal((await client.answer(2 * asked - 1)).content.length, 262_149);
+  clock.advance(1_000);
+  await client.settled();
+});
+
+t.test('small answers that the system took leave nothing that could count against the peer', async t => {
+  const { server, clock } = await serveOwn(t, { limits: { connection: { stallMs: 5_000 } } });
+  const client = await WireClient.open(t, server.address, [PARAMETER.initialWindowSize, 2 ** 31 - 1]);
+  client.send(windowUpdate(0, 2 ** 31 - 1 - 65_535));
+  for (let call = 0; call < 20; call++) {
+    t.equal(await client.call(2 * call + 1, '/s/Echo', 'x'.repeat(16_000)), '0');
+    t.equal(server.queuedBytes, 0);
+    clock.advance(6_000);
+  }
+});
+
+t.test('what is left of the answers is read in peace after a graceful end', async t => {
+  const large: UnaryMethod = (_request, reply) => reply.send(Buffer.alloc(262_144));
+  const { server, clock } = await serveOwn(t, {
+    unary: { '/s/Large': large },
+    options: { maxConnectionAgeMs: 1_000_000 },
+    limits: { connection: { stallMs: 30_000 } },
+  });
+  const client = await WireClient.open(t, server.address, [PARAMETER.initialWindowSize, 2 ** 31 - 1]);
+  client.send(windowUpdate(0, 2 ** 31 - 1 - 65_535));
+  await client.settled();
+  // Between ticks, so that the age comes before anything else does.
+  for (let passed = 0; passed < 960_000; passed += 20_000) {
+    clock.advance(20_000);
+    await client.settled();
+  }
+  client.socket.pause();
+  let asked = 0;
+  for (; server.queuedBytes < 100_000; asked++) {
+    client.send(grpcCall(2 * asked + 1, '/s/Large'));
+    await new Promise(resolve => setImmediate(resolve));
+  }
+  client.send(frame(TYPE.goAway, 0, 0, Buffer.alloc(8)));
+  clock.advance(20_000);
+  t.equal(server.connectionCount, 1);
+  client.socket.resume();
+  t.equal((await client.answer(2 * asked - 1)).content.length, 262_149);
+});

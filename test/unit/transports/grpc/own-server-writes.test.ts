@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import t, { type Test } from 'tap';
+import { createLogger } from '../../../../src/app/logging.ts';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { Deadlines } from '../../../../src/grpc/deadlines.ts';
+import { HeldBytes } from '../../../../src/grpc/held-bytes.ts';
+import { DEFAULT_CALL_LIMITS } from '../../../../src/grpc/limits.ts';
+import type { UnaryMethod, UnaryReply } from '../../../../src/grpc/service.ts';
+import { DEFAULT_LIMITS } from '../../../../src/http2/connection/limits.ts';
+import { GrpcSocket } from '../../../../src/transports/grpc/grpc-socket.ts';
+import { echo, HeldCalls, serviceOf } from '../../../exam/grpc-examinee.ts';
+import { WireClient } from '../../../support/wire-client.ts';
+import { grpcCall } from '../../../support/wire-frames.ts';
+
+/** Serves one connection with a {@link GrpcSocket}, and counts what that writes. */
+async function serveCounted(t: Test, unary: Record<string, UnaryMethod>) {
+  const accepted: Socket[] = [];
+  const writes: number[] = [];
+  const listener = createServer(socket => {
+    accepted.push(socket);
+    const write = socket.write.bind(socket) as (bytes: Uint8Array) => boolean;
+    socket.write = (bytes: unknown) => {
+      writes.push((bytes as Uint8Array).length);
+      return write(bytes as Uint8Array);
+    };
+    const options = {
+      service: serviceOf({ unary }),
+      limits: DEFAULT_LIMITS,
+      callLimits: DEFAULT_CALL_LIMITS,
+      maxMessageBytes: 1_000_000,
+      held: new HeldBytes(1_000_000),
+      deadlines: new Deadlines(systemClock),
+      ages: new Deadlines(systemClock),
+      clock: systemClock,
+      logger: createLogger({ level: 'panic', format: 'text' }),
+      ageGraceMs: 0,
+      received: () => {},
+      failed: () => {},
+      closed: () => {},
+    };
+    new GrpcSocket(socket, options, Number.POSITIVE_INFINITY);
+  });
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  t.teardown(() => {
+    for (const socket of accepted) socket.destroy();
+    listener.close();
+  });
+  const { port } = listener.address() as AddressInfo;
+  const client = await WireClient.open(t, { host: '127.0.0.1', port });
+  await client.settled();
+  writes.length = 0;
+  client.received.length = 0;
+  return { client, writes };
+}
+
+const IDS = Array.from({ length: 100 }, (_, i) => 2 * i + 1);
+
+function allCalls(path: string): Buffer[] {
+  return IDS.map(id => grpcCall(id, path, `call ${id}`));
+}
+
+t.test('requests of one read are answered in one write', async t => {
+  const { client, writes } = await serveCounted(t, { '/s/Echo': echo });
+  client.send(...allCalls('/s/Echo'));
+  for (const id of IDS) t.equal((await client.answer(id)).content.toString('utf8', 5), `call ${id}`);
+  t.equal(writes.length, 1);
+  t.equal(client.received.length, 1, 'which comes in one read');
+});
+
+t.test('so are those whose answers come when the code of the read has run', async t => {
+  const replies: UnaryReply[] = [];
+  const batch: UnaryMethod = (_request, reply) => {
+    replies.push(reply);
+    if (replies.length > 1) return;
+    queueMicrotask(() => {
+      for (const each of replies) each.send(Buffer.from('decided'));
+    });
+  };
+  const { client, writes } = await serveCounted(t, { '/s/Batch': batch });
+  client.send(...allCalls('/s/Batch'));
+  for (const id of IDS) await client.answer(id);
+  t.equal(writes.length, 1);
+});
+
+t.test('and those that are answered together later', async t => {
+  const held = new HeldCalls();
+  const { client, writes } = await serveCounted(t, { '/s/Hold': held.method });
+  client.send(...allCalls('/s/Hold'));
+  await held.arrived(IDS.length);
+  t.equal(writes.length, 0);
+  for (const reply of held.replies) reply.send(Buffer.from('decided'));
+  for (const id of IDS) await client.answer(id);
+  t.equal(writes.length, 1);
+});
+
+t.test('a read without an answer writes nothing', async t => {
+  const held = new HeldCalls();
+  const { client, writes } = await serveCounted(t, { '/s/Hold': held.method });
+  client.send(grpcCall(1, '/s/Hold'));
+  await held.arrived(1);
+  t.equal(writes.length, 0);
+});

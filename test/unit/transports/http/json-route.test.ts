@@ -1,0 +1,379 @@
+import { createHash } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { Fault, type FaultCode } from '../../../../src/base/fault.ts';
+import type { DecisionReply } from '../../../../src/decision/decider.ts';
+import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
+import { jsonRoute } from '../../../../src/transports/http/decision-routes.ts';
+import type { HttpListener } from '../../../../src/transports/http/listener.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { plain, post, RawConnection } from './raw-connection.ts';
+import { ScriptedDecider } from './scripted-decider.ts';
+import { serve } from './serving.ts';
+
+const REQUEST = '{"domain":"shop","descriptors":[{"entries":[{"key":"user","value":"Zoë"}]}],"hitsAddend":2}';
+
+/** The same request as the command-line client encodes it. */
+const ENCODED = encodeRateLimitRequest({
+  domain: 'shop',
+  descriptors: [{ entries: [{ key: 'user', value: 'Zoë' }], limit: null, hitsAddend: null }],
+  hitsAddend: 2,
+});
+
+const ALLOWED = '{"overallCode":"OK"}';
+const LIMIT_BYTES = 4 * 1024 * 1024;
+
+function allow(reply: DecisionReply): void {
+  reply.answered(Buffer.from(ALLOWED), false);
+}
+
+interface Front {
+  readonly listener: HttpListener;
+  readonly decider: ScriptedDecider;
+  readonly log: KeepingLogger;
+  readonly connection: RawConnection;
+}
+
+/** `/json` on a port of its own, its decider allowing everything, and a connection to it. The clock stands still. */
+async function front(t: Test, log = new KeepingLogger()): Promise<Front> {
+  const decider = new ScriptedDecider(allow);
+  const listener = await serve(t, [jsonRoute(decider, log)], { log, clock: new ManualClock(0), drainMs: 1 });
+  const connection = await RawConnection.open(listener.port);
+  t.teardown(() => connection.destroy());
+  return { listener, decider, log, connection };
+}
+
+t.test('the decider gets the request in protobuf and its answer goes out as 200', async t => {
+  const { decider, connection } = await front(t);
+  await connection.write(post('/json', REQUEST));
+  const response = await connection.response();
+  t.equal(response.status, 200);
+  t.equal(response.headers.get('content-type'), 'application/json');
+  t.equal(response.headers.get('content-length'), String(ALLOWED.length));
+  t.equal(response.body, ALLOWED);
+  t.equal(decider.asked.length, 1);
+  t.equal(decider.asked[0].format, 'json');
+  t.same(Buffer.from(decider.asked[0].request), Buffer.from(ENCODED));
+});
+
+t.test('over limit is 429 with the answer as body', async t => {
+  const { decider, connection } = await front(t);
+  decider.become(reply => reply.answered(Buffer.from('{"overallCode":"OVER_LIMIT"}'), true));
+  await connection.write(post('/json', REQUEST));
+  const response = await connection.response();
+  t.equal(response.status, 429);
+  t.equal(response.headers.get('content-type'), 'application/json');
+  t.equal(response.body, '{"overallCode":"OVER_LIMIT"}');
+});
+
+t.test('an answer that comes later is written when it comes', async t => {
+  const { decider, connection, listener } = await front(t);
+  decider.become(() => {});
+  const asked = decider.next();
+  await connection.write(post('/json', REQUEST));
+  const { reply } = await asked;
+  t.equal(listener.inFlight, 1);
+  allow(reply);
+  t.match(await connection.response(), { status: 200, body: ALLOWED });
+  t.equal(listener.inFlight, 0);
+});
+
+t.test('the answer is taken during the call, whatever its size', async t => {
+  const { decider, connection } = await front(t);
+  for (const bytes of [20, 60_000, 70_000, 3_000_000]) {
+    decider.become(reply => {
+      const buffer = Buffer.alloc(bytes + 2, 'abc');
+      reply.answered(buffer.subarray(1, bytes + 1), false);
+      buffer.fill('!');
+    });
+    await connection.write(post('/json', REQUEST));
+    const { body } = await connection.response();
+    t.equal(body.length, bytes);
+    t.equal(hash(body), hash(Buffer.alloc(bytes, 'bca').toString()), `${bytes} bytes`);
+  }
+});
+
+t.test('a body may come byte by byte, in chunks, or behind other requests', async t => {
+  const { decider, connection } = await front(t);
+  const whole = Buffer.from(post('/json', REQUEST));
+  for (const byte of whole) await connection.write(Uint8Array.of(byte));
+  t.equal((await connection.response()).status, 200);
+
+  await connection.write('POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
+  for (const piece of [REQUEST.slice(0, 10), REQUEST.slice(10)]) {
+    await connection.write(`${Buffer.byteLength(piece).toString(16)}\r\n${piece}\r\n`);
+  }
+  await connection.write('0\r\n\r\n');
+  t.equal((await connection.response()).status, 200);
+
+  await connection.write(Buffer.concat([whole, whole, whole]));
+  for (let i = 0; i < 3; i++) t.equal((await connection.response()).status, 200);
+
+  t.equal(decider.asked.length, 5);
+  for (const { request } of decider.asked) t.same(Buffer.from(request), Buffer.from(ENCODED));
+});
+
+t.test('callers may wait for leave to send their body', async t => {
+  const { connection } = await front(t);
+  const [head, body] = post('/json', REQUEST).split('\r\n\r\n');
+  await connection.write(`${head}\r\nExpect: 100-continue\r\n\r\n`);
+  t.equal((await connection.response()).status, 100);
+  await connection.write(body);
+  t.equal((await connection.response()).status, 200);
+});
+
+t.test('neither the content type nor a query changes anything', async t => {
+  const { listener } = await front(t);
+  const response = await fetch(`http://127.0.0.1:${listener.port}/json?debug=1`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'text/html' },
+    body: REQUEST,
+  });
+  t.equal(response.status, 200);
+  t.equal(await response.text(), ALLOWED);
+});
+
+t.test('other methods than POST are 405', async t => {
+  const { connection, decider } = await front(t);
+  await connection.write(plain('GET', '/json'));
+  const response = await connection.response();
+  t.equal(response.status, 405);
+  t.equal(response.headers.get('allow'), 'POST');
+  await connection.write(post('/json', REQUEST).replace('POST', 'PUT'));
+  t.equal((await connection.response()).status, 405);
+  t.equal(decider.asked.length, 0);
+});
+
+t.test('a body that is not a request is 400 and says what is wrong and where', async t => {
+  const { connection, decider, log } = await front(t);
+  const bad: [body: string, path: string | undefined, message: RegExp][] = [
+    ['', undefined, /the document.*empty/],
+    ['[]', undefined, /the document.*an array/],
+    ['not json', undefined, /the document.*the text not/],
+    ['{"domain":5}', 'domain', /domain.*the number 5/],
+    ['{"descriptors":[{"entries":[{"key":"a"},{"key":1}]}]}', 'descriptors[0].entries[1].key', /number 1/],
+    ['{"surprise":1}', undefined, /surprise/],
+    ['{"domain":"a","domain":"b"}', undefined, /domain/],
+    [`${REQUEST}x`, undefined, /byte/],
+  ];
+  for (const [body, path, message] of bad) {
+    await connection.write(post('/json', body));
+    const response = await connection.response();
+    t.equal(response.status, 400, body);
+    t.equal(response.headers.get('content-type'), 'application/json');
+    const { error } = JSON.parse(response.body);
+    t.equal(error.code, 'unparseable', body);
+    t.match(error.message, message, body);
+    if (path !== undefined) t.equal(error.path, path, body);
+  }
+  t.equal(decider.asked.length, 0);
+  t.equal(log.lines.length, bad.length);
+  t.match(log.lines[3], { level: 'debug', message: /\/json refused a request: domain/ });
+});
+
+/** A logger whose lowest level is above debug. */
+class QuietLogger extends KeepingLogger {
+  override enabled(): boolean {
+    return false;
+  }
+}
+
+t.test('no line is made for a refused request where debug lines are not written', async t => {
+  const { connection, log } = await front(t, new QuietLogger());
+  await connection.write(post('/json', '{'));
+  t.equal((await connection.response()).status, 400);
+  t.same(log.lines, []);
+});
+
+t.test('each cause has its status, and only a full queue says when to come back', async t => {
+  const statuses: Record<FaultCode, number> = {
+    bad_request: 400,
+    unparseable: 400,
+    no_rules: 503,
+    store_failed: 503,
+    overloaded: 503,
+    internal: 500,
+  };
+  const { connection, decider } = await front(t);
+  for (const [code, status] of Object.entries(statuses) as [FaultCode, number][]) {
+    decider.become(reply => reply.refused(new Fault(code, `because of ${code}`)));
+    await connection.write(post('/json', REQUEST));
+    const response = await connection.response();
+    t.equal(response.status, status, code);
+    t.equal(response.headers.get('content-type'), 'application/json');
+    t.equal(response.headers.get('retry-after'), code === 'overloaded' ? '1' : undefined, code);
+    t.same(JSON.parse(response.body), { error: { code, message: `because of ${code}` } });
+  }
+});
+
+t.test('a decider that throws costs its request a 500', async t => {
+  const { connection, decider, log } = await front(t);
+  decider.become(() => {
+    throw new TypeError('the secret cause');
+  });
+  await connection.write(post('/json', REQUEST));
+  const response = await connection.response();
+  t.equal(response.status, 500);
+  t.notMatch(response.body, /secret/);
+  t.match(log.lines, [{ level: 'error', message: /TypeError: the secret cause/ }]);
+});
+
+t.test('a body of exactly the limit is read', async t => {
+  const { connection, decider } = await front(t);
+  await connection.write(post('/json', REQUEST.padEnd(LIMIT_BYTES - 1, ' ')));
+  t.equal((await connection.response()).status, 200);
+  t.same(Buffer.from(decider.asked[0].request), Buffer.from(ENCODED));
+});
+
+t.test('a body beyond the limit is 413 once it has been sent, and the connection goes on', async t => {
+  const { connection, decider } = await front(t);
+  const large = ' '.repeat(LIMIT_BYTES + 1);
+  await connection.write(post('/json', large));
+  const response = await connection.response();
+  t.equal(response.status, 413);
+  t.match(JSON.parse(response.body).error, { code: 'body_too_large', message: /larger than 4194304 bytes/ });
+
+  await connection.write('POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
+  await connection.write(`${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`);
+  t.equal((await connection.response()).status, 413);
+
+  await connection.write(post('/json', REQUEST));
+  t.equal((await connection.response()).status, 200);
+  t.equal(decider.asked.length, 1);
+});
+
+t.test('a body without an end is cut off', async t => {
+  const { connection, listener } = await front(t);
+  await connection.write('POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
+  const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`;
+  let sent = 0;
+  while (await connection.write(chunk)) sent += 0x10000;
+  await connection.closed();
+  t.ok(sent > 4 * LIMIT_BYTES, `cut off after ${sent} bytes`);
+  t.equal(listener.inFlight, 0);
+});
+
+t.test('a caller that goes away in the middle of its body is forgotten', async t => {
+  const { connection, listener, decider } = await front(t);
+  await connection.write(
+    'POST /json HTTP/1.1\r\nHost: test\r\nContent-Length: 90\r\nExpect: 100-continue\r\n\r\n',
+  );
+  t.equal((await connection.response()).status, 100);
+  await connection.write(REQUEST.slice(0, 30));
+  t.equal(listener.inFlight, 1);
+  connection.destroy();
+  // Nothing but the end of the request resolves this: the clock stands still.
+  await listener.stop();
+  t.equal(decider.asked.length, 0);
+});
+
+t.test('a caller that goes away while the decision is made is noticed with its answer', async t => {
+  const { connection, listener, decider } = await front(t);
+  for (const reply of [allow, (each: DecisionReply) => each.refused(new Fault('store_failed', 'away'))]) {
+    decider.become(() => {});
+    const asked = decider.next();
+    const caller = await RawConnection.open(listener.port);
+    await caller.write(post('/json', REQUEST));
+    const { reply: waiting } = await asked;
+    caller.destroy();
+    // The answer to a later request shows that the event loop has turned.
+    decider.become(allow);
+    await connection.write(post('/json', REQUEST));
+    await connection.response();
+    t.equal(listener.inFlight, 1);
+    t.doesNotThrow(() => reply(waiting));
+    t.equal(listener.inFlight, 0);
+  }
+});
+
+t.test('stop cuts off a caller whose decision is still being made', async t => {
+  const clock = new ManualClock(0);
+  const decider = new ScriptedDecider(() => {});
+  const log = new KeepingLogger();
+  const listener = await serve(t, [jsonRoute(decider, log)], { log, clock, drainMs: 5000 });
+  const connection = await RawConnection.open(listener.port);
+  const asked = decider.next();
+  await connection.write(post('/json', REQUEST));
+  const { reply } = await asked;
+  const stopped = listener.stop();
+  clock.advance(5000);
+  await stopped;
+  await connection.closed();
+  t.doesNotThrow(() => allow(reply));
+});
+
+t.test('a caller that has closed its side still gets the answer', async t => {
+  const { connection, listener, decider } = await front(t);
+  decider.become(() => {});
+  const asked = decider.next();
+  const caller = await RawConnection.open(listener.port);
+  await caller.end(post('/json', REQUEST));
+  const { reply } = await asked;
+  decider.become(allow);
+  await connection.write(post('/json', REQUEST));
+  await connection.response();
+  allow(reply);
+  t.match(await caller.response(), { status: 200, body: ALLOWED });
+  await caller.closed();
+});
+
+t.test(
+  'a request that comes before the answer to the last waits, and both are answered in order',
+  async t => {
+    const { listener, decider, connection: other } = await front(t);
+    decider.become(() => {});
+    const asked = decider.next();
+    const caller = await RawConnection.open(listener.port);
+    t.teardown(() => caller.destroy());
+    await caller.write(post('/json', REQUEST));
+    const { reply } = await asked;
+    await caller.write(post('/json', REQUEST));
+    decider.become(allow);
+    await other.write(post('/json', REQUEST));
+    await other.response();
+    t.equal(decider.asked.length, 2, 'the second request of the first caller is not read yet');
+    decider.become(each => each.answered(Buffer.from('{"second":true}'), false));
+    allow(reply);
+    t.equal((await caller.response()).body, ALLOWED);
+    t.equal((await caller.response()).body, '{"second":true}');
+  },
+);
+
+t.test('a further request in the same read as one without an answer ends the connection', async t => {
+  const { connection, listener, decider } = await front(t);
+  decider.become(() => {});
+  const asked = decider.next();
+  await connection.write(post('/json', REQUEST) + post('/json', REQUEST));
+  const { reply } = await asked;
+  await connection.closed();
+  t.equal(decider.asked.length, 1);
+  t.equal(listener.inFlight, 0);
+  t.doesNotThrow(() => allow(reply));
+});
+
+t.test('many connections at once each get their own answer', async t => {
+  const { listener, decider } = await front(t);
+  const held: DecisionReply[] = [];
+  decider.become(reply => {
+    held.push(reply);
+    if (held.length < 50) return;
+    // Last come, first served: answers must not depend on the order of arrival.
+    for (const [i, waiting] of [...held.entries()].reverse()) {
+      waiting.answered(Buffer.from(JSON.stringify({ turn: i })), false);
+    }
+  });
+  const url = `http://127.0.0.1:${listener.port}/json`;
+  const bodies = Array.from({ length: 50 }, async (_, i) => {
+    const body = `{"domain":"d${i}","descriptors":[]}`;
+    return (await fetch(url, { method: 'POST', body })).json() as Promise<{ turn: number }>;
+  });
+  const turns = (await Promise.all(bodies)).map(({ turn }) => turn);
+  for (const [i, turn] of turns.entries()) {
+    const asked = encodeRateLimitRequest({ domain: `d${i}`, descriptors: [], hitsAddend: 0 });
+    t.same(Buffer.from(decider.asked[turn].request), Buffer.from(asked));
+  }
+});
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

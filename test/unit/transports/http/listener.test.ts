@@ -1,0 +1,452 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import t from 'tap';
+import { TEXT_PAGE, textAnswer } from '../../../../src/transports/http/answer.ts';
+import type { Exchange } from '../../../../src/transports/http/exchange.ts';
+import type { Route } from '../../../../src/transports/http/routes.ts';
+import { freePort } from '../../../support/free-port.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { plain, post, RawConnection } from './raw-connection.ts';
+import { listenerFor, serve } from './serving.ts';
+
+const hello: Route = {
+  path: '/hello',
+  method: 'GET',
+  help: 'greets',
+  handle: exchange => exchange.answer(textAnswer('hello')),
+};
+
+/** A route that answers when the test says so. */
+class HeldRoute {
+  readonly route: Route;
+  #arrived: (exchange: Exchange) => void = () => {};
+
+  constructor() {
+    this.route = {
+      path: '/held',
+      method: 'GET',
+      help: 'waits',
+      handle: exchange => this.#arrived(exchange),
+    };
+  }
+
+  /** The next request. Call it before the request is sent. */
+  next(): Promise<Exchange> {
+    return new Promise(resolve => {
+      this.#arrived = resolve;
+    });
+  }
+}
+
+t.test('port 0 takes a free port, which is told until the listener stops', async t => {
+  const listener = listenerFor([hello]);
+  t.equal(listener.port, 0);
+  await listener.start();
+  const { port } = listener;
+  t.ok(port > 0);
+  t.equal(await (await fetch(`http://127.0.0.1:${port}/hello`)).text(), 'hello');
+  await listener.stop();
+  t.equal(listener.port, 0);
+  await t.rejects(RawConnection.open(port), { code: 'ECONNREFUSED' });
+});
+
+t.test('stopping before starting, and twice, is harmless; a stopped listener starts again', async t => {
+  const listener = listenerFor([hello]);
+  await listener.stop();
+  await listener.start();
+  await Promise.all([listener.stop(), listener.stop()]);
+  await listener.start();
+  t.ok(listener.port > 0);
+  await listener.stop();
+});
+
+t.test('two listeners share one port', async t => {
+  const port = await freePort();
+  await serve(t, [hello], { port });
+  const second = await serve(t, [hello], { port });
+  t.equal(second.port, port);
+});
+
+t.test('an empty host listens on every address', async t => {
+  const listener = await serve(t, [hello], { host: '' });
+  t.equal((await fetch(`http://127.0.0.1:${listener.port}/hello`)).status, 200);
+});
+
+t.test('a port that another program holds is named together with the settings to change', async t => {
+  const holder = createServer().listen(0, '127.0.0.1');
+  await once(holder, 'listening');
+  t.teardown(() => holder.close());
+  const { port } = holder.address() as AddressInfo;
+  const listener = listenerFor([hello], { port });
+  await t.rejects(listener.start(), {
+    message: `http: cannot listen on 127.0.0.1:${port}: another program holds the port, or the host is no address of this machine, or this user may not open the port; change HOST or PORT`,
+  });
+  t.equal(listener.port, 0);
+  await listener.stop();
+});
+
+t.test('a host that is no address of this machine is refused, an IPv6 one in brackets', async t => {
+  // RFC 3849 sets this block aside for documentation.
+  const listener = listenerFor([hello], { host: '2001:db8::1', port: 8080 });
+  await t.rejects(listener.start(), { message: /cannot listen on \[2001:db8::1\]:8080: / });
+});
+
+t.test('stop lets a running request finish and asks its caller to close', async t => {
+  const held = new HeldRoute();
+  const listener = await serve(t, [held.route], { drainMs: 5000, clock: new ManualClock(0) });
+  const connection = await RawConnection.open(listener.port);
+  const arrived = held.next();
+  await connection.write(plain('GET', '/held'));
+  const exchange = await arrived;
+  t.equal(listener.inFlight, 1);
+  const stopped = listener.stop();
+  exchange.answer(textAnswer('done'));
+  const response = await connection.response();
+  t.equal(response.body, 'done');
+  t.equal(response.headers.get('connection'), 'close');
+  await connection.closed();
+  await stopped;
+});
+
+t.test('an answer written in the very turn that ends the wait still reaches its caller', async t => {
+  const held = new HeldRoute();
+  const last: Route = {
+    ...hello,
+    path: '/last',
+    handle: exchange => {
+      first.answer(textAnswer('first'));
+      exchange.answer(textAnswer('last'));
+    },
+  };
+  const listener = await serve(t, [held.route, last], { drainMs: 5000, clock: new ManualClock(0) });
+  const [waiting, other] = [await RawConnection.open(listener.port), await RawConnection.open(listener.port)];
+  const arrived = held.next();
+  await waiting.write(plain('GET', '/held'));
+  const first = await arrived;
+  const stopped = listener.stop();
+  await other.write(plain('GET', '/last'));
+  t.equal((await waiting.response()).body, 'first');
+  t.equal((await other.response()).body, 'last');
+  await stopped;
+});
+
+t.test('stop cuts off what is not answered within the bound, and a late answer goes nowhere', async t => {
+  const clock = new ManualClock(0);
+  const held = new HeldRoute();
+  const listener = await serve(t, [held.route], { drainMs: 5000, clock });
+  const connection = await RawConnection.open(listener.port);
+  const arrived = held.next();
+  await connection.write(plain('GET', '/held'));
+  const exchange = await arrived;
+  let gone = 0;
+  exchange.onGone(() => gone++);
+  const stopped = listener.stop();
+  t.same(clock.pendingDelaysMs, [5000]);
+  clock.advance(5000);
+  await stopped;
+  await connection.closed();
+  t.equal(gone, 1);
+  t.equal(connection.unread, '');
+  t.doesNotThrow(() => exchange.answer(textAnswer('late')));
+});
+
+t.test('a draining listener serves on and asks every caller to close', async t => {
+  const listener = await serve(t, [hello]);
+  const [getter, asker] = [await RawConnection.open(listener.port), await RawConnection.open(listener.port)];
+  await getter.write(plain('GET', '/hello'));
+  t.equal((await getter.response()).headers.get('connection'), undefined);
+  listener.drain();
+  await getter.write(plain('GET', '/hello'));
+  t.match(await getter.response(), { status: 200, body: 'hello' });
+  await getter.closed();
+  await asker.write(plain('HEAD', '/hello'));
+  t.equal((await asker.response('HEAD')).headers.get('connection'), 'close');
+  asker.destroy();
+});
+
+t.test('a request whose caller goes away is no longer in flight, and its answer goes nowhere', async t => {
+  const held = new HeldRoute();
+  const listener = await serve(t, [held.route], { drainMs: 5000, clock: new ManualClock(0) });
+  const connection = await RawConnection.open(listener.port);
+  const arrived = held.next();
+  await connection.write(plain('GET', '/held'));
+  const exchange = await arrived;
+  const gone = new Promise<void>(resolve => exchange.onGone(resolve));
+  connection.destroy();
+  await gone;
+  t.equal(listener.inFlight, 0);
+  exchange.answer(textAnswer('late'));
+  t.equal(listener.inFlight, 0);
+});
+
+t.test('only the first answer is written', async t => {
+  const twice: Route = {
+    ...hello,
+    handle: exchange => {
+      exchange.answer(textAnswer('first'));
+      exchange.answer(textAnswer('second'));
+    },
+  };
+  const listener = await serve(t, [twice, { ...hello, path: '/other' }]);
+  const connection = await RawConnection.open(listener.port);
+  await connection.write(plain('GET', '/hello') + plain('GET', '/other'));
+  t.equal((await connection.response()).body, 'first');
+  t.equal((await connection.response()).body, 'hello');
+  connection.destroy();
+});
+
+t.test('a handler that throws costs its request a 500 and a line in the log', async t => {
+  const log = new KeepingLogger();
+  const broken: Route = {
+    ...hello,
+    path: '/broken',
+    handle: () => {
+      throw new Error('the secret cause');
+    },
+  };
+  const listener = await serve(t, [hello, broken], { log });
+  const response = await fetch(`http://127.0.0.1:${listener.port}/broken`);
+  t.equal(response.status, 500);
+  t.same(await response.json(), {
+    error: { code: 'internal', message: 'internal error: the log of the service has its cause' },
+  });
+  t.match(log.lines, [{ level: 'error', message: /the secret cause/ }]);
+  t.equal((await fetch(`http://127.0.0.1:${listener.port}/hello`)).status, 200);
+});
+
+t.test('HEAD gets the header fields of GET and no body, whatever the status', async t => {
+  const listener = await serve(t, [hello, { ...hello, path: '/send', method: 'POST' }]);
+  const connection = await RawConnection.open(listener.port);
+  for (const [path, status] of [
+    ['/hello', 200],
+    ['/send', 405],
+    ['/nowhere', 404],
+  ] as const) {
+    await connection.write(plain('HEAD', path) + plain('GET', path));
+    const head = await connection.response('HEAD');
+    const got = await connection.response();
+    t.equal(head.status, status);
+    t.equal(got.status, status);
+    t.equal(head.headers.get('content-length'), got.headers.get('content-length'));
+    t.equal(head.headers.get('content-type'), got.headers.get('content-type'));
+  }
+  connection.destroy();
+});
+
+t.test('other methods than that of the path get 405 with those that it serves', async t => {
+  const listener = await serve(t, [hello, { ...hello, path: '/send', method: 'POST' }]);
+  const connection = await RawConnection.open(listener.port);
+  await connection.write(post('/hello', 'ignored'));
+  const toGet = await connection.response();
+  t.equal(toGet.status, 405);
+  t.equal(toGet.headers.get('allow'), 'GET, HEAD');
+  t.same(JSON.parse(toGet.body), {
+    error: { code: 'method_not_allowed', message: '/hello serves GET, HEAD only' },
+  });
+  for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'BREW', 'post']) {
+    await connection.write(plain(method, '/send'));
+    const response = await connection.response();
+    t.equal(response.status, 405, method);
+    t.equal(response.headers.get('allow'), 'POST', method);
+  }
+  connection.destroy();
+});
+
+t.test('paths are compared exactly; every other path is a 404 that lists those there are', async t => {
+  const listener = await serve(t, [hello, { ...hello, path: '/send', method: 'POST' }]);
+  const connection = await RawConnection.open(listener.port);
+  for (const path of ['/', '//hello', '/hello/', '/hello/more', '/Hello', '/%68ello', '/./hello']) {
+    await connection.write(plain('GET', path));
+    const response = await connection.response();
+    t.equal(response.status, 404, path);
+    t.equal(response.headers.get('content-type'), 'application/json');
+    t.same(JSON.parse(response.body), {
+      error: { code: 'not_found', message: 'no such path; the paths here are: GET /hello, POST /send' },
+    });
+  }
+  await connection.write(plain('GET', '/hello?and=more'));
+  t.equal((await connection.response()).status, 200);
+  connection.destroy();
+});
+
+t.test('bytes that are not HTTP cost their sender the connection and nobody else anything', async t => {
+  const listener = await serve(t, [hello]);
+  const good = await RawConnection.open(listener.port);
+  for (const bytes of [
+    '\x00\x01\x02\x03 nothing of the kind\r\n\r\n',
+    '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a TLS hello\r\n\r\n',
+    'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n',
+    `GET /hello HTTP/1.1\r\nHost: test\r\nX-Long: ${'x'.repeat(100_000)}\r\n\r\n`,
+    'POST /hello HTTP/1.1\r\nHost: test\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+  ]) {
+    const bad = await RawConnection.open(listener.port);
+    await bad.write(Buffer.from(bytes, 'latin1'));
+    await bad.closed();
+    await good.write(plain('GET', '/hello'));
+    t.equal((await good.response()).status, 200);
+  }
+  good.destroy();
+});
+
+t.test('a body larger than the socket takes arrives whole, and is in flight until it has left', async t => {
+  const body = Buffer.alloc(16 * 1024 * 1024, 'sluice ');
+  const held = new HeldRoute();
+  const listener = await serve(t, [held.route], { drainMs: 5000, clock: new ManualClock(0) });
+  const connection = await RawConnection.open(listener.port);
+  connection.pause();
+  const arrived = held.next();
+  await connection.write(plain('GET', '/held'));
+  const exchange = await arrived;
+  const lent = Buffer.from(body);
+  exchange.answer({ status: '200 OK', contentType: 'text/plain', body: lent });
+  // The bytes were only lent for the call.
+  lent.fill(0);
+  t.equal(listener.inFlight, 1);
+  const stopped = listener.stop();
+  connection.resume();
+  const response = await connection.response();
+  await stopped;
+  t.equal(response.headers.get('content-length'), String(body.length));
+  t.ok(body.equals(Buffer.from(response.body)));
+});
+
+t.test('a caller that goes away while it reads a large body is no longer in flight', async t => {
+  const held = new HeldRoute();
+  const listener = await serve(t, [held.route], { drainMs: 5000, clock: new ManualClock(0) });
+  const connection = await RawConnection.open(listener.port);
+  connection.pause();
+  const arrived = held.next();
+  await connection.write(plain('GET', '/held'));
+  const exchange = await arrived;
+  exchange.answer(textAnswer('x'.repeat(16 * 1024 * 1024)));
+  t.equal(listener.inFlight, 1);
+  connection.destroy();
+  // Nothing but the end of the request resolves this: the clock stands still.
+  await listener.stop();
+});
+
+/** A route whose body is made while it is read. */
+function streaming(pieces: () => Iterable<string>): Route {
+  return {
+    path: '/long',
+    method: 'GET',
+    help: 'is long',
+    handle: exchange => {
+      exchange.stream(TEXT_PAGE, pieces()).catch(thrown => exchange.fail(thrown));
+    },
+  };
+}
+
+t.test('a body that is made while it is read arrives whole, and the connection goes on', async t => {
+  const pieces = Array.from({ length: 30_000 }, (_, i) => (i % 7 === 0 ? '' : `línea ${i}\n`));
+  const listener = await serve(t, [hello, streaming(() => pieces)]);
+  for (let i = 0; i < 2; i++) {
+    const response = await fetch(`http://127.0.0.1:${listener.port}/long`);
+    t.equal(response.headers.get('content-type'), 'text/plain; charset=utf-8');
+    t.ok((await response.text()) === pieces.join(''));
+  }
+  const connection = await RawConnection.open(listener.port);
+  t.teardown(() => connection.destroy());
+  await connection.write(plain('HEAD', '/long') + plain('GET', '/hello'));
+  const head = await connection.response('HEAD');
+  t.equal(head.status, 200);
+  t.equal(head.headers.get('content-type'), 'text/plain; charset=utf-8');
+  t.equal((await connection.response()).body, 'hello');
+  t.equal(listener.inFlight, 0);
+});
+
+t.test('a body that turns out to be short has its length, pauses or not', async t => {
+  const listener = await serve(t, [streaming(() => ['a', 'b'])]);
+  const response = await fetch(`http://127.0.0.1:${listener.port}/long`);
+  t.equal(response.headers.get('content-length'), '2');
+  const pausing = await serve(t, [streaming(() => ['', 'a', '', 'b', ''])]);
+  t.equal(await (await fetch(`http://127.0.0.1:${pausing.port}/long`)).text(), 'ab');
+});
+
+t.test('others run between the pieces of a long body', async t => {
+  let turn = 0;
+  const seen = new Set<number>();
+  let counts = true;
+  const count = (): void => {
+    turn++;
+    if (counts) setImmediate(count);
+  };
+  count();
+  const listener = await serve(t, [
+    streaming(function* () {
+      for (let i = 0; i < 50; i++) {
+        seen.add(turn);
+        yield 'x'.repeat(20_000);
+      }
+      for (let i = 0; i < 50; i++) {
+        seen.add(turn);
+        yield '';
+      }
+    }),
+  ]);
+  const response = await fetch(`http://127.0.0.1:${listener.port}/long`);
+  t.equal((await response.text()).length, 1_000_000);
+  counts = false;
+  t.ok(seen.size >= 90, `100 pieces were asked for in ${seen.size} turns of the event loop`);
+});
+
+t.test('a body waits for its reader, and is given up when that one goes', async t => {
+  let made = 0;
+  const { promise: givenUp, resolve } = Promise.withResolvers<void>();
+  const listener = await serve(t, [
+    hello,
+    streaming(function* () {
+      try {
+        for (;;) {
+          made++;
+          yield 'x'.repeat(1_000);
+        }
+      } finally {
+        resolve();
+      }
+    }),
+  ]);
+  const reader = await RawConnection.open(listener.port);
+  reader.pause();
+  await reader.write(plain('GET', '/long'));
+  const other = await RawConnection.open(listener.port);
+  t.teardown(() => other.destroy());
+  // Until the buffers of the system are full and nothing more is asked for, for as long as some other requests take.
+  for (let before = -1; before !== made; ) {
+    before = made;
+    for (let i = 0; i < 20; i++) {
+      await other.write(plain('GET', '/hello'));
+      await other.response();
+    }
+  }
+  t.ok(made > 0);
+  t.equal(listener.inFlight, 1);
+  reader.destroy();
+  await givenUp;
+  t.equal(listener.inFlight, 0);
+});
+
+t.test('while the listener drains, a long body asks its reader to close as well', async t => {
+  const listener = await serve(t, [streaming(() => Array.from({ length: 1_000 }, () => 'x'.repeat(100)))]);
+  listener.drain();
+  const response = await fetch(`http://127.0.0.1:${listener.port}/long`);
+  t.equal(response.headers.get('connection'), 'close');
+  t.equal((await response.text()).length, 100_000);
+});
+
+t.test('a body that cannot be made is a 500 before it has begun, and is cut off afterwards', async t => {
+  const log = new KeepingLogger();
+  let pieces = 0;
+  const route = streaming(function* () {
+    for (let i = 0; i < pieces; i++) yield 'x'.repeat(1_000);
+    throw new Error('the secret cause');
+  });
+  const listener = await serve(t, [route], { log });
+  const url = `http://127.0.0.1:${listener.port}/long`;
+  t.equal((await fetch(url)).status, 500);
+  pieces = 1_000;
+  await t.rejects((await fetch(url)).text());
+  t.match(log.messages('error'), [/the secret cause/, /the secret cause/]);
+  t.equal(listener.inFlight, 0);
+});

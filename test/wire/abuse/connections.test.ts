@@ -1,0 +1,85 @@
+import { once } from 'node:events';
+import t from 'tap';
+import { openSocket } from '../../support/grpc-client.ts';
+import { heldMemory } from '../../support/memory.ts';
+import { connectionsDownTo, serveOwn } from '../../support/own-server.ts';
+import { WireClient } from '../../support/wire-client.ts';
+import { CLIENT_PREFACE, ERRORS, grpcCall, settings } from '../../support/wire-frames.ts';
+
+t.test('connections beyond the limit are closed at once, and the others served', async t => {
+  const { server, honest } = await serveOwn(t, { limits: { maxConnections: 5 } });
+  t.equal((await honest.unary('/s/Echo', 'on')).status, 0);
+  const admitted: WireClient[] = [];
+  for (let i = 0; i < 4; i++) admitted.push(await WireClient.open(t, server.address));
+  for (let i = 0; i < 20; i++) {
+    const client = await WireClient.connect(t, server.address);
+    client.send(CLIENT_PREFACE, settings(), grpcCall(1, '/s/Echo'));
+    await client.ended;
+    t.strictSame(client.received, []);
+  }
+  t.equal(server.connectionCount, 5);
+  t.equal(await admitted[3].call(1, '/s/Echo'), '0');
+  t.equal((await honest.unary('/s/Echo', 'on')).status, 0);
+  admitted[0].socket.destroy();
+  await connectionsDownTo(server, 4);
+  const next = await WireClient.open(t, server.address);
+  t.equal(await next.call(1, '/s/Echo'), '0', 'one that goes makes room');
+});
+
+t.test('connections that come and go leave the memory as it was', async t => {
+  const { server, honest } = await serveOwn(t);
+  t.equal((await honest.unary('/s/Echo', 'on')).status, 0);
+  const comeAndGo = async (count: number): Promise<void> => {
+    for (let i = 0; i < count; i++) {
+      const socket = openSocket(server.address);
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      if (i % 3 > 0) socket.write(Buffer.concat([CLIENT_PREFACE, settings(), grpcCall(1, '/s/Echo')]));
+      if (i % 3 > 1) await once(socket, 'data');
+      socket.destroy();
+    }
+    await connectionsDownTo(server, 1);
+  };
+  await comeAndGo(100);
+  const before = await heldMemory();
+  await comeAndGo(400);
+  const grown = (await heldMemory()) - before;
+  t.ok(grown < 2 * 1_048_576, `grown by ${grown} bytes`);
+});
+
+t.test('an idle connection takes little memory', async t => {
+  const { server } = await serveOwn(t);
+  const open = async (count: number): Promise<WireClient[]> => {
+    const clients: WireClient[] = [];
+    for (let i = 0; i < count; i++) {
+      const client = await WireClient.open(t, server.address);
+      t.equal(await client.call(1, '/s/Echo'), '0');
+      client.socket.removeAllListeners('data');
+      clients.push(client);
+    }
+    return clients;
+  };
+  await open(20);
+  const before = await heldMemory();
+  const clients = await open(200);
+  const each = ((await heldMemory()) - before) / clients.length;
+  // Both ends are in this process: the client with its socket, decoder and frames takes the larger part.
+  t.ok(each < 60_000, `${Math.round(each)} bytes for both ends`);
+});
+
+t.test('a server that stops is not held up by attackers', async t => {
+  const { server, clock } = await serveOwn(t, { options: { drainTimeoutMs: 5_000 } });
+  const silent = await WireClient.connect(t, server.address);
+  const begun = await WireClient.open(t, server.address);
+  begun.answersPings = false;
+  begun.send(grpcCall(1, '/s/Echo').subarray(0, -1));
+  // Only when it has seen these bytes does the server know the connections.
+  await begun.frame(() => true);
+  while (server.connectionCount < 2) await new Promise(resolve => setImmediate(resolve));
+  const stopped = server.stop();
+  await silent.ended;
+  t.equal(await begun.goAway(), ERRORS.noError);
+  clock.advance(5_000);
+  await stopped;
+  t.equal(server.connectionCount, 0);
+});

@@ -1,0 +1,216 @@
+import t, { type Test } from 'tap';
+import { heldMemory } from '../../support/memory.ts';
+import { connectionsDownTo, type OwnServing, serveOwn } from '../../support/own-server.ts';
+import { WireClient } from '../../support/wire-client.ts';
+import {
+  CLIENT_PREFACE,
+  continuation,
+  data,
+  ERRORS,
+  type Fields,
+  FLAGS,
+  fieldBlock,
+  grpcFields,
+  grpcMessage,
+  headers,
+  ping,
+  prefixedInteger,
+  settings,
+} from '../../support/wire-frames.ts';
+
+const FIELDS = grpcFields('/s/Echo');
+const END = FLAGS.endHeaders;
+
+async function attacked(t: Test, served: Parameters<typeof serveOwn>[1] = {}) {
+  const serving = await serveOwn(t, served);
+  t.equal((await serving.honest.unary('/s/Echo', 'on')).status, 0);
+  const client = await WireClient.open(t, serving.server.address);
+  return { ...serving, serving, client };
+}
+
+async function isOver(t: Test, { server, honest }: OwnServing, attacker: WireClient): Promise<void> {
+  await attacker.ended;
+  attacker.socket.destroy();
+  t.equal((await honest.unary('/s/Echo', 'on')).status, 0);
+  await connectionsDownTo(server, 1);
+  t.strictSame([server.streamCount, server.queuedBytes, server.heldBytes], [0, 0, 0]);
+}
+
+t.test('a flood of empty CONTINUATION frames ends the connection', async t => {
+  const { serving, client } = await attacked(t);
+  const flood = Array<Buffer>(1_000).fill(continuation(1, Buffer.alloc(0)));
+  client.send(headers(1, fieldBlock(FIELDS), 0), ...flood);
+  t.equal(await client.goAway(), ERRORS.enhanceYourCalm);
+  t.match(await client.goAwayText(), /more than 32 CONTINUATION/);
+  await isOver(t, serving, client);
+});
+
+t.test('a flood of full CONTINUATION frames ends the connection, long before memory does', async t => {
+  const { serving, client } = await attacked(t);
+  const full = Buffer.alloc(16_384);
+  client.send(headers(1, fieldBlock(FIELDS), 0), ...Array<Buffer>(20).fill(continuation(1, full)));
+  t.equal(await client.goAway(), ERRORS.enhanceYourCalm);
+  t.match(await client.goAwayText(), /more than 65536 bytes/);
+  await isOver(t, serving, client);
+});
+
+t.test('a header section in several frames is put together', async t => {
+  const { client } = await attacked(t);
+  const block = fieldBlock([...FIELDS, ['x-long', 'x'.repeat(3_000)]]);
+  const parts = Array.from({ length: 31 }, (_, i) => block.subarray(i * 100, (i + 1) * 100));
+  const rest = continuation(1, block.subarray(3_100), END);
+  client.send(headers(1, parts[0], 0), ...parts.slice(1).map(part => continuation(1, part)), rest);
+  client.send(data(1, grpcMessage('on'), FLAGS.endStream));
+  t.match(await client.answer(1), { fields: { 'grpc-status': '0' }, content: grpcMessage('on') });
+});
+
+const TOO_LARGE: Record<string, Fields> = {
+  'a field that is too long': [['x-long', 'x'.repeat(20_000)]],
+  'fields that are too long together': Array.from({ length: 40 }, (_, i) => [`x-${i}`, 'x'.repeat(500)]),
+  'too many fields': Array.from({ length: 101 }, (_, i) => [`x-${i}`, '']),
+};
+
+for (const [name, fields] of Object.entries(TOO_LARGE)) {
+  t.test(`${name}: 431, and the connection goes on`, async t => {
+    const { client, server } = await attacked(t);
+    const block = fieldBlock([...FIELDS, ...fields]);
+    client.send(headers(1, block.subarray(0, 16_000), 0), continuation(1, block.subarray(16_000), END));
+    t.match((await client.answer(1)).fields, { ':status': '431' });
+    client.send(data(1, grpcMessage(), FLAGS.endStream));
+    t.equal(await client.call(3, '/s/Echo'), '0');
+    t.equal(server.streamCount, 0);
+  });
+}
+
+/** A block that names one entry of the dynamic table again and again: few octets that stand for many. */
+function bomb(times: number): Buffer {
+  const name = Buffer.from('x-bomb');
+  const value = Buffer.alloc(3_900, 'x');
+  const entry = [
+    Buffer.from([0x40]),
+    prefixedInteger(name.length, 7, 0),
+    name,
+    prefixedInteger(value.length, 7, 0),
+    value,
+  ];
+  return Buffer.concat([fieldBlock(FIELDS), ...entry, Buffer.alloc(times, 0x80 | 62)]);
+}
+
+t.test('an HPACK bomb is answered 431 and expands to nothing', async t => {
+  const { serving, server, client } = await attacked(t);
+  const once = bomb(12_000);
+  t.ok(once.length < 16_384, 'one frame');
+  const attack = async (bombs: number, from: number): Promise<void> => {
+    for (let i = 0; i < bombs; i++) {
+      const id = 2 * (from + i) + 1;
+      client.send(headers(id, once, END | FLAGS.endStream));
+      t.equal((await client.answer(id)).fields[':status'], '431');
+      client.frames.length = 0;
+    }
+  };
+  await attack(10, 0);
+  const before = await heldMemory();
+  await attack(100, 10);
+  client.received.length = 0;
+  const grown = (await heldMemory()) - before;
+  t.ok(grown < 1_048_576, `100 bombs of 48 MB each: grown by ${grown} bytes`);
+  t.equal(await client.call(1_001, '/s/Echo'), '0', 'the table followed');
+  t.equal(server.streamCount, 0);
+  t.equal((await serving.honest.unary('/s/Echo', 'on')).status, 0);
+});
+
+t.test('a block that cannot be decoded ends the connection', async t => {
+  const { serving, client } = await attacked(t);
+  client.send(headers(1, Buffer.from([0x80 | 126])));
+  t.equal(await client.goAway(), ERRORS.compressionError);
+  await isOver(t, serving, client);
+});
+
+/** Sends the next octets every second of the server's time until the connection ends; returns the seconds. */
+async function trickle(
+  { clock }: OwnServing,
+  client: WireClient,
+  next: (second: number) => Uint8Array,
+): Promise<number> {
+  let isOver = false;
+  client.ended.then(() => {
+    isOver = true;
+  });
+  let second = 0;
+  for (; !isOver && second < 1_000; second++) {
+    client.send(next(second));
+    for (let turn = 0; turn < 5; turn++) await new Promise(resolve => setImmediate(resolve));
+    clock.advance(1_000);
+  }
+  return second;
+}
+
+const BLOCK = fieldBlock([...FIELDS, ['x-long', 'x'.repeat(2_000)]]);
+const WHOLE = headers(1, BLOCK, END);
+
+const TRICKLES: Record<string, { begin: Buffer; next: (second: number) => Uint8Array }> = {
+  'a header section, a frame each second': {
+    begin: headers(1, BLOCK.subarray(0, 1), 0),
+    next: second => continuation(1, BLOCK.subarray(second + 1, second + 2)),
+  },
+  'a header section, an octet each second': {
+    begin: WHOLE.subarray(0, 9),
+    next: second => WHOLE.subarray(second + 9, second + 10),
+  },
+  'a frame header, an octet in three seconds': {
+    begin: Buffer.alloc(0),
+    next: second => WHOLE.subarray(second / 3, second % 3 === 0 ? second / 3 + 1 : second / 3),
+  },
+  'a PING, an octet in two seconds': {
+    begin: ping().subarray(0, 4),
+    next: second => Buffer.alloc(second % 2),
+  },
+};
+
+for (const [name, { begin, next }] of Object.entries(TRICKLES)) {
+  t.test(`a peer that trickles ${name} is given up in time`, async t => {
+    const { serving, client } = await attacked(t, { limits: { connection: { headersMs: 10_000 } } });
+    client.send(begin);
+    const seconds = await trickle(serving, client, next);
+    t.ok(seconds >= 10 && seconds <= 16, `after ${seconds} s`);
+    t.equal(await client.goAway(), ERRORS.enhanceYourCalm);
+    await isOver(t, serving, client);
+  });
+}
+
+const OPENINGS: Record<string, { begin: Buffer; next: (second: number) => Uint8Array }> = {
+  nothing: { begin: Buffer.alloc(0), next: () => Buffer.alloc(0) },
+  'a preface, an octet each second': {
+    begin: Buffer.alloc(0),
+    next: second => CLIENT_PREFACE.subarray(second, second + 1),
+  },
+  'a preface without SETTINGS': { begin: CLIENT_PREFACE, next: () => Buffer.alloc(0) },
+  'SETTINGS, an octet each second': {
+    begin: CLIENT_PREFACE,
+    next: second => settings().subarray(second, second < 8 ? second + 1 : second),
+  },
+  'a line of HTTP/1.1, an octet each second': { begin: Buffer.from('GET /'), next: () => Buffer.from('x') },
+};
+
+for (const [name, { begin, next }] of Object.entries(OPENINGS)) {
+  t.test(`a peer that begins with ${name} is given up in time`, async t => {
+    const serving = await serveOwn(t, { limits: { connection: { headersMs: 10_000 } } });
+    t.equal((await serving.honest.unary('/s/Echo', 'on')).status, 0);
+    const client = await WireClient.connect(t, serving.server.address);
+    client.send(begin);
+    const seconds = await trickle(serving, client, next);
+    t.ok(seconds >= 10 && seconds <= 13, `after ${seconds} s`);
+    await isOver(t, serving, client);
+  });
+}
+
+t.test('a peer that does not acknowledge our SETTINGS is given up in time', async t => {
+  const serving = await serveOwn(t, { limits: { connection: { settingsMs: 20_000 } } });
+  t.equal((await serving.honest.unary('/s/Echo', 'on')).status, 0);
+  const client = await WireClient.connect(t, serving.server.address);
+  client.send(CLIENT_PREFACE, settings());
+  const seconds = await trickle(serving, client, () => Buffer.alloc(0));
+  t.ok(seconds >= 20 && seconds <= 23, `after ${seconds} s`);
+  t.equal(await client.goAway(), ERRORS.settingsTimeout);
+  await isOver(t, serving, client);
+});

@@ -1,0 +1,204 @@
+import t, { type Test } from 'tap';
+import { HeldCalls } from '../../exam/grpc-examinee.ts';
+import { heldMemory } from '../../support/memory.ts';
+import { connectionsDownTo, type OwnServing, serveOwn } from '../../support/own-server.ts';
+import { WireClient } from '../../support/wire-client.ts';
+import {
+  data,
+  FLAGS,
+  fieldBlock,
+  grpcCall,
+  grpcFields,
+  grpcMessage,
+  headers,
+} from '../../support/wire-frames.ts';
+
+const REQUEST = fieldBlock(grpcFields('/s/Echo'));
+
+/** A request whose message lacks its last octet. */
+function unfinished(id: number, bytes: number): Buffer {
+  return Buffer.concat([headers(id, REQUEST), data(id, grpcMessage(Buffer.alloc(bytes)).subarray(0, -1))]);
+}
+
+function many(count: number, framesOf: (id: number) => Buffer): Buffer {
+  return Buffer.concat(Array.from({ length: count }, (_, i) => framesOf(2 * i + 1)));
+}
+
+async function isServed(t: Test, { honest }: OwnServing): Promise<void> {
+  t.equal((await honest.unary('/s/Echo', 'on')).status, 0, 'an honest client is served');
+  t.equal((await honest.unary('/s/Echo', Buffer.alloc(50_000))).status, 0, 'also with a message in parts');
+}
+
+async function isOver(t: Test, serving: OwnServing, attacker: WireClient): Promise<void> {
+  const { server } = serving;
+  attacker.socket.destroy();
+  await connectionsDownTo(server, 1);
+  t.strictSame([server.streamCount, server.heldBytes, server.deadlineCount], [0, 0, 0], 'nothing is left');
+  await isServed(t, serving);
+}
+
+t.test('unfinished messages of a connection are bounded, and those beyond are refused', async t => {
+  const maxHeldBytes = 100_000;
+  const serving = await serveOwn(t, { limits: { calls: { maxHeldBytes } } });
+  await isServed(t, serving);
+  const client = await WireClient.open(t, serving.server.address);
+  client.send(many(200, id => unfinished(id, 5_000)));
+  await client.settled();
+  const { heldBytes, streamCount } = serving.server;
+  t.ok(heldBytes > maxHeldBytes / 2 && heldBytes <= maxHeldBytes, `${heldBytes} bytes`);
+  t.ok(streamCount >= 10 && streamCount <= 20, `${streamCount} streams`);
+  t.equal((await client.answer(399)).fields['grpc-status'], '8');
+  await isServed(t, serving);
+  client.send(data(1, Buffer.alloc(1), FLAGS.endStream));
+  t.equal((await client.answer(1)).content.length, 5_005, 'those that were admitted may end');
+  await isOver(t, serving, client);
+});
+
+t.test('requests without any message count as well', async t => {
+  const serving = await serveOwn(t, { limits: { calls: { maxHeldBytes: 100_000 } } });
+  await isServed(t, serving);
+  const client = await WireClient.open(t, serving.server.address);
+  client.send(many(500, id => headers(id, REQUEST)));
+  t.equal((await client.answer(999)).fields['grpc-status'], '8');
+  t.ok(serving.server.streamCount < 100, `${serving.server.streamCount} streams`);
+  await isOver(t, serving, client);
+});
+
+t.test('an announced length takes no memory', async t => {
+  const serving = await serveOwn(t);
+  await isServed(t, serving);
+  const client = await WireClient.open(t, serving.server.address);
+  const announced = Buffer.from([0, 0, 0x3f, 0xff, 0xff]);
+  client.send(many(900, id => Buffer.concat([headers(id, REQUEST), data(id, announced)])));
+  await client.settled();
+  t.equal(serving.server.streamCount, 900);
+  t.ok(serving.server.heldBytes < 1_048_576, `${serving.server.heldBytes} bytes`);
+  await isOver(t, serving, client);
+});
+
+t.test('of all connections those are cut that hold the most, before there is no room for others', async t => {
+  const serving = await serveOwn(t, {
+    limits: { maxHeldBytes: 1_000_000, calls: { maxHeldBytes: 400_000 } },
+  });
+  const { server, log } = serving;
+  await isServed(t, serving);
+  const modest = await WireClient.open(t, server.address);
+  modest.send(unfinished(1, 3_000));
+  await modest.settled();
+  let worst = 0;
+  for (let round = 0; round < 12; round++) {
+    const client = await WireClient.open(t, server.address);
+    client.send(many(60, id => unfinished(id, 5_000)));
+    // It is told, or cut.
+    await client.settled().catch(() => {});
+    worst = Math.max(worst, server.heldBytes);
+    await isServed(t, serving);
+  }
+  t.ok(worst > 500_000 && worst <= 1_000_000, `${worst} bytes at most`);
+  modest.send(data(1, Buffer.alloc(1), FLAGS.endStream));
+  t.equal((await modest.answer(1)).content.length, 3_005, 'who holds little keeps it');
+  t.match(
+    log.filter(({ level }) => level === 'warning'),
+    [{ '@message': 'a gRPC connection was cut', reason: /unfinished requests/, bytes: Number }],
+  );
+});
+
+t.test('a request that does not come to its end is given up in time', async t => {
+  const serving = await serveOwn(t, { limits: { calls: { requestMs: 20_000 } } });
+  const { clock, server } = serving;
+  await isServed(t, serving);
+  const client = await WireClient.open(t, server.address);
+  client.send(unfinished(1, 100), headers(3, REQUEST));
+  await client.settled();
+  clock.advance(15_000);
+  client.send(unfinished(5, 100));
+  await client.settled();
+  clock.advance(6_000);
+  for (const id of [1, 3]) {
+    const { fields } = await client.answer(id);
+    t.match(fields, { 'grpc-status': '4', 'grpc-message': 'the request did not come within 20000 ms' });
+  }
+  t.equal(server.streamCount, 1, 'a later one has time left');
+  client.send(data(1, Buffer.alloc(1), FLAGS.endStream), data(5, Buffer.alloc(1), FLAGS.endStream));
+  t.equal((await client.answer(5)).fields['grpc-status'], '0');
+  await isOver(t, serving, client);
+});
+
+t.test('a call that has its request is not given up', async t => {
+  const held = new HeldCalls();
+  const serving = await serveOwn(t, {
+    limits: { calls: { requestMs: 5_000 } },
+    unary: { '/s/Hold': held.method },
+  });
+  const client = await WireClient.open(t, serving.server.address);
+  client.send(grpcCall(1, '/s/Hold'));
+  await held.arrived(1);
+  serving.clock.advance(60_000);
+  await client.settled();
+  held.replies[0].send(Buffer.from('at last'));
+  t.equal((await client.answer(1)).fields['grpc-status'], '0');
+});
+
+t.test('messages beyond the limit are refused at their prefix, and take no memory', async t => {
+  const serving = await serveOwn(t, { options: { maxMessageBytes: 100_000 } });
+  await isServed(t, serving);
+  const client = await WireClient.open(t, serving.server.address);
+  const oversize = grpcMessage(Buffer.alloc(100_001));
+  for (let call = 0; call < 50; call++) {
+    const id = 2 * call + 1;
+    client.send(
+      headers(id, REQUEST),
+      data(id, oversize.subarray(0, 16_384)),
+      data(id, oversize.subarray(16_384, 32_768)),
+    );
+    t.equal((await client.answer(id)).fields['grpc-status'], '8');
+    t.equal(serving.server.heldBytes, 0);
+  }
+  await isOver(t, serving, client);
+});
+
+t.test('very many deadlines pass without holding up the others', async t => {
+  const held = new HeldCalls();
+  const serving = await serveOwn(t, {
+    unary: { '/s/Hold': held.method },
+    limits: { connection: { maxStreams: 5_000 } },
+  });
+  const { server, clock } = serving;
+  await isServed(t, serving);
+  const client = await WireClient.open(t, server.address);
+  client.send(
+    many(3_000, id => {
+      const block = fieldBlock(grpcFields('/s/Hold', { 'grpc-timeout': `${10_000 + id}m` }));
+      return Buffer.concat([headers(id, block), data(id, grpcMessage(), FLAGS.endStream)]);
+    }),
+  );
+  await held.arrived(3_000);
+  t.equal(server.deadlineCount, 3_000);
+  clock.advance(13_000);
+  await isServed(t, serving);
+  t.ok(
+    server.deadlineCount > 1_400 && server.deadlineCount < 1_600,
+    `${server.deadlineCount} have time left`,
+  );
+  clock.advance(4_000);
+  for (const id of [1, 5_999]) t.equal((await client.answer(id)).fields['grpc-status'], '4');
+  await isOver(t, serving, client);
+});
+
+t.test('unfinished requests leave the memory as it was', async t => {
+  const serving = await serveOwn(t);
+  await isServed(t, serving);
+  const frames = many(900, id => unfinished(id, 1_000));
+  const attack = async (): Promise<void> => {
+    const client = await WireClient.open(t, serving.server.address);
+    client.send(frames);
+    await client.settled();
+    client.socket.destroy();
+    await connectionsDownTo(serving.server, 1);
+  };
+  await attack();
+  const before = await heldMemory();
+  for (let round = 0; round < 10; round++) await attack();
+  const grown = (await heldMemory()) - before;
+  t.ok(grown < 2 * 1_048_576, `grown by ${grown} bytes`);
+});

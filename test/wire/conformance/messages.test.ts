@@ -1,0 +1,200 @@
+import t from 'tap';
+import { END_BOTH, END_STREAM } from '../../support/http2-frames.ts';
+import {
+  data,
+  type Fields,
+  fieldBlock,
+  grpcFields,
+  grpcMessage,
+  headers,
+} from '../../support/wire-frames.ts';
+import {
+  type Case,
+  Conversation,
+  connectionError,
+  echoBlock,
+  echoCall,
+  echoed,
+  echoHead,
+  echoMessage,
+  examine,
+  serve,
+  streamError,
+} from './conversation.ts';
+
+/*
+ * RFC 9113, 8: requests and answers, their fields, and what makes them malformed.
+ */
+
+const REQUEST = grpcFields('/s/Echo');
+const TRAILERS = fieldBlock([['x-sum', '1']]);
+
+const without = (name: string): Fields => REQUEST.filter(field => field[0] !== name);
+const having = (name: string, value: string): Fields =>
+  REQUEST.map(field => (field[0] === name ? [name, value] : field));
+const and = (...more: Fields): Fields => [...REQUEST, ...more];
+
+/** Requests that are malformed by the clause that stands before what is wrong with them. */
+const MALFORMED: Record<string, Fields> = {
+  '8.2 a name in upper case': and(['X-Test', 'ok']),
+  '8.2.1 a name with a space': and(['x test', 'ok']),
+  '8.2.1 a name with a colon': and(['x:test', 'ok']),
+  '8.2.1 a name beyond ASCII': and(['x-t\u00e9st', 'ok']),
+  '8.2.1 an empty name': and(['', 'ok']),
+  '8.2.1 a value with NUL': and(['x-test', 'o\0k']),
+  '8.2.1 a value with CR': and(['x-test', 'o\rk']),
+  '8.2.1 a value with LF': and(['x-test', 'o\nk']),
+  '8.2.1 a value that begins with a space': and(['x-test', ' ok']),
+  '8.2.1 a value that ends with a tab': and(['x-test', 'ok\t']),
+  '8.2.2 connection': and(['connection', 'keep-alive']),
+  '8.2.2 proxy-connection': and(['proxy-connection', 'keep-alive']),
+  '8.2.2 keep-alive': and(['keep-alive', '5']),
+  '8.2.2 transfer-encoding': and(['transfer-encoding', 'chunked']),
+  '8.2.2 upgrade': and(['upgrade', 'h2c']),
+  '8.2.2 te other than trailers': having('te', 'trailers, deflate;q=0.5'),
+  '8.3 an unknown pseudo-field': [[':test', 'ok'], ...REQUEST],
+  '8.3 a pseudo-field of answers': [[':status', '200'], ...REQUEST],
+  '8.3 a pseudo-field behind a regular field': [...without(':path'), [':path', '/s/Echo']],
+  '8.3.1 an empty :path': having(':path', ''),
+  '8.3.1 no :method': without(':method'),
+  '8.3.1 no :scheme': without(':scheme'),
+  '8.3.1 no :path': without(':path'),
+  '8.3.1 :method twice': [[':method', 'POST'], ...REQUEST],
+  '8.3.1 :scheme twice': [[':scheme', 'http'], ...REQUEST],
+  '8.3.1 :path twice': [[':path', '/'], ...REQUEST],
+  '8.3.1 :authority twice': [[':authority', 'localhost'], ...REQUEST],
+  '8.3.1 a :path that begins without a slash': having(':path', 's/Echo'),
+  '8.3.1 a user in :authority': having(':authority', 'user@localhost'),
+  '8.5 CONNECT with :scheme and :path': having(':method', 'CONNECT'),
+  '8.5 CONNECT without :authority': [[':method', 'CONNECT']],
+  '8.1.1 content-length that is no number': and(['content-length', 'five']),
+};
+
+const serving = await serve(t);
+
+for (const [name, fields] of Object.entries(MALFORMED)) {
+  t.test(`${name} makes a request malformed: a stream error of type PROTOCOL_ERROR`, async t => {
+    const conversation = await Conversation.open(t, serving);
+    t.strictSame(
+      await conversation.say(headers(1, fieldBlock(fields), END_BOTH)),
+      streamError('PROTOCOL_ERROR'),
+    );
+    t.strictSame(
+      await conversation.say(headers(3, fieldBlock(fields)), echoCall(5, 'on')),
+      [...streamError('PROTOCOL_ERROR', 3), ...echoed(5, 'on')],
+      'also before its end, and others are served',
+    );
+  });
+}
+
+const MESSAGE = grpcMessage('on');
+
+/** A call that says how long its content is. */
+const lengthHead = (length: number): Buffer => headers(1, echoBlock(['content-length', String(length)]));
+
+const CASES: readonly Case[] = [
+  {
+    name: '8.1 a request of HEADERS and DATA is answered',
+    says: [echoCall(1, 'on')],
+    hears: echoed(1, 'on'),
+  },
+  {
+    name: '8.1 a request with trailers is answered',
+    says: [headers(1, echoBlock(['trailer', 'x-sum'])), data(1, MESSAGE), headers(1, TRAILERS, END_BOTH)],
+    hears: echoed(1, 'on'),
+  },
+  {
+    name: '8.1 a second header section without END_STREAM is a stream error of type PROTOCOL_ERROR',
+    says: [echoHead(1), data(1, MESSAGE), headers(1, TRAILERS)],
+    hears: streamError('PROTOCOL_ERROR'),
+  },
+  {
+    name: '8.1 a pseudo-field among trailers is a stream error of type PROTOCOL_ERROR',
+    says: [echoHead(1), data(1, MESSAGE), headers(1, fieldBlock([[':method', 'POST']]), END_BOTH)],
+    hears: streamError('PROTOCOL_ERROR'),
+  },
+  {
+    name: '8.2 a name in upper case among trailers is a stream error of type PROTOCOL_ERROR',
+    says: [echoHead(1), data(1, MESSAGE), headers(1, fieldBlock([['X-Sum', '1']]), END_BOTH)],
+    hears: streamError('PROTOCOL_ERROR'),
+  },
+  {
+    name: '8.1.1 content-length that is the length of the content is accepted',
+    says: [
+      lengthHead(MESSAGE.length),
+      data(1, MESSAGE.subarray(0, 4)),
+      data(1, MESSAGE.subarray(4), END_STREAM),
+    ],
+    hears: echoed(1, 'on'),
+  },
+  {
+    name: '8.1.1 content-length other than the length of one DATA frame is a stream error of type PROTOCOL_ERROR',
+    says: [lengthHead(1), data(1, MESSAGE, END_STREAM)],
+    hears: streamError('PROTOCOL_ERROR'),
+  },
+  {
+    name: '8.1.1 content-length below the sum of several DATA frames is a stream error of type PROTOCOL_ERROR',
+    says: [lengthHead(5), data(1, MESSAGE.subarray(0, 4)), data(1, MESSAGE.subarray(4), END_STREAM)],
+    hears: streamError('PROTOCOL_ERROR'),
+  },
+  {
+    name: '8.1.1 content-length above the sum of several DATA frames is a stream error of type PROTOCOL_ERROR',
+    says: [lengthHead(50), data(1, MESSAGE.subarray(0, 4)), data(1, MESSAGE.subarray(4), END_STREAM)],
+    hears: streamError('PROTOCOL_ERROR'),
+  },
+  {
+    name: '8.1.1 content-length above 0 without DATA is a stream error of type PROTOCOL_ERROR',
+    says: [headers(1, echoBlock(['content-length', '1']), END_BOTH)],
+    hears: streamError('PROTOCOL_ERROR'),
+  },
+  {
+    name: '8.2.2 te: trailers is accepted',
+    says: [headers(1, fieldBlock(having('te', 'trailers'))), echoMessage(1, 'on')],
+    hears: echoed(1, 'on'),
+  },
+  {
+    name: '10.5.1 a header section beyond SETTINGS_MAX_HEADER_LIST_SIZE is answered 431',
+    says: [
+      headers(
+        1,
+        echoBlock(...Array.from({ length: 99 }, (_, i) => [`x-${i}`, 'x'.repeat(100)] as const)),
+        END_BOTH,
+      ),
+      echoCall(3, 'on'),
+    ],
+    hears: ['HEADERS 1 431/- END_STREAM', ...echoed(3, 'on')],
+  },
+  {
+    name: '8.1 an answer has exactly one head, and nothing behind its end',
+    says: [echoCall(1, ''), echoCall(3, '')],
+    hears: [...echoed(1, ''), ...echoed(3, '')],
+  },
+  {
+    name: '8 HTTP/2 that is broken below is no request',
+    says: [echoHead(1), headers(0, TRAILERS, END_BOTH)],
+    hears: connectionError('PROTOCOL_ERROR', 1),
+  },
+];
+
+examine(t, serving, CASES);
+
+/** Requests that are well formed, and no gRPC calls: they are answered all the same. */
+const OTHERS: Record<string, Fields> = {
+  GET: [...having(':method', 'GET').filter(([name]) => name !== 'content-type')],
+  HEAD: having(':method', 'HEAD'),
+  'OPTIONS of *': having(':method', 'OPTIONS').map(field => (field[0] === ':path' ? [':path', '*'] : field)),
+  CONNECT: [
+    [':method', 'CONNECT'],
+    [':authority', 'localhost:1'],
+  ],
+  'POST of another content': having('content-type', 'text/plain'),
+};
+
+for (const [name, fields] of Object.entries(OTHERS)) {
+  t.test(`8.1 ${name} is answered with a head of status 4xx`, async t => {
+    const conversation = await Conversation.open(t, serving);
+    const heard = await conversation.say(headers(1, fieldBlock(fields), END_BOTH));
+    t.match(heard[0], /^HEADERS 1 4(?:05|15)/);
+    t.match(heard.at(-1), /END_STREAM$/);
+  });
+}

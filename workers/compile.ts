@@ -1,0 +1,15 @@
+import type { CompileRequest, CompileResponse } from '../src/app/compile-message.ts';
+import { compileRules } from '../src/rules/compile/compile.ts';
+import { loadRuleSet } from '../src/rules/parse/load.ts';
+import { RuleSetRefused } from '../src/rules/rule-set.ts';
+
+/** Reads, checks and compiles rules beside the thread that decides, which goes on with the rules it has. */
+export default function compile(request: CompileRequest): CompileResponse {
+  try {
+    const rules = loadRuleSet(request.files, { mergeDomains: request.mergeDomains });
+    return { kind: 'compiled', buffer: compileRules(rules) };
+  } catch (refused) {
+    if (!(refused instanceof RuleSetRefused)) throw refused;
+    return { kind: 'refused', faults: refused.faults };
+  }
+}
