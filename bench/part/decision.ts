@@ -77,13 +77,21 @@ function openBatcher(): Batcher {
     },
     store: new SharedCounterStore(CounterTable.create(1_048_576)),
     overLimit: null,
-    statistics,
-    counters: { storeError: counter, serviceError: counter, globalShadowMode: counter },
+    counters: { storeError: counter, serviceError: counter, cancelled: counter, globalShadowMode: counter },
     clock: systemClock,
     logger: silent,
     random: Math.random,
+    nowMs: null,
   });
-  const batcher = new Batcher({ engine, fingerprintKey: KEY, maxQueued: 65_536, serviceError: counter });
+  const batcher = new Batcher({
+    engine,
+    pool: null,
+    named: statistics,
+    fingerprintKey: KEY,
+    maxQueued: 65_536,
+    window: null,
+    serviceError: counter,
+  });
   batcher.use(generation);
   return batcher;
 }
@@ -105,6 +113,7 @@ async function nanoseconds(requests: readonly Uint8Array[], batch: number): Prom
   const batcher = openBatcher();
   let answered = 0;
   const reply = {
+    gone: false,
     answered: () => {
       answered++;
     },

@@ -27,3 +27,18 @@ export function wholeNumber(text: string, bounds: NumberBounds): number {
   }
   return value;
 }
+
+export interface NameList<T extends string> {
+  /** The option, as its user writes it. */
+  readonly name: string;
+  readonly known: readonly T[];
+}
+
+/** Names with commas between them, each of which must be known. */
+export function listed<T extends string>(text: string, { name, known }: NameList<T>): T[] {
+  return text.split(',').map(each => {
+    const found = known.find(one => one === each);
+    if (found === undefined) throw new BadArguments(`${name} ${each} is not one of ${known.join(', ')}`);
+    return found;
+  });
+}

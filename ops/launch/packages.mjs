@@ -5,14 +5,26 @@ import { note, root, run } from './step.mjs';
 
 /** Makes `node_modules` what package-lock.json says, unless it is that already. */
 export function installPackages() {
-  if (isInstalled()) return;
+  if (isInstalled('.') && pinnedNode() !== undefined) return;
   note('installing packages (npm ci)');
+  install('.');
+}
+
+/** The same for PM2, which has a lock file of its own: only the tests of its ecosystem file start it. */
+export function installPm2() {
+  if (isInstalled('ops/pm2')) return;
+  note('installing PM2 for its tests (npm ci)');
+  install('ops/pm2');
+}
+
+function install(folder) {
   const npm = npmCommand();
   run({
     ...npm,
     args: [
       ...npm.args,
       'ci',
+      `--prefix=${join(root, folder)}`,
       '--no-audit',
       '--no-fund',
       // Building needs what is listed for development, also where NODE_ENV or a setting would leave it out.
@@ -33,10 +45,10 @@ export function installPackages() {
  * True when npm's own record of what it installed equals the lock file. It is written last, so an installation
  * that broke off does not count, and one made by hand with `npm ci` does.
  */
-function isInstalled() {
-  const present = lockedPackages('node_modules/.package-lock.json');
-  if (present === undefined || pinnedNode() === undefined) return false;
-  const wanted = lockedPackages('package-lock.json') ?? {};
+function isInstalled(folder) {
+  const present = lockedPackages(join(folder, 'node_modules/.package-lock.json'));
+  if (present === undefined) return false;
+  const wanted = lockedPackages(join(folder, 'package-lock.json')) ?? {};
   delete wanted[''];
   // npm leaves out optional packages that are for other platforms.
   const isMet = ([path, { version, integrity, optional }]) =>

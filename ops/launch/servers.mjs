@@ -2,24 +2,29 @@ import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:f
 import { delimiter, join } from 'node:path';
 import { note, run, StepFailure } from './step.mjs';
 
-/** Real servers that tests talk to, by the name of their program. */
-const SERVERS = [
+/** Real servers and clients that tests talk to, by the name of their program, and the packages that bring them. */
+const PROGRAMS = [
+  // `redis-server --sentinel` is the sentinel as well: no other package is needed for it.
   { program: 'redis-server', debian: 'redis-server', brew: 'redis', for: 'the Redis counter store' },
+  { program: 'memcached', debian: 'memcached', brew: 'memcached', for: 'the memcached counter store' },
+  { program: 'nghttp', debian: 'nghttp2-client', brew: 'nghttp2', for: 'gRPC with other clients' },
+  { program: 'h2load', debian: 'nghttp2-client', brew: 'nghttp2', for: 'gRPC under load, and benchmarks' },
+  { program: 'curl', debian: 'curl', brew: 'curl', for: 'the commands that the quick start prints' },
 ];
 
-/** Sees to it that each server is on the PATH: installs what is missing where that is allowed, else says how to. */
+/** Sees to it that each program is on the PATH: installs what is missing where that is allowed, else says how to. */
 export function bringServers() {
-  const missing = SERVERS.filter(server => !isOnPath(server.program));
+  const missing = PROGRAMS.filter(({ program }) => !isOnPath(program));
   if (missing.length === 0) return;
   const isAllowed = process.getuid?.() === 0 && isOnPath('apt-get');
   if (!isAllowed) throw new StepFailure(explain(missing));
-  const packages = missing.map(server => server.debian);
+  const packages = packagesOf(missing, 'debian');
   note(`installing ${packages.join(', ')} (apt-get)`);
   withoutServiceStarts(() => {
     apt(['update'], missing);
     apt(['install', '-y', '--no-install-recommends', ...packages], missing);
   });
-  const absent = missing.filter(server => !isOnPath(server.program));
+  const absent = missing.filter(({ program }) => !isOnPath(program));
   if (absent.length > 0) throw new StepFailure(explain(absent));
 }
 
@@ -34,7 +39,7 @@ function apt(args, missing) {
 
 function explain(missing) {
   const lines = missing.map(({ program, for: use }) => `  ${program}, for the tests of ${use}`);
-  const packages = kind => missing.map(server => server[kind]).join(' ');
+  const packages = kind => packagesOf(missing, kind).join(' ');
   return [
     'These programs are needed and not on the PATH:',
     ...lines,
@@ -42,6 +47,11 @@ function explain(missing) {
     `  Debian, Ubuntu:  sudo apt-get update && sudo apt-get install -y ${packages('debian')}`,
     `  macOS:           brew install ${packages('brew')}`,
   ].join('\n');
+}
+
+/** The packages of the programs, each once, by the name that the package manager knows. */
+function packagesOf(programs, manager) {
+  return [...new Set(programs.map(each => each[manager]))];
 }
 
 function isOnPath(program) {

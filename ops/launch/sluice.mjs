@@ -33,7 +33,10 @@ async function runHere() {
 }
 
 async function runOn(node) {
-  const child = spawn(node, process.argv.slice(1), { stdio: 'inherit' });
+  // A supervisor that listens on an IPC channel (PM2) hears from the child what it would hear from this process.
+  const ipc = process.send === undefined ? [] : ['ipc'];
+  const child = spawn(node, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', ...ipc] });
+  child.on('message', message => process.send(message));
   // Listening also keeps this process alive until the child has ended as it wants to. With Ctrl-C the terminal
   // signals both, so the child sees the signal twice; it has to bear that anyway, since npm does the same.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
@@ -43,6 +46,7 @@ async function runOn(node) {
     );
     child.once('exit', (status, signal) => resolve({ status, signal }));
   });
+  if (process.connected) process.disconnect();
   if (end.signal === null) {
     process.exitCode = end.status;
     return;

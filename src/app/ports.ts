@@ -7,6 +7,7 @@ import type { Decider } from '../decision/decider.ts';
 import type { Settings } from '../settings/table.ts';
 import type { StatsRegistry } from '../stats/registry.ts';
 import { DebugServer } from '../transports/debug/debug-server.ts';
+import type { Explain } from '../transports/debug/explain-route.ts';
 import { GrpcJsServer } from '../transports/grpc/grpc-js-server.ts';
 import { healthService } from '../transports/grpc/health-service.ts';
 import { joinServices } from '../transports/grpc/join-services.ts';
@@ -20,17 +21,25 @@ import {
 } from '../transports/grpc/server.ts';
 import { TlsHandshakes } from '../transports/grpc/tls.ts';
 import { TlsSource } from '../transports/grpc/tls-source.ts';
-import { healthRoute, jsonRoute } from '../transports/http/decision-routes.ts';
+import { tracedService } from '../transports/grpc/traced.ts';
+import { jsonRoute } from '../transports/http/decision-routes.ts';
+import { healthRoute } from '../transports/http/health-route.ts';
 import { HttpListener } from '../transports/http/listener.ts';
 import { jsonNotFound } from '../transports/http/routes.ts';
+import { TracedDecider } from '../transports/traced-decider.ts';
+import type { CallTracing } from '../transports/tracing.ts';
 
 export interface PortsParts {
   readonly settings: Settings;
   readonly decider: Decider;
+  /** Null while tracing is off. */
+  readonly tracing: CallTracing | null;
   readonly health: Health;
   readonly stats: StatsRegistry;
   /** The lines of the rules in force, for `/rlconfig`. */
   readonly dumpRules: () => Iterable<string>;
+  /** For `/explain`. */
+  readonly explain: Explain;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -66,9 +75,10 @@ export class Ports implements Service {
    *   files; Error when it was stopped meanwhile. Nothing is left open then
    */
   async start(): Promise<void> {
+    this.#warnOfCountsApart();
     if (this.#tls !== null) await this.#opened.start(this.#tls.source);
-    // gRPC comes first, because it shares its port with nobody: a second process with the same settings fails here,
-    // before its HTTP port, which is shared, takes connections away from the first.
+    // gRPC comes first, because it tells the cause when its port cannot be opened, which the library of the others
+    // does not: most often there is a second process with the same settings.
     await this.#opened.start(this.#grpc);
     await this.#opened.start({
       name: 'debug',
@@ -114,6 +124,15 @@ export class Ports implements Service {
     }
   }
 
+  #warnOfCountsApart(): void {
+    const { settings, logger } = this.#parts;
+    if (!settings.sharePorts || settings.backendType !== 'embedded') return;
+    logger.warning(
+      'SHARE_PORTS=true with the embedded store: each process counts for itself, so that several let pass several ' +
+        'times the limit; set KVCACHE_URL to a Redis that all of them use',
+    );
+  }
+
   /** The service does its work without the debug port, so a port that cannot be opened is only logged. */
   async #openDebugPort(): Promise<void> {
     try {
@@ -125,13 +144,22 @@ export class Ports implements Service {
   }
 }
 
-function httpListener({ settings, decider, health, clock, logger }: PortsParts): HttpListener {
-  const routes = [healthRoute(health), jsonRoute(decider, logger)];
+/** With a span for each decision, when calls are traced. */
+function deciderOf({ decider, tracing }: PortsParts): Decider {
+  return tracing === null ? decider : new TracedDecider(decider, tracing.current);
+}
+
+function httpListener(parts: PortsParts): HttpListener {
+  const { settings, health, clock, logger, tracing } = parts;
+  const routes = [healthRoute(health), jsonRoute(deciderOf(parts), logger, tracing)];
   return new HttpListener({
     name: 'http',
     host: settings.httpHost,
     port: settings.httpPort,
-    settings: 'HOST or PORT',
+    shared: settings.sharePorts,
+    settings: settings.sharePorts
+      ? 'HOST or PORT, or start the other program with SHARE_PORTS=true as well'
+      : 'HOST or PORT, or start every process with SHARE_PORTS=true to share the port',
     routes,
     unknown: jsonNotFound(routes),
     drainMs: settings.shutdownTimeoutMs,
@@ -165,12 +193,13 @@ function grpcTls({ settings, stats, clock, logger }: PortsParts): GrpcTls {
 }
 
 function grpcServer(parts: PortsParts, tls: TlsHandshakes | undefined): GrpcServer {
-  const { settings, decider, health, stats, clock, logger } = parts;
-  const { grpcSocketPath, grpcHost, grpcPort } = settings;
+  const { settings, health, stats, clock, logger, tracing } = parts;
+  const { grpcSocketPath: path, grpcHost, grpcPort, sharePorts } = settings;
+  const service = joinServices([rateLimitService(deciderOf(parts)), healthService(health)]);
   const options: GrpcServerOptions = {
-    listen: grpcSocketPath === '' ? { host: grpcHost, port: grpcPort } : { path: grpcSocketPath },
+    listen: path === '' ? { host: grpcHost, port: grpcPort, shared: sharePorts } : { path },
     tls,
-    service: measuredService(joinServices([rateLimitService(decider), healthService(health)]), {
+    service: measuredService(tracing === null ? service : tracedService(service, tracing), {
       stats,
       nowMs: () => performance.now(),
     }),
@@ -184,13 +213,16 @@ function grpcServer(parts: PortsParts, tls: TlsHandshakes | undefined): GrpcServ
   return settings.grpcServerEngine === 'sluice' ? new OwnGrpcServer(options) : new GrpcJsServer(options);
 }
 
-function debugServer({ settings, stats, dumpRules, clock, logger }: PortsParts): DebugServer {
+function debugServer({ settings, stats, dumpRules, explain, clock, logger }: PortsParts): DebugServer {
   return new DebugServer({
     host: settings.debugHost,
     port: settings.debugPort,
-    settings: 'DEBUG_HOST or DEBUG_PORT',
+    // Its statistics and profiles are those of one process.
+    settings:
+      'DEBUG_HOST or DEBUG_PORT: each process has a debug port of its own, also with SHARE_PORTS=true',
     dumpRules,
     stats,
+    explain,
     // Pages and profiles are for people, who can ask again: they do not hold up a stop.
     drainMs: 0,
     clock,

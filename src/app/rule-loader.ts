@@ -8,6 +8,7 @@ import type { RuleStatistics } from '../decision/rule-statistics.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { describeRuleFault, type RuleFile, RuleSetRefused } from '../rules/rule-set.ts';
 import type { RuleSourceListener } from '../rules/source/file-source.ts';
+import type { LoadOutcome, RuleSetTaker } from '../rules/source/xds/rule-set-taker.ts';
 import type { Counter } from '../stats/registry.ts';
 import type { RuleCompiler } from './rule-compiler.ts';
 
@@ -30,15 +31,21 @@ export interface RuleLoaderParts {
   readonly readFailures: Counter;
 }
 
+/** A set that waits to be loaded, and who wants to know what became of it. */
+interface Load {
+  readonly files: readonly RuleFile[];
+  readonly done: (outcome: LoadOutcome) => void;
+}
+
 /**
  * Puts what a rule source delivers into force. Loading is all or nothing: a set with a fault leaves the running rules
  * alone, is counted and logged. Sets are loaded one at a time; of those that arrive meanwhile only the last counts.
  */
-export class RuleLoader implements RuleSourceListener {
+export class RuleLoader implements RuleSourceListener, RuleSetTaker {
   readonly #parts: RuleLoaderParts;
   #current: CompiledRules | null = null;
   #fileCount = 0;
-  #next: readonly RuleFile[] | null = null;
+  #next: Load | null = null;
   #loading: Promise<void> | null = null;
   #announceFirst: () => void = () => {};
   /** Resolves when rules are in force for the first time. */
@@ -65,16 +72,29 @@ export class RuleLoader implements RuleSourceListener {
   loaded(files: readonly RuleFile[]): void {
     this.#parts.readAttempts.add(1);
     this.#fileCount = files.length;
-    this.#next = files;
-    this.#loading ??= this.#loadAll().finally(() => {
-      this.#loading = null;
+    void this.load(files);
+  }
+
+  load(files: readonly RuleFile[]): Promise<LoadOutcome> {
+    return new Promise(done => {
+      this.#next?.done({ kind: 'dropped' });
+      this.#next = { files, done };
+      this.#loading ??= this.#loadAll();
     });
   }
 
   failed(fault: Error): void {
     this.#parts.readAttempts.add(1);
     this.#parts.readFailures.add(1);
-    this.#refuse([fault.message]);
+    this.refuse([fault.message]);
+  }
+
+  refuse(reasons: readonly string[]): void {
+    const { loadError, logger } = this.#parts;
+    loadError.add(1);
+    for (const text of reasons) logger.error(`rules not loaded: ${text}`);
+    const faults = reasons.length === 1 ? 'a fault' : `${reasons.length} faults`;
+    logger.error(`the rules have ${faults}; ${this.#whatHolds()}`);
   }
 
   /** Resolves when nothing is being loaded. */
@@ -83,17 +103,27 @@ export class RuleLoader implements RuleSourceListener {
   }
 
   async #loadAll(): Promise<void> {
-    for (let files = this.#next; files !== null; files = this.#next) {
+    for (let load = this.#next; load !== null; load = this.#next) {
       this.#next = null;
-      try {
-        const rules = await this.#parts.compiler.compile(files, this.#parts.mergeDomains);
-        if (rules === null) continue;
-        this.#publish(rules, files.length);
-        await this.#carryOverStatistics();
-      } catch (failure) {
-        if (failure instanceof RuleSetRefused) this.#refuse(failure.faults.map(describeRuleFault));
-        else this.#notCompiled(asError(failure));
-      }
+      await this.#loadOne(load);
+    }
+    // Without an await between the last look at `#next` and this, no set can be missed.
+    this.#loading = null;
+  }
+
+  async #loadOne({ files, done }: Load): Promise<void> {
+    try {
+      const rules = await this.#parts.compiler.compile(files, this.#parts.mergeDomains);
+      if (rules === null) return done({ kind: 'dropped' });
+      this.#publish(rules, files.length);
+      done({ kind: 'in force' });
+      await this.#carryOverStatistics();
+    } catch (failure) {
+      if (failure instanceof RuleSetRefused) {
+        const reasons = failure.faults.map(describeRuleFault);
+        this.refuse(reasons);
+        done({ kind: 'refused', reasons });
+      } else done({ kind: 'refused', reasons: [this.#notCompiled(asError(failure))] });
     }
   }
 
@@ -114,18 +144,12 @@ export class RuleLoader implements RuleSourceListener {
     for (const _pause of this.#parts.statistics.carryOver()) await nextTurn();
   }
 
-  #refuse(texts: readonly string[]): void {
-    const { loadError, logger } = this.#parts;
-    loadError.add(1);
-    for (const text of texts) logger.error(`rules not loaded: ${text}`);
-    const faults = texts.length === 1 ? 'a fault' : `${texts.length} faults`;
-    logger.error(`the rule files have ${faults}; ${this.#whatHolds()}`);
-  }
-
   /** The compile thread failed, for instance for want of memory: the files may be good. */
-  #notCompiled(failure: Error): void {
+  #notCompiled(failure: Error): string {
+    const reason = `the rules could not be compiled: ${failure.message}`;
     this.#parts.loadError.add(1);
-    this.#parts.logger.error(`the rules could not be compiled: ${failure.message}; ${this.#whatHolds()}`);
+    this.#parts.logger.error(`${reason}; ${this.#whatHolds()}`);
+    return reason;
   }
 
   #whatHolds(): string {

@@ -1,20 +1,25 @@
-import { randomBytes } from 'node:crypto';
 import type { Clock } from '../base/clock.ts';
 import { Health } from '../base/health.ts';
 import { type Service, ServiceStack } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
-import type { FingerprintKey } from '../counters/fingerprint.ts';
+import { BatchWindow } from '../decision/batch-window.ts';
 import { Batcher } from '../decision/batcher.ts';
-import { Engine } from '../decision/engine.ts';
-import { OverLimitCache } from '../decision/over-limit-cache.ts';
+import { Engine, type EngineCounters } from '../decision/engine.ts';
+import { Explainer } from '../decision/explain.ts';
 import { RuleStatistics } from '../decision/rule-statistics.ts';
 import { dumpRules } from '../rules/dump.ts';
-import { FileRuleSource } from '../rules/source/file-source.ts';
 import type { Settings } from '../settings/table.ts';
 import { StatsRegistry } from '../stats/registry.ts';
+import type { CallTracing } from '../transports/tracing.ts';
+import { createDecisionThreads, type DecisionThreads } from './decision-threads.ts';
+import { engineOptions, openOverLimitCache } from './engine-settings.ts';
+import { OverLimitFigures } from './over-limit-figures.ts';
 import { type Addresses, Ports } from './ports.ts';
 import { RuleCompiler } from './rule-compiler.ts';
 import { RuleLoader } from './rule-loader.ts';
+import { createRuleSource, type RuleSource } from './rule-source.ts';
+import { openSinks } from './sinks.ts';
+import { STORE_COMPONENT, StoreHealth } from './store-health.ts';
 import { createStore, type OpenedStore } from './stores.ts';
 
 /** What the process gives the service. */
@@ -24,13 +29,12 @@ export interface ServiceParts {
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
+  /** Null while tracing is off. */
+  readonly tracing: (CallTracing & Service) | null;
 }
 
 /** The health component that a termination signal sets unhealthy (spec 3.4). */
 const TERMINATION_COMPONENT = 'termination';
-
-/** The health component of the counter store. */
-const STORE_COMPONENT = 'store';
 
 /**
  * The decision service: everything wired together, started in order and stopped in reverse.
@@ -45,6 +49,8 @@ export class DecisionService {
   readonly #stats = new StatsRegistry();
   readonly #store: OpenedStore;
   readonly #batcher: Batcher;
+  /** Null when this thread decides everything. */
+  readonly #threads: DecisionThreads | null;
   readonly #compiler = new RuleCompiler();
   readonly #loader: RuleLoader;
   readonly #ports: Ports;
@@ -61,29 +67,53 @@ export class DecisionService {
     this.#stopAsked = new Promise(resolve => {
       this.#announceStop = resolve;
     });
-    this.#store = createStore({ settings, logger, clock, random, stats });
+    const storeHealth = new StoreHealth(this.#health, settings.redisHealthCheckActiveConnection);
+    this.#store = createStore({
+      settings,
+      logger,
+      clock,
+      random,
+      stats,
+      storeChanged: reason => storeHealth.storeChanged(reason),
+      connectionsChanged: connected => storeHealth.connectionsChanged(connected),
+    });
     const statistics = new RuleStatistics();
     stats.addSource(statistics);
-    const serviceError = stats.counter('ratelimit.service.call.should_rate_limit.service_error');
+    const counters = engineCounters(stats);
+    const overLimit = openOverLimitCache(settings, clock);
+    const figures = overLimit === null ? null : new OverLimitFigures(overLimit, stats);
+    this.#threads =
+      settings.workerThreads === 0
+        ? null
+        : createDecisionThreads({
+            settings,
+            store: this.#store,
+            statistics,
+            counters,
+            overLimit: figures,
+            stats,
+            storeHealth,
+            clock,
+            logger,
+          });
     const engine = new Engine({
       options: engineOptions(settings),
       store: this.#store.store,
-      overLimit: openOverLimitCache(settings, clock, stats),
-      statistics,
-      counters: {
-        storeError: stats.counter('ratelimit.service.call.should_rate_limit.redis_error'),
-        serviceError,
-        globalShadowMode: stats.counter('ratelimit.service.global_shadow_mode'),
-      },
+      overLimit,
+      counters,
       clock,
       logger,
       random,
+      nowMs: this.#threads === null ? null : finely,
     });
     this.#batcher = new Batcher({
       engine,
-      fingerprintKey: randomFingerprintKey(),
+      pool: this.#threads?.pool ?? null,
+      named: statistics,
+      window: openBatchWindow(settings, clock),
+      fingerprintKey: this.#store.fingerprintKey,
       maxQueued: settings.maxQueuedDecisions,
-      serviceError,
+      serviceError: counters.serviceError,
     });
     this.#loader = new RuleLoader({
       compiler: this.#compiler,
@@ -99,12 +129,22 @@ export class DecisionService {
       readFailures: stats.counter('runtime.load_failures'),
     });
     stats.gauge('runtime.num_values', () => this.#loader.fileCount);
+    const explainer = new Explainer({
+      options: engineOptions(settings),
+      store: this.#store.store,
+      fingerprintKey: this.#store.fingerprintKey,
+      rules: () => this.#loader.current,
+      clock,
+      logger,
+    });
     this.#ports = new Ports({
       settings,
       decider: this.#batcher,
+      tracing: parts.tracing,
       health: this.#health,
       stats,
       dumpRules: () => (this.#loader.current === null ? [] : dumpRules(this.#loader.current)),
+      explain: request => explainer.explain(request),
       clock,
       logger,
     });
@@ -115,21 +155,23 @@ export class DecisionService {
    * @throws Error when the store cannot be reached within its bound or a port cannot be opened; all is stopped again
    */
   async start(): Promise<Addresses | null> {
-    const { settings, logger } = this.#parts;
+    const { settings } = this.#parts;
     this.#health.set(TERMINATION_COMPONENT, true);
     this.#health.set(STORE_COMPONENT, false);
     try {
+      // First, so that it stops last: the spans of the last calls are to be sent.
+      if (this.#parts.tracing !== null) await this.#stack.start(this.#parts.tracing);
+      // Before all that has statistics, so that the last of them are sent.
+      for (const sink of await openSinks({ ...this.#parts, stats: this.#stats }))
+        await this.#stack.start(sink);
       await this.#stack.start(this.#store);
       this.#health.set(STORE_COMPONENT, true);
+      if (this.#threads !== null) await this.#stack.start(this.#threads.threads);
       await this.#stack.start(this.#compiler);
-      await this.#stack.start(this.#ruleSource());
+      const source = createRuleSource({ ...this.#parts, loader: this.#loader });
+      await this.#stack.start(source.service);
       await this.#loader.settled();
-      if (this.#loader.current === null && !settings.forceStartWithoutInitialConfig) {
-        logger.warning(
-          'no port is open until rules are loaded; mend the rule files, or set FORCE_START_WITHOUT_INITIAL_CONFIG=true',
-        );
-        await Promise.race([this.#loader.firstLoad, this.#stopAsked]);
-      }
+      if (!settings.forceStartWithoutInitialConfig) await this.#firstRules(source);
       return await this.#openPorts();
     } catch (failure) {
       // After a stop nothing starts any more, and what starts fails.
@@ -153,6 +195,19 @@ export class DecisionService {
     this.#ports.drain();
     this.#announceStop();
     await this.#stack.stop();
+  }
+
+  /** Resolves when rules are in force, or a stop was asked for. */
+  async #firstRules({ patienceMs, advice }: RuleSource): Promise<void> {
+    if (this.#loader.current !== null) return;
+    const { clock, logger } = this.#parts;
+    const timer = clock.after(patienceMs, () =>
+      logger.warning(
+        `no port is open until rules are loaded; ${advice}, or set FORCE_START_WITHOUT_INITIAL_CONFIG=true`,
+      ),
+    );
+    await Promise.race([this.#loader.firstLoad, this.#stopAsked]);
+    timer.cancel();
   }
 
   async #openPorts(): Promise<Addresses> {
@@ -181,56 +236,30 @@ export class DecisionService {
       },
     };
   }
-
-  #ruleSource(): FileRuleSource {
-    const { settings, logger, clock } = this.#parts;
-    return new FileRuleSource(
-      {
-        root: settings.runtimeRoot,
-        subdirectory: settings.runtimeSubdirectory,
-        appDirectory: settings.runtimeAppDirectory,
-        ignoreDotFiles: settings.runtimeIgnoreDotFiles,
-        watchRoot: settings.runtimeWatchRoot,
-        logger,
-        clock,
-      },
-      this.#loader,
-    );
-  }
 }
 
-function engineOptions(settings: Settings): ConstructorParameters<typeof Engine>[0]['options'] {
+function engineCounters(stats: StatsRegistry): EngineCounters {
+  const ofCalls = 'ratelimit.service.call.should_rate_limit.';
   return {
-    cacheKeyPrefix: settings.cacheKeyPrefix,
-    expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
-    nearLimitRatio: settings.nearLimitRatio,
-    holdBack: settings.stopCacheKeyIncrementWhenOverLimit,
-    modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
-    headerNames: settings.limitResponseHeadersEnabled
-      ? {
-          limit: settings.limitLimitHeader,
-          remaining: settings.limitRemainingHeader,
-          reset: settings.limitResetHeader,
-        }
-      : null,
-    dynamicMetadata: settings.responseDynamicMetadata,
+    storeError: stats.counter(`${ofCalls}redis_error`),
+    serviceError: stats.counter(`${ofCalls}service_error`),
+    cancelled: stats.counter(`${ofCalls}cancelled`),
+    globalShadowMode: stats.counter('ratelimit.service.global_shadow_mode'),
   };
 }
 
-function openOverLimitCache(settings: Settings, clock: Clock, stats: StatsRegistry): OverLimitCache | null {
-  if (settings.localCacheSizeBytes === 0) return null;
-  const cache = new OverLimitCache(settings.localCacheSizeBytes, clock);
-  stats.gauge('ratelimit.localcache.entryCount', () => cache.size);
-  stats.gauge('ratelimit.localcache.hitCount', () => cache.hits);
-  stats.gauge('ratelimit.localcache.missCount', () => cache.misses);
-  stats.gauge('ratelimit.localcache.lookupCount', () => cache.hits + cache.misses);
-  stats.gauge('ratelimit.localcache.evacuateCount', () => cache.evicted);
-  stats.gauge('ratelimit.localcache.expiredCount', () => cache.expired);
-  stats.gauge('ratelimit.localcache.overwriteCount', () => cache.overwritten);
-  return cache;
+/** Counters in this process gain nothing from batches that are held back. */
+function openBatchWindow(settings: Settings, clock: Clock): BatchWindow | null {
+  const lengthMs = Math.max(
+    settings.redisPipelineWindowMs,
+    settings.redisPerSecond ? settings.redisPerSecondPipelineWindowMs : 0,
+  );
+  if (settings.backendType !== 'redis' || lengthMs === 0) return null;
+  const after = clock.after.bind(clock);
+  return new BatchWindow({ lengthMs, nowMs: finely, after, nextTurn: run => setImmediate(run) });
 }
 
-function randomFingerprintKey(): FingerprintKey {
-  const bytes = randomBytes(16);
-  return [bytes.readInt32LE(0), bytes.readInt32LE(4), bytes.readInt32LE(8), bytes.readInt32LE(12)];
+/** Milliseconds with fractions, on a clock that never steps back. */
+function finely(): number {
+  return performance.now();
 }

@@ -1,14 +1,14 @@
 import type { Clock } from '../base/clock.ts';
 import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
-import { RedisLink } from '../counters/redis/redis-link.ts';
-import { RedisCounterStore } from '../counters/redis/redis-store.ts';
-import { SharedCounterStore } from '../counters/shared/shared-store.ts';
-import { CounterTable } from '../counters/shared/table.ts';
+import type { FingerprintKey } from '../counters/fingerprint.ts';
 import type { CounterStore } from '../counters/store.ts';
-import { redisEndpoint } from '../settings/redis-address.ts';
 import type { Settings } from '../settings/table.ts';
 import type { StatsRegistry } from '../stats/registry.ts';
+import { guardStore } from './guard-store.ts';
+import { createMemcachedStore } from './memcached-store.ts';
+import { chooseFingerprintKey, createMemoryStore, createSnapshotKeeper } from './memory-store.ts';
+import { createRedisStore } from './redis-store.ts';
 
 export interface StoreParts {
   readonly settings: Settings;
@@ -16,57 +16,58 @@ export interface StoreParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly stats: StatsRegistry;
+  /** Told why the store does not count, and null when it does again; not told where failures reach the caller. */
+  readonly storeChanged?: (reason: string | null) => void;
+  /** Told when the first connection to the store comes up and when the last one ends; of Redis only. */
+  readonly connectionsChanged?: (connected: boolean) => void;
+  /** In further threads of the process: what they share with the first. */
+  readonly shared?: StoreSharing;
+}
+
+/** What the stores of all threads of a process have in common. */
+export interface StoreSharing {
+  /** The key of the fingerprints of its counters: every batch for it is made with this one. */
+  readonly fingerprintKey: FingerprintKey;
+  /** Counters that lie in this process; null when none do. */
+  readonly memory: SharedArrayBuffer | null;
 }
 
 /** A store as something that starts and stops. */
-export interface OpenedStore extends Service {
+export interface OpenedStore extends Service, StoreSharing {
   readonly store: CounterStore;
+  /** Lets go of what a thread held of the counters in this process when it was ended. */
+  threadEnded(threadId: number): void;
 }
 
 /** The store that the settings ask for; the only place that knows which ones there are. */
 export function createStore(parts: StoreParts): OpenedStore {
-  const store = parts.settings.backendType === 'redis' ? redisStore(parts) : sharedStore(parts);
-  return { name: `${store.name} store`, store, start: () => store.start(), stop: () => store.stop() };
+  const { settings, shared } = parts;
+  const fingerprintKey = shared?.fingerprintKey ?? chooseFingerprintKey(settings.memoryStoreSnapshotPath);
+  if (settings.backendType === 'embedded') return openMemoryStore(parts, fingerprintKey);
+  const store = settings.backendType === 'redis' ? createRedisStore(parts) : createMemcachedStore(parts);
+  const local = settings.storeFailureMode === 'local' ? createMemoryStore(parts) : null;
+  const guarded = guardStore(store, { ...parts, local: local?.store ?? null }, fingerprintKey);
+  return {
+    name: `${store.name} store`,
+    store: guarded,
+    fingerprintKey,
+    memory: local?.table.buffer ?? null,
+    start: () => guarded.start(),
+    stop: () => guarded.stop(),
+    threadEnded: threadId => local?.table.releaseLocksOf(threadId),
+  };
 }
 
-function sharedStore({ settings, stats }: StoreParts): CounterStore {
-  const table = openTable(settings.memoryStoreMaxKeys);
-  stats.gauge('ratelimit.memory_store.evicted', () => table.evicted);
-  return new SharedCounterStore(table);
-}
-
-/** @throws Error naming the setting, when the system does not give the process as much memory */
-function openTable(maxKeys: number): CounterTable {
-  try {
-    return CounterTable.create(maxKeys);
-  } catch (cause) {
-    if (!(cause instanceof RangeError)) throw cause;
-    const text = `there is not enough memory for MEMORY_STORE_MAX_KEYS=${maxKeys}: set a smaller number, or give the process more memory`;
-    throw new Error(text, { cause });
-  }
-}
-
-function redisStore({ settings, logger, clock, random, stats }: StoreParts): CounterStore {
-  const link = new RedisLink({
-    endpoint: redisEndpoint({
-      socketType: settings.redisSocketType,
-      url: settings.redisUrl,
-      auth: settings.redisAuth,
-    }),
-    timeoutMs: settings.redisTimeoutMs,
-    startup: {
-      initialMs: settings.redisStartupInitialIntervalMs,
-      maxMs: settings.redisStartupMaxIntervalMs,
-      maxElapsedMs: settings.redisStartupMaxElapsedMs,
-    },
-    clock,
-    logger,
-    random,
-    connections: {
-      opened: stats.counter('ratelimit.redis_pool.cx_total'),
-      closed: stats.counter('ratelimit.redis_pool.cx_local_close'),
-    },
-  });
-  stats.gauge('ratelimit.redis_pool.cx_active', () => (link.up ? 1 : 0));
-  return new RedisCounterStore({ link, clock, logger });
+function openMemoryStore(parts: StoreParts, fingerprintKey: FingerprintKey): OpenedStore {
+  const { store, table } = createMemoryStore(parts);
+  const keeper = parts.shared === undefined ? createSnapshotKeeper(parts, table, fingerprintKey) : null;
+  return {
+    name: `${store.name} store`,
+    store,
+    fingerprintKey,
+    memory: table.buffer,
+    start: async () => keeper?.start(),
+    stop: async () => keeper?.stop(),
+    threadEnded: threadId => table.releaseLocksOf(threadId),
+  };
 }

@@ -7,6 +7,7 @@
  * - `no_rules`: no configuration has been loaded yet
  * - `store_failed`: the counter store did not answer; no hit is known to be counted
  * - `overloaded`: a queue is full; trying again later helps
+ * - `cancelled`: the caller went away, or its deadline passed, before the decision was begun; nothing is counted
  * - `internal`: a defect of ours
  */
 export type FaultCode =
@@ -15,6 +16,7 @@ export type FaultCode =
   | 'no_rules'
   | 'store_failed'
   | 'overloaded'
+  | 'cancelled'
   | 'internal';
 
 /** A failure whose cause is known, with a text for the caller: what was wrong, where, and what to do. */

@@ -4,6 +4,7 @@
  */
 export class Health {
   readonly #components = new Map<string, boolean>();
+  readonly #notes = new Map<string, string>();
   readonly #listeners = new Set<(healthy: boolean) => void>();
 
   /** Adds a component, or changes one that is there. Listeners hear only changes of the whole. */
@@ -17,6 +18,22 @@ export class Health {
   get healthy(): boolean {
     for (const healthy of this.#components.values()) if (!healthy) return false;
     return true;
+  }
+
+  /** Says what is worth knowing about a component that is healthy all the same; null when nothing is any more. */
+  note(component: string, text: string | null): void {
+    if (text === null) this.#notes.delete(component);
+    else this.#notes.set(component, text);
+  }
+
+  /** What is worth knowing, by component. */
+  get notes(): ReadonlyMap<string, string> {
+    return this.#notes;
+  }
+
+  /** Every component and whether it is healthy, in the order in which they were added. */
+  get components(): ReadonlyMap<string, boolean> {
+    return this.#components;
   }
 
   /** Calls `listener` on each change of the whole. Returns the function that ends it. */

@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { type ChannelCredentials, Client, connectivityState, credentials, Metadata } from '@grpc/grpc-js';
 import { systemClock } from '../base/clock.ts';
 import { asError } from '../base/fault.ts';
+import { withOwnedSockets } from '../base/owned-sockets.ts';
 import { GRPC_STATUS } from '../grpc/service.ts';
 import { SHOULD_RATE_LIMIT_PATH } from '../messages/client-codec.ts';
 import { type CallTarget, describeFailedCall, type TlsFiles } from './client-fault.ts';
 import { CommandFault } from './command-fault.ts';
-import { withOwnedSockets } from './owned-sockets.ts';
 
 /**
  * Calls `ShouldRateLimit` once with an encoded request and returns the encoded response.

@@ -1,13 +1,7 @@
 import { describeFlags } from './flags.ts';
 
-/** Flags of `sluice client`. The first three and the TLS ones are those of the reference implementation's client. */
-export const CLIENT_FLAGS = {
-  'dial-string': {
-    kind: 'text',
-    placeholder: 'ADDRESS',
-    default: 'localhost:8081',
-    help: 'where the service listens for gRPC: host:port, or unix:/path of a socket',
-  },
+/** Flags that make a request. */
+export const REQUEST_FLAGS = {
   domain: { kind: 'text', placeholder: 'NAME', default: '', help: 'the domain to ask about' },
   descriptors: {
     kind: 'list',
@@ -20,6 +14,17 @@ export const CLIENT_FLAGS = {
     default: '1',
     help: 'hits to count on each descriptor; 0 counts nothing and reports the present state',
   },
+} as const;
+
+/** Flags of `sluice client`. The first three and the TLS ones are those of the reference implementation's client. */
+export const CLIENT_FLAGS = {
+  'dial-string': {
+    kind: 'text',
+    placeholder: 'ADDRESS',
+    default: 'localhost:8081',
+    help: 'where the service listens for gRPC: host:port, or unix:/path of a socket',
+  },
+  ...REQUEST_FLAGS,
   timeout: { kind: 'text', placeholder: 'DURATION', default: '5s', help: 'how long to wait for the answer' },
   json: { kind: 'switch', help: 'print the response as one line of JSON' },
   'fail-over-limit': { kind: 'switch', help: 'exit with status 1 when the answer is OVER_LIMIT' },

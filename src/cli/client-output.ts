@@ -41,7 +41,7 @@ function limitCells(status: DescriptorStatus): string[] {
 }
 
 /** Rows as lines, with the cells of each column below one another. */
-function aligned(rows: readonly string[][]): string[] {
+export function aligned(rows: readonly string[][]): string[] {
   const widths: number[] = [];
   for (const row of rows) {
     for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);

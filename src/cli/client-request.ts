@@ -1,6 +1,6 @@
 import type { DescriptorEntry, RateLimitRequest } from '../messages/client-codec.ts';
 import { integer } from '../settings/kinds.ts';
-import type { CLIENT_FLAGS } from './client-flags.ts';
+import type { REQUEST_FLAGS } from './client-flags.ts';
 import { UsageFault } from './command-fault.ts';
 import { type FlagValues, readFlag } from './flags.ts';
 
@@ -9,7 +9,7 @@ import { type FlagValues, readFlag } from './flags.ts';
  *
  * @throws UsageFault when they describe none
  */
-export function requestFromFlags(flags: FlagValues<typeof CLIENT_FLAGS>): RateLimitRequest {
+export function requestFromFlags(flags: FlagValues<typeof REQUEST_FLAGS>): RateLimitRequest {
   if (flags.domain === '') {
     throw new UsageFault('--domain is missing: give the domain of the rules, as --domain shop.');
   }

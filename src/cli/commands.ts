@@ -1,5 +1,6 @@
 import { CHECK_USAGE } from './check-flags.ts';
 import { CLIENT_USAGE } from './client-flags.ts';
+import { EXPLAIN_USAGE } from './explain-flags.ts';
 import type { CliIo } from './io.ts';
 
 /** One word after `sluice`. */
@@ -39,6 +40,12 @@ export const COMMANDS: readonly Command[] = [
     summary: 'ask a running service for one decision',
     usage: CLIENT_USAGE,
     run: async (args, io) => (await import('./client.ts')).runClient(args, io),
+  },
+  {
+    name: 'explain',
+    summary: 'say what a decision would be and why, without counting',
+    usage: EXPLAIN_USAGE,
+    run: async (args, io) => (await import('./explain.ts')).runExplain(args, io),
   },
   {
     name: 'check',

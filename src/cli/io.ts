@@ -1,3 +1,5 @@
+import { processSupervisor, type Supervisor } from './supervisor.ts';
+
 /** What a command sees of the process, so that it can run inside another one. */
 export interface CliIo {
   /** Writes text as it is: callers end their own lines. */
@@ -6,6 +8,8 @@ export interface CliIo {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** True when standard error, where logs go, is a terminal. */
   readonly isTerminal: boolean;
+  /** Who is told that the service is ready, and left when it has ended; undefined when there is nobody. */
+  readonly supervisor?: Supervisor | undefined;
 }
 
 /**
@@ -20,6 +24,7 @@ export function processIo(): CliIo {
     stderr: text => void process.stderr.write(text),
     env: process.env,
     isTerminal: process.stderr.isTTY === true,
+    supervisor: processSupervisor(),
   };
 }
 

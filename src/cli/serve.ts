@@ -33,12 +33,16 @@ export async function runServe(args: string[], io: CliIo): Promise<number> {
   const alive = setInterval(() => {}, 2_147_483_647);
   try {
     const { addresses, stopped } = await startService(settings, logger);
-    if (addresses !== null) io.stdout(banner(addresses, values.quickstart));
+    if (addresses !== null) {
+      io.stdout(banner(addresses, values.quickstart));
+      io.supervisor?.ready();
+    }
     await stopped;
     return EXIT.done;
   } finally {
     clearInterval(alive);
     release();
+    io.supervisor?.leave();
   }
 }
 
@@ -52,7 +56,14 @@ interface StartedService {
 /** @throws CommandFault when it cannot start */
 async function startService(settings: Settings, logger: Logger): Promise<StartedService> {
   try {
-    const service = new DecisionService({ settings, logger, clock: systemClock, random: Math.random });
+    const tracing = settings.tracingEnabled ? await openTracing(settings, logger) : null;
+    const service = new DecisionService({
+      settings,
+      logger,
+      clock: systemClock,
+      random: Math.random,
+      tracing,
+    });
     const stopped = stopOnSignal(service, logger);
     // A stop that fails before the start has ended is nobody's yet; it is told to whoever waits later.
     stopped.catch(() => {});
@@ -60,6 +71,12 @@ async function startService(settings: Settings, logger: Logger): Promise<Started
   } catch (failure) {
     throw new CommandFault(`the service could not start: ${reasons(failure)}`, { cause: failure });
   }
+}
+
+/** The library of OpenTelemetry is loaded only here: it takes memory and time at start. */
+async function openTracing(settings: Settings, logger: Logger) {
+  const { OtlpTracing } = await import('../app/tracing.ts');
+  return await OtlpTracing.open({ settings, logger });
 }
 
 function readSettings(env: CliIo['env']): Settings {

@@ -1,8 +1,23 @@
 import { ByteWriter, grownCapacity } from '../base/bytes.ts';
 import { doubled } from '../base/columns.ts';
 import { Fingerprinter, type FingerprintKey } from './fingerprint.ts';
+import { SECOND } from './window.ts';
 
 const INITIAL_OPS = 256;
+
+/** Changes the identity of a key, so that a limit per second and another one do not share a slot. */
+const APART = 0x5ec0_11d5;
+
+/** What is to be counted under a key. */
+export interface CounterOp {
+  readonly hits: number;
+  /** `requests_per_unit` of the limit. */
+  readonly limit: number;
+  /** Unit of the limit. */
+  readonly unit: number;
+  readonly ttlS: number;
+  readonly expiryS: number;
+}
 
 /**
  * The counting of one batch of requests, as columns.
@@ -27,6 +42,8 @@ export class CounterBatch {
   expiries = new Float64Array(INITIAL_OPS);
   /** Identity of the key: three 32-bit words a slot. */
   prints = new Int32Array(INITIAL_OPS * 3);
+  /** Unit of the window that ends last; numbers as in `window.ts`. */
+  units = new Uint8Array(INITIAL_OPS);
   /** Filled by the store: the count after the whole batch; NaN when this key could not be counted. */
   totals = new Float64Array(INITIAL_OPS);
 
@@ -45,6 +62,9 @@ export class CounterBatch {
   groupEnds = new Int32Array(INITIAL_OPS);
   /** 1 when a descriptor of the request is known to be over its limit, so that nothing of the group is added. */
   groupHeld = new Uint8Array(INITIAL_OPS);
+
+  /** True when limits per second have a store of their own, where equal keys are others. */
+  secondsApart = false;
 
   /** Filled by the store: why a key could not be counted, in its own words; of several keys the first. Else empty. */
   failureText = '';
@@ -68,16 +88,17 @@ export class CounterBatch {
   }
 
   /** Adds an op for the key `bytes[start, end)` and returns its number. */
-  addOp(
-    bytes: Uint8Array,
-    range: { readonly start: number; readonly end: number },
-    op: { readonly hits: number; readonly limit: number; readonly ttlS: number; readonly expiryS: number },
-  ): number {
+  addOp(bytes: Uint8Array, range: { readonly start: number; readonly end: number }, op: CounterOp): number {
     if (this.opCount === this.opSlots.length) this.#growOps();
+    this.#print.take(bytes, range.start, range.end);
+    if (this.secondsApart && op.unit === SECOND) this.#print.a ^= APART;
     const slot = this.#slotOf(bytes, range.start, range.end);
     this.amounts[slot] += op.hits;
     if (op.ttlS > this.ttls[slot]) this.ttls[slot] = op.ttlS;
-    if (op.expiryS > this.expiries[slot]) this.expiries[slot] = op.expiryS;
+    if (op.expiryS > this.expiries[slot]) {
+      this.expiries[slot] = op.expiryS;
+      this.units[slot] = op.unit;
+    }
     const number = this.opCount++;
     this.opSlots[number] = slot;
     this.opHits[number] = op.hits;
@@ -125,7 +146,6 @@ export class CounterBatch {
 
   #slotOf(bytes: Uint8Array, start: number, end: number): number {
     const print = this.#print;
-    print.take(bytes, start, end);
     const mask = this.#index.length - 1;
     for (let at = print.a & mask; ; at = (at + 1) & mask) {
       const slot = this.#index[at] - 1;
@@ -175,6 +195,7 @@ export class CounterBatch {
     this.amounts = doubled(this.amounts, Float64Array);
     this.ttls = doubled(this.ttls, Int32Array);
     this.expiries = doubled(this.expiries, Float64Array);
+    this.units = doubled(this.units, Uint8Array);
     this.totals = doubled(this.totals, Float64Array);
     this.prints = doubled(this.prints, Int32Array);
     this.#index = new Int32Array(grownCapacity(this.#index.length, this.opSlots.length * 4));

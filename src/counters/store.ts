@@ -7,9 +7,12 @@ import type { CounterBatch } from './batch.ts';
 export interface CounterStore {
   readonly name: string;
 
+  /** True when limits per second are counted in a place of their own, where equal keys are others. */
+  readonly secondsApart?: boolean;
+
   /**
    * Adds the amount of every key of the batch and fills in the count after it. A count that did not exist starts
-   * at 0; each call sets the time to live again. A store that counts in memory returns nothing, the others a promise.
+   * at 0 and has its time to live from then on. A store that counts in memory returns nothing, the others a promise.
    * @throws (or rejects with) Fault `store_failed`: no count of the batch is valid, hits may or may not be counted.
    */
   increment(batch: CounterBatch): void | Promise<void>;
@@ -19,6 +22,13 @@ export interface CounterStore {
    * request by request, in order and atomically. The ops of a request are a group of the batch.
    */
   incrementHoldingBack(batch: CounterBatch): void | Promise<void>;
+
+  /**
+   * Fills in `totals` with the present count of every key of the batch and counts nothing: 0 for a key that has no
+   * count, NaN for one that cannot be read. Not for decisions; a store that cannot do it has no such method.
+   * @throws (or rejects with) Fault `store_failed` when no count can be read
+   */
+  read?(batch: CounterBatch): void | Promise<void>;
 
   /** Connects. Resolves when the store answers. */
   start(): Promise<void>;

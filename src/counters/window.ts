@@ -5,6 +5,9 @@
  */
 const LENGTH_S = Int32Array.of(0, 1, 60, 3_600, 86_400, 2_592_000, 31_536_000, 604_800);
 
+/** The unit whose limits may be counted in a store of their own. */
+export const SECOND = 1;
+
 /** True for the number of a unit that has a window. */
 export function isUnit(unit: number): boolean {
   return unit >= 1 && unit < LENGTH_S.length;

@@ -1,48 +1,104 @@
 import { ByteWriter } from '../base/bytes.ts';
-import type { Fault } from '../base/fault.ts';
+import { Fault } from '../base/fault.ts';
 import { CounterBatch } from '../counters/batch.ts';
 import type { FingerprintKey } from '../counters/fingerprint.ts';
 import { RequestTable } from '../messages/request-table.ts';
+import { WireFault } from '../messages/wire.ts';
 import type { DecisionReply, ResponseFormat } from './decider.ts';
 import { DecisionTable } from './decision-table.ts';
+import type { NamedStatistics } from './named-rows.ts';
+import { RECORD_HEAD_BYTES, Records, REQUEST_KIND } from './records.ts';
+
+/** Most batches are far below this; memory beyond it comes from a burst and is given back. */
+const KEPT_BYTES = 1_048_576;
+
+const CALLER_GONE = new Fault('cancelled', 'the call ended before its turn came; nothing was counted');
 
 /** Requests that are decided together, with all that is worked out about them. Used again and again. */
 export class DecisionBatch {
+  /** The requests as they came. They stay in place until the batch is done. */
+  readonly records = new Records();
   readonly requests = new RequestTable();
   readonly decisions = new DecisionTable();
   readonly counters: CounterBatch;
   /** Cache keys of all descriptors; see `DecisionTable.keyStart`. */
-  readonly keys = new ByteWriter(16_384);
-  /** By request: where the answer goes, in which encoding, and why there is none (null while there is one). */
+  readonly keys = new ByteWriter(1_024);
+  /** By request: where the answer goes. */
   readonly replies: DecisionReply[] = [];
+  /** By request, once it is decoded: how its response is encoded, and why there is none (null while there is one). */
   readonly formats: ResponseFormat[] = [];
   readonly faults: (Fault | null)[] = [];
+  /** Where hits are counted whose names come from the requests. */
+  readonly named: NamedStatistics;
+  /** Milliseconds that this thread spent on the batch, where that is measured. */
+  spentMs = 0;
   /** Whole seconds since the epoch: one reading of the clock for keys, windows and resets of the batch. */
   nowS = 0;
 
-  constructor(fingerprintKey: FingerprintKey) {
+  constructor(fingerprintKey: FingerprintKey, named: NamedStatistics) {
+    this.named = named;
     this.counters = new CounterBatch(fingerprintKey);
   }
 
-  /** @throws WireFault when the bytes are no `RateLimitRequest`; nothing is added. */
+  /** Adds a request, of which the bytes are copied. */
   add(request: Uint8Array, format: ResponseFormat, reply: DecisionReply): void {
-    this.requests.add(request);
+    this.records.add(REQUEST_KIND[format], request);
     this.replies.push(reply);
-    this.formats.push(format);
-    this.faults.push(null);
   }
 
   get size(): number {
-    return this.requests.requestCount;
+    return this.records.count;
+  }
+
+  /** Fills `requests`, `formats` and `faults` from the records. Whom nobody waits for any more is left out. */
+  decode(): void {
+    const { records, requests } = this;
+    requests.reset();
+    requests.attach(records.bytes);
+    let at = 0;
+    for (let request = 0; request < records.count; request++) {
+      const kind = records.kindAt(at);
+      const start = at + RECORD_HEAD_BYTES;
+      at = start + records.sizeAt(at);
+      this.formats[request] = kind === REQUEST_KIND.json ? 'json' : 'protobuf';
+      this.faults[request] =
+        kind === REQUEST_KIND.cancelled || this.replies[request].gone
+          ? this.#leaveOut(CALLER_GONE)
+          : this.#decodeOne(start, at);
+    }
+  }
+
+  /** Marks the records that nobody waits for any more, for whoever decodes them without the replies. */
+  markGone(): void {
+    const { records, replies } = this;
+    let at = 0;
+    for (let request = 0; request < records.count; request++) {
+      if (replies[request].gone) records.markAt(at, REQUEST_KIND.cancelled);
+      at += RECORD_HEAD_BYTES + records.sizeAt(at);
+    }
   }
 
   reset(): void {
-    this.requests.reset();
+    if (this.records.bytes.length > KEPT_BYTES) this.records.release();
+    this.records.reset();
     this.keys.reset();
     this.replies.length = 0;
-    this.formats.length = 0;
-    this.faults.length = 0;
     // Rows of statistics would keep rules alive that are long replaced.
     this.decisions.statistics.length = 0;
+  }
+
+  #decodeOne(start: number, end: number): Fault | null {
+    try {
+      this.requests.decode(start, end);
+      return null;
+    } catch (fault) {
+      if (!(fault instanceof WireFault)) throw fault;
+      return this.#leaveOut(new Fault('unparseable', `not a RateLimitRequest: ${fault.message}`));
+    }
+  }
+
+  #leaveOut(fault: Fault): Fault {
+    this.requests.addNothing();
+    return fault;
   }
 }

@@ -27,8 +27,8 @@ export class DecisionTable {
   keyEnd = new Int32Array(INITIAL_ROWS);
   /** The op that counts this descriptor; -1 when the local cache knows it to be over its limit. */
   op = new Int32Array(INITIAL_ROWS);
-  /** The row of statistics: an array and where in it the row begins. */
-  statistics: Float64Array[] = [];
+  /** The row of statistics: totals (see `shared-totals.ts`) and the slot that the row begins at. */
+  statistics: Int32Array[] = [];
   statisticsBase = new Int32Array(INITIAL_ROWS);
 
   /** {@link CODE} of the status. */

@@ -15,8 +15,8 @@ import { Planner } from './plan.ts';
 import type { HeaderNames, Response } from './response.ts';
 import { writeJsonResponse } from './response-json.ts';
 import { writeProtobufResponse } from './response-protobuf.ts';
-import type { RuleStatistics } from './rule-statistics.ts';
-import { Settler } from './settle.ts';
+import { ReusedViews } from './reused-views.ts';
+import { Settler, type Uncounted } from './settle.ts';
 
 /** How decisions are made; the settings of the same names (spec 2.7). */
 export interface EngineOptions {
@@ -27,6 +27,8 @@ export interface EngineOptions {
   /** Count nothing of a request that has a descriptor over its limit, but for the descriptors that are over. */
   readonly holdBack: boolean;
   readonly modes: GlobalModes;
+  /** What becomes of a descriptor whose key the store could not count. Without it: its request is refused. */
+  readonly uncounted?: Uncounted;
   /** Null: no response headers. */
   readonly headerNames: HeaderNames | null;
   readonly dynamicMetadata: boolean;
@@ -38,6 +40,8 @@ export interface EngineCounters {
   readonly storeError: Counter;
   /** Calls that failed for another reason. */
   readonly serviceError: Counter;
+  /** Calls that ended before their turn came: cancelled, or past their deadline. Nothing of them is counted elsewhere. */
+  readonly cancelled: Counter;
   /** Responses that global shadow mode turned from over limit to OK. */
   readonly globalShadowMode: Counter;
 }
@@ -47,12 +51,13 @@ export interface EngineParts {
   readonly store: CounterStore;
   /** Null when there is no local cache. */
   readonly overLimit: OverLimitCache | null;
-  readonly statistics: RuleStatistics;
   readonly counters: EngineCounters;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'nowMs'>;
   readonly logger: Logger;
   /** From 0 to below 1; decides the jitter of times to live. */
   readonly random: () => number;
+  /** Measures what batches cost, in milliseconds with fractions; null while nobody wants to know. */
+  readonly nowMs: (() => number) | null;
 }
 
 /** Decides whole batches: plan, one call of the store, settle, answer. */
@@ -61,18 +66,22 @@ export class Engine {
   readonly #planner: Planner;
   readonly #settler: Settler;
   readonly #out = new ByteWriter(4_096);
+  readonly #views = new ReusedViews();
 
   constructor(parts: EngineParts) {
     const { options, overLimit, random } = parts;
     const jitterS = options.expirationJitterMaxSeconds;
     this.#parts = parts;
     this.#planner = new Planner({
-      statistics: parts.statistics,
       cacheKeys: new CacheKeys(options.cacheKeyPrefix),
       overLimit,
       expiryJitterS: jitterS > 0 ? () => Math.floor(random() * jitterS) : () => 0,
     });
-    this.#settler = new Settler({ nearLimitRatio: options.nearLimitRatio, overLimit });
+    this.#settler = new Settler({
+      nearLimitRatio: options.nearLimitRatio,
+      overLimit,
+      uncounted: options.uncounted ?? 'refuse',
+    });
   }
 
   /**
@@ -81,41 +90,48 @@ export class Engine {
    * without a generation each is told what is wrong with it, or that there are no rules.
    */
   run(batch: DecisionBatch, generation: RuleGeneration | null): void | Promise<void> {
-    const { store, options, clock } = this.#parts;
+    const { clock, nowMs } = this.#parts;
+    const beganMs = nowMs === null ? 0 : nowMs();
     batch.nowS = Math.floor(clock.nowMs() / 1_000);
-    if (generation === null) {
-      this.#planner.plan(batch, null);
-      for (let request = 0; request < batch.size; request++)
-        this.#refuse(batch, request, batch.faults[request]!);
-      return;
-    }
-    generation.batches++;
+    batch.spentMs = 0;
+    if (generation !== null) generation.batches++;
+    let counting: void | Promise<void>;
     try {
-      this.#planner.plan(batch, generation);
-      const { counters } = batch;
-      if (counters.opCount > 0) {
-        const counted = options.holdBack ? store.incrementHoldingBack(counters) : store.increment(counters);
-        if (counted !== undefined) {
-          return counted.then(
-            () => this.#answerAll(batch, generation),
-            (failure: unknown) => this.#failAll(batch, generation, failure),
-          );
-        }
-      }
+      counting = this.#plan(batch, generation);
     } catch (failure) {
       this.#failAll(batch, generation, failure);
       return;
     }
-    this.#answerAll(batch, generation);
+    if (counting === undefined) {
+      this.#answerAll(batch, generation, beganMs);
+      return;
+    }
+    if (nowMs !== null) batch.spentMs = nowMs() - beganMs;
+    return counting.then(
+      () => this.#answerAll(batch, generation, nowMs === null ? 0 : nowMs()),
+      (failure: unknown) => this.#failAll(batch, generation, failure),
+    );
   }
 
-  #answerAll(batch: DecisionBatch, generation: RuleGeneration): void {
+  /** Everything up to the store, and the call of the store if there is anything to count. */
+  #plan(batch: DecisionBatch, generation: RuleGeneration | null): void | Promise<void> {
+    const { store, options } = this.#parts;
+    const { counters } = batch;
+    batch.decode();
+    counters.secondsApart = store.secondsApart === true;
+    this.#planner.plan(batch, generation);
+    if (counters.opCount === 0) return;
+    return options.holdBack ? store.incrementHoldingBack(counters) : store.increment(counters);
+  }
+
+  #answerAll(batch: DecisionBatch, generation: RuleGeneration | null, beganMs: number): void {
     for (let request = 0; request < batch.size; request++) {
       let fault = batch.faults[request];
       let overLimit = false;
       try {
         fault ??= this.#settler.settle(batch, request);
-        if (fault === null) overLimit = this.#encode(batch, request, generation);
+        // Without a generation there is a fault for every request.
+        if (fault === null) overLimit = this.#encode(batch, request, generation!);
       } catch (failure) {
         fault = this.#defect(failure);
       }
@@ -123,14 +139,18 @@ export class Engine {
       else this.#refuse(batch, request, fault);
     }
     // Last: a generation without batches may be let go of at any time, and settling still counts in it.
-    generation.batches--;
+    if (generation !== null) generation.batches--;
+    const { nowMs } = this.#parts;
+    if (nowMs !== null) batch.spentMs += nowMs() - beganMs;
   }
 
-  #failAll(batch: DecisionBatch, generation: RuleGeneration, failure: unknown): void {
-    generation.batches--;
+  #failAll(batch: DecisionBatch, generation: RuleGeneration | null, failure: unknown): void {
+    if (generation !== null) generation.batches--;
     const fault = failure instanceof Fault ? failure : this.#defect(failure);
+    const decoded = batch.requests.requestCount;
     for (let request = 0; request < batch.size; request++) {
-      this.#refuse(batch, request, batch.faults[request] ?? fault);
+      // Behind what was decoded stand faults of a batch before.
+      this.#refuse(batch, request, (request < decoded ? batch.faults[request] : null) ?? fault);
     }
   }
 
@@ -161,20 +181,26 @@ export class Engine {
   /** Hands an answer over. A reply that throws must not keep the rest of the batch from being answered. */
   #answer(batch: DecisionBatch, request: number, overLimit: boolean): void {
     try {
-      batch.replies[request].answered(this.#out.view(), overLimit);
+      batch.replies[request].answered(this.#views.of(this.#out.bytes, this.#out.length), overLimit);
     } catch (failure) {
       this.#parts.logger.error('an answer could not be sent', { error: asError(failure).stack });
     }
   }
 
   #refuse(batch: DecisionBatch, request: number, fault: Fault): void {
-    const { counters } = this.#parts;
-    (fault.code === 'store_failed' ? counters.storeError : counters.serviceError).add(1);
+    this.#counterOf(fault)?.add(1);
     try {
       batch.replies[request].refused(fault);
     } catch (failure) {
       this.#parts.logger.error('a refusal could not be sent', { error: asError(failure).stack });
     }
+  }
+
+  /** As with the reference implementation, what is no message is no call either: it is not counted. */
+  #counterOf({ code }: Fault): Counter | null {
+    const { storeError, serviceError, cancelled } = this.#parts.counters;
+    if (code === 'unparseable') return null;
+    return code === 'store_failed' ? storeError : code === 'cancelled' ? cancelled : serviceError;
   }
 
   #defect(failure: unknown): Fault {

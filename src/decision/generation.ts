@@ -1,16 +1,29 @@
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { RULE_STATS } from '../stats/names.ts';
+import { sharedTotals } from './shared-totals.ts';
 
-/** One loaded set of rules with the statistics counted under it. */
+let generations = 0;
+
+/** One loaded set of rules with the statistics counted under it: memory that all threads share. */
 export class RuleGeneration {
+  /** Tells generations of this process apart, so that a thread need not look at one that it knows. */
+  readonly number: number;
   readonly rules: CompiledRules;
-  /** A row of `RULE_STATS.length` totals for each limit. */
-  readonly statistics: Float64Array;
-  /** Batches that still count here. A generation that is replaced lives on until they are done. */
+  /** A row of `RULE_STATS.length` totals for each limit; see `shared-totals.ts`. */
+  readonly statistics: Int32Array<SharedArrayBuffer>;
+  /**
+   * Batches that still count here, those in other threads included. A generation that is replaced lives on until they
+   * are done. Kept by the thread that hands out the batches; elsewhere it says nothing.
+   */
   batches = 0;
 
-  constructor(rules: CompiledRules) {
+  /** @param statistics those of another thread that counts under the same rules; without them new ones */
+  constructor(rules: CompiledRules, statistics?: SharedArrayBuffer) {
+    this.number = ++generations;
     this.rules = rules;
-    this.statistics = new Float64Array(rules.limitCount * RULE_STATS.length);
+    this.statistics =
+      statistics === undefined
+        ? sharedTotals(rules.limitCount * RULE_STATS.length)
+        : new Int32Array(statistics);
   }
 }

@@ -1,11 +1,20 @@
 import { LRUCache } from 'lru-cache';
 import { RULE_STAT, RULE_STATS, sanitiseStatName } from '../stats/names.ts';
+import { ownTotals, totalOf } from './shared-totals.ts';
 
 /** The statistics of a name: those of a rule, and the one of an unknown domain. In the order of their slots. */
 export const NAMED_STATS = [...RULE_STATS, 'domain_not_found'] as const;
 
 /** Slot of the descriptors that came with an unknown domain. */
 export const DOMAIN_NOT_FOUND = RULE_STATS.length;
+
+/** Where hits are counted under names that requests make. */
+export interface NamedStatistics {
+  /** The totals (in the order of {@link NAMED_STATS}) for a metric key made from request values, not yet sanitised. */
+  rowFor(metricKey: string): Int32Array;
+  /** Counts descriptors that came with an unknown domain. */
+  domainNotFound(domain: string, descriptors: number): void;
+}
 
 /** How much a {@link NamedRows} keeps. */
 export interface NameBounds {
@@ -19,12 +28,12 @@ export interface NameBounds {
 export const NAME_OVERHEAD_BYTES = 256;
 
 /**
- * Rows of statistics by name, where the names come from outside and may be as many as somebody likes. Bounded by bytes:
+ * Rows of statistics by name (totals as in `shared-totals.ts`), where the names come from outside and may be as many as somebody likes. Bounded by bytes:
  * when there are too many, the name that was used longest ago lets go. A name that comes again begins at 0.
  */
 export class NamedRows {
   readonly #bounds: NameBounds;
-  readonly #rows: LRUCache<string, Float64Array>;
+  readonly #rows: LRUCache<string, Int32Array>;
   /** Takes the statistics of names that are too long. */
   readonly #unkept = newRow();
   #hitsLetGo = 0;
@@ -48,7 +57,7 @@ export class NamedRows {
   }
 
   /** The row of a domain or metric key as it came, before sanitising; made on first use. */
-  row(key: string): Float64Array {
+  row(key: string): Int32Array {
     // Asked before sanitising, which takes time with the length. No text has fewer bytes than UTF-16 units.
     if (key.length > this.#bounds.nameBytes) return this.#tooLong();
     const name = sanitiseStatName(key);
@@ -61,23 +70,23 @@ export class NamedRows {
   }
 
   /** The row of a sanitised name, if it has one. Does not count as use. */
-  peek(name: string): Float64Array | undefined {
+  peek(name: string): Int32Array | undefined {
     return this.#rows.peek(name);
   }
 
   /** All names and rows as they are now. An iterator would follow the order of use, which changes while it runs. */
-  entries(): readonly (readonly [name: string, row: Float64Array])[] {
+  entries(): readonly (readonly [name: string, row: Int32Array])[] {
     return [...this.#rows.entries()];
   }
 
-  #tooLong(): Float64Array {
+  #tooLong(): Int32Array {
     this.namesDropped++;
     return this.#unkept;
   }
 
   /** Decisions under way may still count in the row. They have counted their hits before, so none is missing here. */
-  #letGo(row: Float64Array): void {
-    if (row.every(total => total === 0)) return;
+  #letGo(row: Int32Array): void {
+    if (row.every(word => word === 0)) return;
     this.namesDropped++;
     this.#hitsLetGo += hitsOf(row);
     // A reader may have come to know the row before, and must not tell of these hits again.
@@ -85,10 +94,10 @@ export class NamedRows {
   }
 }
 
-function newRow(): Float64Array {
-  return new Float64Array(NAMED_STATS.length);
+function newRow(): Int32Array {
+  return ownTotals(NAMED_STATS.length);
 }
 
-function hitsOf(row: Float64Array): number {
-  return row[RULE_STAT.totalHits] + row[DOMAIN_NOT_FOUND];
+function hitsOf(row: Int32Array): number {
+  return totalOf(row, RULE_STAT.totalHits) + totalOf(row, DOMAIN_NOT_FOUND);
 }

@@ -1,4 +1,5 @@
 import { RULE_STAT } from '../stats/names.ts';
+import { addTotal } from './shared-totals.ts';
 
 /** One counted descriptor: its limit, its hits, and the count before and after them. */
 export interface Outcome {
@@ -38,13 +39,15 @@ export function hitsOverLimit(outcome: Outcome): number {
  * The hits of one request may cross both thresholds: those up to the near threshold count as neither, those between
  * the thresholds as near, those beyond the limit as over. `within_limit` takes all hits or none.
  */
-export function countOutcome(row: Float64Array, base: number, outcome: Outcome): void {
+export function countOutcome(row: Int32Array, base: number, outcome: Outcome): void {
   const { requestsPerUnit, nearThreshold: near, hits, before, after, held } = outcome;
   if (after > requestsPerUnit) {
-    row[base + RULE_STAT.overLimit] += hitsOverLimit(outcome);
-    if (before < requestsPerUnit) row[base + RULE_STAT.nearLimit] += requestsPerUnit - Math.max(near, before);
+    addTotal(row, base + RULE_STAT.overLimit, hitsOverLimit(outcome));
+    if (before < requestsPerUnit) {
+      addTotal(row, base + RULE_STAT.nearLimit, requestsPerUnit - Math.max(near, before));
+    }
     return;
   }
-  row[base + RULE_STAT.withinLimit] += hits;
-  if (after > near && !held) row[base + RULE_STAT.nearLimit] += before >= near ? hits : after - near;
+  addTotal(row, base + RULE_STAT.withinLimit, hits);
+  if (after > near && !held) addTotal(row, base + RULE_STAT.nearLimit, before >= near ? hits : after - near);
 }

@@ -14,7 +14,7 @@ const MINIMUM_BYTES = 524_288;
 export class OverLimitCache {
   /** The end of the window by key, in milliseconds of the clock. */
   readonly #entries: LRUCache<string, number>;
-  readonly #clock: Clock;
+  readonly #clock: Pick<Clock, 'nowMs'>;
   hits = 0;
   misses = 0;
   /** Entries that had to make room while they held. */
@@ -23,7 +23,7 @@ export class OverLimitCache {
   expired = 0;
   overwritten = 0;
 
-  constructor(sizeBytes: number, clock: Clock) {
+  constructor(sizeBytes: number, clock: Pick<Clock, 'nowMs'>) {
     this.#clock = clock;
     this.#entries = new LRUCache({
       maxSize: Math.max(sizeBytes, MINIMUM_BYTES),

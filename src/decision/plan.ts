@@ -9,11 +9,10 @@ import { KIND } from './decision-table.ts';
 import type { RuleGeneration } from './generation.ts';
 import { hasDynamicMetricKey, metricKey, overrideMetricKey } from './metric-key.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
-import type { RuleStatistics } from './rule-statistics.ts';
+import { addTotal } from './shared-totals.ts';
 
 /** What planning needs beside the batch and the rules. */
 export interface PlannerParts {
-  readonly statistics: RuleStatistics;
   readonly cacheKeys: CacheKeys;
   /** Null when there is no local cache. */
   readonly overLimit: OverLimitCache | null;
@@ -32,13 +31,16 @@ export class Planner {
     this.#parts = parts;
   }
 
-  /** @param generation the rules in force; null before the first load, which every request then hears of */
+  /**
+   * Plans every request of a decoded batch that has no fault yet.
+   * @param generation the rules in force; null before the first load, which every request then hears of
+   */
   plan(batch: DecisionBatch, generation: RuleGeneration | null): void {
     batch.keys.reset();
     batch.counters.reset(batch.nowS);
     batch.decisions.reserve(batch.requests.descriptorRows);
     for (let request = 0; request < batch.size; request++) {
-      batch.faults[request] = this.#planRequest(batch, generation, request);
+      batch.faults[request] ??= this.#planRequest(batch, generation, request);
     }
   }
 
@@ -64,7 +66,7 @@ export class Planner {
     if (level < 0) {
       batch.decisions.kind.fill(KIND.none, first, end);
       const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
-      this.#parts.statistics.domainNotFound(domain, end - first);
+      batch.named.domainNotFound(domain, end - first);
       return null;
     }
     this.#replaced.clear();
@@ -118,7 +120,7 @@ export class Planner {
     decisions.unit[row] = unit;
     decisions.flags[row] = 0;
     const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
-    decisions.statistics[row] = this.#parts.statistics.rowFor(overrideMetricKey(requests, row, domain));
+    decisions.statistics[row] = batch.named.rowFor(overrideMetricKey(requests, row, domain));
     decisions.statisticsBase[row] = 0;
     return null;
   }
@@ -143,9 +145,7 @@ export class Planner {
     decisions.flags[row] = flags;
     if (hasDynamicMetricKey(rules, matcher, requests, row)) {
       const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
-      decisions.statistics[row] = this.#parts.statistics.rowFor(
-        metricKey(rules, matcher, requests, row, domain),
-      );
+      decisions.statistics[row] = batch.named.rowFor(metricKey(rules, matcher, requests, row, domain));
       decisions.statisticsBase[row] = 0;
     } else {
       decisions.statistics[row] = generation.statistics;
@@ -178,9 +178,9 @@ export class Planner {
       const statistics = decisions.statistics[row];
       const base = decisions.statisticsBase[row];
       const hits = decisions.hits[row];
-      statistics[base + RULE_STAT.totalHits] += hits;
+      addTotal(statistics, base + RULE_STAT.totalHits, hits);
       if (decisions.kind[row] === KIND.unlimited) {
-        statistics[base + RULE_STAT.withinLimit] += hits;
+        addTotal(statistics, base + RULE_STAT.withinLimit, hits);
         continue;
       }
       const start = decisions.keyStart[row];
@@ -196,6 +196,7 @@ export class Planner {
         {
           hits,
           limit: decisions.requestsPerUnit[row],
+          unit,
           ttlS: windowLengthS(unit) + this.#parts.expiryJitterS(),
           expiryS: nowS + secondsUntilReset(unit, nowS),
         },
@@ -206,7 +207,7 @@ export class Planner {
 }
 
 /** `hits_addend` of the descriptor, else of the request, else 1; a descriptor may ask with 0 without counting. */
-function hitsOf(batch: DecisionBatch, request: number, row: number): number {
+export function hitsOf(batch: DecisionBatch, request: number, row: number): number {
   const own = batch.requests.descriptorHits[row];
   if (own >= 0) return own;
   const shared = batch.requests.requestHits[request];

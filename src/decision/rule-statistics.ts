@@ -1,8 +1,9 @@
 import { RULE_PREFIX, RULE_STAT, RULE_STATS } from '../stats/names.ts';
 import { type CounterSource, type CounterTotal, PAUSE } from '../stats/registry.ts';
 import type { RuleGeneration } from './generation.ts';
-import { DOMAIN_NOT_FOUND, NAMED_STATS, type NameBounds, NamedRows } from './named-rows.ts';
+import { DOMAIN_NOT_FOUND, NAMED_STATS, type NameBounds, NamedRows, type NamedStatistics } from './named-rows.ts';
 import { RuleNames } from './rule-names.ts';
+import { addTotal, ownTotals, takeTotal, totalOf } from './shared-totals.ts';
 
 /** Bounds of the names that hold request values, and again of those that only rules of the past had. */
 export const NAME_BOUNDS: NameBounds = { bytes: 16 * 1024 * 1024, nameBytes: 512 };
@@ -10,9 +11,9 @@ export const NAME_BOUNDS: NameBounds = { bytes: 16 * 1024 * 1024, nameBytes: 512
 /** How many rows are looked at, or names moved, before others may run. */
 const ROWS_AT_ONCE = 512;
 
-/** The numbers of one name: six or more of `numbers`, from `base` on. */
+/** The numbers of one name: six or more totals of `numbers`, from the slot `base` on. */
 interface Row {
-  readonly numbers: Float64Array;
+  readonly numbers: Int32Array;
   readonly base: number;
 }
 
@@ -34,7 +35,7 @@ interface Published {
  * in rules whose names differ only in what a statistic cannot show. Whoever reads first moves them to one place, so
  * that each name is told once, with its sum.
  */
-export class RuleStatistics implements CounterSource {
+export class RuleStatistics implements CounterSource, NamedStatistics {
   #current: Published | null = null;
   #retiring: RuleGeneration[] = [];
   readonly #requested: NamedRows;
@@ -51,13 +52,18 @@ export class RuleStatistics implements CounterSource {
     this.#current = { generation, names: new RuleNames(generation.rules) };
   }
 
-  /** The row for a metric key that was put together from request values. The key is not yet sanitised. */
-  rowFor(metricKey: string): Float64Array {
+  rowFor(metricKey: string): Int32Array {
     return this.#requested.row(metricKey);
   }
 
   domainNotFound(domain: string, descriptors: number): void {
-    this.#requested.row(domain)[DOMAIN_NOT_FOUND] += descriptors;
+    addTotal(this.#requested.row(domain), DOMAIN_NOT_FOUND, descriptors);
+  }
+
+  /** Adds what another thread has counted under a name made from requests. */
+  addNamed(metricKey: string, totals: Int32Array): void {
+    const row = this.rowFor(metricKey);
+    for (let stat = 0; stat < NAMED_STATS.length; stat++) addTotal(row, stat, totalOf(totals, stat));
   }
 
   /**
@@ -93,8 +99,11 @@ export class RuleStatistics implements CounterSource {
       yield* this.carryOver();
       others = yield* this.#namesWithoutRule();
     } while (current !== this.#current);
-    if (current !== null) yield* ruleTotals(current);
-    for (const [name, numbers] of others) yield* rowTotals(name, whole(numbers), NAMED_STATS);
+    const isCurrent = (): boolean => this.#current === current;
+    if (current !== null) yield* ruleTotals(current, isCurrent);
+    for (const [name, numbers] of others) {
+      if (isCurrent()) yield* rowTotals(name, whole(numbers), NAMED_STATS);
+    }
     const { namesDropped, hitsDropped } = this.#requested;
     yield ['ratelimit.stats.names_dropped', namesDropped + this.#gone.namesDropped];
     yield ['ratelimit.stats.hits_dropped', hitsDropped + this.#gone.hitsDropped];
@@ -120,7 +129,7 @@ export class RuleStatistics implements CounterSource {
         else {
           move(whole(numbers), into);
           // No row of a rule has a place for this one.
-          if (numbers[DOMAIN_NOT_FOUND] > 0) others.push([name, onlyDomain(numbers)]);
+          if (totalOf(numbers, DOMAIN_NOT_FOUND) > 0) others.push([name, onlyDomain(numbers)]);
         }
       }
     }
@@ -138,46 +147,49 @@ export class RuleStatistics implements CounterSource {
   }
 }
 
-type NamedRow = readonly [name: string, numbers: Float64Array];
+type NamedRow = readonly [name: string, numbers: Int32Array];
 
-function* ruleTotals({ generation, names }: Published): Iterable<CounterTotal> {
+/** Ends early when the rules are replaced: numbers move away from then on, and what is left is no total. */
+function* ruleTotals({ generation, names }: Published, isCurrent: () => boolean): Iterable<CounterTotal> {
   for (let limit = 0; limit < generation.rules.limitCount; limit++) {
     if (limit % ROWS_AT_ONCE === 0) yield PAUSE;
+    if (!isCurrent()) return;
     const row = rowOf(generation, limit);
     // Every counted hit is in `total_hits`, so a rule without any is passed over before its name is read.
-    if (row.numbers[row.base + RULE_STAT.totalHits] === 0 || names.twins.has(limit)) continue;
+    if (totalOf(row.numbers, row.base + RULE_STAT.totalHits) === 0 || names.twins.has(limit)) continue;
     yield* rowTotals(names.name(limit), row, RULE_STATS);
   }
 }
 
 function* rowTotals(name: string, { numbers, base }: Row, stats: readonly string[]): Iterable<CounterTotal> {
   const prefix = `${RULE_PREFIX}${name}.`;
-  for (let stat = 0; stat < stats.length; stat++) {
-    if (numbers[base + stat] !== 0) yield [prefix + stats[stat], numbers[base + stat]];
-  }
+  // All at once: time may pass between two that are told, and numbers may move.
+  const totals = stats.map((_, stat) => totalOf(numbers, base + stat));
+  for (const [stat, total] of totals.entries()) if (total !== 0) yield [prefix + stats[stat], total];
 }
 
 function rowOf(generation: RuleGeneration, limit: number): Row {
   return { numbers: generation.statistics, base: limit * RULE_STATS.length };
 }
 
-function whole(numbers: Float64Array): Row {
+function whole(numbers: Int32Array): Row {
   return { numbers, base: 0 };
 }
 
-function onlyDomain(numbers: Float64Array): Float64Array {
-  return numbers.map((total, stat) => (stat === DOMAIN_NOT_FOUND ? total : 0));
+function onlyDomain(numbers: Int32Array): Int32Array {
+  const row = ownTotals(NAMED_STATS.length);
+  addTotal(row, DOMAIN_NOT_FOUND, totalOf(numbers, DOMAIN_NOT_FOUND));
+  return row;
 }
 
 function isZero({ numbers, base }: Row): boolean {
-  for (let stat = 0; stat < RULE_STATS.length; stat++) if (numbers[base + stat] !== 0) return false;
+  for (let stat = 0; stat < RULE_STATS.length; stat++) if (totalOf(numbers, base + stat) !== 0) return false;
   return true;
 }
 
 /** Decisions under way may still count in `from`; that is moved the next time. */
 function move(from: Row, to: Row): void {
   for (let stat = 0; stat < RULE_STATS.length; stat++) {
-    to.numbers[to.base + stat] += from.numbers[from.base + stat];
-    from.numbers[from.base + stat] = 0;
+    addTotal(to.numbers, to.base + stat, takeTotal(from.numbers, from.base + stat));
   }
 }

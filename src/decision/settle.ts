@@ -6,15 +6,20 @@ import type { DecisionBatch } from './batch.ts';
 import { CODE, KIND } from './decision-table.ts';
 import { countOutcome, hitsOverLimit, isOverLimit, nearThreshold, type Outcome } from './outcome.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
+import { addTotal } from './shared-totals.ts';
 
 /** `limit_remaining` of an unlimited descriptor (spec 3.2). */
 export const UNLIMITED_REMAINING = 4_294_967_295;
+
+/** What becomes of a descriptor whose key the store could not count; see `STORE_FAILURE_MODE`. */
+export type Uncounted = 'refuse' | 'allow' | 'deny';
 
 /** What settling needs beside the batch. */
 export interface SettlerParts {
   readonly nearLimitRatio: number;
   /** Null when there is no local cache. */
   readonly overLimit: OverLimitCache | null;
+  readonly uncounted: Uncounted;
 }
 
 /** Second half of a decision: counts after the store become a status for each descriptor, and statistics. */
@@ -55,13 +60,13 @@ export class Settler {
     const hits = decisions.hits[row];
     const op = decisions.op[row];
     if (op < 0) {
-      statistics[base + RULE_STAT.overLimit] += hits;
-      statistics[base + RULE_STAT.overLimitWithLocalCache] += hits;
+      addTotal(statistics, base + RULE_STAT.overLimit, hits);
+      addTotal(statistics, base + RULE_STAT.overLimitWithLocalCache, hits);
       this.#markOver(batch, row, hits);
       return true;
     }
     const after = counters.opAfters[op];
-    if (Number.isNaN(after)) return false;
+    if (Number.isNaN(after)) return this.#settleUncounted(batch, row);
     const outcome = this.#outcome;
     outcome.requestsPerUnit = decisions.requestsPerUnit[row];
     outcome.nearThreshold = nearThreshold(this.#parts.nearLimitRatio, outcome.requestsPerUnit);
@@ -77,12 +82,26 @@ export class Settler {
     return true;
   }
 
+  /**
+   * Decides without a count: as if there were none, or as if the limit were used up. That says nothing about the hits,
+   * so it goes into no statistic of the rule. False when the request is to be refused.
+   */
+  #settleUncounted({ decisions }: DecisionBatch, row: number): boolean {
+    const { uncounted } = this.#parts;
+    if (uncounted === 'refuse') return false;
+    const left = uncounted === 'allow' ? decisions.requestsPerUnit[row] - decisions.hits[row] : -1;
+    decisions.remaining[row] = Math.max(left, 0);
+    const isShadow = (decisions.flags[row] & LIMIT_FLAG.shadow) !== 0;
+    if (left < 0 && !isShadow) decisions.code[row] = CODE.overLimit;
+    return true;
+  }
+
   /** A rule in shadow mode counts its hits over the limit, but lets the descriptor pass (spec 3.3). */
   #markOver(batch: DecisionBatch, row: number, hitsOver: number): void {
     const { decisions } = batch;
     decisions.remaining[row] = 0;
     if ((decisions.flags[row] & LIMIT_FLAG.shadow) === 0) decisions.code[row] = CODE.overLimit;
-    else decisions.statistics[row][decisions.statisticsBase[row] + RULE_STAT.shadowMode] += hitsOver;
+    else addTotal(decisions.statistics[row], decisions.statisticsBase[row] + RULE_STAT.shadowMode, hitsOver);
   }
 
   #remember(batch: DecisionBatch, row: number): void {

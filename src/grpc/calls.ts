@@ -1,9 +1,10 @@
 import { ByteWriter } from '../base/bytes.ts';
 import type { Http2Connection } from '../http2/connection/http2-connection.ts';
+import { fieldOf, type RequestHead } from '../http2/connection/request-head.ts';
 import type { Http2Stream } from '../http2/streams/stream.ts';
 import { ANSWER_HEAD, OK_TRAILERS, trailersBlock, trailersOnlyBlock } from './blocks.ts';
 import type { Dated, Deadlines } from './deadlines.ts';
-import { type MessageReader, PREFIX_BYTES } from './message-reader.ts';
+import { type ContentReader, PREFIX_BYTES } from './message-reader.ts';
 import {
   GRPC_STATUS,
   type GrpcStatus,
@@ -20,6 +21,8 @@ export interface CallContext {
   readonly deadlines: Deadlines;
   /** Bytes of one stream of answers that may wait for its caller. */
   readonly maxStreamQueuedBytes: number;
+  /** Calls that were given up and whose methods have not answered yet. */
+  abandoned: number;
   /** Whether one more answer may be queued, by what already waits for the peer. */
   hasRoom(): boolean;
   /** The request of a call is complete, or of no interest any more. */
@@ -42,7 +45,7 @@ export abstract class Call implements Dated, Unfinished {
   newer: Call | null = null;
   done = false;
   /** Holds the parts of a request that did not come in one piece; made when it is needed. */
-  reader: MessageReader | null = null;
+  reader: ContentReader | null = null;
   protected readonly context: CallContext;
   #requestEnded = false;
 
@@ -58,6 +61,12 @@ export abstract class Call implements Dated, Unfinished {
   /** Ends the call with a status other than OK. */
   abstract fail(status: GrpcStatus, message: string): void;
 
+  /** Ends the call, of which nothing is answered yet, with a block that says why. */
+  refuse(block: Uint8Array): void {
+    this.close();
+    this.context.connection.end(this.stream, block);
+  }
+
   setDeadline(deadlineMs: number): void {
     this.deadlineMs = deadlineMs;
     this.context.deadlines.add(this);
@@ -65,6 +74,16 @@ export abstract class Call implements Dated, Unfinished {
 
   expire(): void {
     this.fail(GRPC_STATUS.deadlineExceeded, 'the deadline of the call has passed');
+  }
+
+  /** Nobody waits for the answer any more. */
+  abandon(): void {
+    this.close();
+  }
+
+  /** Whether its method has the request, and there is an answer to come. */
+  protected get isRunning(): boolean {
+    return this.#requestEnded && !this.done;
   }
 
   /** Lets go of what the call holds of its request. */
@@ -107,10 +126,17 @@ function frame(message: Uint8Array): ByteWriter {
 /** One request, one answer. */
 export class UnaryCall extends Call implements UnaryReply {
   readonly #method: UnaryMethod;
+  #isAbandoned = false;
+  readonly #head: RequestHead;
 
-  constructor(stream: Http2Stream, path: string, context: CallContext, method: UnaryMethod) {
-    super(stream, path, context);
+  constructor(stream: Http2Stream, head: RequestHead, context: CallContext, method: UnaryMethod) {
+    super(stream, head.path, context);
+    this.#head = head;
     this.#method = method;
+  }
+
+  header(name: string): string {
+    return fieldOf(this.#head.block, name);
   }
 
   run(message: Uint8Array): void {
@@ -118,7 +144,10 @@ export class UnaryCall extends Call implements UnaryReply {
   }
 
   send(response: Uint8Array): void {
-    if (this.done) return;
+    if (this.done) {
+      this.#settle();
+      return;
+    }
     const { context, stream } = this;
     if (!context.hasRoom()) {
       this.fail(GRPC_STATUS.resourceExhausted, NOT_READ);
@@ -134,10 +163,36 @@ export class UnaryCall extends Call implements UnaryReply {
   }
 
   fail(status: GrpcStatus, message: string): void {
-    if (this.done) return;
+    if (this.done) {
+      this.#settle();
+      return;
+    }
     this.close();
     this.context.connection.end(this.stream, trailersOnlyBlock(status, message));
     this.context.wrote();
+  }
+
+  override expire(): void {
+    this.#leaveWork();
+    super.expire();
+  }
+
+  override abandon(): void {
+    this.#leaveWork();
+    super.abandon();
+  }
+
+  #leaveWork(): void {
+    if (!this.isRunning) return;
+    this.#isAbandoned = true;
+    this.context.abandoned++;
+  }
+
+  /** The method has answered after all. */
+  #settle(): void {
+    if (!this.#isAbandoned) return;
+    this.#isAbandoned = false;
+    this.context.abandoned--;
   }
 }
 

@@ -12,9 +12,11 @@ import { ACCEPTED_ENCODING, trailersOnlyBlock } from './blocks.ts';
 import { type Call, type CallContext, StreamCall, UnaryCall } from './calls.ts';
 import type { Deadlines } from './deadlines.ts';
 import { HeldBytes } from './held-bytes.ts';
+import { sendHttpRefusal } from './http-refusal.ts';
 import type { CallLimits } from './limits.ts';
 import { type MessageFault, MessageReader, PREFIX_BYTES, wholeMessage } from './message-reader.ts';
-import { NO_TIMEOUT, type Route, routeOf } from './route.ts';
+import { RefusedRequest } from './refused-request.ts';
+import { NO_TIMEOUT, type NotGrpcRoute, type Route, routeOf } from './route.ts';
 import { GRPC_STATUS, type GrpcService, type GrpcStatus, METHOD_FAILED_MESSAGE } from './service.ts';
 import { UnfinishedRequests } from './unfinished.ts';
 
@@ -64,6 +66,11 @@ const MESSAGE_REFUSALS: Readonly<Record<MessageFault, Uint8Array>> = {
   ),
 };
 
+const TOO_MANY_ABANDONED = refusal(
+  GRPC_STATUS.resourceExhausted,
+  'too many calls of this connection were given up and are still worked on; try again later',
+);
+
 /** gRPC on one HTTP/2 connection ("gRPC over HTTP2"): finds the method, puts the message together, answers. */
 export class GrpcConnection implements StreamHandler, CallContext {
   readonly connection: Http2Connection;
@@ -71,9 +78,12 @@ export class GrpcConnection implements StreamHandler, CallContext {
   readonly maxStreamQueuedBytes: number;
   /** Bytes of output that the transport has taken and the system has not; set by the transport. */
   backlogBytes = 0;
+  abandoned = 0;
   readonly #options: GrpcConnectionOptions;
   readonly #transport: Transport;
   readonly #held: HeldBytes;
+  /** Bytes of frames and header sections without their end, as far as they are counted in `#held`. */
+  #unfinishedBytes = 0;
   readonly #unfinished = new UnfinishedRequests<Call>();
   /** Open streams of answers; null until there is one, as on most connections there never is. */
   #streams: Set<StreamCall> | null = null;
@@ -115,7 +125,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
     return this.backlogBytes + this.connection.output.length + this.connection.queuedBytes;
   }
 
-  /** Bytes that unfinished requests hold. */
+  /** Bytes that unfinished requests, frames and header sections hold. */
   get heldBytes(): number {
     return this.#held.held;
   }
@@ -124,6 +134,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
   receive(bytes: Uint8Array, nowMs: number): void {
     this.#nowMs = nowMs;
     this.connection.receive(bytes, nowMs);
+    this.#countUnfinished();
   }
 
   /** Finds what time has brought about. */
@@ -135,6 +146,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
       call.fail(GRPC_STATUS.deadlineExceeded, `the request did not come within ${requestMs} ms`);
     }
     this.connection.tick(nowMs);
+    this.#countUnfinished();
   }
 
   /** Tells the peer to open no more streams. */
@@ -145,6 +157,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
   /** The connection is gone. */
   abort(): void {
     this.connection.abort(ERROR.cancel);
+    this.#countUnfinished();
   }
 
   /** Ends every open stream of answers, and each that is still asked for. */
@@ -178,23 +191,20 @@ export class GrpcConnection implements StreamHandler, CallContext {
   request(stream: Http2Stream, head: RequestHead, endStream: boolean): void {
     head.route ??= routeOf(head, this.#options.service);
     const route = head.route as Route;
-    if (route.kind === 'refused') {
-      this.connection.end(stream, route.block);
-      return;
+    if (route.kind === 'refused') this.connection.end(stream, route.block);
+    else if (route.kind === 'not gRPC') this.#refuseRequest(stream, route, endStream);
+    else if (this.abandoned >= this.#options.callLimits.maxAbandoned)
+      this.connection.end(stream, TOO_MANY_ABANDONED);
+    else if (!this.#held.take(CALL_BYTES)) this.connection.end(stream, MESSAGE_REFUSALS['no room']);
+    else {
+      const call =
+        route.kind === 'unary'
+          ? new UnaryCall(stream, head, this, route.method)
+          : new StreamCall(stream, route.path, this, route.method);
+      this.#begin(call);
+      if (route.timeoutMs !== NO_TIMEOUT) call.setDeadline(this.#nowMs + route.timeoutMs);
+      if (endStream) this.#refuse(call, 'none');
     }
-    if (!this.#held.take(CALL_BYTES)) {
-      this.connection.end(stream, MESSAGE_REFUSALS['no room']);
-      return;
-    }
-    const call =
-      route.kind === 'unary'
-        ? new UnaryCall(stream, route.path, this, route.method)
-        : new StreamCall(stream, route.path, this, route.method);
-    stream.call = call;
-    call.beganMs = this.#nowMs;
-    this.#unfinished.add(call);
-    if (route.timeoutMs !== NO_TIMEOUT) call.setDeadline(this.#nowMs + route.timeoutMs);
-    if (endStream) this.#refuse(call, 'none');
   }
 
   data(stream: Http2Stream, bytes: Uint8Array, start: number, end: number, endStream: boolean): void {
@@ -211,7 +221,27 @@ export class GrpcConnection implements StreamHandler, CallContext {
 
   aborted(stream: Http2Stream): void {
     const call = stream.call as Call | null;
-    if (call !== null && !call.done) call.close();
+    if (call !== null && !call.done) call.abandon();
+  }
+
+  #countUnfinished(): void {
+    const bytes = this.connection.unfinishedBytes;
+    if (bytes === this.#unfinishedBytes) return;
+    this.#held.add(bytes - this.#unfinishedBytes);
+    this.#unfinishedBytes = bytes;
+  }
+
+  #begin(call: Call): void {
+    call.stream.call = call;
+    call.beganMs = this.#nowMs;
+    this.#unfinished.add(call);
+  }
+
+  /** Holds the answer back until the request has ended, unless nobody would be served by that. */
+  #refuseRequest(stream: Http2Stream, route: NotGrpcRoute, endStream: boolean): void {
+    if (endStream || route.isAwaited || !this.#held.take(CALL_BYTES))
+      sendHttpRefusal(this.connection, stream, route.refusal);
+    else this.#begin(new RefusedRequest(stream, route.path, this, route.refusal));
   }
 
   #collect(call: Call, bytes: Uint8Array, start: number, end: number): MessageFault | null {
@@ -252,7 +282,6 @@ export class GrpcConnection implements StreamHandler, CallContext {
   }
 
   #refuse(call: Call, fault: MessageFault): void {
-    call.close();
-    this.connection.end(call.stream, MESSAGE_REFUSALS[fault]);
+    call.refuse(MESSAGE_REFUSALS[fault]);
   }
 }

@@ -28,6 +28,12 @@ export class HeldBytes {
     return true;
   }
 
+  /** Counts bytes that are held already, whether or not there is room for them. */
+  add(bytes: number): void {
+    this.#held += bytes;
+    this.#within?.add(bytes);
+  }
+
   release(bytes: number): void {
     this.#held -= bytes;
     this.#within?.release(bytes);

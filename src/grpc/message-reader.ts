@@ -17,6 +17,17 @@ export type MessageFault =
   | 'more than one'
   | 'no room';
 
+/** Takes the content of a request as it comes. */
+export interface ContentReader {
+  /** Octets that have not come yet; 0 while that is not known. */
+  readonly missing: number;
+  append(bytes: Uint8Array, start: number, end: number): MessageFault | null;
+  /** The message, when the request ends here; or why it is none. What is returned outlives {@link dispose}. */
+  finish(): Uint8Array | MessageFault;
+  /** Gives the room back. */
+  dispose(): void;
+}
+
 const NOTHING = new Uint8Array(0);
 
 /**
@@ -25,7 +36,7 @@ const NOTHING = new Uint8Array(0);
  *
  * Memory grows with what has come, not with the length that was announced: announcing costs a peer nothing.
  */
-export class MessageReader {
+export class MessageReader implements ContentReader {
   readonly #maxBytes: number;
   readonly #room: HeldBytes;
   /** Octets of the prefix that have come. */
@@ -41,7 +52,6 @@ export class MessageReader {
     this.#room = room;
   }
 
-  /** Octets that have not come yet; 0 while that is not known. */
   get missing(): number {
     return this.#prefixed < PREFIX_BYTES ? 0 : this.#length - this.#received;
   }
@@ -63,14 +73,12 @@ export class MessageReader {
     return null;
   }
 
-  /** The message, when the request ends here; or why it is none. What is returned outlives {@link dispose}. */
   finish(): Uint8Array | MessageFault {
     if (this.#prefixed === 0) return 'none';
     if (this.#prefixed < PREFIX_BYTES || this.missing > 0) return 'incomplete';
     return this.#bytes;
   }
 
-  /** Gives the room back. */
   dispose(): void {
     this.#room.release(this.#bytes.length);
     this.#bytes = NOTHING;

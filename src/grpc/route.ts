@@ -1,5 +1,6 @@
-import type { RequestHead } from '../http2/connection/request-head.ts';
-import { ACCEPTED_ENCODING, httpRefusalBlock, trailersOnlyBlock } from './blocks.ts';
+import { fieldOf, type RequestHead } from '../http2/connection/request-head.ts';
+import { ACCEPTED_ENCODING, trailersOnlyBlock } from './blocks.ts';
+import { type HttpRefusal, httpRefusal } from './http-refusal.ts';
 import {
   GRPC_STATUS,
   type GrpcService,
@@ -23,7 +24,16 @@ export type Route =
       readonly timeoutMs: number;
       readonly method: StreamMethod;
     }
-  | { readonly kind: 'refused'; readonly block: Uint8Array };
+  | { readonly kind: 'refused'; readonly block: Uint8Array }
+  | NotGrpcRoute;
+
+export interface NotGrpcRoute {
+  readonly kind: 'not gRPC';
+  readonly path: string;
+  readonly refusal: HttpRefusal;
+  /** Whether the peer may wait for the answer before it sends more. */
+  readonly isAwaited: boolean;
+}
 
 /** `timeoutMs` of a call that may take for ever. */
 export const NO_TIMEOUT = Number.POSITIVE_INFINITY;
@@ -40,15 +50,12 @@ export function routeOf(head: RequestHead, service: GrpcService): Route {
   return refusal(head) ?? methodRoute(head, service);
 }
 
-function refusal({ method, block }: RequestHead): Route | null {
-  if (method !== 'POST') {
-    const message = `gRPC calls use POST, not ${method.slice(0, MAX_QUOTED_METHOD)}`;
-    return { kind: 'refused', block: httpRefusalBlock(405, message) };
-  }
-  if (!GRPC_CONTENT.test(fieldOf(block, 'content-type'))) {
-    const message = 'this port takes gRPC calls: content-type application/grpc';
-    return { kind: 'refused', block: httpRefusalBlock(415, message) };
-  }
+function refusal(head: RequestHead): Route | null {
+  const { method, block } = head;
+  if (method !== 'POST')
+    return notGrpc(head, 405, `gRPC calls use POST, not ${method.slice(0, MAX_QUOTED_METHOD)}`);
+  if (!GRPC_CONTENT.test(fieldOf(block, 'content-type')))
+    return notGrpc(head, 415, 'this port takes gRPC calls: content-type application/grpc');
   const encoding = fieldOf(block, 'grpc-encoding');
   if (encoding === '' || encoding === 'identity') return null;
   const message = `grpc-encoding ${encoding.slice(0, MAX_QUOTED_ENCODING)} is not accepted; use identity`;
@@ -56,6 +63,13 @@ function refusal({ method, block }: RequestHead): Route | null {
     kind: 'refused',
     block: trailersOnlyBlock(GRPC_STATUS.unimplemented, message, [ACCEPTED_ENCODING]),
   };
+}
+
+function notGrpc({ method, path, block }: RequestHead, httpStatus: 405 | 415, message: string): NotGrpcRoute {
+  // The bytes behind CONNECT are for a tunnel, and a client that expects 100-continue has been told nothing yet
+  // (RFC 9110, 9.3.6 and 10.1.1).
+  const isAwaited = method === 'CONNECT' || fieldOf(block, 'expect') !== '';
+  return { kind: 'not gRPC', path, refusal: httpRefusal(httpStatus, method, message), isAwaited };
 }
 
 function methodRoute({ path, block }: RequestHead, service: GrpcService): Route {
@@ -69,10 +83,6 @@ function methodRoute({ path, block }: RequestHead, service: GrpcService): Route 
   const streaming = service.serverStreaming.get(path);
   if (streaming !== undefined) return { kind: 'stream', path, timeoutMs, method: streaming };
   return refused(GRPC_STATUS.unimplemented, `there is no method ${path.slice(0, MAX_QUOTED_PATH)}`);
-}
-
-function fieldOf(block: RequestHead['block'], name: string): string {
-  return block.values[block.names.indexOf(name)] ?? '';
 }
 
 function refused(status: GrpcStatus, message: string): Route {

@@ -12,6 +12,10 @@ export type UnaryMethod = (request: Uint8Array, reply: UnaryReply) => void;
 
 /** Where the answer of a unary call goes; exactly one of the methods is called, once. */
 export interface UnaryReply {
+  /** Nothing is answered any more: it has been, the caller is gone, or the deadline has passed. */
+  readonly done: boolean;
+  /** A header field of the call, by its name in lower case; empty when the call does not have it. */
+  header(name: string): string;
   /** `response` is only valid during the call. */
   send(response: Uint8Array): void;
   fail(status: GrpcStatus, message: string): void;

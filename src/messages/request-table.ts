@@ -12,16 +12,19 @@ const OVERRIDE_TAG = { requestsPerUnit: 8, unit: 16 } as const;
 const WRAPPER_TAG = { value: 8 } as const;
 
 const INITIAL_ROWS = 64;
+const INITIAL_BYTES = 16_384;
+const NO_BYTES = new Uint8Array(0);
 
 /**
- * The requests of one batch, decoded into columns; texts stay where they are in `bytes`.
+ * The requests of one batch, decoded into columns; texts stay where they are in `bytes`. Those are copies that the table
+ * made (`add`), or the memory of somebody else (`attach` and `decode`).
  *
  * Rows of requests point at their descriptors, rows of descriptors at their entries, each as a first row and a count,
  * so that nothing is allocated for a request once the columns have grown to the size of the load.
  */
 export class RequestTable {
-  /** All messages, one after the other. */
-  bytes = new Uint8Array(16_384);
+  /** Holds all messages. */
+  bytes: Uint8Array = NO_BYTES;
   byteCount = 0;
 
   requestCount = 0;
@@ -62,18 +65,42 @@ export class RequestTable {
    * @throws WireFault when the bytes are no such message; the table is as it was before.
    */
   add(message: Uint8Array): void {
-    const before = { bytes: this.byteCount, descriptors: this.descriptorRows, entries: this.entryRows };
+    const start = this.byteCount;
     this.#copy(message);
-    if (this.requestCount === this.domainStart.length) this.#growRequests();
     try {
-      this.#request(before.bytes);
+      this.decode(start, this.byteCount);
     } catch (fault) {
-      this.byteCount = before.bytes;
-      this.descriptorRows = before.descriptors;
-      this.entryRows = before.entries;
+      this.byteCount = start;
+      throw fault;
+    }
+  }
+
+  /** Messages lie in `bytes` from now on, which must stay as they are until the next `reset`. */
+  attach(bytes: Uint8Array): void {
+    this.bytes = bytes;
+  }
+
+  /**
+   * Decodes the `RateLimitRequest` in `bytes[start, end)`; it becomes row `requestCount - 1`.
+   * @throws WireFault when the bytes are no such message; the table is as it was before.
+   */
+  decode(start: number, end: number): void {
+    if (this.requestCount === this.domainStart.length) this.#growRequests();
+    const descriptorRows = this.descriptorRows;
+    const entryRows = this.entryRows;
+    try {
+      this.#request(start, end);
+    } catch (fault) {
+      this.descriptorRows = descriptorRows;
+      this.entryRows = entryRows;
       throw fault;
     }
     this.requestCount++;
+  }
+
+  /** Adds a row without domain and descriptors, in the place of a message that is not to be decided. */
+  addNothing(): void {
+    this.decode(0, 0);
   }
 
   /** Text between two offsets of `bytes`. */
@@ -84,7 +111,7 @@ export class RequestTable {
   #copy(message: Uint8Array): void {
     const needed = this.byteCount + message.length;
     if (needed > this.bytes.length) {
-      const larger = new Uint8Array(grownCapacity(this.bytes.length, needed));
+      const larger = new Uint8Array(grownCapacity(Math.max(this.bytes.length, INITIAL_BYTES), needed));
       larger.set(this.bytes.subarray(0, this.byteCount));
       this.bytes = larger;
     }
@@ -92,10 +119,10 @@ export class RequestTable {
     this.byteCount = needed;
   }
 
-  #request(start: number): void {
+  #request(start: number, end: number): void {
     const row = this.requestCount;
     const reader = this.#reader;
-    reader.open(this.bytes, start, this.byteCount);
+    reader.open(this.bytes, start, end);
     this.domainStart[row] = start;
     this.domainEnd[row] = start;
     this.requestHits[row] = 0;

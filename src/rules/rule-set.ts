@@ -44,9 +44,9 @@ export interface RuleLimit {
 export const UNIT_NUMBERS = { second: 1, minute: 2, hour: 3, day: 4, month: 5, year: 6, week: 7 } as const;
 export type Unit = keyof typeof UNIT_NUMBERS;
 
-/** One thing wrong with a rule file. Lines and columns count from 1; 0 means the whole file. */
+/** One thing wrong with a rule file. Lines and columns count from 1; 0 means the whole file, or no text at all. */
 export interface RuleFault {
-  /** The file as it was read, so that a terminal can open it. */
+  /** The file as it was read, so that a terminal can open it; of a resource its name. */
   readonly file: string;
   readonly line: number;
   readonly column: number;
@@ -62,10 +62,12 @@ export function describeRuleFault(fault: RuleFault): string {
   return fault.path === '' ? `${place}: ${fault.message}` : `${place}: ${fault.path}: ${fault.message}`;
 }
 
-/** A rule file as a source hands it on. */
+/** A rule file, or a resource of an xDS server, as a source hands it on. */
 export interface RuleFile {
   readonly name: string;
   readonly content: Uint8Array;
+  /** `resource`: a `RateLimitConfig` in protobuf wire format; else the content is YAML. */
+  readonly format?: 'yaml' | 'resource';
 }
 
 /** Rules were refused as a whole; every fault found is listed (at most {@link MAX_REPORTED_FAULTS}). */

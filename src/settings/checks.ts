@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { canBeSocketPath, RedisAddressFault, readTcpAddress } from './redis-address.ts';
+import { redisAddressFault } from './redis-address.ts';
 import type { SettingKey, SettingValues } from './table.ts';
 
 /** What is wrong between settings that are right by themselves. */
@@ -22,7 +22,33 @@ export const CROSS_CHECKS: readonly CrossCheck[] = [
   portIsFree('http', 'grpc'),
   portIsFree('http', 'debug'),
   portIsFree('grpc', 'debug'),
-  { reads: ['backendType', 'redisType', 'redisSocketType', 'redisUrl'], find: redisAddressFitsSocketType },
+  metricsPortIsFree('http'),
+  metricsPortIsFree('grpc'),
+  metricsPortIsFree('debug'),
+  { reads: ['sharePorts'], find: systemSharesPorts },
+  { reads: ['backendType', 'redisType', 'redisSocketType', 'redisUrl'], find: redisAddressFits },
+  {
+    reads: [
+      'backendType',
+      'redisPerSecond',
+      'redisPerSecondType',
+      'redisPerSecondSocketType',
+      'redisPerSecondUrl',
+    ],
+    find: perSecondAddressFits,
+  },
+  {
+    reads: ['redisTls', 'redisPerSecondTls', 'redisTlsClientCert', 'redisTlsClientKey'],
+    find: redisClientHasItsFiles,
+  },
+  { reads: ['backendType', 'redisPerSecond'], find: perSecondNeedsRedis },
+  { reads: ['backendType', 'memcachedServers', 'memcachedSrv'], find: memcachedHasOneSource },
+  {
+    reads: ['memcachedTls', 'memcachedTlsClientCert', 'memcachedTlsClientKey'],
+    find: memcachedClientHasItsFiles,
+  },
+  { reads: ['backendType', 'memoryStoreSnapshotPath'], find: snapshotIsOfTheEmbeddedStore },
+  { reads: ['configType', 'xdsUseTls', 'xdsTlsClientCert', 'xdsTlsClientKey'], find: xdsClientHasItsFiles },
   { reads: ['grpcServerUseTls', 'grpcServerTlsCert', 'grpcServerTlsKey'], find: tlsHasItsFiles },
   { reads: ['grpcServerUseTls', 'grpcClientTlsCaCert'], find: clientCaNeedsTls },
   { reads: ['grpcClientTlsCaCert', 'grpcClientTlsSan'], find: clientNameNeedsCa },
@@ -51,6 +77,42 @@ function portIsFree(first: Listener, second: Listener): CrossCheck {
   };
 }
 
+/** The same for the port that Prometheus asks, which is open only when it is wanted. */
+function metricsPortIsFree(other: Listener): CrossCheck {
+  return {
+    reads: [
+      'usePrometheus',
+      'disableStats',
+      'prometheusAddress',
+      'grpcSocketPath',
+      `${other}Host`,
+      `${other}Port`,
+    ],
+    find(values) {
+      if (!values.usePrometheus || values.disableStats) return null;
+      if (other === 'grpc' && values.grpcSocketPath !== '') return null;
+      const { host, port } = values.prometheusAddress;
+      if (port === 0 || port !== values[`${other}Port`]) return null;
+      if (!hostsOverlap(host, values[`${other}Host`])) return null;
+      return {
+        blamed: ['prometheusAddress', `${other}Port`],
+        problem: 'two servers would listen on one port',
+        accepted: 'different ports, or 0 for any free one',
+      };
+    },
+  };
+}
+
+/** Elsewhere the option of that name has other meanings: macOS gives all connections to the process that came last. */
+function systemSharesPorts(values: SettingValues): Finding | null {
+  if (!values.sharePorts || process.platform === 'linux') return null;
+  return {
+    blamed: ['sharePorts'],
+    problem: `${process.platform} does not spread the connections of a port over several processes, as Linux does`,
+    accepted: 'false, and a HOST, PORT, GRPC_HOST or GRPC_PORT of its own for each process',
+  };
+}
+
 const EVERY_INTERFACE: ReadonlySet<string> = new Set(['', '0.0.0.0', '[::]']);
 
 /** Names are not looked up: of those that mean one address only `localhost` is known to. */
@@ -68,24 +130,81 @@ function addressesOf(host: string): string[] {
   return name === 'localhost' ? ['127.0.0.1', '[::1]'] : [name];
 }
 
-function redisAddressFitsSocketType(values: SettingValues): Finding | null {
-  if (values.backendType !== 'redis' || values.redisType !== 'single') return null;
-  const blamed: SettingKey[] = ['redisUrl', 'redisSocketType'];
-  if (values.redisSocketType === 'unix') {
-    if (canBeSocketPath(values.redisUrl)) return null;
-    return { blamed, problem: 'not an address for a unix socket', accepted: 'the path of a unix socket' };
-  }
-  try {
-    readTcpAddress(values.redisUrl);
-    return null;
-  } catch (fault) {
-    if (!(fault instanceof RedisAddressFault)) throw fault;
-    return {
-      blamed,
-      problem: `not an address for ${values.redisSocketType}: ${fault.message}`,
-      accepted: 'host:port (port 1 to 65535) or redis://user:password@host:port/db',
-    };
-  }
+function redisAddressFits(values: SettingValues): Finding | null {
+  if (values.backendType !== 'redis') return null;
+  const { redisType: type, redisSocketType: socketType, redisUrl: url } = values;
+  const fault = redisAddressFault({ type, socketType, url });
+  const key = type === 'single' ? 'redisSocketType' : 'redisType';
+  return fault === null ? null : { blamed: ['redisUrl', key], ...fault };
+}
+
+function perSecondAddressFits(values: SettingValues): Finding | null {
+  if (values.backendType !== 'redis' || !values.redisPerSecond) return null;
+  const { redisPerSecondType: type, redisPerSecondSocketType: socketType, redisPerSecondUrl: url } = values;
+  const fault = redisAddressFault({ type, socketType, url });
+  const key = type === 'single' ? 'redisPerSecondSocketType' : 'redisPerSecondType';
+  return fault === null ? null : { blamed: ['redisPerSecondUrl', key], ...fault };
+}
+
+/** Whoever sets it up expects its limits to be counted there. */
+function perSecondNeedsRedis(values: SettingValues): Finding | null {
+  if (!values.redisPerSecond || values.backendType !== 'embedded') return null;
+  return {
+    blamed: ['redisPerSecond', 'backendType'],
+    problem: 'there is no first instance of Redis beside which limits per second could have a second one',
+    accepted: 'the address of the first in KVCACHE_URL, or KVCACHE_PERSECOND=false',
+  };
+}
+
+function redisClientHasItsFiles(values: SettingValues): Finding | null {
+  if (!values.redisTls && !values.redisPerSecondTls) return null;
+  if ((values.redisTlsClientCert === '') === (values.redisTlsClientKey === '')) return null;
+  return {
+    blamed: ['redisTlsClientCert', 'redisTlsClientKey'],
+    problem: 'a certificate and its key are used together',
+    accepted: 'the paths of both files, or of neither',
+  };
+}
+
+function memcachedHasOneSource(values: SettingValues): Finding | null {
+  if (values.backendType !== 'memcached') return null;
+  const isListed = values.memcachedServers !== '';
+  if (isListed !== (values.memcachedSrv !== '')) return null;
+  return {
+    blamed: ['memcachedServers', 'memcachedSrv'],
+    problem: isListed ? 'two sources of memcached servers' : 'memcached has no servers',
+    accepted: 'a list of servers, or the SRV record that names them',
+  };
+}
+
+function memcachedClientHasItsFiles(values: SettingValues): Finding | null {
+  if (!values.memcachedTls) return null;
+  if ((values.memcachedTlsClientCert === '') === (values.memcachedTlsClientKey === '')) return null;
+  return {
+    blamed: ['memcachedTlsClientCert', 'memcachedTlsClientKey'],
+    problem: 'a certificate and its key are used together',
+    accepted: 'the paths of both files, or of neither',
+  };
+}
+
+/** Whoever names a file expects counters to be there after a restart. */
+function snapshotIsOfTheEmbeddedStore(values: SettingValues): Finding | null {
+  if (values.memoryStoreSnapshotPath === '' || values.backendType === 'embedded') return null;
+  return {
+    blamed: ['memoryStoreSnapshotPath', 'backendType'],
+    problem: 'only the embedded store is kept in a file',
+    accepted: 'BACKEND_TYPE=memory, or no MEMORY_STORE_SNAPSHOT_PATH',
+  };
+}
+
+function xdsClientHasItsFiles(values: SettingValues): Finding | null {
+  if (values.configType !== 'xds' || !values.xdsUseTls) return null;
+  if ((values.xdsTlsClientCert === '') === (values.xdsTlsClientKey === '')) return null;
+  return {
+    blamed: ['xdsTlsClientCert', 'xdsTlsClientKey'],
+    problem: 'a certificate and its key are of no use without each other',
+    accepted: 'the paths of both files, or neither',
+  };
 }
 
 function tlsHasItsFiles(values: SettingValues): Finding | null {

@@ -1,5 +1,5 @@
 import { adjusted, anyText, bool, checkedText, integer } from './kinds.ts';
-import { setting } from './setting.ts';
+import { derivedSetting, setting } from './setting.ts';
 
 /** A `token` of RFC 9110 section 5.6.2, the form of every field name; longer ones are refused by proxies. */
 const headerName = checkedText({
@@ -88,6 +88,15 @@ export const decision = {
       help:
         'Size of the cache of keys that are over their limit, which answers without asking the store. `0` ' +
         'is no cache, any other size is at least 524288. More than 4 GiB would not fit the process.',
+    }),
+    workerThreads: derivedSetting({
+      names: ['WORKER_THREADS'],
+      kind: integer({ min: 0, max: 64 }),
+      default: 'two fewer than there are cores, at most 8',
+      help:
+        'Threads that decide large batches of requests while the thread with the connections has no time left. `0` ' +
+        'leaves everything to that one, which is fastest on one or two cores. Each has a store client of its own, ' +
+        'with connections of its own, and a share of the local cache.',
     }),
     maxQueuedDecisions: setting({
       names: ['MAX_QUEUED_DECISIONS'],

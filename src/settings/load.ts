@@ -2,7 +2,7 @@ import { CROSS_CHECKS } from './checks.ts';
 import { withDerivedDefaults } from './derived.ts';
 import { MASK, type SettingFault, SettingsRefused, shownAs } from './faults.ts';
 import type { Reading } from './kinds.ts';
-import { missingSettingFaults } from './not-yet.ts';
+import { readMogrifiers } from './mogrifiers.ts';
 import type { Setting } from './setting.ts';
 import {
   type DeclaredValues,
@@ -43,9 +43,10 @@ export function loadSettings(env: Environment): Settings {
   // Each key of the table got a value of its own kind above, which the compiler cannot follow.
   const complete = withDerivedDefaults(values as DeclaredValues);
   faults.push(...crossFaults({ complete, refused, shown: key => shownSetting(key, complete, env) }));
-  faults.push(...missingSettingFaults(env));
+  const sendsDogStatsd = complete.useDogStatsd && !complete.disableStats;
+  const mogrifiers = readMogrifiers(sendsDogStatsd ? complete.dogStatsdMogrifiers : [], env, faults);
   if (faults.length > 0) throw new SettingsRefused(faults);
-  return Object.freeze({ ...complete, givenBy: Object.freeze(givenBy) });
+  return Object.freeze({ ...complete, mogrifiers, givenBy: Object.freeze(givenBy) });
 }
 
 interface GivenText {

@@ -3,6 +3,9 @@ import { isIPv6 } from 'node:net';
 /** Where the reference implementation looks for Redis when it is given no address. */
 export const DEFAULT_REDIS_ADDRESS = '/var/run/nutcracker/ratelimit.sock';
 
+/** The same for the instance of the limits per second. */
+export const DEFAULT_PER_SECOND_ADDRESS = '/var/run/nutcracker/ratelimitpersecond.sock';
+
 /** One slash is enough: `redis:/:password@host` is a mistyped address, and as a path it would be printed. */
 const SCHEME = /^[a-z][a-z0-9+.-]*:\//i;
 
@@ -107,16 +110,113 @@ export interface RedisAddressSettings {
   readonly auth: string;
 }
 
+/** Where a server is and who asks it. */
+interface Endpoint {
+  readonly shown: string;
+  readonly target:
+    | { readonly path: string }
+    | { readonly host: string; readonly port: number; readonly family: 0 | 4 | 6 };
+  readonly username: string;
+  readonly password: string;
+  readonly database: number;
+}
+
 /**
  * Where Redis is and who asks it, as the Redis store takes it.
  * @throws RedisAddressFault for an address that the settings refuse
  */
-export function redisEndpoint({ socketType, url, auth }: RedisAddressSettings) {
+export function redisEndpoint({ socketType, url, auth }: RedisAddressSettings): Endpoint {
   if (socketType === 'unix') {
     return { shown: url, target: { path: url }, database: 0, ...(credentials(auth) ?? NOBODY) };
   }
+  return tcpEndpoint(url, auth, FAMILIES[socketType]);
+}
+
+/**
+ * The nodes of a cluster: addresses with commas in between. The socket type does not count: nodes are reached by TCP.
+ * @throws RedisAddressFault when one of them is none, or there is none
+ */
+export function clusterEndpoints({ url, auth }: Pick<RedisAddressSettings, 'url' | 'auth'>): Endpoint[] {
+  const endpoints = listed(url).map(address => tcpEndpoint(address, auth, 0));
+  if (endpoints.some(({ database }) => database !== 0)) {
+    throw new RedisAddressFault('a cluster has no database but 0');
+  }
+  // Nodes that are found later are asked as the first one is.
+  const [{ username, password }] = endpoints;
+  return endpoints.map(each => (each.password === '' ? { ...each, username, password } : each));
+}
+
+/** A master that sentinels know by name. */
+export interface SentinelAddress {
+  readonly masterName: string;
+  readonly sentinels: readonly Endpoint[];
+  /** How the master is asked; its place is what the sentinels say. */
+  readonly access: Endpoint;
+}
+
+/**
+ * The name of the master and its sentinels, with commas in between. Credentials in the address of the first sentinel
+ * are for all sentinels, unless others are given for them.
+ * @throws RedisAddressFault when the name or the sentinels are missing, or one of them is no address
+ */
+export function sentinelAddress(
+  { url, auth }: Pick<RedisAddressSettings, 'url' | 'auth'>,
+  sentinelAuth: string,
+): SentinelAddress {
+  const [masterName, ...addresses] = listed(url);
+  if (SCHEME.test(masterName) || addresses.length === 0) {
+    throw new RedisAddressFault('no name of a master, or no sentinel after it');
+  }
+  const endpoints = addresses.map(address => tcpEndpoint(address, sentinelAuth, 0));
+  const [{ username, password }] = endpoints;
+  const sentinels = endpoints.map(each => ({
+    ...(each.password === '' ? { ...each, username, password } : each),
+    database: 0,
+  }));
+  const access = { ...sentinels[0], ...(credentials(auth) ?? NOBODY) };
+  return { masterName, sentinels, access };
+}
+
+/** What is wrong with the address of an instance of Redis, and what to write instead; null for nothing. */
+export function redisAddressFault({
+  type,
+  socketType,
+  url,
+}: Pick<RedisAddressSettings, 'socketType' | 'url'> & {
+  readonly type: 'single' | 'sentinel' | 'cluster';
+}): { readonly problem: string; readonly accepted: string } | null {
+  if (type === 'single' && socketType === 'unix') {
+    if (canBeSocketPath(url)) return null;
+    return { problem: 'not an address for a unix socket', accepted: 'the path of a unix socket' };
+  }
+  try {
+    if (type === 'cluster') clusterEndpoints({ url, auth: '' });
+    else if (type === 'sentinel') sentinelAddress({ url, auth: '' }, '');
+    else readTcpAddress(url);
+    return null;
+  } catch (fault) {
+    if (!(fault instanceof RedisAddressFault)) throw fault;
+    const network = type === 'single' ? socketType : type;
+    return { problem: `not an address for ${network}: ${fault.message}`, accepted: ACCEPTED[type] };
+  }
+}
+
+const ONE_SERVER = 'host:port (port 1 to 65535) or redis://user:password@host:port/db';
+
+const ACCEPTED = {
+  single: ONE_SERVER,
+  sentinel: `the name of the master, then its sentinels, with commas in between, each ${ONE_SERVER}`,
+  cluster: `the nodes of the cluster, with commas in between, each ${ONE_SERVER}`,
+} as const;
+
+function listed(url: string): string[] {
+  const items = url.split(',');
+  if (items.includes('')) throw new RedisAddressFault('an item of the list is empty');
+  return items;
+}
+
+function tcpEndpoint(url: string, auth: string, family: 0 | 4 | 6): Endpoint {
   const { shown, host, port, database, username, password } = readTcpAddress(url);
-  const family = FAMILIES[socketType];
   return {
     shown,
     target: { host, port, family },

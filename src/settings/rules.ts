@@ -13,9 +13,9 @@ export const rules = {
   settings: {
     configType: setting({
       names: ['CONFIG_TYPE'],
-      kind: choice({ texts: { FILE: 'file' }, missing: ['GRPC_XDS_SOTW'], letterCase: 'exact' }),
+      kind: choice({ texts: { FILE: 'file', GRPC_XDS_SOTW: 'xds' }, letterCase: 'exact' }),
       default: 'file',
-      help: 'Source of the rules: files on disk.',
+      help: 'Source of the rules: files on disk, or an xDS server.',
     }),
     runtimeRoot: setting({
       names: ['RUNTIME_ROOT'],
@@ -55,7 +55,7 @@ export const rules = {
       names: ['MERGE_DOMAIN_CONFIG'],
       kind: bool,
       default: false,
-      help: 'Allow several files to hold rules of one domain.',
+      help: 'Allow several files, or several resources of an xDS server, to hold rules of one domain.',
     }),
     forceStartWithoutInitialConfig: setting({
       names: ['FORCE_START_WITHOUT_INITIAL_CONFIG'],

@@ -1,5 +1,5 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from './durations.ts';
-import { adjusted, checkedText, choice, duration, host, port } from './kinds.ts';
+import { adjusted, bool, checkedText, choice, duration, host, port } from './kinds.ts';
 import { setting } from './setting.ts';
 
 /** What Linux holds for the path of a unix socket, its end mark not counted. */
@@ -55,6 +55,15 @@ export const servers = {
       help:
         'Unix socket that the gRPC server listens on instead of `GRPC_HOST` and `GRPC_PORT`. At most 107 ' +
         'bytes, which is what the system holds.',
+    }),
+    sharePorts: setting({
+      names: ['SHARE_PORTS'],
+      kind: bool,
+      default: false,
+      help:
+        'Let several processes listen on one HTTP port and one gRPC port; the system spreads connections over ' +
+        'them. Each has a debug port and a unix socket of its own. Linux only. Without it a second process on ' +
+        'these ports does not start.',
     }),
     grpcServerEngine: setting({
       names: ['GRPC_SERVER_ENGINE'],

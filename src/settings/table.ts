@@ -1,20 +1,32 @@
 import { decision } from './decision.ts';
 import { logging } from './logging.ts';
+import { memcached } from './memcached.ts';
+import type { MogrifierSetting } from './mogrifiers.ts';
+import { redis, redisPerSecond } from './redis.ts';
 import { rules } from './rules.ts';
 import { servers } from './servers.ts';
 import type { Setting, SettingGroup } from './setting.ts';
 import { statistics } from './statistics.ts';
 import { store } from './store.ts';
+import { storeFailure } from './store-failure.ts';
 import { tls } from './tls.ts';
+import { tracing } from './tracing.ts';
+import { xds } from './xds.ts';
 
 /** Every group, in the order in which they are shown. A new group is added here and in {@link SETTINGS}. */
 export const SETTING_GROUPS: readonly SettingGroup[] = [
   servers,
   tls,
   rules,
+  xds,
   decision,
   store,
+  redis,
+  redisPerSecond,
+  memcached,
+  storeFailure,
   statistics,
+  tracing,
   logging,
 ];
 
@@ -23,9 +35,15 @@ export const SETTINGS = {
   ...servers.settings,
   ...tls.settings,
   ...rules.settings,
+  ...xds.settings,
   ...decision.settings,
   ...store.settings,
+  ...redis.settings,
+  ...redisPerSecond.settings,
+  ...memcached.settings,
+  ...storeFailure.settings,
   ...statistics.settings,
+  ...tracing.settings,
   ...logging.settings,
 };
 
@@ -41,6 +59,8 @@ export type SettingValues = { readonly [K in SettingKey]: NonNullable<DeclaredVa
 
 /** The one record of settings: read once at start, then handed on value by value. */
 export interface Settings extends SettingValues {
+  /** Read from the variables that `dogStatsdMogrifiers` names; none where DogStatsD is not in use. */
+  readonly mogrifiers: readonly MogrifierSetting[];
   /** The variable that gave a setting; a setting at its default has none. */
   readonly givenBy: Readonly<Partial<Record<SettingKey, string>>>;
 }

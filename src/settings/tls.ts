@@ -2,7 +2,8 @@ import { isIP } from 'node:net';
 import { bool, checkedText, path } from './kinds.ts';
 import { setting } from './setting.ts';
 
-const nameInCertificate = checkedText({
+/** A subject alternative name. */
+export const nameInCertificate = checkedText({
   label: 'DNS name or IP address, empty for any',
   accepts: 'one DNS name or IP address, without scheme and port, or empty for any',
   holds: text => text === '' || isIP(text) !== 0 || /^(\*\.)?[A-Za-z0-9._-]{1,253}$/.test(text),

@@ -41,6 +41,7 @@ class NamedCounter implements Counter {
 export class StatsRegistry implements StatsReader {
   readonly #counters = new Map<string, NamedCounter>();
   readonly #gauges = new Map<string, () => number>();
+  readonly #gaugeParts: (readonly [name: string, read: () => number])[] = [];
   readonly #timers = new Map<string, Histogram>();
   readonly #sources: CounterSource[] = [];
 
@@ -59,6 +60,11 @@ export class StatsRegistry implements StatsReader {
     this.#gauges.set(name, read);
   }
 
+  /** Adds what somebody else knows of a gauge: its value is the sum of all parts. */
+  gaugePart(name: string, read: () => number): void {
+    this.#gaugeParts.push([name, read]);
+  }
+
   /** The timer of this name, in milliseconds; made on first use. */
   timer(name: string): Histogram {
     let timer = this.#timers.get(name);
@@ -73,6 +79,11 @@ export class StatsRegistry implements StatsReader {
     this.#sources.push(source);
   }
 
+  /** Of the counters that are made here, also of those that are zero. */
+  counterNames(): Iterable<string> {
+    return this.#counters.keys();
+  }
+
   /** All counters that are not zero: those made here by name in the order of UTF-16, then those of the sources. */
   *counters(): Iterable<CounterTotal> {
     for (const name of [...this.#counters.keys()].sort()) {
@@ -85,6 +96,7 @@ export class StatsRegistry implements StatsReader {
   gauges(): ReadonlyMap<string, number> {
     const values = new Map<string, number>();
     for (const [name, read] of this.#gauges) values.set(name, read());
+    for (const [name, read] of this.#gaugeParts) values.set(name, (values.get(name) ?? 0) + read());
     return values;
   }
 

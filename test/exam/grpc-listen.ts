@@ -3,6 +3,7 @@ import { existsSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Test } from 'tap';
+import { holdSharedPort } from '../support/shared-port.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { type Examinee, echo } from './grpc-examinee.ts';
 
@@ -18,7 +19,28 @@ export async function examineTcpListen(t: Test, examinee: Examinee): Promise<voi
     const { host, port } = server.address as { host: string; port: number };
     const second = examinee.make(t, {}, { listen: { host, port } });
     await t.rejects(second.start(), {
-      message: `cannot listen on ${host}:${port}, as GRPC_HOST and GRPC_PORT say (EADDRINUSE): another process listens there: stop it, or set GRPC_PORT to a free port`,
+      message: `cannot listen on ${host}:${port}, as GRPC_HOST and GRPC_PORT say (EADDRINUSE): another process listens there: stop it, or set GRPC_PORT to a free port, or start every process with SHARE_PORTS=true to share this one`,
+    });
+  });
+
+  t.test('servers that share a port open it side by side, and each answers', async t => {
+    const held = await holdSharedPort();
+    const listen = { host: '127.0.0.1', port: held.port, shared: true };
+    const first = await examinee.start(t, { unary: { '/s/Echo': echo } }, { listen });
+    const second = await examinee.start(t, { unary: { '/s/Echo': echo } }, { listen });
+    await held.release();
+    t.equal((await first.client.unary('/s/Echo')).status, 0);
+    await first.server.stop();
+    // Only the second is left, so that this connection is one to it.
+    t.equal((await second.client.unary('/s/Echo')).status, 0);
+  });
+
+  t.test('a port that is held by one which does not share it is told apart', async t => {
+    const { server } = await examinee.start(t, {});
+    const { host, port } = server.address as { host: string; port: number };
+    const second = examinee.make(t, {}, { listen: { host, port, shared: true } });
+    await t.rejects(second.start(), {
+      message: `cannot listen on ${host}:${port}, as GRPC_HOST and GRPC_PORT say (EADDRINUSE): a process of another user, or one without SHARE_PORTS=true, listens there: stop it, or set GRPC_PORT to a free port`,
     });
   });
 
@@ -52,7 +74,10 @@ export async function examineUnixListen(t: Test, examinee: Examinee): Promise<vo
   t.test('a socket that somebody listens on is left alone', async t => {
     const { server, client } = await examinee.start(t, { unary: { '/s/Echo': echo } });
     const second = examinee.make(t, {}, { listen: server.address });
-    await t.rejects(second.start(), /another process accepts connections there.*GRPC_UDS/);
+    await t.rejects(
+      second.start(),
+      /another process accepts connections there, and a unix socket is not shared.*GRPC_UDS/,
+    );
     t.equal((await client.unary('/s/Echo')).status, 0);
   });
 

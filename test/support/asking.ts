@@ -18,8 +18,13 @@ export interface JsonAnswer {
 }
 
 /** Asks `/json` at `host:port` for a decision. */
-export async function askOverHttp(address: string, request: unknown): Promise<JsonAnswer> {
-  const response = await fetch(`http://${address}/json`, { method: 'POST', body: JSON.stringify(request) });
+export async function askOverHttp(
+  address: string,
+  request: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<JsonAnswer> {
+  const body = JSON.stringify(request);
+  const response = await fetch(`http://${address}/json`, { method: 'POST', body, headers });
   return { status: response.status, body: (await response.json()) as JsonAnswer['body'] };
 }
 

@@ -150,11 +150,15 @@ function extendedKeyUsage(usages: readonly (keyof typeof USAGES)[]): Buffer {
   return sequence(objectId('551d25'), der(0x04, sequence(...usages.map(usage => objectId(USAGES[usage])))));
 }
 
-/** Tag, length, content. */
+/** Tag, length in as few octets as it takes (X.690, 10.1), content. */
 function der(tag: number, content: Uint8Array): Buffer {
-  const { length } = content;
-  const head = length < 128 ? [tag, length] : [tag, 0x82, length >> 8, length & 255];
-  return Buffer.concat([Buffer.from(head), content]);
+  return Buffer.concat([Buffer.from([tag, ...lengthOctets(content.length)]), content]);
+}
+
+function lengthOctets(length: number): number[] {
+  if (length < 0x80) return [length];
+  if (length < 0x100) return [0x81, length];
+  return [0x82, length >> 8, length & 0xff];
 }
 
 function sequence(...parts: Uint8Array[]): Buffer {

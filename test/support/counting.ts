@@ -7,6 +7,8 @@ export interface TestOp {
   readonly key: string;
   readonly hits: number;
   readonly limit?: number;
+  /** Unit of the limit; minutes when it is not given. */
+  readonly unit?: number;
 }
 
 /** A request: its ops, and whether it is known to be over its limit before the store is asked. */
@@ -40,7 +42,7 @@ export function fill(batch: CounterBatch, groups: readonly TestGroup[], time: Co
       batch.addOp(
         bytes,
         { start: 0, end: bytes.length },
-        { hits: op.hits, limit: op.limit ?? 100, ttlS, expiryS },
+        { hits: op.hits, limit: op.limit ?? 100, unit: op.unit ?? 2, ttlS, expiryS },
       );
     }
     batch.endGroup(group.held ?? false);

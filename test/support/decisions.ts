@@ -1,9 +1,12 @@
 import type { Fault } from '../../src/base/fault.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { Batcher } from '../../src/decision/batcher.ts';
-import { Engine, type EngineOptions } from '../../src/decision/engine.ts';
+import { Engine, type EngineCounters, type EngineOptions } from '../../src/decision/engine.ts';
+import { Explainer } from '../../src/decision/explain.ts';
+import type { Explanation } from '../../src/decision/explanation.ts';
 import { RuleGeneration } from '../../src/decision/generation.ts';
 import { OverLimitCache } from '../../src/decision/over-limit-cache.ts';
+import { DecisionPool } from '../../src/decision/pool/decision-pool.ts';
 import { RuleStatistics } from '../../src/decision/rule-statistics.ts';
 import {
   decodeRateLimitResponse,
@@ -18,6 +21,7 @@ import { loadRuleSet } from '../../src/rules/parse/load.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
 import { KeepingLogger } from './keeping-logger.ts';
 import { ManualClock } from './manual-clock.ts';
+import { threadsFor } from './pooled.ts';
 import { TEST_FINGERPRINT_KEY } from './stores.ts';
 
 const DEFAULT_OPTIONS: EngineOptions = {
@@ -51,41 +55,74 @@ export class Decisions {
   readonly logger = new KeepingLogger();
   readonly batcher: Batcher;
   readonly #statistics: RuleStatistics;
+  readonly #explainer: Explainer;
+  #rules: CompiledRules | null = null;
 
   constructor(setup: DecisionSetup) {
     this.clock = new ManualClock(setup.nowMs ?? 1_700_000_000_000);
     this.#statistics = new RuleStatistics();
     this.stats.addSource(this.#statistics);
     const cacheBytes = setup.localCacheBytes ?? 0;
-    const serviceError = this.stats.counter('ratelimit.service.call.should_rate_limit.service_error');
+    const options = { ...DEFAULT_OPTIONS, ...setup.options };
+    const counters = {
+      storeError: this.stats.counter('ratelimit.service.call.should_rate_limit.redis_error'),
+      serviceError: this.stats.counter('ratelimit.service.call.should_rate_limit.service_error'),
+      cancelled: this.stats.counter('ratelimit.service.call.should_rate_limit.cancelled'),
+      globalShadowMode: this.stats.counter('ratelimit.service.global_shadow_mode'),
+    };
     const engine = new Engine({
-      options: { ...DEFAULT_OPTIONS, ...setup.options },
+      options,
       store: setup.store,
       overLimit: cacheBytes === 0 ? null : new OverLimitCache(cacheBytes, this.clock),
-      statistics: this.#statistics,
-      counters: {
-        storeError: this.stats.counter('ratelimit.service.call.should_rate_limit.redis_error'),
-        serviceError,
-        globalShadowMode: this.stats.counter('ratelimit.service.global_shadow_mode'),
-      },
+      counters,
       clock: this.clock,
       logger: this.logger,
       random: setup.random ?? (() => 0),
+      nowMs: null,
     });
     this.batcher = new Batcher({
       engine,
+      pool: this.#pool(setup, options, counters),
+      named: this.#statistics,
+      window: null,
       fingerprintKey: TEST_FINGERPRINT_KEY,
       maxQueued: setup.maxQueued ?? 100_000,
-      serviceError,
+      serviceError: counters.serviceError,
+    });
+    this.#explainer = new Explainer({
+      options: { ...DEFAULT_OPTIONS, ...setup.options },
+      store: setup.store,
+      fingerprintKey: TEST_FINGERPRINT_KEY,
+      rules: () => this.#rules,
+      clock: this.clock,
+      logger: this.logger,
     });
     if (setup.rules !== null) this.load(setup.rules);
+  }
+
+  /** Where the store is one that another thread counts in, that one decides everything; else there is no pool. */
+  #pool(setup: DecisionSetup, options: EngineOptions, counters: EngineCounters): DecisionPool | null {
+    const threads = threadsFor(setup.store, { options, localCacheBytes: setup.localCacheBytes ?? 0 });
+    // Randomness cannot be handed to another thread.
+    if (threads === null || setup.random !== undefined) return null;
+    return new DecisionPool({
+      threads,
+      placement: { isForPool: () => true, decidedHere: () => {}, decidedInPool: () => {} },
+      statistics: this.#statistics,
+      counters,
+      overLimitChanged: () => {},
+      clock: this.clock,
+      nowMs: () => performance.now(),
+      logger: this.logger,
+    });
   }
 
   /** Puts other rules into force. */
   load(rules: string | Readonly<Record<string, string>>, options = { mergeDomains: false }): void {
     const texts = typeof rules === 'string' ? { 'rules.yaml': rules } : rules;
     const files = Object.entries(texts).map(([name, text]) => ({ name, content: Buffer.from(text) }));
-    const generation = new RuleGeneration(new CompiledRules(compileRules(loadRuleSet(files, options))));
+    this.#rules = new CompiledRules(compileRules(loadRuleSet(files, options)));
+    const generation = new RuleGeneration(this.#rules);
     this.#statistics.publish(generation);
     this.batcher.use(generation);
   }
@@ -94,6 +131,11 @@ export class Decisions {
   async ask(request: RateLimitRequest): Promise<RateLimitResponse> {
     const { response } = await this.askBytes(encodeRateLimitRequest(request), 'protobuf');
     return decodeRateLimitResponse(response);
+  }
+
+  /** What the decision would be, and why. Rejects with the Fault of a refusal. */
+  explain(request: RateLimitRequest): Promise<Explanation> {
+    return this.#explainer.explain(encodeRateLimitRequest(request));
   }
 
   /** The same in proto3 JSON, as `/json` answers it. */
@@ -108,6 +150,7 @@ export class Decisions {
   ): Promise<{ readonly response: Uint8Array; readonly overLimit: boolean }> {
     return new Promise((resolve, reject) => {
       this.batcher.decide(request, format, {
+        gone: false,
         answered: (response, overLimit) => resolve({ response: response.slice(), overLimit }),
         refused: (fault: Fault) => reject(fault),
       });

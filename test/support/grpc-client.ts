@@ -38,10 +38,15 @@ export class GrpcClient {
     });
   }
 
-  unary(path: string, request: Uint8Array | string = '', options: CallOptions = {}): Promise<Answer> {
+  unary(
+    path: string,
+    request: Uint8Array | string = '',
+    options: CallOptions = {},
+    metadata = new Metadata(),
+  ): Promise<Answer> {
     return new Promise(resolve => {
       const body = Buffer.from(request);
-      this.#client.makeUnaryRequest(path, asIs, asIs, body, new Metadata(), options, (error, response) => {
+      this.#client.makeUnaryRequest(path, asIs, asIs, body, metadata, options, (error, response) => {
         if (error === null) resolve({ status: 0, message: '', response: response ?? Buffer.alloc(0) });
         else resolve({ status: error.code, message: error.details, response: Buffer.alloc(0) });
       });

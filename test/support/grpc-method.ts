@@ -10,6 +10,8 @@ export class MethodCall {
       this.answer = answer;
     };
     const reply: UnaryReply = {
+      done: false,
+      header: () => '',
       send: response => settle({ response: Buffer.from(response) }),
       fail: (status, message) => settle({ status, message }),
     };

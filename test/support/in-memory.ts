@@ -50,6 +50,12 @@ export class InMemory {
     this.#take();
   }
 
+  /** Ends the connection as a socket does that is gone; what waits is answered to nobody. */
+  end(): void {
+    this.grpc.abort();
+    this.answer();
+  }
+
   pass(ms: number): void {
     this.clock.advance(ms);
     this.grpc.tick(this.clock.nowMs());

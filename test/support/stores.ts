@@ -1,12 +1,16 @@
 import { randomInt } from 'node:crypto';
+import type { ClientTlsFiles } from '../../src/app/client-tls.ts';
+import { redisInstance } from '../../src/app/redis-instance.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { FingerprintKey } from '../../src/counters/fingerprint.ts';
-import { RedisLink } from '../../src/counters/redis/redis-link.ts';
+import { ConnectionCount } from '../../src/counters/redis/connection-count.ts';
+import type { RedisCounters } from '../../src/counters/redis/counters.ts';
+import type { OnEmpty } from '../../src/counters/redis/pool.ts';
 import { RedisCounterStore } from '../../src/counters/redis/redis-store.ts';
+import { SharedKeys } from '../../src/counters/redis/time-to-live.ts';
 import { SharedCounterStore } from '../../src/counters/shared/shared-store.ts';
 import { CounterTable } from '../../src/counters/shared/table.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
-import { redisEndpoint } from '../../src/settings/redis-address.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
 import { KeepingLogger } from './keeping-logger.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
@@ -74,6 +78,10 @@ export interface TestEndpoint {
   readonly socketType: 'tcp' | 'unix';
   readonly url: string;
   readonly auth: string;
+  /** One server when it is not given. */
+  readonly type?: 'single' | 'sentinel' | 'cluster';
+  readonly sentinelAuth?: string;
+  readonly tls?: ClientTlsFiles;
 }
 
 export interface RedisStoreOptions {
@@ -83,22 +91,48 @@ export interface RedisStoreOptions {
   readonly clock?: Clock;
   /** Where the connections are counted, by the names of the service. */
   readonly stats?: StatsRegistry;
+  /** Connections; ten when it is not given. */
+  readonly poolSize?: number;
+  readonly onEmpty?: OnEmpty;
+  readonly connected?: (connected: boolean) => void;
+  /** Seconds by which a time to live may be longer than its window. */
+  readonly jitterS?: number;
 }
 
-/** A store on one Redis, not yet started. */
+/** A store on one instance of Redis, not yet started. */
 export function redisStore(endpoint: TestEndpoint, options: RedisStoreOptions = {}): RedisCounterStore {
+  const { clock = systemClock, logger = new KeepingLogger() } = options;
+  const counters = redisCounters(endpoint, { ...options, logger, clock });
+  return new RedisCounterStore({ counters, secondsApart: false, clock, logger });
+}
+
+/** Counters in one instance of Redis, not yet connected. */
+export function redisCounters(endpoint: TestEndpoint, options: RedisStoreOptions = {}): RedisCounters {
   const { clock = systemClock, logger = new KeepingLogger(), stats = new StatsRegistry() } = options;
-  const link = new RedisLink({
-    endpoint: redisEndpoint(endpoint),
-    timeoutMs: options.timeoutMs ?? 5_000,
-    startup: { initialMs: 20, maxMs: 50, maxElapsedMs: options.startMaxElapsedMs ?? 0 },
-    clock,
-    logger,
-    random: () => randomInt(1_000_000) / 1_000_000,
-    connections: { opened: stats.counter('opened'), closed: stats.counter('closed') },
-  });
-  stats.gauge('active', () => (link.up ? 1 : 0));
-  return new RedisCounterStore({ link, clock, logger });
+  const counters = { opened: stats.counter('opened'), closed: stats.counter('closed') };
+  const connections = new ConnectionCount(counters, options.connected);
+  stats.gauge('active', () => connections.active);
+  const { type = 'single', sentinelAuth = '', tls = null } = endpoint;
+  const onEmpty = options.onEmpty ?? { behavior: 'create', waitMs: 1_000 };
+  return redisInstance(
+    {
+      ...endpoint,
+      type,
+      sentinelAuth,
+      tls,
+      pool: { size: options.poolSize ?? 10, onEmpty },
+      clusterParallelism: 0,
+    },
+    {
+      timeoutMs: options.timeoutMs ?? 5_000,
+      startup: { initialMs: 20, maxMs: 50, maxElapsedMs: options.startMaxElapsedMs ?? 0 },
+      clock,
+      logger,
+      random: () => randomInt(1_000_000) / 1_000_000,
+      connections,
+    },
+    new SharedKeys(options.jitterS ?? 0),
+  );
 }
 
 /** Every store that the machine can run: the exams go over all of them. */

@@ -37,7 +37,7 @@ export class WireClient {
   answersPings = true;
   readonly #reader = new FrameReader();
   readonly #decoder = new HpackDecoder({ maxTableSize: 4_096, maxListBytes: 1_000_000, maxFields: 10_000 });
-  readonly #blocks = new Map<Frame, Record<string, string>>();
+  readonly #blocks = new WeakMap<Frame, Record<string, string>>();
   #waiting: (() => void)[] = [];
   #isOver = false;
 

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { ByteWriter } from '../../../src/base/bytes.ts';
-import { PREFACE } from '../../../src/http2/connection/http2-connection.ts';
+import { PREFACE } from '../../../src/http2/connection/preface.ts';
 import { FLAG, FRAME } from '../../../src/http2/frame/frame.ts';
 import { writeSettings, writeSettingsAck } from '../../../src/http2/frame/settings.ts';
 import { answerBench } from '../../support/control-channel.ts';

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { PREFACE } from '../../../src/http2/connection/http2-connection.ts';
+import { PREFACE } from '../../../src/http2/connection/preface.ts';
 import { ERROR } from '../../../src/http2/error-code.ts';
 import { FLAG, FRAME, readUint31, readUint32, writeFrameHeader } from '../../../src/http2/frame/frame.ts';
 import { writeGoAway } from '../../../src/http2/frame/goaway.ts';

@@ -10,14 +10,7 @@ export interface Chunk {
  * Keys or ops in one chunk at most. Redis serves nobody else while a script runs, which is some milliseconds for this
  * many, and a batch may hold sixteen times as many.
  */
-const MAX_CHUNK = 5_000;
-
-/** The slots of a batch. */
-export function* slotChunks(batch: CounterBatch): Generator<Chunk> {
-  for (let first = 0; first < batch.slotCount; first += MAX_CHUNK) {
-    yield { first, end: Math.min(first + MAX_CHUNK, batch.slotCount) };
-  }
-}
+export const MAX_CHUNK = 5_000;
 
 /** The groups of a batch. A group is never cut apart: one that is larger than a chunk makes a chunk by itself. */
 export function* groupChunks(batch: CounterBatch): Generator<Chunk> {

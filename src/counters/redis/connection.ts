@@ -1,13 +1,23 @@
+import { isIP } from 'node:net';
 import { Command, Redis, type RedisOptions, ReplyError } from 'ioredis';
 import { asError } from '../../base/fault.ts';
+import { CommandWriter } from './command-writer.ts';
 import type { RedisEndpoint } from './endpoint.ts';
-import { isUnaskedPassword, RedisReplyError, refusesScripts } from './reply-error.ts';
-import { type CommandArguments, INCREMENT, runScript } from './run-script.ts';
+import { CommandTimeout, Exchange } from './exchange.ts';
+import { isUnaskedPassword, isUnknownScript, RedisReplyError, refusesScripts } from './reply-error.ts';
+import { INCREMENT } from './run-script.ts';
 
 export interface ConnectionOptions {
   readonly endpoint: RedisEndpoint;
   /** Bound of connecting and of each command; 0 for none. */
   readonly timeoutMs: number;
+}
+
+export interface Expectations {
+  /** Whether to find out that scripts are taken. */
+  readonly tryScripts: boolean;
+  /** Whether a replica is refused. */
+  readonly mustBeMaster: boolean;
 }
 
 /** What a Redis that was just connected to is like. */
@@ -16,9 +26,6 @@ export interface Greeting {
   /** A password was sent that nobody asks for. */
   readonly passwordUnasked: boolean;
 }
-
-/** The answer to a command did not come in time. */
-export class CommandTimeout extends Error {}
 
 /**
  * One connection, from its opening to its close.
@@ -31,12 +38,14 @@ export class RedisConnection {
   readonly closed: Promise<string>;
   readonly #redis: Redis;
   readonly #endpoint: RedisEndpoint;
+  readonly #timeoutMs: number;
   /** The client library says only that a connection was closed; why is in the event before. */
   #reason = 'the connection was closed';
   #closedByScript = false;
 
   constructor({ endpoint, timeoutMs }: ConnectionOptions) {
     this.#endpoint = endpoint;
+    this.#timeoutMs = timeoutMs;
     this.#redis = new Redis(clientOptions(endpoint, timeoutMs));
     this.#redis.on('error', (failure: unknown) => {
       this.#reason = asError(failure).message;
@@ -51,15 +60,17 @@ export class RedisConnection {
 
   /**
    * Connects, and asks for a PONG as the user and in the database that were set.
-   * @throws Error with the reason when that fails; the connection is closed then
+   * @throws Error with the reason when that fails, also when a replica answers where the master must; the connection is
+   *   closed then
    */
-  async open({ tryScripts }: { readonly tryScripts: boolean }): Promise<Greeting> {
+  async open({ tryScripts, mustBeMaster }: Expectations): Promise<Greeting> {
     try {
       await this.#connect();
       const passwordUnasked = await this.#authenticate();
       if (this.#endpoint.database !== 0) await this.send('SELECT', [this.#endpoint.database]);
       const reply = await this.send('PING', []);
       if (reply !== 'PONG') throw new Error(`PING was answered with ${shownReply(reply)}: this is no Redis`);
+      if (mustBeMaster) await this.#assertMaster();
       return { takesScripts: tryScripts && (await this.#takesScripts()), passwordUnasked };
     } catch (failure) {
       this.close();
@@ -71,26 +82,31 @@ export class RedisConnection {
    * Sends one command.
    * @throws RedisReplyError when Redis answers an error, CommandTimeout, or Error when the connection is closed
    */
-  readonly send = async (command: string, args: CommandArguments): Promise<unknown> => {
+  async send(command: string, args: readonly (string | number)[]): Promise<unknown> {
     try {
       return await this.#redis.sendCommand(new Command(command, [...args], { replyEncoding: 'utf8' }));
     } catch (failure) {
       throw this.#failureOf(failure);
     }
-  };
+  }
 
   /**
-   * Sends many commands at once. What Redis answered to each, an error of Redis as a {@link RedisReplyError}.
+   * Sends commands that are encoded already. What Redis answered to each: texts as buffers, an error of Redis as a
+   * {@link RedisReplyError}.
    * @throws as `send` does, but for errors of Redis
    */
-  async sendAll(commands: readonly (readonly [string, ...CommandArguments])[]): Promise<unknown[]> {
-    const results = await this.#redis.pipeline(commands.map(words => [...words])).exec();
-    return (results ?? []).map(([failure, reply]) => {
-      if (failure === null) return reply;
-      const cause = this.#failureOf(failure);
-      if (cause instanceof RedisReplyError) return cause;
-      throw cause;
-    });
+  async exchange(bytes: Buffer, commands: number): Promise<unknown[]> {
+    if (commands === 0) return [];
+    const { stream, commandQueue, status } = this.#redis;
+    if (status !== 'ready' || !stream.writable) throw new Error(this.#reason);
+    const exchange = new Exchange(commands, this.#timeoutMs);
+    stream.write(bytes);
+    for (let i = 0; i < commands; i++) commandQueue.push({ command: exchange, stream, select: 0 });
+    try {
+      return await exchange.replies;
+    } catch (failure) {
+      throw this.#failureOf(failure);
+    }
   }
 
   /** Closes it; `closed` follows within a tenth of a second. */
@@ -126,18 +142,42 @@ export class RedisConnection {
    */
   async #takesScripts(): Promise<boolean> {
     try {
-      await runScript(this.send, INCREMENT, [0]);
-      return true;
+      let reply = await this.#countNothing(INCREMENT.byDigest);
+      if (reply instanceof RedisReplyError && isUnknownScript(reply)) {
+        reply = await this.#countNothing(INCREMENT.byText);
+      }
+      if (!(reply instanceof RedisReplyError)) return true;
+      if (refusesScripts(reply)) return false;
+      throw reply;
     } catch (failure) {
-      if (failure instanceof RedisReplyError && refusesScripts(failure)) return false;
       this.#closedByScript = !(failure instanceof RedisReplyError || failure instanceof CommandTimeout);
       throw failure;
     }
   }
 
+  async #countNothing(script: Uint8Array): Promise<unknown> {
+    const writer = new CommandWriter();
+    writer.command(3);
+    writer.encoded(script);
+    writer.number(0);
+    const [reply] = await this.exchange(writer.take(), 1);
+    return reply;
+  }
+
+  /** Sentinels that were cut off name a master that is none any more. Who may not ask for the role believes them. */
+  async #assertMaster(): Promise<void> {
+    const reply = await this.send('ROLE', []).catch((failure: unknown) => {
+      if (failure instanceof RedisReplyError) return 'master';
+      throw failure;
+    });
+    const role: unknown = Array.isArray(reply) ? reply[0] : reply;
+    if (role !== 'master') throw new Error(`it is no master but says ${shownReply(role)}`);
+  }
+
   /** Errors of the client library carry the whole command, and so the password and every key: only texts are passed on. */
   #failureOf(failure: unknown): Error {
     const { message } = asError(failure);
+    if (failure instanceof CommandTimeout) return failure;
     if (failure instanceof ReplyError) return new RedisReplyError(message);
     if (message === TIMED_OUT) return new CommandTimeout(message);
     return new Error(message === CLOSED ? this.#reason : message);
@@ -147,6 +187,7 @@ export class RedisConnection {
 function clientOptions(endpoint: RedisEndpoint, timeoutMs: number): Omit<RedisOptions, 'replyMapping'> {
   return {
     ...endpoint.target,
+    ...(endpoint.tls !== null && { tls: { ...serverName(endpoint), ...endpoint.tls } }),
     connectTimeout: timeoutMs > 0 ? timeoutMs : MAX_TIMER_MS,
     commandTimeout: timeoutMs > 0 ? timeoutMs : undefined,
     lazyConnect: true,
@@ -160,6 +201,11 @@ function clientOptions(endpoint: RedisEndpoint, timeoutMs: number): Omit<RedisOp
     retryStrategy: () => null,
     ...UNTYPED_OPTIONS,
   };
+}
+
+/** The name that a server behind one address with others needs to choose its certificate; an IP address is none. */
+function serverName({ target }: RedisEndpoint): { servername?: string } {
+  return 'host' in target && isIP(target.host) === 0 ? { servername: target.host } : {};
 }
 
 function shownReply(reply: unknown): string {

@@ -1,26 +1,38 @@
 import { type BackoffBounds, backoffMs } from '../../base/backoff.ts';
-import type { Clock, Timer } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { asError, Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { Counter } from '../../stats/registry.ts';
-import { CommandTimeout, RedisConnection } from './connection.ts';
+import { FailureLog } from '../failure-log.ts';
+import { RedisConnection } from './connection.ts';
+import type { ConnectionCount } from './connection-count.ts';
 import type { RedisEndpoint } from './endpoint.ts';
-import { FailureLog } from './failure-log.ts';
+import { CommandTimeout } from './exchange.ts';
+import { type StartBounds, startPatiently } from './patient-start.ts';
 import { RedisReplyError } from './reply-error.ts';
-import type { CommandArguments } from './run-script.ts';
+import { Waits } from './waits.ts';
 
-export interface RedisLinkOptions {
-  readonly endpoint: RedisEndpoint;
+/** What every connection to one instance of Redis has in common. */
+export interface RedisLinkParts {
   /** Bound of connecting and of each command; 0 for none. */
   readonly timeoutMs: number;
-  /** Waits between attempts to connect at start, and the time after which they end (0: never). */
-  readonly startup: BackoffBounds & { readonly maxElapsedMs: number };
+  readonly startup: StartBounds;
   readonly clock: Clock;
   readonly logger: Logger;
   /** From 0 to below 1; spreads the waits. */
   readonly random: () => number;
-  /** Connections that came up, and those of them that ended, for whatever reason. */
-  readonly connections: { readonly opened: Counter; readonly closed: Counter };
+  readonly connections: ConnectionCount;
+}
+
+/** Where a link leads to. */
+export interface RedisTarget {
+  /** How log lines and errors name it: without credentials. */
+  readonly address: string;
+  /** Where it is now: asked before each attempt to connect. */
+  readonly find: () => Promise<RedisEndpoint>;
+  /** Whether a replica is refused, since who said where the master is may be wrong. */
+  readonly mustBeMaster: boolean;
+  /** Whether it is asked to run scripts. */
+  readonly scripts: boolean;
 }
 
 /** Waits between attempts once the link has been up: an outage should end soon after Redis is back. */
@@ -37,9 +49,13 @@ const PATIENCE_MS = 5_000;
  */
 export class RedisLink {
   readonly address: string;
-  readonly #options: RedisLinkOptions;
+  readonly #target: RedisTarget;
+  readonly #parts: RedisLinkParts;
+  readonly #onUp: (link: RedisLink) => void;
+  readonly #onDown: (link: RedisLink) => void;
   /** The connection that is up. */
   #connection: RedisConnection | null = null;
+  #endpoint: RedisEndpoint | null = null;
   /** Every connection that is not closed yet. */
   readonly #unclosed = new Set<RedisConnection>();
   #takesScripts = true;
@@ -52,19 +68,32 @@ export class RedisLink {
   #attempts = 0;
   readonly #failures: FailureLog;
   readonly #warned = new Set<string>();
-  #wait: { timer: Timer; cancel: () => void } | null = null;
+  readonly #waits: Waits;
 
-  constructor(options: RedisLinkOptions) {
-    this.#options = options;
-    this.address = options.endpoint.shown;
-    this.#failures = new FailureLog(options.clock, (reason, times) =>
-      options.logger.warning('cannot connect to Redis again', { address: this.address, reason, times }),
+  constructor(
+    target: RedisTarget,
+    parts: RedisLinkParts,
+    on: { readonly up: (link: RedisLink) => void; readonly down: (link: RedisLink) => void },
+  ) {
+    this.#target = target;
+    this.#parts = parts;
+    this.#onUp = on.up;
+    this.#onDown = on.down;
+    this.address = target.address;
+    this.#waits = new Waits(parts.clock);
+    this.#failures = new FailureLog(parts.clock, (reason, times) =>
+      parts.logger.warning('cannot connect to Redis again', { address: this.address, reason, times }),
     );
   }
 
   /** True while commands can be sent. */
   get up(): boolean {
     return this.#connection !== null;
+  }
+
+  /** The server that it is, or was last, connected to. */
+  get endpoint(): RedisEndpoint | null {
+    return this.#endpoint;
   }
 
   /** False when Redis, or a proxy before it, refuses scripts. */
@@ -76,37 +105,32 @@ export class RedisLink {
    * Connects, again and again until Redis answers as it should.
    * @throws Error when the time for it is over or the link was stopped; the text names the address and the last cause
    */
-  async start(): Promise<void> {
-    const { startup, clock, logger, random } = this.#options;
-    const beganMs = clock.nowMs();
-    for (let attempt = 0; !this.#stopped; attempt++) {
-      try {
-        return await this.#open();
-      } catch (failure) {
-        if (this.#stopped) break;
-        this.#reason = asError(failure).message;
-        const elapsedMs = clock.nowMs() - beganMs;
-        if (startup.maxElapsedMs > 0 && elapsedMs >= startup.maxElapsedMs) {
-          throw new Error(
-            `Redis at ${this.address} did not answer for ${elapsedMs} ms (the bound is ${startup.maxElapsedMs} ms): ` +
-              this.#reason,
-          );
-        }
-        const waitMs = backoffMs(startup, attempt, random);
-        logger.error('cannot connect to Redis', {
-          address: this.address,
-          error: this.#reason,
-          retryInMs: Math.round(waitMs),
-        });
-        await this.#pause(waitMs);
-      }
+  start(): Promise<void> {
+    const { startup: bounds, clock, logger, random } = this.#parts;
+    const isStopped = () => this.#stopped;
+    const waits = this.#waits;
+    return startPatiently({ address: this.address, bounds, clock, logger, random, waits, isStopped }, () =>
+      this.connect(),
+    );
+  }
+
+  /** Connects. Resolves after the first attempt; when that failed, further ones follow. */
+  async begin(): Promise<void> {
+    try {
+      await this.connect();
+    } catch (failure) {
+      this.#failures.failed(this.#reason);
+      if (!this.#stopped) void this.#reconnect();
+      this.#parts.logger.debug('Redis connection error', {
+        address: this.address,
+        error: asError(failure).message,
+      });
     }
-    throw new Error(`connecting to Redis at ${this.address} was given up because the service stops`);
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#wait?.cancel();
+    this.#waits.cancelAll();
     for (const connection of this.#unclosed) connection.close();
     await Promise.all([...this.#unclosed].map(connection => connection.closed));
   }
@@ -116,30 +140,64 @@ export class RedisLink {
    * @throws RedisReplyError when Redis answers an error
    * @throws Fault `store_failed` when the link is down or the answer does not come (in time)
    */
-  readonly send = (command: string, args: CommandArguments): Promise<unknown> =>
-    this.#asking(connection => connection.send(command, args));
+  send(command: string, args: readonly (string | number)[]): Promise<unknown> {
+    return this.#asking(connection => connection.send(command, args));
+  }
 
   /**
-   * Sends many commands at once. What Redis answered to each; an error of Redis is a `RedisReplyError` among them.
+   * Sends commands that are encoded already, and returns what Redis answered to each: a text as a buffer, an error as a
+   * `RedisReplyError`.
    * @throws Fault `store_failed` as `send`
    */
-  sendAll(commands: readonly (readonly [string, ...CommandArguments])[]): Promise<unknown[]> {
-    return this.#asking(connection => connection.sendAll(commands));
+  exchange(bytes: Buffer, commands: number): Promise<unknown[]> {
+    return this.#asking(connection => connection.exchange(bytes, commands));
   }
 
   /** Gives the connection up and makes a new one, because of what Redis answered on it. */
   renew(reason: string): void {
     const connection = this.#connection;
     if (connection === null) return;
-    this.#options.logger.warning('connecting to Redis anew', { address: this.address, reason });
+    this.#parts.logger.warning('connecting to Redis anew', { address: this.address, reason });
     this.#leave(connection, reason);
+  }
+
+  /** Makes one attempt to connect. */
+  async connect(): Promise<void> {
+    const { timeoutMs, clock, logger } = this.#parts;
+    let connection: RedisConnection | null = null;
+    const notice = clock.after(PATIENCE_MS, () =>
+      logger.warning('Redis has not answered yet', { address: this.address, waitedMs: PATIENCE_MS }),
+    );
+    try {
+      const endpoint = await this.#target.find();
+      if (this.#stopped) throw new Error('the connection was closed');
+      connection = new RedisConnection({ endpoint, timeoutMs });
+      this.#watch(connection);
+      const { scripts, mustBeMaster } = this.#target;
+      const greeting = await connection.open({ tryScripts: scripts && this.#tryScripts, mustBeMaster });
+      if (this.#stopped || !this.#unclosed.has(connection)) throw new Error('the connection was closed');
+      this.#takesScripts = greeting.takesScripts;
+      if (greeting.passwordUnasked) this.#warnOnce(PASSWORD_UNASKED);
+      if (scripts && !greeting.takesScripts) this.#warnOnce(NO_SCRIPTS);
+      this.#connected(connection, endpoint);
+    } catch (failure) {
+      this.#reason = asError(failure).message;
+      throw failure;
+    } finally {
+      // A connection that a script closed is followed by one without, and that by one that tries again.
+      this.#tryScripts = connection?.closedByScript !== true;
+      notice.cancel();
+    }
+  }
+
+  /** A failure that lies with the server or the way to it. */
+  fault(problem: string): Fault {
+    return new Fault('store_failed', `Redis at ${this.address}: ${problem}`);
   }
 
   async #asking<T>(ask: (connection: RedisConnection) => Promise<T>): Promise<T> {
     const connection = this.#connection;
-    if (connection === null) {
-      throw new Fault('store_failed', `Redis at ${this.address} is not connected: ${this.#reason}`);
-    }
+    if (connection === null) throw notConnected(this.address, this.#reason);
     try {
       return await ask(connection);
     } catch (failure) {
@@ -147,72 +205,58 @@ export class RedisLink {
       const { message } = asError(failure);
       // A late answer would have to be waited for before any new one: a new connection starts clean.
       if (failure instanceof CommandTimeout && this.#connection === connection) this.renew(message);
-      throw new Fault('store_failed', `Redis at ${this.address}: ${message}`);
+      throw this.fault(message);
     }
   }
 
-  async #open(): Promise<void> {
-    const { endpoint, timeoutMs, clock, logger } = this.#options;
-    const connection = new RedisConnection({ endpoint, timeoutMs });
+  #watch(connection: RedisConnection): void {
     this.#unclosed.add(connection);
     void connection.closed.then(reason => this.#closed(connection, reason));
-    const notice = clock.after(PATIENCE_MS, () =>
-      logger.warning('Redis has not answered yet', { address: this.address, waitedMs: PATIENCE_MS }),
-    );
-    try {
-      const greeting = await connection.open({ tryScripts: this.#tryScripts });
-      if (this.#stopped || !this.#unclosed.has(connection)) throw new Error('the connection was closed');
-      this.#takesScripts = greeting.takesScripts;
-      if (greeting.passwordUnasked) this.#warnOnce(PASSWORD_UNASKED);
-      if (!greeting.takesScripts) this.#warnOnce(NO_SCRIPTS);
-      this.#connected(connection);
-    } finally {
-      // A connection that a script closed is followed by one without, and that by one that tries again.
-      this.#tryScripts = !connection.closedByScript;
-      notice.cancel();
-    }
   }
 
-  #connected(connection: RedisConnection): void {
-    const { clock, logger, connections } = this.#options;
+  #connected(connection: RedisConnection, endpoint: RedisEndpoint): void {
+    const { clock, logger, connections } = this.#parts;
     this.#connection = connection;
+    this.#endpoint = endpoint;
     this.#upSinceMs = clock.nowMs();
-    connections.opened.add(1);
-    logger.info('connected to Redis', { address: this.address });
+    connections.opened();
+    const found = endpoint.shown === this.address ? {} : { server: endpoint.shown };
+    logger.info('connected to Redis', { address: this.address, ...found });
+    this.#onUp(this);
   }
 
   #closed(connection: RedisConnection, reason: string): void {
     this.#unclosed.delete(connection);
     if (this.#connection !== connection) return;
     if (!this.#stopped) {
-      this.#options.logger.warning('lost the connection to Redis', { address: this.address, reason });
+      this.#parts.logger.warning('lost the connection to Redis', { address: this.address, reason });
     }
     this.#leave(connection, reason);
   }
 
   #leave(connection: RedisConnection, reason: string): void {
-    const { clock, connections } = this.#options;
+    const { clock, connections } = this.#parts;
     this.#connection = null;
     this.#reason = reason;
-    connections.closed.add(1);
+    connections.closed();
     connection.close();
+    this.#onDown(this);
     // A Redis that takes connections and fails right after is not asked for them without pause.
     if (Math.abs(clock.nowMs() - this.#upSinceMs) >= RECONNECT.maxMs) this.#attempts = 0;
     void this.#reconnect();
   }
 
   async #reconnect(): Promise<void> {
-    const { logger, random } = this.#options;
+    const { logger, random } = this.#parts;
     while (!this.#stopped) {
-      await this.#pause(backoffMs(RECONNECT, this.#attempts++, random));
+      await this.#waits.wait(backoffMs(RECONNECT, this.#attempts++, random));
       if (this.#stopped) return;
       try {
-        return await this.#open();
+        return await this.connect();
       } catch (failure) {
         if (this.#stopped) return;
-        this.#reason = asError(failure).message;
         this.#failures.failed(this.#reason);
-        logger.debug('Redis connection error', { address: this.address, error: this.#reason });
+        logger.debug('Redis connection error', { address: this.address, error: asError(failure).message });
       }
     }
   }
@@ -220,25 +264,18 @@ export class RedisLink {
   #warnOnce(message: string): void {
     if (this.#warned.has(message)) return;
     this.#warned.add(message);
-    this.#options.logger.warning(message, { address: this.address });
+    this.#parts.logger.warning(message, { address: this.address });
   }
 
-  #pause(waitMs: number): Promise<void> {
-    return new Promise(resolve => {
-      const done = () => {
-        this.#wait = null;
-        resolve();
-      };
-      const timer = this.#options.clock.after(waitMs, done);
-      this.#wait = {
-        timer,
-        cancel: () => {
-          timer.cancel();
-          done();
-        },
-      };
-    });
+  /** Why it is down. */
+  get reason(): string {
+    return this.#reason;
   }
+}
+
+/** What every question is answered with while Redis is away. */
+export function notConnected(address: string, reason: string): Fault {
+  return new Fault('store_failed', `Redis at ${address} is not connected: ${reason}`);
 }
 
 const PASSWORD_UNASKED = 'Redis asks for no password, and the one that is set was not used';

@@ -2,93 +2,74 @@ import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { CounterBatch } from '../batch.ts';
+import { FailureLog } from '../failure-log.ts';
 import type { CounterStore } from '../store.ts';
-import { type Chunk, groupChunks, slotChunks } from './chunks.ts';
-import type { CountingCommands, Tally } from './counting-commands.ts';
-import { FailureLog } from './failure-log.ts';
-import { PipelinedCommands } from './pipelined-commands.ts';
-import type { RedisLink } from './redis-link.ts';
-import { blamesKey, mayEndWithNewConnection, RedisReplyError, refusesScripts } from './reply-error.ts';
-import { ScriptedCommands } from './scripted-commands.ts';
+import { FirstSlots, type RedisCounters, type Tally } from './counters.ts';
+import { holdBackByReading } from './hold-back-by-reading.ts';
+import { blamesKey, shortened } from './reply-error.ts';
 
 export interface RedisCounterStoreParts {
-  readonly link: RedisLink;
+  readonly counters: RedisCounters;
+  /** True when limits per second are counted in an instance of their own. */
+  readonly secondsApart: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The longest text of Redis that is passed on. */
-const MAX_REASON_CHARACTERS = 300;
-
-/**
- * Counters in one Redis server. A batch is one command, unless it is very large; then its parts are sent one after the
- * other, and the first that fails ends it.
- */
+/** The store that counts in Redis, whatever arrangement of servers that is. */
 export class RedisCounterStore implements CounterStore {
   readonly name = 'redis';
-  readonly #link: RedisLink;
-  readonly #scripted: CountingCommands;
-  readonly #pipelined: CountingCommands;
+  readonly secondsApart: boolean;
+  readonly #counters: RedisCounters;
   readonly #failures: FailureLog;
+  readonly #slots = new FirstSlots();
 
-  constructor({ link, clock, logger }: RedisCounterStoreParts) {
-    this.#link = link;
-    this.#scripted = new ScriptedCommands(link);
-    this.#pipelined = new PipelinedCommands(link);
+  constructor({ counters, secondsApart, clock, logger }: RedisCounterStoreParts) {
+    this.#counters = counters;
+    this.secondsApart = secondsApart;
     this.#failures = new FailureLog(clock, (reason, times) =>
-      logger.error('Redis could not count', { address: link.address, reason, times }),
+      logger.error('Redis could not count', { address: counters.address, reason, times }),
     );
   }
 
   start(): Promise<void> {
-    return this.#link.start();
+    return this.#counters.start();
   }
 
   stop(): Promise<void> {
-    return this.#link.stop();
+    return this.#counters.stop();
   }
 
   async increment(batch: CounterBatch): Promise<void> {
-    await this.#count(batch, slotChunks(batch), (commands, chunk) => commands.increment(batch, chunk));
+    if (batch.slotCount === 0) return;
+    const slots = this.#slots.take(batch.slotCount);
+    await this.#settle(batch, this.#counters.add(batch, slots, batch.amounts));
     batch.spreadTotals();
   }
 
-  incrementHoldingBack(batch: CounterBatch): Promise<void> {
-    return this.#count(batch, groupChunks(batch), (commands, chunk) => commands.holdBack(batch, chunk));
+  async incrementHoldingBack(batch: CounterBatch): Promise<void> {
+    if (batch.slotCount === 0) return;
+    const slots = this.#slots.take(batch.slotCount);
+    const counted = this.#counters.holdBack(batch) ?? holdBackByReading(this.#counters, batch, slots);
+    await this.#settle(batch, counted);
   }
 
-  async #count(
-    batch: CounterBatch,
-    chunks: Iterable<Chunk>,
-    run: (commands: CountingCommands, chunk: Chunk) => Promise<Tally>,
-  ): Promise<void> {
+  async read(batch: CounterBatch): Promise<void> {
+    if (batch.slotCount === 0) return;
+    await this.#settle(batch, this.#counters.read(batch, this.#slots.take(batch.slotCount)));
+  }
+
+  /** @throws Fault when nothing of the batch is known to be counted */
+  async #settle(batch: CounterBatch, counting: Promise<Tally>): Promise<void> {
     try {
-      for (const chunk of chunks) {
-        const { counted, failure } = await run(
-          this.#link.takesScripts ? this.#scripted : this.#pipelined,
-          chunk,
-        );
-        if (failure === '') continue;
-        if (counted === 0 && !blamesKey(failure)) throw new RedisReplyError(failure);
-        batch.failureText ||= failure.slice(0, MAX_REASON_CHARACTERS);
-      }
+      const { counted, failure } = await counting;
+      if (failure === '') return;
+      if (counted === 0 && !blamesKey(failure)) throw new Fault('store_failed', failure);
+      batch.failureText = shortened(failure);
     } catch (failure) {
-      throw this.#failed(failure);
+      if (failure instanceof Fault) this.#failures.failed(failure.message);
+      throw failure;
     }
-    if (batch.failureText !== '') this.#failures.failed(batch.failureText);
-  }
-
-  /** Nothing of the batch is known to be counted. */
-  #failed(failure: unknown): unknown {
-    if (failure instanceof RedisReplyError) {
-      const reason = failure.message.slice(0, MAX_REASON_CHARACTERS);
-      this.#failures.failed(reason);
-      // A connection that is made anew finds out whether scripts are taken.
-      const refused = this.#link.takesScripts && refusesScripts(failure);
-      if (refused || mayEndWithNewConnection(reason)) this.#link.renew(reason);
-      return new Fault('store_failed', `Redis at ${this.#link.address}: ${reason}`);
-    }
-    if (failure instanceof Fault) this.#failures.failed(failure.message);
-    return failure;
+    this.#failures.failed(batch.failureText);
   }
 }

@@ -36,3 +36,11 @@ export function mayEndWithNewConnection(text: string): boolean {
 export function isUnaskedPassword(error: RedisReplyError): boolean {
   return /no password is set|without any password configured/.test(error.message);
 }
+
+/** The longest text of Redis that is passed on. */
+const MAX_REASON_CHARACTERS = 300;
+
+/** A text of Redis for logs and callers. */
+export function shortened(text: string): string {
+  return text.slice(0, MAX_REASON_CHARACTERS);
+}

@@ -1,75 +1,116 @@
-import { Fault } from '../../base/fault.ts';
 import type { CounterBatch } from '../batch.ts';
 import { type Chunk, groupStart, opsOf, slotsOf } from './chunks.ts';
-import { type CountingCommands, countOf, type Tally, wholeNumber } from './counting-commands.ts';
+import { CommandWriter } from './command-writer.ts';
+import type { Slots, Tally } from './counters.ts';
 import type { RedisLink } from './redis-link.ts';
-import { HOLD_BACK, INCREMENT, runScript, type Script } from './run-script.ts';
-
-interface ScriptReply {
-  readonly results: readonly unknown[];
-  readonly failure: string;
-}
+import { isUnknownScript, RedisReplyError } from './reply-error.ts';
+import { HOLD_BACK, INCREMENT, type Script } from './run-script.ts';
+import { readScriptReply, type ScriptReply } from './script-reply.ts';
+import type { SharedKeys } from './time-to-live.ts';
 
 /** Counts by scripts: one command for a chunk, which is atomic. */
-export class ScriptedCommands implements CountingCommands {
-  readonly #link: RedisLink;
+export class ScriptedCommands {
+  readonly #sharedKeys: SharedKeys;
+  readonly #writer = new CommandWriter();
 
-  constructor(link: RedisLink) {
-    this.#link = link;
+  constructor(sharedKeys: SharedKeys) {
+    this.#sharedKeys = sharedKeys;
   }
 
-  async increment(batch: CounterBatch, slots: Chunk): Promise<Tally> {
-    const args: (string | number)[] = [slots.end - slots.first];
-    for (let slot = slots.first; slot < slots.end; slot++) args.push(batch.keyText(slot));
-    for (let slot = slots.first; slot < slots.end; slot++) {
-      args.push(wholeNumber(batch.amounts[slot]), batch.ttls[slot]);
-    }
-    const { results, failure } = await this.#run(INCREMENT, args, slots.end - slots.first);
+  /** @throws RedisReplyError, or Fault `store_failed`, when nothing of the slots is known to be counted */
+  async add(link: RedisLink, batch: CounterBatch, slots: Slots, amounts: Float64Array): Promise<Tally> {
+    const encode = (script: Uint8Array) => this.#encodeAdd(script, batch, slots, amounts);
+    const { numbers, failure } = await this.#run(link, INCREMENT, slots.length, encode);
     let counted = 0;
-    for (let slot = slots.first; slot < slots.end; slot++) {
-      const total = countOf(results[slot - slots.first]);
-      batch.totals[slot] = total;
-      if (!Number.isNaN(total)) counted++;
+    for (let i = 0; i < slots.length; i++) {
+      batch.totals[slots[i]] = numbers[i];
+      if (!Number.isNaN(numbers[i])) counted++;
     }
     return { counted, failure };
   }
 
-  async holdBack(batch: CounterBatch, groups: Chunk): Promise<Tally> {
+  /** Fills in `opAfters` and `opHeld` of the groups. Throws as `add` does. */
+  async holdBack(link: RedisLink, batch: CounterBatch, groups: Chunk): Promise<Tally> {
     const ops = opsOf(batch, groups);
-    const { results, failure } = await this.#run(HOLD_BACK, holdBackArguments(batch, groups), ops.count * 2);
+    const encode = (script: Uint8Array) => this.#encodeHoldBack(script, batch, groups);
+    const { numbers, failure } = await this.#run(link, HOLD_BACK, ops.count * 2, encode);
     let counted = 0;
     for (let op = ops.first; op < ops.end; op++) {
       const at = (op - ops.first) * 2;
-      const after = countOf(results[at]);
-      batch.opAfters[op] = after;
-      batch.opHeld[op] = results[at + 1] === 1 ? 1 : 0;
-      if (!Number.isNaN(after)) counted++;
+      batch.opAfters[op] = numbers[at];
+      batch.opHeld[op] = numbers[at + 1] === 1 ? 1 : 0;
+      if (!Number.isNaN(numbers[at])) counted++;
     }
     return { counted, failure };
   }
 
-  async #run(script: Script, args: readonly (string | number)[], expected: number): Promise<ScriptReply> {
-    const reply = await runScript(this.#link.send, script, args);
-    if (!Array.isArray(reply) || reply.length !== expected + 1) {
-      throw new Fault('store_failed', `Redis at ${this.#link.address} answered a script with something else`);
+  async #run(
+    link: RedisLink,
+    script: Script,
+    expected: number,
+    encode: (script: Uint8Array) => Buffer,
+  ): Promise<ScriptReply> {
+    let [reply] = await link.exchange(encode(script.byDigest), 1);
+    // An unknown script says that nothing was executed, so sending the text counts nothing twice.
+    if (reply instanceof RedisReplyError && isUnknownScript(reply)) {
+      [reply] = await link.exchange(encode(script.byText), 1);
     }
-    const failure: unknown = reply[expected];
-    return { results: reply, failure: typeof failure === 'string' ? failure : '' };
+    if (reply instanceof RedisReplyError) throw reply;
+    const read = readScriptReply(reply, expected);
+    if (read === null) throw link.fault('it answered a script with something else');
+    return read;
+  }
+
+  #encodeAdd(script: Uint8Array, batch: CounterBatch, slots: Slots, amounts: Float64Array): Buffer {
+    const writer = this.#writer;
+    const shared = this.#sharedKeys.at(batch.nowS);
+    let sharedCount = 0;
+    for (const slot of slots) sharedCount += shared[batch.units[slot]];
+    writer.command(3 + 3 * slots.length + 2 * sharedCount);
+    writer.encoded(script);
+    writer.number(slots.length);
+    for (const slot of slots) writer.key(batch, slot);
+    for (const slot of slots) {
+      writer.number(amounts[slot]);
+      writer.number(batch.ttls[slot]);
+    }
+    for (let i = 0; sharedCount > 0 && i < slots.length; i++) {
+      if (shared[batch.units[slots[i]]] === 0) continue;
+      writer.number(i + 1);
+      writer.number(secondsLeft(batch, slots[i]));
+    }
+    return writer.take();
+  }
+
+  #encodeHoldBack(script: Uint8Array, batch: CounterBatch, groups: Chunk): Buffer {
+    const writer = this.#writer;
+    const shared = this.#sharedKeys.at(batch.nowS);
+    const ops = opsOf(batch, groups);
+    const { slots, places } = slotsOf(batch, ops);
+    writer.command(3 + 3 * slots.length + 2 * (groups.end - groups.first) + 3 * ops.count);
+    writer.encoded(script);
+    writer.number(slots.length);
+    for (const slot of slots) writer.key(batch, slot);
+    for (const slot of slots) {
+      writer.number(batch.ttls[slot]);
+      writer.number(shared[batch.units[slot]] === 0 ? 0 : secondsLeft(batch, slot));
+    }
+    for (let group = groups.first; group < groups.end; group++) {
+      const first = groupStart(batch, group);
+      const end = groupStart(batch, group + 1);
+      writer.number(batch.groupHeld[group]);
+      writer.number(end - first);
+      for (let op = first; op < end; op++) {
+        writer.number(places[batch.opSlots[op]] + 1);
+        writer.number(batch.opHits[op]);
+        writer.number(batch.opLimits[op]);
+      }
+    }
+    return writer.take();
   }
 }
 
-function holdBackArguments(batch: CounterBatch, groups: Chunk): (string | number)[] {
-  const { slots, places } = slotsOf(batch, opsOf(batch, groups));
-  const args: (string | number)[] = [slots.length];
-  for (const slot of slots) args.push(batch.keyText(slot));
-  for (const slot of slots) args.push(batch.ttls[slot]);
-  for (let group = groups.first; group < groups.end; group++) {
-    const first = groupStart(batch, group);
-    const end = groupStart(batch, group + 1);
-    args.push(batch.groupHeld[group], end - first);
-    for (let op = first; op < end; op++) {
-      args.push(places[batch.opSlots[op]] + 1, wholeNumber(batch.opHits[op]), batch.opLimits[op]);
-    }
-  }
-  return args;
+/** Seconds until the window ends. */
+function secondsLeft(batch: CounterBatch, slot: number): number {
+  return Math.max(batch.expiries[slot] - batch.nowS, 0);
 }

@@ -1,49 +1,70 @@
 /**
  * The scripts that count in Redis. A script rather than a pipeline of INCRBY and EXPIRE: one command to parse, one
  * reply to read, and the whole of it is atomic. A key that Redis cannot count (another type, an overflow) gives no
- * number for that key and leaves the others alone. The last element of a reply is the text of the first error, or
- * false.
+ * number for that key and leaves the others alone.
+ *
+ * A new key gets its time to live, and keeps it: setting it on every increment costs Redis a third more. Keys that a
+ * counter of a shorter window may have made are named at the end of ARGV; theirs is set when it ends too early.
+ *
+ * A reply is an array of numbers, false where there is none, and last the text of the first error, or false. It comes
+ * packed (MessagePack), which is one string to send and to read, or plain where Redis lacks the library for it.
  */
 
+const PACKED_REPLY = `local packed, reply = pcall(function() return cmsgpack.pack(results) end)
+if packed then return reply end
+return results
+`;
+
 /**
- * Adds to each key and sets its time to live.
+ * Adds to each key.
  *
  *     KEYS    counters
- *     ARGV    for each key: amount, seconds to live
- *     returns for each key the count afterwards, or false when it could not be counted; then the first error
+ *     ARGV    for each key: amount, seconds to live; then for each key that may be shared: its index (from 1), the
+ *             seconds that it has to live at least
+ *     returns for each key the count afterwards; then the first error
  */
-export const INCREMENT_SCRIPT = `local counts = {}
+export const INCREMENT_SCRIPT = `local results = {}
 local failure = false
-for i = 1, #KEYS do
-  local count = redis.pcall('INCRBY', KEYS[i], ARGV[2 * i - 1])
+local keys = #KEYS
+for i = 1, keys do
+  local amount = ARGV[2 * i - 1]
+  local count = redis.pcall('INCRBY', KEYS[i], amount)
   if type(count) == 'number' then
-    redis.call('EXPIRE', KEYS[i], ARGV[2 * i])
-    counts[i] = count
+    if count == tonumber(amount) then redis.call('EXPIRE', KEYS[i], ARGV[2 * i]) end
+    results[i] = count
   else
-    counts[i] = false
+    results[i] = false
     failure = failure or count.err
   end
 end
-counts[#KEYS + 1] = failure
-return counts
-`;
+for at = 2 * keys + 1, #ARGV, 2 do
+  local i = tonumber(ARGV[at])
+  if results[i] and redis.call('TTL', KEYS[i]) < tonumber(ARGV[at + 1]) then
+    redis.call('EXPIRE', KEYS[i], ARGV[2 * i])
+  end
+end
+results[keys + 1] = failure
+${PACKED_REPLY}`;
 
 /**
  * The same for requests that hold their counters back: reads all counters of a request; when some of them would
  * exceed their limit, only those are added to, and the others get 0.
  *
  *     KEYS    counters
- *     ARGV    for each key: seconds to live; then for each request: 1 when nothing of it is added, else 0,
- *             the number of its ops, and for each op: index of its key (from 1), hits, limit
- *     returns for each op: the count afterwards, or false; 1 when its hits were held back, else 0; then the first error
+ *     ARGV    for each key: seconds to live, the seconds that it has to live at least (0 when it is not shared); then
+ *             for each request: 1 when nothing of it is added, else 0, the number of its ops, and for each op: index
+ *             of its key (from 1), hits, limit
+ *     returns for each op: the count afterwards; 1 when its hits were held back, else 0; then the first error
  */
 export const HOLD_BACK_SCRIPT = `local counts = {}
 local added = {}
+local fresh = {}
 local failure = false
 for i = 1, #KEYS do
   local text = redis.pcall('GET', KEYS[i])
   if not text then
     counts[i] = 0
+    fresh[i] = true
   elseif type(text) == 'string' and string.find(text, '^-?%d+$') then
     counts[i] = tonumber(text)
   else
@@ -54,7 +75,7 @@ for i = 1, #KEYS do
 end
 local results = {}
 local keys = {}
-local at = #KEYS + 1
+local at = 2 * #KEYS + 1
 while at <= #ARGV do
   local hold = ARGV[at] == '1'
   local ops = tonumber(ARGV[at + 1])
@@ -85,7 +106,10 @@ end
 for i = 1, #KEYS do
   local count = counts[i] and redis.pcall('INCRBY', KEYS[i], string.format('%.0f', added[i]))
   if type(count) == 'number' then
-    redis.call('EXPIRE', KEYS[i], ARGV[i])
+    local least = tonumber(ARGV[2 * i])
+    if fresh[i] or (least > 0 and redis.call('TTL', KEYS[i]) < least) then
+      redis.call('EXPIRE', KEYS[i], ARGV[2 * i - 1])
+    end
   else
     failure = failure or count.err
     counts[i] = false
@@ -95,5 +119,4 @@ for op = 1, #keys do
   if not counts[keys[op]] then results[2 * op - 1] = false end
 end
 results[2 * #keys + 1] = failure
-return results
-`;
+${PACKED_REPLY}`;

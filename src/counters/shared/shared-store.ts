@@ -41,6 +41,18 @@ export class SharedCounterStore implements CounterStore {
     }
   }
 
+  read(batch: CounterBatch): void {
+    const table = this.#table;
+    for (let slot = 0; slot < batch.slotCount; slot++) {
+      this.#readPrint(batch, slot);
+      const region = table.regionOf(this.#print.a);
+      table.lock(region);
+      const cell = table.find(this.#print, batch.nowS);
+      batch.totals[slot] = cell < 0 ? 0 : table.count(cell);
+      table.unlock(region);
+    }
+  }
+
   /** Reads all counters of the group, then adds: to all, or only to those that would exceed their limit. */
   #countGroup(batch: CounterBatch, group: { first: number; end: number; held: boolean }): void {
     const { first, end } = group;

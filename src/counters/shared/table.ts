@@ -1,3 +1,5 @@
+import { threadId } from 'node:worker_threads';
+
 /**
  * Counters in shared memory, exact over all threads of the process.
  *
@@ -8,7 +10,7 @@
  * Layout of the buffer:
  *
  *     header  Int32 × 16      see HEADER
- *     locks   Int32 × regions 0 free, 1 held
+ *     locks   Int32 × regions 0 free, else one more than the number of the thread that holds it
  *     cells   Int32 × 4       three words of the fingerprint, second in which the counter expires (unsigned)
  *     counts  Float64         hits, exact to 2^53
  *
@@ -57,27 +59,47 @@ export class CounterTable {
     return Atomics.load(this.#header, HEADER.evicted) >>> 0;
   }
 
+  get regionCount(): number {
+    return this.#regionMask + 1;
+  }
+
   /** The region that a key with this first fingerprint word belongs to. */
   regionOf(printA: number): number {
     return printA & this.#regionMask;
   }
 
   /**
-   * Takes the lock of a region. Waits in steps of a millisecond once spinning did not help; a holder that has not let
-   * go for a second is taken to be a thread that was ended in between, and its lock is taken over.
+   * Takes the lock of a region. Waits in steps of a millisecond once spinning did not help. A holder that has not let go
+   * for a second was ended in between, and the thread that should see to that (see `releaseLocksOf`) may be waiting here
+   * itself: then the lock is taken over, by one of those that wait.
    */
   lock(region: number): void {
+    const locks = this.#locks;
     for (let spin = 0; spin < SPINS; spin++) {
-      if (Atomics.compareExchange(this.#locks, region, 0, 1) === 0) return;
+      if (Atomics.compareExchange(locks, region, 0, HOLDER) === 0) return;
     }
-    for (let waited = 0; waited < TAKE_OVER_MS; waited++) {
-      Atomics.wait(this.#locks, region, 1, 1);
-      if (Atomics.compareExchange(this.#locks, region, 0, 1) === 0) return;
+    let holder = 0;
+    let waitedMs = 0;
+    for (;;) {
+      const found = Atomics.compareExchange(locks, region, 0, HOLDER);
+      if (found === 0) return;
+      waitedMs = found === holder ? waitedMs + 1 : 0;
+      holder = found;
+      if (waitedMs >= TAKE_OVER_MS && Atomics.compareExchange(locks, region, found, HOLDER) === found) return;
+      Atomics.wait(locks, region, found, 1);
     }
   }
 
+  /** Does nothing when another thread has taken the lock over. */
   unlock(region: number): void {
-    Atomics.store(this.#locks, region, 0);
+    Atomics.compareExchange(this.#locks, region, HOLDER, 0);
+  }
+
+  /** Lets go of every lock that a thread held when it was ended. */
+  releaseLocksOf(thread: number): void {
+    for (let region = 0; region < this.#locks.length; region++) {
+      Atomics.compareExchange(this.#locks, region, thread + 1, 0);
+    }
   }
 
   /**
@@ -132,7 +154,41 @@ export class CounterTable {
     return free;
   }
 
-  /** The count of a claimed cell. */
+  /** Hands over every counter of a region that has not expired. The region must be locked. */
+  eachLive(
+    region: number,
+    nowS: number,
+    take: (print: CellPrint, expiryS: number, count: number) => void,
+  ): void {
+    const cells = this.#cells;
+    const print = { a: 0, b: 0, c: 0 };
+    for (let cell = region * REGION_CELLS; cell < (region + 1) * REGION_CELLS; cell++) {
+      const at = cell * 4;
+      const end = cells[at + 3] >>> 0;
+      if (end <= nowS) continue;
+      print.a = cells[at];
+      print.b = cells[at + 1];
+      print.c = cells[at + 2];
+      take(print, end, this.#counts[cell]);
+    }
+  }
+
+  /** The cell of a key that has a count, or -1. The region must be locked. */
+  find({ a, b, c }: CellPrint, nowS: number): number {
+    const cells = this.#cells;
+    const base = this.regionOf(a) * REGION_CELLS;
+    for (const bucket of [b & BUCKET_MASK, c & BUCKET_MASK]) {
+      const start = base + bucket * BUCKET_CELLS;
+      for (let cell = start; cell < start + BUCKET_CELLS; cell++) {
+        const at = cell * 4;
+        const isKey = cells[at] === a && cells[at + 1] === b && cells[at + 2] === c;
+        if (isKey && cells[at + 3] >>> 0 > nowS) return cell;
+      }
+    }
+    return -1;
+  }
+
+  /** The count of a cell. */
   count(cell: number): number {
     return this.#counts[cell];
   }
@@ -158,7 +214,10 @@ const HEADER = { regions: 0, evicted: 1 } as const;
 const BUCKET_CELLS = 8;
 const REGION_BUCKETS = 128;
 const BUCKET_MASK = REGION_BUCKETS - 1;
-const REGION_CELLS = BUCKET_CELLS * REGION_BUCKETS;
+/** Counters that a region has room for. */
+export const REGION_CELLS = BUCKET_CELLS * REGION_BUCKETS;
+/** What a lock word holds while this thread has the lock. */
+const HOLDER = threadId + 1;
 const SPINS = 200;
 const TAKE_OVER_MS = 1_000;
 

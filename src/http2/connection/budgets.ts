@@ -6,12 +6,14 @@ import type { Progress } from './progress.ts';
 export class Budgets {
   readonly resets: Budget;
   readonly control: Budget;
+  readonly windowChanges: Budget;
   readonly idleFrames: Budget;
   readonly streamFaults: Budget;
 
   constructor(limits: ConnectionLimits, progress: Progress) {
     this.resets = new Budget(limits.resets, progress);
     this.control = new Budget(limits.control, progress);
+    this.windowChanges = new Budget(limits.windowChanges, progress);
     this.idleFrames = new Budget(limits.idleFrames, progress);
     this.streamFaults = new Budget(limits.streamFaults, progress);
   }

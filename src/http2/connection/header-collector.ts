@@ -22,6 +22,11 @@ export class HeaderCollector {
   readonly #block = new ByteWriter(0);
   #continuations = 0;
 
+  /** Bytes of memory that it takes. */
+  get capacity(): number {
+    return this.#block.bytes.length;
+  }
+
   /** Takes the fragment of the HEADERS frame. */
   begin(bytes: Uint8Array, start: number, end: number): Http2Fault | null {
     this.#continuations = 0;

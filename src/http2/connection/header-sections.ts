@@ -37,6 +37,16 @@ export class HeaderSections {
     });
   }
 
+  /** Bytes of memory that the section takes whose end has not come. */
+  get capacity(): number {
+    return this.#collector.capacity;
+  }
+
+  /** Drops that section. */
+  clear(): void {
+    this.#collector.take();
+  }
+
   onHeaders(bytes: Uint8Array, start: number, end: number, flags: number, id: number): Http2Fault | null {
     if (id === 0) return ON_STREAM_ZERO;
     if ((id & 1) === 0) return EVEN_STREAM;

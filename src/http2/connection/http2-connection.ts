@@ -30,13 +30,11 @@ import type { ConnectionLimits } from './limits.ts';
 import { Liveness } from './liveness.ts';
 import { PartialFrame } from './partial-frame.ts';
 import { PeerSettings } from './peer-settings.ts';
+import { PrefaceReader } from './preface.ts';
 import { ReceiveWindows } from './receive-windows.ts';
 import { Requests } from './requests.ts';
 import { Sender } from './sender.ts';
 import { StreamEnds } from './stream-ends.ts';
-
-/** What a client says first (RFC 9113, 3.4). */
-export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 /** Opaque data of the ping that asks for a sign of life. */
 const KEEPALIVE_PING = Buffer.from('alive?..');
@@ -64,8 +62,7 @@ export class Http2Connection {
   readonly #requests: Requests;
   readonly #sections: HeaderSections;
   readonly #partial = new PartialFrame();
-  /** How much of the preface has come. */
-  #prefaceBytes = 0;
+  readonly #preface = new PrefaceReader();
   #over = false;
   #fault: Http2Fault | null = null;
 
@@ -122,13 +119,19 @@ export class Http2Connection {
     return this.#sender.queuedBytes;
   }
 
+  /** Bytes that are kept of a frame and of a header section whose end has not come. */
+  get unfinishedBytes(): number {
+    return this.#partial.capacity + this.#sections.capacity;
+  }
+
   /** Takes bytes of the peer. Whole frames are handled at once; the beginning of one is kept. */
   receive(chunk: Uint8Array, nowMs: number): void {
     if (this.closed) return;
     const sinceMs = nowMs - this.#beganMs;
     this.#context.progress.nowMs = sinceMs;
     this.#liveness.heard(sinceMs);
-    const begin = this.#prefaceBytes < PREFACE.length ? this.#readPreface(chunk) : 0;
+    const begin = this.#preface.take(chunk);
+    if (this.#preface.isBroken) this.#fail(BAD_PREFACE);
     const middle = this.#partial.length > 0 ? this.#completePartial(chunk, begin) : begin;
     const rest = this.#frames(chunk, middle, chunk.length);
     if (!this.closed && rest < chunk.length) this.#partial.begin(chunk, rest, sinceMs);
@@ -171,6 +174,7 @@ export class Http2Connection {
 
   /** The connection is gone, or is to go at once. Handlers of open streams are told. */
   abort(code: ErrorCode): void {
+    this.#forgetUnfinished();
     if (this.closed) return;
     this.#drain.goAway(code, '');
     this.#close(code);
@@ -201,18 +205,6 @@ export class Http2Connection {
       [SETTING.maxHeaderListSize, limits.maxHeaderListBytes],
     ]);
     this.#windows.open();
-  }
-
-  /** Where the frames begin. */
-  #readPreface(chunk: Uint8Array): number {
-    const length = Math.min(chunk.length, PREFACE.length - this.#prefaceBytes);
-    for (let i = 0; i < length; i++) {
-      if (chunk[i] !== PREFACE[this.#prefaceBytes++]) {
-        this.#fail(BAD_PREFACE);
-        break;
-      }
-    }
-    return length;
   }
 
   /** Handles the frame whose beginning came before this chunk, if its end is in it; returns where the rest begins. */
@@ -296,6 +288,12 @@ export class Http2Connection {
 
   #close(code: ErrorCode): void {
     this.#over = true;
+    this.#forgetUnfinished();
     this.#ends.all(code);
+  }
+
+  #forgetUnfinished(): void {
+    this.#partial.clear();
+    this.#sections.clear();
   }
 }

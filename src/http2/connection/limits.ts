@@ -12,7 +12,7 @@ export interface ConnectionLimits {
   readonly streamWindow: number;
   /** Bytes of all requests that may be under way. */
   readonly connectionWindow: number;
-  /** Bytes of answers that may wait for the peer's windows; more end the connection. */
+  /** Bytes of answers that may wait for the peer's windows; more end the connection. The layer above stops before. */
   readonly maxQueuedBytes: number;
   /** An answer of which no byte could be sent for this long is given up; a DATA frame must be complete within it. */
   readonly stallMs: number;
@@ -26,10 +26,19 @@ export interface ConnectionLimits {
   readonly keepaliveTimeoutMs: number;
   /** RST_STREAM from the peer, and streams beyond `maxStreams`: opening streams without end ("rapid reset"). */
   readonly resets: BudgetTerms;
-  /** A stream that lived this long may be reset at no charge. */
+  /**
+   * A stream that lived this long may be reset at no charge. Proxies give up on calls after some 20 ms, so whenever a
+   * store is slow nearly all of their calls end so, and a charge would cost them the connection at the worst moment.
+   *
+   * It is no way around `maxStreams`. The CPU for `maxStreams` calls in each such time is less than what calls that
+   * are answered may cost, of which there can be as many as fit the line. The work that goes on behind a reset is
+   * bounded by the layer above (`maxAbandoned` of its limits), which has to bound that of passed deadlines anyway.
+   */
   readonly patienceMs: number;
   /** PING, SETTINGS, PRIORITY, GOAWAY and frames of unknown types. */
   readonly control: BudgetTerms;
+  /** SETTINGS that change SETTINGS_INITIAL_WINDOW_SIZE: each moves the windows of all streams. */
+  readonly windowChanges: BudgetTerms;
   /** DATA without data, and WINDOW_UPDATE; what is sent earns of the latter, see `BYTES_PER_UPDATE`. */
   readonly idleFrames: BudgetTerms;
   /** Requests that are malformed or break a rule of their stream. */
@@ -42,7 +51,7 @@ export const DEFAULT_LIMITS: ConnectionLimits = {
   maxHeaderFields: 100,
   streamWindow: 65_535,
   connectionWindow: 4 * 1_048_576,
-  maxQueuedBytes: 4 * 1_048_576,
+  maxQueuedBytes: 32 * 1_048_576,
   stallMs: 60_000,
   headersMs: 10_000,
   settingsMs: 30_000,
@@ -51,6 +60,8 @@ export const DEFAULT_LIMITS: ConnectionLimits = {
   resets: { burst: 1_000, perSecond: 33, perRequest: 0.5 },
   patienceMs: 10,
   control: { burst: 500, perSecond: 20, perRequest: 2 },
+  // Clients that measure the line change it some times a second.
+  windowChanges: { burst: 100, perSecond: 20, perRequest: 0 },
   idleFrames: { burst: 2_000, perSecond: 100, perRequest: 8 },
   streamFaults: { burst: 200, perSecond: 10, perRequest: 0 },
 };

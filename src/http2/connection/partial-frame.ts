@@ -21,6 +21,11 @@ export class PartialFrame {
     return this.#bytes.length;
   }
 
+  /** Bytes of memory that it takes. */
+  get capacity(): number {
+    return this.#bytes.bytes.length;
+  }
+
   /** Says that the peer is too long about it; null while it is not. A DATA frame may take long on a slow line. */
   late(nowMs: number, { headersMs, stallMs }: ConnectionLimits): Http2Fault | null {
     if (this.length === 0) return null;

@@ -3,7 +3,7 @@ import { FLAG } from '../frame/frame.ts';
 import { readSettings, SETTING, writeSettingsAck } from '../frame/settings.ts';
 import { DEFAULT_WINDOW } from '../streams/window.ts';
 import type { ConnectionContext } from './context.ts';
-import { NOT_ON_STREAM_ZERO, TOO_MANY_CONTROLS, WINDOW_TOO_WIDE } from './faults.ts';
+import { NOT_ON_STREAM_ZERO, TOO_MANY_CONTROLS, TOO_MANY_WINDOW_CHANGES, WINDOW_TOO_WIDE } from './faults.ts';
 import type { Liveness } from './liveness.ts';
 
 /** SETTINGS of the peer. Only what concerns a server that pushes nothing and compresses with the static table alone. */
@@ -33,7 +33,8 @@ export class PeerSettings {
     this.#liveness.settingsSeen = true;
     // Once for each frame: a frame can name the size 2,730 times, and there can be a thousand streams.
     const change = this.initialWindow - before;
-    if (!this.#moveWindows(change)) return WINDOW_TOO_WIDE;
+    if (change !== 0 && !budgets.windowChanges.spend()) return TOO_MANY_WINDOW_CHANGES;
+    if (change !== 0 && !this.#moveWindows(change)) return WINDOW_TOO_WIDE;
     writeSettingsAck(sender.out);
     if (change !== 0) sender.resumeAll();
     return null;

@@ -39,6 +39,11 @@ export function requestHead(block: HeaderBlock): RequestHead {
   return head;
 }
 
+/** The first field of a header section with this name, which is in lower case; empty without one. */
+export function fieldOf(block: HeaderBlock, name: string): string {
+  return block.values[block.names.indexOf(name)] ?? '';
+}
+
 /** Why the fields of a trailer section are malformed; empty when they are not. Pseudo-fields are (RFC 9113, 8.1). */
 export function trailerFault(block: HeaderBlock): string {
   for (let i = 0; i < block.names.length; i++) {

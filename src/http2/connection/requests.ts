@@ -102,7 +102,7 @@ export class Requests {
     stream.receivedBytes += range.end - range.start;
     if (stream.contentLength >= 0 && stream.receivedBytes > stream.contentLength) return WRONG_LENGTH;
     if (endStream) return this.#end(stream, bytes, range);
-    this.#handler.data(stream, bytes, range.start, range.end, false);
+    if (!stream.isAnswered) this.#handler.data(stream, bytes, range.start, range.end, false);
     if (stream.state === 'open') this.#windows.replenish(stream);
     return null;
   }
@@ -147,7 +147,7 @@ export class Requests {
 
   #end(stream: Http2Stream, bytes: Uint8Array, { start, end }: Range): Http2Fault | null {
     if (stream.contentLength >= 0 && stream.receivedBytes !== stream.contentLength) return WRONG_LENGTH;
-    this.#handler.data(stream, bytes, start, end, true);
+    if (!stream.isAnswered) this.#handler.data(stream, bytes, start, end, true);
     return null;
   }
 

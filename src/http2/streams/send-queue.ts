@@ -13,6 +13,11 @@ export class SendQueue {
     return this.#bytes.length - this.#sent;
   }
 
+  /** Bytes of memory that it takes. */
+  get capacity(): number {
+    return this.#bytes.bytes.length;
+  }
+
   append(bytes: Uint8Array, start: number, end: number): void {
     // Moving no more than has left makes the cost of a byte constant, however long a slow peer keeps the queue alive.
     if (this.#sent > 0 && this.#sent >= this.size) this.#compact();
@@ -24,12 +29,20 @@ export class SendQueue {
     to.copy(this.#bytes.bytes, this.#sent, this.#sent + count);
     this.#sent += count;
     if (this.size === 0) this.clear();
+    else if (this.capacity > KEEP_BYTES && this.#sent >= this.size) this.#shrink();
   }
 
   clear(): void {
     this.#sent = 0;
     this.#bytes.reset();
     if (this.#bytes.bytes.length > KEEP_BYTES) this.#bytes.bytes = new Uint8Array(0);
+  }
+
+  /** Else a peer that takes all but the last byte would have the memory of the whole, and count for that byte. */
+  #shrink(): void {
+    this.#bytes.bytes = this.#bytes.bytes.slice(this.#sent, this.#bytes.length);
+    this.#bytes.length -= this.#sent;
+    this.#sent = 0;
   }
 
   #compact(): void {

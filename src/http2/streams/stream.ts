@@ -45,6 +45,11 @@ export class Http2Stream {
     this.receiveTarget = receiveWindow;
   }
 
+  /** Whether the answer is complete and waits: what still comes of the request is of no interest. */
+  get isAnswered(): boolean {
+    return this.trailers !== null;
+  }
+
   /** Bytes of the answer that wait for a window. */
   get queuedBytes(): number {
     return this.queue === null ? 0 : this.queue.size;

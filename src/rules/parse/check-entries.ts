@@ -5,11 +5,8 @@ import { checkLimit } from './check-limit.ts';
 import { fieldOf, flagField, listField, mapField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { readMetadata } from './metadata.ts';
-import { quote } from './quote.ts';
+import { printable, quote } from './quote.ts';
 import type { YamlMap } from './yaml-node.ts';
-
-/** What stands in a path for an entry whose key is missing. */
-const NO_KEY = '?';
 
 const NO_ENTRIES: readonly RuleEntry[] = [];
 
@@ -59,21 +56,30 @@ export function checkEntries(
   }
   const level: Level = shared ?? new Map();
   const entries: RuleEntry[] = [];
-  for (const map of maps) {
+  for (const [index, map] of maps.entries()) {
     if (check.full || !budget.take(check, map.offset)) break;
-    entries.push(checkEntry(check, map, level, budget));
+    // What stands in paths for an entry whose key is missing.
+    const unnamed = `descriptors[${index}]`;
+    entries.push(checkEntry(check, map, { level, unnamed }, budget));
   }
   return entries;
 }
 
-function checkEntry(check: FileCheck, map: YamlMap, level: Level, budget: EntryBudget): RuleEntry {
+function checkEntry(
+  check: FileCheck,
+  map: YamlMap,
+  place: { readonly level: Level; readonly unnamed: string },
+  budget: EntryBudget,
+): RuleEntry {
+  check.enter(place.unnamed);
   const key = checkKey(check, map);
-  check.enter(key ?? NO_KEY);
+  check.leave();
+  check.enter(key ?? place.unnamed);
   const value = textField(check, map, 'value') ?? '';
   check.leave();
-  const composite = value === '' ? (key ?? NO_KEY) : `${key ?? NO_KEY}_${value}`;
+  const composite = value === '' || key === null ? (key ?? place.unnamed) : `${key}_${value}`;
   check.enter(composite);
-  if (key !== null) claim(check, map, level, composite);
+  if (key !== null) claim(check, map, place.level, composite);
   checkKeys(check, map, 'entry');
   const block = mapField(check, map, 'rate_limit');
   const entry: RuleEntry = {
@@ -113,9 +119,10 @@ function claim(check: FileCheck, map: YamlMap, level: Level, composite: string):
   }
   const { file } = first.check.source;
   const { line } = first.check.source.placeOf(first.offset);
+  const place = line === 0 ? printable(file) : `${file}:${line}`;
   check.fault(
     map.offset,
-    `${quote(composite)} is defined twice on this level, first in ${file}:${line} (\`key: a\` with \`value: b\` and ` +
+    `${quote(composite)} is defined twice on this level, first in ${place} (\`key: a\` with \`value: b\` and ` +
       '`key: a_b` are the same): remove one or change its key or value',
   );
 }

@@ -1,15 +1,15 @@
 import type { FaultList } from './fault-list.ts';
 import { printable } from './quote.ts';
-import type { SourceText } from './source-text.ts';
+import type { Source } from './source-text.ts';
 
 /** What the checks of one file share: where faults go, and where in the tree the check stands. */
 export class FileCheck {
-  readonly source: SourceText;
+  readonly source: Source;
   readonly #faults: FaultList;
   #domain = '';
   readonly #entries: string[] = [];
 
-  constructor(source: SourceText, faults: FaultList) {
+  constructor(source: Source, faults: FaultList) {
     this.source = source;
     this.#faults = faults;
   }

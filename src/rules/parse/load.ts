@@ -6,6 +6,7 @@ import { fieldOf, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { quote } from './quote.ts';
 import { readRuleFile } from './read-file.ts';
+import { readResource } from './read-resource.ts';
 import type { YamlMap } from './yaml-node.ts';
 
 export interface LoadOptions {
@@ -20,7 +21,7 @@ interface Domain {
 }
 
 /**
- * Reads and checks rule files (spec 2.2), in the order given: all of them or nothing. No files are no rules.
+ * Reads and checks rule files and resources (spec 2.2), in the order given: all of them or nothing. No files are no rules.
  * With merging, the top-level entries of later files are added to those of the same domain; nothing merges below.
  *
  * @throws RuleSetRefused with every fault that was found
@@ -31,7 +32,7 @@ export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): R
   const budget = new EntryBudget();
   for (const file of files) {
     if (faults.full) break;
-    const read = readRuleFile(file, faults);
+    const read = file.format === 'resource' ? readResource(file, faults) : readRuleFile(file, faults);
     if (read === null) continue;
     checkFile(read.check, read.root, { domains, budget, mergeDomains: options.mergeDomains });
   }
@@ -49,7 +50,7 @@ function checkFile(check: FileCheck, root: YamlMap, state: LoadState): void {
   if (name === '') {
     check.fault(
       fieldOf(root, 'domain')?.offset ?? root.offset,
-      'the file has no domain: write `domain: ` and a name at the top',
+      `the ${check.source.noun} has no domain: write \`domain: \` and a name at the top`,
     );
   }
   if (name) check.enterDomain(name);

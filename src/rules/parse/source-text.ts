@@ -1,8 +1,24 @@
 import { isUtf8 } from 'node:buffer';
 
-/** The text of a rule file, and where in it an offset lies. */
-export class SourceText {
+/** A line and a column, both from 1; both 0 where there are no lines. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What is checked, as far as faults need to know it. */
+export interface Source {
+  /** The name of the file or resource. */
   readonly file: string;
+  readonly noun: 'file' | 'resource';
+  /** Where an offset of the tree lies. */
+  placeOf(offset: number): Place;
+}
+
+/** The text of a rule file, and where in it an offset lies. */
+export class SourceText implements Source {
+  readonly file: string;
+  readonly noun = 'file';
   readonly text: string;
 
   constructor(file: string, text: string) {
@@ -11,7 +27,7 @@ export class SourceText {
   }
 
   /** Line and column of an offset, both from 1. Counted anew each time: only faults ask for them. */
-  placeOf(offset: number): { readonly line: number; readonly column: number } {
+  placeOf(offset: number): Place {
     let line = 1;
     let lineStart = 0;
     for (

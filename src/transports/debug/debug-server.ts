@@ -5,6 +5,7 @@ import type { StatsReader } from '../../stats/registry.ts';
 import { HttpListener } from '../http/listener.ts';
 import type { Route } from '../http/routes.ts';
 import { CPU_PROFILE } from './cpu-profile.ts';
+import { type Explain, explainRoute } from './explain-route.ts';
 import { HEAP_PROFILE } from './heap-profile.ts';
 import { indexPages, longPageRoutes } from './pages.ts';
 import { ProfileRecorder } from './profile-recorder.ts';
@@ -19,6 +20,8 @@ export interface DebugServerOptions {
   /** The lines of the rules in force, for `/rlconfig`; none while no rules are loaded. */
   readonly dumpRules: () => Iterable<string>;
   readonly stats: StatsReader;
+  /** For `/explain`. */
+  readonly explain: Explain;
   /** How long `stop` waits for answers that are still being read. */
   readonly drainMs: number;
   readonly clock: Clock;
@@ -30,7 +33,7 @@ interface Running {
   readonly recorders: readonly ProfileRecorder[];
 }
 
-/** The debug port (spec 4.3): loaded rules, statistics, profiles of the main thread. Callers need no credentials. */
+/** The debug port (spec 4.3): loaded rules, statistics, explanations, profiles of the main thread. Callers need no credentials. */
 export class DebugServer implements Service {
   readonly name = 'debug';
   readonly #options: DebugServerOptions;
@@ -52,12 +55,13 @@ export class DebugServer implements Service {
    * @throws Error naming the address and the settings to change, when it cannot be opened
    */
   async start(): Promise<void> {
-    const { dumpRules, stats, clock } = this.#options;
+    const { dumpRules, stats, explain, clock } = this.#options;
     const recorders = [new ProfileRecorder(CPU_PROFILE, clock), new ProfileRecorder(HEAP_PROFILE, clock)];
     const pages: Route[] = [
       profileIndexRoute(recorders.map(recorder => recorder.kind)),
       ...recorders.map(profileRoute),
       ...longPageRoutes(dumpRules, stats),
+      explainRoute(explain),
     ];
     const { root, unknown } = indexPages(pages);
     const listener = new HttpListener({

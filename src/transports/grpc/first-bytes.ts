@@ -1,4 +1,4 @@
-import { PREFACE } from '../../http2/connection/http2-connection.ts';
+import { PREFACE } from '../../http2/connection/preface.ts';
 
 /** What a peer speaks, by its first bytes; `undecided` asks for more of them. */
 export type Protocol = 'http2' | 'http1' | 'other' | 'undecided';
@@ -6,8 +6,8 @@ export type Protocol = 'http2' | 'http1' | 'other' | 'undecided';
 /** Octets that tell: no method of HTTP/1.1 begins so (RFC 9113, 3.4 reserves it). */
 const TELLING_BYTES = 'PRI '.length;
 
-/** A request line that is longer need not be told what went wrong. */
-const MAX_LINE_BYTES = 8_192;
+/** A request line is waited for up to here: it is kept, and uncounted. A longer one is taken if it comes in one piece. */
+const MAX_LINE_BYTES = 1_024;
 
 const LINE_FEED = 0x0a;
 

@@ -148,7 +148,7 @@ function logFailure(logger: Logger, path: string, thrown: unknown): void {
 
 function unaryHandler(path: string, method: UnaryMethod, logger: Logger) {
   return (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>): void => {
-    const reply = new GrpcJsReply(callback);
+    const reply = new GrpcJsReply(callback, call);
     try {
       method(call.request, reply);
     } catch (thrown) {
@@ -161,10 +161,20 @@ function unaryHandler(path: string, method: UnaryMethod, logger: Logger) {
 /** Answers once: a method that throws after it has answered must not answer again. */
 class GrpcJsReply implements UnaryReply {
   readonly #callback: sendUnaryData<Buffer>;
+  readonly #call: ServerUnaryCall<Buffer, Buffer>;
   #answered = false;
 
-  constructor(callback: sendUnaryData<Buffer>) {
+  constructor(callback: sendUnaryData<Buffer>, call: ServerUnaryCall<Buffer, Buffer>) {
     this.#callback = callback;
+    this.#call = call;
+  }
+
+  get done(): boolean {
+    return this.#answered || this.#call.cancelled;
+  }
+
+  header(name: string): string {
+    return this.#call.metadata.get(name)[0]?.toString() ?? '';
   }
 
   send(response: Uint8Array): void {

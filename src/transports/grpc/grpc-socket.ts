@@ -12,6 +12,9 @@ const PAUSE_BYTES = 262_144;
 /** Output buffers larger than this are given back once they are empty. */
 const KEEP_BYTES = 65_536;
 
+/** Output buffers larger than this are given back every second: to grow again costs a busy connection next to nothing. */
+const IDLE_OUTPUT_BYTES = 4_096;
+
 /** Memory that output begins with. */
 const OUTPUT_BYTES = 1_024;
 
@@ -149,7 +152,8 @@ export class GrpcSocket implements Dated, Transport {
     if (wasPaused || this.#paused || this.#phase === 'ending') return;
     this.#guard(() => this.#grpc.tick(nowMs));
     if (this.#grpc.output.length > 0 || this.#grpc.closed) this.#scheduleFlush();
-    else if (!this.#wasRead) this.#grpc.output.bytes = NOTHING;
+    else if (!this.#wasRead || this.#grpc.output.bytes.length > IDLE_OUTPUT_BYTES)
+      this.#grpc.output.bytes = NOTHING;
     this.#wasRead = false;
   }
 

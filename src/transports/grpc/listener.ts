@@ -1,9 +1,23 @@
 import { lstat, unlink } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer,
+  type ListenOptions,
+  type Server,
+  type Socket,
+} from 'node:net';
 import type { TlsHandshakes } from './tls.ts';
 
 /** Where a server listens: a host and port, or the path of a unix socket. */
-export type ListenAddress = { readonly host: string; readonly port: number } | { readonly path: string };
+export type ListenAddress =
+  | {
+      readonly host: string;
+      readonly port: number;
+      /** Other processes of this user that share it may listen there as well (SO_REUSEPORT). Linux only. */
+      readonly shared?: boolean;
+    }
+  | { readonly path: string };
 
 export interface ListenerEvents {
   readonly onConnection: (socket: Socket) => void;
@@ -15,11 +29,16 @@ export interface ListenerEvents {
 
 /** What to do about the usual causes for which a port cannot be opened, by error code. */
 const TCP_ADVICE: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'another process listens there: stop it, or set GRPC_PORT to a free port',
+  EADDRINUSE:
+    'another process listens there: stop it, or set GRPC_PORT to a free port, or start every process with SHARE_PORTS=true to share this one',
   EACCES: 'this process may not use that port: set GRPC_PORT to 1024 or higher',
   EADDRNOTAVAIL: 'this machine does not have that address: set GRPC_HOST to one it has, or to 0.0.0.0',
   ENOTFOUND: 'the host name does not resolve: set GRPC_HOST to an address of this machine, or to 0.0.0.0',
 };
+
+/** The port was asked for with `shared`, so whoever holds it does not share. */
+const HELD_ALONE =
+  'a process of another user, or one without SHARE_PORTS=true, listens there: stop it, or set GRPC_PORT to a free port';
 
 const PATH_ADVICE: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process took the path just now: stop it, or set GRPC_UDS to another path',
@@ -58,7 +77,7 @@ export class Listener {
     const server = createServer();
     await new Promise<void>((resolve, reject) => {
       server.once('error', cause => reject(listenFailure(listen, cause)));
-      server.listen(listen, () => {
+      server.listen(listenOptions(listen), () => {
         server.removeAllListeners('error');
         resolve();
       });
@@ -83,6 +102,13 @@ export class Listener {
   }
 }
 
+/** Exclusive, because the workers of a Node.js cluster (PM2 has such) would share what nobody asked to be shared. */
+function listenOptions(listen: ListenAddress): ListenOptions {
+  if ('path' in listen) return { path: listen.path, exclusive: true };
+  const { host, port, shared = false } = listen;
+  return { host, port, exclusive: true, ...(shared && { reusePort: true }) };
+}
+
 function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 }
@@ -94,7 +120,10 @@ function listenFailure(listen: ListenAddress, cause: Error): Error {
     return new Error(`cannot listen on the unix socket ${listen.path} (${code}): ${advice}`, { cause });
   }
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
-  const advice = TCP_ADVICE[code] ?? 'set GRPC_HOST and GRPC_PORT to an address that can be opened';
+  const isHeldAlone = listen.shared === true && code === 'EADDRINUSE';
+  const advice = isHeldAlone
+    ? HELD_ALONE
+    : (TCP_ADVICE[code] ?? 'set GRPC_HOST and GRPC_PORT to an address that can be opened');
   const place = `${host}:${listen.port}, as GRPC_HOST and GRPC_PORT say`;
   return new Error(`cannot listen on ${place} (${code}): ${advice}`, { cause });
 }
@@ -122,7 +151,7 @@ async function preparePath(path: string): Promise<void> {
   }
   if (await isAccepting(path)) {
     throw new Error(
-      `cannot listen on the unix socket ${path}: another process accepts connections there; stop it, or set GRPC_UDS to another path`,
+      `cannot listen on the unix socket ${path}: another process accepts connections there, and a unix socket is not shared, whatever SHARE_PORTS says; stop it, or set GRPC_UDS to a path of its own for each process`,
     );
   }
   await unlink(path).catch((error: unknown) => {

@@ -50,6 +50,14 @@ class MeasuredReply implements UnaryReply {
     this.#startedMs = nowMs();
   }
 
+  header(name: string): string {
+    return this.#reply.header(name);
+  }
+
+  get done(): boolean {
+    return this.#reply.done;
+  }
+
   send(response: Uint8Array): void {
     this.finish();
     this.#reply.send(response);

@@ -15,15 +15,14 @@ export interface ServerLimits {
   readonly calls: CallLimits;
   /** Connections beyond these are closed at once. */
   readonly maxConnections: number;
-  /** Bytes of unfinished requests, of all connections; close to it, those that hold the most are cut. */
+  /** Bytes of unfinished requests, frames and header sections, of all connections; close to it, those that hold the most are cut. */
   readonly maxHeldBytes: number;
   /** Bytes of answers that peers do not take, of all connections; beyond, those that hold the most are cut. */
   readonly maxQueuedBytes: number;
 }
 
 export const DEFAULT_SERVER_LIMITS: ServerLimits = {
-  // Calls refuse their answers at half of it, so that a peer which is slow to read does not lose its connection.
-  connection: { ...DEFAULT_LIMITS, maxQueuedBytes: 2 * DEFAULT_CALL_LIMITS.maxQueuedBytes },
+  connection: DEFAULT_LIMITS,
   calls: DEFAULT_CALL_LIMITS,
   maxConnections: 20_000,
   maxHeldBytes: 64 * 1_048_576,

@@ -25,6 +25,10 @@ class UnaryDecisionReply implements DecisionReply {
     this.#reply = reply;
   }
 
+  get gone(): boolean {
+    return this.#reply.done;
+  }
+
   answered(response: Uint8Array): void {
     this.#reply.send(response);
   }

@@ -9,5 +9,7 @@ export const STATUS_OF_FAULT: Readonly<Record<FaultCode, GrpcStatus>> = {
   no_rules: GRPC_STATUS.unavailable,
   store_failed: GRPC_STATUS.unavailable,
   overloaded: GRPC_STATUS.resourceExhausted,
+  // Nobody hears it; the call was ended before.
+  cancelled: GRPC_STATUS.cancelled,
   internal: GRPC_STATUS.internal,
 };

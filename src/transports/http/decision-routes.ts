@@ -1,44 +1,37 @@
+import type { HttpRequest } from 'uWebSockets.js';
 import { ByteWriter } from '../../base/bytes.ts';
 import type { Fault } from '../../base/fault.ts';
-import type { Health } from '../../base/health.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Decider, DecisionReply } from '../../decision/decider.ts';
 import { JsonFault } from '../../messages/json-fault.ts';
 import { jsonToRequest } from '../../messages/json-request.ts';
-import { type Answer, textAnswer } from './answer.ts';
+import type { CallSpan, CallTracing, HeaderReader } from '../tracing.ts';
 import { readBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import type { Route } from './routes.ts';
 import { type ErrorText, errorAnswer } from './status.ts';
 
-const HEALTHY = textAnswer('OK');
-const UNHEALTHY: Answer = { status: '500 Internal Server Error', contentType: '', body: '' };
-
-/** `/healthcheck`: 200 with the body `OK`, or 500 with none, whatever the method (spec 4.1, 3.4). */
-export function healthRoute(health: Health): Route {
-  return {
-    path: '/healthcheck',
-    method: 'any',
-    help: '200 while the service is healthy',
-    handle: exchange => exchange.answer(health.healthy ? HEALTHY : UNHEALTHY),
-  };
-}
-
 /**
  * `/json`: a decision for a `RateLimitRequest` in proto3 JSON, whatever the `Content-Type` says. 200 when no limit
  * is exceeded, else 429, with the `RateLimitResponse` as body (spec 4.1); other failures as `status.ts` has them.
  */
-export function jsonRoute(decider: Decider, log: Logger): Route {
+export function jsonRoute(decider: Decider, log: Logger, tracing: CallTracing | null = null): Route {
   // One buffer for all requests: it is filled and handed over within one call, and the decider copies it.
   const request = new ByteWriter(1024);
-  const decide = (exchange: Exchange, body: Uint8Array): void => {
+  const decide = (exchange: Exchange, body: Uint8Array, span: CallSpan | null): void => {
     request.reset();
     const fault = convert(body, request);
     if (fault !== null) {
+      span?.end({ 'http.response.status_code': 400 }, '');
       refuse(exchange, fault, log);
       return;
     }
-    decider.decide(request.view(), 'json', new JsonReply(exchange, log));
+    const reply = new JsonReply(exchange, log);
+    if (span === null) decider.decide(request.view(), 'json', reply);
+    else {
+      const traced = new TracedJsonReply(reply, span);
+      tracing?.current.during(span, () => decider.decide(request.view(), 'json', traced));
+    }
     // A store in memory answers before this turn is over, and then the connection need not be held.
     queueMicrotask(() => exchange.holdInput());
   };
@@ -46,12 +39,23 @@ export function jsonRoute(decider: Decider, log: Logger): Route {
     path: '/json',
     method: 'POST',
     help: 'decides the RateLimitRequest in the body',
-    handle: exchange => readBody(exchange, body => decide(exchange, body)),
+    handle: (exchange, asked) => {
+      // A call whose body never comes to its end has no span: there was nothing to decide.
+      const span = tracing === null ? null : tracing.begin('POST /json', SPAN_ATTRIBUTES, headersOf(asked));
+      readBody(exchange, body => decide(exchange, body, span));
+    },
   };
 }
 
-/** Appends the request to `writer`, or says why the body is not one. */
-function convert(body: Uint8Array, writer: ByteWriter): ErrorText | null {
+const SPAN_ATTRIBUTES = { 'http.request.method': 'POST', 'http.route': '/json' };
+
+/** Only valid until the handler returns, as the request is. */
+function headersOf(request: HttpRequest): HeaderReader {
+  return name => request.getHeader(name);
+}
+
+/** Appends the request that a body of proto3 JSON holds to `writer`, or says why it holds none. */
+export function convert(body: Uint8Array, writer: ByteWriter): ErrorText | null {
   try {
     jsonToRequest(body, writer);
     return null;
@@ -71,6 +75,10 @@ class JsonReply implements DecisionReply {
     this.#log = log;
   }
 
+  get gone(): boolean {
+    return this.#exchange.over;
+  }
+
   answered(response: Uint8Array, overLimit: boolean): void {
     const status = overLimit ? '429 Too Many Requests' : '200 OK';
     this.#exchange.answer({ status, contentType: 'application/json', body: response });
@@ -78,6 +86,33 @@ class JsonReply implements DecisionReply {
 
   refused(fault: Fault): void {
     refuse(this.#exchange, { code: fault.code, message: fault.message }, this.#log);
+  }
+}
+
+/** The status is that of the answer but for refusals, which have several. */
+class TracedJsonReply implements DecisionReply {
+  readonly #reply: DecisionReply;
+  readonly #span: CallSpan;
+
+  constructor(reply: DecisionReply, span: CallSpan) {
+    this.#reply = reply;
+    this.#span = span;
+  }
+
+  get gone(): boolean {
+    return this.#reply.gone;
+  }
+
+  answered(response: Uint8Array, overLimit: boolean): void {
+    this.#span.end({ 'http.response.status_code': overLimit ? 429 : 200 }, '');
+    this.#reply.answered(response, overLimit);
+  }
+
+  refused(fault: Fault): void {
+    const answer = errorAnswer({ code: fault.code, message: '' });
+    const status = Number.parseInt(answer.status, 10);
+    this.#span.end({ 'http.response.status_code': status }, status < 500 ? '' : fault.message);
+    this.#reply.refused(fault);
   }
 }
 

@@ -42,6 +42,11 @@ export class Exchange {
     res.onAborted(() => this.#aborted());
   }
 
+  /** An answer has left, or the caller has gone away before there was one. */
+  get over(): boolean {
+    return this.#state === 'over';
+  }
+
   /** Calls `listener` when the caller goes away before it has been answered. */
   onGone(listener: () => void): void {
     this.#gone = listener;

@@ -17,6 +17,8 @@ export interface HttpListenerOptions {
   readonly host: string;
   /** 0 takes any free port, which is then not shared. */
   readonly port: number;
+  /** Other processes of this user that share it may listen on the port as well (SO_REUSEPORT). Linux only. */
+  readonly shared?: boolean;
   /** The settings that hold host and port, for the message when listening fails: `HOST or PORT`. */
   readonly settings: string;
   readonly routes: readonly Route[];
@@ -34,9 +36,19 @@ interface Running {
   readonly traffic: Traffic;
 }
 
+/** `LIBUS_LISTEN_DEFAULT` and `LIBUS_LISTEN_EXCLUSIVE_PORT`; the names that are declared are not there at run time. */
+const LISTEN = { shared: 0, alone: 1 } as const;
+
+type Opened = (socket: us_listen_socket | false) => void;
+
+/** uWebSockets.js takes host and options together, which its declarations leave out. */
+interface Listening {
+  listen(port: number, options: number, opened: Opened): void;
+  listen(host: string, port: number, options: number, opened: Opened): void;
+}
+
 /**
- * A cleartext HTTP/1.1 port. Like the reference implementation it shares its port with other processes that ask
- * for the same (SO_REUSEPORT), so that a new process can take over from an old one without a gap.
+ * A cleartext HTTP/1.1 port.
  *
  * Bounds that uWebSockets.js sets: 10 s without progress on a request's head, its body or the reading of its answer
  * end the connection, and so does a request head beyond a few KiB. A request that waits for its answer has no bound.
@@ -76,11 +88,11 @@ export class HttpListener implements Service {
    * @throws Error naming the address and the settings to change, when it cannot be opened
    */
   async start(): Promise<void> {
-    const { host, port, log } = this.#options;
+    const { log } = this.#options;
     const traffic = new Traffic();
     const app = App();
     mountRoutes(app, this.#options, { traffic, log });
-    const socket = listen(app, host, port);
+    const socket = listen(app, this.#options);
     if (socket === false) throw new Error(this.#cannotListen());
     this.#running = { app, socket, traffic };
   }
@@ -123,13 +135,18 @@ export class HttpListener implements Service {
   }
 }
 
-function listen(app: TemplatedApp, host: string, port: number): us_listen_socket | false {
+function listen(
+  app: TemplatedApp,
+  { host, port, shared = false }: HttpListenerOptions,
+): us_listen_socket | false {
   // The callback runs before `listen` returns.
   let socket: us_listen_socket | false = false;
-  const opened = (result: us_listen_socket | false): void => {
+  const opened: Opened = result => {
     socket = result;
   };
-  if (host === '') app.listen(port, opened);
-  else app.listen(host, port, opened);
+  const sharing = shared ? LISTEN.shared : LISTEN.alone;
+  const listening = app as unknown as Listening;
+  if (host === '') listening.listen(port, sharing, opened);
+  else listening.listen(host, port, sharing, opened);
   return socket;
 }

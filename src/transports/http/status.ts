@@ -18,6 +18,8 @@ const STATUSES: Readonly<Record<ErrorCode, string>> = {
   method_not_allowed: '405 Method Not Allowed',
   conflict: '409 Conflict',
   body_too_large: '413 Content Too Large',
+  // Nobody hears it; no registered status says so.
+  cancelled: '499 Client Closed Request',
   internal: '500 Internal Server Error',
   no_rules: '503 Service Unavailable',
   store_failed: '503 Service Unavailable',

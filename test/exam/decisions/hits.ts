@@ -271,9 +271,10 @@ function examineOngoing(t: Test, open: OpenStore): void {
     const decide = (): Promise<void> =>
       new Promise((resolve, reject) => {
         decisions.batcher.decide(bytes, 'protobuf', {
+          gone: false,
           answered: response => {
             names.push(decodeRateLimitResponse(response).statuses[0].currentLimit?.name);
-            // Statistics are read while others of the batch are not yet counted.
+            // Statistics are read while others may not be counted yet.
             totals.push(decisions.rule('d.k')['within_limit']);
             resolve();
           },
@@ -285,7 +286,12 @@ function examineOngoing(t: Test, open: OpenStore): void {
     await Promise.resolve();
     decisions.load(named('new'));
     await Promise.all([...first, decide()]);
-    t.strictSame(names, ['old', 'old', 'old', 'new']);
-    t.strictSame(totals, [1, 2, 3, 4]);
+    // Batches may overtake each other.
+    t.strictSame(names.toSorted(), ['new', 'old', 'old', 'old']);
+    t.ok(
+      totals.every((total, i) => total !== undefined && total > i && total <= 4),
+      `whoever has an answer finds its hits counted: ${totals}`,
+    );
+    t.equal(decisions.rule('d.k')['within_limit'], 4);
   });
 }

@@ -75,7 +75,8 @@ async function compareRound(t: Test, { open, options, random, round }: Round): P
   t.strictSame(growth, model.statistics, `statistics of round ${round}: ${rules}`);
 }
 
-function randomRequest(random: SeededRandom, entries: readonly EntryText[]): RateLimitRequest {
+/** A request of up to four descriptors, most of which match some entry. */
+export function randomRequest(random: SeededRandom, entries: readonly EntryText[]): RateLimitRequest {
   return {
     domain: random.below(20) === 0 ? 'other' : 'd',
     descriptors: Array.from({ length: 1 + random.below(4) }, () => randomDescriptor(random, entries)),

@@ -8,6 +8,7 @@ import { loadSettings } from '../../../src/settings/load.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { freePort } from '../../support/free-port.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
+import { holdSharedPort } from '../../support/shared-port.ts';
 import { isOpen } from './connecting.ts';
 import { holdLookups } from './held-lookup.ts';
 
@@ -17,14 +18,17 @@ const LOOPBACK = { HOST: '127.0.0.1', GRPC_HOST: '127.0.0.1', DEBUG_HOST: '127.0
 async function freePorts(t: Test, env: Readonly<Record<string, string>> = {}) {
   const [http, grpc, debug] = [await freePort(), await freePort(), await freePort()];
   const numbers = { PORT: String(http), GRPC_PORT: String(grpc), DEBUG_PORT: String(debug) };
+  const logger = new KeepingLogger();
   const ports = new Ports({
+    tracing: null,
     settings: loadSettings({ ...LOOPBACK, ...numbers, ...env }),
     decider: { decide: () => t.fail('nobody asks') },
     health: new Health(),
     stats: new StatsRegistry(),
     dumpRules: () => [],
+    explain: () => Promise.reject(new Error('nobody asks')),
     clock: systemClock,
-    logger: new KeepingLogger(),
+    logger,
   });
   t.teardown(() => ports.stop());
   const open = async () => ({
@@ -32,7 +36,7 @@ async function freePorts(t: Test, env: Readonly<Record<string, string>> = {}) {
     grpc: await isOpen(grpc),
     debug: await isOpen(debug),
   });
-  return { ports, open };
+  return { ports, open, numbers, logger };
 }
 
 const ALL_OPEN = { http: true, grpc: true, debug: true };
@@ -46,7 +50,7 @@ t.test('all ports open, and all close', async t => {
   t.same(await open(), NONE_OPEN);
 });
 
-t.test('no other port opens before that of gRPC, which is the one that is not shared', async t => {
+t.test('no other port opens before that of gRPC, which tells why it cannot be opened', async t => {
   const lookup = holdLookups(t);
   const { ports, open } = await freePorts(t, { GRPC_HOST: 'localhost' });
   const starting = ports.start();
@@ -83,6 +87,41 @@ t.test('when a port cannot be opened, those that were are closed again', async t
   const { ports, open } = await freePorts(t, { PORT: String(port) });
   await t.rejects(ports.start(), /cannot listen on 127\.0\.0\.1:\d+/);
   t.same(await open(), NONE_OPEN);
+});
+
+t.test('by default each port is for one process: a second fails and says how to share', async t => {
+  const first = await freePorts(t);
+  await first.ports.start();
+  const second = await freePorts(t, { PORT: first.numbers.PORT, GRPC_PORT: first.numbers.GRPC_PORT });
+  await t.rejects(second.ports.start(), /GRPC_PORT.*SHARE_PORTS=true/);
+  const third = await freePorts(t, { PORT: first.numbers.PORT });
+  await t.rejects(third.ports.start(), /change HOST or PORT, or start every process with SHARE_PORTS=true/);
+  t.same(await first.open(), ALL_OPEN);
+});
+
+t.test('with SHARE_PORTS=true HTTP and gRPC are shared, and the debug port is not', async t => {
+  const http = await holdSharedPort();
+  const grpc = await holdSharedPort();
+  const env = { SHARE_PORTS: 'true', PORT: String(http.port), GRPC_PORT: String(grpc.port) };
+  const first = await freePorts(t, env);
+  await first.ports.start();
+  const second = await freePorts(t, { ...env, DEBUG_PORT: first.numbers.DEBUG_PORT });
+  await second.ports.start();
+  await Promise.all([http.release(), grpc.release()]);
+  t.equal(second.ports.addresses.http, `127.0.0.1:${http.port}`);
+  t.equal(second.ports.addresses.grpc, `127.0.0.1:${grpc.port}`);
+  t.equal(second.ports.addresses.debug, null);
+  t.match(
+    second.logger.lines.map(line => line.message),
+    [/embedded store/, /debug port stays closed.*each process has a debug port of its own/],
+  );
+});
+
+t.test('processes that share ports and a store are not warned of counting apart', async t => {
+  const env = { SHARE_PORTS: 'true', PORT: '0', GRPC_PORT: '0', KVCACHE_URL: '127.0.0.1:1' };
+  const { ports, logger } = await freePorts(t, env);
+  await ports.start();
+  t.same(logger.lines, []);
 });
 
 t.test('a debug port that cannot be opened is told, and the others open', async t => {

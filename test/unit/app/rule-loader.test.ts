@@ -97,7 +97,7 @@ t.test('faults of the files are told one by one, and counted once', async t => {
   const errors = logger.messages('error');
   t.ok(errors.length > 2);
   for (const line of errors.slice(0, -1)) t.match(line, /^rules not loaded: a\.yaml:2:\d+: /);
-  t.match(errors.at(-1), /^the rule files have \d+ faults; no rules are in force yet$/);
+  t.match(errors.at(-1), /^the rules have \d+ faults; no rules are in force yet$/);
   t.same(loads, { good: 0, bad: 1 });
 });
 
@@ -122,4 +122,40 @@ t.test('the statistics of replaced rules are carried over before other rules are
     await loader.settled();
     t.equal(statistics.carriedOver, load);
   }
+});
+
+t.test('whoever has to answer for a set hears what became of it', async t => {
+  const { loader, thread } = await freshLoader(t);
+  t.same(await loader.load([file('domain: d\n')]), { kind: 'in force' });
+  t.match(await loader.load([file('domain: ""\n')]), {
+    kind: 'refused',
+    reasons: [/^a\.yaml:1:9: the file has no domain/],
+  });
+  await loader.settled();
+  const [first, second, third] = [loader.load([]), loader.load([]), loader.load([])];
+  t.same(await Promise.all([first, second, third]), [
+    { kind: 'in force' },
+    { kind: 'dropped' },
+    { kind: 'in force' },
+  ]);
+  await thread.stop();
+  t.same(await loader.load([file('domain: d\n')]), { kind: 'dropped' });
+});
+
+t.test('a set that comes as soon as the one before is in force is loaded too', async t => {
+  const { loader, loads } = await freshLoader(t);
+  for (let load = 1; load <= 20; load++) {
+    t.same(await loader.load([file(`domain: d${load}\n`)]), { kind: 'in force' });
+  }
+  t.same(loads, { good: 20, bad: 0 });
+});
+
+t.test('a set that could not even be tried is counted as one that was refused', async t => {
+  const { loader, loads, logger } = await freshLoader(t);
+  loader.refuse(['resources[0]: another type']);
+  t.same(loads, { good: 0, bad: 1 });
+  t.same(logger.messages('error'), [
+    'rules not loaded: resources[0]: another type',
+    'the rules have a fault; no rules are in force yet',
+  ]);
 });

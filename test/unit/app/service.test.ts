@@ -26,6 +26,7 @@ async function freshService(t: Test, env: Readonly<Record<string, string>> = {})
     logger,
     clock: systemClock,
     random: () => 0,
+    tracing: null,
   });
   t.teardown(() => service.stop());
   const openPorts = async () => (await Promise.all(numbers.map(isOpen))).filter(open => open).length;

@@ -39,3 +39,8 @@ t.test('an initial wait that is not below the maximum gives the maximum', async 
     1_000,
   );
 });
+
+t.test('waits grow by another factor where one is given', async t => {
+  const longest = (attempt: number) => backoffMs({ ...bounds, multiplier: 1.5 }, attempt, () => 1);
+  t.same([0, 1, 2, 3, 20].map(longest), [100, 150, 225, 337.5, 1_000]);
+});

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { BadArguments, boundedNumber, wholeNumber } from '../../../bench/support/options.ts';
+import { BadArguments, boundedNumber, listed, wholeNumber } from '../../../bench/support/options.ts';
 
 const bounds = { name: '--minutes', min: 0.1, max: 600 };
 
@@ -26,3 +26,15 @@ t.test('half of something that can only be counted is refused', async t => {
     new BadArguments('--minutes 2.5 is not a whole number from 0.1 to 600'),
   );
 });
+
+t.test(
+  'names between commas are taken in their order, and an unknown one is refused with those that are known',
+  async t => {
+    const list = { name: '--store', known: ['embedded', 'redis'] as const };
+    t.same(listed('redis,embedded', list), ['redis', 'embedded']);
+    t.throws(
+      () => listed('redis,disk', list),
+      new BadArguments('--store disk is not one of embedded, redis'),
+    );
+  },
+);

@@ -146,6 +146,7 @@ t.test('a reply that throws does not keep the others from being answered', async
   });
   const bytes = encodeRateLimitRequest(request('d', 'a=x'));
   const thrower = {
+    gone: false,
     answered: () => {
       throw new Error('caller is gone');
     },

@@ -6,6 +6,7 @@ import {
   nearThreshold,
   type Outcome,
 } from '../../../src/decision/outcome.ts';
+import { ownTotals, totalOf } from '../../../src/decision/shared-totals.ts';
 import { RULE_STAT, RULE_STATS } from '../../../src/stats/names.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
 
@@ -23,9 +24,9 @@ function outcome(limit: number, hits: number, after: number, more: Partial<Outco
 
 /** What an outcome adds, by name; zeros left out. */
 function counted(of: Outcome): Record<string, number> {
-  const row = new Float64Array(RULE_STATS.length);
+  const row = ownTotals(RULE_STATS.length);
   countOutcome(row, 0, of);
-  return Object.fromEntries(RULE_STATS.map((name, i) => [name, row[i]]).filter(([, count]) => count !== 0));
+  return Object.fromEntries(RULE_STATS.map((name, i) => [name, totalOf(row, i)]).filter(([, count]) => count !== 0));
 }
 
 t.test('the near threshold is the floor of a product in single precision', async t => {
@@ -117,11 +118,14 @@ t.test('counting hits together equals judging each by the count it made', async 
 
 t.test('an outcome is counted in its own row and leaves `total_hits` alone', async t => {
   const width = RULE_STATS.length;
-  const rows = new Float64Array(width * 3);
+  const rows = ownTotals(width * 3);
   countOutcome(rows, width, outcome(20, 7, 22));
   countOutcome(rows, width, outcome(20, 1, 23));
-  const expected = new Float64Array(width * 3);
+  const expected = Array.from({ length: width * 3 }, () => 0);
   expected[width + RULE_STAT.nearLimit] = 4;
   expected[width + RULE_STAT.overLimit] = 3;
-  t.strictSame([...rows], [...expected]);
+  t.strictSame(
+    expected.map((_total, slot) => totalOf(rows, slot)),
+    expected,
+  );
 });

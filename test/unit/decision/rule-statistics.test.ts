@@ -2,6 +2,7 @@ import t from 'tap';
 import { RuleGeneration } from '../../../src/decision/generation.ts';
 import { NAME_OVERHEAD_BYTES } from '../../../src/decision/named-rows.ts';
 import { NAME_BOUNDS, RuleStatistics } from '../../../src/decision/rule-statistics.ts';
+import { addTotal } from '../../../src/decision/shared-totals.ts';
 import { compileRules } from '../../../src/rules/compile/compile.ts';
 import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
 import { RULE_STAT, RULE_STATS, sanitiseStatName } from '../../../src/stats/names.ts';
@@ -21,7 +22,7 @@ function generation(keys: readonly string[]): RuleGeneration {
 
 /** Counts hits under the limit with this number. */
 function count({ statistics }: RuleGeneration, limit: number, hits: number): void {
-  statistics[limit * RULE_STATS.length + RULE_STAT.totalHits] += hits;
+  addTotal(statistics, limit * RULE_STATS.length + RULE_STAT.totalHits, hits);
 }
 
 /** Everything that is told, by names without their common beginning; fails where a name is told twice. */
@@ -46,8 +47,8 @@ t.test('hits of rules, of names from requests, and of unknown domains are told b
   const rules = generation(['a', 'b']);
   statistics.publish(rules);
   count(rules, 1, 3);
-  statistics.rowFor('d.a_ann')[RULE_STAT.totalHits] += 2;
-  statistics.rowFor('d.a_ann')[RULE_STAT.nearLimit] += 1;
+  addTotal(statistics.rowFor('d.a_ann'), RULE_STAT.totalHits, 2);
+  addTotal(statistics.rowFor('d.a_ann'), RULE_STAT.nearLimit, 1);
   statistics.domainNotFound('nowhere', 4);
   t.same(told(statistics), {
     'd.b.total_hits': 3,
@@ -59,7 +60,7 @@ t.test('hits of rules, of names from requests, and of unknown domains are told b
 
 t.test('without rules, unknown domains and overrides are told all the same', async t => {
   const statistics = new RuleStatistics();
-  statistics.rowFor('d.a')[RULE_STAT.totalHits] += 2;
+  addTotal(statistics.rowFor('d.a'), RULE_STAT.totalHits, 2);
   statistics.domainNotFound('d', 4);
   t.same(told(statistics), { 'd.a.total_hits': 2, 'd.domain_not_found': 4 });
 });
@@ -69,10 +70,10 @@ t.test('names that only a sanitised name can tell apart are one', async t => {
   const rules = generation(['a:1', 'a_1', 'a|1', 'ip_10.0.0.1']);
   statistics.publish(rules);
   for (let limit = 0; limit < 4; limit++) count(rules, limit, 1);
-  statistics.rowFor('d.a\n1')[RULE_STAT.totalHits] += 10;
-  statistics.rowFor('d.ip_10_0_0_1')[RULE_STAT.totalHits] += 10;
-  statistics.rowFor('e:x')[RULE_STAT.totalHits] += 10;
-  statistics.rowFor('e|x')[RULE_STAT.totalHits] += 10;
+  addTotal(statistics.rowFor('d.a\n1'), RULE_STAT.totalHits, 10);
+  addTotal(statistics.rowFor('d.ip_10_0_0_1'), RULE_STAT.totalHits, 10);
+  addTotal(statistics.rowFor('e:x'), RULE_STAT.totalHits, 10);
+  addTotal(statistics.rowFor('e|x'), RULE_STAT.totalHits, 10);
   t.same(told(statistics), { 'd.a_1.total_hits': 13, 'd.ip_10_0_0_1.total_hits': 11, 'e_x.total_hits': 20 });
   count(rules, 2, 1);
   t.match(told(statistics), { 'd.a_1.total_hits': 14 });
@@ -89,7 +90,7 @@ t.test('rules that are published before a reader has come to the rules are told 
   const first = generation(Array.from({ length: 3_000 }, (_, i) => `k${i}`));
   statistics.publish(first);
   count(first, 0, 1);
-  statistics.rowFor('d.x')[RULE_STAT.totalHits] += 1;
+  addTotal(statistics.rowFor('d.x'), RULE_STAT.totalHits, 1);
   const reader = statistics.totals()[Symbol.iterator]();
   reader.next();
   const second = generation(['a', 'k0']);
@@ -100,6 +101,34 @@ t.test('rules that are published before a reader has come to the rules are told 
     if (next.value[1] > 0) names.push(next.value[0].replace('ratelimit.service.rate_limit.', ''));
   }
   t.same(names.sort(), ['d.a.total_hits', 'd.k0.total_hits', 'd.x.total_hits']);
+});
+
+t.test('a reader among the rules is told no total in part when they are replaced', async t => {
+  const statistics = new RuleStatistics();
+  const keys = Array.from({ length: 3_000 }, (_, i) => `k${i}`);
+  const first = generation(keys);
+  first.batches = 1;
+  statistics.publish(first);
+  for (let limit = 0; limit < keys.length; limit++) count(first, limit, 100);
+  const reader = statistics.totals()[Symbol.iterator]();
+  const totals = new Set<number>();
+  for (let told = 0; told < 600; ) {
+    const [, total] = reader.next().value;
+    if (total > 0) told++;
+  }
+  statistics.publish(generation(keys));
+  exhaust(statistics.carryOver());
+  // A batch under way counts under the rules that it was matched with.
+  for (let limit = 0; limit < keys.length; limit++) count(first, limit, 1);
+  for (let next = reader.next(); !next.done; next = reader.next()) {
+    if (next.value[1] > 0) totals.add(next.value[1]);
+  }
+  t.same(
+    [...totals].filter(total => total < 100),
+    [],
+    'it would look as if the counter had begun again',
+  );
+  t.equal(told(statistics)['d.k2999.total_hits'], 101);
 });
 
 t.test('a domain that was unknown and a rule with the same name are told side by side', async t => {
@@ -134,9 +163,9 @@ t.test('a name from requests that is also one of a rule, now or in the past, is 
   const first = generation(['a']);
   statistics.publish(first);
   count(first, 0, 1);
-  statistics.rowFor('d.a')[RULE_STAT.totalHits] += 10;
+  addTotal(statistics.rowFor('d.a'), RULE_STAT.totalHits, 10);
   t.same(told(statistics), { 'd.a.total_hits': 11 });
-  statistics.rowFor('d.a')[RULE_STAT.totalHits] += 10;
+  addTotal(statistics.rowFor('d.a'), RULE_STAT.totalHits, 10);
   statistics.publish(generation([]));
   t.same(told(statistics), { 'd.a.total_hits': 21 });
 });
@@ -222,7 +251,7 @@ class Turmoil {
   #hit({ keys, generation }: Rules): void {
     const limit = this.#random.below(keys.length);
     const name = `d.${keys[limit]}`;
-    if (this.#random.below(5) === 0) this.statistics.rowFor(name)[RULE_STAT.totalHits] += 1;
+    if (this.#random.below(5) === 0) addTotal(this.statistics.rowFor(name), RULE_STAT.totalHits, 1);
     else count(generation, limit, 1);
     const told = `${sanitiseStatName(name)}.total_hits`;
     this.counted[told] = (this.counted[told] ?? 0) + 1;
@@ -246,8 +275,8 @@ t.test('names from requests take a bounded number of bytes: the least recently u
   const statistics = new RuleStatistics({ bytes: 100 * (NAME_OVERHEAD_BYTES + 10), nameBytes: 64 });
   const name = (i: number): string => `d.a_${String(i).padStart(6, '0')}`;
   for (let i = 0; i < 1_000; i++) {
-    statistics.rowFor(name(i))[RULE_STAT.totalHits] += 2;
-    statistics.rowFor('d.a_in_use')[RULE_STAT.totalHits] += 1;
+    addTotal(statistics.rowFor(name(i)), RULE_STAT.totalHits, 2);
+    addTotal(statistics.rowFor('d.a_in_use'), RULE_STAT.totalHits, 1);
     if (i % 2 === 0) statistics.domainNotFound(`junk-${i}`, 3);
   }
   const totals = told(statistics);
@@ -272,10 +301,10 @@ t.test('names from requests take a bounded number of bytes: the least recently u
 
 t.test('names that let go while they are read are told or counted as dropped, not both', async t => {
   const statistics = new RuleStatistics({ bytes: 100 * (NAME_OVERHEAD_BYTES + 10), nameBytes: 64 });
-  for (let i = 0; i < 100; i++) statistics.rowFor(`d.old_${i}`)[RULE_STAT.totalHits] += 1;
+  for (let i = 0; i < 100; i++) addTotal(statistics.rowFor(`d.old_${i}`), RULE_STAT.totalHits, 1);
   const reader = statistics.totals()[Symbol.iterator]();
   reader.next();
-  for (let i = 0; i < 100; i++) statistics.rowFor(`d.new_${i}`)[RULE_STAT.totalHits] += 1;
+  for (let i = 0; i < 100; i++) addTotal(statistics.rowFor(`d.new_${i}`), RULE_STAT.totalHits, 1);
   let sum = 0;
   for (let next = reader.next(); !next.done; next = reader.next()) {
     if (next.value[0] !== NAMES_DROPPED) sum += next.value[1];
@@ -287,7 +316,7 @@ t.test('by default a caller can fill some megabytes with names, whatever their l
   for (const length of [20, NAME_BOUNDS.nameBytes]) {
     const statistics = new RuleStatistics();
     for (let i = 0; i < 65_000; i++) {
-      statistics.rowFor(String(i).padStart(length, 'x'))[RULE_STAT.totalHits] += 1;
+      addTotal(statistics.rowFor(String(i).padStart(length, 'x')), RULE_STAT.totalHits, 1);
     }
     let text = 0;
     let names = 0;
@@ -302,16 +331,16 @@ t.test('by default a caller can fill some megabytes with names, whatever their l
 
 t.test('a name beyond the bound of its length is not kept, and its hits are counted', async t => {
   const statistics = new RuleStatistics({ bytes: 1_000_000, nameBytes: 8 });
-  statistics.rowFor('x'.repeat(8))[RULE_STAT.totalHits] += 1;
-  statistics.rowFor('x'.repeat(9))[RULE_STAT.totalHits] += 2;
-  statistics.rowFor('é'.repeat(5))[RULE_STAT.totalHits] += 3;
+  addTotal(statistics.rowFor('x'.repeat(8)), RULE_STAT.totalHits, 1);
+  addTotal(statistics.rowFor('x'.repeat(9)), RULE_STAT.totalHits, 2);
+  addTotal(statistics.rowFor('é'.repeat(5)), RULE_STAT.totalHits, 3);
   statistics.domainNotFound('x'.repeat(1_000_000), 4);
   t.same(told(statistics), { 'xxxxxxxx.total_hits': 1, [NAMES_DROPPED]: 3, [HITS_DROPPED]: 9 });
 });
 
 t.test('names of rules that are gone are bounded as well, and crowd out none of requests', async t => {
   const statistics = new RuleStatistics({ bytes: 100 * (NAME_OVERHEAD_BYTES + 10), nameBytes: 64 });
-  statistics.rowFor('d.a_ann')[RULE_STAT.totalHits] += 1;
+  addTotal(statistics.rowFor('d.a_ann'), RULE_STAT.totalHits, 1);
   for (let round = 0; round < 10; round++) {
     const rules = generation(Array.from({ length: 50 }, (_, i) => `r${round}-${i}`));
     statistics.publish(rules);

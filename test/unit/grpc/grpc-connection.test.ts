@@ -1,4 +1,5 @@
 import t from 'tap';
+import { goAway } from '../../support/http2-frames.ts';
 import { InMemory } from '../../support/in-memory.ts';
 import {
   CLIENT_PREFACE,
@@ -84,3 +85,17 @@ t.test('streams of answers are ended together, and none is opened after that', a
   t.equal(connection.grpc.streamCount, 0);
   t.equal(connection.waiting.length, 2, 'its method is not called');
 });
+
+t.test(
+  'what is kept of a frame is let go with a connection that was over before it came to its end',
+  async t => {
+    const connection = opened();
+    connection.receive(Buffer.concat([grpcCall(1, '/s/Hold'), goAway(0, 'NO_ERROR')]));
+    connection.receive(grpcCall(3, '/s/Echo').subarray(0, -1));
+    t.ok(connection.held.held > 0);
+    connection.answer();
+    t.ok(connection.grpc.closed, 'in good order');
+    connection.grpc.abort();
+    t.equal(connection.held.held, 0);
+  },
+);

@@ -21,7 +21,7 @@ const FOLDERS: readonly (readonly string[])[] = [
 /** The same inside folders that have parts. */
 const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   rules: [[OWN_FILES], ['parse', 'compile'], ['source', 'match']],
-  counters: [[OWN_FILES], ['redis', 'memcached', 'shared']],
+  counters: [[OWN_FILES], ['redis', 'memcached', 'shared', 'guarded']],
   http2: [[OWN_FILES], ['frame', 'hpack'], ['streams'], ['connection']],
   transports: [[OWN_FILES], ['grpc', 'http'], ['debug']],
 };

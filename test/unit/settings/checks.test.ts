@@ -66,6 +66,22 @@ t.test('one address is one however it is written', async t => {
   }
 });
 
+t.test('ports are shared on Linux only', t => {
+  const platform = Object.getOwnPropertyDescriptor(process, 'platform');
+  t.teardown(() => Object.defineProperty(process, 'platform', platform!));
+  const on = (value: string) => Object.defineProperty(process, 'platform', { ...platform, value });
+  on('linux');
+  t.ok(accepted({ SHARE_PORTS: 'true' }));
+  on('darwin');
+  t.match(
+    refusal({ SHARE_PORTS: 'true' }),
+    'SHARE_PORTS="true": darwin does not spread the connections of a port over several processes, as Linux does; ' +
+      'accepted: false, and a HOST, PORT, GRPC_HOST or GRPC_PORT of its own for each process',
+  );
+  t.ok(accepted({ SHARE_PORTS: 'false' }));
+  t.end();
+});
+
 t.test('an address for TCP must name host and port', async t => {
   const right = [
     'localhost:6379',
@@ -110,6 +126,36 @@ t.test('the address must fit the socket type', async t => {
   t.match(
     refusal({ REDIS_SOCKET_TYPE: 'unix', REDIS_URL: 'h:6379' }),
     'REDIS_URL=*** and REDIS_SOCKET_TYPE="unix": not an address for a unix socket; accepted: the path of a unix socket',
+  );
+});
+
+t.test('the address must fit the arrangement of the servers, of either instance', async t => {
+  t.match(
+    refusal({ KVCACHE_TYPE: 'sentinel', KVCACHE_URL: 'h:1' }),
+    'KVCACHE_URL=*** and KVCACHE_TYPE="sentinel": not an address for sentinel: no name of a master, or no sentinel',
+  );
+  t.match(
+    refusal({
+      KVCACHE_URL: 'h:1',
+      KVCACHE_PERSECOND: 'true',
+      KVCACHE_PERSECOND_TYPE: 'cluster',
+      KVCACHE_PERSECOND_URL: 'h:1,',
+    }),
+    'KVCACHE_PERSECOND_URL=*** and KVCACHE_PERSECOND_TYPE="cluster": not an address for cluster: an item',
+  );
+  t.ok(accepted({ KVCACHE_URL: 'h:1', KVCACHE_PERSECOND_URL: 'h' }), 'what is not used does no harm');
+});
+
+t.test('a second instance of Redis needs a first one', async t => {
+  t.match(refusal({ KVCACHE_PERSECOND: 'true' }), 'there is no first instance of Redis');
+  t.ok(accepted({ KVCACHE_PERSECOND: 'true', KVCACHE_URL: 'h:1' }));
+  t.ok(accepted({ KVCACHE_PERSECOND: 'true', ALTCACHE_HOST_PORT: 'm:1' }), 'memcached has no use for it');
+});
+
+t.test('a certificate for Redis needs its key', async t => {
+  t.match(
+    refusal({ KVCACHE_URL: 'h:1', KVCACHE_TLS: 'true', KVCACHE_TLS_CLIENT_CERT: '/tls/own.crt' }),
+    'KVCACHE_TLS_CLIENT_CERT="/tls/own.crt" and KVCACHE_TLS_CLIENT_KEY="" (default): a certificate and its key',
   );
 });
 

@@ -1,5 +1,11 @@
 import t from 'tap';
-import { readTcpAddress, redisEndpoint } from '../../../src/settings/redis-address.ts';
+import {
+  clusterEndpoints,
+  readTcpAddress,
+  redisAddressFault,
+  redisEndpoint,
+  sentinelAddress,
+} from '../../../src/settings/redis-address.ts';
 
 const tcp = (url: string, auth = '') => redisEndpoint({ socketType: 'tcp', url, auth });
 
@@ -88,4 +94,57 @@ t.test('an address that cannot be right is refused with what is wrong in it, and
     }
   }
   t.equal(readTcpAddress('redis://h/2147483647').database, 2_147_483_647);
+});
+
+t.test(
+  'a cluster is a list of nodes, asked with the credentials that are set or those of the first',
+  async t => {
+    const family = 0;
+    const auth = 'ann:pw';
+    t.match(clusterEndpoints({ url: 'a:1,[::1]:2', auth }), [
+      { shown: 'a:1', target: { host: 'a', port: 1, family }, username: 'ann', password: 'pw' },
+      { shown: '[::1]:2', target: { host: '::1', port: 2, family }, username: 'ann', password: 'pw' },
+    ]);
+    t.match(clusterEndpoints({ url: 'redis://bob:x@a:1,b:2,redis://:y@c:3', auth: '' }), [
+      { username: 'bob', password: 'x' },
+      { username: 'bob', password: 'x' },
+      { username: '', password: 'y' },
+    ]);
+  },
+);
+
+t.test('sentinels are a list after the name of the master, with credentials of their own', async t => {
+  const url = 'limits,redis://:in-url@a:1,b:2';
+  t.match(sentinelAddress({ url, auth: 'ann:pw' }, ''), {
+    masterName: 'limits',
+    sentinels: [
+      { shown: 'redis://*****@a:1', target: { host: 'a', port: 1 }, password: 'in-url' },
+      { shown: 'b:2', target: { host: 'b', port: 2 }, password: 'in-url' },
+    ],
+    access: { username: 'ann', password: 'pw' },
+  });
+  t.match(sentinelAddress({ url, auth: '' }, 'sam:s'), {
+    sentinels: [
+      { username: 'sam', password: 's' },
+      { username: 'sam', password: 's' },
+    ],
+    access: { username: '', password: '' },
+  });
+});
+
+t.test('a list that cannot be right is refused with what to write', async t => {
+  const fault = (type: 'sentinel' | 'cluster', url: string) =>
+    redisAddressFault({ type, socketType: 'unix', url })?.problem;
+  t.equal(fault('cluster', 'a:1,b:2'), undefined);
+  t.match(fault('cluster', 'a:1,,b:2'), /an item of the list is empty/);
+  t.match(fault('cluster', '/run/redis.sock'), /neither host:port/);
+  t.match(fault('cluster', 'redis://a:1/2'), /no database but 0/);
+  t.equal(fault('sentinel', 'limits,a:1'), undefined);
+  t.match(fault('sentinel', 'limits'), /no sentinel after it/);
+  t.match(fault('sentinel', 'redis://a:1,b:2'), /no name of a master/);
+  t.match(fault('sentinel', 'limits,a'), /neither host:port/);
+  t.match(
+    redisAddressFault({ type: 'sentinel', socketType: 'tcp', url: 'limits' })?.accepted,
+    /the name of the master, then its sentinels, with commas/,
+  );
 });

@@ -42,7 +42,7 @@ t.test('a timer is shown with its count, sum, maximum and quantiles', t => {
       `call.response_time.p99_ms: ${Math.round(timer.quantileMs(0.99) * 1000) / 1000}\n` +
       'call.response_time.sum_ms: 518.123\n',
   );
-  t.match(page(stats), /p50_ms: 1\.\d+\n.*p95_ms: 1\.\d+\n.*p99_ms: 2\d\.\d+\n/s);
+  t.match(page(stats), /p50_ms: 1\n.*p95_ms: 1\n.*p99_ms: 2\d\.\d+\n/s);
   t.end();
 });
 

@@ -67,6 +67,33 @@ t.test('an idle connection takes little memory', async t => {
   t.ok(each < 60_000, `${Math.round(each)} bytes for both ends`);
 });
 
+t.test('a connection that was busy once and hardly is any more takes little memory', async t => {
+  const { server, clock } = await serveOwn(t);
+  const open = async (count: number): Promise<WireClient[]> => {
+    const clients: WireClient[] = [];
+    for (let i = 0; i < count; i++) clients.push(await WireClient.open(t, server.address));
+    return clients;
+  };
+  const sayLittle = async (clients: readonly WireClient[]): Promise<void> => {
+    for (const client of clients) {
+      await client.settled();
+      client.frames.length = 0;
+      client.received.length = 0;
+    }
+    clock.advance(1_000);
+  };
+  const clients = await open(100);
+  await sayLittle(clients);
+  const before = await heldMemory();
+  for (const client of clients) {
+    client.send(...Array.from({ length: 4 }, (_, i) => grpcCall(2 * i + 1, '/s/Echo', 'x'.repeat(12_000))));
+    await client.answer(7);
+  }
+  for (let second = 0; second < 3; second++) await sayLittle(clients);
+  const each = ((await heldMemory()) - before) / clients.length;
+  t.ok(each < 16_384, `${Math.round(each)} bytes more for each`);
+});
+
 t.test('a server that stops is not held up by attackers', async t => {
   const { server, clock } = await serveOwn(t, { options: { drainTimeoutMs: 5_000 } });
   const silent = await WireClient.connect(t, server.address);

@@ -100,6 +100,27 @@ for (const [name, flood] of Object.entries(FLOODS)) {
   });
 }
 
+t.test('SETTINGS that move the windows of all streams are earned by time alone', async t => {
+  const windowChanges = { burst: 10, perSecond: 1, perRequest: 0 };
+  const { client, clock } = await attack(t, { each: settings(), reason: CONTROL }, { windowChanges });
+  const change = (size: number): Buffer => settings([PARAMETER.initialWindowSize, size]);
+  let id = 1;
+  const calls = async (count: number, framesOf: (call: number) => Buffer): Promise<void> => {
+    for (let call = 0; call < count; call++, id += 2) {
+      client.send(framesOf(call));
+      t.equal(await client.call(id, '/s/Echo'), '0');
+    }
+  };
+  await calls(20, () => change(65_535));
+  t.notOk(client.frames.some(isBlame), 'what changes nothing costs nothing');
+  await calls(10, call => change(1_000 + call));
+  clock.advance(5_000);
+  await calls(5, call => change(2_000 + call));
+  client.send(change(3_000));
+  t.equal(await client.goAway(), ERRORS.enhanceYourCalm);
+  t.match(await client.goAwayText(), /too many changes of SETTINGS_INITIAL_WINDOW_SIZE/);
+});
+
 t.test('requests earn the frames that honest clients send with them', async t => {
   const { client } = await attack(t, { each: ping(), reason: CONTROL }, connection);
   for (let i = 0; i < 4 * BURST; i++) {

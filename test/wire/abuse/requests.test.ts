@@ -11,6 +11,7 @@ import {
   grpcFields,
   grpcMessage,
   headers,
+  PARAMETER,
 } from '../../support/wire-frames.ts';
 
 const REQUEST = fieldBlock(grpcFields('/s/Echo'));
@@ -61,6 +62,52 @@ t.test('requests without any message count as well', async t => {
   client.send(many(500, id => headers(id, REQUEST)));
   t.equal((await client.answer(999)).fields['grpc-status'], '8');
   t.ok(serving.server.streamCount < 100, `${serving.server.streamCount} streams`);
+  await isOver(t, serving, client);
+});
+
+t.test('requests that are no calls and do not end count as well', async t => {
+  const serving = await serveOwn(t, { limits: { calls: { maxHeldBytes: 100_000 } } });
+  await isServed(t, serving);
+  const client = await WireClient.open(t, serving.server.address);
+  const get = fieldBlock(grpcFields('/s/Echo', { ':method': 'GET' }));
+  client.send(many(500, id => headers(id, get)));
+  t.equal((await client.answer(999)).fields[':status'], '405', 'beyond the bound they are answered early');
+  t.ok(serving.server.streamCount < 100, `${serving.server.streamCount} streams`);
+  await isOver(t, serving, client);
+});
+
+t.test('a request that is no call and does not end is answered in time', async t => {
+  const serving = await serveOwn(t, { limits: { calls: { requestMs: 20_000 } } });
+  const { clock, server } = serving;
+  const client = await WireClient.open(t, server.address);
+  client.send(
+    headers(1, fieldBlock(grpcFields('/s/Echo', { ':method': 'PUT' }))),
+    data(1, Buffer.alloc(100)),
+  );
+  await client.settled();
+  clock.advance(15_000);
+  client.send(data(1, Buffer.alloc(100)));
+  await client.settled();
+  t.equal(server.streamCount, 1);
+  clock.advance(6_000);
+  t.equal((await client.answer(1)).fields[':status'], '405');
+  t.strictSame([server.streamCount, server.heldBytes], [0, 0]);
+});
+
+t.test('content behind an answer that waits for its window takes no memory', async t => {
+  const serving = await serveOwn(t);
+  await isServed(t, serving);
+  const client = await WireClient.open(t, serving.server.address, [PARAMETER.initialWindowSize, 0]);
+  const connect = fieldBlock([
+    [':method', 'CONNECT'],
+    [':authority', 'localhost:1'],
+  ]);
+  const put = fieldBlock(grpcFields('/s/Echo', { ':method': 'PUT' }));
+  client.send(headers(1, connect), data(1, grpcMessage().subarray(0, 3)));
+  client.send(headers(3, put), ...Array.from({ length: 6 }, () => data(3, Buffer.alloc(16_384, 1))));
+  await client.settled();
+  t.strictSame([serving.server.streamCount, serving.server.heldBytes], [2, 0]);
+  t.strictSame(serving.log, []);
   await isOver(t, serving, client);
 });
 

@@ -75,6 +75,49 @@ t.test('a caller that gives up on calls which take long is not taken for that', 
   t.equal(server.streamCount, 0);
 });
 
+for (const [name, fields, giveUp] of [
+  ['reset', {}, (id: number) => rstStream(id)],
+  ['let their deadline pass', { 'grpc-timeout': '10m' }, () => Buffer.alloc(0)],
+] as const) {
+  t.test(`callers that ${name} leave only so much work behind`, async t => {
+    const held = new HeldCalls();
+    const { server, clock, honest } = await serveOwn(t, {
+      limits: { calls: { maxAbandoned: 50 } },
+      unary: { '/s/Hold': held.method },
+    });
+    const client = await WireClient.open(t, server.address);
+    const block = fieldBlock(grpcFields('/s/Hold', fields));
+    let calls = 0;
+    const abandon = async (count: number): Promise<void> => {
+      const ids = Array.from({ length: count }, () => idOf(calls++));
+      client.send(
+        ...ids.map(id => headers(id, block)),
+        ...ids.map(id => data(id, grpcMessage(), FLAGS.endStream)),
+      );
+      await client.settled();
+      clock.advance(11);
+      client.send(...ids.map(giveUp));
+      await client.settled();
+      t.equal(server.streamCount, 0);
+    };
+    await abandon(30);
+    await abandon(30);
+    t.equal(held.replies.length, 60, 'the last ones were within the bound when they came');
+    await abandon(30);
+    t.equal(held.replies.length, 60, 'no more work is taken on');
+    client.send(grpcCall(idOf(calls), '/s/Echo'));
+    t.match((await client.answer(idOf(calls++))).fields, { 'grpc-status': '8', 'grpc-message': /given up/ });
+    t.equal((await honest.unary('/s/Echo', 'on')).status, 0, 'other connections are served');
+    for (const reply of held.replies.splice(0, 10)) reply.send(Buffer.alloc(0));
+    t.equal(await client.call(idOf(calls++), '/s/Echo'), '8', 'still at the bound');
+    for (const reply of held.replies.splice(0, 25)) reply.fail(14, 'late');
+    t.equal(await client.call(idOf(calls++), '/s/Echo'), '0', 'what is done makes room');
+    for (const reply of held.replies.splice(0)) reply.send(Buffer.alloc(0));
+    await abandon(40);
+    t.equal(held.replies.length, 40);
+  });
+}
+
 t.test('rapid resets leave the memory as it was', async t => {
   const { server, honest } = await serveOwn(t);
   t.equal((await honest.unary('/s/Echo', 'on')).status, 0);

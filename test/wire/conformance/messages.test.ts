@@ -177,24 +177,3 @@ const CASES: readonly Case[] = [
 ];
 
 examine(t, serving, CASES);
-
-/** Requests that are well formed, and no gRPC calls: they are answered all the same. */
-const OTHERS: Record<string, Fields> = {
-  GET: [...having(':method', 'GET').filter(([name]) => name !== 'content-type')],
-  HEAD: having(':method', 'HEAD'),
-  'OPTIONS of *': having(':method', 'OPTIONS').map(field => (field[0] === ':path' ? [':path', '*'] : field)),
-  CONNECT: [
-    [':method', 'CONNECT'],
-    [':authority', 'localhost:1'],
-  ],
-  'POST of another content': having('content-type', 'text/plain'),
-};
-
-for (const [name, fields] of Object.entries(OTHERS)) {
-  t.test(`8.1 ${name} is answered with a head of status 4xx`, async t => {
-    const conversation = await Conversation.open(t, serving);
-    const heard = await conversation.say(headers(1, fieldBlock(fields), END_BOTH));
-    t.match(heard[0], /^HEADERS 1 4(?:05|15)/);
-    t.match(heard.at(-1), /END_STREAM$/);
-  });
-}

@@ -122,6 +122,7 @@ for (const [transport, listen] of Object.entries(TRANSPORTS)) {
       `${base}/s/Echo`,
     ]);
     t.match(get, /^HTTP\/2 405 *\r\nallow: POST\r\n/);
+    t.match(get, /\r\n\r\ngRPC calls use POST, not GET\n/);
   });
 
   t.test(`on ${transport}, curl over HTTP/1.1 reads why it is refused`, { skip: noCurl }, async t => {

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect, constants, type SecureClientSessionOptions } from 'node:http2';
 import { connect as connectSocket } from 'node:net';
 import t, { type Test } from 'tap';
-import { ANSWER_HEAD, httpRefusalBlock, trailersBlock, trailersOnlyBlock } from '../../../src/grpc/blocks.ts';
+import { ANSWER_HEAD, trailersBlock, trailersOnlyBlock } from '../../../src/grpc/blocks.ts';
+import { httpRefusal } from '../../../src/grpc/http-refusal.ts';
 import { GRPC_STATUS, type StreamMethod, type UnaryMethod } from '../../../src/grpc/service.ts';
 import type { ListenAddress } from '../../../src/transports/grpc/listener.ts';
 import { connectionsDownTo, serveOwn } from '../../support/own-server.ts';
@@ -138,7 +139,11 @@ t.test('blocks that are encoded beforehand decode to their fields, whatever the 
   t.ok(ANSWER_HEAD.length < 30, 'the most frequent one is short');
   const text = 'all of: \u0000 % ~ " ü 漢 😀';
   const encoded = encodeURIComponent(text).length;
-  for (const block of [trailersBlock(13, text), trailersOnlyBlock(13, text), httpRefusalBlock(415, text)])
+  for (const block of [
+    trailersBlock(13, text),
+    trailersOnlyBlock(13, text),
+    httpRefusal(415, 'PUT', text).trailers,
+  ])
     t.ok(block.length < encoded + 80);
   const say: UnaryMethod = (_request, reply) => reply.fail(GRPC_STATUS.internal, text);
   const { server } = await serveOwn(t, { unary: { '/s/Say': say } });

@@ -3,7 +3,14 @@ import { ByteWriter } from '../../../../src/base/bytes.ts';
 import { ReceiveWindows } from '../../../../src/http2/connection/receive-windows.ts';
 import { END_BOTH, END_STREAM, paddedData } from '../../../support/http2-frames.ts';
 import { Http2Peer } from '../../../support/http2-peer.ts';
-import { data, rstStream } from '../../../support/wire-frames.ts';
+import {
+  data,
+  fieldBlock,
+  headers,
+  PARAMETER,
+  rstStream,
+  windowUpdate,
+} from '../../../support/wire-frames.ts';
 
 const KIB = 1_024;
 
@@ -113,3 +120,19 @@ t.test('a stream leaves nothing behind when it is reset in the middle of its req
   t.strictSame(peer.handler.take(), [`data 1 "${'x'.repeat(300)}"`, 'aborted 1 CANCEL']);
   t.equal(peer.connection.streamCount, 0);
 });
+
+for (const [name, end] of [
+  ['data', data(1, octets(1), END_STREAM)],
+  ['trailers', headers(1, fieldBlock([['x-sum', '1']]), END_BOTH)],
+] as const) {
+  t.test(`what comes of a request behind its answer is not told of, up to its end by ${name}`, async t => {
+    const peer = Http2Peer.open({ settings: [[PARAMETER.initialWindowSize, 0]] });
+    peer.request(1);
+    t.strictSame(peer.answer(1, 'early'), ['HEADERS 1 200/-'], 'which waits for a window');
+    peer.handler.take();
+    t.strictSame(peer.send(data(1, octets(100)), end), []);
+    t.strictSame(peer.handler.take(), []);
+    t.strictSame(peer.send(windowUpdate(1, 5)), ['DATA 1 "early"', 'HEADERS 1 -/0 END_STREAM']);
+    t.equal(peer.connection.streamCount, 0);
+  });
+}

@@ -30,6 +30,18 @@ t.test('it copies: what was appended may be overwritten', async t => {
   t.equal(Buffer.from(to.view()).toString(), 'abc');
 });
 
+t.test('the memory of what has left is given back, also while some is left', async t => {
+  const queue = new SendQueue();
+  queue.append(Buffer.alloc(1_000_000), 0, 1_000_000);
+  const to = new ByteWriter();
+  while (queue.size > 1) {
+    queue.moveTo(to, Math.min(1_000, queue.size - 1));
+    if (queue.capacity > Math.max(4 * queue.size, 8_192)) t.fail(`${queue.capacity} bytes for ${queue.size}`);
+    to.reset();
+  }
+  t.ok(queue.capacity <= 8_192, `${queue.capacity} bytes for one`);
+});
+
 t.test('nothing is left of it once it is cleared', async t => {
   const queue = new SendQueue();
   queue.append(Buffer.alloc(100_000), 0, 100_000);

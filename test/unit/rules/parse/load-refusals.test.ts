@@ -53,8 +53,8 @@ t.test('an entry needs a key; what lies below it is checked all the same', async
   t.equal(
     refusal('domain: d\ndescriptors:\n  - value: v\n    descriptors:\n      - key: ""\n'),
     [
-      'rules.yaml:3:5: d: the entry has no key: write `key: ` and the name of the descriptor key',
-      'rules.yaml:5:14: d.?_v: the entry has no key: write `key: ` and the name of the descriptor key',
+      'rules.yaml:3:5: d.descriptors[0]: the entry has no key: write `key: ` and the name of the descriptor key',
+      'rules.yaml:5:14: d.descriptors[0].descriptors[0]: the entry has no key: write `key: ` and the name of the descriptor key',
     ].join('\n'),
   );
 });

@@ -14,6 +14,7 @@ const INDEX =
   '/debug/pprof/: the profiles that can be taken\n' +
   '/debug/pprof/heap: memory that the main thread takes over the next `seconds` and still holds after them\n' +
   '/debug/pprof/profile: CPU time of the main thread over the next `seconds`\n' +
+  '/explain: what /json would answer to the RateLimitRequest in the body, and why; nothing is counted\n' +
   '/rlconfig: the rules in force, one line per limit\n' +
   '/stats: the statistics since the start of the process\n';
 

@@ -16,6 +16,7 @@ export function debugServer(clock: Clock, options: Partial<DebugServerOptions> =
     port: 0,
     settings: 'DEBUG_HOST or DEBUG_PORT',
     dumpRules: () => [],
+    explain: () => Promise.reject(new Error('nothing is explained here')),
     stats: new StatsRegistry(),
     drainMs: 5000,
     clock,

@@ -31,6 +31,7 @@ t.test('each kind of refusal has its status, and keeps its text', async t => {
     no_rules: 14,
     store_failed: 14,
     overloaded: 8,
+    cancelled: 1,
     internal: 13,
   };
   for (const [code, status] of Object.entries(statuses)) {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Health } from '../../../../src/base/health.ts';
-import { healthRoute } from '../../../../src/transports/http/decision-routes.ts';
+import { healthRoute } from '../../../../src/transports/http/health-route.ts';
 import { plain, post, RawConnection } from './raw-connection.ts';
 import { serve } from './serving.ts';
 
@@ -44,3 +44,37 @@ t.test(
     }
   },
 );
+
+t.test('/healthcheck?verbose lists the components, with the same status', async t => {
+  const health = new Health();
+  const listener = await serve(t, [healthRoute(health)]);
+  const connection = await RawConnection.open(listener.port);
+  t.teardown(() => connection.destroy());
+  health.set('store', true);
+  health.set('config', true);
+
+  await connection.write(plain('GET', '/healthcheck?verbose'));
+  const healthy = await connection.response();
+  t.equal(healthy.status, 200);
+  t.equal(healthy.headers.get('content-type'), 'application/json');
+  t.same(JSON.parse(healthy.body), { healthy: true, components: { store: true, config: true } });
+
+  health.note('store', 'not connected');
+  await connection.write(plain('GET', '/healthcheck?verbose'));
+  const noted = JSON.parse((await connection.response()).body);
+  t.same(
+    noted,
+    { ...JSON.parse(healthy.body), notes: { store: 'not connected' } },
+    'a note leaves health alone',
+  );
+  health.note('store', null);
+
+  health.set('store', false);
+  await connection.write(plain('GET', '/healthcheck?verbose=1'));
+  const unhealthy = await connection.response();
+  t.equal(unhealthy.status, 500);
+  t.same(JSON.parse(unhealthy.body), { healthy: false, components: { store: false, config: true } });
+
+  await connection.write(plain('GET', '/healthcheck?verbosely'));
+  t.match(await connection.response(), { status: 500, body: '' }, 'other queries change nothing');
+});

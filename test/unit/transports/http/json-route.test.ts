@@ -192,6 +192,7 @@ t.test('each cause has its status, and only a full queue says when to come back'
     no_rules: 503,
     store_failed: 503,
     overloaded: 503,
+    cancelled: 499,
     internal: 500,
   };
   const { connection, decider } = await front(t);

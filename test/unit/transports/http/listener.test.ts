@@ -7,6 +7,7 @@ import type { Route } from '../../../../src/transports/http/routes.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { holdSharedPort } from '../../../support/shared-port.ts';
 import { plain, post, RawConnection } from './raw-connection.ts';
 import { listenerFor, serve } from './serving.ts';
 
@@ -61,11 +62,36 @@ t.test('stopping before starting, and twice, is harmless; a stopped listener sta
   await listener.stop();
 });
 
-t.test('two listeners share one port', async t => {
+t.test('a port is its alone: no second listener opens it, one that shares included', async t => {
+  const { port } = await serve(t, [hello]);
+  const taken = new RegExp(`cannot listen on 127\\.0\\.0\\.1:${port}: another program holds the port`);
+  await t.rejects(listenerFor([hello], { port }).start(), taken);
+  await t.rejects(listenerFor([hello], { port, shared: true }).start(), taken);
+  t.equal(await (await fetch(`http://127.0.0.1:${port}/hello`)).text(), 'hello');
+});
+
+t.test('listeners that share a port open it side by side, and keep out one that does not', async t => {
+  const { port, release } = await holdSharedPort();
+  t.teardown(release);
+  const first = await serve(t, [hello], { port, shared: true });
+  const second = await serve(t, [hello], { port, shared: true });
+  t.same([first.port, second.port], [port, port]);
+  await t.rejects(listenerFor([hello], { port }).start(), /another program holds the port/);
+});
+
+t.test('a shared port is found on every address too', async t => {
+  const { port, release } = await holdSharedPort();
+  const listener = await serve(t, [hello], { host: '', port, shared: true });
+  await release();
+  t.equal(await (await fetch(`http://127.0.0.1:${listener.port}/hello`)).text(), 'hello');
+});
+
+t.test('a port that closed is open again at once, although connections to it have just ended', async t => {
   const port = await freePort();
+  const listener = await serve(t, [hello], { port });
+  await (await fetch(`http://127.0.0.1:${port}/hello`)).text();
+  await listener.stop();
   await serve(t, [hello], { port });
-  const second = await serve(t, [hello], { port });
-  t.equal(second.port, port);
 });
 
 t.test('an empty host listens on every address', async t => {

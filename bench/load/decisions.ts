@@ -1,0 +1,143 @@
+import { writeFileSync } from 'node:fs';
+import { requireH2load } from '../support/h2load.ts';
+import { describeMachine } from '../support/machine.ts';
+import { Progress } from '../support/progress.ts';
+import { limitTime, runBench } from '../support/run.ts';
+import { makeWorkFolder } from '../support/work-folder.ts';
+import { type ContestantName, serviceOn } from './decisions/contestants.ts';
+import { Field } from './decisions/field.ts';
+import { measureHalfPeak, peakOf } from './decisions/half-peak.ts';
+import type { PatternName } from './decisions/patterns.ts';
+import { type Plan, readPlan, USAGE } from './decisions/plan.ts';
+import { measureReload } from './decisions/reload.ts';
+import { halfPeakTable, loadTable, reloadTables, targetTable } from './decisions/report.ts';
+import { contestantsIn, runRounds, stepsOf } from './decisions/rounds.ts';
+import { loadScenarios, rulesScenario, type Scenario, storesOf } from './decisions/scenario.ts';
+import { type Results, targetsOf } from './decisions/targets.ts';
+
+/** What a run takes beside the time in which it measures: starts, checks, and loads that end. */
+const OVERHEAD_MS_A_STEP = 1_500;
+const BEFORE_AND_AFTER_MS = 60_000;
+const RELOAD_STEP_MS = 30_000;
+const HALF_PEAK_PATTERNS: readonly PatternName[] = ['keys', 'hot'];
+
+/** What is run, and the contestants that it takes. */
+interface Work {
+  readonly scenarios: readonly Scenario[];
+  readonly contestants: readonly ContestantName[];
+  readonly steps: number;
+  readonly limitMs: number;
+}
+
+function workOf({ parts, selection, rounds, durations, paced }: Plan): Work {
+  const scenarios = [
+    ...(parts.includes('load') ? loadScenarios(selection) : []),
+    ...(parts.includes('rules') ? [rulesScenario(selection)] : []),
+  ];
+  const stores = storesOf(selection.stores);
+  const few = stores.map(store => serviceOn(store, 'few'));
+  const many = stores.map(store => serviceOn(store, 'many'));
+  const contestants = new Set([
+    ...contestantsIn(scenarios),
+    ...(parts.includes('half-peak') ? few : []),
+    ...(parts.includes('reload') ? many : []),
+  ]);
+  const roundSteps = stepsOf(scenarios, rounds);
+  const pacedSteps = parts.includes('half-peak') ? few.length * HALF_PEAK_PATTERNS.length * paced.rounds : 0;
+  const reloadSteps = parts.includes('reload') ? many.length : 0;
+  const msOf = ({ warmUpMs, measuredMs }: Plan['durations']): number =>
+    warmUpMs + measuredMs + OVERHEAD_MS_A_STEP;
+  return {
+    scenarios,
+    contestants: [...contestants],
+    steps: roundSteps + pacedSteps + reloadSteps,
+    limitMs:
+      roundSteps * msOf(durations) +
+      pacedSteps * msOf(paced.durations) +
+      reloadSteps * RELOAD_STEP_MS +
+      BEFORE_AND_AFTER_MS,
+  };
+}
+
+async function runParts(plan: Plan, work: Work, field: Field, folder: string): Promise<Results> {
+  const { parts, selection, rounds, durations, firstWarmUpMs, paced } = plan;
+  const stores = storesOf(selection.stores);
+  const progress = new Progress(work.steps);
+  const common = { field, folder, progress };
+  try {
+    const scenarios = await runRounds({
+      ...common,
+      scenarios: work.scenarios,
+      count: rounds,
+      durations,
+      firstWarmUpMs,
+    });
+    const halfPeak = parts.includes('half-peak')
+      ? await measureHalfPeak({
+          ...common,
+          ...paced,
+          stores,
+          patterns: HALF_PEAK_PATTERNS,
+          measured: scenarios,
+        })
+      : [];
+    const reloads = parts.includes('reload')
+      ? await measureReload({
+          ...common,
+          stores,
+          peakOf: store => peakOf(scenarios, store, 'rules'),
+          secondsBefore: selection.quick ? 2 : 4,
+        })
+      : [];
+    return { scenarios, halfPeak, reloads };
+  } finally {
+    progress.end();
+  }
+}
+
+/** The fronts that can be measured here: h2load is a cross-check, and may be missing unless it is asked for. */
+async function withAvailableFronts(plan: Plan): Promise<Plan> {
+  const work = workOf(plan);
+  if (!work.scenarios.some(({ front }) => front === 'h2load')) return plan;
+  try {
+    await requireH2load();
+    return plan;
+  } catch (failure) {
+    if (plan.selection.fronts.includes('h2load')) throw failure;
+    console.error(`left out: the cross-check with h2load, because ${(failure as Error).message}`);
+    return { ...plan, selection: { ...plan.selection, fronts: ['grpc', 'json'] } };
+  }
+}
+
+async function main(): Promise<void> {
+  const plan = await withAvailableFronts(readPlan(process.argv.slice(2)));
+  const work = workOf(plan);
+  limitTime(work.limitMs);
+  const folder = makeWorkFolder();
+  const { contestants } = work;
+  const field = await Field.start({ contestants, workers: plan.workers, folder });
+  let results: Results;
+  try {
+    results = await runParts(plan, work, field, folder);
+  } finally {
+    await field.stop();
+  }
+  const targets = targetsOf(results);
+  const tables = [
+    results.scenarios.length > 0 ? loadTable(results.scenarios) : [],
+    results.halfPeak.length > 0 ? halfPeakTable(results.halfPeak) : [],
+    reloadTables(results.reloads),
+    targetTable(targets),
+  ];
+  console.log(
+    tables
+      .filter(lines => lines.length > 0)
+      .map(lines => lines.join('\n'))
+      .join('\n\n'),
+  );
+  if (plan.jsonFile === undefined) return;
+  const report = { machine: describeMachine(), plan, ...results, targets };
+  writeFileSync(plan.jsonFile, `${JSON.stringify(report, null, 2)}\n`);
+}
+
+await runBench(main, USAGE);

@@ -1,0 +1,117 @@
+import { windowStartS } from '../../../src/counters/window.ts';
+import type { RateLimitResponse } from '../../../src/messages/client-codec.ts';
+import { askOverGrpc, askOverHttp } from '../../../test/support/asking.ts';
+import { GrpcClient } from '../../../test/support/grpc-client.ts';
+import type { LoadTotals } from '../../support/generator.ts';
+import { CONTESTANTS } from './contestants.ts';
+import type { Field, Running } from './field.ts';
+import { CODE, jsonBodyOf, OVER_KEYS, PATTERNS, type Pattern, requestOf } from './patterns.ts';
+import { ROOMY_LIMIT } from './rules.ts';
+
+/** Numbers of calls that are looked at before a load. */
+const SAMPLES = [0, 1, 61_803, 99_999];
+const UNIT_YEAR = 6;
+/** How many of the keys of the pattern `over` are asked at a time. */
+const PRIMED_AT_ONCE = 100;
+
+/** Asks a contestant over both fronts, whole answers decoded, and fails unless they are as the pattern says. */
+export async function checkAnswers(running: Running, pattern: Pattern): Promise<void> {
+  const client = clientOf(running);
+  try {
+    if (pattern === PATTERNS.over) await driveOver(client, pattern);
+    for (const number of SAMPLES) {
+      const request = requestOf(pattern, number);
+      const fault =
+        faultOf(pattern, await askOverGrpc(client, request)) || (await jsonFaultOf(running, pattern, number));
+      if (fault !== '')
+        throw new Error(`${titleOf(running)} answers call ${number} of "${pattern.title}" wrongly: ${fault}`);
+    }
+  } finally {
+    client.close();
+  }
+}
+
+function faultOf(pattern: Pattern, { overallCode, statuses }: RateLimitResponse): string {
+  const codes = statuses.map(({ code }) => code);
+  const limited = statuses.filter(({ currentLimit }) => currentLimit !== null).length;
+  if (overallCode !== pattern.code) return `overall code ${overallCode}, not ${pattern.code}`;
+  if (codes.length !== pattern.descriptors.length) return `${codes.length} statuses`;
+  if (codes.some(code => code !== pattern.code)) return `codes ${codes.join(', ')}`;
+  if (limited !== pattern.limited) return `${limited} descriptors with a limit, not ${pattern.limited}`;
+  return '';
+}
+
+async function jsonFaultOf(running: Running, pattern: Pattern, number: number): Promise<string> {
+  const body = JSON.parse(jsonBodyOf(pattern, number));
+  const { status, body: answer } = await askOverHttp(`127.0.0.1:${running.httpPort}`, body);
+  const [wanted, text] = pattern.code === CODE.ok ? [200, 'OK'] : [429, 'OVER_LIMIT'];
+  if (status !== wanted) return `status ${status} over /json, not ${wanted}`;
+  return answer.overallCode === text ? '' : `overall code ${answer.overallCode} over /json, not ${text}`;
+}
+
+/** Two hits where the limit is one. */
+async function driveOver(client: GrpcClient, pattern: Pattern): Promise<void> {
+  for (let first = 0; first < OVER_KEYS; first += PRIMED_AT_ONCE) {
+    const numbers = Array.from({ length: PRIMED_AT_ONCE }, (_, i) => first + i);
+    await Promise.all(numbers.map(number => askOverGrpc(client, requestOf(pattern, number, 2))));
+  }
+}
+
+/** What a contestant has counted, by two ways that do not know of each other. */
+export interface Counts {
+  /** The count of the one hot key, in the store. */
+  readonly hot: number;
+  /** Hits in the statistics of the rules; null where there are none, or so many that the page is too long. */
+  readonly statistics: number | null;
+}
+
+export async function readCounts(field: Field, running: Running): Promise<Counts> {
+  return { hot: await hotCount(field, running), statistics: await countedHits(running) };
+}
+
+/** One sentence when the hits that were counted are not those of the answers; '' when they are. */
+export function countFault(
+  pattern: Pattern,
+  { answered, begun }: LoadTotals,
+  { before, after }: { readonly before: Counts; readonly after: Counts },
+): string {
+  const wrong = (what: string, counted: number, hits: number): string =>
+    counted >= answered * hits && counted <= begun * hits
+      ? ''
+      : `${what} has grown by ${counted}, for ${answered} answers to ${begun} requests of ${hits} hits each`;
+  const hotHits = pattern === PATTERNS.hot ? 1 : 0;
+  const fault = wrong('the count of the hot key', after.hot - before.hot, hotHits);
+  if (fault !== '' || after.statistics === null || before.statistics === null) return fault;
+  return wrong('total_hits of all rules', after.statistics - before.statistics, pattern.limited);
+}
+
+async function hotCount(field: Field, running: Running): Promise<number> {
+  const [[[key, value]]] = PATTERNS.hot.descriptors;
+  if (CONTESTANTS[running.name].store === 'redis') {
+    const start = windowStartS(UNIT_YEAR, Math.floor(Date.now() / 1_000));
+    return await field.count(running.database, `bench_${key}_${value}_${start}`);
+  }
+  const client = clientOf(running);
+  try {
+    const request = requestOf(PATTERNS.hot, 0);
+    const descriptors = request.descriptors.map(descriptor => ({ ...descriptor, hitsAddend: 0 }));
+    const { statuses } = await askOverGrpc(client, { ...request, descriptors });
+    return ROOMY_LIMIT - statuses[0].limitRemaining;
+  } finally {
+    client.close();
+  }
+}
+
+async function countedHits({ name, service }: Running): Promise<number | null> {
+  if (service === null || CONTESTANTS[name].routes > 10) return null;
+  const lines = (await service.page('/stats')).matchAll(/\.total_hits: (\d+)$/gm);
+  return [...lines].reduce((sum, [, hits]) => sum + Number(hits), 0);
+}
+
+function clientOf({ grpcPort }: Running): GrpcClient {
+  return new GrpcClient({ host: '127.0.0.1', port: grpcPort });
+}
+
+function titleOf({ name }: Running): string {
+  return CONTESTANTS[name].title;
+}

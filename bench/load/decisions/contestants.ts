@@ -1,0 +1,32 @@
+/** What is measured: the service on a store, or what it is compared with. */
+export const CONTESTANTS = {
+  embedded: { title: 'embedded', store: 'embedded', routes: 10, localCacheBytes: 0 },
+  redis: { title: 'Redis', store: 'redis', routes: 10, localCacheBytes: 0 },
+  'redis-cached': { title: 'Redis, local cache', store: 'redis', routes: 10, localCacheBytes: 16_777_216 },
+  'embedded-rules': {
+    title: 'embedded, 100 000 rules',
+    store: 'embedded',
+    routes: 100_000,
+    localCacheBytes: 0,
+  },
+  'redis-rules': { title: 'Redis, 100 000 rules', store: 'redis', routes: 100_000, localCacheBytes: 0 },
+  baseline: { title: 'baseline', store: 'redis', routes: 10, localCacheBytes: 0 },
+} as const satisfies Record<string, Contestant>;
+
+export type ContestantName = keyof typeof CONTESTANTS;
+
+export interface Contestant {
+  readonly title: string;
+  readonly store: Store;
+  /** Rules that the requests of a scenario are spread over, beside those of the patterns. */
+  readonly routes: number;
+  readonly localCacheBytes: number;
+}
+
+export const STORES = ['embedded', 'redis'] as const;
+export type Store = (typeof STORES)[number];
+
+/** The contestant that is the service on a store, with few rules or with very many. */
+export function serviceOn(store: Store, rules: 'few' | 'many'): ContestantName {
+  return rules === 'few' ? store : `${store}-rules`;
+}

@@ -1,0 +1,164 @@
+import { extname, join } from 'node:path';
+import { Redis } from 'ioredis';
+import { type RedisServer, startRedis } from '../../../test/support/redis-server.ts';
+import { writeRules } from '../../../test/support/rule-files.ts';
+import type { Answers } from '../../support/control-channel.ts';
+import { ForkedChild } from '../../support/forked-child.ts';
+import type { GeneratorAnswers } from '../../support/generator.ts';
+import type { GrpcLoad } from '../../support/grpc-load/load.ts';
+import type { WatchedProcesses } from '../../support/load-window.ts';
+import type { BaselineReady } from './baseline.ts';
+import { CONTESTANTS, type ContestantName } from './contestants.ts';
+import type { JsonLoad } from './json-generator.ts';
+import { benchRules, ruleFile } from './rules.ts';
+import { BenchService } from './service.ts';
+
+export interface FieldOptions {
+  readonly contestants: readonly ContestantName[];
+  /** `WORKER_THREADS` of the service; null leaves its default. */
+  readonly workers: number | null;
+  /** More settings of the service. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** A folder for files of this run. */
+  readonly folder: string;
+}
+
+/** The module of a child process, by its path from this folder; sources and their build have different endings. */
+function entryOf(path: string): URL {
+  return new URL(`${path}${extname(import.meta.url)}`, import.meta.url);
+}
+
+/** A contestant that runs. */
+export interface Running {
+  readonly name: ContestantName;
+  readonly grpcPort: number;
+  readonly httpPort: number;
+  /** The processes whose use is measured: `service`, and the store where it is one. */
+  readonly watched: WatchedProcesses;
+  /** Null for what is not the service. */
+  readonly service: BenchService | null;
+  /** The root of its rule files. */
+  readonly rulesFolder: string;
+  /** Its database in Redis. */
+  readonly database: number;
+}
+
+/** Everything that runs besides the bench itself: contestants, their Redis, and the generators. */
+export class Field {
+  readonly running = new Map<ContestantName, Running>();
+  readonly #options: FieldOptions;
+  readonly #stops: (() => Promise<void>)[] = [];
+  #redis: RedisServer | null = null;
+  #grpcGenerator: ForkedChild<GeneratorAnswers<GrpcLoad>> | null = null;
+  #jsonGenerator: ForkedChild<GeneratorAnswers<JsonLoad>> | null = null;
+
+  private constructor(options: FieldOptions) {
+    this.#options = options;
+  }
+
+  /** Starts what the contestants need. */
+  static async start(options: FieldOptions): Promise<Field> {
+    const field = new Field(options);
+    try {
+      if (options.contestants.some(name => CONTESTANTS[name].store === 'redis')) {
+        const redis = await startRedis();
+        field.#redis = redis;
+        field.#stops.push(() => redis.stop());
+      }
+      for (const [database, name] of options.contestants.entries()) {
+        field.running.set(
+          name,
+          await (name === 'baseline' ? field.#startBaseline(database) : field.#startService(name, database)),
+        );
+      }
+      return field;
+    } catch (failure) {
+      await field.stop();
+      throw failure;
+    }
+  }
+
+  /** The count of a key in a database of Redis; 0 when there is none. */
+  async count(database: number, key: string): Promise<number> {
+    const client = new Redis({ port: this.#store.port, host: '127.0.0.1', db: database });
+    try {
+      return Number((await client.get(key)) ?? 0);
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  get #store(): RedisServer {
+    if (this.#redis === null) throw new Error('no contestant has a Redis');
+    return this.#redis;
+  }
+
+  /** The generators start when they are first needed. */
+  get grpcGenerator(): ForkedChild<GeneratorAnswers<GrpcLoad>> {
+    this.#grpcGenerator ??= this.#fork<GeneratorAnswers<GrpcLoad>>('../../support/grpc-load/generator');
+    return this.#grpcGenerator;
+  }
+
+  get jsonGenerator(): ForkedChild<GeneratorAnswers<JsonLoad>> {
+    this.#jsonGenerator ??= this.#fork<GeneratorAnswers<JsonLoad>>('./json-generator');
+    return this.#jsonGenerator;
+  }
+
+  of(name: ContestantName): Running {
+    const found = this.running.get(name);
+    if (found === undefined) throw new Error(`${name} does not run`);
+    return found;
+  }
+
+  /** Stops everything, the last first. */
+  async stop(): Promise<void> {
+    for (const stop of this.#stops.splice(0).reverse()) await stop();
+  }
+
+  async #startBaseline(database: number): Promise<Running> {
+    const { routes } = CONTESTANTS.baseline;
+    const url = `redis://${this.#store.address}/${database}`;
+    const child = this.#fork('./baseline', [url, String(routes)]);
+    const { pid, grpcPort, httpPort } = await child.ready<BaselineReady>();
+    return {
+      name: 'baseline',
+      grpcPort,
+      httpPort,
+      watched: { service: pid, store: this.#store.pid },
+      service: null,
+      rulesFolder: '',
+      database,
+    };
+  }
+
+  async #startService(name: ContestantName, database: number): Promise<Running> {
+    const { store, routes, localCacheBytes } = CONTESTANTS[name];
+    const rulesFolder = join(this.#options.folder, `rules-${name}`);
+    writeRules(rulesFolder, { 'config/bench.yaml': ruleFile(benchRules(routes)) });
+    const { workers, env } = this.#options;
+    const service = await BenchService.start({
+      RUNTIME_ROOT: rulesFolder,
+      RUNTIME_WATCH_ROOT: 'false',
+      ...(store === 'redis' ? { KVCACHE_URL: `redis://${this.#store.address}/${database}` } : {}),
+      ...(localCacheBytes === 0 ? {} : { LOCAL_CACHE_SIZE_IN_BYTES: String(localCacheBytes) }),
+      ...(workers === null ? {} : { WORKER_THREADS: String(workers) }),
+      ...env,
+    });
+    this.#stops.push(() => service.stop());
+    return {
+      name,
+      grpcPort: service.ports.grpc,
+      httpPort: service.ports.http,
+      watched: { service: service.pid, ...(store === 'redis' ? { store: this.#store.pid } : {}) },
+      service,
+      rulesFolder,
+      database,
+    };
+  }
+
+  #fork<A extends Answers>(path: string, args: readonly string[] = []): ForkedChild<A> {
+    const child = new ForkedChild<A>({ entry: entryOf(path), args });
+    this.#stops.push(() => child.stop());
+    return child;
+  }
+}

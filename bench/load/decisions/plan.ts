@@ -1,0 +1,101 @@
+import { parseArgs } from 'node:util';
+import { BadArguments, boundedNumber, listed, type NameList, wholeNumber } from '../../support/options.ts';
+import { STORES } from './contestants.ts';
+import type { Durations } from './measure.ts';
+import { PATTERNS, type PatternName } from './patterns.ts';
+import { CONNECTIONS, type ConnectionsName, FRONTS, loadScenarios, type Selection } from './scenario.ts';
+
+/** Parts of the bench, in their order. */
+export const PARTS = ['load', 'rules', 'half-peak', 'reload'] as const;
+export type Part = (typeof PARTS)[number];
+
+export const USAGE = `npm run bench -- [--quick] [--only PART,…] [--store …] [--front …] [--pattern …] [--connections …]
+                [--rounds N] [--seconds N] [--workers N] [--no-baseline] [--json FILE]
+
+Puts load on the service from end to end, beside a straightforward one; see bench/README.md.
+  --quick              few short rounds, within 90 s, instead of all within 10 minutes
+  --only PART,…        ${PARTS.join(', ')}
+  --store STORE,…      ${STORES.join(', ')}
+  --front FRONT,…      ${FRONTS.join(', ')}
+  --pattern NAME,…     ${Object.keys(PATTERNS).join(', ')}
+  --connections N,…    ${Object.keys(CONNECTIONS).join(', ')}; with --pattern every combination is run
+  --rounds N           so many rounds, 1 to 50
+  --seconds N          measured time of each run, 0.1 to 60
+  --workers N          WORKER_THREADS of the service, 0 to 64; its default without it
+  --no-baseline        leaves the straightforward service out, and with it the ratios
+  --json FILE          writes all figures of all rounds to FILE as well`;
+
+export interface Plan {
+  readonly parts: readonly Part[];
+  readonly selection: Selection;
+  readonly rounds: number;
+  readonly durations: Durations;
+  readonly firstWarmUpMs: number;
+  /** Rounds of the paced runs at half of the peak, and what they measure. */
+  readonly paced: { readonly rounds: number; readonly durations: Durations };
+  readonly workers: number | null;
+  readonly jsonFile: string | undefined;
+}
+
+const FULL: Durations = { warmUpMs: 300, measuredMs: 1_500 };
+const QUICK: Durations = { warmUpMs: 150, measuredMs: 500 };
+
+/** Reads the command line. Throws BadArguments where it cannot be followed. */
+export function readPlan(args: readonly string[]): Plan {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      quick: { type: 'boolean', default: false },
+      only: { type: 'string' },
+      store: { type: 'string' },
+      front: { type: 'string' },
+      pattern: { type: 'string' },
+      connections: { type: 'string' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      workers: { type: 'string' },
+      'no-baseline': { type: 'boolean', default: false },
+      json: { type: 'string' },
+    },
+  });
+  const { quick, seconds, workers } = values;
+  const usual = quick ? QUICK : FULL;
+  const measuredMs =
+    seconds === undefined
+      ? usual.measuredMs
+      : boundedNumber(seconds, { name: '--seconds', min: 0.1, max: 60 }) * 1_000;
+  const parts = namesIn(values.only, { name: '--only', known: PARTS });
+  const plan: Plan = {
+    parts: parts.length > 0 ? parts : PARTS,
+    selection: {
+      stores: namesIn(values.store, { name: '--store', known: STORES }),
+      fronts: namesIn(values.front, { name: '--front', known: FRONTS }),
+      patterns: namesIn(values.pattern, { name: '--pattern', known: Object.keys(PATTERNS) as PatternName[] }),
+      connections: namesIn(values.connections, {
+        name: '--connections',
+        known: Object.keys(CONNECTIONS) as ConnectionsName[],
+      }),
+      baseline: !values['no-baseline'],
+      quick,
+    },
+    rounds: wholeNumber(values.rounds ?? (quick ? '3' : '5'), { name: '--rounds', min: 1, max: 50 }),
+    durations: { ...usual, measuredMs },
+    firstWarmUpMs: quick ? 500 : 2_000,
+    paced: quick
+      ? { rounds: 1, durations: { warmUpMs: 300, measuredMs: 1_500 } }
+      : { rounds: 3, durations: { warmUpMs: 500, measuredMs: 3_000 } },
+    workers: workers === undefined ? null : wholeNumber(workers, { name: '--workers', min: 0, max: 64 }),
+    jsonFile: values.json,
+  };
+  if (plan.parts.includes('load') && loadScenarios(plan.selection).length === 0) {
+    throw new BadArguments(
+      'no usual scenario has all of that; with both --pattern and --connections any combination is run',
+    );
+  }
+  return plan;
+}
+
+/** Empty, which means all, where the option is not given. */
+function namesIn<T extends string>(text: string | undefined, list: NameList<T>): T[] {
+  return text === undefined ? [] : listed(text, list);
+}

@@ -1,0 +1,93 @@
+import { connect, type Socket } from 'node:net';
+import { ByteWriter } from '../../../src/base/bytes.ts';
+import { PREFACE } from '../../../src/http2/connection/preface.ts';
+import { LARGEST_WINDOW, SETTING, writeSettings } from '../../../src/http2/frame/settings.ts';
+import { writeWindowUpdate } from '../../../src/http2/frame/window-update.ts';
+import { CallNumbers } from '../../support/grpc-load/call-numbers.ts';
+import { RequestFrames, type RequestTemplate } from '../../support/grpc-load/request-frames.ts';
+
+const DEFAULT_WINDOW = 65_535;
+const CALLS_A_WRITE = 100;
+/** A client that was let send this many calls without reading has made its point. */
+const MOST_CALLS = 1_000_000;
+
+/** Calls on one connection, as fast as they are taken, by a client that never reads an answer. */
+class SilentClient {
+  readonly #socket: Socket;
+  readonly #frames: RequestFrames;
+  readonly #numbers = new CallNumbers();
+  #nextStream = 1;
+  #closed = false;
+
+  /** @param windows `wide` leaves the answers to the socket, `usual` makes them wait for the windows of HTTP/2 */
+  constructor(port: number, template: RequestTemplate, windows: 'wide' | 'usual') {
+    this.#frames = new RequestFrames(template);
+    this.#socket = connect({ port, host: '127.0.0.1' });
+    this.#socket.pause();
+    this.#socket.on('drain', () => this.#send());
+    // To be cut off is what it asks for.
+    this.#socket.on('error', () => {});
+    this.#socket.on('close', () => {
+      this.#closed = true;
+    });
+    const out = new ByteWriter();
+    out.copy(PREFACE, 0, PREFACE.length);
+    writeSettings(out, windows === 'wide' ? [[SETTING.initialWindowSize, LARGEST_WINDOW]] : []);
+    if (windows === 'wide') writeWindowUpdate(out, 0, LARGEST_WINDOW - DEFAULT_WINDOW);
+    this.#socket.write(out.take());
+    this.#send();
+  }
+
+  get calls(): number {
+    return this.#nextStream >> 1;
+  }
+
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
+  leave(): void {
+    this.#socket.destroy();
+  }
+
+  #send(): void {
+    while (!this.#closed && this.calls < MOST_CALLS) {
+      const frames = this.#frames;
+      const size =
+        frames.sizeOn(this.#nextStream) + (CALLS_A_WRITE - 1) * frames.sizeOn(this.#nextStream + 2);
+      const out = Buffer.allocUnsafe(size);
+      let at = 0;
+      for (let i = 0; i < CALLS_A_WRITE; i++) {
+        at = frames.write(out, at, this.#nextStream, this.#numbers.next());
+        this.#nextStream += 2;
+      }
+      if (!this.#socket.write(out)) return;
+    }
+  }
+}
+
+/** A crowd of them; every other one grants wide windows. */
+export class SilentClients {
+  readonly #clients: SilentClient[];
+
+  constructor(count: number, port: number, template: RequestTemplate) {
+    this.#clients = Array.from(
+      { length: count },
+      (_, i) => new SilentClient(port, template, i % 2 === 0 ? 'wide' : 'usual'),
+    );
+  }
+
+  /** Calls that they have sent or tried to send. */
+  get calls(): number {
+    return this.#clients.reduce((sum, client) => sum + client.calls, 0);
+  }
+
+  /** How many were cut off. */
+  get closed(): number {
+    return this.#clients.filter(client => client.isClosed).length;
+  }
+
+  leave(): void {
+    for (const client of this.#clients) client.leave();
+  }
+}

@@ -1,0 +1,28 @@
+// Several processes on shared ports, one for each pair of cores: `pm2 start ops/pm2/ecosystem.config.cjs`.
+// `pm2 reload sluice` replaces them one by one; the others answer meanwhile.
+const { availableParallelism } = require('node:os');
+const { join } = require('node:path');
+
+module.exports = {
+  apps: [
+    {
+      name: 'sluice',
+      cwd: join(__dirname, '..', '..'),
+      script: 'ops/launch/sluice.mjs',
+      args: 'serve',
+      exec_mode: 'cluster',
+      instances: Number(process.env.INSTANCES ?? Math.max(1, Math.floor(availableParallelism() / 2))),
+      // A process says when its ports are open; only then does a reload end the one that it replaces.
+      wait_ready: true,
+      listen_timeout: 60_000,
+      // A store that all processes share is needed, or each counts for itself: KVCACHE_URL, in the environment.
+      env: { SHARE_PORTS: 'true', DEBUG_PORT: Number(process.env.DEBUG_PORT ?? 6070) },
+      // Each process has statistics, and so a debug port, of its own: 6070, 6071, ...
+      increment_var: 'DEBUG_PORT',
+      // Longer than SHUTDOWN_TIMEOUT (4s), within which calls under way are finished.
+      kill_timeout: 10_000,
+      exp_backoff_restart_delay: 100,
+      time: true,
+    },
+  ],
+};

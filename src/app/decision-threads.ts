@@ -1,0 +1,96 @@
+import type { Clock } from '../base/clock.ts';
+import { LOG_LEVELS, type Logger } from '../base/logger.ts';
+import type { EngineCounters } from '../decision/engine.ts';
+import { DecisionPool } from '../decision/pool/decision-pool.ts';
+import { PiscinaThreads } from '../decision/pool/piscina-threads.ts';
+import { Placement } from '../decision/pool/placement.ts';
+import type { ThreadMessage } from '../decision/pool/thread-messages.ts';
+import type { RuleStatistics } from '../decision/rule-statistics.ts';
+import type { Settings } from '../settings/table.ts';
+import type { StatsRegistry } from '../stats/registry.ts';
+import type { DecisionThreadSetup } from './decision-thread.ts';
+import type { OverLimitFigures } from './over-limit-figures.ts';
+import type { StoreHealth } from './store-health.ts';
+import type { OpenedStore } from './stores.ts';
+import { logLine } from './thread-logger.ts';
+import { ThreadsStats } from './thread-stats.ts';
+
+export interface DecisionThreadsParts {
+  readonly settings: Settings;
+  readonly store: OpenedStore;
+  readonly statistics: RuleStatistics;
+  readonly counters: EngineCounters;
+  /** Null when there is no local cache. */
+  readonly overLimit: OverLimitFigures | null;
+  readonly stats: StatsRegistry;
+  readonly storeHealth: StoreHealth;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What decides batches beside this thread, as the settings want it. */
+export interface DecisionThreads {
+  readonly threads: PiscinaThreads;
+  readonly pool: DecisionPool;
+}
+
+/** The threads of the pool and what they share with this one; not yet started. */
+export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThreads {
+  const { settings, store, stats, overLimit, storeHealth, clock, logger } = parts;
+  const { fingerprintKey, memory } = store;
+  const setup: Omit<DecisionThreadSetup, 'channel'> = {
+    settings,
+    store: { fingerprintKey, memory },
+    logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
+  };
+  const threadsStats = new ThreadsStats(stats);
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const threads = new PiscinaThreads({
+    module: new URL(`../../workers/decide.${extension}`, import.meta.url),
+    count: settings.workerThreads,
+    setup,
+    lost: stats.counter('ratelimit.service.worker_threads_lost'),
+    told: message => tell(parts, threadsStats, message),
+    ended: threadId => {
+      store.threadEnded(threadId);
+      threadsStats.ended(threadId);
+      overLimit?.ended(threadId);
+      storeHealth.storeChanged(null, threadId);
+      storeHealth.connectionsChanged(null, threadId);
+    },
+    clock,
+    logger,
+  });
+  stats.gauge('ratelimit.service.worker_threads', () => threads.ready);
+  const nowMs = (): number => performance.now();
+  const pool = new DecisionPool({
+    threads,
+    placement: new Placement({ nowMs, busyShare: busyShare() }),
+    statistics: parts.statistics,
+    counters: parts.counters,
+    overLimitChanged: delta => overLimit?.changed(delta),
+    clock,
+    nowMs,
+    logger,
+  });
+  return { threads, pool };
+}
+
+function tell(parts: DecisionThreadsParts, stats: ThreadsStats, message: ThreadMessage): void {
+  const { threadId } = message;
+  if (message.kind === 'log') logLine(parts.logger, message.level, message.message, message.fields);
+  else if (message.kind === 'stats') stats.told(message);
+  else if (message.kind === 'store') parts.storeHealth.storeChanged(message.reason, threadId);
+  else if (message.kind === 'connections') parts.storeHealth.connectionsChanged(message.connected, threadId);
+}
+
+/** The part of the time that the event loop of this thread was busy since it was asked last. */
+function busyShare(): () => number {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization;
+  };
+}

@@ -1,0 +1,63 @@
+import { createSecureContext } from 'node:tls';
+import { ClusterCounters } from '../counters/redis/cluster-counters.ts';
+import { ClusterNodes } from '../counters/redis/cluster-nodes.ts';
+import type { RedisCounters } from '../counters/redis/counters.ts';
+import type { RedisEndpoint } from '../counters/redis/endpoint.ts';
+import { type PoolOptions, RedisPool } from '../counters/redis/pool.ts';
+import type { RedisLinkParts } from '../counters/redis/redis-link.ts';
+import { SentinelCounters } from '../counters/redis/sentinel-counters.ts';
+import { ServerCounters } from '../counters/redis/server-counters.ts';
+import type { SharedKeys } from '../counters/redis/time-to-live.ts';
+import {
+  clusterEndpoints,
+  type RedisAddressSettings,
+  redisEndpoint,
+  sentinelAddress,
+} from '../settings/redis-address.ts';
+import type { ClientTlsFiles } from './client-tls.ts';
+import { clientTls } from './client-tls.ts';
+
+/** How one instance of Redis is reached; the settings of spec 2.7 that exist for each of the two. */
+export interface RedisInstanceSettings extends RedisAddressSettings {
+  readonly type: 'single' | 'sentinel' | 'cluster';
+  readonly sentinelAuth: string;
+  /** Null: no TLS. */
+  readonly tls: ClientTlsFiles | null;
+  readonly pool: PoolOptions;
+  readonly clusterParallelism: number;
+}
+
+/**
+ * Counters in one instance of Redis, as its settings arrange it.
+ * @throws Error naming setting and file, when a file for TLS cannot be used
+ */
+export function redisInstance(
+  settings: RedisInstanceSettings,
+  parts: RedisLinkParts,
+  sharedKeys: SharedKeys,
+): RedisCounters {
+  const { type, pool, sentinelAuth } = settings;
+  const tls = settings.tls === null ? null : connectionTls(settings.tls);
+  const encrypted = (address: Omit<RedisEndpoint, 'tls'>): RedisEndpoint => ({ ...address, tls });
+  if (type === 'cluster') {
+    const seeds = clusterEndpoints(settings).map(encrypted);
+    return new ClusterCounters(new ClusterNodes({ seeds, pool }, parts), settings.clusterParallelism);
+  }
+  if (type === 'sentinel') {
+    const { masterName, access, sentinels } = sentinelAddress(settings, sentinelAuth);
+    const found = { masterName, access: encrypted(access), sentinels: sentinels.map(encrypted) };
+    return new SentinelCounters({ sentinels: found, pool, sharedKeys }, parts);
+  }
+  const endpoint = encrypted(redisEndpoint(settings));
+  const target = { address: endpoint.shown, find: async () => endpoint, mustBeMaster: false, scripts: true };
+  return new ServerCounters(new RedisPool(target, pool, parts), sharedKeys);
+}
+
+/** The certificates of all well-known CAs are read once, not for each connection. */
+function connectionTls(files: ClientTlsFiles): NonNullable<RedisEndpoint['tls']> {
+  const { checkServerIdentity, ...context } = clientTls(files);
+  return {
+    secureContext: createSecureContext(context),
+    ...(checkServerIdentity !== undefined && { checkServerIdentity }),
+  };
+}

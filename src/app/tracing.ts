@@ -1,0 +1,172 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type Context,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type TextMapGetter,
+  type TextMapPropagator,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import {
+  CompositePropagator,
+  getNumberFromEnv,
+  setGlobalErrorHandler,
+  W3CTraceContextPropagator,
+} from '@opentelemetry/core';
+import { B3Propagator } from '@opentelemetry/propagator-b3';
+import {
+  detectResources,
+  envDetector,
+  type Resource,
+  resourceFromAttributes,
+} from '@opentelemetry/resources';
+import {
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type SpanExporter,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace';
+import type { Service } from '../base/lifecycle.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Settings } from '../settings/table.ts';
+import {
+  type CallSpan,
+  type CallTracing,
+  CurrentSpan,
+  type HeaderReader,
+  type SpanAttributes,
+} from '../transports/tracing.ts';
+
+export interface OtlpTracingParts {
+  readonly settings: Settings;
+  readonly logger: Logger;
+}
+
+/** Time that the last spans get to be sent when the process stops. */
+const FLUSH_MS = 5_000;
+
+/**
+ * Spans by the OpenTelemetry library, sent in batches over OTLP. Loaded only when tracing is on (see `service.ts`),
+ * because the library takes memory and time at start.
+ */
+export class OtlpTracing implements CallTracing, Service {
+  readonly name = 'tracing';
+  readonly current = new CurrentSpan();
+  readonly #provider: TracerProvider;
+  readonly #tracer: Tracer;
+  readonly #propagator: TextMapPropagator = new CompositePropagator({
+    propagators: [new W3CTraceContextPropagator(), new B3Propagator()],
+  });
+
+  private constructor(provider: TracerProvider, logger: Logger) {
+    this.#provider = provider;
+    this.#tracer = provider.getTracer('ratelimit');
+    // The library's own would write to standard error by itself.
+    setGlobalErrorHandler(failure =>
+      logger.warning('spans could not be sent', { reason: reasonOf(failure) }),
+    );
+  }
+
+  static async open({ settings, logger }: OtlpTracingParts): Promise<OtlpTracing> {
+    const processor = new BatchSpanProcessor({
+      exporter: await openExporter(settings.tracingExporterProtocol),
+      ...batchOptions(),
+    });
+    const provider = new TracerProvider({
+      resource: resourceOf(settings),
+      sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.tracingSamplingRate) }),
+      spanProcessors: [processor],
+    });
+    return new OtlpTracing(provider, logger);
+  }
+
+  async start(): Promise<void> {}
+
+  /** Sends what is left, within a bound. What cannot be sent is let go: nobody waits for it. */
+  async stop(): Promise<void> {
+    const bound = Promise.withResolvers<void>();
+    const timer = setTimeout(bound.resolve, FLUSH_MS);
+    await Promise.race([this.#provider.shutdown().catch(() => {}), bound.promise]);
+    clearTimeout(timer);
+  }
+
+  begin(name: string, attributes: SpanAttributes, header: HeaderReader): CallSpan {
+    const parent = this.#propagator.extract(ROOT_CONTEXT, header, HEADERS);
+    const span = this.#tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
+    return new OtlpSpan(this.#tracer, span, parent);
+  }
+}
+
+class OtlpSpan implements CallSpan {
+  readonly #tracer: Tracer;
+  readonly #span: Span;
+  readonly #parent: Context;
+
+  constructor(tracer: Tracer, span: Span, parent: Context) {
+    this.#tracer = tracer;
+    this.#span = span;
+    this.#parent = parent;
+  }
+
+  get recording(): boolean {
+    return this.#span.isRecording();
+  }
+
+  child(name: string, attributes: SpanAttributes): CallSpan {
+    const within = trace.setSpan(this.#parent, this.#span);
+    return new OtlpSpan(this.#tracer, this.#tracer.startSpan(name, { attributes }, within), within);
+  }
+
+  end(attributes: SpanAttributes, failure: string): void {
+    this.#span.setAttributes(attributes);
+    if (failure !== '') this.#span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
+    this.#span.end();
+  }
+}
+
+/** Names that the propagators ask for are those of the protocols; a call has only those it has. */
+const HEADERS: TextMapGetter<HeaderReader> = {
+  keys: () => [],
+  get: (header, name) => header(name.toLowerCase()) || undefined,
+};
+
+async function openExporter(protocol: Settings['tracingExporterProtocol']): Promise<SpanExporter> {
+  if (protocol === 'grpc') {
+    const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-grpc');
+    return new OTLPTraceExporter();
+  }
+  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
+  return new OTLPTraceExporter();
+}
+
+/** The variables of the OpenTelemetry specification ("Batch Span Processor"); the library has the defaults. */
+function batchOptions() {
+  const read = (name: string) => {
+    const number = getNumberFromEnv(name);
+    return number !== undefined && number > 0 ? number : undefined;
+  };
+  const maxQueueSize = read('OTEL_BSP_MAX_QUEUE_SIZE') ?? 2_048;
+  const maxExportBatchSize = Math.min(read('OTEL_BSP_MAX_EXPORT_BATCH_SIZE') ?? 512, maxQueueSize);
+  const scheduledDelayMillis = read('OTEL_BSP_SCHEDULE_DELAY') ?? 5_000;
+  const exportTimeoutMillis = read('OTEL_BSP_EXPORT_TIMEOUT') ?? 30_000;
+  return { maxQueueSize, maxExportBatchSize, scheduledDelayMillis, exportTimeoutMillis };
+}
+
+/** What `OTEL_RESOURCE_ATTRIBUTES` says, and over it what the settings say. */
+function resourceOf(settings: Settings): Resource {
+  const { tracingServiceName, tracingServiceNamespace, tracingServiceInstanceId } = settings;
+  const own = resourceFromAttributes({
+    'service.name': tracingServiceName,
+    'service.instance.id': tracingServiceInstanceId === '' ? randomUUID() : tracingServiceInstanceId,
+    ...(tracingServiceNamespace === '' ? {} : { 'service.namespace': tracingServiceNamespace }),
+  });
+  return detectResources({ detectors: [envDetector] }).merge(own);
+}
+
+function reasonOf(failure: unknown): string {
+  return failure instanceof Error ? failure.message : String(failure);
+}

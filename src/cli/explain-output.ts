@@ -1,0 +1,51 @@
+import type { DescriptorExplanation, Explanation } from '../decision/explanation.ts';
+import { formatDuration, SECOND_MS } from '../settings/durations.ts';
+import { aligned } from './client-output.ts';
+import { printable } from './printable.ts';
+
+/** The explanation for people: the overall code, a line for each descriptor, then for each how that came about. */
+export function explanationText({ descriptors, answer }: Explanation): string {
+  const lines = [
+    `${answer['overallCode']} would be the answer; nothing was counted`,
+    ...aligned(descriptors.map(cells)),
+    ...descriptors.flatMap(each => ['', ...details(each)]),
+  ];
+  return lines.map(line => `${printable(line)}\n`).join('');
+}
+
+/** As it is printed, so that columns are as wide as they look. */
+function nameOf({ entries }: DescriptorExplanation): string {
+  return printable(entries.map(({ key, value }) => `${key}=${value}`).join(','));
+}
+
+function cells(each: DescriptorExplanation): string[] {
+  return [nameOf(each), String(each.status['code']), ...limitCells(each)];
+}
+
+function limitCells({ outcome, limit, count, window }: DescriptorExplanation): string[] {
+  if (outcome !== 'limited' || limit === undefined) return [outcome];
+  const cells = [`${limit.requestsPerUnit} per ${limit.unit.toLowerCase()}`];
+  if (count == null) cells.push('count unknown', '');
+  else cells.push(`${count.now} used`, count.heldBack ? 'held back' : `${count.after} with this request`);
+  if (window !== undefined) cells.push(`resets in ${formatDuration(window.resetSeconds * SECOND_MS)}`);
+  return cells;
+}
+
+function details(each: DescriptorExplanation): string[] {
+  const { limit, key, window, why } = each;
+  const rows: [name: string, text: string][] = [['why', why]];
+  if (limit?.rule != null) rows.push(['rule', [limit.rule, ...modes(each)].join(', ')]);
+  if (key !== undefined) rows.push(['key', key]);
+  if (window !== undefined) rows.push(['window', `${window.start} to ${window.end}`]);
+  if (limit !== undefined) rows.push(['statistics', limit.statistics]);
+  return [nameOf(each), ...aligned(rows).map(row => `  ${row}`)];
+}
+
+function modes({ limit }: DescriptorExplanation): string[] {
+  const name = limit?.name ?? '';
+  return [
+    ...(name === '' ? [] : [`named ${name}`]),
+    ...(limit?.shadowMode === true ? ['in shadow mode'] : []),
+    ...(limit?.quotaMode === true ? ['in quota mode'] : []),
+  ];
+}

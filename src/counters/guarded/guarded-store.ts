@@ -1,0 +1,211 @@
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asError, Fault } from '../../base/fault.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Counter } from '../../stats/registry.ts';
+import type { CounterBatch } from '../batch.ts';
+import type { CounterStore } from '../store.ts';
+import type { ProbeKeys } from './probe-keys.ts';
+import { callsOf, leaveUncounted, type UncountedOps } from './uncounted-ops.ts';
+
+export interface GuardedStoreParts {
+  /** The store that may fail. */
+  readonly store: CounterStore;
+  /** Counts while it does; null when nobody is to, so that the keys stay without a count. */
+  readonly local: CounterStore | null;
+  /** What becomes of requests meanwhile, for the log: `counted in this process`. */
+  readonly fate: string;
+  readonly uncounted: UncountedOps;
+  readonly probes: ProbeKeys;
+  readonly counters: {
+    /** Calls that the store did not decide. */
+    readonly storeError: Counter;
+    readonly outages: Counter;
+  };
+  /** Told of each change, with the reason while it fails and null when it counts again. */
+  readonly changed: (reason: string | null) => void;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Waits between two looks whether the store is back. */
+const PROBE_MS = 1_000;
+
+/** How long a start waits for the store, before it begins with one that fails. */
+const START_MS = 5_000;
+
+/** Waits between attempts to start a store that has given up. */
+const RESTART_MS = 5_000;
+
+/**
+ * A store that never fails a batch. From the first batch that its store fails on, none goes to it any more: they are
+ * counted in the local store, or left without a count for the decision to fill in. In the background the store is asked
+ * with 0 hits for keys of the batch that failed; once it answers, it counts again, from where it was.
+ */
+export class GuardedStore implements CounterStore {
+  readonly name: string;
+  readonly #parts: GuardedStoreParts;
+  #reason: string | null = null;
+  #failingSinceMs = 0;
+  #calls = 0;
+  readonly #timers = new Set<Timer>();
+  #stopped = false;
+
+  constructor(parts: GuardedStoreParts) {
+    this.#parts = parts;
+    this.name = parts.store.name;
+  }
+
+  get secondsApart(): boolean {
+    return this.#parts.store.secondsApart === true;
+  }
+
+  /** Why the store does not count; null while it does. */
+  get reason(): string | null {
+    return this.#reason;
+  }
+
+  increment(batch: CounterBatch): void | Promise<void> {
+    return this.#count(batch, countAll);
+  }
+
+  incrementHoldingBack(batch: CounterBatch): void | Promise<void> {
+    return this.#count(batch, countHoldingBack);
+  }
+
+  async read(batch: CounterBatch): Promise<void> {
+    const { store, local } = this.#parts;
+    try {
+      if (this.#reason === null) return await readOrLeave(store, batch);
+    } catch (failure) {
+      if (!(failure instanceof Fault && failure.code === 'store_failed')) throw failure;
+    }
+    await readOrLeave(local, batch);
+  }
+
+  /**
+   * Starts the store. One that does not answer within five seconds is one that fails, and the start is done.
+   * @throws Error when the store gives up within that time
+   */
+  async start(): Promise<void> {
+    const { store, clock } = this.#parts;
+    const bound = Promise.withResolvers<'late'>();
+    const timer = clock.after(START_MS, () => bound.resolve('late'));
+    const starting = store.start();
+    try {
+      if ((await Promise.race([starting, bound.promise])) !== 'late') return;
+    } finally {
+      timer.cancel();
+    }
+    this.#fails(`it did not answer within ${START_MS} ms`);
+    starting.catch((failure: unknown) => this.#startAgain(failure));
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    for (const timer of this.#timers) timer.cancel();
+    this.#timers.clear();
+    await this.#parts.store.stop();
+  }
+
+  #count(batch: CounterBatch, count: Count): void | Promise<void> {
+    if (this.#reason !== null) return this.#countElsewhere(batch, count, this.#reason);
+    return count(this.#parts.store, batch)?.then(
+      () => {
+        if (batch.failureText !== '') this.#countLeftOvers(batch, count);
+      },
+      (failure: unknown) => {
+        if (!(failure instanceof Fault && failure.code === 'store_failed')) throw failure;
+        if (this.#reason === null) {
+          this.#parts.probes.take(batch);
+          this.#fails(failure.message);
+        }
+        this.#countElsewhere(batch, count, failure.message);
+      },
+    );
+  }
+
+  #countElsewhere(batch: CounterBatch, count: Count, reason: string): void {
+    const { local, counters } = this.#parts;
+    const calls = callsOf(batch);
+    counters.storeError.add(calls);
+    this.#calls += calls;
+    if (local === null) leaveUncounted(batch, reason);
+    else {
+      batch.failureText = '';
+      count(local, batch);
+    }
+  }
+
+  /** Some keys could not be counted, for instance those of one node. */
+  #countLeftOvers(batch: CounterBatch, count: Count): void {
+    const { local, uncounted, counters } = this.#parts;
+    counters.storeError.add(uncounted.take(batch));
+    if (local === null) return;
+    count(local, uncounted.batch);
+    uncounted.giveBack(batch);
+  }
+
+  #fails(reason: string): void {
+    const { store, counters, fate, changed, clock, logger } = this.#parts;
+    this.#reason = reason;
+    this.#failingSinceMs = clock.nowMs();
+    this.#calls = 0;
+    counters.outages.add(1);
+    logger.warning(`the store fails: requests are ${fate} until it is back`, { store: store.name, reason });
+    changed(reason);
+    this.#after(PROBE_MS, () => void this.#probe());
+  }
+
+  #isBack(): void {
+    const { store, changed, clock, logger } = this.#parts;
+    const seconds = Math.round((clock.nowMs() - this.#failingSinceMs) / 1_000);
+    this.#reason = null;
+    logger.warning('the store is back', { store: store.name, seconds, requests: this.#calls });
+    changed(null);
+  }
+
+  async #probe(): Promise<void> {
+    const { store, probes, clock, logger } = this.#parts;
+    const batch = probes.batch(Math.floor(clock.nowMs() / 1_000));
+    try {
+      await store.increment(batch);
+    } catch (failure) {
+      logger.debug('the store fails still', { store: store.name, reason: asError(failure).message });
+      batch.opAfters.fill(Number.NaN, 0, batch.opCount);
+    }
+    if (this.#stopped) return;
+    // A key that cannot be counted says nothing about the others.
+    if (batch.opAfters.subarray(0, batch.opCount).some(after => !Number.isNaN(after))) this.#isBack();
+    else this.#after(PROBE_MS, () => void this.#probe());
+  }
+
+  #startAgain(failure: unknown): void {
+    if (this.#stopped) return;
+    const { store, logger } = this.#parts;
+    logger.error('the store cannot be started; trying again', {
+      store: store.name,
+      reason: asError(failure).message,
+    });
+    this.#after(RESTART_MS, () => store.start().catch((again: unknown) => this.#startAgain(again)));
+  }
+
+  #after(delayMs: number, run: () => void): void {
+    if (this.#stopped) return;
+    const timer = this.#parts.clock.after(delayMs, () => {
+      this.#timers.delete(timer);
+      run();
+    });
+    this.#timers.add(timer);
+  }
+}
+
+/** Reads the counts of a batch; those of a store that cannot be read are not known. */
+async function readOrLeave(store: CounterStore | null, batch: CounterBatch): Promise<void> {
+  if (store?.read !== undefined) await store.read(batch);
+  else batch.totals.fill(Number.NaN, 0, batch.slotCount);
+}
+
+type Count = (store: CounterStore, batch: CounterBatch) => void | Promise<void>;
+
+const countAll: Count = (store, batch) => store.increment(batch);
+const countHoldingBack: Count = (store, batch) => store.incrementHoldingBack(batch);

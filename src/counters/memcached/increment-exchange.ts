@@ -1,0 +1,127 @@
+import type { Counter } from '../../stats/registry.ts';
+import { type Exchange, isError, wholeNumber } from './exchange.ts';
+
+/** Hits for a key. */
+export interface Addition {
+  readonly key: string;
+  readonly amount: number;
+  /** Seconds that the count lives, when this makes it. */
+  readonly ttlS: number;
+}
+
+/** What is counted about increments (`ratelimit.memcache.*`). */
+export interface IncrementCounters {
+  readonly incremented: Counter;
+  readonly missed: Counter;
+  readonly incrementFailed: Counter;
+  readonly added: Counter;
+  readonly notAdded: Counter;
+  readonly addFailed: Counter;
+}
+
+export interface IncrementParts {
+  readonly counters: IncrementCounters;
+  /** Sends what follows from the answers, on the same connection. */
+  readonly send: (exchange: Exchange) => void;
+  /** Hits were not counted, or nobody knows. */
+  readonly lost: (reason: string, keys: number) => void;
+  /** Seconds since the epoch. */
+  readonly nowS: () => number;
+}
+
+/**
+ * Adds hits to counts, in up to three steps: `incr`; where there is no count yet `add`; and where somebody else made it
+ * in between, `incr` once more. Nobody waits for it.
+ */
+export class IncrementExchange implements Exchange {
+  readonly request: string;
+  readonly commands: number;
+  readonly #parts: IncrementParts;
+  readonly #additions: readonly Addition[];
+  readonly #step: Step;
+  /** What the next step is to do. */
+  readonly #left: Addition[] = [];
+  #answered = 0;
+
+  /** @param additions at least one */
+  constructor(additions: readonly Addition[], parts: IncrementParts, step: Step = 'increment') {
+    this.#additions = additions;
+    this.#parts = parts;
+    this.#step = step;
+    this.commands = additions.length;
+    this.request = step === 'add' ? addCommands(additions, parts.nowS()) : incrementCommands(additions);
+  }
+
+  value(): void {}
+
+  line(text: string): boolean {
+    const addition = this.#additions[this.#answered++];
+    if (this.#step === 'add') this.#added(text, addition);
+    else this.#incremented(text, addition);
+    if (this.#answered < this.#additions.length) return false;
+    this.#goOn();
+    return true;
+  }
+
+  failed(reason: string): void {
+    const { counters, lost } = this.#parts;
+    const unanswered = this.#additions.length - this.#answered;
+    (this.#step === 'add' ? counters.addFailed : counters.incrementFailed).add(unanswered);
+    lost(reason, unanswered + this.#left.length);
+  }
+
+  #incremented(text: string, addition: Addition): void {
+    const { counters } = this.#parts;
+    if (/^[0-9]/.test(text)) counters.incremented.add(1);
+    else if (text === 'NOT_FOUND') {
+      counters.missed.add(1);
+      // A count that is gone again right after somebody made it has been evicted: there is no room for it.
+      if (this.#step === 'increment') this.#left.push(addition);
+      else this.#parts.lost('the count was evicted as soon as it was made', 1);
+    } else this.#refused(text, counters.incrementFailed);
+  }
+
+  #added(text: string, addition: Addition): void {
+    const { counters } = this.#parts;
+    if (text === 'STORED') counters.added.add(1);
+    else if (text === 'NOT_STORED') {
+      counters.notAdded.add(1);
+      this.#left.push(addition);
+    } else this.#refused(text, counters.addFailed);
+  }
+
+  #refused(text: string, counter: Counter): void {
+    counter.add(1);
+    this.#parts.lost(isError(text) ? text : 'it answered with something else', 1);
+  }
+
+  #goOn(): void {
+    if (this.#left.length === 0) return;
+    const next = this.#step === 'increment' ? 'add' : 'increment again';
+    this.#parts.send(new IncrementExchange(this.#left, this.#parts, next));
+  }
+}
+
+type Step = 'increment' | 'add' | 'increment again';
+
+function incrementCommands(additions: readonly Addition[]): string {
+  let request = '';
+  for (const { key, amount } of additions) request += `incr ${key} ${wholeNumber(amount)}\r\n`;
+  return request;
+}
+
+function addCommands(additions: readonly Addition[], nowS: number): string {
+  let request = '';
+  for (const { key, amount, ttlS } of additions) {
+    const text = wholeNumber(amount);
+    request += `add ${key} 0 ${expiryTime(ttlS, nowS)} ${text.length}\r\n${text}\r\n`;
+  }
+  return request;
+}
+
+/** From here on memcached takes a time to live for seconds since the epoch, which would end the count at once. */
+const MAX_RELATIVE_S = 2_592_000;
+
+function expiryTime(ttlS: number, nowS: number): number {
+  return ttlS > MAX_RELATIVE_S ? nowS + ttlS : ttlS;
+}

@@ -1,0 +1,207 @@
+import { Fault } from '../../base/fault.ts';
+import type { CounterBatch } from '../batch.ts';
+import { MAX_CHUNK } from './chunks.ts';
+import { readRedirect } from './cluster-map.ts';
+import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
+import type { RedisCounters, Slots, Tally } from './counters.ts';
+import { hashSlot } from './hash-slot.ts';
+import { blamesKey, type RedisReplyError } from './reply-error.ts';
+import { SingleCommands, type Step, type Steps } from './single-commands.ts';
+
+/** How often a key is looked for at another node. */
+const MAX_REDIRECTS = 5;
+
+/** Keys of a batch that one node is asked for together. */
+interface Group extends Steps {
+  readonly node: ClusterNode;
+}
+
+/** A key that is elsewhere, as a node said. */
+interface Moved {
+  readonly slot: number;
+  readonly step: Step;
+  readonly from: ClusterNode;
+  readonly error: RedisReplyError;
+}
+
+/**
+ * Counters in a Redis cluster. The keys of a batch are grouped by the node that has them, and each node is sent one
+ * pipeline of single commands: a script may only name keys of one hash slot, and nearly every key has one of its own.
+ *
+ * A key that has moved was not counted where it was asked for, so asking elsewhere counts nothing twice. A node that
+ * fails fails its own keys only.
+ */
+export class ClusterCounters implements RedisCounters {
+  readonly #nodes: ClusterNodes;
+  readonly #single = new SingleCommands();
+  readonly #parallelism: number;
+
+  /** @param parallelism nodes that are asked at the same time; 0 for all */
+  constructor(nodes: ClusterNodes, parallelism: number) {
+    this.#nodes = nodes;
+    this.#parallelism = parallelism === 0 ? Number.POSITIVE_INFINITY : parallelism;
+  }
+
+  get address(): string {
+    return this.#nodes.address;
+  }
+
+  start(): Promise<void> {
+    return this.#nodes.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#nodes.stop();
+  }
+
+  add(batch: CounterBatch, slots: Slots, amounts: Float64Array): Promise<Tally> {
+    return new Round(this.#nodes, this.#single, batch, amounts).run('add', slots, this.#parallelism);
+  }
+
+  read(batch: CounterBatch, slots: Slots): Promise<Tally> {
+    return new Round(this.#nodes, this.#single, batch, batch.amounts).run('read', slots, this.#parallelism);
+  }
+
+  holdBack(): null {
+    return null;
+  }
+}
+
+/** One question for many keys, with whatever redirects it needs. */
+class Round {
+  readonly #nodes: ClusterNodes;
+  readonly #single: SingleCommands;
+  readonly #batch: CounterBatch;
+  readonly #amounts: Float64Array;
+  #moved: Moved[] = [];
+  #failure = '';
+
+  constructor(nodes: ClusterNodes, single: SingleCommands, batch: CounterBatch, amounts: Float64Array) {
+    this.#nodes = nodes;
+    this.#single = single;
+    this.#batch = batch;
+    this.#amounts = amounts;
+  }
+
+  async run(step: Step, slots: Slots, parallelism: number): Promise<Tally> {
+    let groups = this.#byOwner(step, slots);
+    for (let redirects = 0; groups.length > 0; redirects++) {
+      await eachOf(groups, parallelism, group => this.#ask(group));
+      const moved = this.#moved;
+      this.#moved = [];
+      if (redirects === MAX_REDIRECTS) {
+        for (const { slot, error } of moved) this.#fail(slot, error.message);
+        break;
+      }
+      groups = moved.length === 0 ? [] : await this.#byRedirect(moved);
+    }
+    const counted = slots.reduce((sum, slot) => sum + (Number.isNaN(this.#batch.totals[slot]) ? 0 : 1), 0);
+    return { counted, failure: this.#failure };
+  }
+
+  #byOwner(step: Step, slots: Slots): Group[] {
+    const batch = this.#batch;
+    const byNode = new Map<ClusterNode, number[]>();
+    for (const slot of slots) {
+      const hash = hashSlot(batch.keys.bytes, batch.keyStart(slot), batch.keyEnds[slot]);
+      const node = this.#nodes.owner(hash);
+      if (node === null) {
+        this.#fail(slot, `no node of the Redis cluster at ${this.#nodes.address} has hash slot ${hash}`);
+        continue;
+      }
+      const own = byNode.get(node);
+      if (own === undefined) byNode.set(node, [slot]);
+      else own.push(slot);
+    }
+    const groups = [...byNode].map(([node, own]) => this.#group(node, step, own, false));
+    if (this.#failure !== '') this.#nodes.refresh();
+    return groups;
+  }
+
+  async #byRedirect(moved: readonly Moved[]): Promise<Group[]> {
+    const groups = new Map<string, { node: ClusterNode; step: Step; asking: boolean; slots: number[] }>();
+    for (const { slot, step, from, error } of moved) {
+      const redirect = readRedirect(error.message, from.host);
+      if (redirect === null) {
+        this.#fail(slot, error.message);
+        continue;
+      }
+      const node = await this.#nodes.at(redirect.node);
+      const name = `${node.pool.address} ${step} ${redirect.asking}`;
+      const group = groups.get(name) ?? { node, step, asking: redirect.asking, slots: [] };
+      groups.set(name, group);
+      group.slots.push(slot);
+      if (!redirect.asking) this.#nodes.refresh();
+    }
+    return [...groups.values()].map(({ node, step, slots, asking }) =>
+      this.#group(node, step, slots, asking),
+    );
+  }
+
+  #group(node: ClusterNode, step: Step, slots: readonly number[], asking: boolean): Group {
+    return { node, step, slots: Int32Array.from(slots), amounts: this.#amounts, asking };
+  }
+
+  /** Asks one node for its keys, in parts when they are very many. */
+  async #ask(group: Group): Promise<void> {
+    const { node, slots } = group;
+    let first = 0;
+    try {
+      const lent = node.pool.lend();
+      const link = lent instanceof Promise ? await lent : lent;
+      try {
+        for (; first < slots.length; first += MAX_CHUNK) {
+          const part = { ...group, slots: slots.subarray(first, first + MAX_CHUNK) };
+          await this.#single.run(link, this.#batch, part, (slot, reply, step) =>
+            this.#take(node, slot, reply, step),
+          );
+        }
+      } finally {
+        node.pool.giveBack(link);
+      }
+    } catch (failure) {
+      if (!(failure instanceof Fault)) throw failure;
+      // A replica may have taken its place.
+      this.#nodes.refresh();
+      for (const slot of slots.subarray(first)) this.#fail(slot, failure.message);
+    }
+  }
+
+  #take(node: ClusterNode, slot: number, reply: number | RedisReplyError, step: Step): void {
+    if (typeof reply === 'number') {
+      // Where only the time to live was set, the count is known since the addition.
+      if (step !== 'expire') this.#batch.totals[slot] = reply;
+      return;
+    }
+    if (readRedirect(reply.message, node.host) !== null) {
+      this.#moved.push({ slot, step, from: node, error: reply });
+    } else if (blamesKey(reply.message)) this.#fail(slot, reply.message);
+    else {
+      this.#fail(slot, `Redis at ${node.pool.address}: ${reply.message}`);
+      // CLUSTERDOWN, LOADING: the map may be another soon.
+      this.#nodes.refresh();
+    }
+  }
+
+  #fail(slot: number, failure: string): void {
+    this.#batch.totals[slot] = Number.NaN;
+    this.#failure ||= failure;
+  }
+}
+
+/** Runs a task for each, at most so many at the same time. */
+async function eachOf<T>(
+  items: readonly T[],
+  parallelism: number,
+  run: (item: T) => Promise<void>,
+): Promise<void> {
+  if (items.length <= parallelism) {
+    await Promise.all(items.map(run));
+    return;
+  }
+  let next = 0;
+  const runNext = async (): Promise<void> => {
+    while (next < items.length) await run(items[next++]);
+  };
+  await Promise.all(Array.from({ length: parallelism }, runNext));
+}

@@ -1,0 +1,180 @@
+import { asError } from '../../base/fault.ts';
+import { type ClusterMap, type NodeAddress, readClusterSlots } from './cluster-map.ts';
+import { elsewhere, hostPort, type RedisEndpoint } from './endpoint.ts';
+import { startPatiently } from './patient-start.ts';
+import { type PoolOptions, RedisPool } from './pool.ts';
+import type { RedisLinkParts } from './redis-link.ts';
+import { SideConnections } from './side-connections.ts';
+import { Waits } from './waits.ts';
+
+export interface ClusterOptions {
+  /** Nodes to ask for the others. At least one. */
+  readonly seeds: readonly RedisEndpoint[];
+  readonly pool: PoolOptions;
+}
+
+/** A node, and the connections to it. */
+export interface ClusterNode {
+  readonly host: string;
+  readonly pool: RedisPool;
+}
+
+/** How often a node is asked which has which slots. */
+const EVERY_MS = 5_000;
+/** The least time between two questions, while answers or failures tell that the map is out of date. */
+const AT_MOST_EVERY_MS = 250;
+/** Redis advises no more. */
+const MAX_NODES = 1_000;
+
+/** The nodes of a cluster and the map of its slots, kept up to date. */
+export class ClusterNodes {
+  readonly address: string;
+  readonly #options: ClusterOptions;
+  readonly #parts: RedisLinkParts;
+  readonly #nodes = new Map<string, ClusterNode>();
+  readonly #waits: Waits;
+  readonly #connections: SideConnections;
+  /** Nodes that the map before did not name. */
+  #unnamed = new Set<string>();
+  #owners: readonly (string | undefined)[] = [];
+  #stopped = false;
+  #refreshing: Promise<void> | null = null;
+  #dueMs = 0;
+  readonly #closing = new Set<Promise<void>>();
+
+  constructor(options: ClusterOptions, parts: RedisLinkParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#waits = new Waits(parts.clock);
+    this.#connections = new SideConnections(parts.timeoutMs);
+    this.address = options.seeds.map(seed => seed.shown).join(', ');
+  }
+
+  /** Learns the map and connects to every node; one that does not answer may come later. */
+  async start(): Promise<void> {
+    const { startup: bounds, clock, logger, random } = this.#parts;
+    const isStopped = () => this.#stopped;
+    const start = { address: this.address, bounds, clock, logger, random, waits: this.#waits, isStopped };
+    await startPatiently(start, async () => {
+      this.#adopt(await this.#askAround());
+      await Promise.all([...this.#nodes.values()].map(node => node.pool.connected()));
+      if ([...this.#nodes.values()].every(node => !node.pool.up)) throw new Error(this.#firstReason());
+    });
+    void this.#refreshForEver();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#waits.cancelAll();
+    await this.#connections.stop();
+    await Promise.all([...this.#nodes.values()].map(node => node.pool.stop()));
+    await Promise.all(this.#closing);
+    await this.#refreshing;
+  }
+
+  /** The node that has a slot; null when there is none. */
+  owner(slot: number): ClusterNode | null {
+    const name = this.#owners[slot];
+    return name === undefined ? null : (this.#nodes.get(name) ?? null);
+  }
+
+  /** The node at this address, which may be new. Resolves when it was tried to reach it. */
+  async at(address: NodeAddress): Promise<ClusterNode> {
+    const node = this.#node(address);
+    await node.pool.connected();
+    return node;
+  }
+
+  /** Asks for the map soon: an answer or a failure showed that it has changed, or may have. */
+  refresh(): void {
+    if (this.#refreshing !== null || this.#stopped || this.#parts.clock.nowMs() < this.#dueMs) return;
+    this.#dueMs = this.#parts.clock.nowMs() + AT_MOST_EVERY_MS;
+    this.#refreshing = this.#refreshOnce().finally(() => {
+      this.#refreshing = null;
+    });
+  }
+
+  async #refreshForEver(): Promise<void> {
+    while (!this.#stopped) {
+      await this.#waits.wait(EVERY_MS);
+      this.refresh();
+    }
+  }
+
+  async #refreshOnce(): Promise<void> {
+    try {
+      this.#adopt(await this.#askAround());
+    } catch (failure) {
+      this.#parts.logger.debug('no node of the Redis cluster tells where the slots are', {
+        address: this.address,
+        error: asError(failure).message,
+      });
+    }
+  }
+
+  /** What the first node says that answers: one that is connected, else one of those that were set. */
+  async #askAround(): Promise<ClusterMap> {
+    const [seed] = this.#options.seeds;
+    const connected = [...this.#nodes.entries()].flatMap(([name, node]) =>
+      node.pool.up ? [elsewhere(seed, node.host, Number(name.slice(name.lastIndexOf(':') + 1)))] : [],
+    );
+    const problems: string[] = [];
+    for (const endpoint of [...connected, ...this.#options.seeds]) {
+      try {
+        const map = await this.#ask(endpoint);
+        if (map.nodes.size > 0) return map;
+        problems.push(`${endpoint.shown}: it knows no node that has slots`);
+      } catch (failure) {
+        problems.push(`${endpoint.shown}: ${asError(failure).message}`);
+      }
+      if (this.#stopped) break;
+    }
+    throw new Error(problems.join('; '));
+  }
+
+  #ask(endpoint: RedisEndpoint): Promise<ClusterMap> {
+    return this.#connections.use(endpoint, async connection => {
+      const host = 'host' in endpoint.target ? endpoint.target.host : '127.0.0.1';
+      return readClusterSlots(await connection.send('CLUSTER', ['SLOTS']), host);
+    });
+  }
+
+  #adopt(map: ClusterMap): void {
+    if (this.#stopped) return;
+    for (const address of map.nodes.values()) this.#node(address);
+    this.#owners = map.owners;
+    const unnamed = new Set([...this.#nodes.keys()].filter(name => !map.nodes.has(name)));
+    for (const name of unnamed) {
+      // A node that gets its first slot is asked before a map names it, so one map is not enough to leave it.
+      if (this.#unnamed.has(name)) this.#forget(name);
+    }
+    this.#unnamed = unnamed;
+  }
+
+  #node({ host, port }: NodeAddress): ClusterNode {
+    const name = hostPort(host, port);
+    const known = this.#nodes.get(name);
+    if (known !== undefined) return known;
+    if (this.#nodes.size >= MAX_NODES) throw new Error(`the cluster names more than ${MAX_NODES} nodes`);
+    const endpoint = elsewhere(this.#options.seeds[0], host, port);
+    const target = { address: name, find: async () => endpoint, mustBeMaster: false, scripts: false };
+    const node = { host, pool: new RedisPool(target, this.#options.pool, this.#parts) };
+    this.#nodes.set(name, node);
+    void node.pool.connected();
+    return node;
+  }
+
+  #forget(name: string): void {
+    const node = this.#nodes.get(name);
+    if (node === undefined) return;
+    this.#nodes.delete(name);
+    const closed = node.pool.stop();
+    this.#closing.add(closed);
+    void closed.then(() => this.#closing.delete(closed));
+  }
+
+  #firstReason(): string {
+    const [node] = this.#nodes.values();
+    return node === undefined ? 'the cluster has no nodes' : node.pool.reason;
+  }
+}

@@ -1,0 +1,55 @@
+import type { CounterBatch } from '../batch.ts';
+import type { RedisCounters, Slots, Tally } from './counters.ts';
+import { MasterWatch } from './master-watch.ts';
+import { type PoolOptions, RedisPool } from './pool.ts';
+import type { RedisLinkParts } from './redis-link.ts';
+import { type SentinelOptions, Sentinels } from './sentinels.ts';
+import { ServerCounters } from './server-counters.ts';
+import type { SharedKeys } from './time-to-live.ts';
+
+export interface SentinelCountersOptions {
+  readonly sentinels: Omit<SentinelOptions, 'timeoutMs' | 'logger'>;
+  readonly pool: PoolOptions;
+  readonly sharedKeys: SharedKeys;
+}
+
+/** Counters in the master that sentinels name, wherever it is. */
+export class SentinelCounters implements RedisCounters {
+  readonly address: string;
+  readonly #sentinels: Sentinels;
+  readonly #master: ServerCounters;
+  readonly #watch: MasterWatch;
+
+  constructor(options: SentinelCountersOptions, parts: RedisLinkParts) {
+    const { timeoutMs, logger, clock } = parts;
+    this.#sentinels = new Sentinels({ ...options.sentinels, timeoutMs, logger });
+    this.address = this.#sentinels.address;
+    const find = () => this.#sentinels.findMaster();
+    const target = { address: this.address, find, mustBeMaster: true, scripts: true };
+    const pool = new RedisPool(target, options.pool, parts);
+    this.#master = new ServerCounters(pool, options.sharedKeys);
+    this.#watch = new MasterWatch(this.#sentinels, pool, clock);
+  }
+
+  async start(): Promise<void> {
+    await this.#master.start();
+    this.#watch.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#watch.stop();
+    await Promise.all([this.#sentinels.stop(), this.#master.stop()]);
+  }
+
+  add(batch: CounterBatch, slots: Slots, amounts: Float64Array): Promise<Tally> {
+    return this.#master.add(batch, slots, amounts);
+  }
+
+  read(batch: CounterBatch, slots: Slots): Promise<Tally> {
+    return this.#master.read(batch, slots);
+  }
+
+  holdBack(batch: CounterBatch): Promise<Tally> | null {
+    return this.#master.holdBack(batch);
+  }
+}

@@ -1,0 +1,126 @@
+import type { Fault } from '../../base/fault.ts';
+import type { CounterBatch } from '../batch.ts';
+import { groupChunks, MAX_CHUNK } from './chunks.ts';
+import { joined, type RedisCounters, type Slots, type Tally } from './counters.ts';
+import type { RedisPool } from './pool.ts';
+import type { RedisLink } from './redis-link.ts';
+import {
+  blamesKey,
+  mayEndWithNewConnection,
+  RedisReplyError,
+  refusesScripts,
+  shortened,
+} from './reply-error.ts';
+import { ScriptedCommands } from './scripted-commands.ts';
+import { SingleCommands, type Steps } from './single-commands.ts';
+import type { SharedKeys } from './time-to-live.ts';
+
+/**
+ * Counters in one Redis server. A batch is one command, unless it is very large; then its parts are sent one after the
+ * other, and the first that fails ends it.
+ */
+export class ServerCounters implements RedisCounters {
+  readonly #pool: RedisPool;
+  readonly #scripted: ScriptedCommands;
+  readonly #single = new SingleCommands();
+
+  constructor(pool: RedisPool, sharedKeys: SharedKeys) {
+    this.#pool = pool;
+    this.#scripted = new ScriptedCommands(sharedKeys);
+  }
+
+  get address(): string {
+    return this.#pool.address;
+  }
+
+  start(): Promise<void> {
+    return this.#pool.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#pool.stop();
+  }
+
+  add(batch: CounterBatch, slots: Slots, amounts: Float64Array): Promise<Tally> {
+    return this.#using(link =>
+      inParts(slots, part =>
+        link.takesScripts
+          ? this.#scripted.add(link, batch, part, amounts)
+          : this.#singly(link, batch, { step: 'add', slots: part, amounts, asking: false }),
+      ),
+    );
+  }
+
+  read(batch: CounterBatch, slots: Slots): Promise<Tally> {
+    const amounts = batch.amounts;
+    return this.#using(link =>
+      inParts(slots, part =>
+        this.#singly(link, batch, { step: 'read', slots: part, amounts, asking: false }),
+      ),
+    );
+  }
+
+  holdBack(batch: CounterBatch): Promise<Tally> | null {
+    if (!this.#pool.takesScripts) return null;
+    return this.#using(async link => {
+      const tallies: Tally[] = [];
+      for (const groups of groupChunks(batch)) {
+        tallies.push(checked(await this.#scripted.holdBack(link, batch, groups)));
+      }
+      return joined(tallies);
+    });
+  }
+
+  async #singly(link: RedisLink, batch: CounterBatch, steps: Steps): Promise<Tally> {
+    let counted = 0;
+    let failure = '';
+    await this.#single.run(link, batch, steps, (slot, reply, step) => {
+      if (typeof reply === 'number') {
+        batch.totals[slot] = reply;
+        counted++;
+        return;
+      }
+      // Its addition was counted before the time to live was refused.
+      if (step === 'expire') counted--;
+      batch.totals[slot] = Number.NaN;
+      failure ||= reply.message;
+    });
+    return { counted, failure };
+  }
+
+  async #using(ask: (link: RedisLink) => Promise<Tally>): Promise<Tally> {
+    const lent = this.#pool.lend();
+    const link = lent instanceof Promise ? await lent : lent;
+    try {
+      return await ask(link);
+    } catch (failure) {
+      throw failure instanceof RedisReplyError ? refusal(link, failure) : failure;
+    } finally {
+      this.#pool.giveBack(link);
+    }
+  }
+}
+
+async function inParts(slots: Slots, ask: (part: Slots) => Promise<Tally>): Promise<Tally> {
+  if (slots.length <= MAX_CHUNK) return checked(await ask(slots));
+  const tallies: Tally[] = [];
+  for (let first = 0; first < slots.length; first += MAX_CHUNK) {
+    tallies.push(checked(await ask(slots.subarray(first, first + MAX_CHUNK))));
+  }
+  return joined(tallies);
+}
+
+/** @throws RedisReplyError when nothing was counted, and not because of the keys */
+function checked(tally: Tally): Tally {
+  const { counted, failure } = tally;
+  if (failure !== '' && counted === 0 && !blamesKey(failure)) throw new RedisReplyError(failure);
+  return tally;
+}
+
+/** Nothing is known to be counted. */
+function refusal(link: RedisLink, failure: RedisReplyError): Fault {
+  const reason = shortened(failure.message);
+  // A connection that is made anew finds out whether scripts are taken.
+  if ((link.takesScripts && refusesScripts(failure)) || mayEndWithNewConnection(reason)) link.renew(reason);
+  return link.fault(reason);
+}

@@ -1,0 +1,152 @@
+import { rename } from 'node:fs/promises';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Counter } from '../../stats/registry.ts';
+import type { FingerprintKey } from '../fingerprint.ts';
+import { loadSnapshot, saveSnapshot } from './snapshot.ts';
+import { SnapshotFault } from './snapshot-format.ts';
+import { SnapshotLock } from './snapshot-lock.ts';
+import type { CounterTable } from './table.ts';
+
+export interface SnapshotKeeperParts {
+  readonly path: string;
+  readonly intervalMs: number;
+  readonly table: CounterTable;
+  /** The key by which the counters of the table are known. */
+  readonly fingerprintKey: FingerprintKey;
+  readonly saved: Counter;
+  readonly failed: Counter;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** How long a stop waits for the last snapshot. */
+const LAST_SAVE_MS = 10_000;
+
+/**
+ * Keeps the counters of the embedded store in a file: reads it at the start, writes it over and over and at the stop.
+ * Nothing that happens to the file keeps the service from deciding; it is told in the log.
+ */
+export class SnapshotKeeper implements Service {
+  readonly name = 'snapshots of the counters';
+  readonly #parts: SnapshotKeeperParts;
+  readonly #lock: SnapshotLock;
+  /** True once the file may be written: it is ours, and what was in it is in the table. */
+  #mayWrite = false;
+  #told = '';
+  #timer: Timer | null = null;
+  #writing: Promise<void> = Promise.resolve();
+  #stopped = false;
+
+  constructor(parts: SnapshotKeeperParts) {
+    this.#parts = parts;
+    this.#lock = new SnapshotLock(parts.path);
+  }
+
+  async start(): Promise<void> {
+    if (await this.#takeLock()) {
+      await this.#load();
+      if (this.#stopped) return;
+      this.#mayWrite = true;
+    }
+    // At once, so that a file that cannot be written is known before it is needed.
+    this.#write();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#timer?.cancel();
+    const { clock, logger, path } = this.#parts;
+    const bound = Promise.withResolvers<'late'>();
+    const timer = clock.after(LAST_SAVE_MS, () => bound.resolve('late'));
+    const outcome = await Promise.race([this.#lastSave(), bound.promise]);
+    timer.cancel();
+    if (outcome === 'late') logger.error('the counters could not be kept in time', { path });
+    await this.#lock.release();
+  }
+
+  async #lastSave(): Promise<void> {
+    await this.#writing;
+    if (this.#mayWrite) await this.#save();
+  }
+
+  /** Writes, and again after a while. */
+  #write(): void {
+    this.#writing = this.#writeOnce().then(() => {
+      if (this.#stopped) return;
+      this.#timer = this.#parts.clock.after(this.#parts.intervalMs, () => this.#write());
+    });
+  }
+
+  async #writeOnce(): Promise<void> {
+    // What the process before us wrote in its end was made with another key, so it cannot be read any more.
+    if (!this.#mayWrite) this.#mayWrite = await this.#takeLock();
+    if (this.#mayWrite) await this.#save();
+  }
+
+  async #takeLock(): Promise<boolean> {
+    try {
+      if (await this.#lock.take()) return true;
+      this.#tell(
+        'another process keeps its counters in this file: set MEMORY_STORE_SNAPSHOT_PATH to one of its own',
+      );
+    } catch (failure) {
+      this.#tell(asError(failure).message);
+    }
+    return false;
+  }
+
+  async #load(): Promise<void> {
+    const { path, table, fingerprintKey, clock, logger } = this.#parts;
+    try {
+      const loaded = await loadSnapshot(path, table, { fingerprintKey, nowMs: clock.nowMs() });
+      if (loaded === null) return;
+      const { counters, expired, writtenMs } = loaded;
+      logger.info('counters were read', {
+        path,
+        counters,
+        expired,
+        written: new Date(writtenMs).toISOString(),
+      });
+    } catch (failure) {
+      const reason = asError(failure).message;
+      const kept = failure instanceof SnapshotFault ? await setAside(path) : path;
+      logger.warning('the counters of before cannot be read, and begin at 0', { path, reason, kept });
+    }
+  }
+
+  async #save(): Promise<void> {
+    const { path, table, fingerprintKey, clock, saved, failed, logger } = this.#parts;
+    try {
+      const counters = await saveSnapshot(path, table, { writtenMs: clock.nowMs(), fingerprintKey });
+      saved.add(1);
+      logger.debug('counters were kept', { path, counters });
+      if (this.#told !== '') logger.warning('the counters are kept again', { path });
+      this.#told = '';
+    } catch (failure) {
+      failed.add(1);
+      this.#tell(asError(failure).message);
+    }
+  }
+
+  /** One line for a reason, until another one or none holds. */
+  #tell(reason: string): void {
+    if (reason === this.#told) return;
+    this.#told = reason;
+    const { path, logger } = this.#parts;
+    logger.error('the counters are not kept: a restart will forget them', { path, reason });
+  }
+}
+
+/** Renames a file that cannot be read, so that it can be looked into; where it is then. */
+async function setAside(path: string): Promise<string> {
+  const aside = `${path}.damaged`;
+  try {
+    await rename(path, aside);
+    return aside;
+  } catch {
+    return path;
+  }
+}

@@ -1,0 +1,220 @@
+import { closeSync, openSync, readSync } from 'node:fs';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { FingerprintKey } from '../fingerprint.ts';
+import {
+  BLOCK_COUNTERS,
+  BLOCK_HEAD_BYTES,
+  BlockWriter,
+  COUNTER_BYTES,
+  END_BYTES,
+  HEADER_BYTES,
+  readHeader,
+  SnapshotFault,
+  type SnapshotHeader,
+  writeEnd,
+  writeHeader,
+} from './snapshot-format.ts';
+import { type CounterTable, REGION_CELLS } from './table.ts';
+
+/** Regions that are copied before others get their turn: some tens of microseconds. */
+const REGIONS_A_TURN = 8;
+
+/** Nobody but this user reads the file: it holds the key of the fingerprints. */
+const FILE_MODE = 0o600;
+
+/** The key of the fingerprints in a snapshot; null when there is none that can be read. */
+export function readSnapshotKey(path: string): FingerprintKey | null {
+  const header = Buffer.alloc(HEADER_BYTES);
+  try {
+    const file = openSync(path, 'r');
+    try {
+      return readHeader(header.subarray(0, readSync(file, header))).fingerprintKey;
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    // Whoever loads the counters says what is wrong.
+    return null;
+  }
+}
+
+/**
+ * Writes every counter that has not expired, beside the decisions: a few regions at a time. The file at `path` is the
+ * old one or the new one, whole, at any moment, also after a crash of the machine.
+ * @returns how many there were
+ * @throws Error when the file cannot be written; the old one is left as it is
+ */
+export async function saveSnapshot(
+  path: string,
+  table: CounterTable,
+  { writtenMs, fingerprintKey }: SnapshotHeader,
+): Promise<number> {
+  const temporary = `${path}.tmp`;
+  await rm(temporary, { force: true });
+  const file = await open(temporary, 'wx', FILE_MODE);
+  let total: number;
+  try {
+    try {
+      await file.writeFile(writeHeader({ writtenMs, fingerprintKey }));
+      total = await writeCounters(file, table, Math.floor(writtenMs / 1_000));
+      await file.writeFile(writeEnd(total));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, path);
+  } catch (failure) {
+    await rm(temporary, { force: true });
+    throw failure;
+  }
+  await syncDirectory(dirname(path));
+  return total;
+}
+
+async function writeCounters(file: FileHandle, table: CounterTable, nowS: number): Promise<number> {
+  const block = new BlockWriter();
+  let total = 0;
+  for (let region = 0; region < table.regionCount; region++) {
+    if (block.room < REGION_CELLS) await file.writeFile(block.take());
+    else if (region % REGIONS_A_TURN === 0) await nextTurn();
+    table.lock(region);
+    table.eachLive(region, nowS, (print, expiryS, count) => {
+      block.add(print, expiryS, count);
+      total++;
+    });
+    table.unlock(region);
+  }
+  await file.writeFile(block.take());
+  return total;
+}
+
+/** What came of reading a snapshot. */
+export interface LoadedSnapshot {
+  readonly counters: number;
+  /** Counters that had expired meanwhile. */
+  readonly expired: number;
+  readonly writtenMs: number;
+}
+
+/**
+ * Puts the counters of a snapshot into a table, after all of it was checked.
+ * @returns null when there is no file
+ * @throws SnapshotFault when it is not whole, or made with another key; Error when it cannot be read. The table is left
+ *   as it is then
+ */
+export async function loadSnapshot(
+  path: string,
+  table: CounterTable,
+  { fingerprintKey, nowMs }: { readonly fingerprintKey: FingerprintKey; readonly nowMs: number },
+): Promise<LoadedSnapshot | null> {
+  const file = await openExisting(path);
+  if (file === null) return null;
+  try {
+    const { header } = await check(file);
+    if (header.fingerprintKey.join() !== fingerprintKey.join()) {
+      throw new SnapshotFault('it was replaced by another one while it was read');
+    }
+    const nowS = Math.floor(nowMs / 1_000);
+    let counters = 0;
+    let expired = 0;
+    for await (const block of blocksOf(file)) {
+      const alive = putAll(block, table, nowS);
+      counters += alive;
+      expired += block.length / COUNTER_BYTES - alive;
+      await nextTurn();
+    }
+    return { counters, expired, writtenMs: header.writtenMs };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Puts the counters of a block into the table; how many had not expired. */
+function putAll(block: Buffer, table: CounterTable, nowS: number): number {
+  let alive = 0;
+  for (let at = 0; at < block.length; at += COUNTER_BYTES) {
+    const expiryS = block.readUInt32LE(at + 12);
+    if (expiryS <= nowS) continue;
+    alive++;
+    const print = { a: block.readInt32LE(at), b: block.readInt32LE(at + 4), c: block.readInt32LE(at + 8) };
+    const region = table.regionOf(print.a);
+    table.lock(region);
+    table.add(table.claim(print, nowS, expiryS), block.readDoubleLE(at + 16));
+    table.unlock(region);
+  }
+  return alive;
+}
+
+async function check(file: FileHandle): Promise<{ readonly header: SnapshotHeader }> {
+  const header = readHeader(await readAt(file, 0, HEADER_BYTES));
+  for await (const _block of blocksOf(file)) await nextTurn();
+  return { header };
+}
+
+/** The counters of each block. @throws SnapshotFault when a block is damaged or the end is missing */
+async function* blocksOf(file: FileHandle): AsyncGenerator<Buffer> {
+  let at = HEADER_BYTES;
+  let total = 0;
+  for (;;) {
+    const head = await readAt(file, at, END_BYTES);
+    if (head.length < END_BYTES) throw new SnapshotFault('its end is missing');
+    const count = head.readUInt32LE(0);
+    const checksum = head.readUInt32LE(4);
+    if (count === 0) {
+      await checkEnd(file, { end: head, at, total });
+      return;
+    }
+    if (count > BLOCK_COUNTERS) throw new SnapshotFault(`it is damaged at byte ${at}`);
+    const block = await readAt(file, at + BLOCK_HEAD_BYTES, count * COUNTER_BYTES);
+    if (block.length < count * COUNTER_BYTES) throw new SnapshotFault('its end is missing');
+    if (crc32(block) !== checksum) throw new SnapshotFault(`it is damaged at byte ${at}`);
+    yield block;
+    at += BLOCK_HEAD_BYTES + block.length;
+    total += count;
+  }
+}
+
+async function checkEnd(
+  file: FileHandle,
+  { end, at, total }: { readonly end: Buffer; readonly at: number; readonly total: number },
+): Promise<void> {
+  const isDamaged = !end.equals(writeEnd(total));
+  if (isDamaged) throw new SnapshotFault(`it is damaged at byte ${at}`);
+  if ((await readAt(file, at + END_BYTES, 1)).length > 0) throw new SnapshotFault('it goes on after its end');
+}
+
+async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(length);
+  let got = 0;
+  while (got < length) {
+    const { bytesRead } = await file.read(buffer, got, length - got, position + got);
+    if (bytesRead === 0) break;
+    got += bytesRead;
+  }
+  return buffer.subarray(0, got);
+}
+
+async function openExisting(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, 'r');
+  } catch (failure) {
+    if (failure instanceof Error && 'code' in failure && failure.code === 'ENOENT') return null;
+    throw failure;
+  }
+}
+
+/** Only then is the new name of a file sure to be there after a crash of the machine. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r');
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve));
+}

@@ -1,0 +1,81 @@
+import type { FaultCode } from '../../base/fault.ts';
+import { Fault } from '../../base/fault.ts';
+import type { DecisionReply } from '../decider.ts';
+import { RECORD_HEAD_BYTES, Records } from '../records.ts';
+import { ReusedViews } from '../reused-views.ts';
+
+/** Records of answers: a response, or from `fault` on the text of a fault, by the place of its code. */
+export const ANSWER_KIND = { ok: 0, overLimit: 1, fault: 2 } as const;
+
+const FAULT_CODES = [
+  'bad_request',
+  'unparseable',
+  'no_rules',
+  'store_failed',
+  'overloaded',
+  'cancelled',
+  'internal',
+] as const satisfies readonly FaultCode[];
+
+/** Takes every answer of a batch, one after the other, to be handed to another thread. */
+export class AnswerWriter implements DecisionReply {
+  readonly gone = false;
+  readonly records = new Records();
+
+  answered(response: Uint8Array, overLimit: boolean): void {
+    this.records.add(overLimit ? ANSWER_KIND.overLimit : ANSWER_KIND.ok, response);
+  }
+
+  refused(fault: Fault): void {
+    const kind = ANSWER_KIND.fault + FAULT_CODES.indexOf(fault.code as (typeof FAULT_CODES)[number]);
+    this.records.add(kind, Buffer.from(fault.message));
+  }
+}
+
+/** Hands answers that another thread has written to whom they are for. */
+export class AnswerReader {
+  readonly #records = new Records();
+  readonly #views = new ReusedViews();
+  /** Answers are copied here: a view of each at its place would take longer. */
+  readonly #one = new Uint8Array(1_024);
+
+  /**
+   * Answers every reply, in order. What a reply throws is given to `failed`, and the others are answered all the same.
+   * @returns the memory of the answers
+   */
+  deliver(
+    answers: { readonly memory: ArrayBuffer; readonly length: number },
+    replies: readonly DecisionReply[],
+    failed: (thrown: unknown) => void,
+  ): ArrayBuffer {
+    const records = this.#records;
+    records.take(answers.memory, answers.length, replies.length);
+    let at = 0;
+    for (const reply of replies) {
+      const kind = records.kindAt(at);
+      const start = at + RECORD_HEAD_BYTES;
+      at = start + records.sizeAt(at);
+      try {
+        if (kind < ANSWER_KIND.fault) reply.answered(this.#content(start, at), kind === ANSWER_KIND.overLimit);
+        else reply.refused(new Fault(FAULT_CODES[kind - ANSWER_KIND.fault], this.#text(start, at)));
+      } catch (thrown) {
+        failed(thrown);
+      }
+    }
+    return records.release();
+  }
+
+  #content(start: number, end: number): Uint8Array {
+    const { bytes } = this.#records;
+    const size = end - start;
+    const one = this.#one;
+    if (size > one.length) return bytes.subarray(start, end);
+    if (size <= 64) for (let i = 0; i < size; i++) one[i] = bytes[start + i];
+    else one.set(bytes.subarray(start, end));
+    return this.#views.of(one, size);
+  }
+
+  #text(start: number, end: number): string {
+    return Buffer.from(this.#records.bytes.buffer, start, end - start).toString('utf8');
+  }
+}

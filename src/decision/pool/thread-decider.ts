@@ -1,0 +1,159 @@
+import type { Clock } from '../../base/clock.ts';
+import type { FingerprintKey } from '../../counters/fingerprint.ts';
+import { CompiledRules } from '../../rules/compiled-rules.ts';
+import type { Counter } from '../../stats/registry.ts';
+import { DecisionBatch } from '../batch.ts';
+import type { Engine, EngineCounters } from '../engine.ts';
+import { RuleGeneration } from '../generation.ts';
+import type { OverLimitCache } from '../over-limit-cache.ts';
+import { AnswerWriter } from './answer-records.ts';
+import { NamedDeltas } from './named-deltas.ts';
+import { type DecideResult, type DecideTask, ENGINE_COUNTERS, type OverLimitDelta } from './task.ts';
+
+/** Generations of rules that are kept: the one in force, and the one before for batches that were under way. */
+const KEPT_GENERATIONS = 2;
+
+/** Batches in one thread at a time that are kept for the next ones. */
+const KEPT_WORK = 4;
+
+/** Counts until it is asked. */
+class TakenCounter implements Counter {
+  #count = 0;
+
+  add(count: number): void {
+    this.#count += count;
+  }
+
+  take(): number {
+    const count = this.#count;
+    this.#count = 0;
+    return count;
+  }
+}
+
+/** The time of the batch in hand: it stands still while there is none. */
+export class TaskClock implements Pick<Clock, 'nowMs'> {
+  #nowMs = 0;
+
+  readonly nowMs = (): number => this.#nowMs;
+
+  set(nowMs: number): void {
+    this.#nowMs = nowMs;
+  }
+}
+
+/** What a thread makes its engine of, beside what the thread brings. */
+export interface ThreadEngineParts {
+  readonly counters: EngineCounters;
+  readonly clock: TaskClock;
+}
+
+export interface ThreadDeciderParts {
+  readonly makeEngine: (parts: ThreadEngineParts) => {
+    readonly engine: Engine;
+    readonly overLimit: OverLimitCache | null;
+  };
+  readonly fingerprintKey: FingerprintKey;
+  readonly threadId: number;
+}
+
+interface Work {
+  readonly batch: DecisionBatch;
+  readonly named: NamedDeltas;
+  readonly answers: AnswerWriter;
+}
+
+/** Decides the batches that a thread of the pool is given, with the engine that decides everywhere. */
+export class ThreadDecider {
+  readonly #parts: ThreadDeciderParts;
+  readonly #engine: Engine;
+  readonly #overLimit: OverLimitCache | null;
+  readonly #clock = new TaskClock();
+  readonly #counters = {
+    storeError: new TakenCounter(),
+    serviceError: new TakenCounter(),
+    cancelled: new TakenCounter(),
+    globalShadowMode: new TakenCounter(),
+  };
+  /** The one used last comes last. */
+  readonly #generations = new Map<number, RuleGeneration>();
+  readonly #idle: Work[] = [];
+  #told: Omit<OverLimitDelta, 'threadId' | 'size'> = NOTHING_TOLD;
+
+  constructor(parts: ThreadDeciderParts) {
+    this.#parts = parts;
+    const { engine, overLimit } = parts.makeEngine({ counters: this.#counters, clock: this.#clock });
+    this.#engine = engine;
+    this.#overLimit = overLimit;
+  }
+
+  /** Decides one batch; at once when the store counts in memory. */
+  decide(task: DecideTask): DecideResult | Promise<DecideResult> {
+    const work = this.#idle.pop() ?? this.#newWork();
+    const { batch, answers } = work;
+    batch.records.take(task.requests, task.requestBytes, task.requestCount);
+    answers.records.take(task.answers);
+    for (let request = 0; request < task.requestCount; request++) batch.replies.push(answers);
+    this.#clock.set(task.nowMs);
+    const running = this.#engine.run(batch, this.#generation(task));
+    return running === undefined ? this.#finish(work) : running.then(() => this.#finish(work));
+  }
+
+  #finish(work: Work): DecideResult {
+    const { batch, answers, named } = work;
+    const missing = batch.size - answers.records.count;
+    // Answers have no other sign of whom they are for than their place.
+    if (missing !== 0) throw new Error(`${missing} answers of a batch could not be written`);
+    const answerBytes = answers.records.length;
+    const result: DecideResult = {
+      answers: answers.records.release(),
+      requests: batch.records.release(),
+      answerBytes,
+      counted: ENGINE_COUNTERS.map(name => this.#counters[name].take()),
+      named: named.take(),
+      overLimit: this.#overLimitDelta(),
+    };
+    batch.reset();
+    if (this.#idle.length < KEPT_WORK) this.#idle.push(work);
+    return result;
+  }
+
+  #newWork(): Work {
+    const named = new NamedDeltas();
+    return { batch: new DecisionBatch(this.#parts.fingerprintKey, named), named, answers: new AnswerWriter() };
+  }
+
+  /** The generation of a task; made when it is new, and then the one that is unused for longest is let go of. */
+  #generation(task: DecideTask): RuleGeneration {
+    const generations = this.#generations;
+    let generation = generations.get(task.generation);
+    if (generation === undefined) {
+      generation = new RuleGeneration(new CompiledRules(task.rules), task.statistics);
+      for (const [oldest] of generations) {
+        if (generations.size < KEPT_GENERATIONS) break;
+        generations.delete(oldest);
+      }
+      generations.set(task.generation, generation);
+    }
+    return generation;
+  }
+
+  #overLimitDelta(): OverLimitDelta | null {
+    const cache = this.#overLimit;
+    if (cache === null) return null;
+    const told = this.#told;
+    const { hits, misses, evicted, expired, overwritten } = cache;
+    this.#told = { hits, misses, evicted, expired, overwritten };
+    return {
+      threadId: this.#parts.threadId,
+      size: cache.size,
+      hits: hits - told.hits,
+      misses: misses - told.misses,
+      evicted: evicted - told.evicted,
+      expired: expired - told.expired,
+      overwritten: overwritten - told.overwritten,
+    };
+  }
+}
+
+const NOTHING_TOLD = { hits: 0, misses: 0, evicted: 0, expired: 0, overwritten: 0 };

@@ -1,0 +1,183 @@
+import { type BackoffBounds, backoffMs } from '../../../base/backoff.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { asError } from '../../../base/fault.ts';
+import type { JsonObject } from '../../../base/json.ts';
+import type { Service } from '../../../base/lifecycle.ts';
+import type { Logger } from '../../../base/logger.ts';
+import {
+  type DiscoveryResponse,
+  decodeDiscoveryResponse,
+  encodeDiscoveryRequest,
+  encodeNode,
+} from '../../../messages/discovery-codec.ts';
+import { AdsStream, type AdsStreamOptions } from './ads-stream.ts';
+import { channelCredentials, serverNameOptions, type XdsTls } from './channel-credentials.ts';
+import { CONFIG_TYPE_URL, isConfigType, resourceFiles } from './resource-files.ts';
+import type { LoadOutcome, RuleSetTaker } from './rule-set-taker.ts';
+
+export interface XdsRuleSourceOptions
+  extends Pick<AdsStreamOptions, 'target' | 'headers' | 'maxMessageBytes'> {
+  /** Null for a connection without TLS. */
+  readonly tls: XdsTls | null;
+  /** Who asks, as the server knows us. */
+  readonly node: { readonly id: string; readonly metadata: JsonObject };
+  /** Time between attempts while the server cannot be reached. */
+  readonly connectRetryMs: number;
+  /** Waits after streams that ended, one after the other. */
+  readonly backoff: BackoffBounds;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** From 0 to below 1, to spread the waits; always 1 for waits that are as long as they may be. */
+  readonly random: () => number;
+}
+
+/** The longest text of a refusal; it is for people. */
+const MAX_REFUSAL_CHARACTERS = 8_192;
+
+/**
+ * Rules from an xDS server: an aggregated discovery stream, state of the world. Each response is the whole of the
+ * rules; it is put into force and accepted (ACK), or refused with every fault (NACK). While the server is away the
+ * last good rules stay, and the server is asked again, without end.
+ *
+ * A new stream begins with the last version that was accepted, so that a server with nothing new need not send it.
+ */
+export class XdsRuleSource implements Service {
+  readonly name = 'xDS rules';
+  readonly #options: XdsRuleSourceOptions;
+  readonly #taker: RuleSetTaker;
+  readonly #node: Uint8Array;
+  /** The version of the rules in force; empty for none. */
+  #accepted = '';
+  /** Streams that ended since a response came last. */
+  #endedStreams = 0;
+  #stream: AdsStream | null = null;
+  #running: Promise<void> | null = null;
+  #stopped = false;
+  readonly #stopAsked = Promise.withResolvers<LoadOutcome>();
+
+  constructor(options: XdsRuleSourceOptions, taker: RuleSetTaker) {
+    this.#options = options;
+    this.#taker = taker;
+    this.#node = encodeNode(options.node);
+  }
+
+  /**
+   * Begins to ask. Rules come later, if at all.
+   * @throws Error naming the setting, when a file for TLS cannot be used
+   */
+  async start(): Promise<void> {
+    await channelCredentials(this.#options.tls);
+    if (!this.#stopped) this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#stopAsked.resolve({ kind: 'dropped' });
+    this.#stream?.close();
+    await this.#running;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      const waitMs = await this.#attempt();
+      if (!this.#stopped) await this.#pause(waitMs);
+    }
+  }
+
+  /** One stream from its opening to its end; returns how long to wait for the next one. */
+  async #attempt(): Promise<number> {
+    try {
+      await this.#connect();
+    } catch (failure) {
+      const waitMs = this.#options.connectRetryMs;
+      this.#tell('cannot connect to the xDS server', asError(failure).message, waitMs);
+      this.#stream?.close();
+      return waitMs;
+    }
+    const reason = await this.#follow().then(
+      () => 'the server ended the stream',
+      (failure: unknown) => asError(failure).message,
+    );
+    this.#stream?.close();
+    const { backoff, random } = this.#options;
+    const waitMs = backoffMs(backoff, this.#endedStreams++, random);
+    this.#tell('the stream of the xDS server ended', reason, waitMs);
+    return waitMs;
+  }
+
+  async #connect(): Promise<void> {
+    const { target, headers, maxMessageBytes, tls, clock, logger } = this.#options;
+    const credentials = await channelCredentials(tls);
+    const channelOptions = serverNameOptions(tls);
+    this.#stream = new AdsStream({ target, credentials, channelOptions, headers, maxMessageBytes, clock });
+    // A stop before this found no stream to close.
+    if (this.#stopped) throw new Error('the service stops');
+    await this.#stream.open();
+    logger.info('connected to the xDS server', { address: target });
+  }
+
+  async #follow(): Promise<void> {
+    const stream = this.#stream!;
+    this.#say(stream, '', '');
+    for await (const bytes of stream.messages()) {
+      const response = decoded(bytes);
+      this.#endedStreams = 0;
+      await this.#answer(stream, response);
+    }
+  }
+
+  async #answer(stream: AdsStream, response: DiscoveryResponse): Promise<void> {
+    const { version, nonce, typeUrl } = response;
+    const { logger } = this.#options;
+    logger.debug('xDS response', { version, nonce, resources: response.resources.length });
+    // Resources of another kind say nothing about the rules, not even that there are none.
+    if (typeUrl !== '' && !isConfigType(typeUrl)) {
+      logger.warning('the xDS server sent resources that were not asked for', { type: typeUrl });
+      return;
+    }
+    const outcome = await this.#load(response);
+    if (outcome.kind === 'in force') {
+      this.#accepted = version;
+      this.#say(stream, nonce, '');
+    } else if (outcome.kind === 'refused') {
+      this.#say(stream, nonce, outcome.reasons.join('\n').slice(0, MAX_REFUSAL_CHARACTERS));
+    }
+  }
+
+  async #load(response: DiscoveryResponse): Promise<LoadOutcome> {
+    const { files, faults } = resourceFiles(response.resources);
+    if (faults.length === 0) return Promise.race([this.#taker.load(files), this.#stopAsked.promise]);
+    this.#taker.refuse(faults);
+    return { kind: 'refused', reasons: faults };
+  }
+
+  #say(stream: AdsStream, nonce: string, refusal: string): void {
+    const version = this.#accepted;
+    stream.send(
+      encodeDiscoveryRequest({ node: this.#node, typeUrl: CONFIG_TYPE_URL, version, nonce, refusal }),
+    );
+  }
+
+  #tell(message: string, reason: string, waitMs: number): void {
+    if (this.#stopped) return;
+    const { logger, target } = this.#options;
+    logger.error(message, { address: target, reason, retryInMs: Math.round(waitMs) });
+  }
+
+  async #pause(waitMs: number): Promise<void> {
+    const over = Promise.withResolvers<void>();
+    const timer = this.#options.clock.after(waitMs, over.resolve);
+    await Promise.race([over.promise, this.#stopAsked.promise]);
+    timer.cancel();
+  }
+}
+
+/** @throws Error: without a nonce there is no way to refuse it, so the stream has to end */
+function decoded(bytes: Uint8Array): DiscoveryResponse {
+  try {
+    return decodeDiscoveryResponse(bytes);
+  } catch (failure) {
+    const text = `a message is no DiscoveryResponse: ${asError(failure).message}`;
+    throw new Error(text, { cause: failure });
+  }
+}

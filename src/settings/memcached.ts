@@ -1,0 +1,93 @@
+import { HOUR_MS } from './durations.ts';
+import { adjusted, bool, checkedText, duration, integer, path } from './kinds.ts';
+import { MemcachedAddressFault, memcachedAddresses } from './memcached-address.ts';
+import { setting } from './setting.ts';
+
+const servers = checkedText({
+  label: 'list of host:port and paths of unix sockets',
+  accepts: 'host:port, [IPv6]:port or the path of a unix socket, with commas in between',
+  holds(text) {
+    if (text === '') return true;
+    try {
+      return memcachedAddresses(text).length > 0;
+    } catch (fault) {
+      if (fault instanceof MemcachedAddressFault) return false;
+      throw fault;
+    }
+  },
+});
+
+const record = checkedText({
+  label: '_service._proto.name',
+  accepts: 'the name of an SRV record, such as _memcached._tcp.example.com',
+  holds: text =>
+    text === '' || /^_[A-Za-z0-9_-]{1,62}\._[A-Za-z0-9_-]{1,62}\.[A-Za-z0-9._-]{1,200}$/.test(text),
+});
+
+/** The reference implementation takes fewer than one for its default. */
+const DEFAULT_CONNECTIONS = 2;
+
+/** The store in memcached (spec 2.7). */
+export const memcached = {
+  title: 'Memcached store',
+  settings: {
+    memcachedServers: setting({
+      names: ['ALTCACHE_HOST_PORT', 'MEMCACHE_HOST_PORT'],
+      kind: servers,
+      default: '',
+      help:
+        'The memcached servers. A key belongs to one of them by its hash and their number, so every instance must ' +
+        'list the same servers in the same order.',
+    }),
+    memcachedSrv: setting({
+      names: ['ALTCACHE_SRV', 'MEMCACHE_SRV'],
+      kind: record,
+      default: '',
+      help: 'SRV record that names the memcached servers, instead of `ALTCACHE_HOST_PORT`; they are used in the order of their text.',
+    }),
+    memcachedSrvRefreshMs: setting({
+      names: ['ALTCACHE_SRV_REFRESH', 'MEMCACHE_SRV_REFRESH'],
+      kind: adjusted(duration({ max: 24 * HOUR_MS }), ms => Math.max(ms, 0)),
+      default: 0,
+      help: 'Time after which that record is looked up again, over and over. `0` or less: only at start.',
+    }),
+    memcachedConnections: setting({
+      names: ['ALTCACHE_MAX_IDLE_CONNS', 'MEMCACHE_MAX_IDLE_CONNS'],
+      kind: adjusted(integer({ max: 64 }), count => (count < 1 ? DEFAULT_CONNECTIONS : count)),
+      default: DEFAULT_CONNECTIONS,
+      help:
+        'Connections kept to each server; all that is sent shares them, so there are never more. Less than 1 is 2. ' +
+        'More than 64 would help no server.',
+    }),
+    memcachedTls: setting({
+      names: ['ALTCACHE_TLS', 'MEMCACHE_TLS'],
+      kind: bool,
+      default: false,
+      help: 'Connect to memcached over TLS (1.2 or 1.3).',
+    }),
+    memcachedTlsClientCert: setting({
+      names: ['ALTCACHE_TLS_CLIENT_CERT', 'MEMCACHE_TLS_CLIENT_CERT'],
+      kind: path,
+      default: '',
+      help: 'PEM file with the certificate that is shown to memcached, and those of the CAs between it and the root.',
+    }),
+    memcachedTlsClientKey: setting({
+      names: ['ALTCACHE_TLS_CLIENT_KEY', 'MEMCACHE_TLS_CLIENT_KEY'],
+      kind: path,
+      default: '',
+      help: 'PEM file with the private key of that certificate, without a passphrase.',
+    }),
+    memcachedTlsCaCert: setting({
+      names: ['ALTCACHE_TLS_CACERT', 'MEMCACHE_TLS_CACERT'],
+      kind: path,
+      default: '',
+      help: 'PEM file with the certificates of CAs that are trusted beside the well-known ones.',
+    }),
+    memcachedTlsSkipHostnameVerification: setting({
+      names: ['ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION', 'MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION'],
+      kind: bool,
+      default: false,
+      help: 'Accept a certificate of memcached for any host name; that a trusted CA signed it is checked still.',
+    }),
+  },
+} as const;

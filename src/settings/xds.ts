@@ -1,0 +1,128 @@
+import { HOUR_MS, SECOND_MS } from './durations.ts';
+import { adjusted, anyText, bool, checkedText, duration, float, integer, path } from './kinds.ts';
+import { setting } from './setting.ts';
+import { nameInCertificate } from './tls.ts';
+import { headerList, metadata } from './xds-texts.ts';
+
+const HOST_AND_PORT = /^(?:[^:/[\]\s]+|\[[^\]\s]+\]):(\d{1,5})$/;
+
+/** What gRPC would misread is refused: it takes a missing port for 443, and `http:` for the name of a host. */
+function isTarget(text: string): boolean {
+  if (/^(unix|dns|ipv4|ipv6):./.test(text)) return true;
+  const port = HOST_AND_PORT.exec(text)?.[1];
+  return port !== undefined && Number(port) <= 65_535;
+}
+
+const target = checkedText({
+  label: 'host:port, or another target of gRPC',
+  accepts: 'host:port, or a target of gRPC that begins with dns:, ipv4:, ipv6: or unix:',
+  holds: isTarget,
+});
+
+const wait = duration({ min: 1, max: 24 * HOUR_MS });
+
+/** What gRPC receives by default. */
+export const DEFAULT_MESSAGE_BYTES = 4_194_304;
+
+/** As much as a directory of rule files may hold. */
+const MOST_MESSAGE_BYTES = 268_435_456;
+
+/** The server that rules come from with `CONFIG_TYPE=GRPC_XDS_SOTW` (spec 2.7). */
+export const xds = {
+  title: 'Rules from an xDS server',
+  settings: {
+    xdsServerUrl: setting({
+      names: ['CONFIG_GRPC_XDS_SERVER_URL'],
+      kind: target,
+      default: 'localhost:18000',
+      help: 'Address of the server.',
+    }),
+    xdsNodeId: setting({
+      names: ['CONFIG_GRPC_XDS_NODE_ID'],
+      kind: anyText,
+      default: 'default',
+      help: 'What the server knows this service by.',
+    }),
+    xdsNodeMetadata: setting({
+      names: ['CONFIG_GRPC_XDS_NODE_METADATA'],
+      kind: metadata,
+      default: {},
+      help: 'What the server is told besides. Of a list, parts without `=` are left out, and all values are texts.',
+    }),
+    xdsHeaders: setting({
+      names: ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS'],
+      kind: headerList,
+      default: [],
+      help: 'Headers that are sent to the server, such as credentials. Never printed.',
+      secret: true,
+    }),
+    xdsConnectRetryMs: setting({
+      names: ['CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL'],
+      kind: wait,
+      default: 3 * SECOND_MS,
+      help: 'Time between attempts while the server cannot be reached.',
+    }),
+    xdsBackoffInitialMs: setting({
+      names: ['XDS_CLIENT_BACKOFF_INITIAL_INTERVAL'],
+      kind: wait,
+      default: 10 * SECOND_MS,
+      help: 'First wait after a stream has ended, before the server is asked again.',
+    }),
+    xdsBackoffMaxMs: setting({
+      names: ['XDS_CLIENT_BACKOFF_MAX_INTERVAL'],
+      kind: wait,
+      default: 60 * SECOND_MS,
+      help: 'Longest of these waits. When it is not above the first one, every wait is this long.',
+    }),
+    xdsBackoffFactor: setting({
+      names: ['XDS_CLIENT_BACKOFF_RANDOM_FACTOR'],
+      kind: float({ min: -100, max: 100 }),
+      default: 0.5,
+      help:
+        'By how much these waits grow while no response comes in between: `0.5` makes each half as long again as ' +
+        'the one before. Above 1 it is the factor itself; 0 or less doubles.',
+    }),
+    xdsBackoffJitter: setting({
+      names: ['XDS_CLIENT_BACKOFF_JITTER'],
+      kind: bool,
+      default: true,
+      help: 'Wait a random time between the first wait and the grown one, so that many services do not ask at once.',
+    }),
+    xdsMaxMessageBytes: setting({
+      names: ['XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES'],
+      kind: adjusted(integer({ min: 0, max: 2_147_483_647 }), bytes => Math.min(bytes, MOST_MESSAGE_BYTES)),
+      default: 0,
+      help: 'Largest response that is taken. `0` is 4 MiB; more than 256 MiB acts as 256 MiB.',
+    }),
+    xdsUseTls: setting({
+      names: ['CONFIG_GRPC_XDS_SERVER_USE_TLS'],
+      kind: bool,
+      default: false,
+      help: 'Connect with TLS. The files below are read anew for each connection.',
+    }),
+    xdsTlsCaCert: setting({
+      names: ['CONFIG_GRPC_XDS_SERVER_TLS_CACERT'],
+      kind: path,
+      default: '',
+      help: 'PEM file with CAs that may have signed the certificate of the server, beside the well-known ones.',
+    }),
+    xdsTlsClientCert: setting({
+      names: ['CONFIG_GRPC_XDS_CLIENT_TLS_CERT'],
+      kind: path,
+      default: '',
+      help: 'PEM file with the certificate that is shown to the server.',
+    }),
+    xdsTlsClientKey: setting({
+      names: ['CONFIG_GRPC_XDS_CLIENT_TLS_KEY'],
+      kind: path,
+      default: '',
+      help: 'PEM file with the private key of that certificate, without a passphrase.',
+    }),
+    xdsTlsServerName: setting({
+      names: ['CONFIG_GRPC_XDS_SERVER_TLS_SAN'],
+      kind: nameInCertificate,
+      default: '',
+      help: 'Name that the certificate of the server must be valid for, instead of the host of its address.',
+    }),
+  },
+} as const;

@@ -1,0 +1,118 @@
+import { randomInt } from 'node:crypto';
+
+/** Each is a table of its own, so that none is ever large: making one larger stops the thread. */
+const SHARDS = 64;
+
+/** A slot: two words of the hash, and the number + 1 (0: free). */
+const SLOT_WORDS = 3;
+
+const FIRST_SLOTS = 16;
+
+/** Names come from callers too. Without a secret they could be chosen to be taken for each other. */
+const SEED = randomInt(2 ** 32);
+
+/**
+ * Numbers names from 0 on, in the order in which they come. It keeps a hash of 64 bits in place of the name: of a
+ * million names some two would be taken for one once in forty million processes. As strings in a map they would take
+ * several times the memory, and the time of the garbage collector.
+ */
+export class NameIndex {
+  readonly #shards: Shard[] = Array.from({ length: SHARDS }, () => new Shard());
+  #size = 0;
+
+  /** How many names have a number. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The number of a name; where it has none, the next one, which is {@link size} before the call. */
+  add({ high, low }: NameHash): number {
+    const number = this.#shardOf(low).add(high, low, this.#size);
+    if (number === this.#size) this.#size++;
+    return number;
+  }
+
+  /** The number of a name, or -1. */
+  find({ high, low }: NameHash): number {
+    return this.#shardOf(low).find(high, low);
+  }
+
+  #shardOf(low: number): Shard {
+    return this.#shards[low & (SHARDS - 1)];
+  }
+}
+
+/** A table with open addressing. */
+class Shard {
+  #slots = new Int32Array(FIRST_SLOTS * SLOT_WORDS);
+  #mask = FIRST_SLOTS - 1;
+  #used = 0;
+
+  find(high: number, low: number): number {
+    return this.#slots[this.#slotOf(high, low) + 2] - 1;
+  }
+
+  add(high: number, low: number, number: number): number {
+    let slot = this.#slotOf(high, low);
+    const known = this.#slots[slot + 2] - 1;
+    if (known >= 0) return known;
+    if (this.#used * 2 > this.#mask) {
+      this.#grow();
+      slot = this.#slotOf(high, low);
+    }
+    this.#used++;
+    this.#fill(slot, high, low, number + 1);
+    return number;
+  }
+
+  /** The slot that holds this hash, or the free one where it belongs. */
+  #slotOf(high: number, low: number): number {
+    for (let at = high & this.#mask; ; at = (at + 1) & this.#mask) {
+      const slot = at * SLOT_WORDS;
+      if (this.#slots[slot + 2] === 0) return slot;
+      if (this.#slots[slot] === high && this.#slots[slot + 1] === low) return slot;
+    }
+  }
+
+  #grow(): void {
+    const before = this.#slots;
+    this.#slots = new Int32Array(before.length * 2);
+    this.#mask = this.#mask * 2 + 1;
+    for (let slot = 0; slot < before.length; slot += SLOT_WORDS) {
+      const [high, low, held] = [before[slot], before[slot + 1], before[slot + 2]];
+      if (held !== 0) this.#fill(this.#slotOf(high, low), high, low, held);
+    }
+  }
+
+  #fill(slot: number, high: number, low: number, held: number): void {
+    this.#slots[slot] = high;
+    this.#slots[slot + 1] = low;
+    this.#slots[slot + 2] = held;
+  }
+}
+
+/** The hash of a name. */
+export class NameHash {
+  high = 0;
+  low = 0;
+
+  /** Becomes the hash of `name`. One object serves many names: hundreds of thousands are hashed in a row. */
+  of(name: string): this {
+    let high = SEED ^ 0xdeadbeef;
+    let low = SEED ^ 0x41c6ce57;
+    for (let at = 0; at < name.length; at++) {
+      const unit = name.charCodeAt(at);
+      high = Math.imul(high ^ unit, 0x9e3779b1);
+      low = Math.imul(low ^ unit, 0x5f356495);
+      high ^= low >>> 15;
+    }
+    this.high = spread(high, low);
+    this.low = spread(low, high);
+    return this;
+  }
+}
+
+function spread(own: number, other: number): number {
+  const first = Math.imul(own ^ (own >>> 16), 0x85ebca6b) ^ Math.imul(other ^ (other >>> 13), 0xc2b2ae35);
+  return Math.imul(first ^ (first >>> 13), 0x27d4eb2f) ^ (first >>> 16);
+}

@@ -1,0 +1,88 @@
+import { DEFAULT_BUCKETS, type Mapping, type Mappings, PLAIN_MAPPING } from './mapping.ts';
+
+/** Statistics of rules that are mapped. `over_limit_with_local_cache` is none of them, as in the reference implementation. */
+const RULE_STATS = {
+  total_hits: 'Hits of all kinds.',
+  within_limit: 'Hits within the limit.',
+  near_limit: 'Hits above the near-limit ratio and within the limit.',
+  over_limit: 'Hits over the limit.',
+  shadow_mode: 'Hits over the limit that shadow mode let pass.',
+};
+
+const RULE_METRIC = 'ratelimit_service_rate_limit_';
+
+const LEVELS = [
+  ['domain', '$1'],
+  ['key1', '$2'],
+  ['key2', '$3'],
+] as const;
+
+/** Below those of Prometheus, because most calls take less than the smallest of them. */
+const FINE_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025];
+
+/**
+ * The mapping of spec 4.4. A rule with more than two levels counts in the series of its first two, as in the reference
+ * implementation.
+ * @param responseTimeIn the unit of `ratelimit_service_response_time_seconds`, whose name stays
+ */
+export function defaultMappings(responseTimeIn: 'seconds' | 'milliseconds'): Mappings {
+  const list = [
+    ...Object.entries(RULE_STATS).map(([stat, help]) => oneLevel(stat, help)),
+    deeperLevels(Object.keys(RULE_STATS)),
+    glob('ratelimit.service.call.should_rate_limit.*', 'ratelimit_service_should_rate_limit_error', {
+      labels: [['err_type', '$1']],
+      kind: 'counter',
+      help: 'Decision calls that failed.',
+    }),
+    glob('ratelimit_server.*.total_requests', 'ratelimit_service_total_requests', {
+      labels: [['grpc_method', '$1']],
+      kind: 'counter',
+      help: 'Calls over gRPC.',
+    }),
+    responseTimeMapping(responseTimeIn),
+    glob('ratelimit.service.config_load_success', 'ratelimit_service_config_load_success', {
+      kind: 'counter',
+      help: 'Loads of the rules that brought them into force.',
+    }),
+    glob('ratelimit.service.config_load_error', 'ratelimit_service_config_load_error', {
+      kind: 'counter',
+      help: 'Loads of the rules that found faults.',
+    }),
+  ];
+  return { list, globOrder: 'first' };
+}
+
+/** A rule of one level. */
+function oneLevel(stat: string, help: string): Mapping {
+  return glob(`ratelimit.service.rate_limit.*.*.${stat}`, `${RULE_METRIC}${stat}`, {
+    labels: LEVELS.slice(0, 2),
+    help,
+  });
+}
+
+/** A rule of two levels or more. One pattern for all of its statistics: there may be hundreds of thousands. */
+function deeperLevels(stats: readonly string[]): Mapping {
+  const part = '([^.]+)';
+  const pattern = `^ratelimit\\.service\\.rate_limit\\.${part}\\.${part}\\.${part}(?:\\..+)?\\.(${stats.join('|')})$`;
+  return {
+    ...PLAIN_MAPPING,
+    match: { pattern: new RegExp(pattern) },
+    name: `${RULE_METRIC}$4`,
+    labels: LEVELS,
+  };
+}
+
+function responseTimeMapping(unit: 'seconds' | 'milliseconds'): Mapping {
+  const buckets = [...FINE_BUCKETS, ...DEFAULT_BUCKETS];
+  const inMilliseconds = buckets.map(bound => Math.round(bound * 1e6) / 1e3);
+  return glob('ratelimit_server.*.response_time', 'ratelimit_service_response_time_seconds', {
+    labels: [['grpc_method', '$1']],
+    observer: { type: 'histogram', buckets: unit === 'seconds' ? buckets : inMilliseconds },
+    scale: unit === 'seconds' ? 0.001 : 1,
+    help: `Time from the start of a call over gRPC to its answer, in ${unit}.`,
+  });
+}
+
+function glob(match: string, name: string, rest: Partial<Mapping>): Mapping {
+  return { ...PLAIN_MAPPING, match: { glob: match.split('.') }, name, ...rest };
+}

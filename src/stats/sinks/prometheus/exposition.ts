@@ -1,0 +1,111 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/logger.ts';
+import { PAUSE, type StatsRegistry } from '../../registry.ts';
+import type { Tag } from '../tags.ts';
+import { Ageing, type Look } from './ageing.ts';
+import { Families, type Family } from './families.ts';
+import { Mapper } from './mapper.ts';
+import { DEFAULT_QUANTILES, type Mappings } from './mapping.ts';
+import { observerLines } from './observer-lines.ts';
+import { processLines } from './process-metrics.ts';
+import { helpText, seriesText, valueText } from './text-format.ts';
+
+export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
+/** Counters or series that are handled before others may run. */
+const AT_ONCE = 128;
+
+/** Metrics whose conflict is logged: their names may hold values of requests. */
+const MAX_TOLD = 100;
+
+export interface ExpositionOptions {
+  readonly stats: StatsRegistry;
+  readonly mappings: Mappings;
+  /** They become labels of every metric. */
+  readonly tags: readonly Tag[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Statistics in the text format of Prometheus. Nothing is kept between two scrapes but what a time to live asks for. */
+export class Exposition {
+  readonly #options: ExpositionOptions;
+  readonly #mapper: Mapper;
+  readonly #ageing = new Ageing();
+  readonly #told = new Set<string>();
+
+  constructor(options: ExpositionOptions) {
+    this.#options = options;
+    this.#mapper = new Mapper(options.mappings, options.tags);
+  }
+
+  /** The page, made as it is asked for. An empty text is where others may run. */
+  *lines(): Iterable<string> {
+    const families = new Families();
+    yield* this.#gather(families);
+    this.#tellConflicts(families.conflicts);
+    const look = this.#ageing.look(this.#options.clock.nowMs());
+    for (const family of families) yield* this.#familyLines(families, family, look);
+    look.done();
+    yield processLines(this.#mapper.tagLabels, this.#options.clock);
+  }
+
+  *#gather(families: Families): Iterable<''> {
+    const { stats } = this.#options;
+    for (const [name, value] of stats.gauges()) {
+      const mapped = this.#mapper.map(name, 'gauge');
+      if (mapped !== null) families.add(mapped, 'gauge', value * (mapped.mapping?.scale ?? 1));
+    }
+    for (const [name, timer] of stats.timers()) {
+      const mapped = this.#mapper.map(name, 'observer');
+      if (mapped !== null) families.addTimer(mapped, timer);
+    }
+    // So that the first failure is a step from 0: a series that begins with it has no step.
+    for (const name of stats.counterNames()) {
+      const mapped = this.#mapper.map(name, 'counter');
+      if (mapped !== null) families.add(mapped, 'counter', 0);
+    }
+    let handled = 0;
+    for (const counter of stats.counters()) {
+      if (counter === PAUSE || ++handled % AT_ONCE === 0) yield '';
+      if (counter === PAUSE) continue;
+      const mapped = this.#mapper.map(counter[0], 'counter');
+      if (mapped !== null) families.add(mapped, 'counter', counter[1] * (mapped.mapping?.scale ?? 1));
+    }
+  }
+
+  *#familyLines(families: Families, family: Family, look: Look): Iterable<string> {
+    const { metric, kind, mapping } = family;
+    const observer = mapping?.observer ?? { type: 'summary' as const, quantiles: DEFAULT_QUANTILES };
+    yield `${this.#helpLine(family)}# TYPE ${metric} ${kind === 'observer' ? observer.type : kind}\n`;
+    const ttlMs = mapping?.ttlMs ?? 0;
+    const isOld = (labels: string, value: number): boolean =>
+      ttlMs > 0 && look.isOld(seriesText(metric, labels), value, ttlMs);
+    for (const [labels, timer] of family.timers ?? []) {
+      if (isOld(labels, timer.count)) continue;
+      yield observerLines({ metric, labels, timer, observer, scale: mapping?.scale ?? 1 });
+    }
+    let handled = 0;
+    for (const { labels, value } of families.series(family)) {
+      if (!isOld(labels, value)) yield `${seriesText(metric, labels)} ${valueText(value)}\n`;
+      if (++handled % AT_ONCE === 0) yield '';
+    }
+  }
+
+  #helpLine({ metric, mapping }: Family): string {
+    const help = mapping?.help || this.#mapper.helpOf(metric);
+    return help === '' ? '' : `# HELP ${metric} ${helpText(help)}\n`;
+  }
+
+  /** Each once: a scrape comes every few seconds. */
+  #tellConflicts(metrics: ReadonlySet<string>): void {
+    for (const metric of metrics) {
+      if (this.#told.has(metric) || this.#told.size >= MAX_TOLD) continue;
+      this.#told.add(metric);
+      this.#options.logger.warning(
+        'statistics of different kinds are mapped to one metric; those of the first kind are shown: change PULLSTATS_MAPPER_YAML',
+        { metric },
+      );
+    }
+  }
+}

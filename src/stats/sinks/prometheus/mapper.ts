@@ -1,0 +1,149 @@
+import { inOrder, type Tag } from '../tags.ts';
+import type { EventKind, Mapping, Mappings } from './mapping.ts';
+import { type Groups, type Template, template } from './template.ts';
+import { labelText, metricName } from './text-format.ts';
+
+/** What a statistic becomes. */
+export interface Mapped {
+  readonly metric: string;
+  /** `domain="shop",key1="user"`: the text between the braces. */
+  readonly labels: string;
+  /** Null for a statistic that no mapping matches. */
+  readonly mapping: Mapping | null;
+}
+
+interface Compiled {
+  readonly mapping: Mapping;
+  readonly metric: Template;
+  /** In the order of their names, so that the same labels always give the same text. */
+  readonly labels: readonly { readonly name: string; readonly value: Template }[];
+}
+
+interface Glob extends Compiled {
+  readonly parts: readonly string[];
+}
+
+interface Pattern extends Compiled {
+  readonly pattern: RegExp;
+}
+
+/** Finds for the name of a statistic the metric and labels that it is shown with. */
+export class Mapper {
+  /** By their number of parts, in the order in which they are tried. */
+  readonly #globs = new Map<number, Glob[]>();
+  readonly #patterns: Pattern[] = [];
+  /** By the name of their metric, where that is no template. */
+  readonly #helps = new Map<string, string>();
+  /** The labels of what no mapping gives labels. */
+  readonly tagLabels: string;
+
+  /** The tags become labels of every metric. */
+  constructor({ list, globOrder }: Mappings, tags: readonly Tag[]) {
+    const own = new Map(inOrder(tags).map(([name, value]) => [metricName(name), value]));
+    this.tagLabels = [...own].map(([name, value]) => labelText(name, value)).join(',');
+    for (const mapping of list) {
+      const compiled = compile(mapping, own);
+      if (mapping.help !== '' && !this.#helps.has(mapping.name)) this.#helps.set(mapping.name, mapping.help);
+      if ('pattern' in mapping.match) this.#patterns.push({ ...compiled, pattern: mapping.match.pattern });
+      else this.#addGlob({ ...compiled, parts: mapping.match.glob });
+    }
+    if (globOrder === 'most specific') for (const globs of this.#globs.values()) globs.sort(bySpecificity);
+  }
+
+  /** Null for a statistic that a mapping drops. All globs are tried before all patterns. */
+  map(name: string, kind: EventKind): Mapped | null {
+    const byGlob = this.#byGlob(name, kind);
+    if (byGlob !== undefined) return byGlob;
+    const byPattern = this.#byPattern(name, kind);
+    return byPattern === undefined ? this.#unmapped(name) : byPattern;
+  }
+
+  /** The help of a metric whose own mapping has none; empty where no other has it either. */
+  helpOf(metric: string): string {
+    return this.#helps.get(metric) ?? '';
+  }
+
+  #addGlob(glob: Glob): void {
+    const same = this.#globs.get(glob.parts.length);
+    if (same === undefined) this.#globs.set(glob.parts.length, [glob]);
+    else same.push(glob);
+  }
+
+  /** Undefined where none matches. */
+  #byGlob(name: string, kind: EventKind): Mapped | null | undefined {
+    const globs = this.#globs.get(partCount(name));
+    if (globs === undefined) return undefined;
+    const parts = name.split('.');
+    const glob = globs.find(each => isOfKind(each.mapping, kind) && fits(each.parts, parts));
+    if (glob === undefined) return undefined;
+    return filled(glob, [name, ...parts.filter((_, at) => glob.parts[at] === '*')]);
+  }
+
+  #byPattern(name: string, kind: EventKind): Mapped | null | undefined {
+    for (const pattern of this.#patterns) {
+      if (!isOfKind(pattern.mapping, kind)) continue;
+      const match = pattern.pattern.exec(name);
+      if (match !== null) return filled(pattern, match);
+    }
+    return undefined;
+  }
+
+  #unmapped(name: string): Mapped {
+    return { metric: metricName(name), labels: this.tagLabels, mapping: null };
+  }
+}
+
+function compile(mapping: Mapping, tags: ReadonlyMap<string, string>): Compiled {
+  const labels = new Map<string, Template>();
+  for (const [name, value] of tags) labels.set(name, () => value);
+  for (const [name, value] of mapping.labels) {
+    if (!mapping.honorLabels || !tags.has(name)) labels.set(name, template(value));
+  }
+  const sorted = [...labels].sort(([one], [other]) => (one < other ? -1 : 1));
+  return {
+    mapping,
+    metric: metricTemplate(mapping.name),
+    labels: sorted.map(([name, value]) => ({ name, value })),
+  };
+}
+
+function filled({ mapping, metric, labels }: Compiled, groups: Groups): Mapped | null {
+  if (mapping.action === 'drop') return null;
+  let text = '';
+  for (const { name, value } of labels) text += `${text === '' ? '' : ','}${labelText(name, value(groups))}`;
+  return { metric: metric(groups), labels: text, mapping };
+}
+
+function metricTemplate(text: string): Template {
+  const fill = template(text);
+  if (text.includes('$')) return groups => metricName(fill(groups));
+  const name = metricName(text);
+  return () => name;
+}
+
+function isOfKind(mapping: Mapping, kind: EventKind): boolean {
+  return mapping.kind === null || mapping.kind === kind;
+}
+
+function fits(glob: readonly string[], parts: readonly string[]): boolean {
+  // From the end: names differ there most.
+  for (let at = parts.length - 1; at >= 0; at--) {
+    if (glob[at] !== '*' && glob[at] !== parts[at]) return false;
+  }
+  return true;
+}
+
+function partCount(name: string): number {
+  let count = 1;
+  for (let dot = name.indexOf('.'); dot >= 0; dot = name.indexOf('.', dot + 1)) count++;
+  return count;
+}
+
+/** Text before `*`, part by part from the left; the order of the file where that says nothing. */
+function bySpecificity(one: Glob, other: Glob): number {
+  for (let at = 0; at < one.parts.length; at++) {
+    const stars = Number(one.parts[at] === '*') - Number(other.parts[at] === '*');
+    if (stars !== 0) return stars;
+  }
+  return 0;
+}

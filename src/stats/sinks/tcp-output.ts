@@ -1,0 +1,136 @@
+import { connect, type Socket } from 'node:net';
+import { backoffMs } from '../../base/backoff.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { LineOutput } from './line-output.ts';
+
+const CONNECT_TIMEOUT_MS = 1_500;
+
+/** A receiver that takes nothing for this long is given up: the flush would wait for it for ever. */
+const WRITE_TIMEOUT_MS = 5_000;
+
+const RECONNECT = { initialMs: 1_000, maxMs: 30_000 } as const;
+
+export interface TcpOutputOptions {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  /** 0 for either version of IP. */
+  readonly family: 0 | 4 | 6;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+}
+
+/**
+ * Lines over one TCP connection, which is kept, and made again with growing waits when it is lost. While there is none
+ * nothing is sent, so nothing is lost either: what counters count meanwhile is in the next difference.
+ */
+export class TcpOutput implements LineOutput {
+  readonly name: string;
+  readonly #options: TcpOutputOptions;
+  #socket: Socket | null = null;
+  /** The attempt under way. */
+  #connecting: Promise<void> | null = null;
+  #retry: Timer | null = null;
+  #attempts = 0;
+  #reason = 'not connected yet';
+  #closed = false;
+
+  constructor(options: TcpOutputOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  open(): void {
+    this.#retry = null;
+    if (this.#closed) return;
+    this.#connecting = this.#connect();
+  }
+
+  async ready(): Promise<void> {
+    await this.#connecting;
+    if (this.#socket?.readyState !== 'open') throw new Error(this.#reason);
+  }
+
+  async write(lines: string): Promise<void> {
+    const socket = this.#socket;
+    if (socket === null) throw new Error(this.#reason);
+    await this.#within(WRITE_TIMEOUT_MS, 'it took nothing for 5 s', socket, done =>
+      socket.write(lines, done),
+    );
+  }
+
+  async end(): Promise<void> {
+    const socket = this.#socket;
+    if (socket === null) return;
+    await this.#within(WRITE_TIMEOUT_MS, 'it took nothing for 5 s', socket, done => socket.end(done));
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#retry?.cancel();
+    this.#socket?.destroy();
+  }
+
+  /** Resolves when the attempt has ended, well or not. */
+  async #connect(): Promise<void> {
+    const { host, port, family } = this.#options;
+    const socket = connect({ host, port, family, noDelay: true });
+    this.#socket = socket;
+    // Nothing is expected. Unread, what comes would stop the end of the connection from being noticed.
+    socket.resume();
+    socket.on('error', failure => {
+      this.#reason = reasonOf(failure);
+    });
+    socket.once('close', () => this.#lost(socket));
+    try {
+      await this.#within(CONNECT_TIMEOUT_MS, 'no connection within 1.5 s', socket, done =>
+        socket.once('connect', () => done()),
+      );
+      this.#attempts = 0;
+      this.#reason = 'the connection was closed';
+    } catch {
+      // `#lost` makes the next attempt, and `ready` tells the reason.
+    }
+  }
+
+  #lost(socket: Socket): void {
+    if (this.#socket !== socket) return;
+    this.#socket = null;
+    this.#connecting = null;
+    if (this.#closed) return;
+    const { clock, random } = this.#options;
+    this.#retry = clock.after(backoffMs(RECONNECT, this.#attempts++, random), () => this.open());
+  }
+
+  /** Waits for `begin` to be done; fails when the socket closes first, and ends the socket when it takes too long. */
+  async #within(
+    ms: number,
+    tooLong: string,
+    socket: Socket,
+    begin: (done: (failure?: Error | null) => void) => void,
+  ): Promise<void> {
+    const outcome = Promise.withResolvers<void>();
+    const closed = (): void => outcome.reject(new Error(this.#reason));
+    const timer = this.#options.clock.after(ms, () => {
+      this.#reason = tooLong;
+      socket.destroy();
+    });
+    socket.once('close', closed);
+    // A failure closes the socket, and by then its reason is known.
+    begin(failure => {
+      if (!failure) outcome.resolve();
+    });
+    try {
+      await outcome.promise;
+    } finally {
+      timer.cancel();
+      socket.off('close', closed);
+    }
+  }
+}
+
+/** A name with several addresses fails with all of their failures, and no text of its own. */
+function reasonOf(failure: Error): string {
+  return failure instanceof AggregateError ? failure.errors.map(reasonOf).join(', ') : failure.message;
+}

@@ -1,0 +1,103 @@
+import { createSocket, type Socket } from 'node:dgram';
+import { lookup } from 'node:dns/promises';
+import { systemCode } from '../../base/system-code.ts';
+import type { LineOutput } from './line-output.ts';
+
+/** What fits into one packet of an Ethernet, with room for what tunnels add. */
+const MAX_PACKET_BYTES = 1_432;
+
+export interface UdpOutputOptions {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  /** 0 for either version of IP. */
+  readonly family: 0 | 4 | 6;
+}
+
+interface Target {
+  readonly address: string;
+  readonly family: number;
+  readonly socket: Socket;
+}
+
+/** Lines in UDP packets, as many as fit in each. Whether anybody receives them is not noticed: that is UDP. */
+export class UdpOutput implements LineOutput {
+  readonly name: string;
+  readonly #options: UdpOutputOptions;
+  #target: Target | null = null;
+  #closed = false;
+
+  constructor(options: UdpOutputOptions) {
+    this.name = options.name;
+    this.#options = options;
+  }
+
+  open(): void {}
+
+  /** The host is looked up for each flush: names of receivers outlive their addresses. */
+  async ready(): Promise<void> {
+    const { host, family: wanted } = this.#options;
+    const { address, family } = await lookup(host, { family: wanted, order: 'ipv4first' });
+    if (this.#closed) throw new Error('closed');
+    if (this.#target?.family === family) this.#target = { ...this.#target, address };
+    else {
+      this.#target?.socket.close();
+      this.#target = { address, family, socket: openSocket(family) };
+    }
+  }
+
+  async write(lines: string): Promise<void> {
+    const target = this.#target;
+    if (target === null) throw new Error('closed');
+    const sent = await Promise.allSettled(packets(lines).map(packet => this.#send(packet, target)));
+    const failed = sent.find(outcome => outcome.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  }
+
+  async end(): Promise<void> {}
+
+  close(): void {
+    this.#closed = true;
+    this.#target?.socket.close();
+    this.#target = null;
+  }
+
+  #send(packet: string, { socket, address }: Target): Promise<void> {
+    return new Promise((resolve, reject) => {
+      socket.send(packet, this.#options.port, address, failure => {
+        if (failure === null) resolve();
+        else reject(new Error(`a packet was not sent: ${systemCode(failure)}`, { cause: failure }));
+      });
+    });
+  }
+}
+
+function openSocket(family: number): Socket {
+  const socket = createSocket(family === 6 ? 'udp6' : 'udp4');
+  // What fails is told to the send that failed. Without a listener it would end the process.
+  socket.on('error', () => {});
+  socket.unref();
+  return socket;
+}
+
+/** Whole lines put together to packets; a longer line is a packet of its own. */
+function packets(lines: string): string[] {
+  const made: string[] = [];
+  let packet = '';
+  let bytes = 0;
+  for (let from = 0; from < lines.length; ) {
+    const to = lines.indexOf('\n', from) + 1 || lines.length;
+    const line = lines.slice(from, to);
+    const size = Buffer.byteLength(line);
+    if (bytes + size > MAX_PACKET_BYTES && packet !== '') {
+      made.push(packet);
+      packet = '';
+      bytes = 0;
+    }
+    packet += line;
+    bytes += size;
+    from = to;
+  }
+  if (packet !== '') made.push(packet);
+  return made;
+}

@@ -1,0 +1,93 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { askOverHttp, statistic } from '../support/asking.ts';
+import { Child } from '../support/child-process.ts';
+import { freePort } from '../support/free-port.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { repositoryRoot } from '../support/repository.ts';
+import { writeRules } from '../support/rule-files.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
+
+const pm2 = join(repositoryRoot(), 'ops/pm2/node_modules/pm2/bin/pm2');
+const skip = existsSync(pm2) ? false : 'PM2 is not installed in ops/pm2; npm test installs it';
+const ASK = { domain: 'd', descriptors: [{ entries: [{ key: 'a', value: 'x' }] }] };
+const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: year, requests_per_unit: 1000}\n';
+const TOTAL = 'ratelimit.service.rate_limit.d.a.total_hits';
+
+/** Two ports in a row that were free a moment ago: each process has the debug port after that of the one before. */
+async function freePair(): Promise<number> {
+  for (;;) {
+    const first = await freePort();
+    const probe = await freePort();
+    if (probe !== first + 1) return first;
+  }
+}
+
+t.test(
+  'PM2 starts several processes on shared ports, reloads them one by one, and stops them',
+  { skip },
+  async t => {
+    const redis = await startRedis();
+    t.teardown(() => redis.stop());
+    const [http, grpc, debug] = [await freePort(), await freePort(), await freePair()];
+    const env = {
+      PATH: process.env['PATH'],
+      PM2_HOME: tempDirectory(t),
+      INSTANCES: '2',
+      HOST: '127.0.0.1',
+      PORT: String(http),
+      GRPC_HOST: '127.0.0.1',
+      GRPC_PORT: String(grpc),
+      DEBUG_HOST: '127.0.0.1',
+      DEBUG_PORT: String(debug),
+      KVCACHE_URL: `127.0.0.1:${redis.port}`,
+      RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
+    };
+    /** Runs PM2 to its end; what it starts goes on in the background. */
+    const run = async (...args: string[]): Promise<string> => {
+      const child = new Child({
+        command: process.execPath,
+        args: [pm2, ...args],
+        env,
+        cwd: repositoryRoot(),
+      });
+      const { status } = await child.ended;
+      if (status !== 0) throw new Error(`pm2 ${args.join(' ')}: exit status ${status}\n${child.output}`);
+      return child.output;
+    };
+    const processes = async () =>
+      JSON.parse((await run('jlist', '--silent')).split('\n').find(line => line.startsWith('[')) ?? '[]') as {
+        pid: number;
+        pm2_env: { status: string; restart_time: number };
+      }[];
+    t.teardown(() => run('kill'));
+
+    await run('start', join(repositoryRoot(), 'ops/pm2/ecosystem.config.cjs'));
+    const started = await processes();
+    t.same(
+      started.map(each => each.pm2_env.status),
+      ['online', 'online'],
+    );
+    for (let asked = 0; asked < 20; asked++)
+      t.match(await askOverHttp(`127.0.0.1:${http}`, ASK), { status: 200 });
+    const counted = async () =>
+      (await statistic(`127.0.0.1:${debug}`, TOTAL)) + (await statistic(`127.0.0.1:${debug + 1}`, TOTAL));
+    t.equal(await counted(), 20, 'each process has a debug port, and together they counted every hit once');
+
+    await run('reload', 'sluice');
+    const reloaded = await processes();
+    t.same(
+      reloaded.map(each => each.pm2_env.status),
+      ['online', 'online'],
+    );
+    t.notOk(
+      reloaded.some(each => started.some(before => before.pid === each.pid)),
+      'the processes are others',
+    );
+    const last = await askOverHttp(`127.0.0.1:${http}`, ASK);
+    t.match(last, { status: 200, body: { statuses: [{ limitRemaining: 1000 - 21 }] } });
+    await run('delete', 'sluice');
+    await t.rejects(askOverHttp(`127.0.0.1:${http}`, ASK), 'nobody listens any more');
+  },
+);

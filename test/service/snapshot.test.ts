@@ -1,0 +1,80 @@
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { askOverHttp, statistic } from '../support/asking.ts';
+import { writeRules } from '../support/rule-files.ts';
+import { type ServiceProcess, startService } from '../support/service.ts';
+import type { Teardown } from '../support/stores.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
+
+const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: year, requests_per_unit: 100}\n';
+const ASK = { domain: 'd', descriptors: [{ entries: [{ key: 'a', value: 'x' }] }] };
+
+/** Starts the service again and again with one place for rules and counters. */
+function place(t: Teardown) {
+  const root = writeRules(tempDirectory(t), { 'config/rules.yaml': RULES });
+  const path = join(root, 'counters');
+  const start = async (env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> => {
+    const service = await startService({
+      env: { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false', MEMORY_STORE_SNAPSHOT_PATH: path, ...env },
+    });
+    t.teardown(() => service.terminate());
+    return service;
+  };
+  return { path, start };
+}
+
+async function ask(service: ServiceProcess): Promise<unknown> {
+  return (await askOverHttp(service.http, ASK)).body.statuses?.[0]?.['limitRemaining'];
+}
+
+t.test('counters are there after a stop, also in a store of another size', async t => {
+  const { path, start } = place(t);
+  const first = await start();
+  t.same([await ask(first), await ask(first)], [99, 98]);
+  t.match(await first.terminate(), { status: 0 });
+  t.equal(statSync(path).mode & 0o777, 0o600);
+  const second = await start({ MEMORY_STORE_MAX_KEYS: '2048' });
+  t.equal(await ask(second), 97);
+  t.match(await second.terminate(), { status: 0 });
+  const third = await start();
+  t.equal(await ask(third), 96);
+});
+
+t.test('after a crash the counters of the last snapshot are there', async t => {
+  const { start } = place(t);
+  const first = await start({ MEMORY_STORE_SNAPSHOT_INTERVAL: '1s' });
+  t.equal(await ask(first), 99);
+  const saved = await statistic(first.debug, 'ratelimit.memory_store.snapshots');
+  while ((await statistic(first.debug, 'ratelimit.memory_store.snapshots')) < saved + 2) {
+    await new Promise(resolve => setImmediate(resolve));
+  }
+  await first.terminate('SIGKILL');
+  t.equal(await ask(await start()), 98);
+});
+
+t.test('a damaged file is a warning, and the counters begin at 0', async t => {
+  const { path, start } = place(t);
+  writeFileSync(path, 'no counters');
+  const service = await start();
+  t.match(await service.logged(line => line['level'] === 'warning' && 'reason' in line), {
+    '@message': 'the counters of before cannot be read, and begin at 0',
+    kept: `${path}.damaged`,
+  });
+  t.equal(await ask(service), 99);
+});
+
+t.test('a second process with the same file says what to do, and leaves the file to the first', async t => {
+  const { start } = place(t);
+  const first = await start();
+  t.equal(await ask(first), 99);
+  const second = await start();
+  t.match(await second.logged(line => line['level'] === 'error'), {
+    '@message': 'the counters are not kept: a restart will forget them',
+    reason: /set MEMORY_STORE_SNAPSHOT_PATH to one of its own/,
+  });
+  t.equal(await ask(second), 99, 'it counts for itself');
+  await second.terminate();
+  await first.terminate();
+  t.equal(await ask(await start()), 98);
+});

@@ -1,0 +1,139 @@
+import { Metadata } from '@grpc/grpc-js';
+import t from 'tap';
+import { encodeRateLimitRequest, SHOULD_RATE_LIMIT_PATH } from '../../src/messages/client-codec.ts';
+import { askOverGrpc, askOverHttp, dialled } from '../support/asking.ts';
+import { request } from '../support/decisions.ts';
+import { GrpcClient } from '../support/grpc-client.ts';
+import { grpcReceiver, httpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
+import { writeRules } from '../support/rule-files.ts';
+import { type ServiceProcess, startService } from '../support/service.ts';
+import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
+
+const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: day, requests_per_unit: 1}\n';
+const ASK = { domain: 'd', descriptors: [{ entries: [{ key: 'a', value: 'x' }] }] };
+const TRACE = '0af7651916cd43dd8448eb211c80319c';
+const PARENT = 'b7ad6b7169203331';
+
+const CALL = 'envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit';
+const DECISION = 'ShouldRateLimit Execution';
+/** `SPAN_KIND_SERVER`. */
+const SERVER = 2;
+
+async function traced(
+  t: Teardown & { teardown(run: () => unknown): void },
+  open: () => Promise<OtlpReceiver>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ service: ServiceProcess; receiver: OtlpReceiver }> {
+  const receiver = await open();
+  t.teardown(() => receiver.close());
+  const service = await startService({
+    env: {
+      RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
+      RUNTIME_WATCH_ROOT: 'false',
+      TRACING_ENABLED: 'true',
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.endpoint,
+      OTEL_BSP_SCHEDULE_DELAY: '20',
+      ...env,
+    },
+  });
+  t.teardown(() => service.terminate());
+  return { service, receiver };
+}
+
+t.test(
+  'over OTLP/HTTP: a span for the call below that of the caller, one for the decision below it',
+  async t => {
+    const { service, receiver } = await traced(t, httpReceiver, {
+      TRACING_SERVICE_NAME: 'limits',
+      TRACING_SERVICE_NAMESPACE: 'edge',
+      TRACING_SERVICE_INSTANCE_ID: 'one',
+      OTEL_RESOURCE_ATTRIBUTES: 'service.name=hidden,zone=a',
+    });
+    const grpc = new GrpcClient(dialled(service.grpc));
+    t.teardown(() => grpc.close());
+    const metadata = new Metadata();
+    metadata.set('traceparent', `00-${TRACE}-${PARENT}-01`);
+    const message = encodeRateLimitRequest(request('d', 'a=x'));
+    t.match(await grpc.unary(SHOULD_RATE_LIMIT_PATH, message, {}, metadata), { status: 0 });
+
+    const call = await receiver.received.first(span => span.name === CALL);
+    t.match(call, {
+      traceId: TRACE,
+      parent: PARENT,
+      kind: SERVER,
+      failed: false,
+      attributes: { 'rpc.system': 'grpc', 'rpc.method': 'ShouldRateLimit', 'rpc.grpc.status_code': 0 },
+      resource: {
+        'service.name': 'limits',
+        'service.namespace': 'edge',
+        'service.instance.id': 'one',
+        zone: 'a',
+      },
+    });
+    const decision = await receiver.received.first(span => span.name === DECISION);
+    t.match(decision, {
+      traceId: TRACE,
+      parent: call.spanId,
+      attributes: { domain: 'd', overall_code: 'OK' },
+    });
+
+    await grpc.unary('/grpc.health.v1.Health/Check', Buffer.from([10, 1, 120]), {}, metadata);
+    const health = await receiver.received.first(span => span.name === 'grpc.health.v1.Health/Check');
+    t.match(
+      health,
+      { attributes: { 'rpc.grpc.status_code': 5 }, failed: false },
+      'a caller’s fault is no failure',
+    );
+  },
+);
+
+t.test('over OTLP/gRPC: /json joins the trace of its caller too, B3 and W3C alike', async t => {
+  const { service, receiver } = await traced(t, grpcReceiver, { TRACING_EXPORTER_PROTOCOL: 'grpc' });
+  t.match(await askOverHttp(service.http, ASK, { traceparent: `00-${TRACE}-${PARENT}-01` }), { status: 200 });
+  const first = await receiver.received.first(span => span.name === 'POST /json');
+  t.match(first, {
+    traceId: TRACE,
+    parent: PARENT,
+    kind: SERVER,
+    attributes: { 'http.response.status_code': 200 },
+    resource: { 'service.name': 'RateLimit' },
+  });
+  t.match(String(first.resource['service.instance.id']), /^[0-9a-f-]{36}$/, 'an id is made up');
+
+  const other = TRACE.replace('0af', '1af');
+  t.match(await askOverHttp(service.http, ASK, { b3: `${other}-${PARENT}-1` }), { status: 429 });
+  const second = await receiver.received.first(span => span.traceId === other && span.kind === SERVER);
+  t.match(second, { parent: PARENT, attributes: { 'http.response.status_code': 429 }, failed: false });
+  const decision = await receiver.received.first(span => span.traceId === other && span.name === DECISION);
+  t.match(decision.attributes, { overall_code: 'OVER_LIMIT' });
+});
+
+t.test('a caller that does not sample is not traced, one that does is, whatever the rate', async t => {
+  const { service, receiver } = await traced(t, httpReceiver, { TRACING_SAMPLING_RATE: '0' });
+  await askOverHttp(service.http, ASK);
+  await askOverHttp(service.http, ASK, { traceparent: `00-${TRACE}-${PARENT}-00` });
+  await askOverHttp(service.http, ASK, { traceparent: `00-${TRACE}-${PARENT}-01` });
+  await receiver.received.first(span => span.parent === PARENT);
+  t.match(await service.terminate(), { status: 0 });
+  t.same(
+    receiver.received.all.filter(span => span.kind === SERVER).map(span => span.parent),
+    [PARENT],
+  );
+});
+
+t.test('what is left is sent when the service stops', async t => {
+  const { service, receiver } = await traced(t, httpReceiver, { OTEL_BSP_SCHEDULE_DELAY: '3600000' });
+  const grpc = new GrpcClient(dialled(service.grpc));
+  t.teardown(() => grpc.close());
+  await askOverGrpc(grpc, request('d', 'a=x'));
+  t.match(await service.terminate(), { status: 0 });
+  t.ok(receiver.received.all.some(span => span.name === CALL));
+});
+
+t.test('a collector that is away costs no decision, and is told of in the log', async t => {
+  const { service, receiver } = await traced(t, httpReceiver, { OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
+  await receiver.close();
+  t.match(await askOverHttp(service.http, ASK), { status: 200 });
+  await service.logged(line => line['@message'] === 'spans could not be sent');
+  t.match(await askOverHttp(service.http, ASK), { status: 429 });
+});

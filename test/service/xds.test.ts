@@ -1,0 +1,163 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { ServerCredentials } from '@grpc/grpc-js';
+import t, { type Test } from 'tap';
+import { AdsServer } from '../support/ads-server.ts';
+import { askOverHttp, getPage, statistic } from '../support/asking.ts';
+import { Authority } from '../support/certificates.ts';
+import { ServiceProcess, startService } from '../support/service.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
+import { hourly } from '../support/xds-messages.ts';
+
+const ask = (domain: string, key: string) => ({ domain, descriptors: [{ entries: [{ key, value: 'x' }] }] });
+
+/** Rules from this server, which is asked again soon. */
+const from = (ads: AdsServer): Record<string, string> => ({
+  CONFIG_TYPE: 'GRPC_XDS_SOTW',
+  CONFIG_GRPC_XDS_SERVER_URL: ads.address,
+  CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL: '20ms',
+  XDS_CLIENT_BACKOFF_INITIAL_INTERVAL: '20ms',
+  XDS_CLIENT_BACKOFF_MAX_INTERVAL: '40ms',
+});
+
+/** A service whose first rules have come; both it and the server end with the test. */
+async function startOn(t: Test, ads: AdsServer, env: Readonly<Record<string, string>> = {}) {
+  const service = new ServiceProcess({ env: { ...from(ads), ...env } });
+  t.teardown(() => service.terminate());
+  await ads.request();
+  const stream = await ads.stream();
+  stream.send('1', hourly('shop', 'user', 5));
+  t.match(await ads.request(), { version_info: '1', error_detail: null });
+  await service.listening(['http', 'debug'], 20_000);
+  return { service, stream };
+}
+
+t.test('rules come, change and go as the server says; bad ones are refused and change nothing', async t => {
+  const ads = await AdsServer.start(t);
+  const { service, stream } = await startOn(t, ads);
+  t.match(await askOverHttp(service.http, ask('shop', 'user')), {
+    body: { statuses: [{ currentLimit: { requestsPerUnit: 5, unit: 'HOUR' } }] },
+  });
+  stream.send('2', hourly('shop', 'user', 6), { name: 'api-limits', domain: 'shop' });
+  const refused = await ads.request();
+  t.match(refused, { version_info: '1', response_nonce: 'nonce-2' });
+  t.match(
+    refused.error_detail?.message,
+    /^api-limits: shop: the domain "shop" is already defined in shop-limits: /,
+  );
+  t.match(await askOverHttp(service.http, ask('shop', 'user')), {
+    body: { statuses: [{ currentLimit: { requestsPerUnit: 5 } }] },
+  });
+  t.equal(await statistic(service.debug, 'ratelimit.service.config_load_error'), 1);
+  stream.send('3', hourly('api', 'path', 7));
+  t.match(await ads.request(), { version_info: '3', error_detail: null });
+  t.equal((await getPage(service.debug, '/rlconfig')).text.split(':')[0], 'api.path', 'shop has gone');
+});
+
+t.test('the last good rules stay while the server is away, and newer ones come when it is back', async t => {
+  const ads = await AdsServer.start(t);
+  const { service } = await startOn(t, ads);
+  ads.stop();
+  await service.logged(line => line['@message'] === 'cannot connect to the xDS server');
+  t.match(await askOverHttp(service.http, ask('shop', 'user')), {
+    body: { statuses: [{ currentLimit: { requestsPerUnit: 5 } }] },
+  });
+  const again = await AdsServer.start(t, { port: ads.port });
+  t.match(await again.request(), { version_info: '1', response_nonce: '' });
+  (await again.stream()).send('2', hourly('shop', 'user', 9));
+  t.match(await again.request(), { version_info: '2' });
+  t.match(await askOverHttp(service.http, ask('shop', 'user')), {
+    body: { statuses: [{ currentLimit: { requestsPerUnit: 9 } }] },
+  });
+});
+
+t.test('over TLS with certificates on both sides and a name of its own', async t => {
+  const serverCa = new Authority('server root');
+  const clientCa = new Authority('client root');
+  const server = serverCa.issue({ subject: 'control', names: ['control.example'] });
+  const client = clientCa.issue({ subject: 'edge' });
+  const pair = { cert_chain: Buffer.from(server.certificate), private_key: Buffer.from(server.key) };
+  const credentials = ServerCredentials.createSsl(Buffer.from(clientCa.certificate), [pair], true);
+  const ads = await AdsServer.start(t, { credentials });
+  const directory = tempDirectory(t);
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(directory, name), text);
+    return join(directory, name);
+  };
+  await startOn(t, ads, {
+    CONFIG_GRPC_XDS_SERVER_USE_TLS: 'true',
+    CONFIG_GRPC_XDS_SERVER_TLS_CACERT: file('ca.pem', serverCa.certificate),
+    CONFIG_GRPC_XDS_CLIENT_TLS_CERT: file('cert.pem', client.certificate),
+    CONFIG_GRPC_XDS_CLIENT_TLS_KEY: file('key.pem', client.key),
+    CONFIG_GRPC_XDS_SERVER_TLS_SAN: 'control.example',
+  });
+});
+
+t.test('a file for TLS that is not there ends the start', async t => {
+  const service = new ServiceProcess({
+    env: {
+      CONFIG_TYPE: 'GRPC_XDS_SOTW',
+      CONFIG_GRPC_XDS_SERVER_USE_TLS: 'true',
+      CONFIG_GRPC_XDS_SERVER_TLS_CACERT: '/nowhere/ca.pem',
+    },
+  });
+  t.match(await service.ended, { status: 2 });
+  t.match(service.output, /CONFIG_GRPC_XDS_SERVER_TLS_CACERT="\/nowhere\/ca\.pem" cannot be read/);
+});
+
+t.test('a signal ends a service that waits for its first rules', async t => {
+  const ads = await AdsServer.start(t);
+  const service = new ServiceProcess({ env: from(ads) });
+  await ads.request();
+  t.match(await service.terminate(), { status: 0, signal: null });
+  t.notMatch(service.output, /listening/);
+});
+
+t.test('a signal ends a service that waits to ask again', async t => {
+  const gone = await AdsServer.start(t);
+  gone.stop();
+  const service = new ServiceProcess({
+    env: { ...from(gone), CONFIG_GRPC_XDS_SERVER_CONNECT_RETRY_INTERVAL: '1h' },
+  });
+  await service.logged(line => line['@message'] === 'cannot connect to the xDS server');
+  t.match(await service.terminate(), { status: 0, signal: null });
+});
+
+t.test('a signal ends a service whose server takes connections and says nothing', async t => {
+  const silent = createServer(socket => socket.resume());
+  silent.listen(0, 'localhost');
+  t.teardown(() => silent.close());
+  await once(silent, 'listening');
+  const connection = once(silent, 'connection');
+  const { port } = silent.address() as AddressInfo;
+  const service = new ServiceProcess({
+    env: { CONFIG_TYPE: 'GRPC_XDS_SOTW', CONFIG_GRPC_XDS_SERVER_URL: `localhost:${port}` },
+  });
+  await connection;
+  t.match(await service.terminate(), { status: 0, signal: null });
+});
+
+t.test('ports may open before there are rules', async t => {
+  const ads = await AdsServer.start(t);
+  const service = await startService({
+    env: {
+      ...from(ads),
+      FORCE_START_WITHOUT_INITIAL_CONFIG: 'true',
+      HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED: 'true',
+    },
+  });
+  t.teardown(() => service.terminate());
+  t.match(await askOverHttp(service.http, ask('shop', 'user')), { status: 503 });
+  t.match(await getPage(service.http, '/healthcheck'), { status: 500 });
+  await ads.request();
+  const stream = await ads.stream();
+  stream.send('1', hourly('shop', 'user', 5));
+  await ads.request();
+  t.match(await askOverHttp(service.http, ask('shop', 'user')), { status: 200 });
+  t.match(await getPage(service.http, '/healthcheck'), { status: 200 });
+  stream.send('2');
+  t.match(await ads.request(), { version_info: '2', error_detail: null });
+  t.match(await getPage(service.http, '/healthcheck'), { status: 500 }, 'no domain is loaded any more');
+});

@@ -1,0 +1,55 @@
+import type { ConnectionOptions as TlsOptions } from 'node:tls';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import type { NodeSource } from '../../src/counters/memcached/addresses.ts';
+import { memcachedCounters } from '../../src/counters/memcached/memcached-counters.ts';
+import { MemcachedCounterStore } from '../../src/counters/memcached/memcached-store.ts';
+import { MemcachedNodes } from '../../src/counters/memcached/nodes.ts';
+import type { CounterStore } from '../../src/counters/store.ts';
+import { memcachedAddresses } from '../../src/settings/memcached-address.ts';
+import { StatsRegistry } from '../../src/stats/registry.ts';
+import { KeepingLogger } from './keeping-logger.ts';
+
+export interface MemcachedStoreOptions {
+  readonly connections?: number;
+  readonly tls?: TlsOptions;
+  readonly timeoutMs?: number;
+  readonly clock?: Clock;
+  readonly logger?: KeepingLogger;
+  readonly stats?: StatsRegistry;
+}
+
+/** A store on the nodes of a list, as `ALTCACHE_HOST_PORT` takes it, or of another source; not yet started. */
+export function memcachedStore(
+  source: string | NodeSource,
+  options: MemcachedStoreOptions = {},
+): MemcachedCounterStore {
+  const { clock = systemClock, logger = new KeepingLogger(), stats = new StatsRegistry() } = options;
+  const nodes = new MemcachedNodes(
+    typeof source === 'string' ? { addresses: memcachedAddresses(source) } : source,
+    {
+      connections: options.connections ?? 2,
+      tls: options.tls ?? null,
+      timeoutMs: options.timeoutMs ?? 10_000,
+      clock,
+      logger,
+      random: () => 0,
+    },
+  );
+  return new MemcachedCounterStore({ nodes, counters: memcachedCounters(stats), clock, logger });
+}
+
+/** The same store for those who wait: a batch is done when its hits are added as well. */
+export function settledStore(store: MemcachedCounterStore): CounterStore {
+  const settled = async (counting: Promise<void>): Promise<void> => {
+    await counting;
+    await store.settled();
+  };
+  return {
+    name: store.name,
+    start: () => store.start(),
+    stop: () => store.stop(),
+    increment: batch => settled(store.increment(batch)),
+    read: batch => store.read(batch),
+    incrementHoldingBack: batch => settled(store.incrementHoldingBack(batch)),
+  };
+}

@@ -1,0 +1,108 @@
+import { freePort } from './free-port.ts';
+import { type RedisServer, startRedis } from './redis-server.ts';
+
+const HASH_SLOTS = 16_384;
+
+/** A real Redis cluster of masters without replicas, each with its share of the hash slots. */
+export class RedisCluster {
+  readonly nodes: readonly RedisServer[];
+  /** The nodes' names for each other, in the same order. */
+  readonly ids: readonly string[];
+
+  constructor(nodes: readonly RedisServer[], ids: readonly string[]) {
+    this.nodes = nodes;
+    this.ids = ids;
+  }
+
+  /** `host:port` of every node, as `KVCACHE_URL` takes them. */
+  get address(): string {
+    return this.nodes.map(node => node.address).join(',');
+  }
+
+  /** The node that has the key, by its number. */
+  async owner(key: string): Promise<number> {
+    return Math.floor(((await this.slot(key)) * this.nodes.length) / HASH_SLOTS);
+  }
+
+  async slot(key: string): Promise<number> {
+    return Number(await this.nodes[0].command('CLUSTER', 'KEYSLOT', key));
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all(this.nodes.map(node => node.command('FLUSHALL')));
+  }
+
+  /** Resolves when every node that runs finds the cluster complete. */
+  async ok(): Promise<void> {
+    const running = this.nodes.filter(node => node.pid > 0);
+    while (!(await this.#isOk(running))) {
+      // Each look takes as long as a command to every node.
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.nodes.map(node => node.stop()));
+  }
+
+  async #isOk(nodes: readonly RedisServer[]): Promise<boolean> {
+    const infos = await Promise.all(nodes.map(node => node.command('CLUSTER', 'INFO')));
+    return infos.every(info => {
+      const text = String(info);
+      return (
+        text.includes('cluster_state:ok') &&
+        text.includes(`cluster_slots_ok:${HASH_SLOTS}`) &&
+        text.includes(`cluster_size:${this.nodes.length}`)
+      );
+    });
+  }
+}
+
+/**
+ * Starts a cluster on loopback and waits until all its nodes find it complete. A node that is killed stays a member;
+ * the others go on with the slots that they have.
+ */
+export async function startCluster({
+  nodes = 3,
+  args = [],
+}: {
+  readonly nodes?: number;
+  readonly args?: readonly string[];
+} = {}): Promise<RedisCluster> {
+  const started: RedisServer[] = [];
+  try {
+    const busPorts: number[] = [];
+    for (let number = 0; number < nodes; number++) {
+      const busPort = await freePort();
+      busPorts.push(busPort);
+      started.push(await startRedis({ args: [...clusterArgs(busPort), ...args] }));
+    }
+    await Promise.all(started.map((node, number) => assignSlots(node, number, nodes)));
+    await Promise.all(
+      started.map((node, number) =>
+        started[0].command('CLUSTER', 'MEET', '127.0.0.1', node.port, busPorts[number]),
+      ),
+    );
+    const ids = await Promise.all(started.map(node => node.command('CLUSTER', 'MYID')));
+    const cluster = new RedisCluster(started, ids.map(String));
+    await cluster.ok();
+    return cluster;
+  } catch (failure) {
+    await Promise.all(started.map(node => node.stop()));
+    throw failure;
+  }
+}
+
+function clusterArgs(busPort: number): string[] {
+  return [
+    ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
+    // The usual port of the bus is 10 000 above, which may not exist.
+    ...['--cluster-node-timeout', '15000', '--cluster-require-full-coverage', 'no'],
+  ];
+}
+
+async function assignSlots(node: RedisServer, number: number, nodes: number): Promise<void> {
+  const first = Math.ceil((number * HASH_SLOTS) / nodes);
+  const end = Math.ceil(((number + 1) * HASH_SLOTS) / nodes);
+  await node.command('CLUSTER', 'SET-CONFIG-EPOCH', number + 1);
+  await node.command('CLUSTER', 'ADDSLOTSRANGE', first, end - 1);
+}

@@ -1,0 +1,145 @@
+import t from 'tap';
+import { countFault } from '../../../bench/load/decisions/check.ts';
+import { type Figures, figuresOf, type ScenarioResult } from '../../../bench/load/decisions/figures.ts';
+import { peakOf } from '../../../bench/load/decisions/half-peak.ts';
+import { PATTERNS } from '../../../bench/load/decisions/patterns.ts';
+import { liftOf } from '../../../bench/load/decisions/reload.ts';
+import { loadTable, targetTable } from '../../../bench/load/decisions/report.ts';
+import { targetsOf } from '../../../bench/load/decisions/targets.ts';
+
+function figures(requestsPerSecond: number, cpuMicros: number): Figures {
+  return {
+    requestsPerSecond,
+    meanMs: 1,
+    p50Ms: 1,
+    p99Ms: 2,
+    p999Ms: 3,
+    cpuMicros,
+    busy: 1,
+    storeBusy: Number.NaN,
+    generatorBusy: 0.25,
+  };
+}
+
+/** In the second round the machine was ten times slower. */
+const HOT: ScenarioResult = {
+  scenario: {
+    front: 'grpc',
+    pattern: 'hot',
+    connections: '8x32',
+    contestants: ['embedded', 'redis', 'baseline'],
+  },
+  rounds: [
+    { embedded: figures(260_000, 3), redis: figures(100_000, 5), baseline: figures(10_000, 100) },
+    { embedded: figures(26_000, 30), redis: figures(10_000, 50), baseline: figures(1_000, 1_000) },
+    { embedded: figures(280_000, 3), redis: figures(100_000, 5), baseline: figures(10_000, 100) },
+  ],
+};
+const RESULTS = { scenarios: [HOT], halfPeak: [], reloads: [] };
+
+t.test('a target is met or missed by medians, and by ratios within the rounds', async t => {
+  const of = (title: string) => targetsOf(RESULTS).find(target => target.title.startsWith(title));
+  t.match(of('embedded, one hot key, 8 × 32: requests'), {
+    wanted: 'at least 12.0×',
+    measured: '26.0×',
+    isMet: true,
+  });
+  t.match(of('Redis, one hot key, 8 × 32: requests'), { measured: '10.0×', isMet: false });
+  t.match(of('embedded, one hot key, 8 × 32: CPU'), { measured: '3.00 µs', isMet: true });
+  t.match(of('Redis, one hot key, 8 × 32: CPU'), { wanted: 'at most 4.00 µs', isMet: false });
+});
+
+t.test('what was not measured is neither', async t => {
+  t.ok(targetsOf({ scenarios: [], halfPeak: [], reloads: [] }).every(({ isMet }) => isMet === null));
+  t.match(targetTable(targetsOf(RESULTS)).join('\n'), /100 000 rules to those with ten .* - +not measured$/m);
+});
+
+t.test('p99 at half of the peak and the lift of a reload have targets', async t => {
+  const halfPeak = [{ store: 'redis', pattern: 'keys', peakPerSecond: 1, rounds: [figures(1, 1)] }] as const;
+  const reload = { callsPerSecond: 1, reloadMs: 1, seconds: [], beforeP99Ms: 1, reloadP99Ms: 12.5 };
+  const targets = targetsOf({
+    scenarios: [],
+    halfPeak,
+    reloads: [{ store: 'redis', ...reload, liftMs: 11.5 }],
+  });
+  t.same(
+    targets.filter(({ isMet }) => isMet !== null).map(({ measured, isMet }) => [measured, isMet]),
+    [
+      ['2.00 ms', true],
+      ['11.5 ms', false],
+    ],
+  );
+});
+
+t.test('the table has a line for each contestant, below its scenario', async t => {
+  const text = loadTable([HOT]).join('\n');
+  t.match(
+    text,
+    /^grpc, one hot key, 8 × 32\n {2}embedded +260 000 +26\.0 +1\.000 +1\.000 +2\.000 +3\.000 +3\.00/m,
+  );
+  t.match(text, /^ {2}baseline +10 000 +1\.000 /m);
+});
+
+t.test('figures come from what happened between two marks', async t => {
+  const latency = { count: 50_000, meanMs: 1, p50Ms: 1, p99Ms: 2, p999Ms: 3, maxMs: 4 };
+  t.match(
+    figuresOf({
+      endedAtMs: 0,
+      seconds: 0.5,
+      latency,
+      cpuMs: { service: 200, store: 100 },
+      rssBytes: {},
+      generatorBusy: 0.3,
+    }),
+    { requestsPerSecond: 100_000, cpuMicros: 4, busy: 0.4, storeBusy: 0.2, p999Ms: 3 },
+  );
+});
+
+t.test('the peak of a store is its highest median over gRPC', async t => {
+  t.equal(peakOf([HOT], 'embedded', 'hot'), 260_000);
+  t.equal(peakOf([HOT], 'embedded', 'keys'), undefined);
+  t.equal(peakOf([{ ...HOT, scenario: { ...HOT.scenario, front: 'json' } }], 'redis', 'hot'), undefined);
+});
+
+t.test('a reload is judged by its worst second, against the median of those before', async t => {
+  const second = (phase: 'before' | 'reload' | 'after', p99Ms: number) => ({
+    phase,
+    requestsPerSecond: 1,
+    p99Ms,
+    maxMs: p99Ms,
+  });
+  t.same(
+    liftOf([
+      second('before', 2),
+      second('before', 9),
+      second('before', 1),
+      second('reload', 5),
+      second('reload', 12),
+      second('after', 40),
+    ]),
+    { beforeP99Ms: 2, reloadP99Ms: 12, liftMs: 10 },
+  );
+});
+
+t.test('hits that are lost or counted twice are a fault, in the store and in the statistics', async t => {
+  const totals = { answered: 100, begun: 100 };
+  const counts = (hot: number, statistics: number) => ({
+    before: { hot: 1_000, statistics: 5_000 },
+    after: { hot: 1_000 + hot, statistics: 5_000 + statistics },
+  });
+  t.equal(countFault(PATTERNS.hot, totals, counts(100, 100)), '');
+  t.match(
+    countFault(PATTERNS.hot, totals, counts(99, 100)),
+    /^the count of the hot key has grown by 99, for 100/,
+  );
+  t.match(countFault(PATTERNS.hot, totals, counts(100, 101)), /^total_hits of all rules has grown by 101/);
+  t.equal(countFault(PATTERNS.four, totals, counts(0, 400)), '');
+  t.equal(countFault(PATTERNS.none, totals, counts(0, 0)), '');
+  t.match(countFault(PATTERNS.none, totals, counts(0, 1)), /^total_hits/);
+});
+
+t.test('a generator that leaves before its last answers may have been counted for them', async t => {
+  const counts = { before: { hot: 0, statistics: null }, after: { hot: 105, statistics: null } };
+  t.equal(countFault(PATTERNS.hot, { answered: 100, begun: 108 }, counts), '');
+  t.not(countFault(PATTERNS.hot, { answered: 100, begun: 104 }, counts), '');
+});

@@ -1,0 +1,168 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import t, { type Test } from 'tap';
+import type { Explanation } from '../../../src/decision/explanation.ts';
+import { type Run, run } from './run.ts';
+
+const LIMIT = {
+  rule: 'shop.user',
+  name: 'each-user',
+  requestsPerUnit: 5,
+  unit: 'MINUTE',
+  shadowMode: true,
+  quotaMode: false,
+  statistics: 'ratelimit.service.rate_limit.shop.user',
+};
+
+const EXPLANATION: Explanation = {
+  domain: 'shop',
+  time: '2023-11-14T22:13:20.000Z',
+  descriptors: [
+    {
+      entries: [{ key: 'user', value: 'anna' }],
+      hits: 1,
+      outcome: 'limited',
+      why: '`user` matches `user=anna` by key alone',
+      levels: [],
+      limit: LIMIT,
+      key: 'shop_user_anna_1699999980',
+      window: { start: '2023-11-14T22:13:00.000Z', end: '2023-11-14T22:14:00.000Z', resetSeconds: 40 },
+      count: { now: 5, after: 6, heldBack: false },
+      status: { code: 'OK' },
+    },
+    {
+      entries: [
+        { key: 'path', value: '/x' },
+        { key: 'method', value: '\u001b[31m' },
+      ],
+      hits: 1,
+      outcome: 'no limit',
+      why: 'there are no entries below `shop.path`',
+      levels: [],
+      status: { code: 'OK' },
+    },
+  ],
+  answer: { overallCode: 'OK', statuses: [] },
+};
+
+/** A debug port that answers every request so; returns its address and what it was asked. */
+async function debugPort(t: Test, status: number, body: unknown) {
+  const asked: { request: string; body: unknown }[] = [];
+  const server = createServer(async (request: IncomingMessage, response) => {
+    asked.push({ request: `${request.method} ${request.url}`, body: JSON.parse(await text(request)) });
+    response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body));
+  });
+  server.listen(0, 'localhost');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return { address: `localhost:${(server.address() as AddressInfo).port}`, asked };
+}
+
+function explain(address: string, ...args: string[]): Promise<Run> {
+  const request = ['--domain', 'shop', '--descriptors', 'user=anna', '--descriptors', 'path=/x,method=GET'];
+  return run('explain', '--debug-address', address, ...request, ...args);
+}
+
+t.test('people get the answer, a line for each descriptor, and how it came about', async t => {
+  const { address, asked } = await debugPort(t, 200, EXPLANATION);
+  t.same(await explain(address), {
+    status: 0,
+    stdout: `OK would be the answer; nothing was counted
+user=anna                  OK  5 per minute  5 used  6 with this request  resets in 40s
+path=/x,method=\\u001b[31m  OK  no limit
+
+user=anna
+  why         \`user\` matches \`user=anna\` by key alone
+  rule        shop.user, named each-user, in shadow mode
+  key         shop_user_anna_1699999980
+  window      2023-11-14T22:13:00.000Z to 2023-11-14T22:14:00.000Z
+  statistics  ratelimit.service.rate_limit.shop.user
+
+path=/x,method=\\u001b[31m
+  why  there are no entries below \`shop.path\`
+`,
+    stderr: '',
+  });
+  t.same(asked, [
+    {
+      request: 'POST /explain',
+      body: {
+        domain: 'shop',
+        descriptors: [
+          { entries: [{ key: 'user', value: 'anna' }] },
+          {
+            entries: [
+              { key: 'path', value: '/x' },
+              { key: 'method', value: 'GET' },
+            ],
+          },
+        ],
+        hitsAddend: 1,
+      },
+    },
+  ]);
+});
+
+t.test('programs get what the service said', async t => {
+  const { address } = await debugPort(t, 200, EXPLANATION);
+  const { stdout } = await explain(address, '--json');
+  t.same(JSON.parse(stdout), EXPLANATION);
+});
+
+t.test('a count that is not known is told, and so are hits that are held back', async t => {
+  const [first] = EXPLANATION.descriptors;
+  const held = { ...first, count: { now: 5, after: 5, heldBack: true } };
+  const { address } = await debugPort(t, 200, {
+    ...EXPLANATION,
+    descriptors: [{ ...first, count: null }, held],
+  });
+  const { stdout } = await explain(address);
+  t.match(stdout, /5 per minute {2}count unknown/);
+  t.match(stdout, /5 used {9}held back/);
+});
+
+t.test('0 hits are asked for with each descriptor', async t => {
+  const { address, asked } = await debugPort(t, 200, EXPLANATION);
+  await explain(address, '--hits', '0');
+  t.match(asked[0].body, { descriptors: [{ hitsAddend: 0 }, { hitsAddend: 0 }] });
+});
+
+t.test('what the service refuses is told with its reason', async t => {
+  const { address } = await debugPort(t, 503, {
+    error: { code: 'no_rules', message: 'no rules are loaded yet' },
+  });
+  t.match(await explain(address), {
+    status: 2,
+    stderr: `sluice explain: ${address} refused the request: no rules are loaded yet.\n`,
+  });
+});
+
+t.test('who is no debug port, or is not there, is told apart', async t => {
+  const { address } = await debugPort(t, 404, 'not found');
+  t.match(await explain(address), {
+    status: 2,
+    stderr: /HTTP status 404 and no explanation: is it the debug port/,
+  });
+  t.match(await explain('localhost:1'), {
+    status: 2,
+    stderr: /no answer from localhost:1: .*--debug-address/,
+  });
+  t.match(await explain('a b'), { status: 2, stderr: /"a b" is no address/ });
+});
+
+t.test('a service that does not answer is waited for no longer than asked', async t => {
+  const silent = createServer(() => {}).listen(0, 'localhost');
+  await once(silent, 'listening');
+  t.teardown(() => silent.closeAllConnections());
+  t.teardown(() => silent.close());
+  const { port } = silent.address() as AddressInfo;
+  t.match(await explain(`localhost:${port}`, '--timeout', '20ms'), { status: 2, stderr: /timeout/ });
+});
+
+t.test('arguments that make no request are refused with what to write', async t => {
+  t.match(await run('explain'), { status: 2, stderr: /--domain is missing/ });
+  t.match(await run('explain', 'user=anna'), { status: 2, stderr: /belongs to no flag/ });
+  t.match(await run('explain', '--help'), { status: 0, stdout: /Nothing is counted/ });
+});

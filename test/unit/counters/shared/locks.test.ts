@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import t, { type Test } from 'tap';
+import { SharedCounterStore } from '../../../../src/counters/shared/shared-store.ts';
+import { CounterTable } from '../../../../src/counters/shared/table.ts';
+import { count } from '../../../support/counting.ts';
+
+/** A thread that holds every lock of a table. */
+async function lockedTable(t: Test): Promise<{ table: CounterTable; thread: Worker; threadId: number }> {
+  const table = CounterTable.create(1_024);
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const thread = new Worker(new URL(`./locking-thread.${extension}`, import.meta.url), {
+    workerData: table.buffer,
+  });
+  t.teardown(() => thread.terminate());
+  await once(thread, 'message');
+  return { table, thread, threadId: thread.threadId };
+}
+
+/** The holder of each region, as the layout of the buffer has it. */
+function lockWords(table: CounterTable): number[] {
+  return [...new Int32Array(table.buffer, 64, table.regionCount)];
+}
+
+t.test('a lock names the thread that holds it', async t => {
+  const { table, threadId } = await lockedTable(t);
+  t.same(lockWords(table), [threadId + 1, threadId + 1]);
+});
+
+t.test('the locks of a thread that was killed are let go of, and counting goes on at once', async t => {
+  const { table, thread, threadId } = await lockedTable(t);
+  await thread.terminate();
+  table.releaseLocksOf(threadId);
+  t.same(lockWords(table), [0, 0]);
+  t.same(await count(new SharedCounterStore(table), [{ key: 'a', hits: 1 }]), [1]);
+});
+
+t.test('only those: a lock of another thread stays', async t => {
+  const { table, threadId } = await lockedTable(t);
+  table.releaseLocksOf(threadId + 1);
+  t.same(lockWords(table), [threadId + 1, threadId + 1]);
+  table.unlock(0);
+  t.equal(lockWords(table)[0], threadId + 1, 'nor does one let go of what another one holds');
+});
+
+t.test('whoever waits for a thread that was killed takes its lock over, without anybody else', async t => {
+  const { table, thread } = await lockedTable(t);
+  await thread.terminate();
+  t.same(await count(new SharedCounterStore(table), [{ key: 'a', hits: 2 }]), [2]);
+});

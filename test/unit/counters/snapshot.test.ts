@@ -1,0 +1,193 @@
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import t from 'tap';
+import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
+import { loadSnapshot, readSnapshotKey, saveSnapshot } from '../../../src/counters/shared/snapshot.ts';
+import { CounterTable } from '../../../src/counters/shared/table.ts';
+import { Child } from '../../support/child-process.ts';
+import { count, NOON } from '../../support/counting.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
+import { TEST_FINGERPRINT_KEY } from '../../support/stores.ts';
+import { type Teardown, tempDirectory } from '../../support/temp-directory.ts';
+
+const HEADER = { writtenMs: NOON.nowS * 1_000, fingerprintKey: TEST_FINGERPRINT_KEY };
+const AT_NOON = { nowMs: NOON.nowS * 1_000, fingerprintKey: TEST_FINGERPRINT_KEY };
+const HOUR = { ...NOON, expiryS: NOON.nowS + 3_600 };
+
+const ops = (keys: number, hits: (i: number) => number) =>
+  Array.from({ length: keys }, (_, i) => ({ key: `key-${i}`, hits: hits(i) }));
+
+async function tableOf(keys: number): Promise<CounterTable> {
+  const table = CounterTable.create(Math.max(keys, 1_024));
+  await count(
+    new SharedCounterStore(table),
+    ops(keys, i => i + 1),
+    HOUR,
+  );
+  return table;
+}
+
+/** The present counts of the keys that {@link tableOf} counts. */
+function countsIn(table: CounterTable, keys: number): Promise<number[]> {
+  return count(
+    new SharedCounterStore(table),
+    ops(keys, () => 0),
+    HOUR,
+  );
+}
+
+async function savedSnapshot(t: Teardown, keys: number): Promise<string> {
+  const path = join(tempDirectory(t), 'counters');
+  await saveSnapshot(path, await tableOf(keys), HEADER);
+  return path;
+}
+
+const counted = (keys: number) => Array.from({ length: keys }, (_, i) => i + 1);
+
+t.test('counters come back as they were, whatever the size of the table', async t => {
+  const path = await savedSnapshot(t, 20_000);
+  for (const maxKeys of [20_000, 200_000]) {
+    const table = CounterTable.create(maxKeys);
+    t.same(await loadSnapshot(path, table, AT_NOON), {
+      counters: 20_000,
+      expired: 0,
+      writtenMs: NOON.nowS * 1_000,
+    });
+    t.same(await countsIn(table, 20_000), counted(20_000));
+    t.equal(table.evicted, 0);
+  }
+  const small = CounterTable.create(1_024);
+  await loadSnapshot(path, small, AT_NOON);
+  t.ok(small.evicted > 0, 'of more than it holds, some give way, which is counted');
+});
+
+t.test('a table without counters, and no file at all', async t => {
+  const path = await savedSnapshot(t, 0);
+  t.match(await loadSnapshot(path, CounterTable.create(1_024), AT_NOON), { counters: 0 });
+  t.equal(await loadSnapshot(`${path}-none`, CounterTable.create(1_024), AT_NOON), null);
+  t.equal(readSnapshotKey(`${path}-none`), null);
+});
+
+t.test('expired counters are neither written nor read', async t => {
+  const table = await tableOf(10);
+  await count(new SharedCounterStore(table), [{ key: 'minute', hits: 1 }], NOON);
+  const path = join(tempDirectory(t), 'counters');
+  t.equal(await saveSnapshot(path, table, HEADER), 11);
+  const later = { ...AT_NOON, nowMs: AT_NOON.nowMs + 60_000 };
+  t.match(await loadSnapshot(path, CounterTable.create(1_024), later), { counters: 10, expired: 1 });
+  t.equal(await saveSnapshot(path, table, { ...HEADER, writtenMs: later.nowMs }), 10);
+});
+
+t.test('the key of the fingerprints is in the file, which nobody else may read', async t => {
+  const path = await savedSnapshot(t, 3);
+  t.same(readSnapshotKey(path), TEST_FINGERPRINT_KEY);
+  t.equal(statSync(path).mode & 0o777, 0o600);
+  chmodSync(path, 0o644);
+  await saveSnapshot(path, await tableOf(3), HEADER);
+  t.equal(statSync(path).mode & 0o777, 0o600, 'also when there was one that others could');
+  await t.rejects(
+    loadSnapshot(path, CounterTable.create(1_024), { ...AT_NOON, fingerprintKey: [1, 2, 3, 4] }),
+    { message: 'it was replaced by another one while it was read' },
+  );
+});
+
+t.test('a file that is not whole is refused, and nothing of it gets into the table', async t => {
+  const path = await savedSnapshot(t, 10_000);
+  const whole = readFileSync(path);
+  const refusal = async (bytes: Buffer): Promise<string> => {
+    writeFileSync(path, bytes);
+    const table = CounterTable.create(20_000);
+    const reason = await loadSnapshot(path, table, AT_NOON).then(
+      () => 'accepted',
+      failure => String(failure.message),
+    );
+    if (!(await countsIn(table, 100)).every(found => found === 0)) return `${reason}, but it was loaded`;
+    return reason;
+  };
+  t.equal(await refusal(Buffer.alloc(0)), 'it ends within its first 64 bytes');
+  t.equal(await refusal(Buffer.from('domain: shop\n'.repeat(10))), 'it is not a snapshot of counters');
+  t.match(await refusal(Buffer.concat([whole, Buffer.of(0)])), 'it goes on after its end');
+  const version = Buffer.from(whole);
+  version.writeUInt32LE(2, 8);
+  t.equal(await refusal(version), 'it is of version 2, and version 1 is read');
+  const random = new SeededRandom(3);
+  for (let i = 0; i < 15; i++) {
+    const length = random.below(whole.length);
+    t.match(
+      await refusal(whole.subarray(0, length)),
+      /^it(s end is missing| ends within)/,
+      `cut at ${length}`,
+    );
+    const flipped = Buffer.from(whole);
+    const at = random.below(whole.length);
+    flipped[at] ^= 1 << random.below(8);
+    t.match(await refusal(flipped), /damaged|missing|not a snapshot|of version|goes on/, `changed at ${at}`);
+  }
+  t.equal(await refusal(whole).then(reason => reason.slice(0, 8)), 'accepted', 'the whole one is accepted');
+});
+
+const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+const writer = fileURLToPath(new URL(`./snapshot-writer.${extension}`, import.meta.url));
+
+t.test('a process that is killed while it writes leaves the old file or the new one', async t => {
+  const path = join(tempDirectory(t), 'counters');
+  const random = new SeededRandom(4);
+  for (let round = 0; round < 3; round++) {
+    const child = new Child({ command: process.execPath, args: [writer, path, '30000'], env: process.env });
+    await child.line(line => (line === 'saved' ? true : undefined), 60_000);
+    for (let turns = random.below(200); turns > 0; turns--)
+      await new Promise(resolve => setImmediate(resolve));
+    await child.end('SIGKILL', 60_000);
+    const table = CounterTable.create(30_000);
+    t.match(await loadSnapshot(path, table, AT_NOON), { counters: 30_000 });
+    t.same(await countsIn(table, 30_000), counted(30_000), `round ${round}`);
+  }
+});
+
+t.test('a disk that is full leaves the old file, and nothing beside it', async t => {
+  const path = await savedSnapshot(t, 5);
+  // In blocks of 512 bytes: the file may grow to 16 KiB, and would need 700.
+  const limited = `ulimit -f 32; exec "$0" "$@"`;
+  const child = new Child({
+    command: 'sh',
+    args: ['-c', limited, process.execPath, writer, path, '30000', 'once'],
+    env: process.env,
+  });
+  await child.ended;
+  t.match(child.output, /^failed: EFBIG/m);
+  t.same(readdirSync(dirname(path)), ['counters']);
+  const table = CounterTable.create(1_024);
+  await loadSnapshot(path, table, AT_NOON);
+  t.same(await countsIn(table, 5), counted(5));
+});
+
+t.test('a place that cannot be written is an error with the path', async t => {
+  const directory = tempDirectory(t);
+  const table = await tableOf(1);
+  await t.rejects(saveSnapshot(join(directory, 'none', 'counters'), table, HEADER), {
+    message: /ENOENT.*none/,
+  });
+  writeFileSync(join(directory, 'file'), '');
+  await t.rejects(saveSnapshot(join(directory, 'file', 'counters'), table, HEADER), { message: /ENOTDIR/ });
+});
+
+t.test('decisions go on while a snapshot is written', async t => {
+  const table = await tableOf(100_000);
+  const store = new SharedCounterStore(table);
+  const path = join(tempDirectory(t), 'counters');
+  let isWritten = false;
+  let turns = 0;
+  const saving = saveSnapshot(path, table, HEADER).then(() => {
+    isWritten = true;
+  });
+  while (!isWritten) {
+    await count(store, [{ key: 'key-0', hits: 1 }], HOUR);
+    await new Promise(resolve => setImmediate(resolve));
+    turns++;
+  }
+  await saving;
+  // Of 256 regions eight are copied in one go, and each block of the file is waited for.
+  t.ok(turns >= 20, `${turns} times others had their turn`);
+  t.notOk(existsSync(`${path}.tmp`));
+});

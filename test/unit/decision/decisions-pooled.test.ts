@@ -1,0 +1,35 @@
+import t from 'tap';
+import { examineDomains } from '../../exam/decisions/domains.ts';
+import { examineDynamicMetadata } from '../../exam/decisions/dynamic-metadata.ts';
+import { examineHeaders } from '../../exam/decisions/headers.ts';
+import { examineHits } from '../../exam/decisions/hits.ts';
+import { examineHoldingBack } from '../../exam/decisions/holding-back.ts';
+import { examineJsonResponse } from '../../exam/decisions/json-response.ts';
+import { examineMatching } from '../../exam/decisions/matching.ts';
+import { examineMetricKeys } from '../../exam/decisions/metric-keys.ts';
+import { examineOverride } from '../../exam/decisions/override.ts';
+import { examineRandomRequests } from '../../exam/decisions/random-requests.ts';
+import { examineShadowAndQuota } from '../../exam/decisions/shadow-and-quota.ts';
+import { examineUnlimitedAndReplaces } from '../../exam/decisions/unlimited-and-replaces.ts';
+import { examineWindows } from '../../exam/decisions/windows.ts';
+import { pooledStoreKinds } from '../../support/pooled.ts';
+
+// Another thread decides by the same engine, so it must decide the same.
+for (const kind of await pooledStoreKinds(t)) {
+  t.test(kind.name, async t => {
+    const open = () => kind.open(t);
+    examineDomains(t, open);
+    examineMatching(t, open);
+    examineMetricKeys(t, open);
+    examineShadowAndQuota(t, open);
+    examineUnlimitedAndReplaces(t, open);
+    examineOverride(t, open);
+    examineHeaders(t, open);
+    examineDynamicMetadata(t, open);
+    examineJsonResponse(t, open);
+    examineWindows(t, open);
+    examineHits(t, open);
+    examineHoldingBack(t, open);
+    examineRandomRequests(t, open);
+  });
+}

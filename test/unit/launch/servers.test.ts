@@ -1,0 +1,49 @@
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import t, { type Test } from 'tap';
+import { Child } from '../../support/child-process.ts';
+import { repositoryRoot } from '../../support/repository.ts';
+import { tempDirectory } from '../../support/temp-directory.ts';
+
+/** What `npm test` does about programs where only these are on the PATH, and so no package manager. */
+async function bringServers(t: Test, programs: readonly string[]) {
+  const folder = tempDirectory(t);
+  for (const program of programs) {
+    writeFileSync(join(folder, program), '');
+    chmodSync(join(folder, program), 0o755);
+  }
+  const module = (name: string) => pathToFileURL(join(repositoryRoot(), 'ops/launch', name)).href;
+  const script =
+    `import { bringServers } from '${module('servers.mjs')}'; import { attempt } from '${module('step.mjs')}'; ` +
+    'await attempt(bringServers);';
+  const child = new Child({
+    command: process.execPath,
+    args: ['--input-type=module', '--eval', script],
+    env: { PATH: folder },
+  });
+  const { status } = await child.ended;
+  return { status, output: child.output };
+}
+
+t.test('where every program is on the PATH, nothing is done', async t => {
+  const result = await bringServers(t, ['redis-server', 'memcached', 'nghttp', 'h2load', 'curl']);
+  t.same(result, { status: 0, output: '' });
+});
+
+t.test('missing programs are named, with what needs them and the packages that bring them', async t => {
+  const { status, output } = await bringServers(t, ['redis-server', 'curl']);
+  t.equal(status, 1);
+  t.equal(
+    output,
+    `
+sluice: These programs are needed and not on the PATH:
+  memcached, for the tests of the memcached counter store
+  nghttp, for the tests of gRPC with other clients
+  h2load, for the tests of gRPC under load, and benchmarks
+Install them and run "npm test" again:
+  Debian, Ubuntu:  sudo apt-get update && sudo apt-get install -y memcached nghttp2-client
+  macOS:           brew install memcached nghttp2
+`,
+  );
+});

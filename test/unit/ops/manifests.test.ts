@@ -1,0 +1,113 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { SETTINGS } from '../../../src/settings/table.ts';
+import { repositoryRoot } from '../../support/repository.ts';
+import { opsText, yamlOf } from './ops-files.ts';
+
+const GRPC_PORT = SETTINGS.grpcPort.default;
+const HTTP_PORT = SETTINGS.httpPort.default;
+
+t.test(
+  'Kubernetes: selectors meet labels, ports and probes meet each other, what is mounted exists',
+  async t => {
+    const [deployment, service, budget] = yamlOf('kubernetes/sluice.yaml');
+    const [rules] = yamlOf('kubernetes/rules.yaml');
+    const { template, selector } = deployment.spec;
+    const [container] = template.spec.containers;
+    t.match(template.metadata.labels, selector.matchLabels);
+    t.match(template.metadata.labels, service.spec.selector);
+    t.match(template.metadata.labels, budget.spec.selector.matchLabels);
+    const ports = new Map(
+      container.ports.map((port: { name: string; containerPort: number }) => [port.name, port.containerPort]),
+    );
+    t.equal(ports.get('grpc'), GRPC_PORT);
+    t.equal(ports.get('http'), HTTP_PORT);
+    for (const port of service.spec.ports)
+      t.ok(ports.has(port.targetPort), `the service's ${port.targetPort}`);
+    t.equal(container.readinessProbe.grpc.port, GRPC_PORT);
+    t.ok(ports.has(container.startupProbe.tcpSocket.port));
+    t.ok(ports.has(container.livenessProbe.tcpSocket.port));
+    const [volume] = template.spec.volumes;
+    t.equal(container.volumeMounts[0].name, volume.name);
+    t.equal(volume.configMap.name, rules.metadata.name);
+    const shutdownS = SETTINGS.shutdownTimeoutMs.default / 1_000;
+    const preStopS = Number(container.lifecycle.preStop.exec.command[1]);
+    t.ok(template.spec.terminationGracePeriodSeconds > shutdownS + preStopS, 'time to stop in');
+    t.same(yamlOf('kubernetes/kustomization.yaml')[0].resources, ['sluice.yaml', 'rules.yaml']);
+  },
+);
+
+for (const file of ['tcp', 'unix-socket', 'mtls']) {
+  t.test(
+    `Envoy, ${file}: every cluster that is named exists, and Sluice is asked by gRPC over HTTP/2`,
+    async t => {
+      const [{ static_resources: resources }] = yamlOf(`envoy/${file}.yaml`);
+      const clusters = new Map<string, Record<string, object>>(
+        resources.clusters.map((cluster: { name: string }) => [cluster.name, cluster]),
+      );
+      const manager = resources.listeners[0].filter_chains[0].filters[0].typed_config;
+      const [limiter, router] = manager.http_filters;
+      const [route] = manager.route_config.virtual_hosts[0].routes;
+      t.ok(clusters.has(route.route.cluster));
+      t.match(router.name, /router/, 'the router is the last filter');
+      t.equal(limiter.typed_config.rate_limit_service.transport_api_version, 'V3');
+      t.equal(limiter.typed_config.domain, yamlOf('quickstart/config/demo.yaml')[0].domain);
+      const name = limiter.typed_config.rate_limit_service.grpc_service.envoy_grpc.cluster_name;
+      const sluice: Record<string, object> = clusters.get(name) ?? {};
+      t.hasProp(
+        sluice['typed_extension_protocol_options'],
+        'envoy.extensions.upstreams.http.v3.HttpProtocolOptions',
+      );
+      t.match(JSON.stringify(sluice), file === 'unix-socket' ? /grpc\.sock/ : new RegExp(`:${GRPC_PORT}\\b`));
+      t.equal(JSON.stringify(sluice).includes('UpstreamTlsContext'), file === 'mtls');
+    },
+  );
+}
+
+t.test(
+  'compose: what is mounted exists, and Envoy has the configuration that asks the service of that name',
+  async t => {
+    const [{ services }] = yamlOf('docker/compose.yaml');
+    const folder = join(repositoryRoot(), 'ops/docker');
+    for (const service of Object.values<{ volumes?: string[] }>(services)) {
+      for (const mount of service.volumes ?? []) t.ok(existsSync(join(folder, mount.split(':')[0])), mount);
+    }
+    t.ok(existsSync(join(folder, services.sluice.build.context, services.sluice.build.dockerfile)));
+    t.match(opsText('envoy/tcp.yaml'), new RegExp(`address: sluice, port_value: ${GRPC_PORT}`));
+  },
+);
+
+t.test('Dockerfile: what is copied exists, and nothing that is copied is ignored', async t => {
+  const root = repositoryRoot();
+  const kept = opsText('docker/Dockerfile.dockerignore')
+    .split('\n')
+    .filter(line => line.startsWith('!'))
+    .map(line => line.slice(1));
+  const copied = [...opsText('docker/Dockerfile').matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(
+    ([, from]) => from.split(' '),
+  );
+  t.ok(copied.length > 5);
+  for (const path of copied) {
+    t.ok(existsSync(join(root, path)), path);
+    t.ok(
+      kept.some(keep => path === keep || path.startsWith(`${keep}/`)),
+      `${path} is not ignored`,
+    );
+  }
+});
+
+t.test(
+  'Grafana and Prometheus: the dashboard is JSON with distinct panels, alerts have all that people need',
+  async t => {
+    const { panels } = JSON.parse(opsText('grafana/sluice.json'));
+    t.equal(new Set(panels.map((panel: { id: number }) => panel.id)).size, panels.length);
+    for (const panel of panels) t.ok(panel.targets.length > 0, panel.title);
+    const [{ groups }] = yamlOf('prometheus/alerts.yaml');
+    for (const rule of groups[0].rules) {
+      t.match(rule, { alert: /^Sluice/, expr: /\S/, annotations: { summary: /\S/, description: /\S/ } });
+    }
+    const [scrape] = yamlOf('prometheus/scrape.yaml');
+    t.ok(readdirSync(join(repositoryRoot(), 'ops/prometheus')).includes(scrape.rule_files[0]));
+  },
+);

@@ -1,0 +1,69 @@
+import type { Test } from 'tap';
+import type { RuleFile } from '../../../../../src/rules/rule-set.ts';
+import type { LoadOutcome, RuleSetTaker } from '../../../../../src/rules/source/xds/rule-set-taker.ts';
+import { XdsRuleSource, type XdsRuleSourceOptions } from '../../../../../src/rules/source/xds/xds-source.ts';
+import { AdsServer } from '../../../../support/ads-server.ts';
+import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { WaitClock } from '../../../../support/wait-clock.ts';
+
+/** Takes every set, unless told how to answer. */
+export class KeepingTaker implements RuleSetTaker {
+  readonly sets: (readonly RuleFile[])[] = [];
+  readonly refusals: (readonly string[])[] = [];
+  answer: () => LoadOutcome | Promise<LoadOutcome> = () => ({ kind: 'in force' });
+
+  async load(files: readonly RuleFile[]): Promise<LoadOutcome> {
+    this.sets.push(files);
+    return this.answer();
+  }
+
+  refuse(reasons: readonly string[]): void {
+    this.refusals.push(reasons);
+  }
+}
+
+export interface StartedXds {
+  readonly source: XdsRuleSource;
+  readonly taker: KeepingTaker;
+  readonly logger: KeepingLogger;
+  readonly clock: WaitClock;
+}
+
+/** A source that asks at `target`, on a clock of its own; it ends with the test. */
+export async function startXds(
+  t: Test,
+  target: string,
+  options: Partial<XdsRuleSourceOptions> = {},
+): Promise<StartedXds> {
+  const taker = new KeepingTaker();
+  const logger = new KeepingLogger();
+  const clock = new WaitClock(1_700_000_000_000);
+  const source = new XdsRuleSource(
+    {
+      target,
+      headers: [],
+      maxMessageBytes: 4_194_304,
+      tls: null,
+      node: { id: 'default', metadata: {} },
+      connectRetryMs: 3_000,
+      backoff: { initialMs: 10_000, maxMs: 60_000, multiplier: 1.5 },
+      logger,
+      clock,
+      random: () => 1,
+      ...options,
+    },
+    taker,
+  );
+  t.teardown(() => source.stop());
+  await source.start();
+  return { source, taker, logger, clock };
+}
+
+/** A server and a source that asks it. */
+export async function startXdsPair(
+  t: Test,
+  options: Partial<XdsRuleSourceOptions> = {},
+): Promise<StartedXds & { readonly ads: AdsServer }> {
+  const ads = await AdsServer.start(t);
+  return { ads, ...(await startXds(t, ads.address, options)) };
+}

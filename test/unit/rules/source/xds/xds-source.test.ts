@@ -1,0 +1,203 @@
+import { status } from '@grpc/grpc-js';
+import t from 'tap';
+import { loadRuleSet } from '../../../../../src/rules/parse/load.ts';
+import { AdsServer } from '../../../../support/ads-server.ts';
+import { CONFIG_TYPE_URL, encodeConfig, hourly } from '../../../../support/xds-messages.ts';
+import { startXds, startXdsPair } from './started-xds.ts';
+
+t.test('the first request asks for all rules and says who asks', async t => {
+  const { ads } = await startXdsPair(t, { node: { id: 'edge-7', metadata: { region: 'eu' } } });
+  t.match(await ads.request(), {
+    version_info: '',
+    node: { id: 'edge-7', metadata: { fields: { region: { stringValue: 'eu' } } } },
+    resource_names: [],
+    type_url: CONFIG_TYPE_URL,
+    response_nonce: '',
+    error_detail: null,
+  });
+});
+
+t.test('additional headers come with the stream; bytes where the name says so', async t => {
+  const headers = [
+    ['authorization', 'Bearer x'],
+    ['key-bin', 'ab'],
+  ] as const;
+  const { ads } = await startXdsPair(t, { headers });
+  const { metadata } = await ads.stream();
+  t.same(metadata.get('authorization'), ['Bearer x']);
+  t.same(metadata.get('key-bin'), [Buffer.from('ab')]);
+});
+
+t.test('rules in force are accepted: version and nonce of the response, no error', async t => {
+  const { ads, taker } = await startXdsPair(t);
+  await ads.request();
+  const stream = await ads.stream();
+  stream.send('v1', hourly('shop', 'user', 5), hourly('api', 'path', 9));
+  t.match(await ads.request(), { version_info: 'v1', response_nonce: 'nonce-v1', error_detail: null });
+  const { domains } = loadRuleSet(taker.sets[0], { mergeDomains: false });
+  t.same(
+    domains.map(({ name }) => name),
+    ['shop', 'api'],
+  );
+});
+
+t.test('a refusal names every fault and keeps the version that is in force', async t => {
+  const { ads, taker } = await startXdsPair(t);
+  await ads.request();
+  const stream = await ads.stream();
+  stream.send('v1', hourly('shop', 'user', 5));
+  await ads.request();
+  taker.answer = () => ({ kind: 'refused', reasons: ['shop-limits: shop.user: bad', 'another'] });
+  stream.send('v2', hourly('shop', 'user', 6));
+  t.match(await ads.request(), {
+    version_info: 'v1',
+    response_nonce: 'nonce-v2',
+    error_detail: { code: 3, message: 'shop-limits: shop.user: bad\nanother' },
+  });
+  taker.answer = () => ({ kind: 'in force' });
+  stream.send('v3', hourly('shop', 'user', 7));
+  t.match(await ads.request(), { version_info: 'v3', response_nonce: 'nonce-v3', error_detail: null });
+});
+
+t.test('the text of a refusal has a bound', async t => {
+  const { ads, taker } = await startXdsPair(t);
+  await ads.request();
+  taker.answer = () => ({ kind: 'refused', reasons: ['x'.repeat(100_000)] });
+  (await ads.stream()).send('v1');
+  t.equal((await ads.request()).error_detail?.message.length, 8_192);
+});
+
+t.test('resources of another type are refused with their place', async t => {
+  const { ads, taker } = await startXdsPair(t);
+  await ads.request();
+  const good = { type_url: CONFIG_TYPE_URL, value: encodeConfig(hourly('shop', 'user', 5)) };
+  const other = { type_url: 'type.googleapis.com/x.Y', value: Buffer.of(1) };
+  const head = { version_info: 'v1', nonce: 'n', type_url: CONFIG_TYPE_URL };
+  (await ads.stream()).sendRaw({ ...head, resources: [good, other] });
+  const reason = `resources[1]: the type is "type.googleapis.com/x.Y", and only ${CONFIG_TYPE_URL} is read`;
+  t.match(await ads.request(), {
+    version_info: '',
+    response_nonce: 'n',
+    error_detail: { message: reason },
+  });
+  t.same(taker.refusals, [[reason]]);
+  t.same(taker.sets, []);
+});
+
+t.test('a response about other resources says nothing about the rules', async t => {
+  const { ads, taker, logger } = await startXdsPair(t);
+  await ads.request();
+  const stream = await ads.stream();
+  stream.sendRaw({ version_info: 'v1', nonce: 'n', type_url: 'type.googleapis.com/x.Y', resources: [] });
+  stream.send('v2', hourly('shop', 'user', 5));
+  t.match(await ads.request(), { version_info: 'v2', response_nonce: 'nonce-v2' });
+  t.equal(taker.sets.length, 1);
+  t.same(logger.messages('warning'), ['the xDS server sent resources that were not asked for']);
+});
+
+t.test('responses that come at once are dealt with one after the other', async t => {
+  const { ads, taker } = await startXdsPair(t);
+  await ads.request();
+  const stream = await ads.stream();
+  const first = Promise.withResolvers<void>();
+  const came = Promise.withResolvers<void>();
+  taker.answer = async () => {
+    came.resolve();
+    await first.promise;
+    return { kind: 'in force' };
+  };
+  for (const version of ['v1', 'v2', 'v3']) stream.send(version);
+  await came.promise;
+  t.equal(taker.sets.length, 1);
+  first.resolve();
+  for (const version of ['v1', 'v2', 'v3']) t.match(await ads.request(), { version_info: version });
+  t.equal(taker.sets.length, 3);
+});
+
+t.test('after a lost stream the last accepted version is announced, not one that was refused', async t => {
+  const { ads, taker, clock, logger } = await startXdsPair(t);
+  await ads.request();
+  const stream = await ads.stream();
+  stream.send('v1', hourly('shop', 'user', 5));
+  await ads.request();
+  taker.answer = () => ({ kind: 'refused', reasons: ['bad'] });
+  stream.send('v2');
+  await ads.request();
+  stream.end();
+  await clock.pass(10_000);
+  t.match(await ads.request(), { version_info: 'v1', response_nonce: '', error_detail: null });
+  t.match(logger.lines.at(-2), {
+    level: 'error',
+    message: 'the stream of the xDS server ended',
+    fields: { address: ads.address, reason: 'the server ended the stream', retryInMs: 10_000 },
+  });
+});
+
+t.test('waits after lost streams grow up to their maximum, and start anew after a response', async t => {
+  const { ads, clock } = await startXdsPair(t);
+  for (const waitMs of [10_000, 15_000, 22_500, 33_750, 50_625, 60_000, 60_000]) {
+    await ads.request();
+    (await ads.stream()).fail(status.ABORTED, 'go away');
+    await clock.pass(waitMs);
+  }
+  await ads.request();
+  const stream = await ads.stream();
+  stream.send('v1');
+  await ads.request();
+  stream.end();
+  await clock.pass(10_000);
+  t.match(await ads.request(), { version_info: 'v1' });
+});
+
+t.test('the reason why a stream ended is logged', async t => {
+  const { ads, clock, logger } = await startXdsPair(t);
+  await ads.request();
+  (await ads.stream()).fail(status.PERMISSION_DENIED, 'no such node');
+  await clock.pass(10_000);
+  t.match(logger.lines.find(line => line.level === 'error')?.fields, {
+    reason: 'PERMISSION_DENIED: no such node',
+  });
+});
+
+t.test('a message beyond the bound ends the stream with the name of the setting', async t => {
+  const { ads, clock, logger, taker } = await startXdsPair(t, { maxMessageBytes: 1_000 });
+  await ads.request();
+  (await ads.stream()).send('v1', { domain: 'x'.repeat(2_000) });
+  await clock.pass(10_000);
+  t.match(logger.lines.find(line => line.level === 'error')?.fields, {
+    reason: /^RESOURCE_EXHAUSTED: .*raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES$/,
+  });
+  t.same(taker.sets, []);
+});
+
+t.test('a server that cannot be reached is tried again at the interval for that', async t => {
+  const gone = await AdsServer.start(t);
+  gone.stop();
+  const { clock, logger } = await startXds(t, gone.address, { connectRetryMs: 1_234 });
+  for (let tries = 0; tries < 3; tries++) await clock.pass(1_234);
+  const ads = await AdsServer.start(t, { port: gone.port });
+  // An attempt that was under way may have failed just before.
+  void clock.pass(1_234);
+  t.match(await ads.request(), { version_info: '' });
+  t.match(logger.lines[0], {
+    level: 'error',
+    message: 'cannot connect to the xDS server',
+    fields: { address: gone.address, reason: /^UNAVAILABLE: .*ECONNREFUSED/, retryInMs: 1_234 },
+  });
+});
+
+t.test('a server that is killed and comes back is asked again, and the rules stay meanwhile', async t => {
+  const { ads, clock, taker } = await startXdsPair(t);
+  await ads.request();
+  (await ads.stream()).send('v1', hourly('shop', 'user', 5));
+  await ads.request();
+  ads.stop();
+  await clock.pass(10_000);
+  await clock.pass(3_000);
+  t.equal(taker.sets.length, 1, 'nothing was handed on while it was away');
+  const again = await AdsServer.start(t, { port: ads.port });
+  void clock.pass(3_000);
+  t.match(await again.request(), { version_info: 'v1', response_nonce: '' });
+  (await again.stream()).send('v2', hourly('shop', 'user', 6));
+  t.match(await again.request(), { version_info: 'v2', response_nonce: 'nonce-v2' });
+});

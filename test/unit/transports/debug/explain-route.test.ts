@@ -1,0 +1,91 @@
+import t, { type Test } from 'tap';
+import { Fault } from '../../../../src/base/fault.ts';
+import type { Explanation } from '../../../../src/decision/explanation.ts';
+import { type Explain, MAX_EXPLAINED_AT_ONCE } from '../../../../src/transports/debug/explain-route.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { readIndependently } from '../../messages/independent-codec.ts';
+import { debugServer } from './debugging.ts';
+
+const EXPLANATION: Explanation = {
+  domain: 'shop',
+  time: '2023-11-14T22:13:20.000Z',
+  descriptors: [],
+  answer: { overallCode: 'OVER_LIMIT' },
+};
+
+const BODY = '{"domain":"shop","descriptors":[{"entries":[{"key":"user","value":"ann"}]}]}';
+
+/** Posts to `/explain` of a debug server with this explainer. */
+async function explaining(t: Test, explain: Explain) {
+  const server = debugServer(new ManualClock(0), { explain });
+  await server.start();
+  t.teardown(() => server.stop());
+  return async (body = BODY, method = 'POST') => {
+    const request = method === 'GET' ? { method } : { method, body };
+    const response = await fetch(`http://127.0.0.1:${server.port}/explain`, request);
+    return { status: response.status, body: await response.json() };
+  };
+}
+
+t.test(
+  'the body is that of /json, the answer is the explanation, with 200 whatever the answer would be',
+  async t => {
+    const asked: unknown[] = [];
+    const post = await explaining(t, async request => {
+      asked.push(readIndependently(request).descriptors[0].entries);
+      return EXPLANATION;
+    });
+    t.same(await post(), { status: 200, body: EXPLANATION });
+    t.same(asked, [[{ key: 'user', value: 'ann' }]]);
+  },
+);
+
+t.test('a body that is no request is refused as /json does', async t => {
+  const post = await explaining(t, () => Promise.reject(new Error('not asked')));
+  const { status, body } = await post('{"domain":"shop","descriptors":[{"entires":[]}]}');
+  t.equal(status, 400);
+  t.match(body, { error: { code: 'unparseable', message: /entires/, path: 'descriptors[0]' } });
+  t.match(await post('', 'GET'), { status: 405 });
+});
+
+t.test('faults have the statuses that they have there', async t => {
+  const faults: Fault[] = [
+    new Fault('bad_request', 'no domain'),
+    new Fault('no_rules', 'none yet'),
+    new Fault('store_failed', 'Redis is away'),
+  ];
+  const post = await explaining(t, () => Promise.reject(faults.shift()));
+  t.match(await post(), { status: 400, body: { error: { code: 'bad_request', message: 'no domain' } } });
+  t.match(await post(), { status: 503, body: { error: { code: 'no_rules' } } });
+  t.match(await post(), { status: 503, body: { error: { code: 'store_failed' } } });
+});
+
+t.test('a defect is answered as one, and the next request is served', async t => {
+  let broken = true;
+  const post = await explaining(t, async () => {
+    if (broken) throw new Error('secret');
+    return EXPLANATION;
+  });
+  const { status, body } = await post();
+  t.equal(status, 500);
+  t.notMatch(JSON.stringify(body), 'secret');
+  broken = false;
+  t.match(await post(), { status: 200 });
+});
+
+t.test('only so many are explained at once', async t => {
+  const all = Promise.withResolvers<void>();
+  const release = Promise.withResolvers<void>();
+  let running = 0;
+  const post = await explaining(t, async () => {
+    if (++running === MAX_EXPLAINED_AT_ONCE) all.resolve();
+    await release.promise;
+    return EXPLANATION;
+  });
+  const first = Array.from({ length: MAX_EXPLAINED_AT_ONCE }, () => post());
+  await all.promise;
+  t.match(await post(), { status: 503, body: { error: { code: 'overloaded' } } });
+  release.resolve();
+  for (const { status } of await Promise.all(first)) t.equal(status, 200);
+  t.match(await post(), { status: 200 });
+});
