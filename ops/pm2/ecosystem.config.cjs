@@ -8,7 +8,7 @@ module.exports = {
     {
       name: 'sluice',
       cwd: join(__dirname, '..', '..'),
-      script: 'ops/launch/sluice.mjs',
+      script: 'ops/pm2/start.mjs',
       args: 'serve',
       exec_mode: 'cluster',
       instances: Number(process.env.INSTANCES ?? Math.max(1, Math.floor(availableParallelism() / 2))),
@@ -16,9 +16,7 @@ module.exports = {
       wait_ready: true,
       listen_timeout: 60_000,
       // A store that all processes share is needed, or each counts for itself: KVCACHE_URL, in the environment.
-      env: { SHARE_PORTS: 'true', DEBUG_PORT: Number(process.env.DEBUG_PORT ?? 6070) },
-      // Each process has statistics, and so a debug port, of its own: 6070, 6071, ...
-      increment_var: 'DEBUG_PORT',
+      env: { SHARE_PORTS: 'true' },
       // Longer than SHUTDOWN_TIMEOUT (4s), within which calls under way are finished.
       kill_timeout: 10_000,
       exp_backoff_restart_delay: 100,

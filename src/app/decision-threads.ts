@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { LOG_LEVELS, type Logger } from '../base/logger.ts';
 import type { EngineCounters } from '../decision/engine.ts';
-import { DecisionPool } from '../decision/pool/decision-pool.ts';
+import { DecisionPool, type DecisionPoolParts } from '../decision/pool/decision-pool.ts';
 import { PiscinaThreads } from '../decision/pool/piscina-threads.ts';
 import { Placement } from '../decision/pool/placement.ts';
 import type { ThreadMessage } from '../decision/pool/thread-messages.ts';
@@ -24,6 +24,8 @@ export interface DecisionThreadsParts {
   readonly overLimit: OverLimitFigures | null;
   readonly stats: StatsRegistry;
   readonly storeHealth: StoreHealth;
+  /** Says which batches are for the threads; without it what is measured does. */
+  readonly placement?: DecisionPoolParts['placement'];
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -65,9 +67,10 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
   const nowMs = (): number => performance.now();
   const pool = new DecisionPool({
     threads,
-    placement: new Placement({ nowMs, busyShare: busyShare() }),
+    placement: parts.placement ?? new Placement({ nowMs, busyShare: busyShare() }),
     statistics: parts.statistics,
     counters: parts.counters,
+    pooled: stats.counter('ratelimit.service.worker_threads_requests'),
     overLimitChanged: delta => overLimit?.changed(delta),
     clock,
     nowMs,

@@ -1,5 +1,4 @@
 import type { Clock } from '../base/clock.ts';
-import { asError } from '../base/fault.ts';
 import type { Health } from '../base/health.ts';
 import { type Service, ServiceStack } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
@@ -28,6 +27,7 @@ import { HttpListener } from '../transports/http/listener.ts';
 import { jsonNotFound } from '../transports/http/routes.ts';
 import { TracedDecider } from '../transports/traced-decider.ts';
 import type { CallTracing } from '../transports/tracing.ts';
+import { DebugPort } from './debug-port.ts';
 
 export interface PortsParts {
   readonly settings: Settings;
@@ -58,16 +58,15 @@ export class Ports implements Service {
   readonly #http: HttpListener;
   readonly #grpc: GrpcServer;
   readonly #tls: GrpcTls | null;
-  readonly #debug: DebugServer;
+  readonly #debug: DebugPort;
   readonly #opened = new ServiceStack();
-  #debugOpen = false;
 
   constructor(parts: PortsParts) {
     this.#parts = parts;
     this.#http = httpListener(parts);
     this.#tls = parts.settings.grpcServerUseTls ? grpcTls(parts) : null;
     this.#grpc = grpcServer(parts, this.#tls?.handshakes);
-    this.#debug = debugServer(parts);
+    this.#debug = new DebugPort(debugServer(parts), parts);
   }
 
   /**
@@ -80,11 +79,7 @@ export class Ports implements Service {
     // gRPC comes first, because it tells the cause when its port cannot be opened, which the library of the others
     // does not: most often there is a second process with the same settings.
     await this.#opened.start(this.#grpc);
-    await this.#opened.start({
-      name: 'debug',
-      start: () => this.#openDebugPort(),
-      stop: () => this.#debug.stop(),
-    });
+    await this.#opened.start(this.#debug);
     await this.#opened.start({
       name: 'http',
       start: () => this.#http.start(),
@@ -95,10 +90,11 @@ export class Ports implements Service {
   get addresses(): Addresses {
     const { settings } = this.#parts;
     const grpc = this.#grpc.address;
+    const debug = this.#debug.port;
     return {
       http: hostAndPort(settings.httpHost, this.#http.port),
       grpc: 'path' in grpc ? `unix:${grpc.path}` : hostAndPort(settings.grpcHost, grpc.port),
-      debug: this.#debugOpen ? hostAndPort(settings.debugHost, this.#debug.port) : null,
+      debug: debug === null ? null : hostAndPort(settings.debugHost, debug),
     };
   }
 
@@ -131,16 +127,6 @@ export class Ports implements Service {
       'SHARE_PORTS=true with the embedded store: each process counts for itself, so that several let pass several ' +
         'times the limit; set KVCACHE_URL to a Redis that all of them use',
     );
-  }
-
-  /** The service does its work without the debug port, so a port that cannot be opened is only logged. */
-  async #openDebugPort(): Promise<void> {
-    try {
-      await this.#debug.start();
-      this.#debugOpen = true;
-    } catch (failure) {
-      this.#parts.logger.error(`the debug port stays closed: ${asError(failure).message}`);
-    }
   }
 }
 

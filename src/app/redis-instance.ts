@@ -1,4 +1,3 @@
-import { createSecureContext } from 'node:tls';
 import { ClusterCounters } from '../counters/redis/cluster-counters.ts';
 import { ClusterNodes } from '../counters/redis/cluster-nodes.ts';
 import type { RedisCounters } from '../counters/redis/counters.ts';
@@ -14,8 +13,7 @@ import {
   redisEndpoint,
   sentinelAddress,
 } from '../settings/redis-address.ts';
-import type { ClientTlsFiles } from './client-tls.ts';
-import { clientTls } from './client-tls.ts';
+import { type ClientTlsFiles, connectionTls } from './client-tls.ts';
 
 /** How one instance of Redis is reached; the settings of spec 2.7 that exist for each of the two. */
 export interface RedisInstanceSettings extends RedisAddressSettings {
@@ -51,13 +49,4 @@ export function redisInstance(
   const endpoint = encrypted(redisEndpoint(settings));
   const target = { address: endpoint.shown, find: async () => endpoint, mustBeMaster: false, scripts: true };
   return new ServerCounters(new RedisPool(target, pool, parts), sharedKeys);
-}
-
-/** The certificates of all well-known CAs are read once, not for each connection. */
-function connectionTls(files: ClientTlsFiles): NonNullable<RedisEndpoint['tls']> {
-  const { checkServerIdentity, ...context } = clientTls(files);
-  return {
-    secureContext: createSecureContext(context),
-    ...(checkServerIdentity !== undefined && { checkServerIdentity }),
-  };
 }

@@ -40,7 +40,7 @@ export interface BatcherParts {
   /** Requests that may wait before further ones are refused. */
   readonly maxQueued: number;
   /** Holds batches back, so that they grow; null when they leave at once. */
-  readonly window: BatchWindow | null;
+  readonly window: Pick<BatchWindow, 'open' | 'shut'> | null;
   /** Calls that failed for another reason than the store. */
   readonly serviceError: Counter;
 }

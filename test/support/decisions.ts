@@ -1,5 +1,6 @@
 import type { Fault } from '../../src/base/fault.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
+import type { BatchWindow } from '../../src/decision/batch-window.ts';
 import { Batcher } from '../../src/decision/batcher.ts';
 import { Engine, type EngineCounters, type EngineOptions } from '../../src/decision/engine.ts';
 import { Explainer } from '../../src/decision/explain.ts';
@@ -46,6 +47,8 @@ export interface DecisionSetup {
   /** 1 700 000 000 s after the epoch unless given. */
   readonly nowMs?: number;
   readonly random?: () => number;
+  /** Holds batches back; none unless given. */
+  readonly window?: Pick<BatchWindow, 'open' | 'shut'>;
 }
 
 /** Everything between a front and a store, with a clock that stands still: asks for decisions and reads statistics. */
@@ -84,7 +87,7 @@ export class Decisions {
       engine,
       pool: this.#pool(setup, options, counters),
       named: this.#statistics,
-      window: null,
+      window: setup.window ?? null,
       fingerprintKey: TEST_FINGERPRINT_KEY,
       maxQueued: setup.maxQueued ?? 100_000,
       serviceError: counters.serviceError,
@@ -110,6 +113,7 @@ export class Decisions {
       placement: { isForPool: () => true, decidedHere: () => {}, decidedInPool: () => {} },
       statistics: this.#statistics,
       counters,
+      pooled: { add: () => {} },
       overLimitChanged: () => {},
       clock: this.clock,
       nowMs: () => performance.now(),

@@ -28,6 +28,26 @@ export class RedisCluster {
     return Number(await this.nodes[0].command('CLUSTER', 'KEYSLOT', key));
   }
 
+  /** Adds a replica of a node and waits until it has what the node has. Whoever adds it stops it. */
+  async addReplica(of: number): Promise<RedisServer> {
+    const busPort = await freePort();
+    const replica = await startRedis({ args: clusterArgs(busPort) });
+    try {
+      await this.nodes[0].command('CLUSTER', 'MEET', '127.0.0.1', replica.port, busPort);
+      while (!String(await replica.command('CLUSTER', 'NODES')).includes(this.ids[of])) {
+        // Each look takes as long as a command.
+      }
+      await replica.command('CLUSTER', 'REPLICATE', this.ids[of]);
+      while (!String(await replica.command('INFO', 'replication')).includes('master_link_status:up')) {
+        // As above.
+      }
+      return replica;
+    } catch (failure) {
+      await replica.stop();
+      throw failure;
+    }
+  }
+
   async flush(): Promise<void> {
     await Promise.all(this.nodes.map(node => node.command('FLUSHALL')));
   }

@@ -19,7 +19,7 @@ export interface Rounds {
 /** Steps that the rounds report as progress. */
 export function stepsOf(scenarios: readonly Scenario[], count: number): number {
   const runs = scenarios.reduce((sum, { contestants }) => sum + contestants.length, 0);
-  return runs * count + contestantsIn(scenarios).length;
+  return runs * count + warmUpsOf(scenarios).length;
 }
 
 export function contestantsIn(scenarios: readonly Scenario[]): ContestantName[] {
@@ -54,16 +54,29 @@ export async function runRounds(rounds: Rounds): Promise<ScenarioResult[]> {
   return results;
 }
 
+/** Everyone's keys and rules are asked for once before the rounds, as far as the time allows. */
 async function warmUp({ field, scenarios, firstWarmUpMs, folder, progress }: Rounds): Promise<void> {
-  for (const contestant of contestantsIn(scenarios)) {
+  for (const { contestant, pattern } of warmUpsOf(scenarios)) {
     progress.step(`warm-up: ${CONTESTANTS[contestant].title}`);
     await measure({
       field,
-      scenario: { front: 'grpc', pattern: 'keys', connections: '8x32', contestants: [contestant] },
+      scenario: { front: 'grpc', pattern, connections: '8x32', contestants: [contestant] },
       contestant,
       durations: { warmUpMs: firstWarmUpMs, measuredMs: 1 },
       callsPerSecond: null,
       folder,
     });
   }
+}
+
+interface WarmUp {
+  readonly contestant: ContestantName;
+  readonly pattern: 'keys' | 'rules';
+}
+
+function warmUpsOf(scenarios: readonly Scenario[]): WarmUp[] {
+  return (['keys', 'rules'] as const).flatMap(pattern => {
+    const warmed = scenarios.filter(scenario => (scenario.pattern === 'rules') === (pattern === 'rules'));
+    return contestantsIn(warmed).map(contestant => ({ contestant, pattern }));
+  });
 }

@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { ByteWriter } from '../../../src/base/bytes.ts';
+import { DEFAULT_LIMITS } from '../../../src/http2/connection/limits.ts';
 import { PREFACE } from '../../../src/http2/connection/preface.ts';
 import { LARGEST_WINDOW, SETTING, writeSettings } from '../../../src/http2/frame/settings.ts';
 import { writeWindowUpdate } from '../../../src/http2/frame/window-update.ts';
@@ -9,9 +10,16 @@ import { RequestFrames, type RequestTemplate } from '../../support/grpc-load/req
 const DEFAULT_WINDOW = 65_535;
 const CALLS_A_WRITE = 100;
 /** A client that was let send this many calls without reading has made its point. */
-const MOST_CALLS = 1_000_000;
+const MOST_FLOODING_CALLS = 1_000_000;
 
-/** Calls on one connection, as fast as they are taken, by a client that never reads an answer. */
+/**
+ * `flooding`: windows are wide, so the answers are up to the socket; calls are sent as fast as they are taken, also
+ * more at a time than the server grants. `stalling`: as many calls as it grants, whose answers wait for windows that
+ * stay closed.
+ */
+type Kind = 'flooding' | 'stalling';
+
+/** A client that never reads an answer. */
 class SilentClient {
   readonly #socket: Socket;
   readonly #frames: RequestFrames;
@@ -19,8 +27,10 @@ class SilentClient {
   #nextStream = 1;
   #closed = false;
 
-  /** @param windows `wide` leaves the answers to the socket, `usual` makes them wait for the windows of HTTP/2 */
-  constructor(port: number, template: RequestTemplate, windows: 'wide' | 'usual') {
+  readonly #mostCalls: number;
+
+  constructor(port: number, template: RequestTemplate, kind: Kind) {
+    this.#mostCalls = kind === 'flooding' ? MOST_FLOODING_CALLS : DEFAULT_LIMITS.maxStreams;
     this.#frames = new RequestFrames(template);
     this.#socket = connect({ port, host: '127.0.0.1' });
     this.#socket.pause();
@@ -32,8 +42,8 @@ class SilentClient {
     });
     const out = new ByteWriter();
     out.copy(PREFACE, 0, PREFACE.length);
-    writeSettings(out, windows === 'wide' ? [[SETTING.initialWindowSize, LARGEST_WINDOW]] : []);
-    if (windows === 'wide') writeWindowUpdate(out, 0, LARGEST_WINDOW - DEFAULT_WINDOW);
+    writeSettings(out, [[SETTING.initialWindowSize, kind === 'flooding' ? LARGEST_WINDOW : 0]]);
+    if (kind === 'flooding') writeWindowUpdate(out, 0, LARGEST_WINDOW - DEFAULT_WINDOW);
     this.#socket.write(out.take());
     this.#send();
   }
@@ -51,7 +61,7 @@ class SilentClient {
   }
 
   #send(): void {
-    while (!this.#closed && this.calls < MOST_CALLS) {
+    while (!this.#closed && this.calls < this.#mostCalls) {
       const frames = this.#frames;
       const size =
         frames.sizeOn(this.#nextStream) + (CALLS_A_WRITE - 1) * frames.sizeOn(this.#nextStream + 2);
@@ -66,14 +76,14 @@ class SilentClient {
   }
 }
 
-/** A crowd of them; every other one grants wide windows. */
+/** A crowd of them, every other one of each kind. */
 export class SilentClients {
   readonly #clients: SilentClient[];
 
   constructor(count: number, port: number, template: RequestTemplate) {
     this.#clients = Array.from(
       { length: count },
-      (_, i) => new SilentClient(port, template, i % 2 === 0 ? 'wide' : 'usual'),
+      (_, i) => new SilentClient(port, template, i % 2 === 0 ? 'flooding' : 'stalling'),
     );
   }
 

@@ -33,8 +33,11 @@ const VALUE: Readonly<Record<Measure, (second: Second) => number | null>> = {
   RSS: ({ rssBytes }) => rssBytes,
 };
 
-/** What the service may hold for one client that does not read: the output that stops its input, and a read's answers. */
-export const BYTES_A_SILENT_CLIENT = 1_048_576;
+/**
+ * What the service may hold for one client that does not read: 1 000 calls whose answers wait for its windows, or the
+ * output that stops its input.
+ */
+export const BYTES_A_SILENT_CLIENT = 2_000_000;
 
 /** One sentence for each way in which memory has grown that it must not; none when all is well. */
 export function verdict(seconds: readonly Second[], silentClients: number): string[] {

@@ -19,13 +19,18 @@ export function readScriptReply(reply: unknown, expected: number): ScriptReply |
   return { numbers, failure: failure === null || failure === undefined ? '' : String(failure) };
 }
 
-/** An array of whole numbers and `false`; then a text or `false`. Truncated bytes throw a RangeError or give null. */
+/** An array of whole numbers and `false`; then a text or `false`. */
 function readPacked(bytes: Buffer, expected: number): ScriptReply | null {
   const reader = new PackedReader(bytes);
-  if (reader.arrayLength() !== expected + 1) return null;
-  const numbers = new Float64Array(expected);
-  for (let i = 0; i < expected; i++) numbers[i] = reader.number();
-  return { numbers, failure: reader.text() };
+  try {
+    if (reader.arrayLength() !== expected + 1) return null;
+    const numbers = new Float64Array(expected);
+    for (let i = 0; i < expected; i++) numbers[i] = reader.number();
+    return { numbers, failure: reader.text() };
+  } catch (cut) {
+    if (cut instanceof RangeError) return null;
+    throw cut;
+  }
 }
 
 const FALSE = 0xc2;

@@ -5,6 +5,7 @@ import type { DecisionBatch } from '../batch.ts';
 import type { BatchPool } from '../batcher.ts';
 import type { EngineCounters } from '../engine.ts';
 import type { RuleGeneration } from '../generation.ts';
+import type { Counter } from '../../stats/registry.ts';
 import type { RuleStatistics } from '../rule-statistics.ts';
 import { AnswerReader } from './answer-records.ts';
 import type { Placement } from './placement.ts';
@@ -30,6 +31,8 @@ export interface DecisionPoolParts {
   readonly placement: Pick<Placement, 'isForPool' | 'decidedHere' | 'decidedInPool'>;
   readonly statistics: RuleStatistics;
   readonly counters: EngineCounters;
+  /** Requests that were given to the threads. */
+  readonly pooled: Counter;
   /** Told how the local caches of the threads have changed. */
   readonly overLimitChanged: (delta: OverLimitDelta) => void;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -59,10 +62,11 @@ export class DecisionPool implements BatchPool {
 
   /** Never rejects. */
   async run(batch: DecisionBatch, generation: RuleGeneration): Promise<void> {
-    const { threads, nowMs, placement } = this.#parts;
+    const { threads, nowMs, placement, pooled } = this.#parts;
     const beganMs = nowMs();
     const requests = batch.size;
     generation.batches++;
+    pooled.add(requests);
     try {
       const running = threads.run(this.#taskOf(batch, generation));
       const dispatchMs = nowMs() - beganMs;

@@ -47,6 +47,7 @@ export class PiscinaThreads implements DecidingThreads, Service {
   #inFlight = 0;
   #stopping = false;
   #allStopped: () => void = () => {};
+  #waiters: { readonly count: number; readonly resolve: () => void }[] = [];
 
   constructor(parts: PiscinaThreadsParts) {
     this.#parts = parts;
@@ -62,6 +63,12 @@ export class PiscinaThreads implements DecidingThreads, Service {
     let ready = 0;
     for (const isReady of this.#ready.values()) if (isReady) ready++;
     return ready;
+  }
+
+  /** Resolves when so many threads take batches. */
+  whenReady(count: number): Promise<void> {
+    if (this.ready >= count) return Promise.resolve();
+    return new Promise(resolve => this.#waiters.push({ count, resolve }));
   }
 
   /** Does not wait for the threads: until they are ready, this one decides everything. */
@@ -102,6 +109,8 @@ export class PiscinaThreads implements DecidingThreads, Service {
     this.#allStopped = closed.resolve;
     const timer = this.#parts.clock.after(STOP_MS, closed.resolve);
     if (this.ready === 0) closed.resolve();
+    // Piscina lets the process end while they have nothing to do, but now they have.
+    for (const worker of pool.threads) worker.ref();
     this.#control?.postMessage('stop');
     await closed.promise;
     timer.cancel();
@@ -140,11 +149,18 @@ export class PiscinaThreads implements DecidingThreads, Service {
     if (kind === 'ready') {
       if (this.#ready.get(threadId) === false && this.#starting > 0) this.#starting--;
       this.#ready.set(threadId, true);
+      this.#tellWaiters();
     } else if (kind === 'stopped') {
       this.#ready.set(threadId, false);
       if (this.#stopping && this.ready === 0) this.#allStopped();
     }
     this.#parts.told(message);
+  }
+
+  #tellWaiters(): void {
+    const { ready } = this;
+    for (const { count, resolve } of this.#waiters) if (ready >= count) resolve();
+    this.#waiters = this.#waiters.filter(({ count }) => ready < count);
   }
 
   #exited(threadId: number): void {

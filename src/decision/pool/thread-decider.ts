@@ -50,7 +50,7 @@ export interface ThreadEngineParts {
 
 export interface ThreadDeciderParts {
   readonly makeEngine: (parts: ThreadEngineParts) => {
-    readonly engine: Engine;
+    readonly engine: Pick<Engine, 'run'>;
     readonly overLimit: OverLimitCache | null;
   };
   readonly fingerprintKey: FingerprintKey;
@@ -66,7 +66,7 @@ interface Work {
 /** Decides the batches that a thread of the pool is given, with the engine that decides everywhere. */
 export class ThreadDecider {
   readonly #parts: ThreadDeciderParts;
-  readonly #engine: Engine;
+  readonly #engine: Pick<Engine, 'run'>;
   readonly #overLimit: OverLimitCache | null;
   readonly #clock = new TaskClock();
   readonly #counters = {

@@ -207,3 +207,122 @@ t.test('drained resolves when nothing waits any more', async t => {
   await Promise.all([asked, waiting]);
   t.ok(drained);
 });
+
+/** A call that its caller may give up. */
+function abandonable(decisions: Decisions) {
+  const answer = Promise.withResolvers<string>();
+  const reply = {
+    gone: false,
+    answered: () => answer.resolve('answered'),
+    refused: (fault: Fault) => answer.resolve(fault.code),
+  };
+  decisions.batcher.decide(encodeRateLimitRequest(request('d', 'a=x')), 'protobuf', reply);
+  return { reply, answer: answer.promise };
+}
+
+t.test('a call that ended while it waited is left out of its batch, and counted as cancelled', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES });
+  const busy = [ask(decisions)];
+  for (let i = 0; i < 3; i++) {
+    await turn();
+    busy.push(ask(decisions));
+  }
+  await turn();
+  t.equal(store.waiting.length, 4, 'no further batch may leave');
+  const calls = Array.from({ length: 3 }, () => abandonable(decisions));
+  await turn();
+  calls[1].reply.gone = true;
+  store.waiting[0].pass();
+  await turn();
+  t.equal(store.waiting[4].ops, 2, 'its hits are not counted');
+  for (const batch of store.waiting.slice(1)) batch.pass();
+  await Promise.all(busy);
+  t.same(await Promise.all(calls.map(call => call.answer)), ['answered', 'cancelled', 'answered']);
+  t.match(decisions.rule('d.a'), { total_hits: 6, within_limit: 6 });
+  const calls_ = 'ratelimit.service.call.should_rate_limit.';
+  t.equal(decisions.counter(`${calls_}cancelled`), 1);
+  t.equal(decisions.counter(`${calls_}service_error`), 0);
+});
+
+t.test('a call that ends while the store counts it is a call like any other', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES });
+  const call = abandonable(decisions);
+  await turn();
+  call.reply.gone = true;
+  store.waiting[0].pass();
+  t.equal(await call.answer, 'answered');
+  t.match(decisions.rule('d.a'), { total_hits: 1, within_limit: 1 });
+});
+
+t.test('bytes that are no message leave the others of their batch alone', async t => {
+  const decisions = new Decisions({
+    store: new SharedCounterStore(CounterTable.create(1_024)),
+    rules: RULES,
+  });
+  const first = ask(decisions);
+  const garbage = decisions.askBytes(Buffer.from('garbage'), 'protobuf');
+  const last = ask(decisions);
+  await t.rejects(garbage, { code: 'unparseable' });
+  t.same(
+    (await Promise.all([first, last])).map(answer => answer.statuses[0].limitRemaining),
+    [999, 998],
+  );
+});
+
+/** A window that the test ends. */
+class HandWindow {
+  end: (() => void) | null = null;
+
+  open(run: () => void): void {
+    this.end = run;
+  }
+
+  shut(): void {
+    this.end = null;
+  }
+}
+
+t.test('where a window is set, a batch leaves at its end and not before', async t => {
+  const store = new GatedStore();
+  const window = new HandWindow();
+  const decisions = new Decisions({ store, rules: RULES, window });
+  const asked = [ask(decisions), ask(decisions)];
+  await turn();
+  asked.push(ask(decisions));
+  await turn();
+  t.equal(store.waiting.length, 0);
+  window.end?.();
+  t.same(
+    store.waiting.map(batch => batch.ops),
+    [3],
+  );
+  asked.push(ask(decisions));
+  await turn();
+  store.waiting[0].pass();
+  await turn();
+  t.equal(store.waiting.length, 1, 'a batch that comes back does not end the window of the next');
+  window.end?.();
+  store.waiting[1].pass();
+  t.equal((await Promise.all(asked)).length, 4);
+});
+
+t.test('a batch that is full does not wait for the end of its window', async t => {
+  const store = new GatedStore();
+  const window = new HandWindow();
+  const decisions = new Decisions({ store, rules: RULES, window });
+  const asked = Array.from({ length: MAX_BATCH_REQUESTS + 1 }, () => ask(decisions));
+  await turn();
+  t.same(
+    store.waiting.map(batch => batch.ops),
+    [MAX_BATCH_REQUESTS],
+  );
+  window.end?.();
+  t.same(
+    store.waiting.map(batch => batch.ops),
+    [MAX_BATCH_REQUESTS, 1],
+  );
+  for (const batch of store.waiting) batch.pass();
+  await Promise.all(asked);
+});

@@ -1,8 +1,10 @@
 import t, { type Test } from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
+import { hashSlot } from '../../../../src/counters/redis/hash-slot.ts';
+import type { CounterStore } from '../../../../src/counters/store.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { counterStoreExam } from '../../../exam/counter-store.ts';
-import { aftersOf, batchOf, count, countHoldingBack } from '../../../support/counting.ts';
+import { aftersOf, batchOf, count, countHoldingBack, type TestOp } from '../../../support/counting.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { startCluster } from '../../../support/redis-cluster.ts';
 import { type RedisStoreOptions, redisStore } from '../../../support/stores.ts';
@@ -171,6 +173,43 @@ t.test('a node that does not answer fails its own keys after the time-out', asyn
   await untilCounted(store, ops);
 });
 
+t.test('a replica that takes the place of its master is found, and goes on counting', async t => {
+  const { store } = await openStore(t);
+  const replica = await cluster.addReplica(0);
+  t.teardown(() => replica.stop());
+  const { key } = (await keysOfNodes(12)).find(each => each.node === 0)!;
+  const ops = [{ key, hits: 1 }];
+  t.same(await count(store, ops), [1]);
+  await cluster.nodes[0].command('WAIT', '1', '5000');
+  await cluster.nodes[0].kill();
+  await t.rejects(untilFailed(store, ops), { code: 'store_failed' });
+  await replica.command('CLUSTER', 'FAILOVER', 'TAKEOVER');
+  const [after] = await untilCounted(store, ops);
+  t.equal(after, 2, 'the failed attempts counted nothing');
+  t.equal(await replica.command('GET', key), '2');
+});
+
+t.test('hash slots are those of Redis', async t => {
+  const keys = [
+    '',
+    'a',
+    '{tag}a',
+    'b{tag}',
+    '{}a',
+    'a{}b{c}',
+    '{a',
+    'a}b{c}',
+    '{{a}}',
+    'ä{ü}',
+    'x'.repeat(999),
+  ];
+  for (const key of keys) {
+    const bytes = Buffer.from(`<${key}>`);
+    const expected = Number(await cluster.nodes[1].command('CLUSTER', 'KEYSLOT', key));
+    t.equal(hashSlot(bytes, 1, bytes.length - 1), expected, key);
+  }
+});
+
 t.test('a cluster that is not there is named with what is wrong', async t => {
   const store = redisStore(
     { type: 'cluster', socketType: 'tcp', url: '127.0.0.1:1,127.0.0.1:2', auth: '' },
@@ -181,3 +220,9 @@ t.test('a cluster that is not there is named with what is wrong', async t => {
     message: /Redis at 127.0.0.1:1, 127.0.0.1:2 did not answer .*127.0.0.1:1: .*ECONNREFUSED.*127.0.0.1:2: /,
   });
 });
+
+/** Counts nothing until the store fails. */
+async function untilFailed(store: CounterStore, ops: readonly TestOp[]): Promise<never> {
+  const nothing = ops.map(op => ({ ...op, hits: 0 }));
+  for (;;) await count(store, nothing);
+}
