@@ -6,7 +6,6 @@ import { asError } from '../base/fault.ts';
 import type { Logger } from '../base/logger.ts';
 import { SettingsRefused } from '../settings/faults.ts';
 import { describeSettings, loadSettings } from '../settings/load.ts';
-import { unreadVariables } from '../settings/not-yet.ts';
 import type { Settings } from '../settings/table.ts';
 import { CommandFault, UsageFault } from './command-fault.ts';
 import { parseFlags } from './flags.ts';
@@ -26,7 +25,7 @@ export async function runServe(args: string[], io: CliIo): Promise<number> {
   }
   const settings = readSettings(values.quickstart ? { ...quickstartEnvironment(), ...io.env } : io.env);
   const logger = createLogger({ level: settings.logLevel, format: settings.logFormat });
-  warnOfUnread(io.env, logger);
+  warnOfNoEffect(settings, logger);
   logSettings(settings, logger);
   const release = watchProcess(logger);
   // Timers of the service do not keep a process alive, and before a port is open nothing else might.
@@ -88,9 +87,11 @@ function readSettings(env: CliIo['env']): Settings {
   }
 }
 
-function warnOfUnread(env: CliIo['env'], logger: Logger): void {
-  const names = unreadVariables(env);
-  if (names.length > 0) logger.warning(`this version does not read these settings: ${names.join(', ')}`);
+/** Deployments of the reference implementation carry them along, where they have none either. */
+function warnOfNoEffect({ givenBy, ...settings }: Settings, logger: Logger): void {
+  for (const key of ['redisPipelineLimit', 'redisPerSecondPipelineLimit'] as const) {
+    if (settings[key] > 0) logger.warning(`${givenBy[key]} has no effect`);
+  }
 }
 
 function logSettings(settings: Settings, logger: Logger): void {

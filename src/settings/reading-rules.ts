@@ -6,8 +6,6 @@ export const READING_RULES: readonly string[] = [
     'a fault.',
   'A fault stops the start. The message lists every fault: the variable, its text (never that of a ' +
     'secret), and what is accepted.',
-  'Of the settings of the reference implementation that are not listed here, those that ask for protection, ' +
-    'other servers or another result stop the start as well; the others are named in a warning.',
   'Choices are written in the letter case shown, unless noted otherwise.',
   'bool: `true`, `True`, `TRUE`, `t`, `T`, `1`, or `false`, `False`, `FALSE`, `f`, `F`, `0`.',
   'whole number: decimal, `0x1F`, `0o17` or `0b101`. A leading zero means octal: `010` is 8. `_` may ' +

@@ -163,6 +163,19 @@ function pipelineWindow(instance: Instance) {
   });
 }
 
+function pipelineLimit(instance: Instance) {
+  return setting({
+    names: bothNames(instance, 'PIPELINE_LIMIT'),
+    kind: integer({ max: Number.MAX_SAFE_INTEGER }),
+    default: 0,
+    help: helpOf(
+      instance,
+      'PIPELINE_LIMIT',
+      'No effect, as in the reference implementation; above `0` a warning says so.',
+    ),
+  });
+}
+
 function clusterParallelism(instance: Instance) {
   return setting({
     names: bothNames(instance, 'CLUSTER_PIPELINE_PARALLELISM'),
@@ -227,6 +240,7 @@ export const redis = {
     redisPoolOnEmptyWaitMs: poolOnEmptyWait(''),
     redisClusterParallelism: clusterParallelism(''),
     redisPipelineWindowMs: pipelineWindow(''),
+    redisPipelineLimit: pipelineLimit(''),
     redisStartupInitialIntervalMs: setting({
       names: bothNames('', 'STARTUP_INITIAL_INTERVAL'),
       kind: retryInterval,
@@ -282,5 +296,6 @@ export const redisPerSecond = {
     redisPerSecondPoolOnEmptyWaitMs: poolOnEmptyWait('PERSECOND_'),
     redisPerSecondClusterParallelism: clusterParallelism('PERSECOND_'),
     redisPerSecondPipelineWindowMs: pipelineWindow('PERSECOND_'),
+    redisPerSecondPipelineLimit: pipelineLimit('PERSECOND_'),
   },
 } as const;

@@ -47,7 +47,7 @@ function sources(folder: string, leftOut: RegExp): string {
     .join('\n');
 }
 
-t.test('every setting of the specification is a setting here', async t => {
+t.test('every setting of the specification is one here', async t => {
   const known = new Set(Object.values(SETTINGS).flatMap(setting => setting.names));
   t.same(
     SPECIFIED.filter(name => !known.has(name)),

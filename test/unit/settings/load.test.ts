@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import t from 'tap';
 import type { LogLevel } from '../../../src/base/logger.ts';
 import { MASK, SettingsRefused } from '../../../src/settings/faults.ts';
@@ -36,6 +37,21 @@ t.test('without variables every setting is at its default', async t => {
     grpcClientTlsCaCert: '',
     grpcClientTlsSan: '',
     configType: 'file',
+    xdsServerUrl: 'localhost:18000',
+    xdsNodeId: 'default',
+    xdsNodeMetadata: {},
+    xdsHeaders: [],
+    xdsConnectRetryMs: 3_000,
+    xdsBackoffInitialMs: 10_000,
+    xdsBackoffMaxMs: 60_000,
+    xdsBackoffFactor: 0.5,
+    xdsBackoffJitter: true,
+    xdsMaxMessageBytes: 0,
+    xdsUseTls: false,
+    xdsTlsCaCert: '',
+    xdsTlsClientCert: '',
+    xdsTlsClientKey: '',
+    xdsTlsServerName: '',
     runtimeRoot: '/srv/runtime_data/current',
     runtimeSubdirectory: '',
     runtimeAppDirectory: 'config',
@@ -55,6 +71,7 @@ t.test('without variables every setting is at its default', async t => {
     expirationJitterMaxSeconds: 300,
     stopCacheKeyIncrementWhenOverLimit: false,
     localCacheSizeBytes: 0,
+    workerThreads: Math.max(0, Math.min(8, availableParallelism() - 2)),
     maxQueuedDecisions: 65_536,
     backendType: 'embedded',
     memoryStoreMaxKeys: 1_048_576,
@@ -74,6 +91,8 @@ t.test('without variables every setting is at its default', async t => {
     redisPoolSize: 10,
     redisPoolOnEmptyBehavior: 'create',
     redisPoolOnEmptyWaitMs: 1_000,
+    redisPipelineLimit: 0,
+    redisPipelineWindowMs: 0,
     redisClusterParallelism: 0,
     redisStartupInitialIntervalMs: 1_000,
     redisStartupMaxIntervalMs: 30_000,
@@ -90,6 +109,8 @@ t.test('without variables every setting is at its default', async t => {
     redisPerSecondPoolSize: 10,
     redisPerSecondPoolOnEmptyBehavior: 'create',
     redisPerSecondPoolOnEmptyWaitMs: 1_000,
+    redisPerSecondPipelineLimit: 0,
+    redisPerSecondPipelineWindowMs: 0,
     redisPerSecondClusterParallelism: 0,
     memcachedServers: '',
     memcachedSrv: '',
@@ -121,6 +142,12 @@ t.test('without variables every setting is at its default', async t => {
     prometheusPath: '/metrics',
     prometheusMapperYaml: '',
     prometheusResponseTimeAsMilliseconds: false,
+    tracingEnabled: false,
+    tracingExporterProtocol: 'http',
+    tracingServiceName: 'RateLimit',
+    tracingServiceNamespace: '',
+    tracingServiceInstanceId: '',
+    tracingSamplingRate: 1,
     logLevel: 'warning',
     logFormat: 'text',
     givenBy: {},
@@ -129,8 +156,11 @@ t.test('without variables every setting is at its default', async t => {
 
 t.test('the type of a choice is the set of its values', async t => {
   // Does not compile when the inferred types widen to string.
-  const typed: { logLevel: LogLevel; logFormat: 'text' | 'json'; backendType: 'embedded' | 'redis' | 'memcached' } =
-    loadSettings({});
+  const typed: {
+    logLevel: LogLevel;
+    logFormat: 'text' | 'json';
+    backendType: 'embedded' | 'redis' | 'memcached';
+  } = loadSettings({});
   t.match(typed, { logLevel: 'warning', logFormat: 'text', backendType: 'embedded' });
 });
 

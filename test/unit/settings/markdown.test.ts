@@ -31,7 +31,7 @@ t.test('a row shows default, meaning and range', async t => {
   );
   t.match(row('GRPC_MAX_CONNECTION_AGE'), '| `24h` |');
   t.match(row('CACHE_KEY_PREFIX'), '| empty |');
-  t.match(row('BACKEND_TYPE'), '| `redis` when `KVCACHE_URL` is set, else `memory` |');
+  t.match(row('BACKEND_TYPE'), '| `redis` when `KVCACHE_URL` is set, else `altcache` when');
 });
 
 t.test('every row has three cells', async t => {

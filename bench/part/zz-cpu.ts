@@ -1,0 +1,145 @@
+// How long a decision takes between front and store, on the embedded store. Run: node build/bench/part/decision.js
+import { ByteWriter } from '../../src/base/bytes.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import type { Logger } from '../../src/base/logger.ts';
+import type { FingerprintKey } from '../../src/counters/fingerprint.ts';
+import { SharedCounterStore } from '../../src/counters/shared/shared-store.ts';
+import { CounterTable } from '../../src/counters/shared/table.ts';
+import { Batcher } from '../../src/decision/batcher.ts';
+import { Engine } from '../../src/decision/engine.ts';
+import { RuleGeneration } from '../../src/decision/generation.ts';
+import { RuleStatistics } from '../../src/decision/rule-statistics.ts';
+import { jsonToRequest } from '../../src/messages/json-request.ts';
+import { compileRules } from '../../src/rules/compile/compile.ts';
+import { CompiledRules } from '../../src/rules/compiled-rules.ts';
+import { loadRuleSet } from '../../src/rules/parse/load.ts';
+import { StatsRegistry } from '../../src/stats/registry.ts';
+
+const DECISIONS = 300_000;
+const REPETITIONS = 9;
+const KEY: FingerprintKey = [1, 2, 3, 4];
+
+const RULES = `domain: bench
+descriptors:
+  - key: user
+    rate_limit: {unit: hour, requests_per_unit: 1000000}
+  - key: path
+    value: /api/*
+    rate_limit: {unit: minute, requests_per_unit: 1000000}
+    descriptors:
+      - key: method
+        rate_limit: {unit: minute, requests_per_unit: 1000000}
+`;
+
+type Descriptor = readonly (readonly [string, string])[];
+
+/** What is asked, by the number of the request. */
+const PATTERNS: Readonly<Record<string, (n: number) => readonly Descriptor[]>> = {
+  'one hot key': () => [[['user', 'ann']]],
+  '100 000 keys': n => [[['user', `user-${n % 100_000}`]]],
+  'four descriptors': n => [
+    [['user', `user-${n % 100_000}`]],
+    [['path', '/api/users']],
+    [
+      ['path', `/api/${n % 100}`],
+      ['method', 'GET'],
+    ],
+    [['plan', 'none']],
+  ],
+  'no rule matches': n => [[['other', `value-${n % 1_000}`]]],
+};
+
+const silent: Logger = {
+  error: message => console.error(message),
+  warning: message => console.error(message),
+  info: () => {},
+  debug: () => {},
+  trace: () => {},
+  enabled: () => false,
+};
+
+function openBatcher(): Batcher {
+  const stats = new StatsRegistry();
+  const statistics = new RuleStatistics();
+  const rules = loadRuleSet([{ name: 'bench.yaml', content: Buffer.from(RULES) }], { mergeDomains: false });
+  const generation = new RuleGeneration(new CompiledRules(compileRules(rules)));
+  statistics.publish(generation);
+  const counter = stats.counter('errors');
+  const engine = new Engine({
+    options: {
+      cacheKeyPrefix: '',
+      expirationJitterMaxSeconds: 300,
+      nearLimitRatio: 0.8,
+      holdBack: false,
+      modes: { shadow: false, quota: false },
+      headerNames: null,
+      dynamicMetadata: false,
+    },
+    store: new SharedCounterStore(CounterTable.create(1_048_576)),
+    overLimit: null,
+    counters: { storeError: counter, serviceError: counter, cancelled: counter, globalShadowMode: counter },
+    clock: systemClock,
+    logger: silent,
+    random: Math.random,
+    nowMs: null,
+  });
+  const batcher = new Batcher({
+    engine,
+    pool: null,
+    named: statistics,
+    fingerprintKey: KEY,
+    maxQueued: 65_536,
+    window: null,
+    serviceError: counter,
+  });
+  batcher.use(generation);
+  return batcher;
+}
+
+function requestsOf(pattern: (n: number) => readonly Descriptor[]): Uint8Array[] {
+  const writer = new ByteWriter();
+  return Array.from({ length: 100_000 }, (_, n) => {
+    const descriptors = pattern(n).map(entries => ({
+      entries: entries.map(([key, value]) => ({ key, value })),
+    }));
+    writer.reset();
+    jsonToRequest(Buffer.from(JSON.stringify({ domain: 'bench', descriptors })), writer);
+    return writer.take();
+  });
+}
+
+/** Median nanoseconds for each decision when `batch` requests arrive together. */
+async function nanoseconds(requests: readonly Uint8Array[], batch: number): Promise<number> {
+  const batcher = openBatcher();
+  let answered = 0;
+  const reply = {
+    gone: false,
+    answered: () => {
+      answered++;
+    },
+    refused: (fault: Error) => {
+      throw fault;
+    },
+  };
+  const times: number[] = [];
+  for (let repetition = 0; repetition <= REPETITIONS; repetition++) {
+    const began = (process.cpuUsage().user/1000);
+    for (let n = 0; n < DECISIONS; n += batch) {
+      for (let i = 0; i < batch; i++) batcher.decide(requests[(n + i) % requests.length], 'protobuf', reply);
+      await Promise.resolve();
+    }
+    await batcher.drained();
+    // The first repetition warms up.
+    if (repetition > 0) times.push((((process.cpuUsage().user/1000) - began) * 1e6) / DECISIONS);
+  }
+  if (answered !== DECISIONS * (REPETITIONS + 1)) throw new Error(`${answered} answers`);
+  return times.sort((a, b) => a - b)[1];
+}
+
+console.log('ns per request (median)   1 at a time   32 at a time');
+for (const [name, pattern] of Object.entries(PATTERNS)) {
+  const requests = requestsOf(pattern);
+  const alone = await nanoseconds(requests, 1);
+  const together = await nanoseconds(requests, 32);
+  console.log(`${name.padEnd(22)} ${alone.toFixed(0).padStart(14)} ${together.toFixed(0).padStart(14)}`);
+}

@@ -1,0 +1,144 @@
+import { once } from 'node:events';
+import { connect } from 'node:http2';
+import t from 'tap';
+import { askOverHttp, dialled } from '../support/asking.ts';
+import { GrpcClient } from '../support/grpc-client.ts';
+import { startRedis } from '../support/redis-server.ts';
+import { writeRules } from '../support/rule-files.ts';
+import { startService } from '../support/service.ts';
+import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
+
+// One test for each setting that no other service test sets: the variable does what it says in the whole program.
+
+const RULES = `
+domain: d
+descriptors:
+  - key: a
+    rate_limit: {unit: day, requests_per_unit: 1}
+  - key: b
+    rate_limit: {unit: day, requests_per_unit: 100}
+    metadata: {team: edge}
+`;
+
+const entry = (key: string) => ({ entries: [{ key, value: 'x' }] });
+const asking = (...keys: string[]) => ({ domain: 'd', descriptors: keys.map(entry) });
+
+function rooted(t: Teardown, files: Readonly<Record<string, string>> = { 'config/rules.yaml': RULES }) {
+  return { RUNTIME_ROOT: writeRules(tempDirectory(t), files), RUNTIME_WATCH_ROOT: 'false' };
+}
+
+t.test('RUNTIME_IGNOREDOTFILES leaves out files whose name begins with a dot', async t => {
+  const files = { 'config/rules.yaml': RULES, 'config/.more.yaml': RULES.replace('domain: d', 'domain: e') };
+  for (const [ignored, status] of [
+    ['true', 'nothing to limit'],
+    ['false', 'limited'],
+  ] as const) {
+    const service = await startService({ env: { ...rooted(t, files), RUNTIME_IGNOREDOTFILES: ignored } });
+    t.teardown(() => service.terminate());
+    const { body } = await askOverHttp(service.http, { ...asking('a'), domain: 'e' });
+    const limited = body.statuses?.[0]?.['currentLimit'] !== undefined;
+    t.equal(limited ? 'limited' : 'nothing to limit', status, `RUNTIME_IGNOREDOTFILES=${ignored}`);
+    await service.terminate();
+  }
+});
+
+t.test('QUOTA_MODE refuses only when every descriptor is over its limit', async t => {
+  const service = await startService({ env: { ...rooted(t), QUOTA_MODE: 'true' } });
+  t.teardown(() => service.terminate());
+  await askOverHttp(service.http, asking('a'));
+  t.match(await askOverHttp(service.http, asking('a', 'b')), { status: 200 });
+  t.match(await askOverHttp(service.http, asking('a')), { status: 429 });
+});
+
+t.test('RESPONSE_DYNAMIC_METADATA fills the metadata of responses', async t => {
+  const service = await startService({ env: { ...rooted(t), RESPONSE_DYNAMIC_METADATA: 'true' } });
+  t.teardown(() => service.terminate());
+  const { body } = await askOverHttp(service.http, asking('b'));
+  t.match(JSON.stringify(body['dynamicMetadata']), /"domain":"d"/);
+  t.match(JSON.stringify(body['dynamicMetadata']), /"team":"edge"/);
+});
+
+t.test('LIMIT_RESPONSE_HEADERS_ENABLED adds three headers, named by their settings', async t => {
+  const names = {
+    LIMIT_LIMIT_HEADER: 'x-limit',
+    LIMIT_REMAINING_HEADER: 'x-left',
+    LIMIT_RESET_HEADER: 'x-reset',
+  };
+  const service = await startService({
+    env: { ...rooted(t), ...names, LIMIT_RESPONSE_HEADERS_ENABLED: 'true' },
+  });
+  t.teardown(() => service.terminate());
+  const { body } = await askOverHttp(service.http, asking('b'));
+  t.match(body['responseHeadersToAdd'], [
+    { key: 'x-limit', value: /^100/ },
+    { key: 'x-left', value: '99' },
+    { key: 'x-reset', value: /^[1-9]\d*$/ },
+  ]);
+});
+
+t.test('EXPIRATION_JITTER_MAX_SECONDS is what a counter lives longer than its window, at most', async t => {
+  const redis = await startRedis();
+  t.teardown(() => redis.stop());
+  const DAY_S = 86_400;
+  for (const [jitter, least, most] of [
+    ['0', DAY_S - 60, DAY_S],
+    ['1000000', DAY_S + 1, DAY_S + 1_000_000],
+  ] as const) {
+    const env = {
+      ...rooted(t),
+      KVCACHE_URL: `127.0.0.1:${redis.port}`,
+      EXPIRATION_JITTER_MAX_SECONDS: jitter,
+    };
+    const service = await startService({ env: { ...env, CACHE_KEY_PREFIX: `${jitter}:` } });
+    t.teardown(() => service.terminate());
+    await askOverHttp(service.http, asking('b'));
+    const [key] = (await redis.command('KEYS', `${jitter}:*`)) as string[];
+    const ttlS = Number(await redis.command('TTL', key));
+    t.ok(ttlS >= least && ttlS <= most, `${ttlS} s with a jitter below ${jitter} s`);
+    await service.terminate();
+  }
+});
+
+t.test(
+  'MAX_QUEUED_DECISIONS is how many requests wait; the next is refused and told to come again',
+  async t => {
+    const redis = await startRedis();
+    t.teardown(() => redis.stop());
+    const env = { ...rooted(t), KVCACHE_URL: `127.0.0.1:${redis.port}`, MAX_QUEUED_DECISIONS: '1' };
+    const service = await startService({ env });
+    t.teardown(() => service.terminate());
+    const before = await askOverHttp(service.http, asking('b'));
+    t.match(before, { status: 200 });
+    redis.freeze();
+    const asked = [askOverHttp(service.http, asking('b')), askOverHttp(service.http, asking('b'))];
+    const refused = await Promise.race(asked);
+    t.match(refused, { status: 503, body: { error: { code: 'overloaded' } } });
+    redis.thaw();
+    const statuses = (await Promise.all(asked)).map(answer => answer.status);
+    t.same(statuses.sort(), [200, 503]);
+  },
+);
+
+t.test('GRPC_MAX_CONNECTION_AGE asks a connection to go, GRPC_MAX_CONNECTION_AGE_GRACE cuts it', async t => {
+  const ages = { GRPC_MAX_CONNECTION_AGE: '300ms', GRPC_MAX_CONNECTION_AGE_GRACE: '300ms' };
+  const service = await startService({ env: { ...rooted(t), ...ages } });
+  t.teardown(() => service.terminate());
+  const session = connect(`http://${service.grpc}`);
+  session.on('error', () => {});
+  const closed = once(session, 'close');
+  // A watch that nobody ends keeps the connection busy.
+  const watch = session.request({
+    ':method': 'POST',
+    ':path': '/grpc.health.v1.Health/Watch',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  });
+  watch.on('error', () => {});
+  watch.end(Buffer.alloc(5));
+  await once(session, 'goaway');
+  t.notOk(watch.closed, 'calls under way go on');
+  await closed;
+  const other = new GrpcClient(dialled(service.grpc));
+  t.teardown(() => other.close());
+  t.match(await other.unary('/grpc.health.v1.Health/Check'), { status: 0 }, 'new connections are welcome');
+});
