@@ -212,9 +212,7 @@ export const redis = {
       names: bothNames('', 'TLS_CLIENT_CERT'),
       kind: path,
       default: '',
-      help:
-        'PEM file with the certificate that is shown to Redis, and those of the CAs between it and the root. The TLS ' +
-        'files are for both instances.',
+      help: 'PEM file with the certificate that is shown to Redis. The TLS files are for both instances.',
     }),
     redisTlsClientKey: setting({
       names: bothNames('', 'TLS_CLIENT_KEY'),

@@ -80,7 +80,7 @@ export function readPlan(args: readonly string[]): Plan {
     },
     rounds: wholeNumber(values.rounds ?? (quick ? '3' : '5'), { name: '--rounds', min: 1, max: 50 }),
     durations: { ...usual, measuredMs },
-    firstWarmUpMs: quick ? 800 : 2_000,
+    firstWarmUpMs: quick ? 600 : 2_000,
     paced: quick
       ? { rounds: 1, durations: { warmUpMs: 300, measuredMs: 1_500 } }
       : { rounds: 3, durations: { warmUpMs: 500, measuredMs: 3_000 } },

@@ -39,7 +39,7 @@ export class ClusterNodes {
   #owners: readonly (string | undefined)[] = [];
   #stopped = false;
   #refreshing: Promise<void> | null = null;
-  #dueMs = 0;
+  #refreshedMs = 0;
   readonly #closing = new Set<Promise<void>>();
 
   constructor(options: ClusterOptions, parts: RedisLinkParts) {
@@ -87,8 +87,11 @@ export class ClusterNodes {
 
   /** Asks for the map soon: an answer or a failure showed that it has changed, or may have. */
   refresh(): void {
-    if (this.#refreshing !== null || this.#stopped || this.#parts.clock.nowMs() < this.#dueMs) return;
-    this.#dueMs = this.#parts.clock.nowMs() + AT_MOST_EVERY_MS;
+    const nowMs = this.#parts.clock.nowMs();
+    // A clock that was set back must not stop it.
+    const isSoon = Math.abs(nowMs - this.#refreshedMs) < AT_MOST_EVERY_MS;
+    if (this.#refreshing !== null || this.#stopped || isSoon) return;
+    this.#refreshedMs = nowMs;
     this.#refreshing = this.#refreshOnce().finally(() => {
       this.#refreshing = null;
     });
