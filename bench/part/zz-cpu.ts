@@ -123,14 +123,14 @@ async function nanoseconds(requests: readonly Uint8Array[], batch: number): Prom
   };
   const times: number[] = [];
   for (let repetition = 0; repetition <= REPETITIONS; repetition++) {
-    const began = process.cpuUsage().user / 1000;
+    const began = (process.cpuUsage().user/1000);
     for (let n = 0; n < DECISIONS; n += batch) {
       for (let i = 0; i < batch; i++) batcher.decide(requests[(n + i) % requests.length], 'protobuf', reply);
       await Promise.resolve();
     }
     await batcher.drained();
     // The first repetition warms up.
-    if (repetition > 0) times.push(((process.cpuUsage().user / 1000 - began) * 1e6) / DECISIONS);
+    if (repetition > 0) times.push((((process.cpuUsage().user/1000) - began) * 1e6) / DECISIONS);
   }
   if (answered !== DECISIONS * (REPETITIONS + 1)) throw new Error(`${answered} answers`);
   return times.sort((a, b) => a - b)[1];

@@ -6,13 +6,21 @@ export interface Supervisor {
   leave(): void;
 }
 
+/** A process as its supervisor has it; `send` is there when it was started with a channel. */
+export interface Supervised {
+  readonly connected: boolean;
+  send?(message: unknown, done: (failure: Error | null) => void): boolean;
+  disconnect(): void;
+}
+
 /** The one of this process; undefined when nobody listens. */
-export function processSupervisor(): Supervisor | undefined {
-  if (process.send === undefined) return undefined;
+export function processSupervisor(supervised: Supervised = process): Supervisor | undefined {
+  if (supervised.send === undefined) return undefined;
   return {
-    ready: () => process.send?.('ready'),
+    // It may have ended meanwhile. Without a callback that would be an exception that nobody catches.
+    ready: () => void supervised.send?.('ready', () => {}),
     leave: () => {
-      if (process.connected) process.disconnect();
+      if (supervised.connected) supervised.disconnect();
     },
   };
 }

@@ -66,6 +66,7 @@ export class Engine {
   readonly #planner: Planner;
   readonly #settler: Settler;
   readonly #out = new ByteWriter(4_096);
+  #response: Response | null = null;
   readonly #views = new ReusedViews();
 
   constructor(parts: EngineParts) {
@@ -163,15 +164,9 @@ export class Engine {
       overall = CODE.ok;
       counters.globalShadowMode.add(1);
     }
-    const response: Response = {
-      batch,
-      request,
-      rules: generation.rules,
-      overallCode: overall,
-      reported,
-      headerNames: options.headerNames,
-      metadata: options.dynamicMetadata ? dynamicMetadata(batch, request, generation.rules) : null,
-    };
+    const response = (this.#response ??= {batch,request,rules:generation.rules,overallCode:overall,reported,headerNames:options.headerNames,metadata:null});
+    response.batch = batch; response.request = request; response.rules = generation.rules; response.overallCode = overall; response.reported = reported;
+    response.metadata = options.dynamicMetadata ? dynamicMetadata(batch, request, generation.rules) : null;
     this.#out.reset();
     if (batch.formats[request] === 'json') writeJsonResponse(this.#out, response);
     else writeProtobufResponse(this.#out, response);

@@ -18,7 +18,6 @@ const DURATION_SECONDS = 1 * 8 + WIRE.varint;
 const RESPONSE_HEADERS_FIELD = 3;
 const DYNAMIC_METADATA_FIELD = 6;
 
-const status = new ByteWriter();
 const part = new ByteWriter();
 
 /** Appends a `RateLimitResponse` in protobuf wire format. */
@@ -29,11 +28,12 @@ export function writeProtobufResponse(to: ByteWriter, response: Response): void 
   to.byte(OVERALL_CODE);
   to.byte(response.overallCode);
   for (let row = first; row < end; row++) {
-    status.reset();
-    writeStatus(status, response, row);
     to.byte(STATUSES);
-    to.varint(status.length);
-    to.copy(status.bytes, 0, status.length);
+    // One byte is enough for the length of nearly every status, so it is left free and filled in.
+    const lengthAt = to.length;
+    to.byte(0);
+    writeStatus(to, response, row);
+    fillLength(to, lengthAt);
   }
   if (response.headerNames !== null && response.reported >= 0) writeHeaders(to, response);
   if (response.metadata !== null) {
@@ -41,6 +41,21 @@ export function writeProtobufResponse(to: ByteWriter, response: Response): void 
     writeStruct(part, response.metadata);
     writeBytes(to, DYNAMIC_METADATA_FIELD, part.view());
   }
+}
+
+/** Writes the length of what was written behind `at` into the byte there, and makes room where it needs more. */
+function fillLength(to: ByteWriter, at: number): void {
+  const start = at + 1;
+  const length = to.length - start;
+  if (length < 128) {
+    to.bytes[at] = length;
+    return;
+  }
+  part.reset();
+  part.copy(to.bytes, start, to.length);
+  to.length = at;
+  to.varint(length);
+  to.copy(part.bytes, 0, length);
 }
 
 function writeStatus(to: ByteWriter, response: Response, row: number): void {
