@@ -36,7 +36,8 @@ async function runOn(node) {
   // A supervisor that listens on an IPC channel (PM2) hears from the child what it would hear from this process.
   const ipc = process.send === undefined ? [] : ['ipc'];
   const child = spawn(node, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', ...ipc] });
-  child.on('message', message => process.send(message));
+  // It may have ended meanwhile; without a callback that would be an exception that nobody catches.
+  child.on('message', message => process.send?.(message, () => {}));
   // Listening also keeps this process alive until the child has ended as it wants to. With Ctrl-C the terminal
   // signals both, so the child sees the signal twice; it has to bear that anyway, since npm does the same.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));

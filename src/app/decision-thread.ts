@@ -64,7 +64,9 @@ export async function openDecisionThread(
     fingerprintKey: setup.store.fingerprintKey,
     threadId,
   });
-  const reporter = new StatsReporter(stats, systemClock, change => post({ kind: 'stats', threadId, ...change }));
+  const reporter = new StatsReporter(stats, systemClock, change =>
+    post({ kind: 'stats', threadId, ...change }),
+  );
   const control = new BroadcastChannel(setup.channel);
   control.onmessage = async () => {
     control.close();

@@ -30,8 +30,10 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
+import type { Clock } from '../base/clock.ts';
 import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
+import { FailureLog } from '../counters/failure-log.ts';
 import type { Settings } from '../settings/table.ts';
 import {
   type CallSpan,
@@ -43,6 +45,7 @@ import {
 
 export interface OtlpTracingParts {
   readonly settings: Settings;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -62,16 +65,14 @@ export class OtlpTracing implements CallTracing, Service {
     propagators: [new W3CTraceContextPropagator(), new B3Propagator()],
   });
 
-  private constructor(provider: TracerProvider, logger: Logger) {
+  private constructor(provider: TracerProvider, failures: FailureLog) {
     this.#provider = provider;
     this.#tracer = provider.getTracer('ratelimit');
-    // The library's own would write to standard error by itself.
-    setGlobalErrorHandler(failure =>
-      logger.warning('spans could not be sent', { reason: reasonOf(failure) }),
-    );
+    // The library's own would write to standard error by itself. While the collector is away, each batch fails.
+    setGlobalErrorHandler(failure => failures.failed(reasonOf(failure)));
   }
 
-  static async open({ settings, logger }: OtlpTracingParts): Promise<OtlpTracing> {
+  static async open({ settings, clock, logger }: OtlpTracingParts): Promise<OtlpTracing> {
     const processor = new BatchSpanProcessor({
       exporter: await openExporter(settings.tracingExporterProtocol),
       ...batchOptions(),
@@ -81,7 +82,10 @@ export class OtlpTracing implements CallTracing, Service {
       sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.tracingSamplingRate) }),
       spanProcessors: [processor],
     });
-    return new OtlpTracing(provider, logger);
+    const failures = new FailureLog(clock, (reason, times) =>
+      logger.warning('spans could not be sent', { reason, times }),
+    );
+    return new OtlpTracing(provider, failures);
   }
 
   async start(): Promise<void> {}

@@ -10,6 +10,8 @@ export interface CliIo {
   readonly isTerminal: boolean;
   /** Who is told that the service is ready, and left when it has ended; undefined when there is nobody. */
   readonly supervisor?: Supervisor | undefined;
+  /** Ends the process after this time, should something that nobody could end keep it alive until then. */
+  endWithin?(ms: number): void;
 }
 
 /**
@@ -25,6 +27,7 @@ export function processIo(): CliIo {
     env: process.env,
     isTerminal: process.stderr.isTTY === true,
     supervisor: processSupervisor(),
+    endWithin: ms => void setTimeout(() => process.exit(), ms).unref(),
   };
 }
 

@@ -17,6 +17,9 @@ const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
 const SERVE_FLAGS = { quickstart: { kind: 'switch', help: 'use the sample rules' } } as const;
 
+/** How long the process may outlive the service: libraries keep calls that nobody can end, such as one to a collector. */
+const AFTER_THE_END_MS = 1_000;
+
 /** Runs the service until a signal ends it; the exit status is 0 after an orderly stop. */
 export async function runServe(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parseFlags(args, SERVE_FLAGS);
@@ -42,6 +45,7 @@ export async function runServe(args: string[], io: CliIo): Promise<number> {
     clearInterval(alive);
     release();
     io.supervisor?.leave();
+    io.endWithin?.(AFTER_THE_END_MS);
   }
 }
 
@@ -75,7 +79,7 @@ async function startService(settings: Settings, logger: Logger): Promise<Started
 /** The library of OpenTelemetry is loaded only here: it takes memory and time at start. */
 async function openTracing(settings: Settings, logger: Logger) {
   const { OtlpTracing } = await import('../app/tracing.ts');
-  return await OtlpTracing.open({ settings, logger });
+  return await OtlpTracing.open({ settings, clock: systemClock, logger });
 }
 
 function readSettings(env: CliIo['env']): Settings {

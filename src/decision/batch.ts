@@ -7,7 +7,7 @@ import { WireFault } from '../messages/wire.ts';
 import type { DecisionReply, ResponseFormat } from './decider.ts';
 import { DecisionTable } from './decision-table.ts';
 import type { NamedStatistics } from './named-rows.ts';
-import { RECORD_HEAD_BYTES, Records, REQUEST_KIND } from './records.ts';
+import { RECORD_HEAD_BYTES, REQUEST_KIND, Records } from './records.ts';
 
 /** Most batches are far below this; memory beyond it comes from a burst and is given back. */
 const KEPT_BYTES = 1_048_576;

@@ -18,6 +18,9 @@ import { writeProtobufResponse } from './response-protobuf.ts';
 import { ReusedViews } from './reused-views.ts';
 import { Settler, type Uncounted } from './settle.ts';
 
+/** Looking at the clock would cost smaller batches too much, and nobody asks what they cost. */
+const LEAST_MEASURED = 8;
+
 /** How decisions are made; the settings of the same names (spec 2.7). */
 export interface EngineOptions {
   readonly cacheKeyPrefix: string;
@@ -56,7 +59,7 @@ export interface EngineParts {
   readonly logger: Logger;
   /** From 0 to below 1; decides the jitter of times to live. */
   readonly random: () => number;
-  /** Measures what batches cost, in milliseconds with fractions; null while nobody wants to know. */
+  /** Measures what larger batches cost, in milliseconds with fractions; null when nobody wants to know. */
   readonly nowMs: (() => number) | null;
 }
 
@@ -66,7 +69,6 @@ export class Engine {
   readonly #planner: Planner;
   readonly #settler: Settler;
   readonly #out = new ByteWriter(4_096);
-  #response: Response | null = null;
   readonly #views = new ReusedViews();
 
   constructor(parts: EngineParts) {
@@ -91,8 +93,8 @@ export class Engine {
    * without a generation each is told what is wrong with it, or that there are no rules.
    */
   run(batch: DecisionBatch, generation: RuleGeneration | null): void | Promise<void> {
-    const { clock, nowMs } = this.#parts;
-    const beganMs = nowMs === null ? 0 : nowMs();
+    const { clock } = this.#parts;
+    const beganMs = this.#measure(batch);
     batch.nowS = Math.floor(clock.nowMs() / 1_000);
     batch.spentMs = 0;
     if (generation !== null) generation.batches++;
@@ -107,9 +109,9 @@ export class Engine {
       this.#answerAll(batch, generation, beganMs);
       return;
     }
-    if (nowMs !== null) batch.spentMs = nowMs() - beganMs;
+    batch.spentMs = this.#measure(batch) - beganMs;
     return counting.then(
-      () => this.#answerAll(batch, generation, nowMs === null ? 0 : nowMs()),
+      () => this.#answerAll(batch, generation, this.#measure(batch)),
       (failure: unknown) => this.#failAll(batch, generation, failure),
     );
   }
@@ -141,8 +143,13 @@ export class Engine {
     }
     // Last: a generation without batches may be let go of at any time, and settling still counts in it.
     if (generation !== null) generation.batches--;
+    batch.spentMs += this.#measure(batch) - beganMs;
+  }
+
+  /** The time, for batches whose cost is of interest; always 0 for others. */
+  #measure(batch: DecisionBatch): number {
     const { nowMs } = this.#parts;
-    if (nowMs !== null) batch.spentMs += nowMs() - beganMs;
+    return nowMs === null || batch.size < LEAST_MEASURED ? 0 : nowMs();
   }
 
   #failAll(batch: DecisionBatch, generation: RuleGeneration | null, failure: unknown): void {
@@ -164,9 +171,15 @@ export class Engine {
       overall = CODE.ok;
       counters.globalShadowMode.add(1);
     }
-    const response = (this.#response ??= {batch,request,rules:generation.rules,overallCode:overall,reported,headerNames:options.headerNames,metadata:null});
-    response.batch = batch; response.request = request; response.rules = generation.rules; response.overallCode = overall; response.reported = reported;
-    response.metadata = options.dynamicMetadata ? dynamicMetadata(batch, request, generation.rules) : null;
+    const response: Response = {
+      batch,
+      request,
+      rules: generation.rules,
+      overallCode: overall,
+      reported,
+      headerNames: options.headerNames,
+      metadata: options.dynamicMetadata ? dynamicMetadata(batch, request, generation.rules) : null,
+    };
     this.#out.reset();
     if (batch.formats[request] === 'json') writeJsonResponse(this.#out, response);
     else writeProtobufResponse(this.#out, response);

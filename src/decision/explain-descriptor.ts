@@ -31,6 +31,7 @@ export function explainDescriptors(decided: DecidedRequest): DescriptorExplanati
   const statuses = answer['statuses'] as readonly JsonObject[];
   const explainer = new MatchExplainer(rules, batch.requests);
   const matches = statuses.map((_status, i) => explainer.match(first + i));
+  const replacements = explainer.replacements(matches);
   return statuses.map((status, i): DescriptorExplanation => {
     const row = first + i;
     const match = matches[i];
@@ -39,7 +40,7 @@ export function explainDescriptors(decided: DecidedRequest): DescriptorExplanati
     const kind = batch.decisions.kind[row];
     if (kind === KIND.none) {
       if (match.limit < 0) return { ...common, outcome: 'no limit', why: explainer.whyNoLimit(row, match) };
-      const why = explainer.whyReplaced(match, matches);
+      const why = explainer.whyReplaced(match, replacements);
       return { ...common, outcome: 'replaced', why, limit: limitOfRule(rules, match) };
     }
     const limit = match.limit < 0 ? ownLimit(batch, row, match) : limitOfRule(rules, match);

@@ -83,19 +83,25 @@ export class MatchExplainer {
     return further ? `there are no entries below \`${place}\`` : `\`${place}\` has no rate_limit`;
   }
 
-  /** @param matches those of all descriptors of the request */
-  whyReplaced({ limit }: Match, matches: readonly Match[]): string {
+  /** @param by the numbers of the limits that replace others, see {@link replacements} */
+  whyReplaced({ limit }: Match, by: ReadonlyMap<number, number>): string {
     const rules = this.#rules;
-    const by = matches.find(other => other.limit >= 0 && this.#replaces(other.limit, limit));
-    const other = by === undefined ? 'another limit' : `\`${rules.path(by.limit)}\``;
+    const replacing = by.get(rules.limit(limit, LIMIT.name));
+    const other = replacing === undefined ? 'another limit' : `\`${rules.path(replacing)}\``;
     return `${other} applies to the request as well, and replaces \`${rules.path(limit)}\``;
   }
 
-  #replaces(one: number, other: number): boolean {
+  /** By the name of a limit that is replaced: the first limit that does it. All descriptors of the request matter. */
+  replacements(matches: readonly Match[]): ReadonlyMap<number, number> {
     const rules = this.#rules;
-    const first = rules.words[HEADER.replaces] + rules.limit(one, LIMIT.replaces);
-    const names = rules.words.subarray(first, first + rules.limit(one, LIMIT.replaceCount));
-    return names.includes(rules.limit(other, LIMIT.name));
+    const by = new Map<number, number>();
+    for (const one of new Set(matches.map(({ limit }) => limit))) {
+      if (one < 0) continue;
+      const first = rules.words[HEADER.replaces] + rules.limit(one, LIMIT.replaces);
+      const names = rules.words.subarray(first, first + rules.limit(one, LIMIT.replaceCount));
+      for (const name of names) if (!by.has(name)) by.set(name, one);
+    }
+    return by;
   }
 
   /** Up to the entry that nothing matched, or behind which there are no rules. */

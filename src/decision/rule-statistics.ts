@@ -1,7 +1,13 @@
 import { RULE_PREFIX, RULE_STAT, RULE_STATS } from '../stats/names.ts';
 import { type CounterSource, type CounterTotal, PAUSE } from '../stats/registry.ts';
 import type { RuleGeneration } from './generation.ts';
-import { DOMAIN_NOT_FOUND, NAMED_STATS, type NameBounds, NamedRows, type NamedStatistics } from './named-rows.ts';
+import {
+  DOMAIN_NOT_FOUND,
+  NAMED_STATS,
+  type NameBounds,
+  NamedRows,
+  type NamedStatistics,
+} from './named-rows.ts';
 import { RuleNames } from './rule-names.ts';
 import { addTotal, ownTotals, takeTotal, totalOf } from './shared-totals.ts';
 

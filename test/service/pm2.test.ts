@@ -60,23 +60,25 @@ t.test(
       KVCACHE_URL: `127.0.0.1:${redis.port}`,
       RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
     };
-    /** Runs PM2 to its end; what it starts goes on in the background. */
-    const run = async (...args: string[]): Promise<string> => {
+    /** Runs PM2 to its end and gives the lines that it wrote; what it starts goes on in the background. */
+    const run = async (...args: string[]): Promise<string[]> => {
       const child = new Child({
         command: process.execPath,
         args: [pm2, ...args],
         env,
         cwd: repositoryRoot(),
       });
+      const lines: string[] = [];
+      child.onLine(line => lines.push(line));
       const { status } = await child.ended;
-      if (status !== 0) throw new Error(`pm2 ${args.join(' ')}: exit status ${status}\n${child.output}`);
-      return child.output;
+      if (status !== 0) throw new Error(`pm2 ${args.join(' ')}: exit status ${status}\n${lines.join('\n')}`);
+      return lines;
     };
-    const processes = async () =>
-      JSON.parse((await run('jlist', '--silent')).split('\n').find(line => line.startsWith('[')) ?? '[]') as {
-        pid: number;
-        pm2_env: { status: string; restart_time: number };
-      }[];
+    const processes = async () => {
+      const list = (await run('jlist')).find(line => line.startsWith('[{'));
+      if (list === undefined) throw new Error('pm2 lists no processes');
+      return JSON.parse(list) as { pid: number; pm2_env: { status: string } }[];
+    };
     t.teardown(() => run('kill'));
 
     await run('start', join(repositoryRoot(), 'ops/pm2/ecosystem.config.cjs'));

@@ -85,6 +85,11 @@ t.test(
     t.teardown(() => grpc.close());
     await askOverHttp(service.http, ASK);
     await askOverGrpc(grpc, request('d', 'a=x'));
+    t.equal(
+      await statistic(service.debug, 'ratelimit_server.ShouldRateLimit.total_requests'),
+      1,
+      'calls of `/json` are not counted among those of gRPC',
+    );
     const [key] = (await redis.command('KEYS', '*')) as string[];
     const today = Math.floor(Date.now() / 86_400_000) * 86_400;
     t.match(key, /^p:d_a_x_\d+$/);
@@ -141,25 +146,27 @@ t.test(
   },
 );
 
-t.test('SIGTERM turns the health to 500 at once while a running call is still answered', async t => {
-  const redis = await startRedis();
-  t.teardown(() => redis.stop());
-  const service = await startService({ env: { ...settings(t, 9), REDIS_URL: redis.address } });
-  const grpc = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => grpc.close());
-  await askOverGrpc(grpc, request('d', 'a=x'));
-  process.kill(redis.pid, 'SIGSTOP');
-  const running = askOverGrpc(grpc, request('d', 'a=x'));
-  await turnUntil(
-    async () => (await statistic(service.debug, 'ratelimit_server.ShouldRateLimit.total_requests')) === 2,
-  );
-  const ended = service.terminate();
-  await service.logged(line => line['@message'] === 'stopping');
-  t.same(await getPage(service.http, '/healthcheck'), { status: 500, text: '' });
-  process.kill(redis.pid, 'SIGCONT');
-  t.equal((await running).statuses[0].limitRemaining, 7);
-  t.match(await ended, { status: 0, signal: null });
-});
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  t.test(`${signal} turns the health to 500 at once while a running call is still answered`, async t => {
+    const redis = await startRedis();
+    t.teardown(() => redis.stop());
+    const service = await startService({ env: { ...settings(t, 9), REDIS_URL: redis.address } });
+    const grpc = new GrpcClient(dialled(service.grpc));
+    t.teardown(() => grpc.close());
+    await askOverGrpc(grpc, request('d', 'a=x'));
+    process.kill(redis.pid, 'SIGSTOP');
+    const running = askOverGrpc(grpc, request('d', 'a=x'));
+    await turnUntil(
+      async () => (await statistic(service.debug, 'ratelimit_server.ShouldRateLimit.total_requests')) === 2,
+    );
+    const ended = service.terminate(signal);
+    await service.logged(line => line['@message'] === 'stopping');
+    t.same(await getPage(service.http, '/healthcheck'), { status: 500, text: '' });
+    process.kill(redis.pid, 'SIGCONT');
+    t.equal((await running).statuses[0].limitRemaining, 7);
+    t.match(await ended, { status: 0, signal: null });
+  });
+}
 
 t.test('a stop waits within its bound for decisions whose callers have gone', async t => {
   const redis = await startRedis();

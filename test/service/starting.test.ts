@@ -1,8 +1,10 @@
 import { join } from 'node:path';
-import t from 'tap';
-import { askOverHttp, getPage, statistic } from '../support/asking.ts';
+import t, { type Test } from 'tap';
+import { askOverGrpc, askOverHttp, dialled, getPage, statistic } from '../support/asking.ts';
 import { Child } from '../support/child-process.ts';
+import { request } from '../support/decisions.ts';
 import { freePort } from '../support/free-port.ts';
+import { GrpcClient } from '../support/grpc-client.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { writeRules } from '../support/rule-files.ts';
@@ -137,7 +139,9 @@ t.test('FORCE_START_WITHOUT_INITIAL_CONFIG opens the ports, and calls say what i
   });
   t.teardown(() => service.terminate());
   t.match(await askOverHttp(service.http, ASK), { status: 503, body: { error: { code: 'no_rules' } } });
-  t.equal(await statistic(service.debug, 'ratelimit.service.call.should_rate_limit.service_error'), 1);
+  const grpc = client(t, service);
+  await t.rejects(askOverGrpc(grpc, request('d', 'a=x')), /status 14: .*no rules/);
+  t.equal(await statistic(service.debug, 'ratelimit.service.call.should_rate_limit.service_error'), 2);
   t.equal((await getPage(service.debug, '/rlconfig')).text, '');
   writeRules(root, { 'config/rules.yaml': GOOD });
   await service.logged(line => line['@message'] === 'rules loaded');
@@ -154,10 +158,15 @@ t.test('HEALTHY_WITH_AT_LEAST_ONE_CONFIG_LOADED makes health follow the domains'
     },
   });
   t.teardown(() => service.terminate());
-  t.equal((await getPage(service.http, '/healthcheck')).status, 500);
+  const grpc = client(t, service);
+  t.same(await getPage(service.http, '/healthcheck'), { status: 500, text: '' });
+  t.same([await health(grpc, 'ratelimit'), await health(grpc, '')], ['NOT_SERVING', 'SERVING']);
   writeRules(root, { 'config/rules.yaml': GOOD });
   await service.logged(line => line['@message'] === 'rules loaded');
   t.same(await getPage(service.http, '/healthcheck'), { status: 200, text: 'OK' });
+  t.same([await health(grpc, 'ratelimit'), await health(grpc, '')], ['SERVING', 'SERVING']);
+  t.equal(await health(grpc, 'another'), 'status 5');
+  t.equal(await statistic(service.debug, 'ratelimit_server.Check.total_requests'), 5);
 });
 
 t.test('no port opens before Redis answers; a signal ends the waiting with status 0', async t => {
@@ -200,6 +209,21 @@ t.test('a Redis that does not come within the bound ends the start with status 2
   );
   t.notMatch(service.output, /s3cret/);
 });
+
+/** A gRPC client of the service, which ends with the test. */
+function client(t: Test, service: ServiceProcess): GrpcClient {
+  const grpc = new GrpcClient(dialled(service.grpc));
+  t.teardown(() => grpc.close());
+  return grpc;
+}
+
+/** What the health service of gRPC says of a name: a status, or that of a refusal. */
+async function health(grpc: GrpcClient, name: string): Promise<string> {
+  const asked = Buffer.concat([Buffer.of(0x0a, name.length), Buffer.from(name)]);
+  const { status, response } = await grpc.unary('/grpc.health.v1.Health/Check', asked);
+  if (status !== 0) return `status ${status}`;
+  return response.equals(Buffer.of(0x08, 1)) ? 'SERVING' : 'NOT_SERVING';
+}
 
 function rulesIn(t: { teardown(run: () => void): void }, text: string): string {
   return writeRules(tempDirectory(t), { 'config/rules.yaml': text });

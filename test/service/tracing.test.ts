@@ -4,7 +4,7 @@ import { encodeRateLimitRequest, SHOULD_RATE_LIMIT_PATH } from '../../src/messag
 import { askOverGrpc, askOverHttp, dialled } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
-import { grpcReceiver, httpReceiver, type OtlpReceiver } from '../support/otlp-receiver.ts';
+import { grpcReceiver, httpReceiver, type OtlpReceiver, silentReceiver } from '../support/otlp-receiver.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
@@ -137,3 +137,14 @@ t.test('a collector that is away costs no decision, and is told of in the log', 
   await service.logged(line => line['@message'] === 'spans could not be sent');
   t.match(await askOverHttp(service.http, ASK), { status: 429 });
 });
+
+for (const protocol of ['http', 'grpc']) {
+  t.test(`a collector that never answers does not keep the process from its end: ${protocol}`, async t => {
+    const { service } = await traced(t, silentReceiver, {
+      TRACING_EXPORTER_PROTOCOL: protocol,
+      OTEL_EXPORTER_OTLP_TIMEOUT: '3600000',
+    });
+    t.match(await askOverHttp(service.http, ASK), { status: 200 });
+    t.match(await service.terminate(), { status: 0, signal: null });
+  });
+}

@@ -95,6 +95,63 @@ t.test('over TLS with certificates on both sides and a name of its own', async t
   });
 });
 
+t.test('the server is told who asks: node id, metadata and headers', async t => {
+  const ads = await AdsServer.start(t);
+  const service = new ServiceProcess({
+    env: {
+      ...from(ads),
+      CONFIG_GRPC_XDS_NODE_ID: 'edge-1',
+      CONFIG_GRPC_XDS_NODE_METADATA: 'region=eu,tier=2',
+      CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS: 'X-Tenant:blue,authorization:Bearer s3cret',
+      LOG_LEVEL: 'debug',
+    },
+  });
+  t.teardown(() => service.terminate());
+  t.match(await ads.request(), {
+    node: {
+      id: 'edge-1',
+      metadata: { fields: { region: { stringValue: 'eu' }, tier: { stringValue: '2' } } },
+    },
+  });
+  const { metadata } = await ads.stream();
+  t.same([metadata.get('x-tenant'), metadata.get('authorization')], [['blue'], ['Bearer s3cret']]);
+  t.match(await service.terminate(), { status: 0 });
+  t.notMatch(service.output, 's3cret');
+});
+
+t.test('a response beyond XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES is not taken, and the log names it', async t => {
+  const ads = await AdsServer.start(t);
+  const { service, stream } = await startOn(t, ads, { XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES: '10000' });
+  stream.send('2', hourly('shop', 'k'.repeat(11_000), 9));
+  const line = await service.logged(each => each['level'] === 'error');
+  t.match(line['reason'], /^RESOURCE_EXHAUSTED: .*raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES$/);
+  t.match(await ads.request(), { version_info: '1', response_nonce: '' }, 'it asks again');
+  t.match(await askOverHttp(service.http, ask('shop', 'user')), {
+    body: { statuses: [{ currentLimit: { requestsPerUnit: 5 } }] },
+  });
+});
+
+t.test('waits grow by XDS_CLIENT_BACKOFF_RANDOM_FACTOR, at random unless there is no jitter', async t => {
+  const grown = '20,60,150,150';
+  for (const jitter of ['false', 'true']) {
+    const ads = await AdsServer.start(t);
+    const service = new ServiceProcess({
+      env: {
+        ...from(ads),
+        XDS_CLIENT_BACKOFF_MAX_INTERVAL: '150ms',
+        XDS_CLIENT_BACKOFF_RANDOM_FACTOR: '3',
+        XDS_CLIENT_BACKOFF_JITTER: jitter,
+      },
+    });
+    t.teardown(() => service.terminate());
+    for (let ended = 0; ended < 4; ended++) (await ads.stream()).end();
+    const waits = () => service.logs.flatMap(line => (line['retryInMs'] as number | undefined) ?? []);
+    await service.logged(() => waits().length === 4);
+    t.equal(String(waits()) === grown, jitter === 'false', `with jitter ${jitter}: ${waits()}`);
+    t.ok(waits().every(wait => wait >= 20 && wait <= 150));
+  }
+});
+
 t.test('a file for TLS that is not there ends the start', async t => {
   const service = new ServiceProcess({
     env: {

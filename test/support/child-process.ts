@@ -117,6 +117,10 @@ export class Child {
     return new Error(`${this.#name} ${what}. It wrote:\n${this.#output}`);
   }
 
+  #tell(line: string): void {
+    for (const listener of this.#lineListeners) listener(line);
+  }
+
   #read(stream: NodeJS.ReadableStream | null): void {
     let rest = '';
     stream?.setEncoding('utf8');
@@ -124,7 +128,11 @@ export class Child {
       this.#output = (this.#output + text).slice(-OUTPUT_KEPT);
       const lines = (rest + text).split('\n');
       rest = lines.pop() as string;
-      for (const line of lines) for (const listener of this.#lineListeners) listener(line);
+      for (const line of lines) this.#tell(line);
+    });
+    // Not every program ends its last line.
+    stream?.once('end', () => {
+      if (rest !== '') this.#tell(rest);
     });
   }
 }

@@ -24,6 +24,11 @@ export class DnsServer {
   readonly asked: string[] = [];
   readonly #socket: Socket = createSocket('udp4');
 
+  /** Its port of 127.0.0.1, once it has started. */
+  get port(): number {
+    return (this.#socket.address() as AddressInfo).port;
+  }
+
   /** Whoever starts it stops it: `t.teardown(() => dns.stop())`. */
   async start(): Promise<void> {
     this.#socket.on('message', (question, from) => {
@@ -40,7 +45,7 @@ export class DnsServer {
   /** Asks this server for an SRV record, as the service asks the one of the system. */
   readonly lookUp = (name: string): Promise<SrvTarget[]> => {
     const resolver = new Resolver({ timeout: 10_000, tries: 1 });
-    resolver.setServers([`127.0.0.1:${(this.#socket.address() as AddressInfo).port}`]);
+    resolver.setServers([`127.0.0.1:${this.port}`]);
     return resolver.resolveSrv(name);
   };
 

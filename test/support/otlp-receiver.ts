@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { WIRE, WireReader } from '../../src/messages/wire.ts';
 
@@ -69,7 +69,25 @@ export async function httpReceiver(): Promise<OtlpReceiver> {
   return { endpoint: `http://127.0.0.1:${port}`, received, close };
 }
 
-/** The same over gRPC. */
+/** A collector that takes connections and never answers. */
+export async function silentReceiver(): Promise<OtlpReceiver> {
+  const connections = new Set<Socket>();
+  const server = createTcpServer(socket => {
+    connections.add(socket);
+    socket.on('error', () => {});
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const close = async () => {
+    for (const socket of connections) socket.destroy();
+    server.close();
+    await once(server, 'close');
+  };
+  const { port } = server.address() as AddressInfo;
+  return { endpoint: `http://127.0.0.1:${port}`, received: new ReceivedSpans(), close };
+}
+
+/** A collector over gRPC. */
 export async function grpcReceiver(): Promise<OtlpReceiver> {
   const received = new ReceivedSpans();
   const server = new Server();

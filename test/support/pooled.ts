@@ -51,8 +51,7 @@ class ExamThreads {
   for(config: ThreadConfig): DecidingThreads {
     return {
       free: true,
-      run: task =>
-        this.#pool.run({ ...task, config }, { transferList: [task.requests, task.answers] }),
+      run: task => this.#pool.run({ ...task, config }, { transferList: [task.requests, task.answers] }),
     };
   }
 }

@@ -2,8 +2,8 @@ import type { CounterStore } from '../../src/counters/store.ts';
 import { count, type TestOp } from './counting.ts';
 
 /** Waits for a condition, a turn of the event loop at a time; tap's time-out is the bound. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(resolve => setImmediate(resolve));
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await holds())) await new Promise(resolve => setImmediate(resolve));
 }
 
 /** Counts until the store answers for every key; what was answered then. */

@@ -109,6 +109,7 @@ export class MemcachedNodes {
 
   /** Takes another list into use, once each of its servers was tried. */
   async #refresh(addresses: readonly NodeAddress[]): Promise<void> {
+    if (this.#stopped) return;
     if (addresses.map(address => address.shown).join() === this.#nodes.map(node => node.address).join())
       return;
     const nodes = this.#nodesAt(addresses);

@@ -1,7 +1,7 @@
 import { Fault } from '../../base/fault.ts';
 import type { CounterBatch } from '../batch.ts';
 import { MAX_CHUNK } from './chunks.ts';
-import { readRedirect } from './cluster-map.ts';
+import { type Redirect, readRedirect } from './cluster-map.ts';
 import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
 import type { RedisCounters, Slots, Tally } from './counters.ts';
 import { hashSlot } from './hash-slot.ts';
@@ -20,8 +20,8 @@ interface Group extends Steps {
 interface Moved {
   readonly slot: number;
   readonly step: Step;
-  readonly from: ClusterNode;
-  readonly error: RedisReplyError;
+  readonly redirect: Redirect;
+  readonly error: string;
 }
 
 /**
@@ -90,10 +90,12 @@ class Round {
       const moved = this.#moved;
       this.#moved = [];
       if (redirects === MAX_REDIRECTS) {
-        for (const { slot, error } of moved) this.#fail(slot, error.message);
+        for (const { slot, error } of moved) this.#fail(slot, error);
         break;
       }
-      groups = moved.length === 0 ? [] : await this.#byRedirect(moved);
+      groups = this.#byRedirect(moved);
+      // Some may be new.
+      await Promise.all(groups.map(({ node }) => node.pool.connected()));
     }
     const counted = slots.reduce((sum, slot) => sum + (Number.isNaN(this.#batch.totals[slot]) ? 0 : 1), 0);
     return { counted, failure: this.#failure };
@@ -118,15 +120,14 @@ class Round {
     return groups;
   }
 
-  async #byRedirect(moved: readonly Moved[]): Promise<Group[]> {
+  #byRedirect(moved: readonly Moved[]): Group[] {
     const groups = new Map<string, { node: ClusterNode; step: Step; asking: boolean; slots: number[] }>();
-    for (const { slot, step, from, error } of moved) {
-      const redirect = readRedirect(error.message, from.host);
-      if (redirect === null) {
-        this.#fail(slot, error.message);
+    for (const { slot, step, redirect, error } of moved) {
+      const node = this.#nodes.at(redirect.node);
+      if (node === null) {
+        this.#fail(slot, `the Redis cluster at ${this.#nodes.address} was not followed: ${error}`);
         continue;
       }
-      const node = await this.#nodes.at(redirect.node);
       const name = `${node.pool.address} ${step} ${redirect.asking}`;
       const group = groups.get(name) ?? { node, step, asking: redirect.asking, slots: [] };
       groups.set(name, group);
@@ -173,9 +174,9 @@ class Round {
       if (step !== 'expire') this.#batch.totals[slot] = reply;
       return;
     }
-    if (readRedirect(reply.message, node.host) !== null) {
-      this.#moved.push({ slot, step, from: node, error: reply });
-    } else if (blamesKey(reply.message)) this.#fail(slot, reply.message);
+    const redirect = readRedirect(reply.message, node.host);
+    if (redirect !== null) this.#moved.push({ slot, step, redirect, error: reply.message });
+    else if (blamesKey(reply.message)) this.#fail(slot, reply.message);
     else {
       this.#fail(slot, `Redis at ${node.pool.address}: ${reply.message}`);
       // CLUSTERDOWN, LOADING: the map may be another soon.

@@ -40,6 +40,8 @@ export class ClusterNodes {
   #stopped = false;
   #refreshing: Promise<void> | null = null;
   #refreshedMs = 0;
+  /** Which of the connected nodes is asked first. */
+  #turn = 0;
   readonly #closing = new Set<Promise<void>>();
 
   constructor(options: ClusterOptions, parts: RedisLinkParts) {
@@ -78,11 +80,11 @@ export class ClusterNodes {
     return name === undefined ? null : (this.#nodes.get(name) ?? null);
   }
 
-  /** The node at this address, which may be new. Resolves when it was tried to reach it. */
-  async at(address: NodeAddress): Promise<ClusterNode> {
-    const node = this.#node(address);
-    await node.pool.connected();
-    return node;
+  /** The node at this address, which may be new and not connected yet; null when there can be no new one. */
+  at(address: NodeAddress): ClusterNode | null {
+    const known = this.#nodes.get(hostPort(address.host, address.port));
+    if (known !== undefined) return known;
+    return this.#stopped || this.#nodes.size >= MAX_NODES ? null : this.#node(address);
   }
 
   /** Asks for the map soon: an answer or a failure showed that it has changed, or may have. */
@@ -115,14 +117,19 @@ export class ClusterNodes {
     }
   }
 
-  /** What the first node says that answers: one that is connected, else one of those that were set. */
+  /**
+   * What the first node says that answers: one that is connected, else one of those that were set. The connected ones
+   * take turns, because one that is cut off from the others goes on telling the map that it knew.
+   */
   async #askAround(): Promise<ClusterMap> {
     const [seed] = this.#options.seeds;
     const connected = [...this.#nodes.entries()].flatMap(([name, node]) =>
       node.pool.up ? [elsewhere(seed, node.host, Number(name.slice(name.lastIndexOf(':') + 1)))] : [],
     );
+    const first = connected.length === 0 ? 0 : this.#turn++ % connected.length;
+    const inTurn = [...connected.slice(first), ...connected.slice(0, first)];
     const problems: string[] = [];
-    for (const endpoint of [...connected, ...this.#options.seeds]) {
+    for (const endpoint of [...inTurn, ...this.#options.seeds]) {
       try {
         const map = await this.#ask(endpoint);
         if (map.nodes.size > 0) return map;
@@ -149,7 +156,7 @@ export class ClusterNodes {
     const unnamed = new Set([...this.#nodes.keys()].filter(name => !map.nodes.has(name)));
     for (const name of unnamed) {
       // A node that gets its first slot is asked before a map names it, so one map is not enough to leave it.
-      if (this.#unnamed.has(name)) this.#forget(name);
+      if (this.#unnamed.has(name) && this.#nodes.get(name)?.pool.idle) this.#forget(name);
     }
     this.#unnamed = unnamed;
   }

@@ -4,7 +4,13 @@ import { asError } from '../../base/fault.ts';
 import { CommandWriter } from './command-writer.ts';
 import type { RedisEndpoint } from './endpoint.ts';
 import { CommandTimeout, Exchange } from './exchange.ts';
-import { isUnaskedPassword, isUnknownScript, RedisReplyError, refusesScripts } from './reply-error.ts';
+import {
+  isUnaskedPassword,
+  isUnknownScript,
+  RedisReplyError,
+  refusesScripts,
+  withoutSecrets,
+} from './reply-error.ts';
 import { INCREMENT } from './run-script.ts';
 
 export interface ConnectionOptions {
@@ -47,9 +53,7 @@ export class RedisConnection {
     this.#endpoint = endpoint;
     this.#timeoutMs = timeoutMs;
     this.#redis = new Redis(clientOptions(endpoint, timeoutMs));
-    this.#redis.on('error', (failure: unknown) => {
-      this.#reason = asError(failure).message;
-    });
+    this.#redis.on('error', (failure: unknown) => this.#failed(asError(failure).message));
     this.closed = new Promise(resolve => this.#redis.once('end', () => resolve(this.#reason)));
   }
 
@@ -115,6 +119,13 @@ export class RedisConnection {
     if (this.#redis.status !== 'end') this.#redis.disconnect();
   }
 
+  #failed(message: string): void {
+    const isUnasked = message.startsWith(UNASKED);
+    this.#reason = isUnasked ? 'it answered what it was not asked' : message;
+    // The answers that follow would be taken for those to other commands, and the client library goes on.
+    if (isUnasked) this.close();
+  }
+
   async #connect(): Promise<void> {
     try {
       await this.#redis.connect();
@@ -131,8 +142,9 @@ export class RedisConnection {
       await this.send('AUTH', username === '' ? [password] : [username, password]);
       return false;
     } catch (failure) {
-      if (failure instanceof RedisReplyError && isUnaskedPassword(failure)) return true;
-      throw failure;
+      if (!(failure instanceof RedisReplyError)) throw failure;
+      if (isUnaskedPassword(failure)) return true;
+      throw new RedisReplyError(withoutSecrets(failure.message, [password, username]));
     }
   }
 
@@ -218,9 +230,13 @@ function shownReply(reply: unknown): string {
  */
 const UNTYPED_OPTIONS = { disconnectTimeout: 100 };
 
-/** The texts by which the client library says that an answer did not come in time, or that the connection is gone. */
+/**
+ * The texts by which the client library says that an answer did not come in time, that the connection is gone, or (the
+ * text begins so) that an answer came and no command waits.
+ */
 const TIMED_OUT = 'Command timed out';
 const CLOSED = 'Connection is closed.';
+const UNASKED = 'Command queue state error';
 
 /** The longest delay that a timer takes; stands for "no bound". */
 const MAX_TIMER_MS = 2_147_483_647;

@@ -41,7 +41,7 @@ export class MasterWatch {
     try {
       // While there is no connection each attempt to make one asks the sentinels.
       if (this.#pool.up) {
-        const { shown } = await this.#sentinels.findMaster();
+        const { shown } = await this.#sentinels.findMaster(true);
         if (!this.#stopped)
           this.#pool.leaveOthers(shown, `the sentinels say that ${shown} is the master now`);
       }

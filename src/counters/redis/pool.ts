@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
+import { Heartbeat } from './heartbeat.ts';
 import { notConnected, RedisLink, type RedisLinkParts, type RedisTarget } from './redis-link.ts';
 
 /** What happens when all connections of a pool are at work. */
@@ -14,6 +15,8 @@ export interface PoolOptions {
   readonly size: number;
   readonly onEmpty: OnEmpty;
 }
+
+const STOPPED = 'the service stops';
 
 /** Who waits for a connection. There are no more of them than batches in flight. */
 interface Waiting {
@@ -39,13 +42,16 @@ export class RedisPool {
   readonly #extra = new Set<RedisLink>();
   readonly #waiting: Waiting[] = [];
   readonly #closing = new Set<Promise<void>>();
+  readonly #heartbeat: Heartbeat;
   #begun: Promise<void> | null = null;
+  #stopped = false;
 
   constructor(target: RedisTarget, options: PoolOptions, parts: RedisLinkParts) {
     this.#target = target;
     this.#options = options;
     this.#parts = parts;
     this.#clock = parts.clock;
+    this.#heartbeat = new Heartbeat(parts.clock, this.#free);
     this.#kept.push(this.#newLink());
   }
 
@@ -56,6 +62,11 @@ export class RedisPool {
   /** True while a connection is up, lent or not. */
   get up(): boolean {
     return this.#kept.some(link => link.up);
+  }
+
+  /** True while nobody has a connection of it, or waits for one. */
+  get idle(): boolean {
+    return this.#lent.size === 0 && this.#waiting.length === 0;
   }
 
   /** False when Redis, or a proxy before it, refuses scripts. */
@@ -80,7 +91,10 @@ export class RedisPool {
   }
 
   async stop(): Promise<void> {
-    this.#rejectWaiting(notConnected(this.address, 'the service stops'));
+    this.#stopped = true;
+    this.#free.length = 0;
+    this.#heartbeat.stop();
+    this.#rejectWaiting(notConnected(this.address, STOPPED));
     await Promise.all([...this.#kept, ...this.#extra].map(link => link.stop()));
     await Promise.all(this.#closing);
   }
@@ -104,7 +118,7 @@ export class RedisPool {
 
   /** Gives up every connection that leads to a server other than this one. */
   leaveOthers(shown: string, reason: string): void {
-    for (const link of this.#kept) {
+    for (const link of [...this.#kept, ...this.#extra]) {
       if (link.up && link.endpoint?.shown !== shown) link.renew(reason);
     }
   }
@@ -114,6 +128,7 @@ export class RedisPool {
   }
 
   readonly #onUp = (link: RedisLink): void => {
+    if (!this.#stopped) this.#heartbeat.start();
     if (!this.#extra.has(link) && !this.#lent.has(link)) this.#hand(link);
   };
 
@@ -131,10 +146,11 @@ export class RedisPool {
       this.#lent.add(link);
       next.resolve(link);
     } else if (this.#extra.has(link)) this.#close(link);
-    else this.#free.push(link);
+    else if (!this.#stopped) this.#free.push(link);
   }
 
   async #wait(): Promise<RedisLink> {
+    if (this.#stopped) throw notConnected(this.address, STOPPED);
     if (!this.up) throw notConnected(this.address, this.reason);
     if (this.#kept.length < this.#options.size) {
       const link = this.#newLink();

@@ -59,7 +59,8 @@ export class RedisLink {
   /** Every connection that is not closed yet. */
   readonly #unclosed = new Set<RedisConnection>();
   #takesScripts = true;
-  #tryScripts = true;
+  /** Attempts in a row that ended with the first script. */
+  #closedByScript = 0;
   #stopped = false;
   /** Why the link is down. */
   #reason = 'it was not started';
@@ -174,7 +175,10 @@ export class RedisLink {
       connection = new RedisConnection({ endpoint, timeoutMs });
       this.#watch(connection);
       const { scripts, mustBeMaster } = this.#target;
-      const greeting = await connection.open({ tryScripts: scripts && this.#tryScripts, mustBeMaster });
+      const greeting = await connection.open({
+        tryScripts: scripts && this.#closedByScript < 2,
+        mustBeMaster,
+      });
       if (this.#stopped || !this.#unclosed.has(connection)) throw new Error('the connection was closed');
       this.#takesScripts = greeting.takesScripts;
       if (greeting.passwordUnasked) this.#warnOnce(PASSWORD_UNASKED);
@@ -184,8 +188,9 @@ export class RedisLink {
       this.#reason = asError(failure).message;
       throw failure;
     } finally {
-      // A connection that a script closed is followed by one without, and that by one that tries again.
-      this.#tryScripts = connection?.closedByScript !== true;
+      // Two connections that a script closed are followed by one without, since once can be chance; after that one
+      // they are tried again.
+      this.#closedByScript = connection?.closedByScript === true ? this.#closedByScript + 1 : 0;
       notice.cancel();
     }
   }
@@ -203,8 +208,12 @@ export class RedisLink {
     } catch (failure) {
       if (failure instanceof RedisReplyError) throw failure;
       const { message } = asError(failure);
-      // A late answer would have to be waited for before any new one: a new connection starts clean.
-      if (failure instanceof CommandTimeout && this.#connection === connection) this.renew(message);
+      if (this.#connection === connection) {
+        // A late answer would have to be waited for before any new one: a new connection starts clean.
+        if (failure instanceof CommandTimeout) this.renew(message);
+        // It may take a while to close, and nobody else should be lent it meanwhile.
+        else this.#lost(connection, message);
+      }
       throw this.fault(message);
     }
   }
@@ -227,7 +236,10 @@ export class RedisLink {
 
   #closed(connection: RedisConnection, reason: string): void {
     this.#unclosed.delete(connection);
-    if (this.#connection !== connection) return;
+    if (this.#connection === connection) this.#lost(connection, reason);
+  }
+
+  #lost(connection: RedisConnection, reason: string): void {
     if (!this.#stopped) {
       this.#parts.logger.warning('lost the connection to Redis', { address: this.address, reason });
     }

@@ -26,10 +26,25 @@ export function blamesKey(text: string): boolean {
 
 /**
  * True when another connection may find a Redis that counts: after a failover behind one address the old master
- * becomes read-only, or loads its data anew, and a password that was set afterwards is asked of new connections only.
+ * becomes a replica, with or without a master of its own, or loads its data anew, and a password that was set
+ * afterwards is asked of new connections only.
  */
 export function mayEndWithNewConnection(text: string): boolean {
-  return /^(READONLY|LOADING|NOAUTH)\b/.test(text);
+  return /^(READONLY|MASTERDOWN|LOADING|NOAUTH)\b/.test(text);
+}
+
+/** An error that a script met: before version 7 Redis puts the place in the script before it, and ends the line. */
+export function withoutPlace(text: string): string {
+  return text.replace(/^@\w+: ?[0-9]+: -?/, '').trimEnd();
+}
+
+/** Redis, and what is before it, may quote a command that it does not know. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  // What is quoted may be cut, and a part of a secret is one too.
+  const unquoted = text.replace(/,? with args beginning with:.*$/s, '');
+  return secrets
+    .filter(secret => secret !== '')
+    .reduce((rest, each) => rest.replaceAll(each, '*****'), unquoted);
 }
 
 /** True for the refusal of a password that nobody asks for, which does no harm. */

@@ -1,3 +1,5 @@
+import { withoutPlace } from './reply-error.ts';
+
 /** What a script answered: numbers, NaN where a key could not be counted, and the first error, empty for none. */
 export interface ScriptReply {
   readonly numbers: Float64Array;
@@ -16,7 +18,7 @@ export function readScriptReply(reply: unknown, expected: number): ScriptReply |
     numbers[i] = typeof reply[i] === 'number' ? reply[i] : Number.NaN;
   }
   const failure: unknown = reply[expected];
-  return { numbers, failure: failure === null || failure === undefined ? '' : String(failure) };
+  return { numbers, failure: failure === null || failure === undefined ? '' : withoutPlace(String(failure)) };
 }
 
 /** An array of whole numbers and `false`; then a text or `false`. */
@@ -26,7 +28,7 @@ function readPacked(bytes: Buffer, expected: number): ScriptReply | null {
     if (reader.arrayLength() !== expected + 1) return null;
     const numbers = new Float64Array(expected);
     for (let i = 0; i < expected; i++) numbers[i] = reader.number();
-    return { numbers, failure: reader.text() };
+    return { numbers, failure: withoutPlace(reader.text()) };
   } catch (cut) {
     if (cut instanceof RangeError) return null;
     throw cut;

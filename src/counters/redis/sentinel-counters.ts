@@ -24,7 +24,7 @@ export class SentinelCounters implements RedisCounters {
     const { timeoutMs, logger, clock } = parts;
     this.#sentinels = new Sentinels({ ...options.sentinels, timeoutMs, logger });
     this.address = this.#sentinels.address;
-    const find = () => this.#sentinels.findMaster();
+    const find = () => this.#sentinels.findMaster(pool.up);
     const target = { address: this.address, find, mustBeMaster: true, scripts: true };
     const pool = new RedisPool(target, options.pool, parts);
     this.#master = new ServerCounters(pool, options.sharedKeys);

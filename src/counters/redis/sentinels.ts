@@ -1,6 +1,8 @@
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { RedisConnection } from './connection.ts';
 import { elsewhere, hostPort, type RedisEndpoint } from './endpoint.ts';
+import { RedisReplyError } from './reply-error.ts';
 import { SideConnections } from './side-connections.ts';
 
 export interface SentinelOptions {
@@ -17,13 +19,29 @@ export interface SentinelOptions {
 /** Sentinels that are known at most: others name them. */
 const MAX_SENTINELS = 64;
 
-/** Asks sentinels which server is the master (spec 2.8, type `sentinel`). */
+/** What one of them says. */
+interface Opinion {
+  readonly master: RedisEndpoint;
+  /** Each failover has a higher one. */
+  readonly epoch: number;
+  readonly by: RedisEndpoint;
+}
+
+/**
+ * Asks sentinels which server is the master (spec 2.8, type `sentinel`).
+ *
+ * They are asked in turn, because one that is cut off from the others goes on answering. The epoch tells who knows of
+ * the last failover.
+ */
 export class Sentinels {
   /** How log lines and errors name what is looked for. */
   readonly address: string;
   readonly #options: SentinelOptions;
-  /** The one that answered last comes first; those that others named are at the end. */
+  /** The one that answered last is at the end. */
   readonly #known: RedisEndpoint[];
+  /** Those that did not answer last time: they are asked when no other does. */
+  readonly #silent = new Set<RedisEndpoint>();
+  #believed: Opinion | null = null;
   readonly #connections: SideConnections;
 
   constructor(options: SentinelOptions) {
@@ -34,23 +52,29 @@ export class Sentinels {
   }
 
   /**
-   * The master, as the first sentinel that answers says.
+   * Where the master is.
+   * @param connected true while there is a connection to the master that was found last: it is taken for another only
+   *   because of a failover, not because a sentinel has another name for it
    * @throws Error with what each sentinel said
    */
-  async findMaster(): Promise<RedisEndpoint> {
+  async findMaster(connected: boolean): Promise<RedisEndpoint> {
     const problems: string[] = [];
-    for (const sentinel of [...this.#known]) {
+    let outdated: Opinion | null = null;
+    for (const sentinel of this.#inTurn()) {
       try {
-        const master = await this.#ask(sentinel);
-        this.#known.splice(this.#known.indexOf(sentinel), 1);
-        this.#known.unshift(sentinel);
-        return master;
+        const opinion = await this.#ask(sentinel);
+        this.#answered(sentinel);
+        if (opinion.epoch >= (this.#believed?.epoch ?? 0)) return this.#chosen(opinion, connected);
+        if (opinion.epoch > (outdated?.epoch ?? -1)) outdated = opinion;
       } catch (failure) {
+        this.#silent.add(sentinel);
         const problem = `${sentinel.shown}: ${asError(failure).message}`;
         this.#options.logger.debug('a sentinel did not help', { problem });
         problems.push(problem);
       }
     }
+    // They may have been set up anew, and count their epochs from the start.
+    if (outdated !== null) return this.#chosen(outdated, connected);
     throw new Error(`no sentinel knows the master ${this.#options.masterName}: ${problems.join('; ')}`);
   }
 
@@ -58,13 +82,34 @@ export class Sentinels {
     return this.#connections.stop();
   }
 
-  #ask(sentinel: RedisEndpoint): Promise<RedisEndpoint> {
+  #inTurn(): RedisEndpoint[] {
+    const isSilent = (sentinel: RedisEndpoint) => this.#silent.has(sentinel);
+    return [...this.#known.filter(each => !isSilent(each)), ...this.#known.filter(isSilent)];
+  }
+
+  #answered(sentinel: RedisEndpoint): void {
+    this.#silent.delete(sentinel);
+    this.#known.splice(this.#known.indexOf(sentinel), 1);
+    this.#known.push(sentinel);
+  }
+
+  #chosen(opinion: Opinion, connected: boolean): RedisEndpoint {
+    const believed = this.#believed;
+    const isNews = believed === null || opinion.epoch > believed.epoch || opinion.by === believed.by;
+    if (connected && !isNews) return believed.master;
+    this.#believed = opinion;
+    return opinion.master;
+  }
+
+  #ask(sentinel: RedisEndpoint): Promise<Opinion> {
     const { masterName, access } = this.#options;
     return this.#connections.use(sentinel, async connection => {
+      // The epoch first: one that is too low is made up for by the next answer.
+      const fields = texts(await tolerant(connection, 'master', masterName));
       const [host, port] = texts(await connection.send('SENTINEL', ['get-master-addr-by-name', masterName]));
       if (host === undefined || port === undefined) throw new Error('it knows no master of this name');
-      this.#learn(sentinel, await connection.send('SENTINEL', ['sentinels', masterName]));
-      return elsewhere(access, host, Number(port));
+      this.#learn(sentinel, await tolerant(connection, 'sentinels', masterName));
+      return { master: elsewhere(access, host, Number(port)), epoch: epochOf(fields), by: sentinel };
     });
   }
 
@@ -83,4 +128,19 @@ export class Sentinels {
 
 function texts(reply: unknown): string[] {
   return Array.isArray(reply) ? reply.filter(each => typeof each === 'string') : [];
+}
+
+/** What a sentinel may refuse to tell, to this user; then nothing. */
+async function tolerant(connection: RedisConnection, question: string, masterName: string): Promise<unknown> {
+  try {
+    return await connection.send('SENTINEL', [question, masterName]);
+  } catch (failure) {
+    if (failure instanceof RedisReplyError) return [];
+    throw failure;
+  }
+}
+
+function epochOf(fields: readonly string[]): number {
+  const text = fields[fields.indexOf('config-epoch') + 1] ?? '';
+  return fields.includes('config-epoch') && /^[0-9]+$/.test(text) ? Number(text) : 0;
 }

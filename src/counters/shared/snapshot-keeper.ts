@@ -46,11 +46,9 @@ export class SnapshotKeeper implements Service {
   }
 
   async start(): Promise<void> {
-    if (await this.#takeLock()) {
-      await this.#load();
-      if (this.#stopped) return;
-      this.#mayWrite = true;
-    }
+    const isOurs = await this.#takeOver();
+    if (this.#stopped) return;
+    this.#mayWrite = isOurs;
     // At once, so that a file that cannot be written is known before it is needed.
     this.#write();
   }
@@ -81,9 +79,18 @@ export class SnapshotKeeper implements Service {
   }
 
   async #writeOnce(): Promise<void> {
-    // What the process before us wrote in its end was made with another key, so it cannot be read any more.
-    if (!this.#mayWrite) this.#mayWrite = await this.#takeLock();
+    if (!this.#mayWrite) this.#mayWrite = await this.#takeOver();
     if (this.#mayWrite) await this.#save();
+  }
+
+  /**
+   * Adds the counters of the file to those here; false while another process has the file. Where that one ends only
+   * after this one has begun, as it does when it is replaced, both have counted hits of their own.
+   */
+  async #takeOver(): Promise<boolean> {
+    if (!(await this.#takeLock())) return false;
+    await this.#load();
+    return true;
   }
 
   async #takeLock(): Promise<boolean> {

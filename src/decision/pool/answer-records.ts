@@ -56,7 +56,8 @@ export class AnswerReader {
       const start = at + RECORD_HEAD_BYTES;
       at = start + records.sizeAt(at);
       try {
-        if (kind < ANSWER_KIND.fault) reply.answered(this.#content(start, at), kind === ANSWER_KIND.overLimit);
+        if (kind < ANSWER_KIND.fault)
+          reply.answered(this.#content(start, at), kind === ANSWER_KIND.overLimit);
         else reply.refused(new Fault(FAULT_CODES[kind - ANSWER_KIND.fault], this.#text(start, at)));
       } catch (thrown) {
         failed(thrown);

@@ -1,11 +1,11 @@
 import type { Clock } from '../../base/clock.ts';
 import { asError, Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Counter } from '../../stats/registry.ts';
 import type { DecisionBatch } from '../batch.ts';
 import type { BatchPool } from '../batcher.ts';
 import type { EngineCounters } from '../engine.ts';
 import type { RuleGeneration } from '../generation.ts';
-import type { Counter } from '../../stats/registry.ts';
 import type { RuleStatistics } from '../rule-statistics.ts';
 import { AnswerReader } from './answer-records.ts';
 import type { Placement } from './placement.ts';

@@ -174,6 +174,9 @@ export class PiscinaThreads implements DecidingThreads, Service {
       return;
     }
     lost.add(1);
-    logger.error('a decision thread ended', { threadId, next: wasReady ? 'it is replaced' : 'it never began' });
+    logger.error('a decision thread ended', {
+      threadId,
+      next: wasReady ? 'it is replaced' : 'it never began',
+    });
   }
 }

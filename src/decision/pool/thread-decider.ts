@@ -120,7 +120,11 @@ export class ThreadDecider {
 
   #newWork(): Work {
     const named = new NamedDeltas();
-    return { batch: new DecisionBatch(this.#parts.fingerprintKey, named), named, answers: new AnswerWriter() };
+    return {
+      batch: new DecisionBatch(this.#parts.fingerprintKey, named),
+      named,
+      answers: new AnswerWriter(),
+    };
   }
 
   /** The generation of a task; made when it is new, and then the one that is unused for longest is let go of. */

@@ -30,10 +30,13 @@ export interface HttpListenerOptions {
   readonly log: Logger;
 }
 
-interface Running {
+interface Mounted {
   readonly app: TemplatedApp;
-  readonly socket: us_listen_socket;
   readonly traffic: Traffic;
+}
+
+interface Running extends Mounted {
+  readonly socket: us_listen_socket;
 }
 
 /** `LIBUS_LISTEN_DEFAULT` and `LIBUS_LISTEN_EXCLUSIVE_PORT`; the names that are declared are not there at run time. */
@@ -65,6 +68,8 @@ export class HttpListener implements Service {
   readonly name: string;
   readonly #options: HttpListenerOptions;
   #running: Running | null = null;
+  /** What a start left that found the port taken, for the next one: the library keeps every app for ever. */
+  #mounted: Mounted | null = null;
   #stopped: Promise<void> = Promise.resolve();
 
   constructor(options: HttpListenerOptions) {
@@ -88,12 +93,11 @@ export class HttpListener implements Service {
    * @throws Error naming the address and the settings to change, when it cannot be opened
    */
   async start(): Promise<void> {
-    const { log } = this.#options;
-    const traffic = new Traffic();
-    const app = App();
-    mountRoutes(app, this.#options, { traffic, log });
+    this.#mounted ??= mount(this.#options);
+    const { app, traffic } = this.#mounted;
     const socket = listen(app, this.#options);
     if (socket === false) throw new Error(this.#cannotListen());
+    this.#mounted = null;
     this.#running = { app, socket, traffic };
   }
 
@@ -133,6 +137,13 @@ export class HttpListener implements Service {
       `machine, or this user may not open the port; change ${settings}`
     );
   }
+}
+
+function mount(options: HttpListenerOptions): Mounted {
+  const traffic = new Traffic();
+  const app = App();
+  mountRoutes(app, options, { traffic, log: options.log });
+  return { app, traffic };
 }
 
 function listen(

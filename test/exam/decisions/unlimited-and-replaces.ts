@@ -34,7 +34,7 @@ function examineUnlimited(t: Test, open: OpenStore): void {
     t.strictSame(store.calls, []);
   });
 
-  t.test('a rule without unit and number that is not unlimited blocks everything', async t => {
+  t.test('a rule without a number that is not unlimited blocks everything', async t => {
     const decisions = new Decisions({
       store: await open(),
       rules: ruleFile({ key: 'k', rate_limit: { unit: 'Week' } }),

@@ -22,7 +22,10 @@ class ProcessWithChannel extends EventEmitter implements Supervised {
 }
 
 t.test('a process that nobody listens to has no supervisor', async t => {
-  t.equal(processSupervisor({ connected: false, disconnect: () => t.fail('there is no channel') }), undefined);
+  t.equal(
+    processSupervisor({ connected: false, disconnect: () => t.fail('there is no channel') }),
+    undefined,
+  );
 });
 
 t.test('the supervisor is told when the ports are open, and let go of once', async t => {
@@ -43,4 +46,5 @@ t.test('a supervisor that ends during the start does not end the process', async
   supervisor?.ready();
   await new Promise(resolve => setImmediate(resolve));
   supervisor?.leave();
+  t.same(supervised.sent, []);
 });

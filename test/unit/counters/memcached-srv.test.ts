@@ -27,6 +27,8 @@ function target(server: MemcachedServer) {
   return { name: 'localhost', port: server.port };
 }
 
+type Targets = ReturnType<typeof target>[];
+
 const ONE = [{ key: 'a', hits: 1 }];
 /** CRC-32 of the keys: the first is even, the second is odd. */
 const [EVEN, ODD] = ['d', 'b'];
@@ -86,8 +88,9 @@ t.test(
     dns.failing = false;
     dns.records.set(RECORD, [target(second)]);
     clock.advance(60_000);
+    // Connections to the other server come up before it is taken into use.
     await until(
-      () => logger.messages('info').filter(message => message === 'connected to memcached').length === 2,
+      () => logger.messages('info').filter(message => message === 'memcached servers').length === 2,
     );
     t.same(await count(settled, ONE), [1], 'the other server is asked now');
     t.equal(await second.get('a'), '1');
@@ -98,6 +101,28 @@ t.test(
     t.same(await count(settled, ONE), [2], 'the same answer changes nothing');
   },
 );
+
+t.test('what a record names after a stop is not connected to', async t => {
+  const [first, second] = await startTwo(t);
+  const clock = new ManualClock(1_700_000_000_000);
+  const logger = new KeepingLogger();
+  const answers = [Promise.withResolvers<Targets>(), Promise.withResolvers<Targets>()];
+  let asked = 0;
+  const store = memcachedStore(
+    { record: RECORD, refreshMs: 60_000, lookUp: () => answers[asked++].promise },
+    { clock, logger },
+  );
+  answers[0].resolve([target(first)]);
+  await store.start();
+  clock.advance(60_000);
+  await store.stop();
+  t.equal(asked, 2);
+  const before = logger.lines.length;
+  answers[1].resolve([target(second)]);
+  await new Promise(resolve => setImmediate(resolve));
+  t.equal(clock.pending, 0, 'nothing is waited for');
+  t.equal(logger.lines.length, before);
+});
 
 t.test('without a refresh interval the record is looked up once', async t => {
   const dns = await startDns(t);

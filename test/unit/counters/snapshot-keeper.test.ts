@@ -14,6 +14,8 @@ import { TEST_FINGERPRINT_KEY } from '../../support/stores.ts';
 import { type Teardown, tempDirectory } from '../../support/temp-directory.ts';
 
 const ONE = [{ key: 'a', hits: 1 }];
+/** Counters that outlive an interval between snapshots. */
+const HOUR = { ...NOON, ttlS: 3_600, expiryS: NOON.nowS + 3_600 };
 
 /** A store with its snapshots, as a process has them. */
 function keep(t: Teardown, path: string, fingerprintKey: FingerprintKey = TEST_FINGERPRINT_KEY) {
@@ -114,6 +116,33 @@ t.test(
     second.clock.advance(60_000);
     await until(() => second.total('saved') === 1);
     t.match(second.logger.lines.at(-1), { level: 'warning', message: 'the counters are kept again' });
+  },
+);
+
+t.test(
+  'a process that replaces another while that one still runs takes over what it has counted',
+  async t => {
+    const path = join(tempDirectory(t), 'counters');
+    const first = keep(t, path);
+    await first.keeper.start();
+    // The key of the counters is read from the file at the start, so it is the same.
+    const second = keep(t, path);
+    await second.keeper.start();
+    await until(() => second.clock.pending === 1);
+    t.same(await count(second.store, ONE, HOUR), [1]);
+    await count(first.store, [{ key: 'a', hits: 5 }], HOUR);
+    await first.keeper.stop();
+    second.clock.advance(60_000);
+    await until(() => second.total('saved') === 1);
+    t.same(await count(second.store, ONE, HOUR), [7]);
+    t.match(
+      second.logger.lines.find(line => line.level === 'info'),
+      { message: 'counters were read', fields: { counters: 1 } },
+    );
+    await second.keeper.stop();
+    const third = keep(t, path);
+    await third.keeper.start();
+    t.same(await count(third.store, ONE, HOUR), [8]);
   },
 );
 

@@ -26,7 +26,9 @@ function outcome(limit: number, hits: number, after: number, more: Partial<Outco
 function counted(of: Outcome): Record<string, number> {
   const row = ownTotals(RULE_STATS.length);
   countOutcome(row, 0, of);
-  return Object.fromEntries(RULE_STATS.map((name, i) => [name, totalOf(row, i)]).filter(([, count]) => count !== 0));
+  return Object.fromEntries(
+    RULE_STATS.map((name, i) => [name, totalOf(row, i)]).filter(([, count]) => count !== 0),
+  );
 }
 
 t.test('the near threshold is the floor of a product in single precision', async t => {

@@ -22,6 +22,7 @@ const FOLDERS: readonly (readonly string[])[] = [
 const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   rules: [[OWN_FILES], ['parse', 'compile'], ['source', 'match']],
   counters: [[OWN_FILES], ['redis', 'memcached', 'shared', 'guarded']],
+  decision: [[OWN_FILES], ['pool']],
   http2: [[OWN_FILES], ['frame', 'hpack'], ['streams'], ['connection']],
   transports: [[OWN_FILES], ['grpc', 'http'], ['debug']],
 };

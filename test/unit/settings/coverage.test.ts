@@ -76,3 +76,14 @@ t.test('every setting is set by a test of what it does', async t => {
     [],
   );
 });
+
+t.test('every setting of the specification is given to the whole program by a test', async t => {
+  const tests = sources('test/service', /(?!)/);
+  // As a key or by the name of a variable: a title that names it is not enough.
+  const isGiven = (name: string) => new RegExp(`\\b${name}(:|,| })`).test(tests);
+  const namesOf = (name: string) => settingEntries().find(([, { names }]) => names.includes(name))![1].names;
+  t.same(
+    SPECIFIED.filter(name => !namesOf(name).some(isGiven)),
+    [],
+  );
+});

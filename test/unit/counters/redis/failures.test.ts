@@ -4,7 +4,7 @@ import t from 'tap';
 import { systemClock } from '../../../../src/base/clock.ts';
 import type { CounterStore } from '../../../../src/counters/store.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
-import { answeringServer } from '../../../support/answering-server.ts';
+import { answeringServer, reply } from '../../../support/answering-server.ts';
 import { aftersOf, batchOf, count, countHoldingBack } from '../../../support/counting.ts';
 import { Decisions, request } from '../../../support/decisions.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
@@ -128,6 +128,19 @@ for (const [kind, auth] of [
   });
 }
 
+t.test('a replica that serves nothing without its master is left as well', async t => {
+  const [redis, next] = [await startRedis(), await startRedis()];
+  t.teardown(() => redis.stop());
+  t.teardown(() => next.stop());
+  const failover = await switchBetween(t, redis.port, next.port);
+  const { store } = await openStore(t, failover.address);
+  await redis.command('CONFIG', 'SET', 'replica-serve-stale-data', 'no');
+  await redis.command('REPLICAOF', '127.0.0.1', '1');
+  failover.switch();
+  await t.rejects(count(store, ONE), { code: 'store_failed', message: /MASTERDOWN/ });
+  t.same(await untilCounted(store), [1]);
+});
+
 t.test('when scripts are forbidden, single commands count instead, as the log says once', async t => {
   const redis = await startRedis();
   t.teardown(() => redis.stop());
@@ -154,7 +167,19 @@ t.test('a proxy that closes the connection on a script is asked without one', as
   });
   const { store } = await openStore(t, url);
   t.same(await count(store, ONE), [7]);
-  t.same(asked, ['PING', 'EVALSHA', 'PING', 'INCRBY', 'EXPIRE']);
+  t.same(asked.slice(0, 7), ['PING', 'EVALSHA', 'PING', 'EVALSHA', 'PING', 'INCRBY', 'EXPIRE']);
+});
+
+t.test('a Redis that goes away at the first script, once, is asked by scripts when it is back', async t => {
+  const asked: string[] = [];
+  const url = await answeringServer(t, command => {
+    asked.push(command);
+    if (command === 'PING') return '+PONG\r\n';
+    return asked.length === 2 ? 'close' : reply(asked.length === 4 ? [null] : [7, null]);
+  });
+  const { store } = await openStore(t, url);
+  t.same(await count(store, ONE), [7]);
+  t.same(asked.slice(0, 5), ['PING', 'EVALSHA', 'PING', 'EVALSHA', 'EVALSHA']);
 });
 
 t.test('a proxy that refuses scripts in words of its own is asked without them', async t => {

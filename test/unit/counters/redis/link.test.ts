@@ -137,6 +137,26 @@ t.test('the password in an address is in no line of the log and in no error', as
   }
 });
 
+t.test(
+  'what is before Redis may quote the command that it does not know; the password is left out',
+  async t => {
+    const password = `s3k${'r3t'.repeat(20)}`;
+    for (const said of [
+      `unknown command 'AUTH', with args beginning with: 'ann' '${password.slice(0, 40)}'`,
+      password,
+    ]) {
+      const url = await answeringServer(t, () => `-ERR ${said}\r\n`);
+      const logger = new KeepingLogger();
+      const endpoint = { socketType: 'tcp', url, auth: `ann:${password}` } as const;
+      const store = redisStore(endpoint, { logger, startMaxElapsedMs: 30 });
+      t.teardown(() => store.stop());
+      const failure = await store.start().catch(String);
+      t.match(failure, /: ERR (unknown command 'AUTH'|\*{5})$/);
+      t.notMatch(`${failure} ${JSON.stringify(logger.lines)}`, /s3k|r3t/);
+    }
+  },
+);
+
 t.test('a password that Redis does not ask for is a warning in the log, and nowhere else', async t => {
   const open = await startRedis();
   t.teardown(() => open.stop());

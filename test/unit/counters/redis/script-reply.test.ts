@@ -54,6 +54,16 @@ t.test('arrays and texts of any length', async t => {
   }
 });
 
+t.test('an old Redis names the place in the script first, which is left out', async t => {
+  const error = "@user_script: 6: -READONLY You can't write against a read only replica.\r\n";
+  t.equal(
+    readScriptReply([null, error], 1)?.failure,
+    "READONLY You can't write against a read only replica.",
+  );
+  const bytes = Buffer.concat([packed(0x92, 0xc2, 0xd9, error.length), Buffer.from(error)]);
+  t.match(readScriptReply(bytes, 1)?.failure, /^READONLY .*replica\.$/);
+});
+
 t.test('what is something else is no reply', async t => {
   for (const reply of [null, 'OK', 7, [1], [1, 2, null], packed(), packed(0x91, 0xc2), packed(0xc2)]) {
     t.equal(readScriptReply(reply, 1), null);

@@ -78,8 +78,19 @@ t.test('a batch of answers comes to each reply as it was given, in other memory 
 
 function randomAnswer(random: SeededRandom): (reply: DecisionReply) => void {
   if (random.below(5) === 0) {
-    const codes = ['bad_request', 'unparseable', 'no_rules', 'store_failed', 'overloaded', 'cancelled', 'internal'];
-    const fault = new Fault(random.pick(codes) as Fault['code'], random.pick(['', 'why — “so”', 'x'.repeat(3_000)]));
+    const codes = [
+      'bad_request',
+      'unparseable',
+      'no_rules',
+      'store_failed',
+      'overloaded',
+      'cancelled',
+      'internal',
+    ];
+    const fault = new Fault(
+      random.pick(codes) as Fault['code'],
+      random.pick(['', 'why — “so”', 'x'.repeat(3_000)]),
+    );
     return reply => reply.refused(fault);
   }
   const response = bytes(random);

@@ -70,6 +70,24 @@ t.test('a port is its alone: no second listener opens it, one that shares includ
   t.equal(await (await fetch(`http://127.0.0.1:${port}/hello`)).text(), 'hello');
 });
 
+t.test('trying over and over to open a port that is taken costs no memory, and then it opens', async t => {
+  const holder = listenerFor([hello]);
+  await holder.start();
+  const { port } = holder;
+  const listener = listenerFor([hello], { port });
+  const tryTimes = async (times: number) => {
+    for (let i = 0; i < times; i++) await listener.start().catch(() => {});
+    return process.memoryUsage().rss;
+  };
+  const before = await tryTimes(200);
+  const grown = (await tryTimes(4_000)) - before;
+  t.ok(grown < 40e6, `it grew by ${grown} bytes; an app for each try would be 100 MB`);
+  await holder.stop();
+  await listener.start();
+  t.teardown(() => listener.stop());
+  t.equal(await (await fetch(`http://127.0.0.1:${port}/hello`)).text(), 'hello');
+});
+
 t.test('listeners that share a port open it side by side, and keep out one that does not', async t => {
   const { port, release } = await holdSharedPort();
   t.teardown(release);

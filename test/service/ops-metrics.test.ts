@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { askOverGrpc, dialled, getPage } from '../support/asking.ts';
+import { request } from '../support/decisions.ts';
+import { GrpcClient } from '../support/grpc-client.ts';
+import { repositoryRoot } from '../support/repository.ts';
+import { writeRules } from '../support/rule-files.ts';
+import { startService } from '../support/service.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
+
+const RULES = `
+domain: d
+descriptors:
+  - key: a
+    rate_limit: {unit: day, requests_per_unit: 1}
+  - key: b
+    shadow_mode: true
+    rate_limit: {unit: day, requests_per_unit: 1}
+    descriptors:
+      - key: c
+        shadow_mode: true
+        rate_limit: {unit: day, requests_per_unit: 2}
+`;
+
+/** Names of metrics, with and without what queries append to those of a histogram. */
+function namedIn(file: string): string[] {
+  const text = readFileSync(join(repositoryRoot(), 'ops', file), 'utf8');
+  return [...new Set(text.match(/\bratelimit_service_\w+/g) ?? [])];
+}
+
+t.test('alerts and the dashboard ask for metrics that the service has', async t => {
+  const service = await startService({
+    env: {
+      RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
+      RUNTIME_WATCH_ROOT: 'false',
+      USE_PULLSTATS: 'true',
+      PULLSTATS_ADDR: '127.0.0.1:0',
+    },
+  });
+  t.teardown(() => service.terminate());
+  const grpc = new GrpcClient(dialled(service.grpc));
+  t.teardown(() => grpc.close());
+  for (let asked = 0; asked < 4; asked++) {
+    await askOverGrpc(grpc, request('d', 'a=x'));
+    await askOverGrpc(grpc, request('d', 'b=x,c=y'));
+  }
+  await t.rejects(askOverGrpc(grpc, request('', 'a=x')));
+  const line = await service.logged(each => each['@message'] === 'listening' && each['name'] === 'metrics');
+  const { text } = await getPage(String(line['address']), '/metrics');
+  const known = new Set([...text.matchAll(/^([a-z_]+)[ {]/gm)].map(match => match[1]));
+  for (const file of ['prometheus/alerts.yaml', 'grafana/sluice.json']) {
+    const named = namedIn(file);
+    t.ok(named.length >= 3, file);
+    t.same(
+      named.filter(name => !known.has(name)),
+      [],
+      file,
+    );
+  }
+  for (const type of ['redis_error', 'service_error'])
+    t.match(text, new RegExp(`ratelimit_service_should_rate_limit_error\\{[^}]*err_type="${type}"`));
+});
