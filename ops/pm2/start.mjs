@@ -3,10 +3,11 @@
 // (PM2's `increment_var` would count on with each reload.)
 const { env } = process;
 const instance = Number(env.NODE_APP_INSTANCE ?? 0);
-env.DEBUG_PORT = String(Number(env.DEBUG_PORT ?? 6070) + instance);
-const metrics = env.PULLSTATS_ADDR ?? env.PROMETHEUS_ADDR ?? ':9090';
+/** Port 0 is any free one for each of them. What is no port is for the service to refuse, as it was written. */
+const own = address => address.replace(/[1-9][0-9]*$/, port => String(Number(port) + instance));
+env.DEBUG_PORT = own(env.DEBUG_PORT || '6070');
+env.PULLSTATS_ADDR = own(env.PULLSTATS_ADDR || env.PROMETHEUS_ADDR || ':9090');
 delete env.PROMETHEUS_ADDR;
-env.PULLSTATS_ADDR = metrics.replace(/[0-9]+$/, port => String(Number(port) + instance));
 // Whatever this process starts is not to add it again.
 delete env.NODE_APP_INSTANCE;
 await import('../launch/sluice.mjs');

@@ -61,10 +61,11 @@ t.test('ALTCACHE_HOST_PORT names servers, ALTCACHE_MAX_IDLE_CONNS the connection
   t.teardown(() => Promise.all(servers.map(server => server.stop())));
   const before = await Promise.all(servers.map(connectionsTo));
   const ALTCACHE_HOST_PORT = servers.map(({ address }) => address).join();
-  const service = await start(t, { ALTCACHE_HOST_PORT, ALTCACHE_MAX_IDLE_CONNS: '3', WORKER_THREADS: '0' });
+  const service = await start(t, { ALTCACHE_HOST_PORT, ALTCACHE_MAX_IDLE_CONNS: '8', WORKER_THREADS: '0' });
   t.same([await hit(service, 'x'), await hit(service, 'x')], [[8], [7]]);
   for (const [i, server] of servers.entries()) {
-    await until(async () => (await connectionsTo(server)) === before[i] + 3);
+    // One that asked before may still be there, which is why it is so many.
+    await until(async () => (await connectionsTo(server)) === before[i] + 8);
   }
 });
 

@@ -75,7 +75,9 @@ t.test('watching the root, a swap of its link reloads, and an edit below it does
   const root = join(base, 'current');
   symlinkSync('first', root);
   const service = await start(t, { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'true' });
+  const other = await start(t, { RUNTIME_ROOT: root, RUNTIME_WATCH_ROOT: 'false' });
   writeRules(base, { 'first/config/rules.yaml': 'no rules at all' });
+  await other.logged(line => line['level'] === 'error');
   symlinkSync('second', `${root}.next`);
   renameSync(`${root}.next`, root);
   t.equal(readlinkSync(root), 'second');

@@ -1,4 +1,4 @@
-import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
@@ -156,5 +156,8 @@ export class MemcachedConnection {
 const TOO_MANY = 'too many commands wait for its answers';
 
 function openSocket({ target, tls }: ConnectionOptions): Socket {
-  return tls === null ? connectPlain(target) : connectTls({ ...target, ...tls });
+  if (tls === null) return connectPlain(target);
+  // A server behind one address with others chooses its certificate by the name; an IP address is none.
+  const servername = 'host' in target && isIP(target.host) === 0 ? { servername: target.host } : {};
+  return connectTls({ ...target, ...servername, ...tls });
 }

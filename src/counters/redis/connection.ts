@@ -199,7 +199,10 @@ export class RedisConnection {
 function clientOptions(endpoint: RedisEndpoint, timeoutMs: number): Omit<RedisOptions, 'replyMapping'> {
   return {
     ...endpoint.target,
-    ...(endpoint.tls !== null && { tls: { ...serverName(endpoint), ...endpoint.tls } }),
+    ...(endpoint.tls !== null && {
+      // Said here, because an environment variable of Node.js changes the default.
+      tls: { rejectUnauthorized: true, ...serverName(endpoint), ...endpoint.tls },
+    }),
     connectTimeout: timeoutMs > 0 ? timeoutMs : MAX_TIMER_MS,
     commandTimeout: timeoutMs > 0 ? timeoutMs : undefined,
     lazyConnect: true,

@@ -5,6 +5,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Decider, DecisionReply } from '../../decision/decider.ts';
 import { JsonFault } from '../../messages/json-fault.ts';
 import { jsonToRequest } from '../../messages/json-request.ts';
+import { type SpanWords, TracedReply } from '../traced-reply.ts';
 import type { CallSpan, CallTracing, HeaderReader } from '../tracing.ts';
 import { readBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
@@ -29,7 +30,7 @@ export function jsonRoute(decider: Decider, log: Logger, tracing: CallTracing | 
     const reply = new JsonReply(exchange, log);
     if (span === null) decider.decide(request.view(), 'json', reply);
     else {
-      const traced = new TracedJsonReply(reply, span);
+      const traced = new TracedReply(reply, span, STATUS_WORDS);
       tracing?.current.during(span, () => decider.decide(request.view(), 'json', traced));
     }
     // A store in memory answers before this turn is over, and then the connection need not be held.
@@ -89,32 +90,14 @@ class JsonReply implements DecisionReply {
   }
 }
 
-/** The status is that of the answer but for refusals, which have several. */
-class TracedJsonReply implements DecisionReply {
-  readonly #reply: DecisionReply;
-  readonly #span: CallSpan;
-
-  constructor(reply: DecisionReply, span: CallSpan) {
-    this.#reply = reply;
-    this.#span = span;
-  }
-
-  get gone(): boolean {
-    return this.#reply.gone;
-  }
-
-  answered(response: Uint8Array, overLimit: boolean): void {
-    this.#span.end({ 'http.response.status_code': overLimit ? 429 : 200 }, '');
-    this.#reply.answered(response, overLimit);
-  }
-
-  refused(fault: Fault): void {
-    const answer = errorAnswer({ code: fault.code, message: '' });
-    const status = Number.parseInt(answer.status, 10);
-    this.#span.end({ 'http.response.status_code': status }, status < 500 ? '' : fault.message);
-    this.#reply.refused(fault);
-  }
-}
+/** The span of a call has the status that it is answered with. */
+const STATUS_WORDS: SpanWords = {
+  answered: overLimit => ({ 'http.response.status_code': overLimit ? 429 : 200 }),
+  refused: fault => {
+    const status = Number.parseInt(errorAnswer({ code: fault.code, message: '' }).status, 10);
+    return [{ 'http.response.status_code': status }, status < 500 ? '' : fault.message];
+  },
+};
 
 /**
  * The caller is told the cause, so the log repeats it at debug only: the reference implementation warns of each,

@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { createServer, type TLSSocket } from 'node:tls';
 import t from 'tap';
 import { createMemcachedStore } from '../../../src/app/memcached-store.ts';
-import { systemClock } from '../../../src/base/clock.ts';
 import type { CounterStore } from '../../../src/counters/store.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
@@ -10,6 +12,7 @@ import { Authority } from '../../support/certificates.ts';
 import { count } from '../../support/counting.ts';
 import { DnsServer } from '../../support/dns-server.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
+import { ManualClock } from '../../support/manual-clock.ts';
 import { startMemcached } from '../../support/memcached-server.ts';
 import { settledStore } from '../../support/memcached-stores.ts';
 import type { Teardown } from '../../support/stores.ts';
@@ -20,7 +23,9 @@ import { missing, outputOf } from '../../support/tools.ts';
 function openStore(t: Teardown, env: Record<string, string>, dns?: DnsServer) {
   const logger = new KeepingLogger();
   const settings = loadSettings({ BACKEND_TYPE: 'altcache', ...env });
-  const parts = { settings, logger, clock: systemClock, random: () => 0, stats: new StatsRegistry() };
+  // It stands still, so that no server is given up for being slow on a busy machine.
+  const clock = new ManualClock(1_700_000_000_000);
+  const parts = { settings, logger, clock, random: () => 0, stats: new StatsRegistry() };
   const store = createMemcachedStore(parts, dns?.lookUp);
   t.teardown(() => store.stop());
   return { store, logger };
@@ -115,6 +120,23 @@ t.test('TLS', { skip: noTls }, async t => {
     });
     await store.start();
     t.equal((await countOne(store)).length, 1);
+  });
+
+  t.test('a server is asked for by its name, an address by none', async t => {
+    const asked: (string | false)[] = [];
+    const server = createServer({ cert: pair.certificate, key: pair.key }, socket => {
+      asked.push((socket as TLSSocket & { servername: string | false }).servername);
+      socket.destroy();
+    });
+    server.on('tlsClientError', () => {});
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.teardown(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const env = { ...CA, MEMCACHE_MAX_IDLE_CONNS: '1', MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION: 'true' };
+    await refusal({ ...env, ...byName(port) });
+    await refusal({ ...env, ...byAddress(port) });
+    t.same(asked, ['localhost', false]);
   });
 
   t.test('a server that asks for a certificate gets the one of the settings', async t => {

@@ -97,7 +97,8 @@ t.test('windows longer than 30 days are kept until their end', async t => {
     await store.settled();
     const [meta] = await memcached.command(`mg ${key} t`);
     const leftS = Number(/ t(\d+)/.exec(meta)?.[1]);
-    t.ok(leftS <= ttlS && leftS > ttlS - 30, `${key}: ${meta}`);
+    // Its clock ticks once a second, later when the machine is busy.
+    t.ok(Math.abs(leftS - ttlS) < 30, `${key}: ${meta}`);
   }
 });
 

@@ -34,11 +34,11 @@ t.test('a connection that nobody uses is not idle: it is asked for a PONG every 
   clock.advance(4_999);
   t.same(await count(store, ONE), [7]);
   t.equal(pings, 1);
-  clock.advance(1);
-  await until(() => pings === 2);
-  clock.advance(5_000);
-  await until(() => pings === 3);
-  t.same(await count(store, ONE), [7]);
+  for (const expected of [2, 3]) {
+    clock.advance(expected === 2 ? 1 : 5_000);
+    t.same(await count(store, ONE), [7], 'a batch follows the question, and is answered after it');
+    t.equal(pings, expected);
+  }
   await store.stop();
   t.equal(clock.pending, 0);
 });
@@ -46,7 +46,7 @@ t.test('a connection that nobody uses is not idle: it is asked for a PONG every 
 t.test('a connection that leads nowhere any more is found before a batch needs it', async t => {
   const redis = await startRedis();
   t.teardown(() => redis.stop());
-  const { clock, logger } = await openStore(t, redis.address, { timeoutMs: 200 });
+  const { clock, logger } = await openStore(t, redis.address, { timeoutMs: 2_000 });
   redis.freeze();
   clock.advance(5_000);
   await until(() => logger.messages('warning').includes('connecting to Redis anew'));

@@ -113,7 +113,11 @@ t.test('who waits for a connection hears at once that Redis is gone', async t =>
   const failures = Promise.allSettled(both);
   await redis.kill();
   for (const failure of await failures) t.match(failure, { reason: { code: 'store_failed' } });
-  t.equal(clock.pendingDelaysMs.length, 2, 'what is left are the waits for the next attempt and the next heartbeat');
+  t.equal(
+    clock.pendingDelaysMs.length,
+    2,
+    'what is left are the waits for the next attempt and the next heartbeat',
+  );
 });
 
 t.test('a connection to an address where nothing answers any more is no connection more', async t => {

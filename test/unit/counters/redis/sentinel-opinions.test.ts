@@ -5,7 +5,7 @@ import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { MASTER_NAME } from '../../../support/redis-sentinel.ts';
 import { startRedis } from '../../../support/redis-server.ts';
-import { redisStore } from '../../../support/stores.ts';
+import { type RedisStoreOptions, redisStore } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
 
 // A store that waits does not keep the process alive.
@@ -42,11 +42,14 @@ async function startMaster(t: Test) {
   return redis;
 }
 
-function openStore(t: Test, sentinels: readonly string[]) {
+function openStore(t: Test, sentinels: readonly string[], options: RedisStoreOptions = {}) {
   const clock = new ManualClock(1_700_000_000_000);
   const logger = new KeepingLogger();
   const url = [MASTER_NAME, ...sentinels].join(',');
-  const store = redisStore({ type: 'sentinel', socketType: 'tcp', url, auth: '' }, { clock, logger });
+  const store = redisStore(
+    { type: 'sentinel', socketType: 'tcp', url, auth: '' },
+    { ...options, clock, logger },
+  );
   t.teardown(() => store.stop());
   const servers = () =>
     logger.lines.flatMap(({ fields: { server } }) => (server === undefined ? [] : [server]));
@@ -119,3 +122,29 @@ t.test(
     t.equal(await next.command('GET', 'a'), '1');
   },
 );
+
+t.test('an old master is left by connections beyond the pool too, with what they wait for', async t => {
+  let waiting = 0;
+  const old = await answeringServer(t, (command, words) => {
+    if (command === 'PING') return '+PONG\r\n';
+    if (command === 'ROLE') return reply(['master']);
+    if (words[1] === '0') return reply([null]);
+    waiting++;
+    return undefined;
+  });
+  const next = await startMaster(t);
+  const opinion = { port: Number(old.split(':')[1]), epoch: 1 };
+  const sentinel = await startOpinion(t, opinion);
+  const onEmpty = { behavior: 'create', waitMs: 10 } as const;
+  const { store, passing } = openStore(t, [sentinel.address], { poolSize: 1, onEmpty, timeoutMs: 0 });
+  await store.start();
+  const failed = Promise.allSettled([count(store, ONE), count(store, ONE)]);
+  await passing(() => waiting === 2);
+  Object.assign(opinion, { port: next.port, epoch: 2 });
+  let left = false;
+  void failed.then(() => {
+    left = true;
+  });
+  await passing(() => left);
+  for (const failure of await failed) t.match(failure, { reason: { code: 'store_failed' } });
+});

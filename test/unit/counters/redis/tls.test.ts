@@ -27,9 +27,13 @@ function pairArgs(name: string, pair: CertificatePair): string[] {
   ];
 }
 
-/** A Redis with a certificate for these names; `host:port` of its TLS port. */
-async function startTls(t: Test, names: readonly string[], args: readonly string[] = []): Promise<string> {
-  const pair = authority.issue({ subject: names[0], names });
+/** A Redis with this certificate, or one for these names; `host:port` of its TLS port. */
+async function startTls(
+  t: Test,
+  shown: CertificatePair | readonly string[],
+  args: readonly string[] = [],
+): Promise<string> {
+  const pair = 'key' in shown ? shown : authority.issue({ subject: shown[0], names: shown });
   const port = await freePort();
   const redis = await startRedis({
     args: ['--tls-port', String(port), ...pairArgs('server', pair), ...args],
@@ -70,6 +74,21 @@ t.test('the name in the certificate is checked, unless that is switched off', as
   t.same(await count(lenient, [{ key: 'a', hits: 1 }]), [1]);
   const untrusting = { ...TRUSTING, ca: '', skipHostnameVerification: true };
   await t.rejects(store(t, url, untrusting).start(), /unable to verify|self.signed/, 'but who signed it is');
+});
+
+t.test('a certificate whose time is over is refused', async t => {
+  const pair = authority.issue({ subject: 'old', names: ['127.0.0.1'], to: '2021-01-01' });
+  const url = await startTls(t, pair, ['--tls-auth-clients', 'no']);
+  await t.rejects(store(t, url, TRUSTING).start(), /expired/);
+});
+
+t.test('a variable that switches checking off for other programs is no switch here', async t => {
+  const url = await startTls(t, ['127.0.0.1'], ['--tls-auth-clients', 'no']);
+  t.teardown(() => {
+    delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+  });
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+  await t.rejects(store(t, url, { ...TRUSTING, ca: '' }).start(), /unable to verify|self.signed/);
 });
 
 t.test('the name of the host is what a certificate must be for, and is sent along', async t => {
