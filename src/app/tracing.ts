@@ -139,12 +139,29 @@ const HEADERS: TextMapGetter<HeaderReader> = {
 };
 
 async function openExporter(protocol: Settings['tracingExporterProtocol']): Promise<SpanExporter> {
+  checkEndpoint(protocol);
   if (protocol === 'grpc') {
     const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-grpc');
     return new OTLPTraceExporter();
   }
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
   return new OTLPTraceExporter();
+}
+
+/**
+ * The library takes its own default in place of an address that it cannot read, or says no more than `Invalid URL`.
+ * @throws Error naming the variable, without its text, which may hold a password
+ */
+function checkEndpoint(protocol: Settings['tracingExporterProtocol']): void {
+  const names = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'];
+  const name = names.find(each => (process.env[each] ?? '').trim() !== '');
+  if (name === undefined) return;
+  const text = (process.env[name] as string).trim();
+  // Over gRPC the scheme may be left out, and be another one.
+  const url = protocol === 'grpc' && !/^\w+:\/\//.test(text) ? `https://${text}` : text;
+  if (URL.canParse(url) && (protocol === 'grpc' || /^https?:\/\//i.test(url))) return;
+  const port = protocol === 'grpc' ? 4317 : 4318;
+  throw new Error(`${name} holds no address that spans can be sent to: write it as http://collector:${port}`);
 }
 
 /** The variables of the OpenTelemetry specification ("Batch Span Processor"); the library has the defaults. */

@@ -215,6 +215,22 @@ t.test('logs are text with time, level and msg unless LOG_FORMAT asks for JSON',
   t.match(await text.terminate(), { status: 0 });
 });
 
+t.test('LOG_LEVEL is the least severe level that is written', async t => {
+  const bad = settings(t, 9);
+  writeRules(bad['RUNTIME_ROOT'], { 'config/rules.yaml': 'domain: ""\n' });
+  const levels = async (LOG_LEVEL: string): Promise<unknown[]> => {
+    const service = new ServiceProcess({ env: { ...bad, LOG_LEVEL } });
+    t.teardown(() => service.terminate());
+    await service.logged(line => line['level'] === 'error');
+    await service.terminate();
+    return [...new Set(service.logs.map(line => line['level']))];
+  };
+  t.same(await levels('error'), ['error']);
+  const atInfo = await levels('info');
+  t.ok(atInfo.includes('info') && !atInfo.includes('debug'), atInfo.join());
+  t.ok((await levels('debug')).includes('debug'));
+});
+
 /** Waits for a condition, a turn of the event loop at a time; tap's time-out is the bound. */
 async function turnUntil(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await new Promise(resolve => setImmediate(resolve));

@@ -41,6 +41,30 @@ t.test('settings that have no effect in the reference either are named, and the 
   );
 });
 
+const oneLoopback = process.platform !== 'linux' && 'this system has one loopback address only';
+
+t.test('each server listens at its own host and port', { skip: oneLoopback }, async t => {
+  const [PORT, GRPC_PORT, DEBUG_PORT] = await Promise.all([freePort(), freePort(), freePort()]);
+  const service = await startService({
+    env: {
+      ...watching(rulesIn(t, GOOD)),
+      HOST: '127.0.0.2',
+      PORT: String(PORT),
+      GRPC_HOST: '127.0.0.3',
+      GRPC_PORT: String(GRPC_PORT),
+      DEBUG_HOST: '127.0.0.4',
+      DEBUG_PORT: String(DEBUG_PORT),
+    },
+  });
+  t.teardown(() => service.terminate());
+  t.equal(service.http, `127.0.0.2:${PORT}`);
+  t.equal(service.grpc, `127.0.0.3:${GRPC_PORT}`);
+  t.equal(service.debug, `127.0.0.4:${DEBUG_PORT}`);
+  t.match(await askOverHttp(service.http, ASK), { status: 200 });
+  t.equal((await getPage(service.debug, '/rlconfig')).status, 200);
+  t.equal((await askOverGrpc(client(t, service), request('d', 'a=x'))).overallCode, 1);
+});
+
 t.test('a port that is taken ends the start with a text that names it and the setting', async t => {
   const first = await startService({ env: watching(rulesIn(t, GOOD)) });
   t.teardown(() => first.terminate());

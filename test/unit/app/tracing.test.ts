@@ -21,3 +21,40 @@ t.test('a collector that is away is one log line in ten seconds, however many ba
   fail(1);
   t.match(logger.lines, [{}, { fields: { times: 50 } }]);
 });
+
+t.test('an address that spans cannot be sent to ends the start, and its variable is named', async t => {
+  const variable = 'OTEL_EXPORTER_OTLP_ENDPOINT';
+  const before = process.env[variable];
+  t.teardown(() => {
+    if (before === undefined) delete process.env[variable];
+    else process.env[variable] = before;
+  });
+  const open = async (protocol: string, endpoint: string) => {
+    process.env[variable] = endpoint;
+    const settings = loadSettings({ TRACING_EXPORTER_PROTOCOL: protocol });
+    const tracing = await OtlpTracing.open({
+      settings,
+      clock: new ManualClock(0),
+      logger: new KeepingLogger(),
+    });
+    await tracing.stop();
+  };
+  for (const [protocol, endpoint] of [
+    ['http', 'user:hunter2 at collector'],
+    ['http', 'collector:4318'],
+    ['grpc', 'user:hunter2 at collector'],
+  ] as const) {
+    await t.rejects(open(protocol, endpoint), {
+      message:
+        /^OTEL_EXPORTER_OTLP_ENDPOINT holds no address that spans can be sent to: write it as http:\/\/[^ ]+$/,
+    });
+  }
+  for (const [protocol, endpoint] of [
+    ['http', 'https://collector/otlp'],
+    ['http', ''],
+    ['grpc', 'collector:4317'],
+    ['grpc', 'http://collector:4317'],
+  ] as const) {
+    await t.resolves(open(protocol, endpoint), `${protocol} ${endpoint}`);
+  }
+});

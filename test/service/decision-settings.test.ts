@@ -1,10 +1,7 @@
 import t, { type Test } from 'tap';
-import { askOverGrpc, askOverHttp, dialled, getPage, statistic } from '../support/asking.ts';
-import { request } from '../support/decisions.ts';
-import { freePort } from '../support/free-port.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
+import { askOverHttp, statistic } from '../support/asking.ts';
 import { writeRules } from '../support/rule-files.ts';
-import { ServiceProcess, startService } from '../support/service.ts';
+import { type ServiceProcess, startService } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
 const RULES = `
@@ -21,13 +18,9 @@ const asking = (hitsAddend: number, ...keys: string[]) => ({
   hitsAddend,
 });
 
-function rules(t: Test, text = RULES): Record<string, string> {
-  const RUNTIME_ROOT = writeRules(tempDirectory(t), { 'config/rules.yaml': text });
-  return { RUNTIME_ROOT, RUNTIME_WATCH_ROOT: 'false' };
-}
-
 async function start(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const service = await startService({ env: { ...rules(t), ...env } });
+  const RUNTIME_ROOT = writeRules(tempDirectory(t), { 'config/rules.yaml': RULES });
+  const service = await startService({ env: { RUNTIME_ROOT, ...env } });
   t.teardown(() => service.terminate());
   return service;
 }
@@ -67,40 +60,4 @@ t.test('STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT keeps hits beside one over its l
   t.match(await askOverHttp(service.http, asking(1, 'a', 'b')), { status: 200 });
   t.match(await askOverHttp(service.http, asking(1, 'a', 'b')), { status: 429 });
   t.match(await askOverHttp(service.http, asking(1, 'b')), { body: { statuses: [{ limitRemaining: 98 }] } });
-});
-
-const oneLoopback = process.platform !== 'linux' && 'this system has one loopback address only';
-
-t.test('each server listens at its own host and port', { skip: oneLoopback }, async t => {
-  const [PORT, GRPC_PORT, DEBUG_PORT] = await Promise.all([freePort(), freePort(), freePort()]);
-  const service = await start(t, {
-    HOST: '127.0.0.2',
-    PORT: String(PORT),
-    GRPC_HOST: '127.0.0.3',
-    GRPC_PORT: String(GRPC_PORT),
-    DEBUG_HOST: '127.0.0.4',
-    DEBUG_PORT: String(DEBUG_PORT),
-  });
-  t.equal(service.http, `127.0.0.2:${PORT}`);
-  t.equal(service.grpc, `127.0.0.3:${GRPC_PORT}`);
-  t.equal(service.debug, `127.0.0.4:${DEBUG_PORT}`);
-  t.match(await askOverHttp(service.http, asking(1, 'b')), { status: 200 });
-  t.equal((await getPage(service.debug, '/rlconfig')).status, 200);
-  const grpc = new GrpcClient(dialled(service.grpc));
-  t.teardown(() => grpc.close());
-  t.equal((await askOverGrpc(grpc, request('d', 'b=x'))).overallCode, 1);
-});
-
-t.test('LOG_LEVEL is the least severe level that is written', async t => {
-  const levels = async (LOG_LEVEL: string): Promise<unknown[]> => {
-    const service = new ServiceProcess({ env: { ...rules(t, 'domain: ""\n'), LOG_LEVEL } });
-    t.teardown(() => service.terminate());
-    await service.logged(line => line['level'] === 'error');
-    await service.terminate();
-    return [...new Set(service.logs.map(line => line['level']))];
-  };
-  t.same(await levels('error'), ['error']);
-  const atInfo = await levels('info');
-  t.ok(atInfo.includes('info') && !atInfo.includes('debug'), atInfo.join());
-  t.ok((await levels('debug')).includes('debug'));
 });
