@@ -1,6 +1,8 @@
 import type { CompiledRules } from '../rules/compiled-rules.ts';
-import { RULE_STATS } from '../stats/names.ts';
 import { sharedTotals } from './shared-totals.ts';
+
+/** Slots from one row of totals to the next: more than a row has, so that each lies in one cache line of its own. */
+export const ROW_SLOTS = 8;
 
 let generations = 0;
 
@@ -9,7 +11,7 @@ export class RuleGeneration {
   /** Tells generations of this process apart, so that a thread need not look at one that it knows. */
   readonly number: number;
   readonly rules: CompiledRules;
-  /** A row of `RULE_STATS.length` totals for each limit; see `shared-totals.ts`. */
+  /** A row of `RULE_STATS.length` totals for each limit, {@link ROW_SLOTS} apart; see `shared-totals.ts`. */
   readonly statistics: Int32Array<SharedArrayBuffer>;
   /**
    * Batches that still count here, those in other threads included. A generation that is replaced lives on until they
@@ -22,8 +24,6 @@ export class RuleGeneration {
     this.number = ++generations;
     this.rules = rules;
     this.statistics =
-      statistics === undefined
-        ? sharedTotals(rules.limitCount * RULE_STATS.length)
-        : new Int32Array(statistics);
+      statistics === undefined ? sharedTotals(rules.limitCount * ROW_SLOTS) : new Int32Array(statistics);
   }
 }

@@ -2,11 +2,11 @@ import { Fault } from '../base/fault.ts';
 import { isUnit, secondsUntilReset, windowLengthS } from '../counters/window.ts';
 import { HEADER, LIMIT, LIMIT_FLAG } from '../rules/layout.ts';
 import { Matcher } from '../rules/match/matcher.ts';
-import { RULE_STAT, RULE_STATS } from '../stats/names.ts';
+import { RULE_STAT } from '../stats/names.ts';
 import type { DecisionBatch } from './batch.ts';
 import { type CacheKeys, sharePatterns } from './cache-key.ts';
 import { KIND } from './decision-table.ts';
-import type { RuleGeneration } from './generation.ts';
+import { ROW_SLOTS, type RuleGeneration } from './generation.ts';
 import { hasDynamicMetricKey, metricKey, overrideMetricKey } from './metric-key.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import { addTotal } from './shared-totals.ts';
@@ -149,7 +149,7 @@ export class Planner {
       decisions.statisticsBase[row] = 0;
     } else {
       decisions.statistics[row] = generation.statistics;
-      decisions.statisticsBase[row] = limit * RULE_STATS.length;
+      decisions.statisticsBase[row] = limit * ROW_SLOTS;
     }
     if (matcher.shared) sharePatterns(rules, matcher, requests, row, keys);
     const replaces = rules.limit(limit, LIMIT.replaces) + rules.words[HEADER.replaces];

@@ -1,6 +1,6 @@
 import { RULE_PREFIX, RULE_STAT, RULE_STATS } from '../stats/names.ts';
 import { type CounterSource, type CounterTotal, PAUSE } from '../stats/registry.ts';
-import type { RuleGeneration } from './generation.ts';
+import { ROW_SLOTS, type RuleGeneration } from './generation.ts';
 import {
   DOMAIN_NOT_FOUND,
   NAMED_STATS,
@@ -175,7 +175,7 @@ function* rowTotals(name: string, { numbers, base }: Row, stats: readonly string
 }
 
 function rowOf(generation: RuleGeneration, limit: number): Row {
-  return { numbers: generation.statistics, base: limit * RULE_STATS.length };
+  return { numbers: generation.statistics, base: limit * ROW_SLOTS };
 }
 
 function whole(numbers: Int32Array): Row {

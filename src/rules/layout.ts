@@ -20,7 +20,13 @@
  * of a literal, the rarest there are on its level. The text is asked once at each of its places, and the wildcards
  * whose gram occurs in it are compared.
  */
-export const LAYOUT_VERSION = 1;
+export const LAYOUT_VERSION = 2;
+
+/**
+ * Sections begin at a multiple of this many words, and the records that every decision reads are of this size: a cache
+ * line. With many rules the lines that a lookup touches are what it costs, and a record across two of them costs twice.
+ */
+export const LINE_WORDS = 16;
 
 /** Words of the header. */
 export const HEADER = {
@@ -67,8 +73,8 @@ export const LONGEST_GRAM = 4;
 /** A pair of lengths. */
 export const SHAPE = { prefix: 0, suffix: 1, words: 2 } as const;
 
-/** Words of a slot in the edge and wildcard tables: level + 1 (0: free), hash, entry + 1. */
-export const EDGE_WORDS = 3;
+/** Words of a slot in the edge and wildcard tables: level + 1 (0: free), hash, entry + 1; four, so that none lies across two lines. */
+export const EDGE_WORDS = 4;
 
 /** An entry. `limit` and `level` are -1 when there is none. `nextWildcard` is entry + 1, 0 at the end of the chain. */
 export const ENTRY = {
@@ -84,7 +90,7 @@ export const ENTRY = {
   suffixLength: 8,
   parts: 9,
   partCount: 10,
-  words: 11,
+  words: LINE_WORDS,
 } as const;
 
 /** Bits of `ENTRY.flags`. */
@@ -114,7 +120,7 @@ export const LIMIT = {
   /** The configured path: domain and composite texts, joined by dots. Names the statistics of the limit. */
   path: 12,
   pathLength: 13,
-  words: 14,
+  words: LINE_WORDS,
 } as const;
 
 /** Bits of `LIMIT.flags`. */

@@ -18,7 +18,7 @@ import {
 import { edgeHash, endsHash } from '../probe.ts';
 import { type DomainRules, type RuleEntry, type RuleLimit, type RuleSet, UNIT_NUMBERS } from '../rule-set.ts';
 import { chooseGrams, type GramCandidate } from './grams.ts';
-import { tableSize, WordList } from './words.ts';
+import { tableSize, WordList, wholeLines } from './words.ts';
 
 /**
  * Flattens a checked tree into one shared buffer (see `layout.ts`), readable by any thread through `CompiledRules`.
@@ -158,7 +158,6 @@ class Compiler {
   #addLimit(entry: RuleEntry, limit: RuleLimit, path: string): number {
     const at = this.#limits.allot(LIMIT.words);
     this.#limitCount++;
-    const named = this.#poolText(path);
     const unit = limit.unit === null ? 0 : UNIT_NUMBERS[limit.unit];
     const current = {
       requestsPerUnit: limit.requestsPerUnit,
@@ -166,8 +165,10 @@ class Compiler {
       unitName: UNIT_NAMES[unit],
       name: limit.name,
     };
+    // First, so that it lies right behind the text of its entry, which was compared just before it is sent.
     const protobuf = this.#pooled(pool => writeCurrentLimit(pool, current));
     const json = this.#pooled(pool => writeCurrentLimitJson(pool, current));
+    const named = this.#poolText(path);
     const metadata = this.#pooled(pool => {
       if (entry.metadata !== null) pool.text(JSON.stringify(entry.metadata));
     });
@@ -220,12 +221,12 @@ class Compiler {
     const wildcards = this.#wildcardTable();
     const domains = this.#domainTable();
     const header = new Int32Array(HEADER.words);
-    let at: number = HEADER.words;
+    let at = wholeLines(HEADER.words);
     const placed: { at: number; words: Int32Array }[] = [];
     const place = (field: number, words: Int32Array): void => {
       header[field] = at;
       placed.push({ at, words });
-      at += words.length;
+      at += wholeLines(words.length);
     };
     place(HEADER.domainTable, domains);
     place(HEADER.domains, this.#domains.view());

@@ -1,3 +1,5 @@
+import { LINE_WORDS } from '../layout.ts';
+
 /** A growing list of 32-bit words. */
 export class WordList {
   words = new Int32Array(1024);
@@ -27,4 +29,9 @@ export function tableSize(count: number): number {
   let size = 4;
   while (size < count * 2) size *= 2;
   return size;
+}
+
+/** Words of the lines that so many words need. */
+export function wholeLines(words: number): number {
+  return Math.ceil(words / LINE_WORDS) * LINE_WORDS;
 }

@@ -1,10 +1,10 @@
 import t from 'tap';
-import { RuleGeneration } from '../../../../src/decision/generation.ts';
+import { ROW_SLOTS, RuleGeneration } from '../../../../src/decision/generation.ts';
 import { RuleStatistics } from '../../../../src/decision/rule-statistics.ts';
 import { addTotal } from '../../../../src/decision/shared-totals.ts';
 import { compileRules } from '../../../../src/rules/compile/compile.ts';
 import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
-import { RULE_STAT, RULE_STATS } from '../../../../src/stats/names.ts';
+import { RULE_STAT } from '../../../../src/stats/names.ts';
 import { CounterDeltas } from '../../../../src/stats/sinks/deltas.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { load } from '../../rules/parse/rule-text.ts';
@@ -42,7 +42,7 @@ t.test(
         for (const { rules, keys } of underWay) {
           if (keys.length === 0) continue;
           const limit = random.below(keys.length);
-          addTotal(rules.statistics, limit * RULE_STATS.length + RULE_STAT.totalHits, 1);
+          addTotal(rules.statistics, limit * ROW_SLOTS + RULE_STAT.totalHits, 1);
           const name = `ratelimit.service.rate_limit.d.${keys[limit]}.total_hits`;
           counted[name] = (counted[name] ?? 0) + 1;
         }
