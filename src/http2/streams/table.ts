@@ -1,9 +1,10 @@
 import { ClosedStreams } from './closed-streams.ts';
+import { LiveStreams } from './live-streams.ts';
 import type { Http2Stream } from './stream.ts';
 
 /** The streams of a connection: those that live, and what is known of those that do not. */
 export class StreamTable {
-  readonly #live = new Map<number, Http2Stream>();
+  readonly #live = new LiveStreams();
   readonly closed = new ClosedStreams();
   /** The highest id that the peer has used. */
   lastId = 0;
@@ -29,7 +30,7 @@ export class StreamTable {
   }
 
   add(stream: Http2Stream): void {
-    this.#live.set(stream.id, stream);
+    this.#live.add(stream);
   }
 
   /** Takes a stream that is done out of the table. */
@@ -44,7 +45,7 @@ export class StreamTable {
     this.remove(stream);
   }
 
-  values(): IterableIterator<Http2Stream> {
+  values(): Http2Stream[] {
     return this.#live.values();
   }
 }
