@@ -2,6 +2,9 @@ import type { Http2Stream } from './stream.ts';
 
 const LEAST_PLACES = 16;
 
+/** The table of connections that have no stream yet, as idle ones may never have. Never written. */
+const NO_PLACES: readonly null[] = [null];
+
 /**
  * The streams of a connection that live, by id: an open addressing table that is at most half full.
  *
@@ -11,7 +14,7 @@ const LEAST_PLACES = 16;
  * quarter of what was allocated, and took 4 ms instead of less than one.
  */
 export class LiveStreams {
-  #places: (Http2Stream | null)[] = new Array(LEAST_PLACES).fill(null);
+  #places: (Http2Stream | null)[] = NO_PLACES as null[];
   size = 0;
 
   get(id: number): Http2Stream | undefined {
@@ -68,7 +71,7 @@ export class LiveStreams {
     this.#places = new Array(Math.max(length, LEAST_PLACES)).fill(null);
     for (const stream of streams) if (stream !== null) this.#put(stream);
     // The old table may have grown old: nothing is to be taken for alive by it.
-    streams.length = 0;
+    if (streams !== NO_PLACES) streams.length = 0;
   }
 }
 
