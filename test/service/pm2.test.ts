@@ -10,6 +10,7 @@ import { startRedis } from '../support/redis-server.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
 
 const pm2 = join(repositoryRoot(), 'ops/pm2/node_modules/pm2/bin/pm2');
 const skip = existsSync(pm2) ? false : 'PM2 is not installed in ops/pm2; npm test installs it';
@@ -26,11 +27,6 @@ async function answers(port: number): Promise<boolean> {
   );
   socket.destroy();
   return isOpen;
-}
-
-/** Resolves once something does. */
-async function answering(port: number): Promise<void> {
-  while (!(await answers(port))) await new Promise(resolve => setTimeout(resolve, 50));
 }
 
 /** The first of two free ports in a row. Below those that systems give to outgoing connections, one of which may come between. */
@@ -105,7 +101,7 @@ t.test(
     );
     const last = await askOverHttp(`127.0.0.1:${http}`, ASK);
     // They belonged to the processes that ended, so they open a moment after.
-    await Promise.all([debug, debug + 1].map(answering));
+    await until(async () => (await answers(debug)) && (await answers(debug + 1)));
     t.equal(await counted(), 1, 'but the debug ports are the same');
     t.match(last, { status: 200, body: { statuses: [{ limitRemaining: 1000 - 21 }] } });
     await run('delete', 'sluice');
