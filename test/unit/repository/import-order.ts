@@ -11,7 +11,7 @@ const FOLDERS: readonly (readonly string[])[] = [
   ['base'],
   ['settings', 'stats', 'messages', 'http2'],
   ['grpc'],
-  ['rules', 'counters'],
+  ['rules', 'counters', 'tasks'],
   ['decision'],
   ['transports'],
   ['app'],
@@ -23,6 +23,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   rules: [[OWN_FILES], ['parse', 'compile'], ['source', 'match']],
   counters: [[OWN_FILES], ['redis', 'memcached', 'shared', 'guarded']],
   decision: [[OWN_FILES], ['pool']],
+  tasks: [['model'], ['store', 'sealing'], ['delivery'], ['scheduler'], ['rest'], [OWN_FILES]],
   http2: [[OWN_FILES], ['frame', 'hpack'], ['streams'], ['connection']],
   transports: [[OWN_FILES], ['grpc', 'http'], ['debug']],
 };

@@ -1,0 +1,56 @@
+import type { Worker } from '../model/documents.ts';
+import type { HistoryHttp } from '../model/history.ts';
+import type { Task } from '../model/task.ts';
+
+/** One attempt to push a task to its worker. */
+export interface DeliveryRequest {
+  readonly tenant: string;
+  readonly task: Task;
+  /** JSON text; null for none, which sends an empty body. */
+  readonly payload: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly worker: Pick<Worker, 'name' | 'url' | 'method' | 'headers'>;
+  /** Live signing secrets (`whsec_…`), newest first, and confidential headers: opened, for this attempt only. */
+  readonly signing: readonly string[];
+  readonly secretHeaders: Readonly<Record<string, string>>;
+  /** Becomes `traceparent`; null for none. */
+  readonly traceparent: string | null;
+}
+
+/** What came of it (specification 3.5.1), before any policy. */
+export interface DeliveryOutcome {
+  /**
+   * - `answered`: there was an answer
+   * - `timed_out`: none within the task's timeout
+   * - `failed`: no connection, TLS, DNS, an answer that breaks the protocol, an address that is not allowed
+   * - `aborted`: it was ended by {@link Deliveries.abort}, or because the thread is gone
+   */
+  readonly kind: 'answered' | 'timed_out' | 'failed' | 'aborted';
+  /** 0 when there was no answer. */
+  readonly status: number;
+  readonly durationMs: number;
+  /** The first 4 KiB of the reply, as text, for the history. */
+  readonly http: HistoryHttp | null;
+  /** JSON text of at most 16 KiB; null when the reply was none. */
+  readonly result: string | null;
+  /** `Retry-After`, in milliseconds from now, not above 24 h; null when absent or not to be understood. */
+  readonly retryAfterMs: number | null;
+  /** The reply said `task-no-retry: true`. */
+  readonly noRetry: boolean;
+  /** For `last_error` and history: `connect_refused`, `dns`, `tls`, `timeout`, `forbidden_address`, `http_5xx`, … */
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** Pushes tasks to workers, in threads of its own. */
+export interface Deliveries {
+  /** How many more attempts it takes now. Asking for more is a defect. */
+  readonly free: number;
+  readonly capacity: number;
+  /** Never rejects. */
+  deliver(request: DeliveryRequest): Promise<DeliveryOutcome>;
+  /** Closes the connection of an attempt at once; it ends as `aborted`. */
+  abort(tenant: string, taskId: string): void;
+  start(): Promise<void>;
+  /** Aborts what is left, and ends the threads. */
+  stop(): Promise<void>;
+}

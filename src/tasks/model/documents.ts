@@ -1,0 +1,197 @@
+import type { RetryPolicy } from './retry-policy.ts';
+import type { Actor, Priority } from './task.ts';
+
+/**
+ * What stores keep as documents: everything but tasks. Each kind has a body of its own; id, version and unique names
+ * are the store's (`../store/documents.ts`). Times are milliseconds since the epoch.
+ */
+export interface DocumentBodies {
+  readonly account: Account;
+  readonly user: User;
+  readonly token: ApiToken;
+  readonly worker: Worker;
+  readonly secret: Secret;
+  readonly schedule: Schedule;
+}
+export type DocumentKind = keyof DocumentBodies;
+
+/** Bounds of one tenant (specification 3.13). */
+export interface TenantLimits {
+  readonly openTasks: number;
+  readonly retainSucceededMs: number;
+  readonly retainOtherMs: number;
+  readonly payloadBytes: number;
+  readonly workers: number;
+  readonly schedules: number;
+  readonly users: number;
+  readonly tokensPerUser: number;
+  readonly inFlight: number;
+  readonly dispatchPerSecond: number;
+}
+
+/** A tenant. Its document has the id `account`, and is kept under the tenant's own domain. */
+export interface Account {
+  /** `acc_…` */
+  readonly id: string;
+  readonly domain: string;
+  readonly status: 'active' | 'suspended' | 'deleting';
+  readonly createdAt: number;
+  /** How many active owners there are. Whoever changes one changes this too, so that the last one stays. */
+  readonly owners: number;
+  /** Limits that the operator has changed; the others are the defaults. */
+  readonly limits: Partial<TenantLimits>;
+  /** The tenant's data key, wrapped by the master key: base64, and the id of that master key. Null before the first secret. */
+  readonly dataKey: { readonly masterKeyId: string; readonly wrapped: string } | null;
+}
+
+export const ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** Unique names: `email:<email in lower case>`, and `external:<external id>` where there is one. */
+export interface User {
+  readonly email: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly status: 'invited' | 'active' | 'disabled';
+  readonly externalId: string | null;
+  readonly lastSeenAt: number | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export const SCOPES = [
+  'tasks:read',
+  'tasks:write',
+  'tasks:payload',
+  'workers:read',
+  'workers:write',
+  'schedules:read',
+  'schedules:write',
+  'users:read',
+  'users:write',
+  'leases',
+] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** A token of a user, its parent. Unique name: `hash:<SHA-256 of the token, hex>`. The token itself is kept nowhere. */
+export interface ApiToken {
+  readonly userId: string;
+  readonly name: string;
+  /** Null: all that the user's role allows. */
+  readonly scopes: readonly Scope[] | null;
+  readonly expiresAt: number;
+  readonly lastUsedAt: number | null;
+  readonly createdAt: number;
+  readonly createdBy: Actor;
+}
+
+/** Unique name: `name:worker:<name>`. */
+export interface Worker {
+  readonly name: string;
+  readonly mode: 'push' | 'pull';
+  /** Null in pull mode. */
+  readonly url: string | null;
+  readonly method: 'POST' | 'PUT' | 'PATCH';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly leaseMs: number;
+  readonly retry: RetryPolicy;
+  /** Attempts at once, over all processes; null for no bound. */
+  readonly concurrency: number | null;
+  readonly rate: Rate | null;
+  readonly priority: Priority;
+  readonly noRetryOn: readonly number[];
+  readonly paused: boolean;
+  readonly pauseReason: string | null;
+  /** The document is due then. */
+  readonly resumeAt: number | null;
+  /** Pauses itself when for so long nothing but failures came; null for never. */
+  readonly autoPauseAfterMs: number | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+/** A token bucket: on average `limit` starts in `perMs`, at once `burst`. */
+export interface Rate {
+  readonly limit: number;
+  readonly perMs: number;
+  readonly burst: number;
+}
+
+/**
+ * A secret of a worker, its parent. Unique name, for type `token` only: `hash:<SHA-256 of the token, hex>`, which is
+ * the name that an {@link ApiToken} has as well: one look-up finds either.
+ */
+export interface Secret {
+  readonly workerId: string;
+  readonly type: 'signing' | 'header' | 'token';
+  readonly name: string;
+  /** First bytes of a keyed hash of the value, to tell values apart. */
+  readonly fingerprint: string;
+  /** Sealed value, base64; null for tokens, of which there is a hash only. */
+  readonly sealed: string | null;
+  readonly createdAt: number;
+  readonly createdBy: Actor;
+  readonly lastUsedAt: number | null;
+  /** Null: until it is replaced or deleted. */
+  readonly expiresAt: number | null;
+}
+
+/** Unique name: `name:schedule:<name>`. The document is due at {@link nextAt} while it is not paused, else at {@link resumeAt}. */
+export interface Schedule {
+  readonly name: string;
+  readonly workerId: string;
+  readonly worker: string;
+  /** What each task gets. */
+  readonly task: ScheduledTask;
+  /** Exactly one of `cron` and `everyMs` is given. */
+  readonly cron: string | null;
+  readonly everyMs: number | null;
+  readonly phaseMs: number;
+  readonly timezone: string;
+  readonly overlap: 'skip' | 'allow' | 'queue_one' | 'cancel_running';
+  readonly catchUp: {
+    readonly mode: 'none' | 'latest' | 'all';
+    readonly windowMs: number;
+    readonly max: number;
+  };
+  readonly dst: { readonly gap: 'run_after' | 'skip'; readonly overlap: 'once' | 'twice' };
+  readonly paused: boolean;
+  readonly pauseReason: string | null;
+  readonly resumeAt: number | null;
+  /** The next nominal time; null when there is none any more. */
+  readonly nextAt: number | null;
+  readonly lastRun: { readonly scheduledFor: number; readonly taskId: string } | null;
+  readonly fired: number;
+  readonly skippedOverlap: number;
+  readonly skippedWindow: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+}
+
+export interface ScheduledTask {
+  readonly type: string | null;
+  /** JSON text. */
+  readonly payload: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Null: the worker's. */
+  readonly priority: Priority | null;
+  readonly timeoutMs: number | null;
+  readonly retry: Partial<RetryPolicy> | null;
+  readonly tags: readonly string[];
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** What a tenant has unless its operator has changed it. */
+export const DEFAULT_TENANT_LIMITS: TenantLimits = {
+  openTasks: 1_000_000,
+  retainSucceededMs: 7 * 86_400_000,
+  retainOtherMs: 30 * 86_400_000,
+  payloadBytes: 256 * 1024,
+  workers: 100,
+  schedules: 1_000,
+  users: 100,
+  tokensPerUser: 50,
+  inFlight: 200,
+  dispatchPerSecond: 500,
+};

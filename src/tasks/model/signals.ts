@@ -1,0 +1,36 @@
+/** What one part of this process tells the others at once. Other processes learn of it from the store, within a second. */
+export interface SignalListeners {
+  /** A task of the worker is due at `at`, or has been made due again. */
+  taskDue?(tenant: string, workerId: string, at: number): void;
+  /** An attempt of the worker has ended: there is room for another. */
+  roomFor?(tenant: string, workerId: string): void;
+  /** Somebody wants a running task to stop. */
+  cancelRequested?(tenant: string, taskId: string): void;
+  /** The document of the worker, or one of its secrets, has changed or is gone. */
+  workerChanged?(tenant: string, workerId: string): void;
+  /** The document of the account has changed. */
+  accountChanged?(tenant: string): void;
+  /** A schedule was made or changed and is due at `at`; null when it is not due any more. */
+  scheduleDue?(tenant: string, scheduleId: string, at: number | null): void;
+}
+
+type SignalName = keyof SignalListeners;
+type SignalArguments<N extends SignalName> = Parameters<NonNullable<SignalListeners[N]>>;
+
+/** Hands signals on to whoever listens, in the order in which they came to listen. A listener must not throw. */
+export class Signals {
+  readonly #listeners = new Set<SignalListeners>();
+
+  /** Returns the function that ends it. */
+  listen(listeners: SignalListeners): () => void {
+    this.#listeners.add(listeners);
+    return () => this.#listeners.delete(listeners);
+  }
+
+  tell<N extends SignalName>(name: N, ...details: SignalArguments<N>): void {
+    for (const listeners of this.#listeners) {
+      const listener = listeners[name] as ((...details: SignalArguments<N>) => void) | undefined;
+      listener?.apply(listeners, details);
+    }
+  }
+}

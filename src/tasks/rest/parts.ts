@@ -1,0 +1,65 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { TenantLimits } from '../model/documents.ts';
+import type { IdMaker } from '../model/ids.ts';
+import type { Signals } from '../model/signals.ts';
+import type { PullDesk } from '../scheduler/pull-desk.ts';
+import type { Sealer } from '../sealing/sealer.ts';
+import type { Directory } from '../store/directory.ts';
+import type { TaskStore } from '../store/task-store.ts';
+
+/** What routes are made from. */
+export interface RestParts {
+  readonly store: TaskStore;
+  readonly directory: Directory;
+  readonly signals: Signals;
+  readonly sealer: Sealer;
+  readonly pullDesk: PullDesk;
+  readonly ids: IdMaker;
+  readonly clock: Clock;
+  /** So many random bytes, for tokens and leases. */
+  readonly randomBytes: (count: number) => Buffer;
+  readonly logger: Logger;
+  readonly config: RestConfig;
+}
+
+export interface RestConfig {
+  /** `{domain}.<this>` is the host of a tenant. */
+  readonly serviceHost: string;
+  /** `https`, or `http` where callers reach the port itself, and the port as it is shown in URLs; 0 for the usual one. */
+  readonly scheme: 'http' | 'https';
+  readonly publicPort: number;
+  readonly signup: 'operator' | 'loopback' | 'open';
+  /** Empty: there is none. */
+  readonly operatorToken: string;
+  /** `X-Tenant-Domain` may name the tenant. */
+  readonly tenantHeader: boolean;
+  /** URLs of workers may begin with `http:`. */
+  readonly allowHttp: boolean;
+  readonly limits: TenantLimits;
+  /** Signs cursors. */
+  readonly cursorKey: Buffer;
+}
+
+/** Asks the decision engine about a call of a tenant; see the rules of domain `sluice_api`. */
+export interface ApiLimits {
+  ask(call: ApiCall): Promise<ApiLimitVerdict>;
+}
+
+export interface ApiCall {
+  readonly tenant: string;
+  readonly kind: 'read' | 'write';
+  /** The user, the worker, or empty for a caller without a token. */
+  readonly user: string;
+}
+
+export interface ApiLimitVerdict {
+  readonly allowed: boolean;
+  /** The limit that is nearest to its end; null when no rule applies. */
+  readonly nearest: {
+    readonly limit: number;
+    readonly remaining: number;
+    readonly windowSeconds: number;
+    readonly resetSeconds: number;
+  } | null;
+}

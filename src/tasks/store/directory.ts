@@ -1,0 +1,86 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../base/clock.ts';
+import type { DocumentKind } from '../model/documents.ts';
+import { ACCOUNT_ID, type StoredDocument } from './documents.ts';
+import type { TaskStore } from './task-store.ts';
+
+/** How long what another process changed may go unnoticed. */
+const FRESH_MS = 1_000;
+const MAX_ENTRIES = 20_000;
+
+interface Entry {
+  readonly until: number;
+  readonly document: Promise<StoredDocument | null>;
+}
+
+/**
+ * Documents that nearly every request asks for, kept for a second: the account, its workers, tokens and users. What is
+ * not there is kept too, so that guessing costs the store one look-up a second for each guess.
+ */
+export class Directory {
+  readonly #store: TaskStore;
+  readonly #clock: Clock;
+  readonly #entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
+
+  constructor(store: TaskStore, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  account(tenant: string): Promise<StoredDocument<'account'> | null> {
+    return this.get(tenant, 'account', ACCOUNT_ID);
+  }
+
+  /** By id or by name. */
+  worker(tenant: string, idOrName: string): Promise<StoredDocument<'worker'> | null> {
+    if (idOrName.startsWith('wrk_')) return this.get(tenant, 'worker', idOrName);
+    return this.#find(tenant, 'worker', `name:worker:${idOrName}`);
+  }
+
+  /** The token of a user or of a worker, by the SHA-256 of its text. */
+  async token(
+    tenant: string,
+    hash: string,
+  ): Promise<StoredDocument<'token'> | StoredDocument<'secret'> | null> {
+    const document = await this.#kept(`${tenant}\nhash:${hash}`, () =>
+      this.#store.findDocument(tenant, `hash:${hash}`),
+    );
+    if (document === null || (document.kind !== 'token' && document.kind !== 'secret')) return null;
+    return document as StoredDocument<'token'> | StoredDocument<'secret'>;
+  }
+
+  async get<K extends DocumentKind>(tenant: string, kind: K, id: string): Promise<StoredDocument<K> | null> {
+    const document = await this.#kept(`${tenant}\n${kind}\n${id}`, () =>
+      this.#store.getDocument(tenant, kind, id),
+    );
+    return document as StoredDocument<K> | null;
+  }
+
+  /** To be called after every change of a document that this process makes. */
+  changed(tenant: string): void {
+    for (const key of this.#entries.keys()) if (key.startsWith(`${tenant}\n`)) this.#entries.delete(key);
+  }
+
+  async #find<K extends DocumentKind>(
+    tenant: string,
+    kind: K,
+    name: string,
+  ): Promise<StoredDocument<K> | null> {
+    const document = await this.#kept(`${tenant}\n${name}`, () => this.#store.findDocument(tenant, name));
+    return document?.kind === kind ? (document as StoredDocument<K>) : null;
+  }
+
+  #kept(key: string, load: () => Promise<StoredDocument | null>): Promise<StoredDocument | null> {
+    const now = this.#clock.nowMs();
+    const kept = this.#entries.get(key);
+    if (kept !== undefined && kept.until > now) return kept.document;
+    const document = load();
+    const entry = { until: now + FRESH_MS, document };
+    this.#entries.set(key, entry);
+    // A failure is not kept: the next one asks again.
+    document.catch(() => {
+      if (this.#entries.peek(key) === entry) this.#entries.delete(key);
+    });
+    return document;
+  }
+}

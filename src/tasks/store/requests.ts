@@ -1,0 +1,256 @@
+import type { Rate } from '../model/documents.ts';
+import type { HistoryEvent, HistoryHttp } from '../model/history.ts';
+import type { Actor, Task, TaskBody, TaskError, TaskStatus } from '../model/task.ts';
+import type { DocumentChange, DocumentRefusal } from './documents.ts';
+
+/** Remembers what a request was answered, so that the same request again gets the same answer (specification 3.7). */
+export interface Idempotency {
+  /** Token and path. */
+  readonly scope: string;
+  readonly key: string;
+  /** A hash of the request. */
+  readonly fingerprint: string;
+  /** How long it is remembered. */
+  readonly keepMs: number;
+  /** Kept with it and given back; for what the store's own results do not hold. At most 64 KiB. */
+  readonly note: string;
+}
+
+/** One task to be made. The store fills in what is left out of `task`. */
+export interface NewTask {
+  /** `dueAt` is not part of it: it is `runAt`, or null while the task is held. */
+  readonly task: Omit<
+    Task,
+    | 'status'
+    | 'dueAt'
+    | 'attempt'
+    | 'deferrals'
+    | 'lastError'
+    | 'cancelRequestedAt'
+    | 'updatedAt'
+    | 'startedAt'
+    | 'finishedAt'
+    | 'version'
+  >;
+  readonly body: Pick<TaskBody, 'payload' | 'headers'>;
+  /** What to do when a live task of the worker has the key. Without a key it does not matter. */
+  readonly onConflict: 'return' | 'reject' | 'replace' | 'replace_keep_time';
+  /** The worker is pushed to: {@link TaskStore.wakeups} tells of the task. */
+  readonly wake: boolean;
+}
+
+export interface CreateRequest {
+  /** At most 500. */
+  readonly tasks: readonly NewTask[];
+  /** One task that is refused refuses all. */
+  readonly atomic: boolean;
+  /** How many open tasks the tenant may have, these included. */
+  readonly maxOpen: number;
+  /** Changes to be made in the same step; one that is refused refuses all. */
+  readonly documents?: readonly DocumentChange[];
+  readonly idempotency?: Idempotency;
+  readonly actor: Actor;
+}
+
+/**
+ * What became of one task:
+ *
+ * - `created`
+ * - `existing`: `onConflict` was `return`; the task that has the key
+ * - `replaced`: the waiting task that has the key, with its new content
+ * - `refused` by a task with the same key (`task_key_exists`, with its id), by the quota, because there is no such
+ *   worker, or (`not_created`) because another task of an atomic request was refused
+ */
+export type CreateResult =
+  | { readonly kind: 'created' | 'replaced'; readonly task: Task }
+  | { readonly kind: 'existing'; readonly task: Task; readonly keyFreeAt: number | null }
+  | { readonly kind: 'refused'; readonly reason: 'task_key_exists'; readonly taskId: string }
+  | { readonly kind: 'refused'; readonly reason: 'quota_exceeded' | 'worker_missing' | 'not_created' };
+
+/** - `replayed`: the results of the first time and its note · `reused`: the key came with another request before */
+export type CreateAnswer =
+  | { readonly kind: 'done' | 'replayed'; readonly results: readonly CreateResult[]; readonly note: string }
+  | { readonly kind: 'reused' }
+  | { readonly kind: 'documents_refused'; readonly index: number; readonly reason: DocumentRefusal };
+
+export type ApplyAnswer =
+  /** `versions`: of each document that was put, 0 for those deleted. */
+  | { readonly kind: 'done'; readonly versions: readonly number[] }
+  | { readonly kind: 'replayed'; readonly note: string }
+  | { readonly kind: 'reused' }
+  | { readonly kind: 'refused'; readonly index: number; readonly reason: DocumentRefusal };
+
+/** Fields of a task that can be changed; those left out stay as they are. */
+export interface TaskPatch {
+  readonly type?: string | null;
+  readonly priority?: Task['priority'];
+  /** The task becomes due then, also when it waits for a further attempt. */
+  readonly runAt?: number;
+  readonly expiresAt?: number | null;
+  readonly timeoutMs?: number;
+  readonly retry?: Task['retry'];
+  readonly tags?: readonly string[];
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly payload?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/**
+ * A change that somebody asks for, and from which statuses it leads where:
+ *
+ * - `update`: scheduled, retry, paused: stays. running: stays, and only `retry`, `tags` and `metadata` may change; of
+ *   `retry` only `maxAttempts` has an effect then. One entry `updated`, unless nothing changes
+ * - `pause`: scheduled, retry → paused
+ * - `resume`: paused → scheduled where nothing was attempted yet, else retry; due when it was due before
+ * - `cancel`: scheduled, retry, paused → canceled; running: stays, `cancelRequestedAt` is set, entry `cancel_requested`
+ * - `replay`: final → scheduled, due now: attempt, deferrals, result, times of start and end, and the request to
+ *   cancel are forgotten; the last error stays. Takes its key again, refused with `key_taken` where another task has it
+ * - `run`: scheduled, retry → due now, entry `updated`
+ * - `expire`: scheduled, retry whose `expiresAt` has come → expired
+ *
+ * Asking for what is so already (pause a paused task, cancel a canceled one or one that was asked to be, resume a
+ * scheduled or retrying one) changes nothing and returns the task. Everything else is refused (`status`). With
+ * `pause`, `resume`, `cancel`, `replay` the patch must be empty.
+ */
+export interface TaskChange {
+  readonly action: 'update' | 'pause' | 'resume' | 'cancel' | 'replay' | 'run' | 'expire';
+  readonly patch: TaskPatch;
+  /** Refused with `version` when the task has another one; null for any. */
+  readonly expectVersion: number | null;
+  readonly actor: Actor;
+}
+
+export type ChangeAnswer =
+  | { readonly kind: 'done' | 'unchanged'; readonly task: Task }
+  | {
+      readonly kind: 'refused';
+      readonly reason: 'missing' | 'status' | 'version' | 'key_taken';
+      readonly task: Task | null;
+    };
+
+export type RemoveAnswer = 'removed' | 'missing' | 'running' | 'version';
+
+/** Tasks by creation time; all bounds together. */
+export interface TaskQuery {
+  readonly workerId: string | null;
+  /** Null for every status; never empty. */
+  readonly statuses: readonly TaskStatus[] | null;
+  readonly scheduleId: string | null;
+  /** Included. */
+  readonly createdFrom: number | null;
+  /** Not included. */
+  readonly createdBefore: number | null;
+  /** Only ids beyond this one, in the order asked for. */
+  readonly after: string | null;
+  /** 1 to 1000. */
+  readonly limit: number;
+  readonly order: 'asc' | 'desc';
+}
+
+export interface HistoryQuery {
+  /** Only entries beyond this number, in the order asked for; null from the beginning, or the end. */
+  readonly after: number | null;
+  readonly limit: number;
+  readonly order: 'asc' | 'desc';
+}
+
+/** Asks for tasks to start. */
+export interface ClaimRequest {
+  readonly workerId: string;
+  /** As many tasks at most as there are ids: 128 random bits each, hex. Each is the lease of one attempt. */
+  readonly leaseIds: readonly string[];
+  /**
+   * How long a lease lasts. `push`: the task's timeout and this much more. `pull`: this long, at most the task's
+   * timeout; `extend` lengthens it up to that.
+   */
+  readonly lease: { readonly mode: 'push' | 'pull'; readonly ms: number };
+  /** Attempts of this worker at once. */
+  readonly concurrency: number | null;
+  readonly rate: Rate | null;
+  /** Attempts of the tenant at once, and how many may start in a second: a bucket of that size. */
+  readonly tenantInFlight: number;
+  readonly tenantPerSecond: number;
+  readonly actor: Actor;
+}
+
+export interface ClaimedTask {
+  readonly task: Task;
+  readonly body: TaskBody;
+  readonly leaseId: string;
+  readonly leaseUntil: number;
+}
+
+export interface ClaimAnswer {
+  readonly tasks: readonly ClaimedTask[];
+  /** By the store's clock. */
+  readonly now: number;
+  /**
+   * When to ask again: the next task is due, or a bucket has a token; at once (`now`) when there is more; in a second
+   * when attempts have to end first. Null when nothing waits. The store's hint is set to it.
+   */
+  readonly nextAt: number | null;
+  /** What kept due tasks from being claimed; null when it was only the number of leases, or nothing. */
+  readonly blocked: 'concurrency' | 'rate' | 'throttled' | 'tenant_in_flight' | 'tenant_rate' | null;
+}
+
+/** How an attempt ended. The store decides what it means for the task; see {@link TaskStore.settle}. */
+export interface Settlement {
+  readonly leaseId: string;
+  readonly event: Extract<
+    HistoryEvent,
+    | 'succeeded'
+    | 'attempt_failed'
+    | 'timed_out'
+    | 'lease_expired'
+    | 'deferred'
+    | 'released'
+    | 'no_retry'
+    | 'canceled'
+  >;
+  /** The wait until the next attempt, if there is one. */
+  readonly delayMs: number;
+  /** A counted failure is the last one, whatever attempts are left: the policy's age is over. */
+  readonly last: boolean;
+  /** JSON text. */
+  readonly result: string | null;
+  readonly error: Omit<TaskError, 'at'> | null;
+  readonly http: HistoryHttp | null;
+  /** The worker gets nothing for so long; 0 for no such wish. */
+  readonly throttleMs: number;
+  readonly actor: Actor;
+}
+
+/**
+ * - `settled`: the task as it is now
+ * - `already`: this lease was settled with the same event before, and nothing has begun since
+ * - `lost`: the lease is not (any more) the task's
+ */
+export type SettleAnswer =
+  | { readonly kind: 'settled' | 'already'; readonly task: Task }
+  | { readonly kind: 'lost' };
+
+export interface Progress {
+  /** 0 to 100; null when not said. */
+  readonly percent: number | null;
+  readonly note: string | null;
+}
+
+export type ExtendAnswer =
+  | { readonly kind: 'extended'; readonly until: number; readonly cancelRequested: boolean }
+  | { readonly kind: 'lost' };
+
+/** An attempt whose lease is over, or a task that did not start in time. */
+export interface Overdue {
+  readonly tenant: string;
+  readonly leases: readonly { readonly leaseId: string; readonly task: Task }[];
+  readonly expired: readonly Task[];
+}
+
+/** A hint: the worker may have a task that is due then. */
+export interface Wakeup {
+  readonly tenant: string;
+  readonly workerId: string;
+  readonly at: number;
+}
+
+export type StatusCounts = Readonly<Record<TaskStatus, number>>;

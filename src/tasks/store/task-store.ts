@@ -1,0 +1,168 @@
+import type { DocumentKind } from '../model/documents.ts';
+import type { HistoryEntry } from '../model/history.ts';
+import type { Task, TaskBody } from '../model/task.ts';
+import type { DocumentChange, DocumentQuery, StoredDocument } from './documents.ts';
+import type {
+  ApplyAnswer,
+  ChangeAnswer,
+  ClaimAnswer,
+  ClaimRequest,
+  CreateAnswer,
+  CreateRequest,
+  ExtendAnswer,
+  HistoryQuery,
+  Idempotency,
+  Overdue,
+  Progress,
+  RemoveAnswer,
+  SettleAnswer,
+  Settlement,
+  StatusCounts,
+  TaskChange,
+  TaskQuery,
+  Wakeup,
+} from './requests.ts';
+
+/**
+ * Where tasks and documents are kept (specification 4.1). `tenant` is the domain of an account, which never changes.
+ *
+ * Each call is atomic: it happens whole or not at all, and survives the crash of any process of ours once its promise
+ * is fulfilled. Time is the store's (`now` below). Every change of a task's status writes exactly one history entry in
+ * the same step, and each change of a task adds one to its version. Policy stays with the callers: waits, signatures,
+ * roles. One exam (`test/exam/task-store`) holds for every store.
+ *
+ * Where a task reaches a final status, in whatever call: `finishedAt` is set and `dueAt` null; if it has a key, that
+ * becomes free after `keyTtlMs`; tasks held by it (`heldBy`) are held no more, due at their `runAt` or now, whichever is
+ * later (entry `updated`, changed: `held_by`, actor `system`). A removed task frees its key at once, and those it holds.
+ *
+ * @throws (rejects with) Fault `store_failed`: whether it happened is not known · `overloaded`: it did not happen
+ */
+export interface TaskStore {
+  readonly name: 'memory' | 'sqlite' | 'redis';
+
+  /** Opens it and brings its layout up to date. */
+  start(): Promise<void>;
+  /** Waits for what was asked, then closes. */
+  stop(): Promise<void>;
+  /** Resolves when the store answers. */
+  ping(): Promise<void>;
+
+  /**
+   * Makes tasks, each `scheduled`, with one entry `created` (or `updated` for one that was replaced).
+   *
+   * Keys: at most one task of a worker is the _holder_ of a key: the newest with that key that is not final, or whose
+   * key is not free yet. With `replace`, a holder that has not started is given the new content (type, payload,
+   * headers, priority, runAt, expiresAt, timeout, retry, tags, metadata; `replace_keep_time` keeps `runAt`) under its
+   * own id; beside one that has started a new task is made, which is held by it (`heldBy`) and becomes the holder. A
+   * final holder whose key is not free yet counts as live for `return` and `reject`, not for the others.
+   *
+   * A `heldBy` that names a task that is final or missing is taken as null.
+   */
+  create(tenant: string, request: CreateRequest): Promise<CreateAnswer>;
+
+  get(tenant: string, id: string): Promise<Task | null>;
+  /** The same with its body. */
+  getWhole(tenant: string, id: string): Promise<{ readonly task: Task; readonly body: TaskBody } | null>;
+
+  change(tenant: string, id: string, change: TaskChange): Promise<ChangeAnswer>;
+
+  /** Removes a task that is not running, with its history. */
+  remove(tenant: string, id: string, expectVersion: number | null): Promise<RemoveAnswer>;
+
+  list(tenant: string, query: TaskQuery): Promise<readonly Task[]>;
+  /** The bodies of tasks, by id; those that are not there are left out. At most 200 ids. */
+  bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody>>;
+  /** Ids of tasks of a schedule that are not final, oldest first, at most `limit`. */
+  openOfSchedule(tenant: string, scheduleId: string, limit: number): Promise<readonly string[]>;
+
+  /** Null when there is no such task. */
+  history(tenant: string, id: string, query: HistoryQuery): Promise<readonly HistoryEntry[] | null>;
+
+  /**
+   * Starts due tasks of a worker: `running`, attempt one higher, entry `started`. In the order of due time plus penalty
+   * of the band, then of id; not more than the bounds of the request and the worker's throttle leave room for.
+   * `expiresAt` in the past keeps a task from starting.
+   *
+   * Buckets are full at first, and hold at most `burst` (worker) or a second's worth (tenant).
+   */
+  claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer>;
+
+  /**
+   * Ends attempts, in order. What becomes of the task:
+   *
+   * - `succeeded` → succeeded, also when it was asked to be canceled
+   * - asked to be canceled, all other events → canceled (entry `canceled`)
+   * - `no_retry` → failed · `canceled` → canceled
+   * - `attempt_failed`, `timed_out`, `lease_expired`: failed when `last` or the attempts are used up, else retry, due
+   *   `delayMs` from now. `lease_expired` is `lost` unless the lease is over
+   * - `deferred`, `released`: retry, and the attempt is not counted (one less), deferrals one more. From the 101st on
+   *   they count as failures
+   *
+   * The error becomes the last error of the task, unless it succeeded. A lease past its time that nobody has ended
+   * still settles.
+   */
+  settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]>;
+
+  /**
+   * Lengthens a lease to `ms` from now, not beyond what its claim allows, and never shortens it; `null` leaves it.
+   * Progress adds an entry `heartbeat_progress`, which is no change of the task.
+   */
+  extend(
+    tenant: string,
+    leaseId: string,
+    ms: number | null,
+    progress: Progress | null,
+  ): Promise<ExtendAnswer>;
+
+  /** The task whose running attempt has this lease. */
+  leased(tenant: string, leaseId: string): Promise<Task | null>;
+
+  /** Attempts whose lease is over and tasks that did not start in time, over all tenants, at most `max` in all. */
+  overdue(max: number): Promise<readonly Overdue[]>;
+
+  /** Hints that have come by `until`, the earliest first. */
+  wakeups(until: number, max: number): Promise<readonly Wakeup[]>;
+  /** Sets a hint, or takes it away. For workers that cannot be served now, and those that can again. */
+  setWakeup(tenant: string, workerId: string, at: number | null): Promise<void>;
+
+  /**
+   * Applies changes to documents, all or none, in order.
+   *
+   * A document of kind `account` makes the tenant known; with it gone, the tenant is.
+   */
+  apply(tenant: string, changes: readonly DocumentChange[], idempotency?: Idempotency): Promise<ApplyAnswer>;
+  getDocument<K extends DocumentKind>(tenant: string, kind: K, id: string): Promise<StoredDocument<K> | null>;
+  /** By a unique name, whatever its kind. */
+  findDocument(tenant: string, name: string): Promise<StoredDocument | null>;
+  listDocuments(tenant: string, query: DocumentQuery): Promise<readonly StoredDocument[]>;
+  /** Documents whose `dueAt` has come, over all tenants, the earliest first. */
+  dueDocuments(
+    max: number,
+  ): Promise<readonly { readonly tenant: string; readonly document: StoredDocument }[]>;
+
+  /** What was remembered under an idempotency key; for requests that are no single call of the store. */
+  recall(
+    tenant: string,
+    idempotency: Idempotency,
+  ): Promise<{ readonly kind: 'new' | 'reused' } | { readonly kind: 'replayed'; readonly note: string }>;
+  remember(tenant: string, idempotency: Idempotency): Promise<void>;
+
+  /** How many tasks there are by status, of one worker or of all; from counters. */
+  counts(tenant: string, workerId: string | null): Promise<StatusCounts>;
+
+  /**
+   * Removes tasks that ended longer ago than that, and what is kept under keys whose time is over, at most `max`.
+   * @returns how many tasks were removed
+   */
+  purge(
+    tenant: string,
+    keep: { readonly succeededMs: number; readonly otherMs: number },
+    max: number,
+  ): Promise<number>;
+
+  /** Domains of tenants, by name. */
+  tenants(after: string | null, limit: number): Promise<readonly string[]>;
+
+  /** Milliseconds since the epoch, by the store's clock. */
+  now(): Promise<number>;
+}
