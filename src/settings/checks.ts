@@ -52,6 +52,11 @@ export const CROSS_CHECKS: readonly CrossCheck[] = [
   { reads: ['grpcServerUseTls', 'grpcServerTlsCert', 'grpcServerTlsKey'], find: tlsHasItsFiles },
   { reads: ['grpcServerUseTls', 'grpcClientTlsCaCert'], find: clientCaNeedsTls },
   { reads: ['grpcClientTlsCaCert', 'grpcClientTlsSan'], find: clientNameNeedsCa },
+  { reads: ['tasksEnabled', 'tasksStore', 'tasksRedisUrl'], find: tasksInRedisHaveAnAddress },
+  {
+    reads: ['tasksEnabled', 'secretsMasterKey', 'secretsMasterKeyFile'],
+    find: tasksHaveOneMasterKey,
+  },
 ];
 
 /**
@@ -234,5 +239,26 @@ function clientNameNeedsCa(values: SettingValues): Finding | null {
     blamed: ['grpcClientTlsSan', 'grpcClientTlsCaCert'],
     problem: 'a name in a certificate proves nothing unless a CA vouches for it',
     accepted: 'the file of the CA in GRPC_CLIENT_TLS_CACERT, or no GRPC_CLIENT_TLS_SAN',
+  };
+}
+
+function tasksInRedisHaveAnAddress(values: SettingValues): Finding | null {
+  if (!values.tasksEnabled || values.tasksStore !== 'redis' || values.tasksRedisUrl !== '') return null;
+  return {
+    blamed: ['tasksStore', 'tasksRedisUrl'],
+    problem: 'tasks are to be kept in Redis, and no address says in which',
+    accepted: 'TASKS_REDIS_URL with the address, or TASKS_STORE=sqlite',
+  };
+}
+
+/** Secrets that are sealed by a key that nobody kept would be lost with the next start. */
+function tasksHaveOneMasterKey(values: SettingValues): Finding | null {
+  const given = [values.secretsMasterKey, values.secretsMasterKeyFile].filter(text => text !== '').length;
+  if (!values.tasksEnabled || given === 1) return null;
+  return {
+    blamed: ['tasksEnabled', 'secretsMasterKey', 'secretsMasterKeyFile'],
+    problem: given === 0 ? 'the task service has no key for secrets' : 'two sources of one key',
+    accepted:
+      'SECRETS_MASTER_KEY ("openssl rand -base64 32" makes one), or SECRETS_MASTER_KEY_FILE, one of them',
   };
 }

@@ -12,6 +12,7 @@ export function withDerivedDefaults(declared: DeclaredValues): SettingValues {
     redisSocketType: declared.redisSocketType ?? socketTypeOf(redisUrl),
     redisPerSecondSocketType: declared.redisPerSecondSocketType ?? socketTypeOf(declared.redisPerSecondUrl),
     backendType,
+    tasksMaxOpen: declared.tasksMaxOpen ?? (declared.tasksStore === 'redis' ? 200_000 : 1_000_000),
     workerThreads: declared.workerThreads ?? Math.max(0, Math.min(8, availableParallelism() - 2)),
     // As the reference implementation does: its errors of Redis reach the caller, those of memcached do not.
     storeFailureMode: declared.storeFailureMode ?? (backendType === 'memcached' ? 'allow' : 'error'),

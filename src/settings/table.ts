@@ -9,6 +9,8 @@ import type { Setting, SettingGroup } from './setting.ts';
 import { statistics } from './statistics.ts';
 import { store } from './store.ts';
 import { storeFailure } from './store-failure.ts';
+import { taskLimits } from './task-limits.ts';
+import { tasks } from './tasks.ts';
 import { tls } from './tls.ts';
 import { tracing } from './tracing.ts';
 import { xds } from './xds.ts';
@@ -25,6 +27,8 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   redisPerSecond,
   memcached,
   storeFailure,
+  tasks,
+  taskLimits,
   statistics,
   tracing,
   logging,
@@ -42,6 +46,8 @@ export const SETTINGS = {
   ...redisPerSecond.settings,
   ...memcached.settings,
   ...storeFailure.settings,
+  ...tasks.settings,
+  ...taskLimits.settings,
   ...statistics.settings,
   ...tracing.settings,
   ...logging.settings,

@@ -1,0 +1,64 @@
+import t from 'tap';
+import { SettingsRefused } from '../../../src/settings/faults.ts';
+import { loadSettings } from '../../../src/settings/load.ts';
+
+const KEY = 'MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=';
+
+function refusal(env: Record<string, string>): string {
+  try {
+    loadSettings(env);
+  } catch (refused) {
+    if (refused instanceof SettingsRefused) return refused.message;
+    throw refused;
+  }
+  return '';
+}
+
+t.test('the task service is off unless it is asked for, and then needs one master key', async t => {
+  t.equal(loadSettings({}).tasksEnabled, false);
+  t.match(refusal({ TASKS_ENABLED: 'true' }), /no key for secrets.*SECRETS_MASTER_KEY/s);
+  t.match(
+    refusal({ TASKS_ENABLED: 'true', SECRETS_MASTER_KEY: KEY, SECRETS_MASTER_KEY_FILE: '/key' }),
+    /two sources of one key/,
+  );
+  t.equal(loadSettings({ TASKS_ENABLED: 'true', SECRETS_MASTER_KEY: KEY }).secretsMasterKey, KEY);
+  t.equal(loadSettings({ TASKS_ENABLED: 'true', SECRETS_MASTER_KEY_FILE: '/key' }).tasksEnabled, true);
+});
+
+t.test('a master key that is none is refused without being shown', async t => {
+  for (const variable of ['SECRETS_MASTER_KEY', 'SECRETS_PREVIOUS_MASTER_KEYS']) {
+    const text = refusal({ [variable]: 'hunter2' });
+    t.match(text, variable);
+    t.notMatch(text, /hunter2/);
+  }
+  t.equal(refusal({ SECRETS_PREVIOUS_MASTER_KEYS: `${KEY},${'ab'.repeat(32)}` }), '');
+});
+
+t.test('tasks in Redis need its address', async t => {
+  const env = { TASKS_ENABLED: 'true', SECRETS_MASTER_KEY: KEY, TASKS_STORE: 'redis' };
+  t.match(refusal(env), /TASKS_REDIS_URL with the address/);
+  t.equal(loadSettings({ ...env, TASKS_REDIS_URL: 'redis://:secret@cache:6379/1' }).tasksMaxOpen, 200_000);
+});
+
+t.test('networks and ports that are none are refused', async t => {
+  for (const text of ['10.0.0.0', '10.0.0.0/33', 'host/8', '10.0.0.0/8,,', 'fd00::/129', '10.0.0.0/8/8']) {
+    t.match(refusal({ TASKS_PUSH_NETWORKS: text }), /networks in CIDR form/, text);
+  }
+  t.equal(refusal({ TASKS_PUSH_NETWORKS: '127.0.0.0/8,::1/128' }), '');
+  for (const text of ['0', '65536', '80,', 'http'])
+    t.match(refusal({ TASKS_PUSH_PORTS: text }), /port numbers/, text);
+  t.equal(refusal({ TASKS_PUSH_PORTS: '25,587' }), '');
+});
+
+t.test('a service host has no port and no capitals', async t => {
+  for (const text of ['', 'Example.com', 'example.com:443', '-a.com', 'https://a.com']) {
+    t.match(refusal({ SERVICE_HOST: text }), /a host name in lower case/, text);
+  }
+  t.equal(refusal({ SERVICE_HOST: 'tasks.example.com' }), '');
+});
+
+t.test('an operator token that can be guessed is refused without being shown', async t => {
+  const text = refusal({ ACCOUNTS_OPERATOR_TOKEN: 'letmein' });
+  t.match(text, /at least 16 characters/);
+  t.notMatch(text, /letmein/);
+});
