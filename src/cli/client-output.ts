@@ -7,6 +7,7 @@ import {
 } from '../messages/client-codec.ts';
 import { UNIT_NAMES } from '../messages/unit.ts';
 import { formatDuration, SECOND_MS } from '../settings/durations.ts';
+import { aligned } from './aligned.ts';
 import { printable } from './printable.ts';
 
 /** What services report as remaining where a rule is unlimited (spec 3.2). */
@@ -38,20 +39,6 @@ function limitCells(status: DescriptorStatus): string[] {
   ];
   if (durationUntilReset !== null) cells.push(`resets in ${formatDuration(durationUntilReset * SECOND_MS)}`);
   return cells;
-}
-
-/** Rows as lines, with the cells of each column below one another. */
-export function aligned(rows: readonly string[][]): string[] {
-  const widths: number[] = [];
-  for (const row of rows) {
-    for (const [column, cell] of row.entries()) widths[column] = Math.max(widths[column] ?? 0, cell.length);
-  }
-  return rows.map(row =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column]))
-      .join('  ')
-      .trimEnd(),
-  );
 }
 
 /**

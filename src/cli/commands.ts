@@ -2,6 +2,7 @@ import { CHECK_USAGE } from './check-flags.ts';
 import { CLIENT_USAGE } from './client-flags.ts';
 import { EXPLAIN_USAGE } from './explain-flags.ts';
 import type { CliIo } from './io.ts';
+import { TASKS_USAGE } from './tasks/tasks-flags.ts';
 
 /** One word after `sluice`. */
 export interface Command {
@@ -52,5 +53,11 @@ export const COMMANDS: readonly Command[] = [
     summary: 'check rule files without serving them',
     usage: CHECK_USAGE,
     run: async (args, io) => (await import('./check.ts')).runCheck(args, io),
+  },
+  {
+    name: 'tasks',
+    summary: 'make and watch accounts, workers and tasks of a running service',
+    usage: TASKS_USAGE,
+    run: async (args, io) => (await import('./tasks/tasks.ts')).runTasks(args, io),
   },
 ];

@@ -1,6 +1,6 @@
 import type { DescriptorExplanation, Explanation } from '../decision/explanation.ts';
 import { formatDuration, SECOND_MS } from '../settings/durations.ts';
-import { aligned } from './client-output.ts';
+import { aligned } from './aligned.ts';
 import { printable } from './printable.ts';
 
 /** The explanation for people: the overall code, a line for each descriptor, then for each how that came about. */

@@ -12,6 +12,7 @@ export interface DocumentBodies {
   readonly worker: Worker;
   readonly secret: Secret;
   readonly schedule: Schedule;
+  readonly removal: Removal;
 }
 export type DocumentKind = keyof DocumentBodies;
 
@@ -126,7 +127,10 @@ export interface Secret {
   readonly workerId: string;
   readonly type: 'signing' | 'header' | 'token';
   readonly name: string;
-  /** First bytes of a keyed hash of the value, to tell values apart. */
+  /**
+   * First bytes of a keyed hash of the value, to tell values apart. Of a token the SHA-256 of the whole, hex, which is
+   * needed to write its unique name again; callers see the first 12 digits.
+   */
   readonly fingerprint: string;
   /** Sealed value, base64; null for tokens, of which there is a hash only. */
   readonly sealed: string | null;
@@ -135,6 +139,15 @@ export interface Secret {
   readonly lastUsedAt: number | null;
   /** Null: until it is replaced or deleted. */
   readonly expiresAt: number | null;
+}
+
+/**
+ * A running task that is to be removed once it has ended; the document has the task's id and is due when it is to be
+ * looked at. It is written before the task is asked to stop, so that no crash forgets the removal.
+ */
+export interface Removal {
+  readonly requestedAt: number;
+  readonly actor: Actor;
 }
 
 /** Unique name: `name:schedule:<name>`. The document is due at {@link nextAt} while it is not paused, else at {@link resumeAt}. */

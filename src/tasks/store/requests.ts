@@ -110,7 +110,8 @@ export interface TaskPatch {
  *
  * Asking for what is so already (pause a paused task, cancel a canceled one or one that was asked to be, resume a
  * scheduled or retrying one) changes nothing and returns the task. Everything else is refused (`status`). With
- * `pause`, `resume`, `cancel`, `replay` the patch must be empty.
+ * `pause`, `resume`, `cancel` the patch must be empty. `replay` may bring one, which holds from its first attempt on: the
+ * task is due at the patch's `runAt`, and its one entry `replayed` names what changed.
  */
 export interface TaskChange {
   readonly action: 'update' | 'pause' | 'resume' | 'cancel' | 'replay' | 'run' | 'expire';
@@ -178,6 +179,8 @@ export interface ClaimedTask {
   readonly body: TaskBody;
   readonly leaseId: string;
   readonly leaseUntil: number;
+  /** When it was due, before it started. */
+  readonly dueAt: number;
 }
 
 export interface ClaimAnswer {

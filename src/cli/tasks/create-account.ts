@@ -1,0 +1,30 @@
+import { randomUUID } from 'node:crypto';
+import { parseFlags } from '../flags.ts';
+import { type CliIo, EXIT } from '../io.ts';
+import { onlyArgument } from './target.ts';
+import { callApi } from './tasks-api.ts';
+import { CREATE_ACCOUNT_FLAGS } from './tasks-flags.ts';
+
+/** `sluice tasks create-account DOMAIN` */
+export async function createAccount(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, CREATE_ACCOUNT_FLAGS);
+  const domain = onlyArgument(positionals, 'domain of the account');
+  const target = { url: flags.service, token: io.env['ACCOUNTS_OPERATOR_TOKEN'] ?? '' };
+  const account = await callApi(target, {
+    method: 'POST',
+    path: '/accounts',
+    body: { domain },
+    idempotencyKey: randomUUID(),
+  });
+  if (flags.json) {
+    io.stdout(`${JSON.stringify(account)}\n`);
+    return EXIT.done;
+  }
+  const url = new URL(String(account['api_url'])).origin;
+  const exports = `export SLUICE_URL=${url}\nexport SLUICE_TOKEN=${account['token']}\n`;
+  if (flags.export) io.stdout(exports);
+  else {
+    io.stdout(`${account['domain']} is at ${url}. Its owner's token is shown only this once:\n\n${exports}`);
+  }
+  return EXIT.done;
+}

@@ -1,0 +1,58 @@
+import { integer } from '../../settings/kinds.ts';
+import { aligned } from '../aligned.ts';
+import { parseFlags, readFlag } from '../flags.ts';
+import { type CliIo, EXIT } from '../io.ts';
+import { printable } from '../printable.ts';
+import { allOf } from './pages.ts';
+import { noArguments, onlyArgument, targetOf } from './target.ts';
+import { callApi, type Json } from './tasks-api.ts';
+import { COMMON_FLAGS, FILTER_FLAGS, LIST_FLAGS } from './tasks-flags.ts';
+
+/** `sluice tasks list` */
+export async function listTasks(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, LIST_FLAGS);
+  noArguments(positionals);
+  const limit = readFlag('limit', flags.limit, integer({ min: 1, max: 1_000_000 }));
+  const query = new URLSearchParams();
+  for (const name of Object.keys(FILTER_FLAGS) as (keyof typeof FILTER_FLAGS)[]) {
+    if (flags[name] !== '') query.set(name, flags[name]);
+  }
+  const tasks = await allOf(targetOf(flags, io), '/api/v1/tasks', query, limit);
+  if (flags.json) io.stdout(`${JSON.stringify(tasks)}\n`);
+  else if (tasks.length === 0) io.stdout('There is no such task.\n');
+  else for (const line of aligned([HEAD, ...tasks.map(cells)])) io.stdout(`${printable(line)}\n`);
+  return EXIT.done;
+}
+
+const HEAD = ['ID', 'STATUS', 'WORKER', 'TYPE', 'ATTEMPT', 'NEXT ATTEMPT', 'LAST ERROR'];
+
+function cells(task: Json): string[] {
+  const error = task['last_error'] as Json | null;
+  return [
+    String(task['id']),
+    String(task['status']),
+    String(task['worker']),
+    String(task['type'] ?? ''),
+    `${task['attempt']}/${task['max_attempts']}`,
+    String(task['next_attempt_at'] ?? ''),
+    error === null ? '' : String(error['code']),
+  ];
+}
+
+/** `sluice tasks show TASK` */
+export async function showTask(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
+  const id = onlyArgument(positionals, 'id of the task');
+  const path = `/api/v1/tasks/${encodeURIComponent(id)}`;
+  const task = await callApi(targetOf(flags, io), { method: 'GET', path });
+  if (flags.json) io.stdout(`${JSON.stringify(task)}\n`);
+  else {
+    const rows = Object.entries(task).map(([name, value]) => [name, fieldText(value)]);
+    for (const line of aligned(rows)) io.stdout(`${printable(line)}\n`);
+  }
+  return EXIT.done;
+}
+
+function fieldText(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,66 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { parseFlags } from '../flags.ts';
+import { type CliIo, EXIT } from '../io.ts';
+import { printable } from '../printable.ts';
+import { onlyArgument, targetOf } from './target.ts';
+import { type ApiTarget, callApi, type Json } from './tasks-api.ts';
+import { HISTORY_FLAGS } from './tasks-flags.ts';
+
+const FOLLOW_MS = 500;
+const PAGE = 200;
+const ENDED = new Set<unknown>(['succeeded', 'failed', 'canceled', 'expired']);
+
+/** `sluice tasks history TASK`: an entry a line, as they happened; with `--json`, an object a line. */
+export async function showHistory(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, HISTORY_FLAGS);
+  const id = onlyArgument(positionals, 'id of the task');
+  const target = targetOf(flags, io);
+  let shown = 0;
+  for (;;) {
+    const entries = await entriesAfter(target, id, shown);
+    for (const entry of entries) {
+      shown = Number(entry['seq']);
+      io.stdout(flags.json ? `${JSON.stringify(entry)}\n` : `${printable(line(entry))}\n`);
+    }
+    if (!flags.follow || ENDED.has(entries.at(-1)?.['to'])) return EXIT.done;
+    if (entries.length === 0 && (await hasEnded(target, id))) return EXIT.done;
+    await wait(FOLLOW_MS);
+  }
+}
+
+/** All entries beyond one; those before it are passed over page by page. */
+async function entriesAfter(target: ApiTarget, id: string, seq: number): Promise<Json[]> {
+  const found: Json[] = [];
+  let cursor: string | null = null;
+  do {
+    const query = new URLSearchParams({ order: 'asc', limit: String(PAGE) });
+    if (cursor !== null) query.set('cursor', cursor);
+    const path = `/api/v1/tasks/${encodeURIComponent(id)}/history?${query}`;
+    const page = await callApi(target, { method: 'GET', path });
+    found.push(...(page['data'] as Json[]).filter(entry => Number(entry['seq']) > seq));
+    cursor = page['next_cursor'] as string | null;
+  } while (cursor !== null);
+  return found;
+}
+
+/** Its last entry was shown in an earlier round. */
+async function hasEnded(target: ApiTarget, id: string): Promise<boolean> {
+  const task = await callApi(target, { method: 'GET', path: `/api/v1/tasks/${encodeURIComponent(id)}` });
+  return ENDED.has(task['status']);
+}
+
+function line(entry: Json): string {
+  const http = entry['http'] as Json | undefined;
+  const error = entry['error'] as Json | undefined;
+  const actor = entry['actor'] as Json;
+  return [
+    entry['at'],
+    String(entry['event']).padEnd(16),
+    entry['from'] == null ? `→ ${entry['to']}` : `${entry['from']} → ${entry['to']}`,
+    `attempt ${entry['attempt']}`,
+    `by ${actor['type']} ${actor['id']}`,
+    ...(http === undefined ? [] : [`HTTP ${http['status']} in ${http['duration_ms']} ms`]),
+    ...(error === undefined ? [] : [`${error['code']}: ${error['message']}`]),
+    ...(entry['next_attempt_at'] == null ? [] : [`next ${entry['next_attempt_at']}`]),
+  ].join('  ');
+}

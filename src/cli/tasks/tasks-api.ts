@@ -1,0 +1,121 @@
+import { lookup } from 'node:dns';
+import { type ClientRequest, request as requestOverHttp } from 'node:http';
+import { request as requestOverHttps } from 'node:https';
+import type { LookupFunction } from 'node:net';
+import { asError } from '../../base/fault.ts';
+import { CommandFault, UsageFault } from '../command-fault.ts';
+import { printable } from '../printable.ts';
+
+/** Longest wait for an answer. */
+const TIMEOUT_MS = 30_000;
+/** A page of tasks with their payloads fits. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Where requests go, and as whom. */
+export interface ApiTarget {
+  /** `http://acme.localhost:8080`, without a path. */
+  readonly url: string;
+  /** Empty for none. It goes into one header field and nowhere else. */
+  readonly token: string;
+}
+
+export interface ApiRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** With its query: `/api/v1/tasks?status=failed`. */
+  readonly path: string;
+  readonly body?: Json;
+  readonly idempotencyKey?: string;
+}
+
+/**
+ * Sends one request and returns the body of its answer; an empty object where there is none.
+ *
+ * @throws CommandFault with what the service says is wrong, field by field, or why it could not be asked
+ */
+export async function callApi(target: ApiTarget, request: ApiRequest): Promise<Json> {
+  const { status, text } = await send(target, request);
+  const body = parsed(text);
+  if (status >= 200 && status < 300 && (body !== null || text === '')) return body ?? {};
+  if (typeof body?.['code'] === 'string') throw new CommandFault(problemText(body));
+  throw new CommandFault(
+    `${target.url} answered with HTTP status ${status} and nothing that the task service would say: ` +
+      'is it running with TASKS_ENABLED=true there?',
+  );
+}
+
+function problemText(problem: Json): string {
+  const parts = Array.isArray(problem['errors']) ? (problem['errors'] as Json[]) : [];
+  const lines = parts.map(part => `  ${part['pointer'] ?? part['parameter'] ?? ''}: ${part['detail']}`);
+  const text = [`${problem['detail'] ?? problem['title']} (${problem['code']})`, ...lines];
+  return text.map(printable).join('\n');
+}
+
+function parsed(text: string): Json | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Json) : null;
+  } catch {
+    return null;
+  }
+}
+
+function send(target: ApiTarget, request: ApiRequest): Promise<{ status: number; text: string }> {
+  const url = addressOf(target, request.path);
+  const body = request.body === undefined ? '' : JSON.stringify(request.body);
+  const headers = {
+    accept: 'application/json',
+    ...(target.token !== '' && { authorization: `Bearer ${target.token}` }),
+    ...(request.idempotencyKey !== undefined && { 'idempotency-key': request.idempotencyKey }),
+    ...(request.method !== 'GET' && {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+    }),
+  };
+  const options = { method: request.method, headers, lookup: lookUp, agent: false as const };
+  return new Promise((resolve, reject) => {
+    const open = url.protocol === 'https:' ? requestOverHttps : requestOverHttp;
+    const call: ClientRequest = open(url, options, answer => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      answer.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > MAX_ANSWER_BYTES) call.destroy(new Error('the answer is too large'));
+        else chunks.push(chunk);
+      });
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
+      );
+      answer.on('error', fail);
+    });
+    const timer = setTimeout(
+      () => call.destroy(new Error(`no answer within ${TIMEOUT_MS / 1000} seconds`)),
+      TIMEOUT_MS,
+    );
+    const fail = (failure: unknown) =>
+      reject(
+        new CommandFault(
+          `${target.url} could not be asked: ${asError(failure).message}. Is the service running there? ` +
+            'Name another with --url or SLUICE_URL.',
+          { cause: failure },
+        ),
+      );
+    call.on('error', fail);
+    call.on('close', () => clearTimeout(timer));
+    call.end(body);
+  });
+}
+
+function addressOf(target: ApiTarget, path: string): URL {
+  const url = URL.canParse(target.url) ? new URL(target.url) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.username !== '') {
+    throw new UsageFault(`"${printable(target.url)}" is no address: write http://acme.localhost:8080.`);
+  }
+  return new URL(path, url);
+}
+
+/** Names below `localhost` are this machine (RFC 6761, 6.3), which not every resolver knows. */
+const lookUp: LookupFunction = (name, options, done) => {
+  lookup(name === 'localhost' || name.endsWith('.localhost') ? 'localhost' : name, options, done);
+};

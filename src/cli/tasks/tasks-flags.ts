@@ -1,0 +1,115 @@
+import { describeFlags } from '../flags.ts';
+
+const TEXT = { kind: 'text', default: '' } as const;
+
+export const COMMON_FLAGS = {
+  url: { ...TEXT, placeholder: 'URL', help: "the tenant's address; without it, SLUICE_URL" },
+  json: { kind: 'switch', help: 'print what the service answered, as JSON' },
+} as const;
+
+export const CREATE_ACCOUNT_FLAGS = {
+  service: {
+    kind: 'text',
+    placeholder: 'URL',
+    default: 'http://localhost:8080',
+    help: 'where the service is, without a tenant',
+  },
+  export: { kind: 'switch', help: 'print shell commands that set SLUICE_URL and SLUICE_TOKEN, nothing else' },
+  json: COMMON_FLAGS.json,
+} as const;
+
+export const ADD_WORKER_FLAGS = {
+  ...COMMON_FLAGS,
+  'push-to': { ...TEXT, placeholder: 'URL', help: 'push tasks there; without it the worker pulls' },
+  concurrency: { ...TEXT, placeholder: 'N', help: 'tasks at once' },
+  timeout: { ...TEXT, placeholder: 'DURATION', help: 'longest time of an attempt' },
+  secret: {
+    kind: 'switch',
+    help: 'make what the worker needs: a signing secret, or the token of a pull worker',
+  },
+} as const;
+
+export const CREATE_FLAGS = {
+  ...COMMON_FLAGS,
+  payload: { ...TEXT, placeholder: 'JSON', help: 'the payload, or @FILE to read it from a file' },
+  type: { ...TEXT, placeholder: 'TEXT', help: 'a label, such as email.welcome' },
+  priority: { ...TEXT, placeholder: 'WORD', help: 'critical, high, normal, low or bulk' },
+  delay: { ...TEXT, placeholder: 'DURATION', help: 'start no earlier than so long from now: 1h30m' },
+  'run-at': { ...TEXT, placeholder: 'TIME', help: 'start no earlier than then: 2026-03-01T10:00:00Z' },
+  key: { ...TEXT, placeholder: 'TEXT', help: 'at most one live task of the worker has this key' },
+} as const;
+
+export const FILTER_FLAGS = {
+  worker: { ...TEXT, placeholder: 'NAME', help: 'only tasks of this worker' },
+  status: { ...TEXT, placeholder: 'LIST', help: 'only tasks in these statuses: failed,retry' },
+  start: {
+    ...TEXT,
+    placeholder: 'TIME',
+    help: 'made at or after: a time, 2026-03-01, 2026-03, 2026, or -24h',
+  },
+  end: { ...TEXT, placeholder: 'TIME', help: 'made before, or in: as --start' },
+} as const;
+
+export const LIST_FLAGS = {
+  ...COMMON_FLAGS,
+  ...FILTER_FLAGS,
+  limit: { kind: 'text', placeholder: 'N', default: '50', help: 'how many at most' },
+} as const;
+
+export const HISTORY_FLAGS = {
+  ...COMMON_FLAGS,
+  follow: { kind: 'switch', help: 'go on printing until the task has ended' },
+} as const;
+
+export const ACT_FLAGS = {
+  ...COMMON_FLAGS,
+  failed: { kind: 'switch', help: 'all tasks that failed, instead of those named' },
+  worker: FILTER_FLAGS.worker,
+  start: FILTER_FLAGS.start,
+  end: FILTER_FLAGS.end,
+  'dry-run': { kind: 'switch', help: 'only say how many there are' },
+} as const;
+
+export const TASKS_USAGE = `Usage: sluice tasks <what> [flags]
+
+  sluice tasks create-account DOMAIN     make a tenant, and show its first token
+  sluice tasks add-worker NAME           make a worker
+  sluice tasks workers                   list workers
+  sluice tasks create WORKER             make a task
+  sluice tasks list                      list tasks, the newest first
+  sluice tasks show TASK                 one task, whole
+  sluice tasks history TASK              what happened to a task
+  sluice tasks retry TASK... | --failed  start ended tasks again
+  sluice tasks cancel TASK...            cancel tasks
+
+The tenant and the token are those of SLUICE_URL and SLUICE_TOKEN; create-account takes the token of the operator,
+where the service wants one, from ACCOUNTS_OPERATOR_TOKEN.
+
+Flags of create-account:
+${describeFlags(CREATE_ACCOUNT_FLAGS)}
+Flags of all others:
+${describeFlags(COMMON_FLAGS)}
+Flags of add-worker:
+${describeFlags(ownFlags(ADD_WORKER_FLAGS))}
+Flags of create:
+${describeFlags(ownFlags(CREATE_FLAGS))}
+Flags of list:
+${describeFlags(ownFlags(LIST_FLAGS))}
+Flags of history:
+${describeFlags(ownFlags(HISTORY_FLAGS))}
+Flags of retry (cancel takes the names of tasks only):
+${describeFlags(ownFlags(ACT_FLAGS))}
+Exit status: 0 it was done, 1 some of it was not, 2 it could not be done.
+
+Example:
+  eval "$(sluice tasks create-account acme --export)"
+  sluice tasks add-worker mailer --push-to http://localhost:9000/
+  sluice tasks create mailer --payload '{"to":"ann@example.com"}'
+  sluice tasks history tsk_... --follow
+`;
+
+function ownFlags<T extends Parameters<typeof describeFlags>[0]>(
+  table: T,
+): Parameters<typeof describeFlags>[0] {
+  return Object.fromEntries(Object.entries(table).filter(([name]) => !Object.hasOwn(COMMON_FLAGS, name)));
+}
