@@ -1,0 +1,59 @@
+import { setTimeout as wait } from 'node:timers/promises';
+import { ForkedChild } from '../../support/forked-child.ts';
+import type { GeneratorAnswers } from '../../support/generator.ts';
+import type { GrpcLoad } from '../../support/grpc-load/load.ts';
+import { median } from '../../support/statistics.ts';
+import { PATTERNS, templateOf } from '../decisions/patterns.ts';
+import { paced } from './closed-loop.ts';
+import { atMost, type Part, shown } from './measurement.ts';
+import { payloadOf } from './task-service.ts';
+
+const CALLS_PER_SECOND = 10_000;
+const TASKS_PER_SECOND = 300;
+const WINDOW_MS = 3_000;
+
+/** Latency of decisions over gRPC at a steady rate, with and without tasks that are made and pushed meanwhile. */
+export const decisionsBeside: Part = async ({ service, sink, size }) => {
+  const tenant = await service.tenant(32);
+  await tenant.json('POST', '/workers', { name: 'sink', url: sink.url, concurrency: 1000 });
+  await tenant.json('POST', '/workers/sink/secrets', { type: 'signing', name: 'bench' });
+  const generator = new ForkedChild<GeneratorAnswers<GrpcLoad>>({
+    entry: new URL('../../support/grpc-load/generator.js', import.meta.url),
+  });
+  try {
+    await generator.ready();
+    await generator.ask('start', {
+      port: service.grpcPort,
+      connections: 8,
+      streamsPerConnection: 32,
+      watched: {},
+      template: templateOf(PATTERNS.keys),
+      expectedCode: PATTERNS.keys.code,
+      callsPerSecond: CALLS_PER_SECOND,
+    });
+    await wait(size.warmUpMs);
+    const body = `{"worker":"sink","payload":${payloadOf(512)}}`;
+    const alone: number[] = [];
+    const beside: number[] = [];
+    // In turn, so that what the machine does besides is in both.
+    for (let round = 0; round < (size.measuredMs > 4_000 ? 5 : 2); round++) {
+      await generator.ask('mark');
+      await wait(WINDOW_MS);
+      alone.push((await generator.ask('mark')).latency.p99Ms);
+      const load = paced(TASKS_PER_SECOND, WINDOW_MS + 500, () => tenant.call('POST', '/tasks', body));
+      await wait(400);
+      await generator.ask('mark');
+      await wait(WINDOW_MS);
+      beside.push((await generator.ask('mark')).latency.p99Ms);
+      await load;
+    }
+    await generator.ask('finish');
+    return [
+      shown(`${CALLS_PER_SECOND} decisions/s alone, p99`, median(alone), 'ms'),
+      shown(`beside ${TASKS_PER_SECOND} tasks/s made and pushed, p99`, median(beside), 'ms'),
+      atMost('p99 of decisions beside tasks, rise', (median(beside) / median(alone) - 1) * 100, '%', 20),
+    ];
+  } finally {
+    await generator.stop();
+  }
+};
