@@ -1,13 +1,25 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Addresses } from '../app/ports.ts';
+import type { Environment } from '../settings/load.ts';
 
-/** Variables that `--quickstart` sets where the environment does not: the sample rules, reloaded when edited. */
-export function quickstartEnvironment(): Record<string, string> {
+/**
+ * Variables that `--quickstart` sets where the environment does not: the sample rules, reloaded when edited, and tasks
+ * in a file beside them, for callers and workers on this machine.
+ */
+export function quickstartEnvironment(given: Environment): Record<string, string> {
+  const data = given['TASKS_DATA_DIRECTORY'] ?? join(packageFolder(), 'data');
+  const hasKey = given['SECRETS_MASTER_KEY'] !== undefined;
   return {
     RUNTIME_ROOT: join(packageFolder(), 'ops', 'quickstart'),
     RUNTIME_APPDIRECTORY: 'config',
     RUNTIME_WATCH_ROOT: 'false',
+    TASKS_ENABLED: 'true',
+    TASKS_DATA_DIRECTORY: data,
+    ...(!hasKey && { SECRETS_MASTER_KEY_FILE: join(data, 'master.key') }),
+    ACCOUNTS_SIGNUP: 'loopback',
+    TASKS_PUSH_HTTP: 'true',
+    TASKS_PUSH_NETWORKS: '127.0.0.0/8,::1/128',
   };
 }
 
@@ -17,7 +29,7 @@ function packageFolder(): string {
   return folder;
 }
 
-/** Three commands to try against the sample rules. */
+/** Commands to try against the sample rules, and the first one of the task service. */
 export function commandsToTry(addresses: Addresses): string {
   const http = reachable(addresses.http);
   const lines = [
@@ -26,6 +38,10 @@ export function commandsToTry(addresses: Addresses): string {
     `  npx sluice client -dial_string ${reachable(addresses.grpc)} -domain demo -descriptors user=ann`,
   ];
   if (addresses.debug !== null) lines.push(`  curl http://${reachable(addresses.debug)}/rlconfig`);
+  lines.push(
+    'Tasks ("npx sluice tasks --help" has the rest):',
+    `  eval "$(npx sluice tasks create-account acme --export --service http://${http})"`,
+  );
   return `${lines.join('\n')}\n`;
 }
 

@@ -26,7 +26,7 @@ export async function runServe(args: string[], io: CliIo): Promise<number> {
   if (positionals.length > 0) {
     throw new UsageFault(`"${positionals[0]}" is not understood; all settings come from the environment`);
   }
-  const settings = readSettings(values.quickstart ? { ...quickstartEnvironment(), ...io.env } : io.env);
+  const settings = readSettings(values.quickstart ? { ...quickstartEnvironment(io.env), ...io.env } : io.env);
   const logger = createLogger({ level: settings.logLevel, format: settings.logFormat });
   warnOfNoEffect(settings, logger);
   logSettings(settings, logger);

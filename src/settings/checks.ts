@@ -52,7 +52,10 @@ export const CROSS_CHECKS: readonly CrossCheck[] = [
   { reads: ['grpcServerUseTls', 'grpcServerTlsCert', 'grpcServerTlsKey'], find: tlsHasItsFiles },
   { reads: ['grpcServerUseTls', 'grpcClientTlsCaCert'], find: clientCaNeedsTls },
   { reads: ['grpcClientTlsCaCert', 'grpcClientTlsSan'], find: clientNameNeedsCa },
-  { reads: ['tasksEnabled', 'tasksStore', 'tasksRedisUrl'], find: tasksInRedisHaveAnAddress },
+  {
+    reads: ['tasksEnabled', 'tasksStore', 'tasksRedisUrl', 'tasksRedisType'],
+    find: tasksInRedisHaveAnAddress,
+  },
   {
     reads: ['tasksEnabled', 'secretsMasterKey', 'secretsMasterKeyFile'],
     find: tasksHaveOneMasterKey,
@@ -243,12 +246,18 @@ function clientNameNeedsCa(values: SettingValues): Finding | null {
 }
 
 function tasksInRedisHaveAnAddress(values: SettingValues): Finding | null {
-  if (!values.tasksEnabled || values.tasksStore !== 'redis' || values.tasksRedisUrl !== '') return null;
-  return {
-    blamed: ['tasksStore', 'tasksRedisUrl'],
-    problem: 'tasks are to be kept in Redis, and no address says in which',
-    accepted: 'TASKS_REDIS_URL with the address, or TASKS_STORE=sqlite',
-  };
+  const { tasksEnabled, tasksStore, tasksRedisUrl: url, tasksRedisType: type } = values;
+  if (!tasksEnabled || tasksStore !== 'redis') return null;
+  if (url === '') {
+    return {
+      blamed: ['tasksStore', 'tasksRedisUrl'],
+      problem: 'tasks are to be kept in Redis, and no address says in which',
+      accepted: 'TASKS_REDIS_URL with the address, or TASKS_STORE=sqlite',
+    };
+  }
+  const socketType = type === 'single' && url.startsWith('/') ? 'unix' : 'tcp';
+  const fault = redisAddressFault({ type, socketType, url });
+  return fault === null ? null : { blamed: ['tasksRedisUrl'], ...fault };
 }
 
 /** Secrets that are sealed by a key that nobody kept would be lost with the next start. */

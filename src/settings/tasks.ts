@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 import { MINUTE_MS, SECOND_MS } from './durations.ts';
-import { bool, checkedText, choice, duration, integer, path } from './kinds.ts';
+import { anyText, bool, checkedText, choice, duration, integer, path } from './kinds.ts';
 import { setting } from './setting.ts';
 
 /** A host name in lower case, of labels that certificates and cookies accept. */
@@ -57,13 +57,6 @@ function isNetwork(text: string): boolean {
     return false;
   }
 }
-
-const redisAddress = checkedText({
-  label: 'redis://user:password@host:port/db, host:port, or a list with commas',
-  accepts:
-    'redis://user:password@host:port/db or host:port; for a cluster a list of its nodes, with commas in between',
-  holds: text => text === '' || text.split(',').every(one => /^(rediss?:\/\/)?\S+$/.test(one)),
-});
 
 /** The task service: where tasks are kept, who may come, and how they are pushed. */
 export const tasks = {
@@ -151,7 +144,7 @@ export const tasks = {
     }),
     tasksRedisUrl: setting({
       names: ['TASKS_REDIS_URL'],
-      kind: redisAddress,
+      kind: anyText,
       default: '',
       help: 'Address of the Redis with the tasks; needed for `TASKS_STORE=redis`. Version 7.0 or later. Never printed.',
       secret: true,
@@ -217,6 +210,12 @@ export const tasks = {
       kind: ports,
       default: '',
       help: 'Ports below 1024 that tasks may be pushed to, beside 80 and 443.',
+    }),
+    tasksPushCaCert: setting({
+      names: ['TASKS_PUSH_CACERT'],
+      kind: path,
+      default: '',
+      help: 'CA certificates (PEM) that workers may be signed by, in place of the well-known ones.',
     }),
     tasksPushThreads: setting({
       names: ['TASKS_PUSH_THREADS'],

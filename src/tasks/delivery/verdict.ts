@@ -1,5 +1,5 @@
 import type { Worker } from '../model/documents.ts';
-import { retryWaitMs } from '../model/retry-policy.ts';
+import { isPolicyOver, retryWaitMs } from '../model/retry-policy.ts';
 import type { Task, TaskError } from '../model/task.ts';
 import type { Settlement } from '../store/requests.ts';
 import type { DeliveryOutcome } from './delivery.ts';
@@ -85,8 +85,7 @@ function deferral(
 
 /** Whether the age of the policy is over when the next attempt would begin. */
 function isTooOld({ task, nowMs }: VerdictGrounds, delayMs: number): boolean {
-  const { maxAgeMs } = task.retry;
-  return maxAgeMs !== null && nowMs + delayMs >= (task.startedAt ?? nowMs) + maxAgeMs;
+  return isPolicyOver(task.retry, task.startedAt, nowMs + delayMs);
 }
 
 function verdict(

@@ -49,7 +49,7 @@ export interface HistoryEntry {
   readonly leaseIdSuffix?: string;
   readonly http?: HistoryHttp;
   readonly error?: { readonly code: string; readonly message: string };
-  /** Where the task waits afterwards. */
+  /** Where the task has a `dueAt` afterwards, also a paused one: that time. */
   readonly nextAttemptAt?: number;
   /** `updated`: names of the fields that changed. */
   readonly changed?: readonly string[];

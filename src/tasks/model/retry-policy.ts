@@ -28,6 +28,31 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 };
 
 /**
+ * A policy with what somebody says of it in place of its own. Who names a base, a factor, a longest wait or a jitter, and
+ * no list of waits, wants no list.
+ */
+export function mergeRetry(policy: RetryPolicy, said: Partial<RetryPolicy> | null | undefined): RetryPolicy {
+  return said === null || said === undefined ? policy : { ...policy, ...curved(said), ...said };
+}
+
+/** The same where only a part of a policy is said so far; null for nothing. */
+export function mergeRetryPart(
+  before: Partial<RetryPolicy> | null,
+  said: Partial<RetryPolicy>,
+): Partial<RetryPolicy> {
+  return before === null ? said : { ...before, ...curved(said), ...said };
+}
+
+function curved({
+  baseMs,
+  factor,
+  maxMs,
+  jitter,
+}: Partial<RetryPolicy>): Pick<RetryPolicy, 'scheduleMs'> | null {
+  return [baseMs, factor, maxMs, jitter].some(part => part !== undefined) ? { scheduleMs: null } : null;
+}
+
+/**
  * The wait after the `attempt`th attempt has failed (1 for the first): min(max, base · factor^(attempt − 1)), spread
  * evenly by the jitter.
  *
@@ -41,4 +66,13 @@ export function retryWaitMs(policy: RetryPolicy, attempt: number, random: () => 
   }
   const wait = Math.min(policy.maxMs, policy.baseMs * policy.factor ** (Math.max(attempt, 1) - 1));
   return Math.round(wait * (1 - policy.jitter + 2 * policy.jitter * random()));
+}
+
+/**
+ * Whether the age of the policy is over at the time of the next attempt, which is not made then.
+ *
+ * @param firstStart when the first attempt began; null when none has
+ */
+export function isPolicyOver(policy: RetryPolicy, firstStart: number | null, nextStart: number): boolean {
+  return policy.maxAgeMs !== null && firstStart !== null && nextStart >= firstStart + policy.maxAgeMs;
 }

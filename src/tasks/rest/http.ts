@@ -36,3 +36,11 @@ export interface RestResponse {
   /** Empty for none. */
   readonly body: string;
 }
+
+/** Whatever answers requests. */
+export interface RestHandler {
+  /** The answer to a request whose body is too large to be read: it comes without one. */
+  tooLarge(request: RestRequest): RestResponse;
+  /** Never rejects. */
+  handle(request: RestRequest): Promise<RestResponse>;
+}

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { UrlRules } from '../delivery/worker-url.ts';
 import type { TenantLimits } from '../model/documents.ts';
 import type { IdMaker } from '../model/ids.ts';
 import type { Signals } from '../model/signals.ts';
@@ -34,8 +35,8 @@ export interface RestConfig {
   readonly operatorToken: string;
   /** `X-Tenant-Domain` may name the tenant. */
   readonly tenantHeader: boolean;
-  /** URLs of workers may begin with `http:`. */
-  readonly allowHttp: boolean;
+  /** What URLs workers may have; the same that deliveries check. */
+  readonly urls: UrlRules;
   readonly limits: TenantLimits;
   /** Signs cursors. */
   readonly cursorKey: Buffer;

@@ -53,6 +53,8 @@ export interface RestAnswer extends Pick<RestResponse, 'status'> {
   readonly headers?: Readonly<Record<string, string>>;
   /** Becomes JSON; undefined for no body. */
   readonly json?: unknown;
+  /** JSON text that is ready, in place of `json`. */
+  readonly text?: string;
 }
 
 /** One answer of a route, for the OpenAPI document and the tests that check answers against it. */

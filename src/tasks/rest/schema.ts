@@ -65,6 +65,8 @@ export interface RecordSchema extends Common {
 
 export interface AnySchema extends Common {
   readonly type: 'any';
+  /** What it looks like, for the document: the handler checks. */
+  readonly shows?: ObjectSchema;
 }
 
 /** One of several, the first that fits. */

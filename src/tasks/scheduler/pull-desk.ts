@@ -8,6 +8,8 @@ export interface PullDesk {
    * has gone, or the service stops.
    */
   lease(request: LeaseRequest): Promise<readonly ClaimedTask[]>;
+  /** @param extendMs from now; null for the worker's lease */
+  /** Lengthens a lease to `extendMs` from now; null: to what the worker's leases have. */
   heartbeat(
     tenant: string,
     leaseId: string,

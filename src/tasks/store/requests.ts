@@ -35,7 +35,10 @@ export interface NewTask {
   readonly body: Pick<TaskBody, 'payload' | 'headers'>;
   /** What to do when a live task of the worker has the key. Without a key it does not matter. */
   readonly onConflict: 'return' | 'reject' | 'replace' | 'replace_keep_time';
-  /** The worker is pushed to: {@link TaskStore.wakeups} tells of the task. */
+  /**
+   * The worker is pushed to: {@link TaskStore.wakeups} tells of the task, whenever it gets a time to start at: when it
+   * is made, changed, or held no more. Once the task was claimed, the mode of that lease says it instead.
+   */
   readonly wake: boolean;
 }
 
@@ -99,12 +102,15 @@ export interface TaskPatch {
  * A change that somebody asks for, and from which statuses it leads where:
  *
  * - `update`: scheduled, retry, paused: stays. running: stays, and only `retry`, `tags` and `metadata` may change; of
- *   `retry` only `maxAttempts` has an effect then. One entry `updated`, unless nothing changes
+ *   `retry` only `maxAttempts` is taken then. One entry `updated`, unless nothing changes. A field of the patch that
+ *   equals what the task has is as if left out
  * - `pause`: scheduled, retry → paused
- * - `resume`: paused → scheduled where nothing was attempted yet, else retry; due when it was due before
+ * - `resume`: paused → scheduled where nothing was attempted yet (`startedAt` is null), else retry; due when it was due
+ *   before
  * - `cancel`: scheduled, retry, paused → canceled; running: stays, `cancelRequestedAt` is set, entry `cancel_requested`
  * - `replay`: final → scheduled, due now: attempt, deferrals, result, times of start and end, and the request to
- *   cancel are forgotten; the last error stays. Takes its key again, refused with `key_taken` where another task has it
+ *   cancel are forgotten, and `expiresAt` where that has come; the last error stays. Takes its key again, refused with
+ *   `key_taken` where another task has it
  * - `run`: scheduled, retry → due now, entry `updated`
  * - `expire`: scheduled, retry whose `expiresAt` has come → expired
  *

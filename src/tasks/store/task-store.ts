@@ -31,9 +31,10 @@ import type {
  * the same step, and each change of a task adds one to its version. Policy stays with the callers: waits, signatures,
  * roles. One exam (`test/exam/task-store`) holds for every store.
  *
- * Where a task reaches a final status, in whatever call: `finishedAt` is set and `dueAt` null; if it has a key, that
- * becomes free after `keyTtlMs`; tasks held by it (`heldBy`) are held no more, due at their `runAt` or now, whichever is
- * later (entry `updated`, changed: `held_by`, actor `system`). A removed task frees its key at once, and those it holds.
+ * Where a task reaches a final status, in whatever call: `finishedAt` is set, `dueAt` and `heldBy` are null; if it is the
+ * holder of its key, that becomes free after `keyTtlMs`, or goes back to the task with the same key that it was held by;
+ * tasks held by it (`heldBy`) are held no more, due at their `runAt` or now, whichever is later (entry `updated`, changed:
+ * `held_by`, actor `system` `store`). A removed or purged task leaves its key at once, and lets go of those it holds.
  *
  * @throws (rejects with) Fault `store_failed`: whether it happened is not known · `overloaded`: it did not happen
  */
@@ -51,10 +52,11 @@ export interface TaskStore {
    * Makes tasks, each `scheduled`, with one entry `created` (or `updated` for one that was replaced).
    *
    * Keys: at most one task of a worker is the _holder_ of a key: the newest with that key that is not final, or whose
-   * key is not free yet. With `replace`, a holder that has not started is given the new content (type, payload,
-   * headers, priority, runAt, expiresAt, timeout, retry, tags, metadata; `replace_keep_time` keeps `runAt`) under its
-   * own id; beside one that has started a new task is made, which is held by it (`heldBy`) and becomes the holder. A
-   * final holder whose key is not free yet counts as live for `return` and `reject`, not for the others.
+   * key is not free yet. With `replace`, a holder that has not started (`startedAt` is null) is given the new content
+   * (type, payload, headers, priority, runAt, expiresAt, timeout, retry, tags, metadata; `replace_keep_time` keeps
+   * `runAt` and `dueAt`) under its own id; beside one that has started a new task is made, which is held by it
+   * (`heldBy`) and becomes the holder. A final holder whose key is not free yet counts as live for `return` and
+   * `reject`, not for the others.
    *
    * A `heldBy` that names a task that is final or missing is taken as null.
    */
@@ -98,14 +100,15 @@ export interface TaskStore {
    * - `deferred`, `released`: retry, and the attempt is not counted (one less), deferrals one more. From the 101st on
    *   they count as failures
    *
-   * The error becomes the last error of the task, unless it succeeded. A lease past its time that nobody has ended
-   * still settles.
+   * The error becomes the last error of the task, unless it succeeded or there is none. A lease past its time that
+   * nobody has ended still settles.
    */
   settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]>;
 
   /**
    * Lengthens a lease to `ms` from now, not beyond what its claim allows, and never shortens it; `null` leaves it.
-   * Progress adds an entry `heartbeat_progress`, which is no change of the task.
+   * Progress adds an entry `heartbeat_progress` of the actor `worker` with the worker's id, which is no change of the
+   * task.
    */
   extend(
     tenant: string,

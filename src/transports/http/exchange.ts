@@ -13,6 +13,9 @@ import type { Traffic } from './traffic.ts';
  */
 const WHOLE_BODY_BYTES = 64 * 1024;
 
+/** The status of answers that have no body by nature. */
+const NO_CONTENT = '204 No Content';
+
 /** What the exchanges of one listener share. */
 export interface ExchangeContext {
   readonly traffic: Traffic;
@@ -30,6 +33,7 @@ export class Exchange {
   readonly #headersOnly: boolean;
   #state: 'waiting' | 'sending' | 'over' = 'waiting';
   #paused = false;
+  #watched = false;
   #gone: (() => void) | null = null;
   #wake: () => void = () => {};
 
@@ -45,6 +49,11 @@ export class Exchange {
   /** An answer has left, or the caller has gone away before there was one. */
   get over(): boolean {
     return this.#state === 'over';
+  }
+
+  /** The address of the caller, as text. Only while the handler of the request runs. */
+  get remoteAddress(): string {
+    return Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
   }
 
   /** Calls `listener` when the caller goes away before it has been answered. */
@@ -70,9 +79,17 @@ export class Exchange {
    * caller has gone is not noticed meanwhile.
    */
   holdInput(): void {
-    if (this.#state !== 'waiting' || this.#paused) return;
+    if (this.#state !== 'waiting' || this.#paused || this.#watched) return;
     this.#paused = true;
     this.#res.pause();
+  }
+
+  /** Ends {@link holdInput} for good: that the caller goes away is to be noticed while it waits. */
+  watchInput(): void {
+    this.#watched = true;
+    if (this.#state !== 'waiting' || !this.#paused) return;
+    this.#paused = false;
+    this.#res.resume();
   }
 
   /** Writes the answer, unless there has been one or the caller has gone. `close` ends the connection after it. */
@@ -83,7 +100,8 @@ export class Exchange {
     // Uncorked, each of the writes would be a packet of its own.
     this.#res.cork(() => {
       writeHead(this.#res, answer);
-      if (this.#headersOnly) this.#endWithoutBody(answer.body, close);
+      if (answer.status === NO_CONTENT) this.#endWithoutLength(close);
+      else if (this.#headersOnly) this.#endWithoutBody(answer.body, close);
       else if (answer.body.length <= WHOLE_BODY_BYTES) this.#end(answer.body, close);
       else this.#feed(Buffer.from(answer.body), close);
     });
@@ -181,6 +199,13 @@ export class Exchange {
   #endWithoutBody(body: string | Uint8Array, close: boolean): void {
     if (close) this.#res.writeHeader('Connection', 'close');
     this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+    this.#res.endWithoutBody();
+    this.#over();
+  }
+
+  /** RFC 9110, 8.6: an answer with status 204 has no `Content-Length`, which `end` would write. */
+  #endWithoutLength(close: boolean): void {
+    if (close) this.#res.writeHeader('Connection', 'close');
     this.#res.endWithoutBody();
     this.#over();
   }

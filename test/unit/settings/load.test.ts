@@ -92,6 +92,7 @@ t.test('without variables every setting is at its default', async t => {
     tasksPushHttp: false,
     tasksPushNetworks: '',
     tasksPushPorts: '',
+    tasksPushCaCert: '',
     tasksPushThreads: 1,
     tasksPushConcurrency: 256,
     tasksDrainTimeoutMs: 30_000,

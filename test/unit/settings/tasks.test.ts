@@ -37,6 +37,10 @@ t.test('a master key that is none is refused without being shown', async t => {
 t.test('tasks in Redis need its address', async t => {
   const env = { TASKS_ENABLED: 'true', SECRETS_MASTER_KEY: KEY, TASKS_STORE: 'redis' };
   t.match(refusal(env), /TASKS_REDIS_URL with the address/);
+  const text = refusal({ ...env, TASKS_REDIS_URL: 'redis://:hunter2@cache:port' });
+  t.match(text, /TASKS_REDIS_URL.*accepted: host:port/s);
+  t.notMatch(text, /hunter2/);
+  t.match(refusal({ ...env, TASKS_REDIS_URL: 'a:1,b', TASKS_REDIS_TYPE: 'cluster' }), /nodes of the cluster/);
   t.equal(loadSettings({ ...env, TASKS_REDIS_URL: 'redis://:secret@cache:6379/1' }).tasksMaxOpen, 200_000);
 });
 

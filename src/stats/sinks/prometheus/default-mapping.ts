@@ -1,4 +1,5 @@
 import { DEFAULT_BUCKETS, type Mapping, type Mappings, PLAIN_MAPPING } from './mapping.ts';
+import { TASK_MAPPINGS } from './task-mappings.ts';
 
 /** Statistics of rules that are mapped. `over_limit_with_local_cache` is none of them, as in the reference implementation. */
 const RULE_STATS = {
@@ -21,8 +22,8 @@ const LEVELS = [
 const FINE_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025];
 
 /**
- * The mapping of spec 4.4. A rule with more than two levels counts in the series of its first two, as in the reference
- * implementation.
+ * The mapping of spec 4.4, and that of tasks. A rule with more than two levels counts in the series of its first two,
+ * as in the reference implementation.
  * @param responseTimeIn the unit of `ratelimit_service_response_time_seconds`, whose name stays
  */
 export function defaultMappings(responseTimeIn: 'seconds' | 'milliseconds'): Mappings {
@@ -48,6 +49,7 @@ export function defaultMappings(responseTimeIn: 'seconds' | 'milliseconds'): Map
       kind: 'counter',
       help: 'Loads of the rules that found faults.',
     }),
+    ...TASK_MAPPINGS,
   ];
   return { list, globOrder: 'first' };
 }

@@ -21,7 +21,8 @@ function outcome(fields: Partial<DeliveryOutcome>): DeliveryOutcome {
 }
 
 function answered(status: number, fields: Partial<DeliveryOutcome> = {}): DeliveryOutcome {
-  const error = status < 300 ? null : { code: `http_${status / 100}xx`, message: `${status} from worker` };
+  const error =
+    status < 300 ? null : { code: `http_${Math.floor(status / 100)}xx`, message: `${status} from worker` };
   return outcome({ status, error, ...fields });
 }
 
@@ -125,7 +126,7 @@ t.test('410 fails the task and pauses the worker', async t => {
   t.match(judged(answered(410)), {
     event: 'no_retry',
     pauseWorker: true,
-    error: { code: 'http_4.1xx', httpStatus: 410 },
+    error: { code: 'http_4xx', httpStatus: 410 },
   });
 });
 

@@ -1,0 +1,87 @@
+import { errors } from 'undici';
+import { systemCode } from '../../base/system-code.ts';
+
+/** Every code that the error of a delivery can have, and what it says. There are no others. */
+export const DELIVERY_ERRORS = {
+  http_3xx: 'the worker answered with a redirect, which is never followed',
+  http_4xx: 'the worker refused the task',
+  http_5xx: 'the worker failed',
+  http_other: 'the worker answered with a status that HTTP does not have',
+  no_retry: 'the worker answered with success, and that it wants no retry',
+  timeout: 'the answer was not complete within the timeout of the task',
+  invalid_url: 'the URL of the worker cannot be pushed to',
+  forbidden_address: 'the URL of the worker leads to an address that tasks are not pushed to',
+  dns: 'the name in the URL of the worker leads to no address',
+  connect_refused: 'nothing listens at the address and port',
+  connect_failed: 'no connection could be made: no way there, or no answer',
+  tls: 'no TLS connection could be made, or the certificate is not to be trusted',
+  connection_lost: 'the connection ended before the answer was complete',
+  reply_headers_too_large: 'the head of the answer is larger than 16 KiB',
+  reply_invalid: 'the answer is not HTTP/1.1',
+  aborted: 'the attempt was ended on this side',
+  thread_lost: 'the thread that made the attempt ended',
+  internal: 'a defect on this side',
+} as const;
+export type DeliveryErrorCode = keyof typeof DELIVERY_ERRORS;
+
+export interface DeliveryError {
+  readonly code: DeliveryErrorCode;
+  /** At most 1000 characters, and nothing of secrets or payloads. */
+  readonly message: string;
+}
+
+const MAX_MESSAGE = 1_000;
+
+/** Why an attempt had no answer. */
+export class DeliveryFault extends Error {
+  readonly code: DeliveryErrorCode;
+
+  constructor(code: DeliveryErrorCode, message: string) {
+    super(message);
+    this.name = 'DeliveryFault';
+    this.code = code;
+  }
+}
+
+export function deliveryError(code: DeliveryErrorCode, message?: string): DeliveryError {
+  return { code, message: (message ?? DELIVERY_ERRORS[code]).slice(0, MAX_MESSAGE) };
+}
+
+/** The error of an answer that is no success; null for one that is. */
+export function statusError(status: number): DeliveryError | null {
+  if (status >= 200 && status < 300) return null;
+  return deliveryError(statusCode(status), `${status} from worker`);
+}
+
+/** What went wrong with an attempt that had no answer, as it is told to the tenant. */
+export function errorOf(failure: unknown): DeliveryError {
+  if (failure instanceof DeliveryFault) return deliveryError(failure.code, failure.message);
+  // Of the client library. Its messages are for those who write programs with it.
+  const code = systemCode(failure);
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return deliveryError('reply_headers_too_large');
+  if (failure instanceof errors.HTTPParserError || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
+    return deliveryError('reply_invalid');
+  }
+  if (LOST_CODES.has(code)) return deliveryError('connection_lost');
+  return deliveryError('internal');
+}
+
+const LOST_CODES = new Set([
+  'UND_ERR_SOCKET',
+  'UND_ERR_INFO',
+  'UND_ERR_DESTROYED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+]);
+
+function statusCode(status: number): DeliveryErrorCode {
+  if (status >= 300 && status < 400) return 'http_3xx';
+  if (status >= 400 && status < 500) return 'http_4xx';
+  if (status >= 500 && status < 600) return 'http_5xx';
+  return 'http_other';
+}

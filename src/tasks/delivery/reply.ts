@@ -1,0 +1,110 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { StringDecoder } from 'node:string_decoder';
+import type { HistoryHttp } from '../model/history.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+/** Beyond it an answer is not read: the connection is closed. */
+export const MAX_READ_BYTES = 64 * 1024;
+/** What a result may have. */
+const MAX_RESULT_BYTES = 16 * 1024;
+/** What history keeps. */
+const MAX_HISTORY_BYTES = 4 * 1024;
+/** How deep a result may be nested: whoever reads it may do so with a function that calls itself. */
+const MAX_RESULT_DEPTH = 64;
+
+/** The answer to an attempt, as far as it was read. */
+export class Reply {
+  /** 0 until the head of the answer is there. */
+  status = 0;
+  #headers: IncomingHttpHeaders = {};
+  /** The first bytes of the body. */
+  #kept: Buffer[] = [];
+  #keptBytes = 0;
+  #readBytes = 0;
+
+  begin(status: number, headers: IncomingHttpHeaders): void {
+    this.status = status;
+    this.#headers = headers;
+  }
+
+  /** Whether more is to be read. */
+  add(chunk: Buffer): boolean {
+    this.#readBytes += chunk.length;
+    const room = MAX_RESULT_BYTES - this.#keptBytes;
+    if (room > 0) {
+      // A copy: a slice would hold the whole buffer that the socket was read into.
+      const part = Buffer.from(chunk.subarray(0, room));
+      this.#kept.push(part);
+      this.#keptBytes += part.length;
+    }
+    return this.#readBytes <= MAX_READ_BYTES;
+  }
+
+  /** What history keeps; null as long as there is no answer. */
+  http(durationMs: number): HistoryHttp | null {
+    if (this.status === 0) return null;
+    const response = historyText(this.#keptAsOne().subarray(0, MAX_HISTORY_BYTES));
+    return { status: this.status, durationMs, response, truncated: this.#readBytes > MAX_HISTORY_BYTES };
+  }
+
+  /** The body, where it is JSON and small enough to be kept as the result. The answer must be complete. */
+  result(): string | null {
+    if (this.#readBytes === 0 || this.#readBytes > MAX_RESULT_BYTES) return null;
+    return isJson(this.#header('content-type')) ? jsonText(this.#keptAsOne()) : null;
+  }
+
+  /** See {@link retryAfterMs}. */
+  retryAfterMs(nowMs: number): number | null {
+    const text = this.#header('retry-after');
+    return text === undefined ? null : retryAfterMs(text, nowMs);
+  }
+
+  get noRetry(): boolean {
+    return this.#header('task-no-retry')?.trim().toLowerCase() === 'true';
+  }
+
+  /** Of several headers with one name the first. */
+  #header(name: string): string | undefined {
+    const value = this.#headers[name];
+    return Array.isArray(value) ? value[0] : value;
+  }
+
+  #keptAsOne(): Buffer {
+    if (this.#kept.length !== 1) this.#kept = [Buffer.concat(this.#kept)];
+    return this.#kept[0];
+  }
+}
+
+function isJson(contentType: string | undefined): boolean {
+  return contentType !== undefined && /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(contentType.trim());
+}
+
+/** Text of at most as many bytes as there were; what is not UTF-8 is replaced, and a character cut in two left out. */
+function historyText(bytes: Buffer): string {
+  const text = new StringDecoder('utf8').write(bytes);
+  // A replacement has more bytes than what it stands for.
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(MAX_HISTORY_BYTES));
+  return text.slice(0, read);
+}
+
+/** The text, when it is JSON in UTF-8; null when not. */
+function jsonText(bytes: Buffer): string | null {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    JSON.parse(text);
+    return depth(text) <= MAX_RESULT_DEPTH ? text.trim() : null;
+  } catch {
+    return null;
+  }
+}
+
+/** How deep JSON is nested. */
+function depth(json: string): number {
+  let deepest = 0;
+  let now = 0;
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
+    if (token === '[' || token === '{') deepest = Math.max(deepest, ++now);
+    else if (token === ']' || token === '}') now--;
+  }
+  return deepest;
+}

@@ -1,0 +1,71 @@
+import type { Histogram } from '../../stats/histogram.ts';
+import type { Counter, StatsRegistry } from '../../stats/registry.ts';
+
+/**
+ * The statistics of tasks (specification 3.14). All of their names are here; how they are shown to Prometheus is in
+ * `src/stats/sinks/prometheus/task-mappings.ts`. Names hold nothing that a request says, and no tenant.
+ */
+export class TaskStatistics {
+  readonly #stats: StatsRegistry;
+  readonly created: Counter;
+  /** Time from when a task is due to the start of its attempt, by the store's clock. */
+  readonly dispatchLag: Histogram;
+  /** Of attempts that were pushed, by the clock of the process. */
+  readonly attemptDuration: Histogram;
+  readonly leasesExpired: Counter;
+  /** Attempts that ended after their lease had been lost, or could not be told to the store in time. */
+  readonly settleRejected: Counter;
+  readonly storeErrors: Counter;
+  readonly purged: Counter;
+
+  constructor(stats: StatsRegistry) {
+    this.#stats = stats;
+    this.created = stats.counter('tasks.created');
+    this.dispatchLag = stats.timer('tasks.dispatch_lag');
+    this.attemptDuration = stats.timer('tasks.attempt_duration');
+    this.leasesExpired = stats.counter('tasks.leases_expired');
+    this.settleRejected = stats.counter('tasks.settle_rejected');
+    this.storeErrors = stats.counter('tasks.store_errors');
+    this.purged = stats.counter('tasks.purged');
+  }
+
+  /** Tasks that reached a final status. */
+  finished(status: 'succeeded' | 'failed' | 'canceled' | 'expired'): Counter {
+    return this.#stats.counter(`tasks.finished.${status}`);
+  }
+
+  /** Attempts that ended, by the event of the history. */
+  attempts(outcome: string): Counter {
+    return this.#stats.counter(`tasks.attempts.${outcome}`);
+  }
+
+  /** What came of nominal times of schedules: `fired`, `skipped_overlap`, … */
+  schedulesFired(result: string): Counter {
+    return this.#stats.counter(`tasks.schedules_fired.${result}`);
+  }
+
+  /** Durations of one operation of the store, by its name. */
+  storeOperation(operation: string): Histogram {
+    return this.#stats.timer(`tasks.store_op.${operation}`);
+  }
+
+  /** Calls of the interface. @param route a name of letters, digits, `_` and `-`: never the path that was asked for */
+  httpRequests(route: string, status: number): Counter {
+    return this.#stats.counter(`tasks.http_requests.${route}.${status}`);
+  }
+
+  /** Attempts that this process is making. */
+  readInFlight(read: () => number): void {
+    this.#stats.gauge('tasks.in_flight', read);
+  }
+
+  /** How long the oldest task that could be pushed has waited, in milliseconds. */
+  readOldestDueMs(read: () => number): void {
+    this.#stats.gauge('tasks.oldest_due', read);
+  }
+
+  /** Tasks that are due and wait. */
+  readDue(read: () => number): void {
+    this.#stats.gauge('tasks.due', read);
+  }
+}

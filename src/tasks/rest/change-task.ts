@@ -1,0 +1,108 @@
+import { isId } from '../model/ids.ts';
+import { isFinal, type Task } from '../model/task.ts';
+import type { ChangeAnswer, TaskChange } from '../store/requests.ts';
+import { versionMismatch } from './entity-tag.ts';
+import type { RestParts } from './parts.ts';
+import { Problem } from './problem.ts';
+
+export type TaskAction = TaskChange['action'];
+
+/**
+ * The id of a task in a path.
+ *
+ * @throws Problem not_found for what can be no id, without asking the store
+ */
+export function taskId(text: string): string {
+  if (!isId('task', text)) throw noSuchTask(text);
+  return text;
+}
+
+export function noSuchTask(text: string): Problem {
+  return new Problem('not_found', `there is no task ${JSON.stringify(text.slice(0, 64))}`);
+}
+
+/** Changes a task, and wakes whoever has to know. */
+export async function changeTask(
+  parts: Pick<RestParts, 'store' | 'signals'>,
+  tenant: string,
+  id: string,
+  change: TaskChange,
+): Promise<ChangeAnswer> {
+  const answer = await parts.store.change(tenant, id, change);
+  if (answer.kind === 'done') tellChange(parts, tenant, change, answer.task);
+  return answer;
+}
+
+function tellChange(
+  { signals }: Pick<RestParts, 'signals'>,
+  tenant: string,
+  { action, patch }: TaskChange,
+  task: Task,
+): void {
+  if (task.status === 'running') {
+    if (action === 'cancel') signals.tell('cancelRequested', tenant, task.id);
+    return;
+  }
+  const renewed = action === 'resume' || action === 'replay' || action === 'run' || patch.runAt !== undefined;
+  const waits = task.status === 'scheduled' || task.status === 'retry';
+  if (renewed && waits && task.dueAt !== null) signals.tell('taskDue', tenant, task.workerId, task.dueAt);
+}
+
+type RefusedChange = Extract<ChangeAnswer, { readonly kind: 'refused' }>;
+
+/** What a refused change means to the caller. */
+export function changeProblem(id: string, action: TaskAction, { reason, task }: RefusedChange): Problem {
+  switch (reason) {
+    case 'missing':
+      return noSuchTask(id);
+    case 'version':
+      return versionMismatch();
+    case 'key_taken': {
+      const detail = `another task of the worker has the key ${JSON.stringify(task?.key)} by now: wait for its end, or make a new task`;
+      return new Problem('task_key_exists', detail);
+    }
+    case 'status':
+      return transitionProblem(action, task);
+  }
+}
+
+/** An action that the status of a task does not allow. */
+export function transitionProblem(action: TaskAction, task: Task | null): Problem {
+  const status = task?.status;
+  const detail = `a task that is ${WORDS[status ?? 'scheduled']} cannot be ${DONE[action]}${adviceOn(action, task)}`;
+  const code = status === 'running' && action === 'update' ? 'task_running' : 'invalid_transition';
+  return new Problem(code, detail, { members: { task_status: status } });
+}
+
+const WORDS: Readonly<Record<Task['status'], string>> = {
+  scheduled: 'scheduled',
+  running: 'running',
+  retry: 'waiting for another attempt',
+  paused: 'paused',
+  succeeded: 'succeeded',
+  failed: 'failed',
+  canceled: 'canceled',
+  expired: 'expired',
+};
+
+const DONE: Readonly<Record<TaskAction, string>> = {
+  update: 'changed',
+  pause: 'paused',
+  resume: 'resumed',
+  cancel: 'canceled',
+  replay: 'replayed',
+  run: 'run now',
+  expire: 'expired',
+};
+
+function adviceOn(action: TaskAction, task: Task | null): string {
+  if (task === null) return '';
+  if (task.status === 'running') return ': wait for the end of the attempt, or cancel it';
+  if (isFinal(task.status)) {
+    return action === 'cancel' ? '' : ': replay it, by POST …/retry or by the status "scheduled"';
+  }
+  if (action === 'replay') return ': that is for tasks that are over; to start it at once use POST …/run';
+  if (task.heldBy !== null) return `: it waits for the end of task ${task.heldBy}`;
+  if (task.status === 'paused') return ': resume it first';
+  return '';
+}

@@ -1,0 +1,148 @@
+import { formatTime } from '../model/time.ts';
+import type { ClaimedTask } from '../store/requests.ts';
+import { FieldReader } from './field-reader.ts';
+import { readWorker } from './find-worker.ts';
+import { keyReused, REPLAYED } from './idempotency.ts';
+import type { RestParts } from './parts.ts';
+import { Problem } from './problem.ts';
+import { DURATION, durationField } from './retry-fields.ts';
+import type { Call, RestAnswer, Route } from './route.ts';
+import type { ObjectSchema } from './schema.ts';
+import { TASK_ANSWER, TIME, taskView } from './task-view.ts';
+
+const MAX_LEASES = 100;
+const WAIT = { minMs: 0, maxMs: 30_000 };
+export const LEASE = { minMs: 5_000, maxMs: 12 * 3_600_000 };
+
+const LEASES_SCHEMA: ObjectSchema = {
+  type: 'object',
+  name: 'LeaseRequest',
+  properties: {
+    max: {
+      type: 'number',
+      integer: true,
+      min: 1,
+      max: MAX_LEASES,
+      optional: true,
+      description: '1 by default.',
+    },
+    wait: {
+      ...DURATION,
+      optional: true,
+      description: 'How long to wait for the first task: 0s (by default) to 30s.',
+    },
+    lease: durationField("How long a lease lasts without a heartbeat: 5s to 12h; the worker's by default."),
+    instance: {
+      type: 'string',
+      min: 1,
+      max: 128,
+      optional: true,
+      description: 'What the caller calls itself, for the history.',
+    },
+  },
+};
+
+const LEASES_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'Leases',
+  properties: {
+    leases: {
+      type: 'array',
+      items: {
+        type: 'object',
+        name: 'Lease',
+        properties: { lease_id: { type: 'string' }, expires_at: TIME, task: TASK_ANSWER },
+      },
+    },
+  },
+};
+
+/** `POST /v1/workers/:id/leases`: takes tasks of a worker that pulls (specification 3.5.3). */
+export function takeLeasesRoute(parts: RestParts): Route {
+  return {
+    method: 'POST',
+    path: '/v1/workers/:id/leases',
+    operation: 'leaseTasks',
+    summary: 'Lease tasks to work on',
+    access: { role: 'member', scope: 'leases', workers: true },
+    body: LEASES_SCHEMA,
+    bodyOptional: true,
+    answers: {
+      200: { description: 'Tasks, with their payloads; none when none came in time', schema: LEASES_ANSWER },
+    },
+    problems: ['not_found', 'worker_mode_mismatch', 'idempotency_key_reused'],
+    handle: call => takeLeases(parts, call),
+  };
+}
+
+async function takeLeases(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const worker = await readWorker(parts.store, call.tenant, call.params['id']);
+  if (call.caller.kind === 'worker' && call.caller.workerId !== worker.id) {
+    throw new Problem(
+      'insufficient_scope',
+      'the token of a worker is good for the leases of this worker only',
+    );
+  }
+  const { name, mode } = worker.body;
+  if (mode !== 'pull') {
+    throw new Problem(
+      'worker_mode_mismatch',
+      `worker "${name}" is pushed to: only those with mode "pull" can lease`,
+    );
+  }
+  const reader = new FieldReader();
+  const waitMs = reader.duration(call.body['wait'], '/wait', WAIT);
+  const leaseMs = reader.duration(call.body['lease'], '/lease', LEASE);
+  reader.finish();
+  const earlier = await earlierLeases(parts, call);
+  if (earlier !== null) return { status: 200, headers: REPLAYED, json: { leases: earlier } };
+  const claimed = await parts.pullDesk.lease({
+    tenant: call.tenant,
+    workerId: worker.id,
+    max: (call.body['max'] as number | undefined) ?? 1,
+    waitMs: waitMs ?? 0,
+    leaseMs: leaseMs ?? null,
+    instance: (call.body['instance'] as string | undefined) ?? call.caller.actor.id,
+    gone: call.gone,
+  });
+  if (call.idempotency !== null) {
+    const note = JSON.stringify(claimed.map(({ leaseId, leaseUntil }) => [leaseId, leaseUntil]));
+    await parts.store.remember(call.tenant, { ...call.idempotency, note });
+  }
+  return { status: 200, json: { leases: claimed.map(leaseView) } };
+}
+
+/**
+ * What the same request was given before, as far as it is still leased: who has not heard the answer asks again with the
+ * same key, and has lost nothing. Null for a request that is new.
+ */
+async function earlierLeases({ store, pullDesk }: RestParts, call: Call): Promise<readonly unknown[] | null> {
+  const { tenant, idempotency } = call;
+  if (idempotency === null) return null;
+  const known = await store.recall(tenant, idempotency);
+  if (known.kind === 'reused') throw keyReused();
+  if (known.kind !== 'replayed') return null;
+  const live: Pick<ClaimedTask, 'leaseId' | 'leaseUntil' | 'task'>[] = [];
+  for (const [leaseId, leaseUntil] of JSON.parse(known.note) as [string, number][]) {
+    const task = await pullDesk.leased(tenant, leaseId);
+    if (task !== null) live.push({ leaseId, leaseUntil, task });
+  }
+  const bodies = await store.bodies(
+    tenant,
+    live.map(({ task }) => task.id),
+  );
+  return live.flatMap(lease => {
+    const body = bodies.get(lease.task.id);
+    return body === undefined ? [] : [leaseView({ ...lease, body })];
+  });
+}
+
+/** Whoever is to work on a task sees its payload. */
+function leaseView({
+  leaseId,
+  leaseUntil,
+  task,
+  body,
+}: Pick<ClaimedTask, 'leaseId' | 'leaseUntil' | 'task' | 'body'>): Record<string, unknown> {
+  return { lease_id: leaseId, expires_at: formatTime(leaseUntil), task: taskView(task, body) };
+}

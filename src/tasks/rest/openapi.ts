@@ -1,0 +1,228 @@
+import { ACCOUNT_ANSWER, ACCOUNT_BODY, ACCOUNT_PROBLEMS } from './accounts.ts';
+import { type JsonSchema, SchemaTable } from './openapi-schema.ts';
+import { PROBLEMS, type ProblemCode } from './problem.ts';
+import type { AnswerDescription, Route } from './route.ts';
+
+/** Problems that every route of a tenant has. */
+const COMMON: readonly ProblemCode[] = [
+  'invalid_parameter',
+  'authentication_required',
+  'invalid_token',
+  'token_expired',
+  'insufficient_role',
+  'insufficient_scope',
+  'tenant_not_found',
+  'not_found',
+  'not_acceptable',
+  'rate_limited',
+  'internal',
+  'store_unavailable',
+];
+const OF_WRITES: readonly ProblemCode[] = ['tenant_suspended'];
+const OF_BODIES: readonly ProblemCode[] = [
+  'invalid_json',
+  'unsupported_media_type',
+  'body_too_large',
+  'validation_failed',
+  'unknown_field',
+];
+const OF_KEYS: readonly ProblemCode[] = ['idempotency_in_progress', 'idempotency_key_reused'];
+
+const PROBLEM: JsonSchema = {
+  type: 'object',
+  description: 'RFC 9457.',
+  properties: {
+    type: { type: 'string', format: 'uri-reference' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    code: { type: 'string', enum: Object.keys(PROBLEMS) },
+    detail: { type: 'string' },
+    instance: { type: 'string', description: 'The id of the request.' },
+    errors: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          pointer: { type: 'string', format: 'json-pointer' },
+          parameter: { type: 'string' },
+          code: { type: 'string' },
+          detail: { type: 'string' },
+        },
+        required: ['code', 'detail'],
+      },
+    },
+  },
+  required: ['type', 'title', 'status', 'code', 'detail', 'instance'],
+};
+
+const REQUEST_ID = { $ref: '#/components/headers/RequestId' };
+
+/** The OpenAPI 3.1 document of these routes and of the calls that need no tenant (specification 3.14). */
+export function openApiDocument(routes: readonly Route[], version: string): object {
+  const schemas = new SchemaTable();
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const route of routes) {
+    const path = openApiPath(route.path);
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = operationOf(route, schemas);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Sluice tasks',
+      version,
+      description:
+        'Multi-tenant task scheduling. Execution is at least once; a task that was answered with 2xx survives the ' +
+        'crash of any process of the service; a task has at most one live lease, and starts no earlier than its ' +
+        '`run_at`.',
+    },
+    servers: [{ url: '/api', description: 'The host of the tenant.' }],
+    security: [{ token: [] }],
+    paths: { ...paths, '/accounts': { ...accountsPath(schemas) } },
+    components: {
+      securitySchemes: {
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'A token of a user (`tk_…`), or of a pull worker (`wkt_…`) for its leases.',
+        },
+        operator: { type: 'http', scheme: 'bearer', description: 'The token of the operator.' },
+      },
+      headers: {
+        RequestId: {
+          description: 'The id of the request; that of the field `X-Request-Id` where the caller gives one.',
+          schema: { type: 'string' },
+        },
+      },
+      schemas: { ...schemas.all(), Problem: PROBLEM },
+    },
+  };
+}
+
+function openApiPath(path: string): string {
+  return path.replaceAll(/:(\w+)/g, '{$1}');
+}
+
+function operationOf(route: Route, schemas: SchemaTable): object {
+  const { access } = route;
+  const writes = route.method !== 'GET' && route.reads !== true;
+  const hasBody = route.body !== undefined;
+  const problems = [
+    ...COMMON,
+    ...(writes ? OF_WRITES : []),
+    ...(hasBody ? OF_BODIES : []),
+    ...(route.method === 'POST' ? OF_KEYS : []),
+    ...route.problems,
+  ];
+  return {
+    operationId: route.operation,
+    summary: route.summary,
+    tags: [route.path.split('/')[2]],
+    description:
+      `Takes the role ${access.role} or one above it; a narrowed token needs the scope \`${access.scope}\`.` +
+      (access.workers === true ? ' Pull workers may call with their own token.' : ''),
+    security: [{ token: [] }],
+    parameters: parametersOf(route),
+    ...(hasBody && {
+      requestBody: requestBody(schemas.schemaOf(route.body!, 'request'), route.bodyOptional !== true),
+    }),
+    responses: { ...answersOf(route.answers, schemas), ...problemAnswers(problems) },
+  };
+}
+
+function parametersOf(route: Route): object[] {
+  const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string', maxLength: 255 },
+  }));
+  const inQuery = Object.entries(route.query ?? {}).map(([name, description]) => ({
+    name,
+    in: 'query',
+    description,
+    schema: { type: 'string' },
+  }));
+  const key = {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description: 'The same key with the same request gets the first answer again, for 24 hours.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  };
+  const version = {
+    name: 'If-Match',
+    in: 'header',
+    description: 'The ETag of the version that is to be changed.',
+    schema: { type: 'string' },
+  };
+  return [
+    ...inPath,
+    ...inQuery,
+    ...(route.method === 'POST' ? [key] : []),
+    ...(route.problems.includes('version_mismatch') ? [version] : []),
+  ];
+}
+
+function requestBody(schema: JsonSchema, required: boolean): object {
+  return { required, content: { 'application/json': { schema } } };
+}
+
+function answersOf(
+  answers: Readonly<Record<number, AnswerDescription>>,
+  schemas: SchemaTable,
+): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, { description, schema }]) => [
+      status,
+      {
+        description,
+        headers: { 'X-Request-Id': REQUEST_ID },
+        ...(schema !== undefined && {
+          content: { 'application/json': { schema: schemas.schemaOf(schema, 'answer') } },
+        }),
+      },
+    ]),
+  );
+}
+
+/** One answer for each status, with the codes that it can have. */
+function problemAnswers(codes: readonly ProblemCode[]): Record<string, object> {
+  const byStatus = new Map<number, Set<string>>();
+  for (const code of codes) {
+    const [status] = PROBLEMS[code];
+    byStatus.set(status, (byStatus.get(status) ?? new Set()).add(code));
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, ofStatus]) => [
+      String(status),
+      {
+        description: [...ofStatus].map(code => `\`${code}\`: ${PROBLEMS[code as ProblemCode][1]}.`).join(' '),
+        headers: { 'X-Request-Id': REQUEST_ID },
+        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      },
+    ]),
+  );
+}
+
+/** Accounts are made on a host of their own; its address is not known to a document of relative ones. */
+function accountsPath(schemas: SchemaTable): object {
+  const problems = [
+    ...COMMON.filter(code => !code.startsWith('insufficient') && code !== 'token_expired'),
+    ...OF_BODIES,
+    ...OF_KEYS,
+    ...ACCOUNT_PROBLEMS,
+  ];
+  return {
+    servers: [
+      { url: '/', description: 'The host of the service; `/` on its sub-domain `accounts` is the same.' },
+    ],
+    post: {
+      operationId: 'createAccount',
+      summary: 'Create an account: a tenant with its own sub-domain, and its first owner',
+      tags: ['accounts'],
+      security: [{ operator: [] }, {}],
+      requestBody: requestBody(schemas.schemaOf(ACCOUNT_BODY, 'request'), true),
+      responses: { ...answersOf({ 201: ACCOUNT_ANSWER }, schemas), ...problemAnswers(problems) },
+    },
+  };
+}

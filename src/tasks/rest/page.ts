@@ -1,0 +1,103 @@
+import type { Cursors, ListIdentity } from './cursor.ts';
+import { Problem } from './problem.ts';
+import type { Call, RestAnswer } from './route.ts';
+import type { ObjectSchema, Schema } from './schema.ts';
+
+const DEFAULT_LIMIT = 50;
+const MAX_LIMIT = 200;
+
+/** Parameters that every list has (specification 3.10). */
+export const PAGE_QUERY = {
+  limit: `How many items a page has: 1 to ${MAX_LIMIT}, by default ${DEFAULT_LIMIT}.`,
+  cursor: 'The `next_cursor` of the page before.',
+  order: '`asc` or `desc`.',
+} as const;
+
+/** Which page of a list somebody asks for. */
+export interface Page {
+  readonly identity: ListIdentity;
+  readonly limit: number;
+  readonly order: 'asc' | 'desc';
+  /** The place behind which it begins; null for the first. */
+  readonly after: string | null;
+}
+
+/**
+ * Reads limit, cursor and order of a call. All other parameters are filters, which the cursor holds fast.
+ *
+ * @param list the operation of the route, with the id of what the list belongs to
+ * @throws Problem invalid_parameter or invalid_cursor
+ */
+export function readPage(
+  call: Pick<Call, 'tenant' | 'query'>,
+  list: string,
+  cursors: Cursors,
+  defaultOrder: 'asc' | 'desc' = 'desc',
+): Page {
+  const { limit, cursor, ...filters } = call.query;
+  const order = filters['order'] ?? defaultOrder;
+  if (order !== 'asc' && order !== 'desc') throw invalidParameter('order', 'order is asc or desc');
+  const identity = { tenant: call.tenant, list, filters: { ...filters, order } };
+  return {
+    identity,
+    limit: readLimit(limit),
+    order,
+    after: cursor === undefined ? null : cursors.read(identity, cursor),
+  };
+}
+
+function readLimit(text: string | undefined): number {
+  if (text === undefined) return DEFAULT_LIMIT;
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > MAX_LIMIT)
+    throw invalidParameter('limit', `limit is a whole number from 1 to ${MAX_LIMIT}`);
+  return limit;
+}
+
+/** A query parameter or header field that is not valid. */
+export function invalidParameter(parameter: string, detail: string): Problem {
+  return new Problem('invalid_parameter', detail, {
+    errors: [{ parameter, code: 'invalid_parameter', detail }],
+  });
+}
+
+/**
+ * The envelope of a list. `found` holds one more item than the page, where there is one: ask the store for
+ * `page.limit + 1`.
+ *
+ * @param idOf the place of an item in the order of the list
+ */
+export function pageAnswer<T>(
+  page: Page,
+  found: readonly T[],
+  cursors: Cursors,
+  idOf: (item: T) => string,
+  show: (item: T) => unknown,
+): RestAnswer {
+  const items = found.slice(0, page.limit);
+  const last = items.at(-1);
+  const more = found.length > page.limit && last !== undefined;
+  return {
+    status: 200,
+    json: {
+      data: items.map(show),
+      next_cursor: more ? cursors.write(page.identity, idOf(last)) : null,
+    },
+  };
+}
+
+/** The schema of a list's answer. */
+export function pageSchema(name: string, items: Schema): ObjectSchema {
+  return {
+    type: 'object',
+    name,
+    properties: {
+      data: { type: 'array', items, max: MAX_LIMIT },
+      next_cursor: {
+        type: 'string',
+        nullable: true,
+        description: 'For the parameter `cursor` of the next page; null: this is the last one.',
+      },
+    },
+  };
+}

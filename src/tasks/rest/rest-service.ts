@@ -1,0 +1,274 @@
+import type { Logger } from '../../base/logger.ts';
+import { Accounts } from './accounts.ts';
+import { type Authenticated, authenticate } from './authentication.ts';
+import { requireAccess } from './authorization.ts';
+import { CallLimits } from './call-limits.ts';
+import type { RestHandler, RestRequest, RestResponse } from './http.ts';
+import { idempotencyOf, RunningKeys } from './idempotency.ts';
+import { LastUse } from './last-use.ts';
+import { requestIdOf, requireJsonAccepted } from './negotiation.ts';
+import { openApiDocument } from './openapi.ts';
+import type { ApiLimits, RestParts } from './parts.ts';
+import { PathTable } from './path-table.ts';
+import { Problem } from './problem.ts';
+import { COMMON_HEADERS, problemOf, problemResponse } from './problem-answer.ts';
+import { bodyTooLarge, readJsonBody, readParams, readQuery } from './read-request.ts';
+import type { Call, RestAnswer, Route } from './route.ts';
+import { compileSchema, type SchemaCheck } from './schema-check.ts';
+import { placeOf } from './tenant-host.ts';
+
+/** Told of each answer, for statistics. */
+export type AnswerListener = (operation: string, status: number) => void;
+
+export interface RestServiceOptions {
+  readonly parts: RestParts;
+  readonly limits: ApiLimits;
+  readonly routes: readonly Route[];
+  /** Shown in the OpenAPI document. */
+  readonly version: string;
+  readonly onAnswer?: AnswerListener;
+}
+
+/** A route with everything that can be prepared. */
+interface Prepared {
+  readonly route: Route;
+  readonly query: ReadonlySet<string>;
+  readonly check: SchemaCheck | null;
+  readonly bodyOptional: boolean;
+  readonly kind: 'read' | 'write';
+}
+
+/** One request on its way: what its answer needs, whatever becomes of it. */
+interface Passage {
+  readonly requestId: string;
+  /** Of the route, for statistics. */
+  operation: string;
+  limitHeaders: Readonly<Record<string, string>>;
+}
+
+/** The operation of what finds no route. */
+const UNKNOWN = 'unknown';
+const API_PREFIX = '/api';
+const OPENAPI_PATH = '/api/v1/openapi.json';
+const ACCOUNTS_PATH = '/accounts';
+const NO_FIELDS: Readonly<Record<string, string>> = {};
+const NO_BODY: Readonly<Record<string, unknown>> = {};
+/** For methods with a body whose route has none: a field in it is a mistake that somebody should hear of. */
+const NO_FIELDS_CHECK = compileSchema({ type: 'object', properties: {} });
+
+/**
+ * The REST interface of tasks (specification 3): finds tenant and route, lets in whom the route is for, counts the call,
+ * checks what came, and turns what the route answers or throws into an answer. Each request has exactly one.
+ */
+export class RestService implements RestHandler {
+  readonly #parts: RestParts;
+  readonly #log: Logger;
+  readonly #paths = new PathTable<Prepared>();
+  readonly #limits: CallLimits;
+  readonly #accounts: Accounts;
+  readonly #running = new RunningKeys();
+  readonly #lastUse: LastUse;
+  readonly #openApi: string;
+  readonly #onAnswer: AnswerListener;
+
+  constructor({ parts, limits, routes, version, onAnswer = () => {} }: RestServiceOptions) {
+    this.#parts = parts;
+    this.#log = parts.logger;
+    this.#limits = new CallLimits(limits, parts.clock, parts.logger);
+    this.#accounts = new Accounts(parts, this.#limits, this.#running);
+    this.#lastUse = new LastUse(parts.store, parts.logger);
+    this.#openApi = JSON.stringify(openApiDocument(routes, version));
+    this.#onAnswer = onAnswer;
+    for (const route of routes) this.#paths.add(route.method, route.path, prepare(route));
+  }
+
+  tooLarge(request: RestRequest): RestResponse {
+    this.#onAnswer(UNKNOWN, 413);
+    return problemResponse(bodyTooLarge(), this.#requestIdOf(request));
+  }
+
+  #requestIdOf(request: RestRequest): string {
+    return requestIdOf(request, () => this.#parts.ids.next('request'));
+  }
+
+  async handle(request: RestRequest): Promise<RestResponse> {
+    const passage: Passage = {
+      requestId: this.#requestIdOf(request),
+      operation: UNKNOWN,
+      limitHeaders: NO_FIELDS,
+    };
+    let response: RestResponse;
+    try {
+      response = answerResponse(await this.#answer(request, passage), passage);
+    } catch (thrown) {
+      const problem = problemOf(thrown, passage.requestId, this.#log);
+      response = problemResponse(problem, passage.requestId, passage.limitHeaders);
+    }
+    this.#onAnswer(passage.operation, response.status);
+    return response;
+  }
+
+  #answer(request: RestRequest, passage: Passage): RestAnswer | Promise<RestAnswer> {
+    if (request.path === OPENAPI_PATH) return this.#document(request, passage);
+    const { config } = this.#parts;
+    const place = placeOf(request.host, request.headers['x-tenant-domain'], config);
+    switch (place.kind) {
+      case 'accounts':
+        return this.#forAccounts(request, passage, '/');
+      case 'service':
+        return this.#forAccounts(request, passage, ACCOUNTS_PATH);
+      case 'tenant':
+        return this.#forTenant(request, passage, place.tenant);
+      case 'unknown':
+        throw unknownTenant(config.serviceHost);
+    }
+  }
+
+  #document(request: RestRequest, passage: Passage): RestAnswer {
+    passage.operation = 'openApi';
+    if (!isMethod(request, 'GET')) throw wrongMethod(request.method, ['GET']);
+    return { status: 200, text: this.#openApi };
+  }
+
+  #forAccounts(request: RestRequest, passage: Passage, path: string): Promise<RestAnswer> {
+    if (request.path !== path) {
+      if (path === ACCOUNTS_PATH) throw unknownTenant(this.#parts.config.serviceHost);
+      throw unknownPath(request.path);
+    }
+    passage.operation = 'createAccount';
+    if (request.method !== 'POST') throw wrongMethod(request.method, ['POST']);
+    return this.#accounts.create(request);
+  }
+
+  async #forTenant(request: RestRequest, passage: Passage, tenant: string): Promise<RestAnswer> {
+    const { prepared, params } = this.#find(request);
+    passage.operation = prepared.route.operation;
+    const { directory, clock } = this.#parts;
+    const account = await directory.account(tenant);
+    if (account === null || account.body.status === 'deleting') {
+      throw unknownTenant(this.#parts.config.serviceHost);
+    }
+    const nowMs = clock.nowMs();
+    const { caller } = await this.#letIn(request, passage, tenant, prepared.kind, nowMs);
+    if (account.body.status === 'suspended' && prepared.kind === 'write') throw suspended();
+    requireAccess(caller, prepared.route.access);
+    requireJsonAccepted(request);
+    const idempotency = idempotencyOf(request, caller.kind === 'user' ? caller.tokenId : caller.secretId);
+    const call: Call = {
+      tenant,
+      account,
+      caller,
+      params: readParams(params),
+      query: readQuery(request.query, prepared.query),
+      body: bodyOf(request, prepared),
+      bodyBytes: request.body.length,
+      headers: request.headers,
+      requestId: passage.requestId,
+      idempotency,
+      nowMs,
+      gone: request.gone,
+    };
+    if (idempotency === null) return prepared.route.handle(call);
+    return this.#running.during(tenant, idempotency, () => prepared.route.handle(call));
+  }
+
+  #find(request: RestRequest): { prepared: Prepared; params: Readonly<Record<string, string>> } {
+    const { path } = request;
+    if (!path.startsWith('/api/')) throw unknownPath(path);
+    const method = request.method === 'HEAD' ? 'GET' : request.method;
+    const found = this.#paths.find(method, path.slice(API_PREFIX.length));
+    if (found === null) throw unknownPath(path);
+    if ('allowed' in found) throw wrongMethod(request.method, found.allowed);
+    return { prepared: found.entry, params: found.params };
+  }
+
+  /** Calls without a valid token are counted apart, so that nobody can use up what is the tenant's. */
+  async #letIn(
+    request: RestRequest,
+    passage: Passage,
+    tenant: string,
+    kind: 'read' | 'write',
+    nowMs: number,
+  ): Promise<Authenticated> {
+    let authenticated: Authenticated;
+    try {
+      authenticated = await authenticate(
+        this.#parts.directory,
+        tenant,
+        request.headers['authorization'],
+        nowMs,
+      );
+    } catch (thrown) {
+      if (thrown instanceof Problem) await this.#limits.count({ tenant, kind, user: '' });
+      throw thrown;
+    }
+    const { caller } = authenticated;
+    const user = caller.kind === 'user' ? caller.userId : caller.workerId;
+    passage.limitHeaders = await this.#limits.count({ tenant, kind, user });
+    this.#lastUse.used(tenant, authenticated, nowMs);
+    return authenticated;
+  }
+}
+
+function prepare(route: Route): Prepared {
+  const hasBody = route.method !== 'GET' && route.method !== 'DELETE';
+  const check = route.body === undefined ? NO_FIELDS_CHECK : compileSchema(route.body);
+  return {
+    route,
+    query: new Set(Object.keys(route.query ?? {})),
+    check: hasBody ? check : null,
+    bodyOptional: route.body === undefined || route.bodyOptional === true,
+    kind: route.method === 'GET' || route.reads === true ? 'read' : 'write',
+  };
+}
+
+function bodyOf(request: RestRequest, { check, bodyOptional }: Prepared): Readonly<Record<string, unknown>> {
+  return check === null ? NO_BODY : readJsonBody(request, check, bodyOptional);
+}
+
+function answerResponse(answer: RestAnswer, { requestId, limitHeaders }: Passage): RestResponse {
+  const { status, headers, json } = answer;
+  const body = answer.text ?? (json === undefined ? '' : JSON.stringify(json));
+  return {
+    status,
+    headers: {
+      ...(body !== '' && JSON_TYPE),
+      'X-Request-Id': requestId,
+      ...COMMON_HEADERS,
+      ...limitHeaders,
+      ...headers,
+    },
+    body,
+  };
+}
+
+const JSON_TYPE = { 'Content-Type': 'application/json' } as const;
+
+function isMethod(request: RestRequest, method: 'GET'): boolean {
+  return request.method === method || request.method === 'HEAD';
+}
+
+function unknownTenant(serviceHost: string): Problem {
+  return new Problem('tenant_not_found', `the host names no tenant: it is {domain}.${serviceHost}`);
+}
+
+function unknownPath(path: string): Problem {
+  return new Problem(
+    'not_found',
+    `there is no path ${JSON.stringify(path.slice(0, 100))}: ${OPENAPI_PATH} lists those there are`,
+  );
+}
+
+function wrongMethod(method: string, allowed: readonly string[]): Problem {
+  const methods = allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed;
+  return new Problem('method_not_allowed', `${method} is not served here; what is: ${methods.join(', ')}`, {
+    headers: { Allow: methods.join(', ') },
+  });
+}
+
+function suspended(): Problem {
+  return new Problem(
+    'tenant_suspended',
+    'the account is suspended: nothing can be changed; ask its operator',
+  );
+}

@@ -1,0 +1,286 @@
+import { MAX_CRON_LENGTH } from '../model/cron-expression.ts';
+import type { Schedule, ScheduledTask, TenantLimits } from '../model/documents.ts';
+import { mergeRetryPart } from '../model/retry-policy.ts';
+import { nominalTimes, type TimingFault } from '../model/schedule-times.ts';
+import type { StoredDocument } from '../store/documents.ts';
+import { FieldReader, type Fields } from './field-reader.ts';
+import { PAUSE_FIELDS, readPause } from './pause-fields.ts';
+import { Problem } from './problem.ts';
+import { durationField } from './retry-fields.ts';
+import type { ObjectSchema, Schema } from './schema.ts';
+import { CONTENT_FIELDS, checkContentFor, readContent, type TaskContent } from './task-fields.ts';
+
+const DAY_MS = 86_400_000;
+
+const EVERY = { minMs: 10_000, maxMs: 366 * DAY_MS };
+const PHASE = { minMs: 0, maxMs: 366 * DAY_MS };
+const WINDOW = { minMs: 10_000, maxMs: 7 * DAY_MS };
+/** As many tasks as the store makes in one step. */
+const MAX_CAUGHT_UP = 500;
+/** The template is read and written with each run. */
+export const MAX_TEMPLATE_PAYLOAD_BYTES = 64 * 1024;
+
+const DEFAULT_CATCH_UP: Schedule['catchUp'] = { mode: 'latest', windowMs: 3_600_000, max: 100 };
+const DEFAULT_DST: Schedule['dst'] = { gap: 'run_after', overlap: 'once' };
+const EMPTY_TASK: ScheduledTask = {
+  type: null,
+  payload: null,
+  headers: {},
+  priority: null,
+  timeoutMs: null,
+  retry: null,
+  tags: [],
+  metadata: {},
+};
+
+const SCHEDULE_FIELDS = {
+  task: {
+    type: 'object',
+    name: 'ScheduledTaskFields',
+    optional: true,
+    nullable: true,
+    description: 'What each task gets; its payload is at most 64 KiB. What is left out is the worker’s.',
+    properties: CONTENT_FIELDS,
+  },
+  cron: {
+    type: 'string',
+    min: 1,
+    max: MAX_CRON_LENGTH,
+    optional: true,
+    nullable: true,
+    description:
+      'Minute, hour, day of month, month, day of week; or six fields with the second first; or @hourly … @yearly. ' +
+      'A day matches when either of its fields does, if neither is *. Excludes every.',
+  },
+  every: durationField('So often, counted from the epoch: 10s to 366d. Excludes cron.'),
+  phase: durationField('So long after the full period; only with every, and shorter than it.'),
+  timezone: {
+    type: 'string',
+    min: 1,
+    max: 64,
+    optional: true,
+    nullable: true,
+    description: 'IANA name of the zone that cron is read in; UTC by default.',
+  },
+  overlap: {
+    type: 'string',
+    enum: ['skip', 'allow', 'queue_one', 'cancel_running'],
+    optional: true,
+    nullable: true,
+    description: 'What happens when a task of this schedule is not over yet; skip by default.',
+  },
+  catch_up: {
+    type: 'object',
+    name: 'CatchUpFields',
+    optional: true,
+    nullable: true,
+    description: 'Which of the times are made up for that the service missed.',
+    properties: {
+      mode: { type: 'string', enum: ['none', 'latest', 'all'], optional: true },
+      window: durationField('Nothing that is older: 10s to 7d (1h).'),
+      max: { type: 'number', integer: true, min: 1, max: MAX_CAUGHT_UP, optional: true },
+    },
+  },
+  dst: {
+    type: 'object',
+    name: 'DstFields',
+    optional: true,
+    nullable: true,
+    description: 'When clocks change; of no matter where the hour of cron is *.',
+    properties: {
+      gap: {
+        type: 'string',
+        enum: ['run_after', 'skip'],
+        optional: true,
+        description: 'A time that the clock leaves out: once when it goes on, or not at all.',
+      },
+      overlap: {
+        type: 'string',
+        enum: ['once', 'twice'],
+        optional: true,
+        description: 'A time that the clock shows twice.',
+      },
+    },
+  },
+  ...PAUSE_FIELDS,
+} as const satisfies Record<string, Schema>;
+
+const NAME: Schema = {
+  type: 'string',
+  min: 1,
+  max: 63,
+  pattern: /^[a-z0-9][a-z0-9._-]*$/,
+  description: 'Unique; it does not begin with sch_.',
+};
+const WORKER: Schema = { type: 'string', min: 1, max: 64, description: 'Name or id of the worker.' };
+
+export const NEW_SCHEDULE: ObjectSchema = {
+  type: 'object',
+  name: 'NewSchedule',
+  properties: { name: NAME, worker: WORKER, ...SCHEDULE_FIELDS },
+};
+
+export const SCHEDULE_CHANGES: ObjectSchema = {
+  type: 'object',
+  name: 'ScheduleChanges',
+  properties: {
+    name: { ...NAME, optional: true },
+    worker: { ...WORKER, optional: true },
+    ...SCHEDULE_FIELDS,
+  },
+};
+
+type Draft = { -readonly [K in keyof Schedule]: Schedule[K] };
+
+export interface ScheduleContext {
+  /** Null for a new one. */
+  readonly before: Schedule | null;
+  /** The one that the fields name, or that it had before. */
+  readonly worker: StoredDocument<'worker'>;
+  readonly limits: Pick<TenantLimits, 'payloadBytes'>;
+  readonly nowMs: number;
+}
+
+/**
+ * A schedule as the fields want it, from what it was before; what is left out stays, null is the default again. Its next
+ * time is another one only where something is changed that it follows from.
+ *
+ * @throws Problem `validation_failed`, `conflicting_fields`, `payload_too_large`, `invalid_cron` or `invalid_timezone`
+ */
+export function readScheduleFields(fields: Fields, context: ScheduleContext): Schedule {
+  const { before, worker, nowMs } = context;
+  const reader = new FieldReader();
+  const schedule: Draft = { ...(before ?? newSchedule(nowMs)), updatedAt: nowMs };
+  schedule.workerId = worker.id;
+  schedule.worker = worker.body.name;
+  if (fields.name !== undefined) schedule.name = fields.name as string;
+  if (schedule.name.startsWith('sch_')) reader.fault('/name', 'invalid', 'cannot begin with sch_, as ids do');
+  readTask(fields, schedule, context, reader);
+  readTiming(fields, schedule, reader);
+  readPolicies(fields, schedule, reader);
+  readPause(fields, schedule, 'schedule', reader);
+  reader.finish();
+  schedule.nextAt = nextOf(schedule, before, nowMs);
+  return schedule;
+}
+
+function newSchedule(nowMs: number): Schedule {
+  return {
+    name: '',
+    workerId: '',
+    worker: '',
+    task: EMPTY_TASK,
+    cron: null,
+    everyMs: null,
+    phaseMs: 0,
+    timezone: 'UTC',
+    overlap: 'skip',
+    catchUp: DEFAULT_CATCH_UP,
+    dst: DEFAULT_DST,
+    paused: false,
+    pauseReason: null,
+    resumeAt: null,
+    nextAt: null,
+    lastRun: null,
+    fired: 0,
+    skippedOverlap: 0,
+    skippedWindow: 0,
+    createdAt: nowMs,
+    updatedAt: nowMs,
+  };
+}
+
+function readTask(
+  fields: Fields,
+  schedule: Draft,
+  { worker, limits }: ScheduleContext,
+  reader: FieldReader,
+): void {
+  if (fields.task === null) schedule.task = EMPTY_TASK;
+  if (fields.task != null) {
+    const payloadBytes = Math.min(limits.payloadBytes, MAX_TEMPLATE_PAYLOAD_BYTES);
+    const content = readContent(fields.task as Fields, '/task', reader, { payloadBytes });
+    schedule.task = withContent(schedule.task, content);
+  }
+  // Also where only the worker is another one.
+  checkContentFor(worker.body, schedule.task, '/task', reader);
+}
+
+function withContent(before: ScheduledTask, content: TaskContent): ScheduledTask {
+  const task: Record<string, unknown> = { ...before };
+  for (const [name, value] of Object.entries(content)) {
+    if (value !== undefined) task[name] = value ?? EMPTY_TASK[name as keyof ScheduledTask];
+  }
+  if (content.retry != null) task.retry = mergeRetryPart(before.retry, content.retry);
+  return task as unknown as ScheduledTask;
+}
+
+/** @throws Problem `conflicting_fields` */
+function readTiming(fields: Fields, schedule: Draft, reader: FieldReader): void {
+  const { cron, every } = fields;
+  if (cron != null && every != null) throw bothTimings();
+  const everyMs = reader.duration(every, '/every', EVERY);
+  if (cron !== undefined) schedule.cron = cron as string | null;
+  if (everyMs !== undefined) schedule.everyMs = everyMs;
+  // Who gives the one takes the other away.
+  if (cron != null) schedule.everyMs = null;
+  if (every != null) schedule.cron = null;
+  if (schedule.cron === null && schedule.everyMs === null && every == null) {
+    reader.fault('', 'required', 'a schedule has cron or every: give one of them');
+  }
+  const phaseMs = reader.duration(fields.phase, '/phase', PHASE);
+  if (phaseMs !== undefined) schedule.phaseMs = phaseMs ?? 0;
+  if (schedule.cron !== null) {
+    if (phaseMs != null && phaseMs > 0) reader.fault('/phase', 'forbidden', 'is for schedules with every');
+    schedule.phaseMs = 0;
+  } else if (schedule.everyMs !== null && schedule.phaseMs >= schedule.everyMs) {
+    reader.fault('/phase', 'out_of_range', 'has to be shorter than every');
+  }
+  if (fields.timezone !== undefined) schedule.timezone = (fields.timezone as string | null) ?? 'UTC';
+}
+
+function bothTimings(): Problem {
+  const detail = 'cron and every exclude each other: give one of them';
+  return new Problem('conflicting_fields', detail, {
+    errors: ['cron', 'every'].map(name => ({ pointer: `/${name}`, code: 'conflicting_fields', detail })),
+  });
+}
+
+function readPolicies(fields: Fields, schedule: Draft, reader: FieldReader): void {
+  if (fields.overlap !== undefined)
+    schedule.overlap = (fields.overlap as Schedule['overlap'] | null) ?? 'skip';
+  const catchUp = fields.catch_up as Fields | null | undefined;
+  if (catchUp === null) schedule.catchUp = DEFAULT_CATCH_UP;
+  else if (catchUp !== undefined) {
+    const windowMs = reader.duration(catchUp.window, '/catch_up/window', WINDOW);
+    schedule.catchUp = {
+      mode: (catchUp.mode as Schedule['catchUp']['mode'] | undefined) ?? schedule.catchUp.mode,
+      windowMs: (windowMs === null ? DEFAULT_CATCH_UP.windowMs : windowMs) ?? schedule.catchUp.windowMs,
+      max: (catchUp.max as number | undefined) ?? schedule.catchUp.max,
+    };
+  }
+  const dst = fields.dst as Fields | null | undefined;
+  if (dst === null) schedule.dst = DEFAULT_DST;
+  else if (dst !== undefined) schedule.dst = { ...schedule.dst, ...dst } as Schedule['dst'];
+}
+
+/** @throws Problem `invalid_cron` or `invalid_timezone` */
+function nextOf(schedule: Schedule, before: Schedule | null, nowMs: number): number | null {
+  const times = nominalTimes(schedule, nowMs);
+  if (times.kind === 'fault') throw timingProblem(times);
+  const resumed = before?.paused === true && !schedule.paused;
+  return before === null || resumed || timed(before) !== timed(schedule)
+    ? times.next(nowMs)
+    : schedule.nextAt;
+}
+
+/** Equal where all times are. */
+function timed({ cron, everyMs, phaseMs, timezone, dst }: Schedule): string {
+  return JSON.stringify([cron, everyMs, phaseMs, timezone, dst.gap, dst.overlap]);
+}
+
+function timingProblem({ field, detail }: TimingFault): Problem {
+  const code = field === 'cron' ? 'invalid_cron' : 'invalid_timezone';
+  const whole = `/${field}: ${detail}`;
+  return new Problem(code, whole, { errors: [{ pointer: `/${field}`, code, detail: whole }] });
+}

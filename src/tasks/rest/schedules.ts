@@ -1,0 +1,238 @@
+import type { Schedule } from '../model/documents.ts';
+import { scheduleDueAt } from '../model/schedule-times.ts';
+import { putSchedule } from '../scheduler/schedule-document.ts';
+import type { StoredDocument } from '../store/documents.ts';
+import { Cursors } from './cursor.ts';
+import { entityTag, expectedVersion, versionMismatch } from './entity-tag.ts';
+import { noSuchSchedule, readSchedule } from './find-schedule.ts';
+import { findWorker } from './find-worker.ts';
+import { answerNote, keyReused, replayedAnswer } from './idempotency.ts';
+import { unknownWorker } from './new-task.ts';
+import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from './page.ts';
+import type { RestParts } from './parts.ts';
+import { Problem } from './problem.ts';
+import type { Call, RestAnswer, Route } from './route.ts';
+import { NEW_SCHEDULE, readScheduleFields, SCHEDULE_CHANGES } from './schedule-fields.ts';
+import { triggerScheduleRoute } from './schedule-trigger.ts';
+import { SCHEDULE_ANSWER, scheduleView } from './schedule-view.ts';
+import { remembering } from './task-create.ts';
+import { limitsOf, quotaExceeded } from './tenant-limits.ts';
+
+/** How often a change begins again because the schedule has fired, or somebody else changed it, in between. */
+const MAX_TRIES = 5;
+
+const READS = { role: 'viewer', scope: 'schedules:read' } as const;
+const WRITES = { role: 'admin', scope: 'schedules:write' } as const;
+
+const FIELD_PROBLEMS = [
+  'conflicting_fields',
+  'invalid_cron',
+  'invalid_timezone',
+  'payload_too_large',
+  'name_taken',
+] as const;
+
+/** `/v1/schedules` (specification 3.9). */
+export function scheduleRoutes(parts: RestParts): readonly Route[] {
+  const cursors = new Cursors(parts.config.cursorKey);
+  return [
+    {
+      method: 'POST',
+      path: '/v1/schedules',
+      operation: 'createSchedule',
+      summary: 'Create a schedule',
+      access: WRITES,
+      body: NEW_SCHEDULE,
+      answers: { 201: { description: 'The new schedule', schema: SCHEDULE_ANSWER } },
+      problems: [...FIELD_PROBLEMS, 'quota_exceeded', 'idempotency_key_reused'],
+      handle: call => createSchedule(parts, call),
+    },
+    {
+      method: 'GET',
+      path: '/v1/schedules',
+      operation: 'listSchedules',
+      summary: 'List schedules, by the time of their creation',
+      access: READS,
+      query: PAGE_QUERY,
+      answers: {
+        200: { description: 'A page of schedules', schema: pageSchema('SchedulePage', SCHEDULE_ANSWER) },
+      },
+      problems: ['invalid_parameter', 'invalid_cursor'],
+      handle: call => listSchedules(parts, cursors, call),
+    },
+    {
+      method: 'GET',
+      path: '/v1/schedules/:id',
+      operation: 'readSchedule',
+      summary: 'Read a schedule, by id or name',
+      access: READS,
+      answers: { 200: { description: 'The schedule', schema: SCHEDULE_ANSWER } },
+      problems: ['not_found'],
+      handle: call => showSchedule(parts, call),
+    },
+    ...(['PUT', 'PATCH'] as const).map(
+      (method): Route => ({
+        method,
+        path: '/v1/schedules/:id',
+        operation: method === 'PUT' ? 'updateSchedule' : 'patchSchedule',
+        summary:
+          method === 'PUT'
+            ? 'Change a schedule: what is left out stays, null is the default again'
+            : 'Change a schedule, as PUT does',
+        access: WRITES,
+        body: SCHEDULE_CHANGES,
+        answers: { 200: { description: 'The schedule as it is now', schema: SCHEDULE_ANSWER } },
+        problems: [...FIELD_PROBLEMS, 'not_found', 'version_mismatch'],
+        handle: call => updateSchedule(parts, call),
+      }),
+    ),
+    {
+      method: 'DELETE',
+      path: '/v1/schedules/:id',
+      operation: 'deleteSchedule',
+      summary: 'Delete a schedule; its tasks stay',
+      access: WRITES,
+      answers: { 204: { description: 'It is gone' } },
+      problems: ['not_found', 'version_mismatch'],
+      handle: call => deleteSchedule(parts, call),
+    },
+    triggerScheduleRoute(parts),
+  ];
+}
+
+async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const limits = limitsOf(parts, call);
+  const worker = await namedWorker(parts, call, call.body['worker'] as string);
+  const schedule = readScheduleFields(call.body, { before: null, worker, limits, nowMs: call.nowMs });
+  const id = parts.ids.next('schedule');
+  const json = scheduleView({ id, version: 1, body: schedule }, call.caller, call.nowMs);
+  const headers = { Location: `/api/v1/schedules/${id}`, ETag: entityTag(1) };
+  const answer: RestAnswer = { status: 201, headers, json };
+  const { idempotency } = remembering(call, call.idempotency === null ? '' : noteOf(answer));
+  const put = {
+    ...putSchedule({ id, version: 0 }, schedule),
+    expect: 'absent',
+    atMost: limits.schedules,
+  } as const;
+  const applied = await parts.store.apply(call.tenant, [put], idempotency);
+  if (applied.kind === 'reused') throw keyReused();
+  if (applied.kind === 'replayed') return withPayload(replayedAnswer(applied.note), json);
+  if (applied.kind === 'refused') {
+    if (applied.reason === 'name_taken') throw nameTaken(schedule.name);
+    const detail = `the account may have ${limits.schedules} schedules: delete one of them`;
+    throw quotaExceeded('schedules', limits.schedules, detail);
+  }
+  parts.signals.tell('scheduleDue', call.tenant, id, scheduleDueAt(schedule));
+  return answer;
+}
+
+interface ScheduleJson {
+  readonly task: { readonly payload?: unknown };
+}
+
+/** The payload is too large for a note. It is that of the request, which is the same when the note is read. */
+function noteOf(answer: RestAnswer): string {
+  const { task, ...json } = answer.json as ScheduleJson;
+  const { payload: _, ...rest } = task;
+  return answerNote({ ...answer, json: { ...json, task: rest } });
+}
+
+/** @param requested what the request would be answered now */
+function withPayload(answer: RestAnswer, requested: Record<string, unknown>): RestAnswer {
+  const json = answer.json as ScheduleJson;
+  const { payload } = (requested as unknown as ScheduleJson).task;
+  return payload === undefined ? answer : { ...answer, json: { ...json, task: { ...json.task, payload } } };
+}
+
+async function listSchedules(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
+  const page = readPage(call, 'listSchedules', cursors);
+  const { after, order, limit } = page;
+  const query = { kind: 'schedule', after, order, limit: limit + 1 } as const;
+  const found = (await parts.store.listDocuments(
+    call.tenant,
+    query,
+  )) as readonly StoredDocument<'schedule'>[];
+  return pageAnswer(
+    page,
+    found,
+    cursors,
+    schedule => schedule.id,
+    schedule => scheduleView(schedule, call.caller, call.nowMs),
+  );
+}
+
+async function showSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const schedule = await readSchedule(parts.store, call.tenant, call.params['id']);
+  return shown(parts, call, schedule);
+}
+
+/** One schedule, with what became of its last run. */
+async function shown(
+  { store }: RestParts,
+  call: Call,
+  schedule: Pick<StoredDocument<'schedule'>, 'id' | 'version' | 'body'>,
+): Promise<RestAnswer> {
+  const json = scheduleView(schedule, call.caller, call.nowMs);
+  const { lastRun } = schedule.body;
+  if (lastRun !== null) {
+    const task = await store.get(call.tenant, lastRun.taskId);
+    json.last_run = { ...(json.last_run as object), status: task?.status ?? null };
+  }
+  return { status: 200, headers: { ETag: entityTag(schedule.version) }, json };
+}
+
+async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const expected = expectedVersion(call);
+  const limits = limitsOf(parts, call);
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const before = await readSchedule(parts.store, call.tenant, call.params['id']);
+    if (expected !== null && before.version !== expected) throw versionMismatch();
+    const worker = await namedWorker(
+      parts,
+      call,
+      (call.body['worker'] as string | undefined) ?? before.body.workerId,
+    );
+    const context = { before: before.body, worker, limits, nowMs: call.nowMs };
+    const schedule = readScheduleFields(call.body, context);
+    const applied = await parts.store.apply(call.tenant, [putSchedule(before, schedule)]);
+    if (applied.kind === 'done') {
+      parts.signals.tell('scheduleDue', call.tenant, before.id, scheduleDueAt(schedule));
+      return shown(parts, call, { id: before.id, version: applied.versions[0], body: schedule });
+    }
+    if (applied.kind !== 'refused')
+      throw new Error('a change without an idempotency key cannot be a repeated one');
+    if (applied.reason === 'name_taken') throw nameTaken(schedule.name);
+    if (applied.reason === 'missing') throw noSuchSchedule(call.params['id']);
+  }
+  throw new Problem('version_mismatch', 'it changes too often at the moment: try again');
+}
+
+async function deleteSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const expected = expectedVersion(call);
+  const { id, version } = await readSchedule(parts.store, call.tenant, call.params['id']);
+  if (expected !== null && version !== expected) throw versionMismatch();
+  const applied = await parts.store.apply(call.tenant, [
+    { op: 'delete', kind: 'schedule', id, expect: expected ?? 'any' },
+  ]);
+  if (applied.kind === 'refused') {
+    throw applied.reason === 'version' ? versionMismatch() : noSuchSchedule(call.params['id']);
+  }
+  parts.signals.tell('scheduleDue', call.tenant, id, null);
+  return { status: 204 };
+}
+
+/** @throws Problem `validation_failed` when there is no such worker */
+async function namedWorker(
+  { directory }: RestParts,
+  call: Call,
+  idOrName: string,
+): Promise<StoredDocument<'worker'>> {
+  const worker = await findWorker(directory, call.tenant, idOrName);
+  if (worker === null) throw unknownWorker(idOrName);
+  return worker;
+}
+
+function nameTaken(name: Schedule['name']): Problem {
+  const detail = `another schedule has the name ${JSON.stringify(name)}: choose another one`;
+  return new Problem('name_taken', detail, { errors: [{ pointer: '/name', code: 'name_taken', detail }] });
+}

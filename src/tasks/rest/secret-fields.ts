@@ -1,0 +1,98 @@
+import type { Secret } from '../model/documents.ts';
+import { headerNameFault, headerValueFault } from '../model/header-rules.ts';
+import { FieldReader, type Fields } from './field-reader.ts';
+import { durationField } from './retry-fields.ts';
+import type { ObjectSchema } from './schema.ts';
+
+const DAY_MS = 86_400_000;
+const GRACE = { minMs: 0, maxMs: 7 * DAY_MS };
+const DEFAULT_GRACE_MS = DAY_MS;
+
+export const SIGNING_PREFIX = 'whsec_';
+/** What a signing secret that is made here has. */
+export const SIGNING_BYTES = 32;
+const MIN_SIGNING_BYTES = 24;
+const MAX_SIGNING_BYTES = 64;
+
+/** The body that makes a secret (specification 3.5.4). */
+export const NEW_SECRET: ObjectSchema = {
+  type: 'object',
+  name: 'NewSecret',
+  properties: {
+    type: {
+      type: 'string',
+      enum: ['signing', 'header', 'token'],
+      optional: true,
+      description: 'signing by default. header: a confidential header field. token: for a worker that pulls.',
+    },
+    name: {
+      type: 'string',
+      min: 1,
+      max: 64,
+      optional: true,
+      description: 'For header the name of the field; else a label.',
+    },
+    value: {
+      type: 'string',
+      min: 1,
+      max: 4096,
+      optional: true,
+      description: `For header required; for signing "${SIGNING_PREFIX}" and base64 of 24 to 64 bytes, made when left out; a token is always made.`,
+    },
+    expire_previous_in: durationField(
+      'How long older ones of the type and name are still good: 0s to 7d (24h).',
+    ),
+  },
+};
+
+export interface SecretFields {
+  readonly type: Secret['type'];
+  /** Of a header in lower case. */
+  readonly name: string;
+  /** Null: it is to be made. */
+  readonly value: string | null;
+  readonly graceMs: number;
+}
+
+/** @throws Problem `validation_failed`, which never repeats the value */
+export function readSecretFields(fields: Fields): SecretFields {
+  const reader = new FieldReader();
+  const type = (fields.type as Secret['type'] | undefined) ?? 'signing';
+  const name = fields.name as string | undefined;
+  const value = fields.value as string | undefined;
+  if (type === 'header') checkHeader(name, value, reader);
+  if (type === 'signing' && value !== undefined) checkSigning(value, reader);
+  if (type === 'token' && value !== undefined) {
+    reader.fault('/value', 'forbidden', 'cannot be given for a token: it is made here, and shown once');
+  }
+  const graceMs = reader.duration(fields.expire_previous_in, '/expire_previous_in', GRACE);
+  reader.finish();
+  return {
+    type,
+    name: type === 'header' ? name!.toLowerCase() : (name ?? 'default'),
+    value: value ?? null,
+    graceMs: graceMs ?? DEFAULT_GRACE_MS,
+  };
+}
+
+function checkHeader(name: string | undefined, value: string | undefined, reader: FieldReader): void {
+  if (name === undefined) reader.fault('/name', 'required', 'is required: the name of the header field');
+  else {
+    const fault = headerNameFault(name);
+    if (fault !== null) reader.fault('/name', 'invalid', fault);
+  }
+  if (value === undefined) reader.fault('/value', 'required', 'is required: the value of the header field');
+  else {
+    const fault = headerValueFault(value);
+    if (fault !== null) reader.fault('/value', 'invalid', fault);
+  }
+}
+
+function checkSigning(value: string, reader: FieldReader): void {
+  const text = value.startsWith(SIGNING_PREFIX) ? value.slice(SIGNING_PREFIX.length) : '';
+  const bytes = Buffer.from(text, 'base64');
+  const plain = bytes.toString('base64').replace(/=+$/, '') === text.replace(/=+$/, '');
+  if (plain && bytes.length >= MIN_SIGNING_BYTES && bytes.length <= MAX_SIGNING_BYTES) return;
+  const form = `"${SIGNING_PREFIX}" and the base64 of ${MIN_SIGNING_BYTES} to ${MAX_SIGNING_BYTES} bytes`;
+  reader.fault('/value', 'invalid', `has to be ${form}, or left out to have one made`);
+}

@@ -1,0 +1,269 @@
+import type { StoredDocument } from '../store/documents.ts';
+import type { CreateAnswer, NewTask } from '../store/requests.ts';
+import type { Fields } from './field-reader.ts';
+import { findWorker } from './find-worker.ts';
+import { REPLAYED } from './idempotency.ts';
+import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from './new-task.ts';
+import type { RestParts } from './parts.ts';
+import { PROBLEMS, Problem, type ProblemPart } from './problem.ts';
+import type { Call, RestAnswer, Route } from './route.ts';
+import type { ObjectSchema } from './schema.ts';
+import { compileSchema } from './schema-check.ts';
+import {
+  CREATED_TASK,
+  createdView,
+  doneOrThrow,
+  firstAnswer,
+  refusedProblem,
+  remembering,
+  tellDue,
+} from './task-create.ts';
+import { limitsOf } from './tenant-limits.ts';
+
+export const MAX_BATCH_TASKS = 500;
+const MAX_BATCH_BYTES = 5 * 1024 * 1024;
+/** Room in an idempotency record for what was refused before the store was asked. */
+const MAX_NOTE_BYTES = 60 * 1024;
+
+const BATCH_SCHEMA: ObjectSchema = {
+  type: 'object',
+  name: 'NewTasks',
+  properties: {
+    tasks: {
+      type: 'array',
+      items: { type: 'any', shows: NEW_TASK_SCHEMA },
+      min: 1,
+      // More than fit into a body, so that too many of them are told as a batch that is too large.
+      max: MAX_BATCH_BYTES,
+      description: `At most ${MAX_BATCH_TASKS}, in at most 5 MiB.`,
+    },
+    atomic: { type: 'boolean', optional: true, description: 'All or none: one that is refused refuses all.' },
+  },
+};
+
+const ITEM_ERROR: ObjectSchema = {
+  type: 'object',
+  name: 'NewTaskError',
+  optional: true,
+  properties: {
+    code: { type: 'string', enum: Object.keys(PROBLEMS) },
+    title: { type: 'string' },
+    detail: { type: 'string' },
+    task_id: { type: 'string', optional: true, description: 'The task that has the key.' },
+    limit: { type: 'string', optional: true },
+    max: { type: 'number', optional: true },
+    errors: {
+      type: 'array',
+      optional: true,
+      items: {
+        type: 'object',
+        properties: {
+          pointer: { type: 'string', optional: true, description: 'Below the task.' },
+          parameter: { type: 'string', optional: true },
+          code: { type: 'string' },
+          detail: { type: 'string' },
+        },
+      },
+    },
+  },
+};
+
+const BATCH_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'NewTaskResults',
+  properties: {
+    results: {
+      type: 'array',
+      description: 'One for each task, in their order.',
+      items: {
+        type: 'object',
+        name: 'NewTaskResult',
+        properties: {
+          status: { type: 'number', integer: true, description: 'As POST /v1/tasks would have answered.' },
+          task: { ...CREATED_TASK, optional: true },
+          error: ITEM_ERROR,
+        },
+      },
+    },
+  },
+};
+
+/** `POST /v1/tasks/batch`: up to 500 tasks in one step (specification 3.2). */
+export function createTasksRoute(parts: RestParts): Route {
+  return {
+    method: 'POST',
+    path: '/v1/tasks/batch',
+    operation: 'createTasks',
+    summary: 'Create many tasks',
+    access: { role: 'member', scope: 'tasks:write' },
+    body: BATCH_SCHEMA,
+    answers: { 200: { description: 'What became of each task', schema: BATCH_ANSWER } },
+    problems: [
+      'batch_too_large',
+      'conflicting_fields',
+      'payload_too_large',
+      'task_key_exists',
+      'idempotency_key_reused',
+      'quota_exceeded',
+    ],
+    handle: call => createTasks(parts, call),
+  };
+}
+
+/** An item that is refused before the store is asked. */
+interface Refused {
+  readonly index: number;
+  readonly problem: Problem;
+}
+
+async function createTasks(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const items = call.body['tasks'] as readonly unknown[];
+  const atomic = call.body['atomic'] === true;
+  checkSize(items.length, call.bodyBytes);
+  const { tasks, refused } = await readItems(parts, call, items);
+  let answer: CreateAnswer;
+  if (refused.length > 0 && (atomic || tasks.length === 0)) {
+    const first = await firstAnswer(parts, call);
+    if (first === null && atomic) throw atomicProblem(refused);
+    answer = first ?? { kind: 'done', results: [], note: noteOf(refused) };
+  } else {
+    answer = await parts.store.create(call.tenant, {
+      tasks,
+      atomic,
+      maxOpen: limitsOf(parts, call).openTasks,
+      actor: call.caller.actor,
+      ...remembering(call, noteOf(refused)),
+    });
+  }
+  return batchAnswer(parts, call, items, doneOrThrow(answer), refused, atomic);
+}
+
+function checkSize(count: number, bytes: number): void {
+  if (count > MAX_BATCH_TASKS) {
+    throw new Problem('batch_too_large', `there are ${count} tasks: send at most ${MAX_BATCH_TASKS} at once`);
+  }
+  if (bytes > MAX_BATCH_BYTES) {
+    throw new Problem(
+      'batch_too_large',
+      `the body has ${bytes} bytes: send at most ${MAX_BATCH_BYTES} at once`,
+    );
+  }
+}
+
+const checkItem = compileSchema(NEW_TASK_SCHEMA);
+
+async function readItems(
+  parts: RestParts,
+  call: Call,
+  items: readonly unknown[],
+): Promise<{ readonly tasks: readonly NewTask[]; readonly refused: readonly Refused[] }> {
+  const context = { parts, limits: limitsOf(parts, call), actor: call.caller.actor, nowMs: call.nowMs };
+  const workers = new Map<string, StoredDocument<'worker'> | null>();
+  const tasks: NewTask[] = [];
+  const refused: Refused[] = [];
+  for (const [index, item] of items.entries()) {
+    try {
+      const fields = checkedItem(item);
+      const text = fields.worker as string;
+      let worker = workers.get(text);
+      if (worker === undefined) {
+        worker = await findWorker(parts.directory, call.tenant, text);
+        workers.set(text, worker);
+      }
+      if (worker === null) throw unknownWorker(text);
+      tasks.push(readNewTask(fields, worker, context));
+    } catch (thrown) {
+      if (!(thrown instanceof Problem)) throw thrown;
+      refused.push({ index, problem: thrown });
+    }
+  }
+  return { tasks, refused };
+}
+
+/** @throws Problem `validation_failed` or `unknown_field` */
+function checkedItem(item: unknown): Fields {
+  const faults = checkItem(item);
+  if (faults === null) return item as Fields;
+  const code = faults.every(fault => fault.code === 'unknown_field') ? 'unknown_field' : 'validation_failed';
+  throw new Problem(code, `${faults[0].pointer ?? ''}: ${faults[0].detail}`, { errors: faults });
+}
+
+/** All faults of all items; the code is that of the first. */
+function atomicProblem(refused: readonly Refused[]): Problem {
+  const errors: ProblemPart[] = [];
+  for (const { index, problem } of refused) {
+    const at = `/tasks/${index}`;
+    for (const part of problem.extras.errors ?? [
+      { pointer: '', code: problem.code, detail: problem.message },
+    ]) {
+      if (errors.length < MAX_TOLD) errors.push({ ...part, pointer: `${at}${part.pointer ?? ''}` });
+    }
+  }
+  const [{ index, problem }] = refused;
+  const detail = `no task was created, because ${refused.length} cannot be; the first is /tasks/${index}: ${problem.message}`;
+  return new Problem(problem.code, detail, { ...problem.extras, errors });
+}
+
+/** No more faults than so many are told of. */
+const MAX_TOLD = 50;
+
+interface ItemResult {
+  readonly status: number;
+  readonly task?: Record<string, unknown>;
+  readonly error?: Record<string, unknown>;
+}
+
+function refusedItem({ code, status, message, extras }: Problem): ItemResult {
+  const { errors, members } = extras;
+  const known = { code, title: PROBLEMS[code][1], detail: message };
+  return { status, error: { ...known, ...members, ...(errors === undefined ? {} : { errors }) } };
+}
+
+/** Items that were refused, so that the same request again gets the same answer, whatever has changed since. */
+function noteOf(refused: readonly Refused[]): string {
+  if (refused.length === 0) return '';
+  const whole = JSON.stringify(refused.map(({ index, problem }) => [index, refusedItem(problem)]));
+  if (Buffer.byteLength(whole) <= MAX_NOTE_BYTES) return whole;
+  // All 500 fit without their details.
+  const short = ({ index, problem: { code } }: Refused) => [
+    index,
+    refusedItem(new Problem(code, PROBLEMS[code][1])),
+  ];
+  return JSON.stringify(refused.map(short));
+}
+
+function batchAnswer(
+  parts: RestParts,
+  call: Call,
+  items: readonly unknown[],
+  { kind, results, note }: { kind: 'done' | 'replayed'; results: CreateResults; note: string },
+  refusedNow: readonly Refused[],
+  atomic: boolean,
+): RestAnswer {
+  const refused: ReadonlyMap<number, ItemResult> =
+    kind === 'done'
+      ? new Map(refusedNow.map(({ index, problem }) => [index, refusedItem(problem)]))
+      : new Map(note === '' ? [] : (JSON.parse(note) as [number, ItemResult][]));
+  const late: Refused[] = [];
+  const all: ItemResult[] = [];
+  let next = 0;
+  for (const [index, item] of items.entries()) {
+    const early = refused.get(index);
+    if (early !== undefined) all.push(early);
+    else {
+      const result = results[next++];
+      if (result.kind !== 'refused') {
+        all.push({ status: result.kind === 'created' ? 201 : 200, task: createdView(result) });
+      } else if (result.reason !== 'not_created') {
+        const problem = refusedProblem(parts, call, (item as { worker: string }).worker, result);
+        late.push({ index, problem });
+        all.push(refusedItem(problem));
+      }
+    }
+  }
+  if (atomic && late.length > 0) throw atomicProblem(late);
+  if (kind === 'done') tellDue(parts, call.tenant, results);
+  return { status: 200, json: { results: all }, headers: kind === 'replayed' ? REPLAYED : {} };
+}
+
+type CreateResults = Extract<CreateAnswer, { readonly results: unknown }>['results'];

@@ -1,0 +1,86 @@
+import { TASK_STATUSES, type Task } from '../model/task.ts';
+import { noSuchTask, taskId } from './change-task.ts';
+import { entityTag } from './entity-tag.ts';
+import { findWorker } from './find-worker.ts';
+import type { RestParts } from './parts.ts';
+import type { Call, RestAnswer, Route } from './route.ts';
+import type { ObjectSchema } from './schema.ts';
+import { TASK_ANSWER, taskView } from './task-view.ts';
+import { seesPayloads } from './visibility.ts';
+
+const READS = { role: 'viewer', scope: 'tasks:read' } as const;
+
+/** `GET /v1/tasks/:id` (specification 3.2). */
+export function readTaskRoute(parts: RestParts): Route {
+  return {
+    method: 'GET',
+    path: '/v1/tasks/:id',
+    operation: 'readTask',
+    summary: 'Read a task',
+    access: READS,
+    answers: { 200: { description: 'The task', schema: TASK_ANSWER } },
+    problems: ['not_found'],
+    handle: call => readTask(parts, call),
+  };
+}
+
+async function readTask({ store }: RestParts, call: Call): Promise<RestAnswer> {
+  const id = taskId(call.params['id']);
+  const whole = seesPayloads(call.caller) ? await store.getWhole(call.tenant, id) : null;
+  const task = whole?.task ?? (await store.get(call.tenant, id));
+  if (task === null) throw noSuchTask(id);
+  return {
+    status: 200,
+    headers: { ETag: entityTag(task.version) },
+    json: taskView(task, whole?.body ?? null),
+  };
+}
+
+/** A task after a change, with its body where the caller may see that. */
+export async function changedAnswer({ store }: RestParts, call: Call, task: Task): Promise<RestAnswer> {
+  const bodies = seesPayloads(call.caller) ? await store.bodies(call.tenant, [task.id]) : null;
+  return {
+    status: 200,
+    headers: { ETag: entityTag(task.version) },
+    json: taskView(task, bodies?.get(task.id) ?? null),
+  };
+}
+
+const COUNTS: ObjectSchema = {
+  type: 'object',
+  name: 'TaskCounts',
+  properties: {
+    counts: {
+      type: 'object',
+      properties: Object.fromEntries(
+        TASK_STATUSES.map(status => [status, { type: 'number', integer: true, min: 0 }]),
+      ),
+    },
+  },
+};
+
+/** `GET /v1/tasks/counts`: how many tasks there are by status, from counters. */
+export function countTasksRoute(parts: RestParts): Route {
+  return {
+    method: 'GET',
+    path: '/v1/tasks/counts',
+    operation: 'countTasks',
+    summary: 'Count tasks by status',
+    access: READS,
+    query: { worker: 'Name or id of a worker: only its tasks.' },
+    answers: { 200: { description: 'How many tasks have each status', schema: COUNTS } },
+    problems: [],
+    handle: call => countTasks(parts, call),
+  };
+}
+
+async function countTasks({ store, directory }: RestParts, call: Call): Promise<RestAnswer> {
+  const text = call.query['worker'] ?? '';
+  const worker = text === '' ? null : await findWorker(directory, call.tenant, text);
+  const none = text !== '' && worker === null;
+  const counts = none ? NO_TASKS : await store.counts(call.tenant, worker?.id ?? null);
+  return { status: 200, json: { counts } };
+}
+
+/** A worker that is not there has no tasks, as in lists. */
+const NO_TASKS = Object.fromEntries(TASK_STATUSES.map(status => [status, 0]));

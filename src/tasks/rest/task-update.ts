@@ -1,0 +1,222 @@
+import type { Worker } from '../model/documents.ts';
+import { mergeRetry } from '../model/retry-policy.ts';
+import { isFinal, type Task, type TaskStatus } from '../model/task.ts';
+import type { TaskPatch } from '../store/requests.ts';
+import {
+  changeProblem,
+  changeTask,
+  noSuchTask,
+  type TaskAction,
+  taskId,
+  transitionProblem,
+} from './change-task.ts';
+import { expectedVersion, versionMismatch } from './entity-tag.ts';
+import { FieldReader, type Fields } from './field-reader.ts';
+import { checkExpiry, readTimes, TIME_FIELDS } from './new-task.ts';
+import type { RestParts } from './parts.ts';
+import { Problem } from './problem.ts';
+import type { Call, RestAnswer, Route } from './route.ts';
+import type { ObjectSchema } from './schema.ts';
+import { CONTENT_FIELDS, checkContentFor, readContent, type TaskContent } from './task-fields.ts';
+import { changedAnswer } from './task-read.ts';
+import { TASK_ANSWER } from './task-view.ts';
+import { limitsOf } from './tenant-limits.ts';
+
+/** How often a change begins again because something else changed the task in between. */
+const MAX_TRIES = 5;
+
+const TASK_CHANGES: ObjectSchema = {
+  type: 'object',
+  name: 'TaskChanges',
+  properties: {
+    ...CONTENT_FIELDS,
+    ...TIME_FIELDS,
+    status: {
+      type: 'string',
+      enum: ['scheduled', 'paused', 'canceled'],
+      optional: true,
+      description:
+        'scheduled resumes a task that is paused, and replays one that is over, with the other fields of this change.',
+    },
+  },
+};
+
+/** `PUT /v1/tasks/:id` and its alias `PATCH`: what is left out stays as it is (specification 3.2). */
+export function updateTaskRoutes(parts: RestParts): readonly Route[] {
+  return (['PUT', 'PATCH'] as const).map(method => ({
+    method,
+    path: '/v1/tasks/:id',
+    operation: method === 'PUT' ? 'updateTask' : 'patchTask',
+    summary: method === 'PUT' ? 'Change a task' : 'Change a task, as PUT does',
+    access: { role: 'member', scope: 'tasks:write' },
+    body: TASK_CHANGES,
+    answers: { 200: { description: 'The task as it is now', schema: TASK_ANSWER } },
+    problems: [
+      'not_found',
+      'conflicting_fields',
+      'payload_too_large',
+      'task_running',
+      'invalid_transition',
+      'task_key_exists',
+      'version_mismatch',
+    ],
+    handle: call => updateTask(parts, call),
+  }));
+}
+
+async function updateTask(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const id = taskId(call.params['id']);
+  let expected = expectedVersion(call);
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const task = await parts.store.get(call.tenant, id);
+    if (task === null) throw noSuchTask(id);
+    if (expected !== null && task.version !== expected) throw versionMismatch();
+    const steps = await planSteps(parts, call, task);
+    const outcome = await takeSteps(parts, call, task, steps);
+    if (outcome.kind === 'done') return changedAnswer(parts, call, outcome.task);
+    // What the caller expected was there for the first step; the rest holds for what it has become.
+    if (outcome.taken > 0) expected = null;
+  }
+  throw new Problem('version_mismatch', 'it changes too often at the moment: try again');
+}
+
+interface Step {
+  readonly action: TaskAction;
+  readonly patch: TaskPatch;
+}
+
+type Outcome =
+  | { readonly kind: 'done'; readonly task: Task }
+  /** Something else changed the task in between. */
+  | { readonly kind: 'overtaken'; readonly taken: number };
+
+/** Each step holds for exactly the version that it was planned for. */
+async function takeSteps(
+  parts: RestParts,
+  call: Call,
+  before: Task,
+  steps: readonly Step[],
+): Promise<Outcome> {
+  let task = before;
+  for (const [taken, { action, patch }] of steps.entries()) {
+    const change = { action, patch, expectVersion: task.version, actor: call.caller.actor };
+    const answer = await changeTask(parts, call.tenant, task.id, change);
+    if (answer.kind === 'refused') {
+      if (answer.reason === 'version') return { kind: 'overtaken', taken };
+      throw changeProblem(task.id, action, answer);
+    }
+    task = answer.task;
+  }
+  return { kind: 'done', task };
+}
+
+const NOTHING: TaskPatch = {};
+
+/**
+ * The steps to what the body asks for. Their order sees to it that nothing runs with half of the change: a task is
+ * paused before it is changed, and changed before it goes on.
+ */
+async function planSteps(parts: RestParts, call: Call, task: Task): Promise<readonly Step[]> {
+  const { status: wanted, ...fields } = call.body as Fields & { readonly status?: TaskStatus };
+  const action = wanted === undefined ? null : actionTowards(wanted, task);
+  const changes = Object.keys(fields).length > 0;
+  const worker = await workerOf(parts, call, task, action);
+  const patch = changes ? readPatch(parts, call, fields, task, worker) : NOTHING;
+  if (changes && action !== 'replay') checkStatusAllows(fields, task);
+  const update: readonly Step[] = changes ? [{ action: 'update', patch }] : [];
+  switch (action) {
+    case null:
+      return update;
+    case 'replay':
+      return [{ action, patch }];
+    case 'pause':
+      return [{ action, patch: NOTHING }, ...update];
+    default:
+      return [...update, { action, patch: NOTHING }];
+  }
+}
+
+/** @throws Problem `invalid_transition` */
+function actionTowards(wanted: TaskStatus, task: Task): TaskAction | null {
+  if (wanted === 'paused') return 'pause';
+  if (wanted === 'canceled') return 'cancel';
+  if (isFinal(task.status)) return 'replay';
+  if (task.status === 'running') throw transitionProblem('resume', task);
+  return task.status === 'paused' ? 'resume' : null;
+}
+
+/** The worker of the task; null when it is gone, which it can be once the task is over. */
+async function workerOf(
+  parts: RestParts,
+  call: Call,
+  task: Task,
+  action: TaskAction | null,
+): Promise<Worker | null> {
+  const worker = await parts.directory.get(call.tenant, 'worker', task.workerId);
+  if (worker === null && action === 'replay') {
+    throw new Problem(
+      'invalid_transition',
+      `its worker "${task.worker}" is gone: make a new task for another`,
+    );
+  }
+  return worker?.body ?? null;
+}
+
+function readPatch(
+  parts: RestParts,
+  call: Call,
+  fields: Fields,
+  task: Task,
+  worker: Worker | null,
+): TaskPatch {
+  const reader = new FieldReader();
+  const content = readContent(fields, '', reader, limitsOf(parts, call));
+  if (worker !== null) checkContentFor(worker, content, '', reader);
+  const times = readTimes(fields, reader, call.nowMs);
+  const runAt = times.runAt === null ? call.nowMs : times.runAt;
+  const expiresAt = times.expiresAt === undefined ? task.expiresAt : times.expiresAt;
+  if (runAt !== undefined || times.expiresAt != null) {
+    checkExpiry(expiresAt, runAt ?? Math.max(task.runAt, call.nowMs), reader);
+  }
+  reader.finish();
+  return {
+    ...contentPatch(content, task, worker),
+    ...(runAt === undefined ? {} : { runAt }),
+    ...(times.expiresAt === undefined ? {} : { expiresAt: times.expiresAt }),
+  };
+}
+
+/** What is cleared becomes the worker's, or nothing. */
+function contentPatch(content: TaskContent, task: Task, worker: Worker | null): TaskPatch {
+  const { type, payload, headers, priority, timeoutMs, retry, tags, metadata } = content;
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(payload === undefined ? {} : { payload }),
+    ...(headers === undefined ? {} : { headers: headers ?? {} }),
+    ...(priority === undefined ? {} : { priority: priority ?? worker?.priority ?? task.priority }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs: timeoutMs ?? worker?.timeoutMs ?? task.timeoutMs }),
+    ...(retry === undefined
+      ? {}
+      : { retry: retry === null ? (worker?.retry ?? task.retry) : mergeRetry(task.retry, retry) }),
+    ...(tags === undefined ? {} : { tags: tags ?? [] }),
+    ...(metadata === undefined ? {} : { metadata: metadata ?? {} }),
+  };
+}
+
+const WHILE_RUNNING = new Set(['metadata', 'tags', 'retry']);
+
+/** @throws Problem `task_running` or `invalid_transition` */
+function checkStatusAllows(fields: Fields, task: Task): void {
+  if (isFinal(task.status)) throw transitionProblem('update', task);
+  if (task.status !== 'running') return;
+  const retry = Object.keys((fields.retry ?? {}) as Fields).filter(name => name !== 'max_attempts');
+  const fixed = [
+    ...Object.keys(fields).filter(name => !WHILE_RUNNING.has(name)),
+    ...(fields.retry === null ? ['retry'] : retry.map(name => `retry/${name}`)),
+  ];
+  if (fixed.length === 0) return;
+  const detail = `while a task runs only metadata, tags and retry.max_attempts can change, and not ${fixed.join(', ')}`;
+  throw new Problem('task_running', detail, {
+    errors: fixed.map(name => ({ pointer: `/${name}`, code: 'task_running', detail: 'cannot change now' })),
+  });
+}

@@ -1,0 +1,137 @@
+import { formatDuration } from '../model/duration.ts';
+import { type Actor, PRIORITIES, TASK_STATUSES, type Task, type TaskBody } from '../model/task.ts';
+import { formatTime, formatTimeOrNull } from '../model/time.ts';
+import { RETRY_ANSWER, retryView } from './retry-fields.ts';
+import type { ObjectSchema, Schema } from './schema.ts';
+
+const TEXT: Schema = { type: 'string' };
+const TEXT_OR_NULL: Schema = { type: 'string', nullable: true };
+const COUNT: Schema = { type: 'number', integer: true, min: 0 };
+export const TIME: Schema = { type: 'string', format: 'date-time' };
+export const TIME_OR_NULL: Schema = { type: 'string', format: 'date-time', nullable: true };
+
+/** Who did something, as answers have it. */
+export const ACTOR_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'Actor',
+  properties: { type: TEXT, id: TEXT },
+};
+
+const LAST_ERROR: ObjectSchema = {
+  type: 'object',
+  name: 'TaskError',
+  nullable: true,
+  properties: {
+    code: TEXT,
+    message: TEXT,
+    http_status: { type: 'number', integer: true, optional: true },
+    at: TIME,
+  },
+};
+
+/** Fields of a task in answers (specification 3.2). */
+export const TASK_FIELDS = {
+  id: TEXT,
+  worker: { type: 'string', description: 'Name of the worker.' },
+  worker_id: TEXT,
+  type: TEXT_OR_NULL,
+  status: { type: 'string', enum: TASK_STATUSES },
+  priority: { type: 'string', enum: PRIORITIES },
+  run_at: TIME,
+  next_attempt_at: {
+    ...TIME_OR_NULL,
+    description: 'When it is due; null while it runs or waits for another task, and when it is over.',
+  },
+  expires_at: TIME_OR_NULL,
+  timeout: TEXT,
+  retry: RETRY_ANSWER,
+  attempt: { ...COUNT, description: 'Attempts that were started and counted.' },
+  max_attempts: COUNT,
+  deferrals: COUNT,
+  key: TEXT_OR_NULL,
+  key_ttl: TEXT,
+  tags: { type: 'array', items: TEXT },
+  metadata: { type: 'record', values: TEXT },
+  last_error: LAST_ERROR,
+  cancel_requested_at: TIME_OR_NULL,
+  schedule_id: TEXT_OR_NULL,
+  scheduled_for: TIME_OR_NULL,
+  held_by: { ...TEXT_OR_NULL, description: 'The task that has to end before this one can start.' },
+  created_by: ACTOR_ANSWER,
+  created_at: TIME,
+  updated_at: TIME,
+  started_at: TIME_OR_NULL,
+  finished_at: TIME_OR_NULL,
+  version: COUNT,
+  payload: {
+    type: 'any',
+    nullable: true,
+    optional: true,
+    description:
+      'Only where the caller may see payloads, as with headers and result; in lists only when asked for.',
+  },
+  headers: { type: 'record', values: TEXT, optional: true },
+  result: { type: 'any', nullable: true, optional: true },
+} as const satisfies Record<string, Schema>;
+
+export const TASK_ANSWER: ObjectSchema = { type: 'object', name: 'Task', properties: TASK_FIELDS };
+
+export function actorView({ type, id }: Actor): Record<string, unknown> {
+  return { type, id };
+}
+
+/**
+ * A task as answers show it.
+ *
+ * @param body null where it is not asked for, or not to be seen: then payload, headers and result are left out
+ */
+export function taskView(task: Task, body: TaskBody | null): Record<string, unknown> {
+  const shown: Record<string, unknown> = {
+    id: task.id,
+    worker: task.worker,
+    worker_id: task.workerId,
+    type: task.type,
+    status: task.status,
+    priority: task.priority,
+    run_at: formatTime(task.runAt),
+    next_attempt_at: formatTimeOrNull(task.dueAt),
+    expires_at: formatTimeOrNull(task.expiresAt),
+    timeout: formatDuration(task.timeoutMs),
+    retry: retryView(task.retry),
+    attempt: task.attempt,
+    max_attempts: task.retry.maxAttempts,
+    deferrals: task.deferrals,
+    key: task.key,
+    key_ttl: formatDuration(task.keyTtlMs),
+    tags: task.tags,
+    metadata: task.metadata,
+    last_error: lastErrorView(task),
+    cancel_requested_at: formatTimeOrNull(task.cancelRequestedAt),
+    schedule_id: task.scheduleId,
+    scheduled_for: formatTimeOrNull(task.scheduledFor),
+    held_by: task.heldBy,
+    created_by: actorView(task.createdBy),
+    created_at: formatTime(task.createdAt),
+    updated_at: formatTime(task.updatedAt),
+    started_at: formatTimeOrNull(task.startedAt),
+    finished_at: formatTimeOrNull(task.finishedAt),
+    version: task.version,
+  };
+  if (body !== null) {
+    shown.payload = parsedJson(body.payload);
+    shown.headers = body.headers;
+    shown.result = parsedJson(body.result);
+  }
+  return shown;
+}
+
+function lastErrorView({ lastError }: Task): Record<string, unknown> | null {
+  if (lastError === null) return null;
+  const { code, message, httpStatus, at } = lastError;
+  const known = httpStatus === undefined ? {} : { http_status: httpStatus };
+  return { code, message, ...known, at: formatTime(at) };
+}
+
+function parsedJson(text: string | null): unknown {
+  return text === null ? null : JSON.parse(text);
+}

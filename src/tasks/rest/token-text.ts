@@ -1,0 +1,67 @@
+import { hash } from 'node:crypto';
+import { crc32 } from 'node:zlib';
+
+const BASE_62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+const SECRET_BYTES = 32;
+/** 256 bits in base 62. */
+const SECRET_LENGTH = 43;
+/** 32 bits in base 62. */
+const CHECKSUM_LENGTH = 6;
+const HINT_LENGTH = 8;
+const MAX_LENGTH = 80;
+const PATTERN = /^(?:tk|wkt)_[a-z0-9-]{1,8}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/;
+
+/**
+ * What a token begins with: `tk` for those of users, `wkt` for those of pull workers. Prefix and checksum are there for
+ * scanners that look for leaked tokens.
+ */
+export type TokenPrefix = 'tk' | 'wkt';
+
+/**
+ * A new token: `<prefix>_<start of the domain>_<43 characters, 256 random bits>_<checksum>` (specification 3.12). It is
+ * shown once; only its {@link tokenHash} is kept.
+ */
+export function newToken(
+  prefix: TokenPrefix,
+  domain: string,
+  randomBytes: (count: number) => Buffer,
+): string {
+  const secret = base62(BigInt(`0x${randomBytes(SECRET_BYTES).toString('hex')}`), SECRET_LENGTH);
+  const checked = `${prefix}_${domain.slice(0, HINT_LENGTH)}_${secret}`;
+  return `${checked}_${checksum(checked)}`;
+}
+
+/**
+ * The name under which a token is looked up: SHA-256, hex. A plain hash will do, because nobody can guess 256 random
+ * bits.
+ */
+export function tokenHash(token: string): string {
+  return hash('sha256', token, 'hex');
+}
+
+/** True when a text has the form of a token and its checksum: what is mistyped costs no look-up. */
+export function isTokenText(text: string): boolean {
+  if (text.length > MAX_LENGTH || !PATTERN.test(text)) return false;
+  const end = text.length - CHECKSUM_LENGTH;
+  return checksum(text.slice(0, end - 1)) === text.slice(end);
+}
+
+function checksum(text: string): string {
+  let rest = crc32(text);
+  let digits = '';
+  for (let place = 0; place < CHECKSUM_LENGTH; place++) {
+    digits = BASE_62[rest % 62] + digits;
+    rest = Math.floor(rest / 62);
+  }
+  return digits;
+}
+
+function base62(value: bigint, length: number): string {
+  let rest = value;
+  let digits = '';
+  for (let place = 0; place < length; place++) {
+    digits = BASE_62[Number(rest % 62n)] + digits;
+    rest /= 62n;
+  }
+  return digits;
+}

@@ -1,0 +1,93 @@
+import type { User } from '../model/documents.ts';
+import {
+  ACCOUNT_ID,
+  type DocumentChange,
+  type DocumentRefusal,
+  type StoredDocument,
+} from '../store/documents.ts';
+import type { ApplyAnswer, Idempotency } from '../store/requests.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import { versionMismatch } from './entity-tag.ts';
+import { Problem } from './problem.ts';
+import type { Call } from './route.ts';
+import { noSuchUser } from './user-access.ts';
+import { isActiveOwner } from './user-fields.ts';
+
+/** Changes of owners meet at the account: so often one that came second begins again. */
+const MAX_TRIES = 8;
+
+/** A change of one user, beside which the account may have to change. */
+export interface UserChange {
+  /** Null for a new user. */
+  readonly before: User | null;
+  /** Null for one that is deleted. */
+  readonly after: User | null;
+  readonly change: DocumentChange;
+}
+
+type Applied = Exclude<ApplyAnswer, { readonly kind: 'refused' }>;
+
+/**
+ * Makes a change of a user. Where the number of active owners changes, the account changes in the same step, under its
+ * version: so the last owner stays, whoever else is at it.
+ *
+ * @param plan reads what there is, and says what to do; called again when somebody else was faster
+ * @param expectVersion the version of the user that the caller asks for; null for any
+ * @throws Problem last_owner, version_mismatch, not_found, name_taken, quota_exceeded, store_unavailable
+ */
+export async function changeUser(
+  store: TaskStore,
+  call: Call,
+  plan: () => Promise<UserChange>,
+  refusal: (reason: DocumentRefusal) => Problem,
+  expectVersion: number | null,
+  idempotency?: Idempotency,
+): Promise<Applied> {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const planned = await plan();
+    const changes = [planned.change, ...(await accountChange(store, call.tenant, planned))];
+    const applied = await store.apply(
+      call.tenant,
+      changes,
+      ...(idempotency === undefined ? [] : [idempotency]),
+    );
+    if (applied.kind !== 'refused') return applied;
+    if (applied.reason !== 'version') throw applied.index === 0 ? refusal(applied.reason) : noSuchUser();
+    if (applied.index === 0 && expectVersion !== null) throw versionMismatch();
+  }
+  throw new Problem('store_unavailable', 'others change owners at the same time: repeat the request', {
+    headers: { 'Retry-After': '1' },
+  });
+}
+
+/** @throws Problem last_owner */
+async function accountChange(
+  store: TaskStore,
+  tenant: string,
+  { before, after }: UserChange,
+): Promise<DocumentChange[]> {
+  const difference =
+    Number(after !== null && isActiveOwner(after)) - Number(before !== null && isActiveOwner(before));
+  if (difference === 0) return [];
+  const account = await store.getDocument(tenant, 'account', ACCOUNT_ID);
+  if (account === null) throw new Problem('tenant_not_found', 'the account is gone');
+  const owners = account.body.owners + difference;
+  if (owners < 1) {
+    throw new Problem('last_owner', 'this is the last active owner: make somebody else an owner first');
+  }
+  return [putAccount(account, owners)];
+}
+
+function putAccount(account: StoredDocument<'account'>, owners: number): DocumentChange {
+  const { id, version, parent, dueAt, body } = account;
+  return {
+    op: 'put',
+    kind: 'account',
+    id,
+    expect: version,
+    parent,
+    dueAt,
+    unique: [],
+    body: { ...body, owners },
+  };
+}

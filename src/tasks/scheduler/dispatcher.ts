@@ -1,0 +1,332 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Deliveries } from '../delivery/delivery.ts';
+import type { Signals } from '../model/signals.ts';
+import type { TaskStatistics } from '../model/task-statistics.ts';
+import type { ClaimAnswer } from '../store/requests.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import { findCanceled } from './cancel-watch.ts';
+import { DueWorkers } from './due-workers.ts';
+import { FairQueue, type Turn } from './fair-queue.ts';
+import type { PushAttempts } from './push-attempts.ts';
+import type { PushClaims } from './push-claims.ts';
+import type { Settler } from './settler.ts';
+import { isOutage, type StoreOutage } from './store-outage.ts';
+import type { StoreTime } from './store-time.ts';
+import { TenantWaiters } from './tenant-waiters.ts';
+import { WakeList } from './wake-list.ts';
+import type { WorkerBook, WorkerPage } from './worker-book.ts';
+import type { WorkerPauses } from './worker-pauses.ts';
+
+export interface DispatcherParts {
+  readonly store: Pick<TaskStore, 'wakeups' | 'setWakeup' | 'list' | 'now'>;
+  readonly deliveries: Pick<Deliveries, 'free' | 'capacity'>;
+  readonly book: WorkerBook;
+  readonly claims: PushClaims;
+  readonly attempts: PushAttempts;
+  readonly settler: Pick<Settler, 'pending'>;
+  readonly pauses: Pick<WorkerPauses, 'settled'>;
+  readonly outage: StoreOutage;
+  readonly signals: Signals;
+  readonly statistics: TaskStatistics;
+  readonly time: StoreTime;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** How long attempts may go on after a stop was asked for. */
+  readonly drainMs: number;
+}
+
+/** Tasks that a tenant may start before it is the next one's turn, and at once while none other waits. */
+const QUANTUM = 16;
+const MAX_TURN = 64;
+/** Claims that are asked of the store at a time. */
+const MAX_TURNS = 16;
+
+/** How often the hints of the store are read: how long a task that another process made may go unnoticed. */
+const LOOK_MS = 1_000;
+/** Hints of the near future are read as well, so that their tasks start to the millisecond. */
+const LOOK_AHEAD_MS = 1_500;
+const MAX_HINTS = 5_000;
+/** How often the store is asked for its clock, which every claim tells as well. */
+const CLOCK_MS = 60_000;
+
+/** How long a worker that nothing may be sent to is left alone. */
+const HELD_MS = 10_000;
+/** The same for one whose claim met a defect, or found nothing where the store said that there is more. */
+const ODD_MS = 1_000;
+const MAX_HELD = 50_000;
+
+/**
+ * Starts due tasks of push workers (specification 4.4): sleeps until a worker has one, by the store's hints and by what
+ * this process hears at once; lets tenants take turns; claims no more than it can deliver.
+ *
+ * Every process may run one: what is claimed, and within which bounds, is the store's to decide.
+ */
+export class Dispatcher implements Service {
+  readonly name = 'task dispatcher';
+  readonly #parts: DispatcherParts;
+  readonly #queue: FairQueue;
+  readonly #wakeList: WakeList;
+  readonly #due = new DueWorkers();
+  readonly #tenantWaiters: TenantWaiters;
+  /** Workers at their own bound on attempts. */
+  readonly #full = new Set<string>();
+  /** Workers that are left alone, and until when by the store's clock. */
+  readonly #held = new LRUCache<string, number>({ max: MAX_HELD });
+  #turns = 0;
+  /** Slots of turns that are not over. */
+  #reserved = 0;
+  #turnsOver: (() => void) | null = null;
+  #timer: Timer | null = null;
+  #clockReadMs = Number.NEGATIVE_INFINITY;
+  #unlisten: () => void = () => {};
+  #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new';
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    const after = parts.clock.after.bind(parts.clock);
+    this.#queue = new FairQueue({ slots: parts.deliveries.capacity, quantum: QUANTUM, maxTurn: MAX_TURN });
+    this.#wakeList = new WakeList({
+      time: parts.time,
+      after,
+      due: ({ tenant, workerId, at }) => this.#ready(tenant, workerId, at),
+    });
+    this.#tenantWaiters = new TenantWaiters({
+      after,
+      wake: (tenant, workerId) => this.#ready(tenant, workerId, parts.time.nowMs()),
+    });
+    parts.outage.onOver(() => this.#pump());
+    parts.statistics.readInFlight(() => parts.attempts.count);
+    parts.statistics.readOldestDueMs(() => this.#due.oldestMs(parts.time.nowMs()));
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== 'new') return;
+    this.#state = 'running';
+    this.#unlisten = this.#parts.signals.listen({
+      taskDue: (tenant, workerId, at) => this.#dueAt(tenant, workerId, at),
+      roomFor: (tenant, workerId) => this.#roomFor(tenant, workerId),
+      cancelRequested: (tenant, taskId) => this.#parts.attempts.cancel(tenant, taskId),
+      workerChanged: (tenant, workerId) => this.#workerChanged(tenant, workerId),
+      accountChanged: tenant => this.#accountChanged(tenant),
+    });
+    void this.#look();
+  }
+
+  /** Claims nothing more, waits for attempts within the drain time, and hands back what is left. */
+  async stop(): Promise<void> {
+    if (this.#state === 'stopped' || this.#state === 'stopping') return;
+    this.#state = 'stopping';
+    this.#timer?.cancel();
+    this.#wakeList.clear();
+    this.#tenantWaiters.clear();
+    if (this.#turns > 0) {
+      await new Promise<void>(resolve => {
+        this.#turnsOver = resolve;
+      });
+    }
+    const watch = this.#watchCancels();
+    await this.#parts.attempts.drain(this.#parts.drainMs);
+    watch.cancel();
+    await this.#parts.pauses.settled();
+    this.#unlisten();
+    this.#state = 'stopped';
+  }
+
+  readonly #look = async (): Promise<void> => {
+    const { store, outage, clock, time, attempts } = this.#parts;
+    if (!outage.down) {
+      try {
+        await this.#readClock();
+        const hints = await store.wakeups(time.nowMs() + LOOK_AHEAD_MS, MAX_HINTS);
+        for (const { tenant, workerId, at } of hints) this.#dueAt(tenant, workerId, at);
+        await findCanceled(store, attempts);
+      } catch (failure) {
+        outage.failed(failure);
+      }
+    }
+    if (this.#state === 'running') this.#timer = clock.after(LOOK_MS, () => void this.#look());
+  };
+
+  /** Requests to cancel are heeded until the last attempt is over. */
+  #watchCancels(): Timer {
+    const { store, clock, attempts, outage } = this.#parts;
+    let timer: Timer;
+    const later = (): void => {
+      timer = clock.after(LOOK_MS, () => {
+        if (!outage.down) findCanceled(store, attempts).catch(failure => outage.failed(failure));
+        later();
+      });
+    };
+    later();
+    return { cancel: () => timer.cancel() };
+  }
+
+  async #readClock(): Promise<void> {
+    const { store, clock, time } = this.#parts;
+    const askedMs = clock.nowMs();
+    if (askedMs - this.#clockReadMs < CLOCK_MS) return;
+    time.learn(await store.now(), askedMs);
+    this.#clockReadMs = askedMs;
+  }
+
+  #dueAt(tenant: string, workerId: string, at: number): void {
+    const nowMs = this.#parts.time.nowMs();
+    if ((this.#held.get(keyOf(tenant, workerId)) ?? 0) > nowMs) return;
+    if (at <= nowMs) this.#ready(tenant, workerId, at);
+    else if (at <= nowMs + LOOK_AHEAD_MS && this.#state === 'running') {
+      this.#wakeList.add({ tenant, workerId, at });
+    }
+  }
+
+  #ready(tenant: string, workerId: string, since: number): void {
+    if (this.#state !== 'running') return;
+    this.#full.delete(keyOf(tenant, workerId));
+    this.#due.add(keyOf(tenant, workerId), since);
+    this.#queue.add(tenant, workerId);
+    this.#pump();
+  }
+
+  #roomFor(tenant: string, workerId: string): void {
+    if (this.#full.has(keyOf(tenant, workerId))) {
+      this.#ready(tenant, workerId, this.#parts.time.nowMs());
+    }
+    this.#tenantWaiters.room(tenant);
+  }
+
+  #workerChanged(tenant: string, workerId: string): void {
+    this.#parts.book.drop(tenant, workerId);
+    this.#held.delete(keyOf(tenant, workerId));
+    this.#ready(tenant, workerId, this.#parts.time.nowMs());
+  }
+
+  #accountChanged(tenant: string): void {
+    for (const key of [...this.#held.keys()]) {
+      if (key.startsWith(`${tenant}\n`)) this.#workerChanged(tenant, key.slice(tenant.length + 1));
+    }
+  }
+
+  /** Gives turns for as long as there are slots, and somebody who waits for them. */
+  #pump(): void {
+    while (this.#state === 'running' && !this.#parts.outage.down && this.#turns < MAX_TURNS) {
+      const turn = this.#queue.next(this.#free());
+      if (turn === null) return;
+      void this.#take(turn);
+    }
+  }
+
+  /** Outcomes that the store could not be told of yet take up room too, once they are as many as there are slots. */
+  #free(): number {
+    const { deliveries, attempts, settler } = this.#parts;
+    const held = 2 * deliveries.capacity - attempts.count - settler.pending;
+    return Math.min(deliveries.free, held) - this.#reserved;
+  }
+
+  async #take(turn: Turn): Promise<void> {
+    this.#turns++;
+    this.#reserved += turn.max;
+    let outcome: TurnOutcome;
+    try {
+      outcome = await this.#startTasks(turn);
+    } catch (failure) {
+      outcome = this.#turnFailed(turn, failure);
+    }
+    this.#turns--;
+    this.#reserved -= turn.max;
+    this.#queue.done(turn, outcome.started, outcome.more);
+    if (this.#turns === 0) this.#turnsOver?.();
+    this.#pump();
+  }
+
+  async #startTasks(turn: Turn): Promise<TurnOutcome> {
+    const { tenant, workerId } = turn;
+    const page = await this.#parts.book.page(tenant, workerId);
+    if (page.kind !== 'ready') {
+      await this.#leaveAlone(tenant, workerId, page);
+      return NOTHING_STARTED;
+    }
+    this.#held.delete(keyOf(tenant, workerId));
+    if (this.#state !== 'running') return NOTHING_STARTED;
+    const answer = await this.#parts.claims.claim(turn, page);
+    const started = this.#state === 'running' ? answer.tasks.length : 0;
+    for (const claimed of answer.tasks) {
+      if (started === 0) this.#parts.attempts.handBack(tenant, claimed);
+      else {
+        this.#parts.statistics.dispatchLag.record(Math.max(0, answer.now - claimed.dueAt));
+        this.#parts.attempts.begin(tenant, claimed, page, () => this.#slotFree(tenant));
+      }
+    }
+    return { started, more: this.#comesAgain(turn, answer) };
+  }
+
+  /** Whether the worker waits for another turn at once; if not, sees to it that it has one when it may start tasks. */
+  #comesAgain({ tenant, workerId }: Turn, answer: ClaimAnswer): boolean {
+    const { tasks, now, nextAt, blocked } = answer;
+    const key = keyOf(tenant, workerId);
+    if (blocked === 'tenant_in_flight' || blocked === 'tenant_rate') {
+      this.#tenantWaiters.wait(tenant, workerId, (nextAt ?? now) - now);
+      return false;
+    }
+    this.#tenantWaiters.room(tenant);
+    if (blocked === 'concurrency') this.#full.add(key);
+    const isDue = blocked === 'concurrency' || (nextAt !== null && nextAt <= now);
+    if (isDue) this.#due.renew(key, tasks.at(-1)?.dueAt);
+    else this.#due.delete(key);
+    if (nextAt === null) return false;
+    if (nextAt <= now && tasks.length > 0) return true;
+    // What is further away stays with the store's hint, which the claim has set.
+    const at = nextAt <= now ? now + ODD_MS : nextAt;
+    if (at <= now + LOOK_AHEAD_MS && this.#state === 'running') {
+      this.#wakeList.add({ tenant, workerId, at });
+    }
+    return false;
+  }
+
+  /** Nothing may be sent to the worker: moves its hint away, but for one that takes its tasks itself, which does so. */
+  async #leaveAlone(
+    tenant: string,
+    workerId: string,
+    page: Exclude<WorkerPage, { readonly kind: 'ready' }>,
+  ): Promise<void> {
+    const nowMs = this.#parts.time.nowMs();
+    const resumeAt = page.kind === 'held' && page.resumeAt !== null ? page.resumeAt : nowMs + HELD_MS;
+    const until = Math.max(nowMs + ODD_MS, Math.min(resumeAt, nowMs + HELD_MS));
+    this.#held.set(keyOf(tenant, workerId), until);
+    this.#due.delete(keyOf(tenant, workerId));
+    this.#tenantWaiters.room(tenant);
+    if (page.kind === 'not_pushed') return;
+    await this.#parts.store.setWakeup(tenant, workerId, page.kind === 'gone' ? null : until);
+  }
+
+  #turnFailed({ tenant, workerId }: Turn, failure: unknown): TurnOutcome {
+    if (isOutage(failure)) {
+      this.#parts.outage.failed(failure);
+      return { started: 0, more: true };
+    }
+    const { logger, time } = this.#parts;
+    const reason = asError(failure).message;
+    logger.error('tasks of a worker could not be started', { tenant, worker: workerId, reason });
+    this.#held.set(keyOf(tenant, workerId), time.nowMs() + ODD_MS);
+    return NOTHING_STARTED;
+  }
+
+  #slotFree(tenant: string): void {
+    this.#queue.release(tenant);
+    this.#pump();
+  }
+}
+
+interface TurnOutcome {
+  readonly started: number;
+  /** There is more to start at once. */
+  readonly more: boolean;
+}
+
+const NOTHING_STARTED: TurnOutcome = { started: 0, more: false };
+
+function keyOf(tenant: string, workerId: string): string {
+  return `${tenant}\n${workerId}`;
+}

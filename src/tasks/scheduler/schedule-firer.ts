@@ -1,0 +1,168 @@
+import { backoffMs } from '../../base/backoff.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { TenantLimits } from '../model/documents.ts';
+import type { StoredDocument } from '../store/documents.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import type { ScheduleStepParts } from './schedule-step.ts';
+import { type ScheduleCounters, ScheduleWriter } from './schedule-writer.ts';
+
+export interface ScheduleFirerParts extends ScheduleStepParts {
+  readonly store: ScheduleStepParts['store'] & Pick<TaskStore, 'dueDocuments' | 'now' | 'create' | 'apply'>;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  /** What tenants have whose operator has changed nothing. */
+  readonly limits: Pick<TenantLimits, 'openTasks'>;
+  /** The document of a worker is due: it is to be resumed. The document must not be due afterwards. */
+  readonly workerDue: (tenant: string, workerId: string) => Promise<void>;
+  readonly counters: ScheduleCounters;
+}
+
+/**
+ * How long a schedule that has come may go unnoticed. The looks are at the full quarters of a second, as nominal times
+ * are full seconds: the first look after one is at it.
+ */
+const LOOK_EVERY_MS = 250;
+/** Documents are read so many at a time: each may hold a payload. */
+const DOCUMENTS_AT_ONCE = 500;
+/** Schedules of one tenant that are written together. */
+const BATCH = 100;
+const BATCHES_AT_ONCE = 32;
+const RETRIES = { initialMs: 250, maxMs: 10_000 };
+
+/** What is done at a time: schedules of one tenant, or a worker. */
+type Job = () => Promise<void>;
+
+/**
+ * Makes the tasks of schedules whose time has come. It asks the store for documents that are due, and so owns that call:
+ * workers that are due are handed on.
+ *
+ * Each schedule moves on in the same step in which its task is made, and only from the version that was read. So any
+ * number of processes may do this, and a crash at any moment leaves a schedule that either has fired or is still due.
+ */
+export class ScheduleFirer implements Service {
+  readonly name = 'schedules';
+  readonly #parts: ScheduleFirerParts;
+  readonly #writer: ScheduleWriter;
+  #unlisten: (() => void) | null = null;
+  #timer: Timer | null = null;
+  #looking: Promise<void> | null = null;
+  /** A schedule came due while the store was asked. */
+  #again = false;
+  /** Since the last time that all went well. */
+  #failures = 0;
+
+  constructor(parts: ScheduleFirerParts) {
+    this.#parts = parts;
+    this.#writer = new ScheduleWriter(parts);
+  }
+
+  async start(): Promise<void> {
+    if (this.#unlisten !== null) return;
+    this.#unlisten = this.#parts.signals.listen({
+      scheduleDue: (_tenant, _id, at) => {
+        if (at !== null && at <= this.#parts.clock.nowMs()) this.#nudge();
+      },
+    });
+    this.#look();
+  }
+
+  /** Ends when what was begun is written. */
+  async stop(): Promise<void> {
+    this.#unlisten?.();
+    this.#unlisten = null;
+    this.#timer?.cancel();
+    this.#timer = null;
+    await this.#looking;
+  }
+
+  get #stopped(): boolean {
+    return this.#unlisten === null;
+  }
+
+  /** Looks now, unless the store needs a pause. */
+  #nudge(): void {
+    if (this.#looking !== null) {
+      this.#again = true;
+    } else if (this.#failures === 0) {
+      this.#timer?.cancel();
+      this.#look();
+    }
+  }
+
+  #look(): void {
+    this.#timer = null;
+    this.#looking = this.#lookOnce().then(waitMs => {
+      this.#looking = null;
+      if (!this.#stopped) this.#timer = this.#parts.clock.after(waitMs, () => this.#look());
+    });
+  }
+
+  /** Never rejects. @returns how long to wait before the next time */
+  async #lookOnce(): Promise<number> {
+    const { logger, random } = this.#parts;
+    try {
+      let more: boolean;
+      do {
+        this.#again = false;
+        more = await this.#pass();
+      } while (!this.#stopped && (more || this.#again));
+    } catch (failure) {
+      const reason = asError(failure).message;
+      if (this.#failures === 0) logger.error('schedules wait: the task store fails', { reason });
+      return backoffMs(RETRIES, this.#failures++, random);
+    }
+    if (this.#failures > 0) logger.info('schedules fire again');
+    this.#failures = 0;
+    return LOOK_EVERY_MS - (this.#parts.clock.nowMs() % LOOK_EVERY_MS);
+  }
+
+  /** @returns whether it is worth to look again at once: there was more to do, and some of it got done */
+  async #pass(): Promise<boolean> {
+    const { store } = this.#parts;
+    const due = await store.dueDocuments(DOCUMENTS_AT_ONCE);
+    if (due.length === 0) return false;
+    const now = await store.now();
+    let moved = 0;
+    const jobs: Job[] = [];
+    const schedules = new Map<string, StoredDocument<'schedule'>[]>();
+    for (const { tenant, document } of due) {
+      if (document.kind === 'worker') jobs.push(() => this.#parts.workerDue(tenant, document.id));
+      if (document.kind !== 'schedule') continue;
+      const sameTenant = schedules.get(tenant) ?? [];
+      sameTenant.push(document as StoredDocument<'schedule'>);
+      schedules.set(tenant, sameTenant);
+    }
+    for (const [tenant, documents] of schedules) {
+      for (let from = 0; from < documents.length; from += BATCH) {
+        jobs.push(async () => {
+          moved += await this.#writer.fire(tenant, documents.slice(from, from + BATCH), now);
+        });
+      }
+    }
+    const handled = await runAll(jobs);
+    if (handled.failure !== null) throw handled.failure;
+    return moved > 0 && (due.length === DOCUMENTS_AT_ONCE || moved < due.length);
+  }
+}
+
+/** Runs all jobs, a few at a time. One that fails does not keep the others from being done. */
+async function runAll(jobs: readonly Job[]): Promise<{ readonly failure: Error | null }> {
+  let failure: Error | null = null;
+  let next = 0;
+  const take = async (): Promise<void> => {
+    while (next < jobs.length) {
+      try {
+        await jobs[next++]();
+      } catch (thrown) {
+        failure ??= asError(thrown);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(BATCHES_AT_ONCE, jobs.length) }, take));
+  return { failure };
+}

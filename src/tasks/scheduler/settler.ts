@@ -1,0 +1,166 @@
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { SettleAnswer, Settlement } from '../store/requests.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import { isOutage, type StoreOutage } from './store-outage.ts';
+import type { StoreTime } from './store-time.ts';
+
+/** One attempt that has ended. */
+export interface EndedAttempt {
+  readonly settlement: Settlement;
+  /** Until when the store may be told, by its clock: after that the attempt belongs to whoever reaps leases. */
+  readonly leaseUntil: number;
+  /** Called once: with what the store says; null when it could not be told in time. */
+  readonly told: (answer: SettleAnswer | null) => void;
+}
+
+export interface SettlerParts {
+  readonly store: Pick<TaskStore, 'settle'>;
+  readonly outage: StoreOutage;
+  readonly time: StoreTime;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What ends within this time is told together. */
+const WINDOW_MS = 5;
+const MAX_BATCH = 64;
+
+/** While the store fails, outcomes whose lease is over are looked for this often. */
+const GIVE_UP_MS = 1_000;
+
+/**
+ * Tells the store how attempts ended, several at a time. While the store fails they are held, and told again when it
+ * answers, until their lease is over.
+ */
+export class Settler {
+  readonly #parts: SettlerParts;
+  /** By tenant; never empty lists. */
+  readonly #waiting = new Map<string, EndedAttempt[]>();
+  #held = 0;
+  #telling = 0;
+  #timer: Timer | null = null;
+  #empty: (() => void) | null = null;
+
+  constructor(parts: SettlerParts) {
+    this.#parts = parts;
+    parts.outage.onOver(() => this.#tellAll());
+  }
+
+  /** Attempts that have ended, and of which the store has not heard yet. */
+  get pending(): number {
+    return this.#held + this.#telling;
+  }
+
+  add(tenant: string, ended: EndedAttempt): void {
+    this.#hold(tenant, [ended]);
+    const { outage } = this.#parts;
+    if (!outage.down && (this.#waiting.get(tenant)?.length ?? 0) >= MAX_BATCH) this.#tell(tenant);
+    this.#arm();
+  }
+
+  /** Tells all that waits. Ends when all is told, or after `boundMs` without what the store could not be told. */
+  async stop(boundMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const bound = this.#parts.clock.after(boundMs, resolve);
+    this.#empty = resolve;
+    this.#tellAll();
+    if (this.pending > 0) await promise;
+    bound.cancel();
+    this.#timer?.cancel();
+    for (const list of this.#waiting.values()) this.#giveUp(list);
+    this.#waiting.clear();
+  }
+
+  #arm(): void {
+    if (this.#timer !== null || this.#held === 0) return;
+    const { clock, outage } = this.#parts;
+    this.#timer = clock.after(outage.down ? GIVE_UP_MS : WINDOW_MS, () => {
+      this.#timer = null;
+      if (outage.down) this.#dropOverdue();
+      else this.#tellAll();
+      this.#arm();
+    });
+  }
+
+  #hold(tenant: string, ended: readonly EndedAttempt[]): void {
+    const list = this.#waiting.get(tenant);
+    if (list === undefined) this.#waiting.set(tenant, [...ended]);
+    else list.push(...ended);
+    this.#held += ended.length;
+  }
+
+  #tellAll(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    for (const tenant of [...this.#waiting.keys()]) this.#tell(tenant);
+  }
+
+  #tell(tenant: string): void {
+    const list = this.#waiting.get(tenant);
+    if (list === undefined) return;
+    this.#waiting.delete(tenant);
+    this.#held -= list.length;
+    for (let from = 0; from < list.length; from += MAX_BATCH) {
+      void this.#tellBatch(tenant, list.slice(from, from + MAX_BATCH));
+    }
+  }
+
+  async #tellBatch(tenant: string, batch: readonly EndedAttempt[]): Promise<void> {
+    const { store, outage } = this.#parts;
+    this.#telling += batch.length;
+    try {
+      const answers = await store.settle(
+        tenant,
+        batch.map(({ settlement }) => settlement),
+      );
+      outage.answered();
+      this.#telling -= batch.length;
+      batch.forEach(({ told }, at) => {
+        told(answers[at]);
+      });
+    } catch (failure) {
+      this.#telling -= batch.length;
+      if (isOutage(failure)) {
+        outage.failed(failure);
+        this.#hold(tenant, batch);
+        this.#arm();
+      } else this.#refused(tenant, batch, failure);
+    }
+    if (this.pending === 0) this.#empty?.();
+  }
+
+  /** A defect with one attempt must not keep the others of its batch from being told. */
+  #refused(tenant: string, batch: readonly EndedAttempt[], failure: unknown): void {
+    if (batch.length > 1) {
+      for (const ended of batch) void this.#tellBatch(tenant, [ended]);
+      return;
+    }
+    this.#parts.logger.error('the end of an attempt could not be settled: its lease will run out', {
+      tenant,
+      reason: asError(failure).message,
+    });
+    batch[0].told(null);
+  }
+
+  #dropOverdue(): void {
+    const nowMs = this.#parts.time.nowMs();
+    for (const [tenant, list] of this.#waiting) {
+      const over = list.filter(({ leaseUntil }) => leaseUntil <= nowMs);
+      if (over.length === 0) continue;
+      const kept = list.filter(({ leaseUntil }) => leaseUntil > nowMs);
+      if (kept.length === 0) this.#waiting.delete(tenant);
+      else this.#waiting.set(tenant, kept);
+      this.#giveUp(over);
+    }
+  }
+
+  #giveUp(list: readonly EndedAttempt[]): void {
+    this.#held -= list.length;
+    this.#parts.logger.warning('attempts ended and the store could not be told: their leases run out', {
+      count: list.length,
+    });
+    for (const { told } of list) told(null);
+  }
+}

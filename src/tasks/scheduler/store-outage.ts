@@ -1,0 +1,94 @@
+import { backoffMs } from '../../base/backoff.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asError, Fault } from '../../base/fault.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { TaskStore } from '../store/task-store.ts';
+
+export interface StoreOutageParts {
+  readonly store: Pick<TaskStore, 'ping'>;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+const PROBES = { initialMs: 100, maxMs: 2_000 };
+
+/** A store that answers and yet fails each write is told of this often. */
+const TELL_MS = 60_000;
+
+/**
+ * Whether the store takes calls. From the first that fails until it answers again nothing is claimed, and outcomes are
+ * held. Says so in the log when it begins, and when it is over.
+ */
+export class StoreOutage {
+  readonly #parts: StoreOutageParts;
+  readonly #over = new Set<() => void>();
+  #down = false;
+  #toldMs = Number.NEGATIVE_INFINITY;
+  #told = false;
+  /** Failures since the last write that went well. */
+  #failures = 0;
+  #timer: Timer | null = null;
+  #stopped = false;
+
+  constructor(parts: StoreOutageParts) {
+    this.#parts = parts;
+  }
+
+  get down(): boolean {
+    return this.#down;
+  }
+
+  /** Called each time the store answers again. */
+  onOver(run: () => void): void {
+    this.#over.add(run);
+  }
+
+  /** A call failed. */
+  failed(failure: unknown): void {
+    if (this.#down || this.#stopped) return;
+    this.#down = true;
+    const { clock, logger } = this.#parts;
+    if (clock.nowMs() - this.#toldMs >= TELL_MS) {
+      this.#toldMs = clock.nowMs();
+      this.#told = true;
+      const reason = asError(failure).message;
+      logger.error('the task store fails: nothing is started until it answers again', { reason });
+    }
+    this.#probeLater();
+  }
+
+  /** A write went well: the next outage is a new one. */
+  answered(): void {
+    if (!this.#down) this.#failures = 0;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  #probeLater(): void {
+    const { clock, random } = this.#parts;
+    this.#timer = clock.after(backoffMs(PROBES, this.#failures++, random), () => void this.#probe());
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      await this.#parts.store.ping();
+    } catch {
+      if (!this.#stopped) this.#probeLater();
+      return;
+    }
+    this.#down = false;
+    if (this.#told) this.#parts.logger.info('the task store answers again');
+    this.#told = false;
+    for (const run of this.#over) run();
+  }
+}
+
+/** True where the same call may go well later; anything else is a defect of ours. */
+export function isOutage(failure: unknown): boolean {
+  return failure instanceof Fault && (failure.code === 'store_failed' || failure.code === 'overloaded');
+}

@@ -1,0 +1,138 @@
+import type { Clock } from '../../base/clock.ts';
+import { type Service, ServiceStack } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Deliveries } from '../delivery/delivery.ts';
+import type { TenantLimits } from '../model/documents.ts';
+import type { Signals } from '../model/signals.ts';
+import type { Actor } from '../model/task.ts';
+import type { TaskStatistics } from '../model/task-statistics.ts';
+import type { Sealer } from '../sealing/sealer.ts';
+import type { Directory } from '../store/directory.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import { Dispatcher } from './dispatcher.ts';
+import type { PullDesk } from './pull-desk.ts';
+import { PushAttempts } from './push-attempts.ts';
+import { PushClaims } from './push-claims.ts';
+import { REAP_EVERY_MS, reap } from './reaper.ts';
+import { purgeAll, RETAIN_EVERY_MS } from './retention.ts';
+import { Rounds } from './rounds.ts';
+import { Settler } from './settler.ts';
+import { StoreOutage } from './store-outage.ts';
+import { StorePullDesk } from './store-pull-desk.ts';
+import { StoreTime } from './store-time.ts';
+import { WorkerBook } from './worker-book.ts';
+import { WorkerNews } from './worker-news.ts';
+import { WorkerPauses } from './worker-pauses.ts';
+import { WorkerSwitch } from './worker-switch.ts';
+
+export interface TasksEngineParts {
+  /** Started, and stopped after the engine; counts for itself ({@link MeasuredStore}). */
+  readonly store: TaskStore;
+  readonly directory: Directory;
+  readonly signals: Signals;
+  /** Started and stopped by the engine. */
+  readonly deliveries: Deliveries;
+  readonly sealer: Sealer;
+  /** Makes what fires schedules; it is given what is to be done when the time of a paused worker has come. */
+  readonly firer: (workerDue: (tenant: string, workerId: string) => Promise<void>) => Service;
+  readonly statistics: TaskStatistics;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly randomBytes: (count: number) => Buffer;
+  readonly logger: Logger;
+  readonly options: TasksEngineOptions;
+}
+
+/** What a process does of what has to be done; each may be done by any number of them. Pull workers are always served. */
+export type TasksRole = 'dispatcher' | 'scheduler' | 'reaper';
+
+export interface TasksEngineOptions {
+  readonly roles: ReadonlySet<TasksRole>;
+  /** What history calls this process. */
+  readonly node: string;
+  /** What tenants have whose operator has changed nothing. */
+  readonly limits: TenantLimits;
+  /** How long pushes may go on after a stop was asked for. */
+  readonly drainMs: number;
+  /** Pull calls that may wait at once. */
+  readonly maxWaitingPulls: number;
+}
+
+/** How long outcomes are held after the drain for a store that does not take them. */
+const LAST_SETTLE_MS = 5_000;
+
+/**
+ * Everything that happens to tasks without being asked for over the interface: pushes, leases, ends of leases and of
+ * keeping times, schedules (specification 4.4).
+ *
+ * It stops in this order: schedules, removals, reaper; calls of pull workers are answered; nothing is claimed any more,
+ * pushes are awaited within the drain time, and the rest handed back; the store is told of all of it.
+ */
+export class TasksEngine implements Service {
+  readonly name = 'tasks';
+  readonly #services: readonly Service[];
+  readonly #stack = new ServiceStack();
+  readonly #pullDesk: StorePullDesk;
+
+  constructor(parts: TasksEngineParts) {
+    const { store, clock, random, logger, signals, options } = parts;
+    const time = new StoreTime(clock);
+    const workerSwitch = new WorkerSwitch(parts);
+    const { limits, maxWaitingPulls } = options;
+    this.#pullDesk = new StorePullDesk({ ...parts, time, limits, maxWaiting: maxWaitingPulls });
+    const has = (role: TasksRole): boolean => options.roles.has(role);
+    const rounds = (name: string, waitMs: number, round: (stopped: () => boolean) => Promise<void>) =>
+      new Rounds({ name, waitMs, firstWaitMs: Math.floor(random() * waitMs), round, clock, logger });
+    this.#services = [
+      ...(has('dispatcher') ? pushing(parts, time, workerSwitch) : [new WorkerNews(store, signals, logger)]),
+      this.#pullDesk,
+      ...(has('reaper')
+        ? [
+            rounds('reaper', REAP_EVERY_MS, stopped => reap({ ...parts, time }, stopped)),
+            rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll({ ...parts, limits }, stopped)),
+          ]
+        : []),
+      ...(has('scheduler') ? [parts.firer((tenant, id) => workerSwitch.resume(tenant, id))] : []),
+    ];
+  }
+
+  /** What pull workers ask; also before the start and after the stop, when it gives them nothing. */
+  get pullDesk(): PullDesk {
+    return this.#pullDesk;
+  }
+
+  /** @throws Error when a part fails to start: none runs then */
+  async start(): Promise<void> {
+    for (const service of this.#services) await this.#stack.start(service);
+  }
+
+  stop(): Promise<void> {
+    return this.#stack.stop();
+  }
+}
+
+/** What pushes tasks, in the order in which it starts. */
+function pushing(parts: TasksEngineParts, time: StoreTime, workerSwitch: WorkerSwitch): Service[] {
+  const { deliveries, options } = parts;
+  const { limits, drainMs, node } = options;
+  const actor: Actor = { type: 'dispatcher', id: node };
+  const outage = new StoreOutage(parts);
+  const settler = new Settler({ ...parts, outage, time });
+  const pauses = new WorkerPauses({ ...parts, workerSwitch, time });
+  const attempts = new PushAttempts({ ...parts, settler, pauses, time, actor });
+  const claims = new PushClaims({ ...parts, attempts, outage, time, actor });
+  const book = new WorkerBook({ ...parts, limits });
+  return [
+    { name: 'deliveries', start: () => deliveries.start(), stop: () => deliveries.stop() },
+    {
+      name: 'settler',
+      start: async () => {},
+      stop: async () => {
+        await settler.stop(LAST_SETTLE_MS);
+        outage.stop();
+      },
+    },
+    new Dispatcher({ ...parts, book, claims, attempts, settler, pauses, outage, time, drainMs }),
+  ];
+}

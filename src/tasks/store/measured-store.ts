@@ -1,0 +1,219 @@
+import type { DocumentKind } from '../model/documents.ts';
+import type { HistoryEntry } from '../model/history.ts';
+import { isFinal, type Task, type TaskBody } from '../model/task.ts';
+import type { TaskStatistics } from '../model/task-statistics.ts';
+import type { DocumentChange, DocumentQuery, StoredDocument } from './documents.ts';
+import type {
+  ApplyAnswer,
+  ChangeAnswer,
+  ClaimAnswer,
+  ClaimRequest,
+  CreateAnswer,
+  CreateRequest,
+  ExtendAnswer,
+  HistoryQuery,
+  Idempotency,
+  Overdue,
+  Progress,
+  RemoveAnswer,
+  SettleAnswer,
+  Settlement,
+  StatusCounts,
+  TaskChange,
+  TaskQuery,
+  Wakeup,
+} from './requests.ts';
+import type { TaskStore } from './task-store.ts';
+
+/**
+ * A store that counts: how long its operations take and how many fail, and what becomes of tasks. It stands between the
+ * store and everybody else, so that nothing happens to a task that is not counted.
+ */
+export class MeasuredStore implements TaskStore {
+  readonly name: TaskStore['name'];
+  readonly #store: TaskStore;
+  readonly #statistics: TaskStatistics;
+  readonly #nowMs: () => number;
+
+  /** @param nowMs a clock that never steps back, in milliseconds with fractions */
+  constructor(store: TaskStore, statistics: TaskStatistics, nowMs: () => number) {
+    this.name = store.name;
+    this.#store = store;
+    this.#statistics = statistics;
+    this.#nowMs = nowMs;
+  }
+
+  start(): Promise<void> {
+    return this.#store.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#store.stop();
+  }
+
+  ping(): Promise<void> {
+    return this.#measured('ping', () => this.#store.ping());
+  }
+
+  async create(tenant: string, request: CreateRequest): Promise<CreateAnswer> {
+    const answer = await this.#measured('create', () => this.#store.create(tenant, request));
+    if (answer.kind === 'done') {
+      const created = answer.results.filter(({ kind }) => kind === 'created').length;
+      if (created > 0) this.#statistics.created.add(created);
+    }
+    return answer;
+  }
+
+  get(tenant: string, id: string): Promise<Task | null> {
+    return this.#measured('get', () => this.#store.get(tenant, id));
+  }
+
+  getWhole(tenant: string, id: string): Promise<{ readonly task: Task; readonly body: TaskBody } | null> {
+    return this.#measured('get_whole', () => this.#store.getWhole(tenant, id));
+  }
+
+  async change(tenant: string, id: string, change: TaskChange): Promise<ChangeAnswer> {
+    const answer = await this.#measured('change', () => this.#store.change(tenant, id, change));
+    if (answer.kind === 'done') this.#countFinished(answer.task);
+    return answer;
+  }
+
+  remove(tenant: string, id: string, expectVersion: number | null): Promise<RemoveAnswer> {
+    return this.#measured('remove', () => this.#store.remove(tenant, id, expectVersion));
+  }
+
+  list(tenant: string, query: TaskQuery): Promise<readonly Task[]> {
+    return this.#measured('list', () => this.#store.list(tenant, query));
+  }
+
+  bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody>> {
+    return this.#measured('bodies', () => this.#store.bodies(tenant, ids));
+  }
+
+  openOfSchedule(tenant: string, scheduleId: string, limit: number): Promise<readonly string[]> {
+    return this.#measured('open_of_schedule', () => this.#store.openOfSchedule(tenant, scheduleId, limit));
+  }
+
+  history(tenant: string, id: string, query: HistoryQuery): Promise<readonly HistoryEntry[] | null> {
+    return this.#measured('history', () => this.#store.history(tenant, id, query));
+  }
+
+  claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer> {
+    return this.#measured('claim', () => this.#store.claim(tenant, request));
+  }
+
+  async settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]> {
+    const answers = await this.#measured('settle', () => this.#store.settle(tenant, settlements));
+    answers.forEach((answer, at) => {
+      if (answer.kind === 'settled') this.#countEnded(settlements[at].event, answer.task);
+    });
+    return answers;
+  }
+
+  extend(
+    tenant: string,
+    leaseId: string,
+    ms: number | null,
+    progress: Progress | null,
+  ): Promise<ExtendAnswer> {
+    return this.#measured('extend', () => this.#store.extend(tenant, leaseId, ms, progress));
+  }
+
+  leased(tenant: string, leaseId: string): Promise<Task | null> {
+    return this.#measured('leased', () => this.#store.leased(tenant, leaseId));
+  }
+
+  overdue(max: number): Promise<readonly Overdue[]> {
+    return this.#measured('overdue', () => this.#store.overdue(max));
+  }
+
+  wakeups(until: number, max: number): Promise<readonly Wakeup[]> {
+    return this.#measured('wakeups', () => this.#store.wakeups(until, max));
+  }
+
+  setWakeup(tenant: string, workerId: string, at: number | null): Promise<void> {
+    return this.#measured('set_wakeup', () => this.#store.setWakeup(tenant, workerId, at));
+  }
+
+  apply(tenant: string, changes: readonly DocumentChange[], idempotency?: Idempotency): Promise<ApplyAnswer> {
+    return this.#measured('apply', () => this.#store.apply(tenant, changes, idempotency));
+  }
+
+  getDocument<K extends DocumentKind>(
+    tenant: string,
+    kind: K,
+    id: string,
+  ): Promise<StoredDocument<K> | null> {
+    return this.#measured('get_document', () => this.#store.getDocument(tenant, kind, id));
+  }
+
+  findDocument(tenant: string, name: string): Promise<StoredDocument | null> {
+    return this.#measured('find_document', () => this.#store.findDocument(tenant, name));
+  }
+
+  listDocuments(tenant: string, query: DocumentQuery): Promise<readonly StoredDocument[]> {
+    return this.#measured('list_documents', () => this.#store.listDocuments(tenant, query));
+  }
+
+  dueDocuments(
+    max: number,
+  ): Promise<readonly { readonly tenant: string; readonly document: StoredDocument }[]> {
+    return this.#measured('due_documents', () => this.#store.dueDocuments(max));
+  }
+
+  recall(
+    tenant: string,
+    idempotency: Idempotency,
+  ): Promise<{ readonly kind: 'new' | 'reused' } | { readonly kind: 'replayed'; readonly note: string }> {
+    return this.#measured('recall', () => this.#store.recall(tenant, idempotency));
+  }
+
+  remember(tenant: string, idempotency: Idempotency): Promise<void> {
+    return this.#measured('remember', () => this.#store.remember(tenant, idempotency));
+  }
+
+  counts(tenant: string, workerId: string | null): Promise<StatusCounts> {
+    return this.#measured('counts', () => this.#store.counts(tenant, workerId));
+  }
+
+  async purge(
+    tenant: string,
+    keep: { readonly succeededMs: number; readonly otherMs: number },
+    max: number,
+  ): Promise<number> {
+    const removed = await this.#measured('purge', () => this.#store.purge(tenant, keep, max));
+    if (removed > 0) this.#statistics.purged.add(removed);
+    return removed;
+  }
+
+  tenants(after: string | null, limit: number): Promise<readonly string[]> {
+    return this.#measured('tenants', () => this.#store.tenants(after, limit));
+  }
+
+  now(): Promise<number> {
+    return this.#measured('now', () => this.#store.now());
+  }
+
+  async #measured<T>(operation: string, run: () => Promise<T>): Promise<T> {
+    const startMs = this.#nowMs();
+    try {
+      return await run();
+    } catch (failure) {
+      this.#statistics.storeErrors.add(1);
+      throw failure;
+    } finally {
+      this.#statistics.storeOperation(operation).record(this.#nowMs() - startMs);
+    }
+  }
+
+  #countEnded(event: Settlement['event'], task: Task): void {
+    // Whatever ended it: who was asked to be canceled is.
+    this.#statistics.attempts(task.status === 'canceled' ? 'canceled' : event).add(1);
+    if (event === 'lease_expired') this.#statistics.leasesExpired.add(1);
+    this.#countFinished(task);
+  }
+
+  #countFinished({ status }: Task): void {
+    if (isFinal(status)) this.#statistics.finished(status).add(1);
+  }
+}

@@ -1,0 +1,127 @@
+import type { HistoryEvent } from '../../model/history.ts';
+import { PRIORITIES, type TaskError } from '../../model/task.ts';
+import type { DocumentChange } from '../documents.ts';
+import type {
+  ClaimRequest,
+  CreateRequest,
+  Idempotency,
+  NewTask,
+  Settlement,
+  TaskChange,
+  TaskPatch,
+} from '../requests.ts';
+import { EVENT_NUMBER } from './fields.ts';
+import { actorText, policyText } from './records.ts';
+import type { Argument } from './redis-link.ts';
+
+/**
+ * Requests as the arguments of scripts: JSON, of which a script reads what it needs. What it only keeps is text in it.
+ * False stands for null, which Lua's JSON has no good word for.
+ */
+
+export function createArguments(request: CreateRequest): Argument[] {
+  const { atomic, maxOpen, actor, idempotency, documents, tasks } = request;
+  const idem = idempotency === undefined ? false : idempotencyOf(idempotency);
+  const changes = documents === undefined || documents.length === 0 ? false : documents.map(changeOf);
+  const args: Argument[] = [JSON.stringify([atomic, maxOpen, actorText(actor), idem, changes])];
+  for (const item of tasks) args.push(newTask(item), item.body.payload ?? '');
+  return args;
+}
+
+function newTask({ task, body, onConflict, wake }: NewTask): string {
+  const { createdBy } = task;
+  return JSON.stringify({
+    id: task.id,
+    worker: task.workerId,
+    band: PRIORITIES.indexOf(task.priority),
+    runAt: task.runAt,
+    expiresAt: orFalse(task.expiresAt),
+    timeoutMs: task.timeoutMs,
+    maxAttempts: task.retry.maxAttempts,
+    retry: policyText(task.retry),
+    key: orFalse(task.key),
+    keyTtl: task.keyTtlMs,
+    held: orFalse(task.heldBy),
+    schedule: orFalse(task.scheduleId),
+    wake,
+    type: orFalse(task.type),
+    tags: tagsText(task.tags),
+    metadata: pairsText(task.metadata),
+    fixed: JSON.stringify([task.worker, task.scheduledFor, createdBy.type, createdBy.id, task.createdAt]),
+    conflict: onConflict,
+    headers: pairsText(body.headers),
+    hasPayload: body.payload !== null,
+  });
+}
+
+export function changeArguments({ action, patch, expectVersion, actor }: TaskChange): Argument[] {
+  const request = [action, orFalse(expectVersion), actorText(actor), patchOf(patch)];
+  return [JSON.stringify(request), patch.payload ?? ''];
+}
+
+/** Absent fields stay absent. */
+function patchOf(patch: TaskPatch): object {
+  const { type, priority, runAt, expiresAt, timeoutMs, retry, tags, metadata, payload, headers } = patch;
+  return {
+    ...(type !== undefined && { type: orFalse(type) }),
+    ...(priority !== undefined && { band: PRIORITIES.indexOf(priority) }),
+    ...(runAt !== undefined && { runAt }),
+    ...(expiresAt !== undefined && { expiresAt: orFalse(expiresAt) }),
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(retry !== undefined && { maxAttempts: retry.maxAttempts, retry: policyText(retry) }),
+    ...(tags !== undefined && { tags: tagsText(tags) }),
+    ...(metadata !== undefined && { metadata: pairsText(metadata) }),
+    ...(payload !== undefined && { payload: true, hasPayload: payload !== null }),
+    ...(headers !== undefined && { headers: pairsText(headers) }),
+  };
+}
+
+export function claimArguments(request: ClaimRequest): Argument[] {
+  const { workerId, leaseIds, lease, concurrency, rate, tenantInFlight, tenantPerSecond, actor } = request;
+  const bucket = rate === null ? false : [rate.limit, rate.perMs, rate.burst];
+  const isPush = lease.mode === 'push';
+  const bounds = [orFalse(concurrency), bucket, tenantInFlight, tenantPerSecond];
+  return [JSON.stringify([workerId, ...bounds, isPush, lease.ms, actorText(actor)]), ...leaseIds];
+}
+
+export function settlementText(settlement: Settlement): string {
+  const { leaseId, event, delayMs, last, throttleMs, error, http, actor, result } = settlement;
+  return JSON.stringify([
+    leaseId,
+    EVENT_NUMBER[event satisfies HistoryEvent],
+    delayMs,
+    last,
+    throttleMs,
+    error === null ? false : errorText(error),
+    http === null ? false : JSON.stringify(http),
+    actorText(actor),
+    orFalse(result),
+  ]);
+}
+
+function errorText({ code, message, httpStatus }: Omit<TaskError, 'at'>): string {
+  return JSON.stringify({ code, message, httpStatus });
+}
+
+export function changeOf(change: DocumentChange): object {
+  if (change.op === 'delete') return change;
+  return { ...change, dueAt: orFalse(change.dueAt), body: JSON.stringify(change.body) };
+}
+
+/** `[scope and key, fingerprint, keepMs, note]`; the length says where the scope ends. */
+export function idempotencyOf({ scope, key, fingerprint, keepMs, note }: Idempotency): unknown[] {
+  return [`${scope.length}:${scope}:${key}`, fingerprint, keepMs, note];
+}
+
+function tagsText(tags: readonly string[]): string | false {
+  return tags.length > 0 && JSON.stringify(tags);
+}
+
+function pairsText(pairs: Readonly<Record<string, string>>): string | false {
+  const text = JSON.stringify(pairs);
+  return text !== '{}' && text;
+}
+
+function orFalse<T>(value: T | null): T | false {
+  return value === null ? false : value;
+}

@@ -1,0 +1,182 @@
+import { BAND_PENALTIES_MS, PRIORITIES } from '../../../model/task.ts';
+import { EVENT_NUMBER as E } from '../fields.ts';
+
+/** So many tasks that expired are put aside in one step, so that one call does not hold up the others. */
+const MAX_ASIDE = 5_000;
+
+/** Waiting tasks of a worker, in order of due time, without those that are expired: these are put aside. */
+const WAITING = `local queues = {}
+for band = 0, ${PRIORITIES.length - 1} do queues[band] = P .. 'd:' .. worker .. ':' .. band end
+local mayExpire = call('EXISTS', P .. 'x') == 1
+local aside = 0
+local behind = false
+local function waiting(band, from, to, count)
+  while true do
+    local found = call('ZRANGE', queues[band], from, to, 'BYSCORE', 'LIMIT', 0, count, 'WITHSCORES')
+    if not mayExpire or #found == 0 then return found end
+    if aside >= ${MAX_ASIDE} then
+      behind = true
+      return {}
+    end
+    local ids = {}
+    for i = 1, #found, 2 do ids[#ids + 1] = found[i] end
+    local expiries = call('ZMSCORE', P .. 'x', unpack(ids))
+    local over = {}
+    for i = 1, #ids do
+      if expiries[i] and tonumber(expiries[i]) <= now then over[#over + 1] = ids[i] end
+    end
+    if #over == 0 then return found end
+    call('ZREM', queues[band], unpack(over))
+    aside = aside + #over
+  end
+end
+local function earliest()
+  local least = false
+  for band = 0, ${PRIORITIES.length - 1} do
+    local at = tonumber(waiting(band, '-inf', '+inf', 1)[2])
+    if at and (not least or at < least) then least = at end
+  end
+  return least
+end
+`;
+
+/**
+ *     ARGV    time, `[worker, concurrency, rate, tenantInFlight, tenantPerSecond, push, ms, actor]` (JSON), leases…
+ *     returns hints, now, when to ask again, what blocked; then for each task: id, record, body, end of lease, due
+ */
+export const CLAIM = `local worker, concurrency, rate, tenantInFlight, tenantPerSecond, push, ms, actor =
+  unpack(cjson.decode(ARGV[2]))
+local want = #ARGV - 2
+${WAITING}
+local penalties = { [0] = ${PRIORITIES.map(name => BAND_PENALTIES_MS[name]).join(', ')} }
+
+-- The heads of the five queues, merged.
+local function candidates()
+  local heads = {}
+  for band = 0, ${PRIORITIES.length - 1} do
+    local found = waiting(band, '-inf', now, want + 1)
+    if #found > 0 then heads[#heads + 1] = { found, 1, tonumber(found[2]) + penalties[band] } end
+  end
+  local ids, dues = {}, {}
+  while #ids <= want and #heads > 0 do
+    local best = 1
+    for i = 2, #heads do
+      local a, b = heads[i], heads[best]
+      if a[3] < b[3] or a[3] == b[3] and a[1][a[2]] < b[1][b[2]] then best = i end
+    end
+    local head = heads[best]
+    local found, at = head[1], head[2]
+    ids[#ids + 1] = found[at]
+    dues[#dues + 1] = tonumber(found[at + 1])
+    if found[at + 2] then
+      head[2] = at + 2
+      head[3] = tonumber(found[at + 3]) + head[3] - dues[#dues]
+    else
+      table.remove(heads, best)
+    end
+  end
+  return ids, dues
+end
+
+local function filled(tokens, at, limit, perMs, burst)
+  if not tokens then return burst end
+  return math.min(burst, tokens + ((now - at) * limit) / perMs)
+end
+local function nextToken(tokens, limit, perMs)
+  return now + math.max(1, math.ceil(((1 - tokens) * perMs) / limit))
+end
+
+local ids, dues = candidates()
+local more = #ids > want
+local count = more and want or #ids
+local started = 0
+local blocked, nextAt = false, false
+local ofWorker, ofTenant, throttledUntil
+if count > 0 then
+  local text = call('GET', P .. 'B:' .. worker)
+  local bucket = text and unpacked(text) or { 0, false, false }
+  throttledUntil = bucket[1]
+  if rate then ofWorker = filled(bucket[2], bucket[3], rate[1], rate[2], rate[3]) end
+  text = call('GET', P .. 'T')
+  local tenant = text and unpacked(text) or { false, false }
+  ofTenant = filled(tenant[1], tenant[2], tenantPerSecond, 1000, tenantPerSecond)
+  local bounds = {
+    { 'throttled', throttledUntil > now and 0 or math.huge },
+    { 'concurrency', concurrency and math.max(0, concurrency - call('ZCARD', P .. 'w:' .. worker .. ':' .. RUNNING)) or math.huge },
+    { 'rate', rate and math.floor(ofWorker) or math.huge },
+    { 'tenant_in_flight', math.max(0, tenantInFlight - call('ZCARD', P .. 's:' .. RUNNING)) },
+    { 'tenant_rate', math.floor(ofTenant) },
+  }
+  local least = bounds[1]
+  for i = 2, #bounds do
+    if bounds[i][2] < least[2] then least = bounds[i] end
+  end
+  if least[2] < count then blocked = least[1] end
+  started = math.min(count, least[2])
+  if rate then
+    ofWorker = ofWorker - started
+    call('SET', P .. 'B:' .. worker, pack({ throttledUntil, ofWorker, now }))
+  end
+  ofTenant = ofTenant - started
+  call('SET', P .. 'T', pack({ ofTenant, now }))
+end
+
+local reply = { false, now, false, false }
+if started > 0 then
+  local records, bodies = {}, {}
+  for i = 1, started do
+    records[i] = P .. 'k:' .. ids[i]
+    bodies[i] = P .. 'b:' .. ids[i]
+  end
+  records = call('MGET', unpack(records))
+  bodies = call('MGET', unpack(bodies))
+  for i = 1, started do
+    local id, lease = ids[i], ARGV[2 + i]
+    local x = open(id, records[i])
+    local f = x.f
+    forgetLease(f)
+    local last = now + f[F_timeout]
+    f[F_lease] = lease
+    if push then
+      f[F_leaseCap] = last + ms
+      f[F_leaseUntil] = last + ms
+    else
+      f[F_leaseCap] = last
+      f[F_leaseUntil] = now + math.min(ms, f[F_timeout])
+    end
+    f[F_push], f[F_wake] = push, push
+    f[F_status], f[F_due], f[F_attempt] = RUNNING, false, f[F_attempt] + 1
+    f[F_started] = f[F_started] or now
+    touch(x)
+    log(x, ${E.started}, f[F_attempt], actor, string.sub(lease, -4))
+    call('SET', P .. 'L:' .. lease, id)
+    local at = #reply
+    reply[at + 1] = id
+    reply[at + 2] = save(x)
+    reply[at + 3] = bodies[i]
+    reply[at + 4] = f[F_leaseUntil]
+    reply[at + 5] = dues[i]
+  end
+end
+
+if blocked == 'throttled' then
+  nextAt = throttledUntil
+elseif blocked == 'rate' then
+  nextAt = nextToken(ofWorker, rate[1], rate[2])
+elseif blocked == 'tenant_rate' then
+  nextAt = nextToken(ofTenant, tenantPerSecond, 1000)
+elseif blocked then
+  nextAt = now + 1000
+else
+  nextAt = not more and earliest()
+  if more or behind then nextAt = now end
+end
+reply[1], reply[3], reply[4] = hints(), nextAt, blocked
+return reply
+`;
+
+/** ARGV: time, worker. Returns when the earliest waiting task of the worker is due, or false. */
+export const PEEK_WORKER = `local worker = ARGV[2]
+${WAITING}
+return earliest()
+`;

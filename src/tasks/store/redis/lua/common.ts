@@ -1,0 +1,214 @@
+import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT } from '../../../model/history.ts';
+import { EVENT_NUMBER as E } from '../fields.ts';
+
+/**
+ * Begins every script. Names of statuses (`RUNNING`) and of fields (`F_status`) become numbers before Redis sees them: as
+ * locals they would cost more than most scripts do.
+ *
+ *     KEYS    what every key of the tenant begins with, and one name of the same slot. No key has either name. Two that
+ *             are not there are what makes Redis Cluster turn the script away while the slot is being moved (ASK from
+ *             the old node, TRYAGAIN from the new one): with half of the keys elsewhere it would see half of the truth
+ *     ARGV    first: the time in milliseconds, or empty for the time of Redis
+ *
+ * Keys, after the beginning (`<w>` id of a worker, `<s>` number of a status):
+ *
+ *     k:<task>  record        b:<task>  body [payload, headers, result]       h:<task>, g:<task>  history: first, last
+ *     s:<s>, w:<w>:<s>, c:<schedule>:<s>  sorted by id: tasks of a status; of a worker or a schedule as well
+ *     d:<w>:<band>  by due time     l  by end of lease     x  by expiresAt      e:s, e:o  by end: succeeded, others
+ *     L:<lease>  task        u:<w>:<key>  [holder, free at]      q:<task>  tasks held by it      i:<scope>:<key>  answer
+ *     B:<w>  [throttled until, tokens, at]     T  [tokens, at]
+ *     D:<kind>  documents by id     A:<kind>, P:<kind>:<parent>  ids     N  names     Z  `kind|id` by due time
+ *
+ * Everything that counts is counted by ZCARD of these, so no counter can drift.
+ */
+export const BEGIN = `local call, pack, unpacked, P = redis.call, cmsgpack.pack, cmsgpack.unpack, KEYS[1]
+local now = tonumber(ARGV[1])
+local ticks = not now
+if ticks then
+  local time = call('TIME')
+  now = time[1] * 1000 + math.floor(time[2] / 1000)
+end
+local function ms(time) return string.format('%d', time) end
+`;
+
+/**
+ * Reads a task, and writes it back with its place in the indexes. `hints` gathers what the hints in other slots must
+ * be told: the earliest lease end or expiry that was set, and workers with the times at which they are to be woken.
+ */
+export const TASKS = `local reapAt, wakes = false, {}
+local function hints()
+  if not reapAt and #wakes == 0 then return false end
+  return pack({ reapAt, wakes })
+end
+local function wake(f)
+  if f[F_wake] and f[F_due] and f[F_status] ~= PAUSED then
+    wakes[#wakes + 1] = f[F_worker]
+    wakes[#wakes + 1] = f[F_due]
+  end
+end
+local function place(x)
+  local f = x.f
+  local status = f[F_status]
+  local waits = status == SCHEDULED or status == RETRY
+  return status, waits and f[F_due], f[F_band], waits and f[F_expires],
+    status == RUNNING and f[F_leaseUntil], status >= SUCCEEDED and f[F_finished]
+end
+local function open(id, text)
+  text = text or call('GET', P .. 'k:' .. id)
+  if not text then return nil end
+  local x = { id = id, f = unpacked(text) }
+  x.status, x.due, x.band, x.expires, x.lease, x.ended = place(x)
+  return x
+end
+local function inLists(x, command, status, ...)
+  local f = x.f
+  call(command, P .. 's:' .. status, ...)
+  call(command, P .. 'w:' .. f[F_worker] .. ':' .. status, ...)
+  if f[F_schedule] then call(command, P .. 'c:' .. f[F_schedule] .. ':' .. status, ...) end
+end
+local function sooner(at)
+  if at and (not reapAt or at < reapAt) then reapAt = at end
+end
+local function endKey(status) return P .. (status == SUCCEEDED and 'e:s' or 'e:o') end
+local function save(x)
+  local f, id = x.f, x.id
+  local text = pack(f)
+  call('SET', P .. 'k:' .. id, text)
+  local status, due, band, expires, lease, ended = place(x)
+  if status ~= x.status then
+    if x.status then inLists(x, 'ZREM', x.status, id) end
+    inLists(x, 'ZADD', status, '0', id)
+  end
+  local queue = P .. 'd:' .. f[F_worker] .. ':'
+  if x.due and (not due or band ~= x.band) then call('ZREM', queue .. x.band, id) end
+  -- A claim may have put it aside as expired: with another expiry it is back.
+  if due and (due ~= x.due or band ~= x.band or expires ~= x.expires) then call('ZADD', queue .. band, ms(due), id) end
+  if expires ~= x.expires then
+    if expires then
+      call('ZADD', P .. 'x', ms(expires), id)
+      sooner(expires)
+    elseif x.expires then call('ZREM', P .. 'x', id) end
+  end
+  if lease ~= x.lease then
+    if lease then
+      call('ZADD', P .. 'l', ms(lease), id)
+      sooner(lease)
+    elseif x.lease then call('ZREM', P .. 'l', id) end
+  end
+  if ended ~= x.ended then
+    if x.ended then call('ZREM', endKey(x.status), id) end
+    if ended then call('ZADD', endKey(status), ms(ended), id) end
+  end
+  x.status, x.due, x.band, x.expires, x.lease, x.ended = status, due, band, expires, lease, ended
+  return text
+end
+local function record(x, entry)
+  local f, id, size = x.f, x.id, #entry
+  while not entry[size] do
+    entry[size] = nil
+    size = size - 1
+  end
+  local entries = f[F_entries] + 1
+  f[F_entries] = entries
+  if entries <= ${HISTORY_FIRST_KEPT} then
+    call('RPUSH', P .. 'h:' .. id, pack(entry))
+  else
+    call('RPUSH', P .. 'g:' .. id, pack(entry))
+    if entries > ${HISTORY_FIRST_KEPT + HISTORY_LAST_KEPT} then call('LTRIM', P .. 'g:' .. id, -${HISTORY_LAST_KEPT}, -1) end
+  end
+end
+local function log(x, event, attempt, actor, suffix, http, failure, changed)
+  local f = x.f
+  record(x, {
+    now, event, x.status or false, f[F_status], attempt, actor,
+    suffix or false, http or false, failure or false, f[F_due], changed or false,
+  })
+end
+local function touch(x)
+  local f = x.f
+  f[F_version] = f[F_version] + 1
+  f[F_updated] = now
+end
+local function body(id)
+  local text = call('GET', P .. 'b:' .. id)
+  return text and unpacked(text) or { false, false, false }
+end
+local function saveBody(id, parts)
+  if parts[1] or parts[2] or parts[3] then
+    call('SET', P .. 'b:' .. id, pack(parts))
+  else
+    call('DEL', P .. 'b:' .. id)
+  end
+end
+local function forgetLease(f)
+  if f[F_lease] then call('DEL', P .. 'L:' .. f[F_lease]) end
+  f[F_lease], f[F_leaseUntil], f[F_leaseCap], f[F_settled] = false, false, false, false
+end
+local function holderOf(f)
+  local text = call('GET', P .. 'u:' .. f[F_worker] .. ':' .. f[F_key])
+  if not text then return nil end
+  local holder = unpacked(text)
+  return holder[1], holder[2]
+end
+local function hold(f, id, freeAt)
+  call('SET', P .. 'u:' .. f[F_worker] .. ':' .. f[F_key], pack({ id, freeAt }))
+end
+`;
+
+/**
+ * What follows from the end of a task: its key becomes free in time, or goes back to the task that it was held by, and
+ * tasks that it held are held no more.
+ */
+export const ENDING = `local function release(holder)
+  if not holder.f[F_holds] then return end
+  local id = holder.id
+  local list = P .. 'q:' .. id
+  local ids = call('ZRANGE', list, '0', '-1')
+  call('DEL', list)
+  for i = 1, #ids do
+    local x = open(ids[i])
+    if x and x.f[F_held] == id then
+      local f = x.f
+      f[F_held] = false
+      f[F_due] = math.max(f[F_runAt], now)
+      touch(x)
+      log(x, ${E.updated}, f[F_attempt], 'system:store', nil, nil, nil, 'held_by')
+      save(x)
+      wake(f)
+    end
+  end
+end
+local function leave(x, freeAt)
+  local f = x.f
+  local holder = f[F_held]
+  if holder then call('ZREM', P .. 'q:' .. holder, x.id) end
+  if f[F_key] and holderOf(f) == x.id then
+    local other = holder and open(holder)
+    if other and other.f[F_key] == f[F_key] and other.f[F_worker] == f[F_worker] then
+      hold(f, holder, false)
+    elseif freeAt and freeAt > now then
+      hold(f, x.id, freeAt)
+      if ticks then call('PEXPIREAT', P .. 'u:' .. f[F_worker] .. ':' .. f[F_key], ms(freeAt)) end
+    else
+      call('DEL', P .. 'u:' .. f[F_worker] .. ':' .. f[F_key])
+    end
+  end
+  f[F_held] = false
+end
+local function finish(x, status)
+  local f = x.f
+  f[F_status], f[F_due], f[F_finished] = status, false, now
+  leave(x, now + f[F_keyTtl])
+end
+local function erase(x)
+  local f, id = x.f, x.id
+  call('DEL', P .. 'k:' .. id, P .. 'b:' .. id, P .. 'h:' .. id, P .. 'g:' .. id)
+  inLists(x, 'ZREM', x.status, id)
+  if x.due then call('ZREM', P .. 'd:' .. f[F_worker] .. ':' .. x.band, id) end
+  if x.expires then call('ZREM', P .. 'x', id) end
+  if x.ended then call('ZREM', endKey(x.status), id) end
+  forgetLease(f)
+  leave(x, false)
+  release(x)
+end
+`;

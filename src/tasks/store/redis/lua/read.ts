@@ -1,0 +1,154 @@
+import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT } from '../../../model/history.ts';
+import { PRIORITIES, TASK_STATUSES } from '../../../model/task.ts';
+
+/**
+ * Tasks by id, out of one sorted list for each status, merged.
+ *
+ *     ARGV    time, beginning of the names of the lists, worker that others are left out for or empty, bound where it
+ *             begins, other bound, order, limit, `1` for ids alone; statuses…
+ *     returns id and record of each, or ids
+ */
+export const LIST = `local reverse = ARGV[6] == 'desc'
+local limit = tonumber(ARGV[7])
+local function page(from)
+  local heads = {}
+  for i = 9, #ARGV do
+    local ids
+    local name = P .. ARGV[2] .. ARGV[i]
+    if reverse then
+      ids = call('ZRANGE', name, from, ARGV[5], 'BYLEX', 'REV', 'LIMIT', 0, limit)
+    else
+      ids = call('ZRANGE', name, from, ARGV[5], 'BYLEX', 'LIMIT', 0, limit)
+    end
+    if #ids > 0 then heads[#heads + 1] = { ids, 1 } end
+  end
+  if #heads == 1 then return heads[1][1] end
+  local merged = {}
+  while #merged < limit and #heads > 0 do
+    local best, least = 1, heads[1][1][heads[1][2]]
+    for i = 2, #heads do
+      local id = heads[i][1][heads[i][2]]
+      if reverse and id > least or not reverse and id < least then best, least = i, id end
+    end
+    merged[#merged + 1] = least
+    heads[best][2] = heads[best][2] + 1
+    if heads[best][2] > #heads[best][1] then table.remove(heads, best) end
+  end
+  return merged
+end
+local found = {}
+local from = ARGV[4]
+while true do
+  local ids = page(from)
+  if ARGV[8] == '1' or #ids == 0 then return #found > 0 and found or ids end
+  local names = {}
+  for i = 1, #ids do names[i] = P .. 'k:' .. ids[i] end
+  local records = call('MGET', unpack(names))
+  for i = 1, #ids do
+    if #found < 2 * limit and (ARGV[3] == '' or unpacked(records[i])[F_worker] == ARGV[3]) then
+      found[#found + 1] = ids[i]
+      found[#found + 1] = records[i]
+    end
+  end
+  if #found >= 2 * limit or #ids < limit then return found end
+  from = '(' .. ids[#ids]
+end
+`;
+
+/**
+ * What readers see: the first entries, one for all that are gone, the last ones.
+ *
+ *     ARGV    time, id, after or empty, limit, order
+ *     returns how many are gone; then number and text of each (at the place of those gone: the text of the one before);
+ *             nothing when there is no such task
+ */
+export const HISTORY = `local text = call('GET', P .. 'k:' .. ARGV[2])
+if not text then return {} end
+local total = unpacked(text)[F_entries]
+local first = ${HISTORY_FIRST_KEPT}
+local gone = math.max(0, total - first - ${HISTORY_LAST_KEPT})
+local places = gone > 0 and first + 1 + ${HISTORY_LAST_KEPT} or total
+local after, limit = tonumber(ARGV[3]), tonumber(ARGV[4])
+local function number(place)
+  if gone == 0 or place <= first + 1 then return place end
+  return place - 1 + gone
+end
+local low, high = 1, places
+if ARGV[5] == 'desc' then
+  while after and high >= 1 and number(high) >= after do high = high - 1 end
+  low = math.max(1, high - limit + 1)
+else
+  while after and low <= places and number(low) <= after do low = low + 1 end
+  high = math.min(places, low + limit - 1)
+end
+local reply = { gone }
+local head = call('LRANGE', P .. 'h:' .. ARGV[2], 0, -1)
+local shift = gone > 0 and first + 1 or first
+local tail = {}
+if high > shift then
+  local from = math.max(low, shift + 1)
+  tail = call('LRANGE', P .. 'g:' .. ARGV[2], from - shift - 1, high - shift - 1)
+  shift = from - 1
+end
+local step = ARGV[5] == 'desc' and -1 or 1
+for place = step < 0 and high or low, step < 0 and low or high, step do
+  reply[#reply + 1] = number(place)
+  reply[#reply + 1] = place > first + (gone > 0 and 1 or 0) and tail[place - shift] or head[math.min(place, first)]
+end
+return reply
+`;
+
+/** ARGV: time, beginning of the names of the lists. Returns how many tasks there are, by status. */
+export const COUNTS = `local reply = {}
+for status = 0, ${TASK_STATUSES.length - 1} do reply[status + 1] = call('ZCARD', P .. ARGV[2] .. status) end
+return reply
+`;
+
+/** ARGV: time, max. Returns how many leases are over; their ids and records; then those of the expired tasks. */
+export const OVERDUE = `local max = tonumber(ARGV[2])
+local reply = { 0 }
+local function add(list, left)
+  if left <= 0 then return 0 end
+  local ids = call('ZRANGE', P .. list, '-inf', now, 'BYSCORE', 'LIMIT', 0, left)
+  for i = 1, #ids do
+    reply[#reply + 1] = ids[i]
+    reply[#reply + 1] = call('GET', P .. 'k:' .. ids[i])
+  end
+  return #ids
+end
+reply[1] = add('l', max)
+add('x', max - reply[1])
+return reply
+`;
+
+/**
+ * What the hints in other slots should say of the tenant: nothing here depends on them.
+ *
+ *     ARGV    time, `1` for wake-ups as well
+ *     returns when the next lease ends or task expires, when the next document is due, `1` when there is an account; then
+ *             each worker that is pushed to, and when its next task is due
+ */
+export const SURVEY = `local function first(list)
+  return tonumber(call('ZRANGE', P .. list, 0, 0, 'WITHSCORES')[2])
+end
+local function sooner(a, b)
+  if a and b then return math.min(a, b) end
+  return a or b
+end
+local reply = { sooner(first('l'), first('x')) or false, first('Z') or false, call('HLEN', P .. 'D:account') }
+if ARGV[2] == '1' then
+  local workers = call('HGETALL', P .. 'D:worker')
+  for i = 1, #workers, 2 do
+    local worker = cjson.decode(unpacked(workers[i + 1])[5])
+    if worker.mode == 'push' and not worker.paused then
+      local at
+      for band = 0, ${PRIORITIES.length - 1} do at = sooner(at, first('d:' .. workers[i] .. ':' .. band)) end
+      if at then
+        reply[#reply + 1] = workers[i]
+        reply[#reply + 1] = at
+      end
+    end
+  end
+end
+return reply
+`;

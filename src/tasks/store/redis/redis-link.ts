@@ -1,0 +1,236 @@
+import { Cluster, type Redis } from 'ioredis';
+import { asError, Fault } from '../../../base/fault.ts';
+import { redisClient } from './client.ts';
+import { Deadlines } from './deadlines.ts';
+import { storeFailure } from './failure.ts';
+import { type RedisTaskStoreOptions, shownAddress } from './options.ts';
+import { unmetRequirements } from './requirements.ts';
+import type { Script } from './scripts.ts';
+
+/** Bytes of requests that may be under way: payloads are large. */
+const MAX_BYTES_IN_FLIGHT = 256 * 1024 * 1024;
+
+export type Argument = string | number;
+
+/**
+ * The way to Redis: every question has an answer or a fault within a bounded time, and their number is bounded. What is
+ * asked in one turn of the event loop leaves in one write for each server.
+ */
+export class RedisLink {
+  readonly address: string;
+  readonly #options: RedisTaskStoreOptions;
+  readonly #client: Redis | Cluster;
+  readonly #deadlines: Deadlines;
+  /** Connections that hold back what is written in this turn; null between turns. */
+  #corked: { uncork(): void }[] | null = null;
+  #inFlight = 0;
+  #bytesInFlight = 0;
+  #idle: (() => void) | null = null;
+  #stopped = false;
+  /** Why the connection is down, as last heard. */
+  #reason = 'it was not started';
+  /** What is wrong with the servers; null when nothing is. */
+  #unmet: string | null = null;
+
+  constructor(options: RedisTaskStoreOptions) {
+    if (/[{}]/.test(options.keyPrefix)) {
+      throw new Error(`the prefix '${options.keyPrefix}' of keys in Redis must not hold braces`);
+    }
+    this.#options = options;
+    this.address = options.addresses.map(shownAddress).join(', ');
+    this.#client = redisClient(options);
+    this.#deadlines = new Deadlines(options.clock, options.timeoutMs);
+    this.#client.on('error', (failure: unknown) => this.#heard(failure));
+    this.#client.on('node error', (failure: unknown) => this.#heard(failure));
+  }
+
+  get isCluster(): boolean {
+    return this.#client instanceof Cluster;
+  }
+
+  /**
+   * Connects, and makes sure that the servers keep what they are given.
+   * @throws Error that names the server, what is wrong with it and what puts it right
+   */
+  async start(): Promise<void> {
+    const { startMs, logger } = this.#options;
+    await this.#connected(startMs);
+    await this.#check();
+    if (this.#unmet !== null) {
+      this.#client.disconnect();
+      throw new Error(this.#unmet);
+    }
+    logger.info('connected to Redis for tasks', { address: this.address });
+    this.#client.on('close', () => {
+      if (!this.#stopped) {
+        logger.warning('lost the connection to Redis', { address: this.address, reason: this.#reason });
+      }
+    });
+    this.#client.on('ready', () => {
+      logger.info('connected to Redis for tasks', { address: this.address });
+      // Whoever restarted it may have changed its settings.
+      this.#check().catch(() => {});
+    });
+  }
+
+  /** Waits for the answers that are due, then closes. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    if (this.#inFlight > 0 && this.#client.status === 'ready') {
+      await new Promise<void>(resolve => {
+        this.#idle = resolve;
+        const { clock, timeoutMs } = this.#options;
+        clock.after(timeoutMs, resolve);
+      });
+    }
+    this.#deadlines.stop();
+    if (this.#client.status === 'end') return;
+    const ended = new Promise(resolve => this.#client.once('end', resolve));
+    this.#client.disconnect();
+    await ended;
+  }
+
+  /** Resolves when Redis answers and keeps what it is given. */
+  async ping(): Promise<void> {
+    await this.send('ping', []);
+    if (this.#unmet !== null) await this.#check();
+    if (this.#unmet !== null) throw new Fault('store_failed', this.#unmet);
+  }
+
+  /** Runs a script with the keys of a tenant. */
+  run(script: Script, tenant: string, args: readonly Argument[]): Promise<unknown> {
+    const begin = this.keysOf(tenant);
+    const rest = [2, begin, `${begin}-`, ...args];
+    return this.#asking(script.name, args, async client => {
+      try {
+        return await client.callBuffer('evalsha', [script.sha, ...rest]);
+      } catch (failure) {
+        // Redis has not run it, so sending it once more is safe.
+        if (!asError(failure).message.startsWith('NOSCRIPT')) throw failure;
+        return client.callBuffer('eval', [script.text, ...rest]);
+      }
+    });
+  }
+
+  /** Sends one command. Texts in the answer are buffers. */
+  send(command: string, args: readonly Argument[]): Promise<unknown> {
+    return this.#asking(command, args, client => client.callBuffer(command, [...args]));
+  }
+
+  /** What all keys of a tenant begin with. They have the same slot, because of what is in the braces. */
+  keysOf(tenant: string): string {
+    return `${this.#options.keyPrefix}{${tenant}}:`;
+  }
+
+  #asking(
+    doing: string,
+    args: readonly Argument[],
+    ask: (client: Redis | Cluster) => Promise<unknown>,
+  ): Promise<unknown> {
+    let bytes = 0;
+    for (const argument of args) bytes += typeof argument === 'string' ? argument.length : 8;
+    const refusal = this.#refusal(doing, bytes);
+    if (refusal !== null) return Promise.reject(refusal);
+    this.#inFlight++;
+    this.#bytesInFlight += bytes;
+    this.#cork();
+    return new Promise((resolve, reject) => {
+      const deadline = this.#deadlines.begin(() => {
+        const text = `no answer within ${this.#options.timeoutMs} ms: it is overloaded, frozen or out of reach`;
+        reject(storeFailure(this.address, doing, new Error(text)));
+      });
+      const answered = () => {
+        this.#deadlines.done(deadline);
+        this.#bytesInFlight -= bytes;
+        if (--this.#inFlight === 0) this.#idle?.();
+      };
+      ask(this.#client).then(
+        answer => {
+          answered();
+          resolve(answer);
+        },
+        failure => {
+          answered();
+          reject(storeFailure(this.address, doing, failure));
+        },
+      );
+    });
+  }
+
+  #refusal(doing: string, bytes: number): Fault | null {
+    if (this.#stopped) return storeFailure(this.address, doing, new Error('the store was stopped'));
+    if (this.#client.status !== 'ready') {
+      return storeFailure(this.address, doing, new Error(`not connected: ${this.#reason}`));
+    }
+    const full =
+      this.#inFlight >= this.#options.maxInFlight || this.#bytesInFlight + bytes > MAX_BYTES_IN_FLIGHT;
+    if (!full || this.#inFlight === 0) return null;
+    return new Fault(
+      'overloaded',
+      `${this.#inFlight} operations wait for Redis at ${this.address}: try later`,
+    );
+  }
+
+  /** Holds back what is written in this turn, so that it leaves at once. */
+  #cork(): void {
+    if (this.#corked !== null) return;
+    const corked: { uncork(): void }[] = [];
+    this.#corked = corked;
+    const servers = this.#client instanceof Cluster ? this.#client.nodes('master') : [this.#client];
+    for (const { stream } of servers) {
+      // There is none while a connection is being made.
+      if (stream === undefined || stream === null) continue;
+      stream.cork();
+      corked.push(stream);
+    }
+    setImmediate(() => {
+      this.#corked = null;
+      for (const stream of corked) stream.uncork();
+    });
+  }
+
+  #heard(failure: unknown): void {
+    const error = asError(failure) as Error & { lastNodeError?: Error };
+    this.#reason = error.lastNodeError?.message ?? (error.message || String(failure));
+  }
+
+  async #connected(startMs: number): Promise<void> {
+    const client = this.#client;
+    const isReady = new Promise<void>(resolve => client.once('ready', resolve));
+    const hasEnded = new Promise<never>((_, reject) => {
+      client.once('end', () => reject(new Error(`Redis at ${this.address} was left: ${this.#reason}`)));
+    });
+    let timer: { cancel(): void } | null = null;
+    const isLate = new Promise<never>((_, reject) => {
+      timer = this.#options.clock.after(startMs, () => {
+        reject(new Error(`Redis at ${this.address} was not ready within ${startMs} ms: ${this.#reason}`));
+      });
+    });
+    client.connect().catch((failure: unknown) => this.#heard(failure));
+    try {
+      await Promise.race([isReady, hasEnded, isLate]);
+    } catch (failure) {
+      client.disconnect();
+      throw failure;
+    } finally {
+      (timer as { cancel(): void } | null)?.cancel();
+      hasEnded.catch(() => {});
+    }
+  }
+
+  /** Looks at the settings of every server that has data. */
+  async #check(): Promise<void> {
+    const { durability, logger } = this.#options;
+    const servers = this.#client instanceof Cluster ? this.#client.nodes('master') : [this.#client];
+    const faults: string[] = [];
+    for (const server of servers) {
+      const { host, port, path } = server.options;
+      const address = shownAddress(path ? { path } : { host: host ?? '', port: port ?? 0 });
+      for (const fault of await unmetRequirements(server, durability, logger)) {
+        faults.push(`Redis at ${address} cannot keep tasks: ${fault}`);
+      }
+    }
+    this.#unmet = faults.length === 0 ? null : faults.join('; ');
+    if (this.#unmet !== null) logger.error(this.#unmet);
+  }
+}

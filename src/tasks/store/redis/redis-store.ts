@@ -1,0 +1,552 @@
+import type { Timer } from '../../../base/clock.ts';
+import type { DocumentKind } from '../../model/documents.ts';
+import type { HistoryEntry } from '../../model/history.ts';
+import { firstIdAt } from '../../model/ids.ts';
+import { TASK_STATUSES, type Task, type TaskBody } from '../../model/task.ts';
+import type { DocumentChange, DocumentQuery, DocumentRefusal, StoredDocument } from '../documents.ts';
+import type {
+  ApplyAnswer,
+  ChangeAnswer,
+  ClaimAnswer,
+  ClaimedTask,
+  ClaimRequest,
+  CreateAnswer,
+  CreateRequest,
+  CreateResult,
+  ExtendAnswer,
+  HistoryQuery,
+  Idempotency,
+  Overdue,
+  Progress,
+  RemoveAnswer,
+  SettleAnswer,
+  Settlement,
+  StatusCounts,
+  TaskChange,
+  TaskQuery,
+  Wakeup,
+} from '../requests.ts';
+import type { TaskStore } from '../task-store.ts';
+import {
+  changeArguments,
+  changeOf,
+  claimArguments,
+  createArguments,
+  idempotencyOf,
+  settlementText,
+} from './encoding.ts';
+import { STATUS_NUMBER } from './fields.ts';
+import { Hints } from './hints.ts';
+import { MsgpackReader } from './msgpack-reader.ts';
+import type { RedisTaskStoreOptions } from './options.ts';
+import { bodyOf, documentOf, entryOf, gapOf, leaseOf, taskOf } from './records.ts';
+import { type Argument, RedisLink } from './redis-link.ts';
+import { SCRIPTS, type Script } from './scripts.ts';
+import { Sweeper } from './sweeper.ts';
+
+/** What a script answers: texts are bytes. */
+type Reply = readonly (Buffer | number | null)[];
+
+/** How many tenants are looked at at the same time, where all are asked. */
+const TENANTS_AT_ONCE = 16;
+
+/**
+ * Tasks in Redis 7 or later, a single server or a cluster (specification 4.3).
+ *
+ * Each operation is one script on keys of one slot, so it happens whole or not at all. What concerns all tenants is
+ * told by hints in other slots; a {@link Sweeper} of this store puts back those that a crash took.
+ */
+export class RedisTaskStore implements TaskStore {
+  readonly name = 'redis';
+  readonly #options: RedisTaskStoreOptions;
+  readonly #link: RedisLink;
+  readonly #hints: Hints;
+  readonly #sweeper: Sweeper;
+  #sweepTimer: Timer | null = null;
+  #stopped = false;
+
+  constructor(options: RedisTaskStoreOptions) {
+    this.#options = options;
+    this.#link = new RedisLink(options);
+    this.#hints = new Hints(this.#link, options.keyPrefix, options.logger);
+    this.#sweeper = new Sweeper(this.#hints, (tenant, wakes) => this.#survey(tenant, wakes));
+  }
+
+  /** @throws Error that names the server, what is wrong with it and what puts it right */
+  async start(): Promise<void> {
+    await this.#link.start();
+    this.#planSweep();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#sweepTimer?.cancel();
+    this.#hints.flush();
+    await this.#link.stop();
+  }
+
+  ping(): Promise<void> {
+    return this.#link.ping();
+  }
+
+  async now(): Promise<number> {
+    const { time } = this.#options;
+    if (time !== null) return time.nowMs();
+    const [seconds, micros] = (await this.#link.send('time', [])) as [Buffer, Buffer];
+    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+  }
+
+  /** Looks through all tenants, and puts back hints that are missing. The store does it by itself, see `sweepMs`. */
+  sweep(): Promise<void> {
+    return this.#sweeper.sweep();
+  }
+
+  async create(tenant: string, request: CreateRequest): Promise<CreateAnswer> {
+    const changes = request.documents ?? [];
+    const note = request.idempotency?.note ?? '';
+    const script = changes.length === 0 ? SCRIPTS.create : SCRIPTS.createWithDocuments;
+    const [kind, first, second] = await this.#aroundDocuments(tenant, changes, () =>
+      this.#write(script, tenant, createArguments(request)),
+    );
+    switch (String(kind)) {
+      case 'reused':
+        return { kind: 'reused' };
+      case 'documents':
+        return {
+          kind: 'documents_refused',
+          index: first as number,
+          reason: String(second) as DocumentRefusal,
+        };
+      case 'replayed':
+        return { kind: 'replayed', results: resultsOf(first as Buffer), note: String(second) };
+      default:
+        return { kind: 'done', results: resultsOf(first as Buffer), note };
+    }
+  }
+
+  async get(tenant: string, id: string): Promise<Task | null> {
+    const packed = (await this.#link.send('get', [`${this.#link.keysOf(tenant)}k:${id}`])) as Buffer | null;
+    return packed === null ? null : taskOf(id, packed);
+  }
+
+  async getWhole(
+    tenant: string,
+    id: string,
+  ): Promise<{ readonly task: Task; readonly body: TaskBody } | null> {
+    const keys = this.#link.keysOf(tenant);
+    const [task, body] = (await this.#link.send('mget', [`${keys}k:${id}`, `${keys}b:${id}`])) as Reply;
+    return task === null ? null : { task: taskOf(id, task as Buffer), body: bodyOf(body as Buffer | null) };
+  }
+
+  async change(tenant: string, id: string, change: TaskChange): Promise<ChangeAnswer> {
+    const [kind, packed] = await this.#write(SCRIPTS.change, tenant, [id, ...changeArguments(change)]);
+    const word = String(kind);
+    if (word === 'missing') return { kind: 'refused', reason: 'missing', task: null };
+    const task = taskOf(id, packed as Buffer);
+    if (word === 'done' || word === 'unchanged') return { kind: word, task };
+    return { kind: 'refused', reason: word as 'status' | 'version' | 'key_taken', task };
+  }
+
+  async remove(tenant: string, id: string, expectVersion: number | null): Promise<RemoveAnswer> {
+    const [answer] = await this.#write(SCRIPTS.remove, tenant, [id, expectVersion ?? '']);
+    return String(answer) as RemoveAnswer;
+  }
+
+  async list(tenant: string, query: TaskQuery): Promise<readonly Task[]> {
+    const { workerId, scheduleId, statuses, limit, order } = query;
+    const lists = scheduleId !== null ? `c:${scheduleId}:` : workerId !== null ? `w:${workerId}:` : 's:';
+    const others = scheduleId !== null && workerId !== null ? workerId : '';
+    const numbers = (statuses ?? TASK_STATUSES).map(status => STATUS_NUMBER[status]);
+    const [from, to] = idBounds(query);
+    const reply = await this.#read(SCRIPTS.list, tenant, [
+      ...[lists, others, from, to, order, limit, ''],
+      ...new Set(numbers),
+    ]);
+    return tasksOf(reply);
+  }
+
+  async bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody>> {
+    const found = new Map<string, TaskBody>();
+    if (ids.length === 0) return found;
+    const keys = this.#link.keysOf(tenant);
+    const names = ids.flatMap(id => [`${keys}k:${id}`, `${keys}b:${id}`]);
+    const reply = (await this.#link.send('mget', names)) as Reply;
+    for (const [i, id] of ids.entries()) {
+      if (reply[2 * i] !== null) found.set(id, bodyOf(reply[2 * i + 1] as Buffer | null));
+    }
+    return found;
+  }
+
+  async openOfSchedule(tenant: string, scheduleId: string, limit: number): Promise<readonly string[]> {
+    const open = [0, 1, 2, 3];
+    const args = [`c:${scheduleId}:`, '', '-', '+', 'asc', limit, '1', ...open];
+    return (await this.#read(SCRIPTS.list, tenant, args)).map(String);
+  }
+
+  async history(tenant: string, id: string, query: HistoryQuery): Promise<readonly HistoryEntry[] | null> {
+    const { after, limit, order } = query;
+    const [gone, ...found] = await this.#read(SCRIPTS.history, tenant, [id, after ?? '', limit, order]);
+    if (gone === undefined) return null;
+    const dropped = gone as number;
+    const entries: HistoryEntry[] = [];
+    for (let i = 0; i < found.length; i += 2) {
+      const entry = entryOf(found[i] as number, found[i + 1] as Buffer);
+      const gap = gapOf(found[i + 1] as Buffer, dropped);
+      entries.push(dropped > 0 && entry.seq === gap.seq ? gap : entry);
+    }
+    return entries;
+  }
+
+  async claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer> {
+    const reply = await this.#write(SCRIPTS.claim, tenant, claimArguments(request));
+    const [now, next, blocked] = reply;
+    const tasks: ClaimedTask[] = [];
+    for (let i = 3; i < reply.length; i += 5) {
+      const [id, packed, body, leaseUntil, dueAt] = reply.slice(i, i + 5);
+      tasks.push({
+        task: taskOf(String(id), packed as Buffer),
+        body: bodyOf(body as Buffer | null),
+        leaseId: request.leaseIds[tasks.length],
+        leaseUntil: leaseUntil as number,
+        dueAt: dueAt as number,
+      });
+    }
+    const nextAt = next as number | null;
+    this.#tellWhen(tenant, request, { now: now as number, nextAt, isBlocked: blocked !== null });
+    return {
+      tasks,
+      now: now as number,
+      nextAt,
+      blocked: blocked === null ? null : (String(blocked) as ClaimAnswer['blocked']),
+    };
+  }
+
+  async settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]> {
+    if (settlements.length === 0) return [];
+    const reply = await this.#write(SCRIPTS.settle, tenant, settlements.map(settlementText));
+    return settlements.map((_, i) => {
+      const [kind, id, packed] = reply.slice(3 * i, 3 * i + 3);
+      const word = String(kind);
+      if (word === 'l') return { kind: 'lost' };
+      return { kind: word === 's' ? 'settled' : 'already', task: taskOf(String(id), packed as Buffer) };
+    });
+  }
+
+  async extend(
+    tenant: string,
+    leaseId: string,
+    ms: number | null,
+    progress: Progress | null,
+  ): Promise<ExtendAnswer> {
+    const said: Argument[] =
+      progress === null
+        ? ['', '', '', '']
+        : ['1', progress.percent ?? '', progress.note === null ? '' : '1', progress.note ?? ''];
+    const [until, isCanceled] = await this.#write(SCRIPTS.extend, tenant, [leaseId, ms ?? '', ...said]);
+    if (until === undefined) return { kind: 'lost' };
+    return { kind: 'extended', until: until as number, cancelRequested: isCanceled === 1 };
+  }
+
+  async leased(tenant: string, leaseId: string): Promise<Task | null> {
+    const [task = null] = tasksOf(await this.#read(SCRIPTS.leased, tenant, [leaseId]));
+    return task;
+  }
+
+  async overdue(max: number): Promise<readonly Overdue[]> {
+    const tenants = await this.#hints.due('reap', await this.now(), max);
+    const found: Overdue[] = [];
+    let left = max;
+    for (let i = 0; i < tenants.length && left > 0; i += TENANTS_AT_ONCE) {
+      const some = tenants.slice(i, i + TENANTS_AT_ONCE);
+      const answers = await Promise.all(some.map(({ member }) => this.#overdueOf(member, left)));
+      for (const { tenant, leases, expired } of answers) {
+        const part = {
+          tenant,
+          leases: leases.slice(0, left),
+          expired: expired.slice(0, left - leases.length),
+        };
+        left -= part.leases.length + part.expired.length;
+        if (part.leases.length + part.expired.length > 0) found.push(part);
+      }
+    }
+    return found;
+  }
+
+  wakeups(until: number, max: number): Promise<readonly Wakeup[]> {
+    return this.#hints.wakeups(until, max);
+  }
+
+  setWakeup(tenant: string, workerId: string, at: number | null): Promise<void> {
+    return this.#hints.setWake(tenant, workerId, at);
+  }
+
+  async apply(
+    tenant: string,
+    changes: readonly DocumentChange[],
+    idempotency?: Idempotency,
+  ): Promise<ApplyAnswer> {
+    const idem = idempotency === undefined ? '' : JSON.stringify(idempotencyOf(idempotency));
+    const args = [JSON.stringify(changes.map(changeOf)), idem];
+    const [kind, ...rest] = await this.#aroundDocuments(tenant, changes, () =>
+      this.#read(SCRIPTS.apply, tenant, args),
+    );
+    switch (String(kind)) {
+      case 'reused':
+        return { kind: 'reused' };
+      case 'replayed':
+        return { kind: 'replayed', note: String(rest[0]) };
+      case 'refused':
+        return { kind: 'refused', index: rest[0] as number, reason: String(rest[1]) as DocumentRefusal };
+      default:
+        return { kind: 'done', versions: rest as number[] };
+    }
+  }
+
+  async getDocument<K extends DocumentKind>(
+    tenant: string,
+    kind: K,
+    id: string,
+  ): Promise<StoredDocument<K> | null> {
+    const packed = (await this.#link.send('hget', [`${this.#link.keysOf(tenant)}D:${kind}`, id])) as Buffer;
+    return packed === null ? null : (documentOf(kind, id, packed) as StoredDocument<K>);
+  }
+
+  async findDocument(tenant: string, name: string): Promise<StoredDocument | null> {
+    const [kind, id, packed] = await this.#read(SCRIPTS.findDocument, tenant, [name]);
+    return kind === undefined ? null : documentOf(String(kind), String(id), packed as Buffer);
+  }
+
+  async listDocuments(tenant: string, query: DocumentQuery): Promise<readonly StoredDocument[]> {
+    const { kind, parent, after, limit, order } = query;
+    const index = parent === undefined ? `A:${kind}` : `P:${kind}:${parent}`;
+    const begin = after === null ? (order === 'asc' ? '-' : '+') : `(${after}`;
+    const end = order === 'asc' ? '+' : '-';
+    const reply = await this.#read(SCRIPTS.listDocuments, tenant, [kind, index, begin, end, order, limit]);
+    const found: StoredDocument[] = [];
+    for (let i = 0; i < reply.length; i += 2) {
+      found.push(documentOf(kind, String(reply[i]), reply[i + 1] as Buffer));
+    }
+    return found;
+  }
+
+  async dueDocuments(
+    max: number,
+  ): Promise<readonly { readonly tenant: string; readonly document: StoredDocument }[]> {
+    const tenants = await this.#hints.due('docs', await this.now(), max);
+    const found: { readonly tenant: string; readonly document: StoredDocument }[] = [];
+    for (let i = 0; i < tenants.length && found.length < max; i += TENANTS_AT_ONCE) {
+      const some = tenants.slice(i, i + TENANTS_AT_ONCE);
+      for (const part of await Promise.all(some.map(({ member }) => this.#dueDocumentsOf(member, max)))) {
+        found.push(...part);
+      }
+    }
+    return found.sort((a, b) => a.document.dueAt! - b.document.dueAt!).slice(0, max);
+  }
+
+  async recall(
+    tenant: string,
+    idempotency: Idempotency,
+  ): Promise<{ readonly kind: 'new' | 'reused' } | { readonly kind: 'replayed'; readonly note: string }> {
+    const args = [JSON.stringify(idempotencyOf(idempotency))];
+    const [kind, note] = await this.#read(SCRIPTS.recall, tenant, args);
+    const word = String(kind) as 'new' | 'reused' | 'replayed';
+    return word === 'replayed' ? { kind: word, note: String(note) } : { kind: word };
+  }
+
+  async remember(tenant: string, idempotency: Idempotency): Promise<void> {
+    await this.#run(SCRIPTS.remember, tenant, [JSON.stringify(idempotencyOf(idempotency))]);
+  }
+
+  async counts(tenant: string, workerId: string | null): Promise<StatusCounts> {
+    const reply = await this.#read(SCRIPTS.counts, tenant, [workerId === null ? 's:' : `w:${workerId}:`]);
+    const counts = TASK_STATUSES.map((status, i) => [status, reply[i] as number] as const);
+    return Object.fromEntries(counts) as unknown as StatusCounts;
+  }
+
+  async purge(
+    tenant: string,
+    keep: { readonly succeededMs: number; readonly otherMs: number },
+    max: number,
+  ): Promise<number> {
+    const [count] = await this.#write(SCRIPTS.purge, tenant, [keep.succeededMs, keep.otherMs, max]);
+    return count as number;
+  }
+
+  tenants(after: string | null, limit: number): Promise<readonly string[]> {
+    return this.#hints.tenants(after, limit);
+  }
+
+  #run(script: Script, tenant: string, args: readonly Argument[]): Promise<unknown> {
+    const { time } = this.#options;
+    return this.#link.run(script, tenant, [time === null ? '' : time.nowMs(), ...args]);
+  }
+
+  async #read(script: Script, tenant: string, args: readonly Argument[]): Promise<Reply> {
+    return (await this.#run(script, tenant, args)) as Reply;
+  }
+
+  /** Runs a script that tells first what the hints should say. */
+  async #write(script: Script, tenant: string, args: readonly Argument[]): Promise<Reply> {
+    const [told, ...answer] = await this.#read(script, tenant, args);
+    if (told !== null) {
+      const reader = new MsgpackReader(told as Buffer);
+      reader.array();
+      const reapAt = reader.value();
+      if (reapAt !== false) this.#hints.lower('reap', tenant, tenant, reapAt as number);
+      const wakes = reader.values();
+      for (let i = 0; i < wakes.length; i += 2) {
+        this.#hints.wake(tenant, wakes[i] as string, wakes[i + 1] as number);
+      }
+    }
+    return answer;
+  }
+
+  /** Sets the hint of a worker to when to ask for its tasks again. */
+  #tellWhen(
+    tenant: string,
+    { workerId, lease }: ClaimRequest,
+    { now, nextAt, isBlocked }: { now: number; nextAt: number | null; isBlocked: boolean },
+  ): void {
+    const isPush = lease.mode === 'push';
+    const member = `${tenant}|${workerId}`;
+    const at = isPush ? nextAt : null;
+    // A blocked worker is asked again soon enough, and so is one that has more: only what waits for a task can miss it.
+    const mayMiss = isPush && !isBlocked && nextAt !== now;
+    this.#hints.settle('wake', tenant, member, at, async () =>
+      mayMiss ? ((await this.#run(SCRIPTS.peek, tenant, [workerId])) as number | null) : null,
+    );
+  }
+
+  async #overdueOf(tenant: string, max: number): Promise<Overdue> {
+    const [count, ...found] = await this.#read(SCRIPTS.overdue, tenant, [max]);
+    const ends = 2 * (count as number);
+    const leases = tasksOf(found.slice(0, ends)).map((task, i) => ({
+      leaseId: leaseOf(found[2 * i + 1] as Buffer),
+      task,
+    }));
+    if (found.length === 0) await this.#settleTenant('reap', tenant);
+    return { tenant, leases, expired: tasksOf(found.slice(ends)) };
+  }
+
+  async #dueDocumentsOf(
+    tenant: string,
+    max: number,
+  ): Promise<{ readonly tenant: string; readonly document: StoredDocument }[]> {
+    const reply = await this.#read(SCRIPTS.dueDocuments, tenant, [max]);
+    const found: { readonly tenant: string; readonly document: StoredDocument }[] = [];
+    for (let i = 0; i < reply.length; i += 3) {
+      const document = documentOf(String(reply[i]), String(reply[i + 1]), reply[i + 2] as Buffer);
+      found.push({ tenant, document });
+    }
+    if (found.length === 0) await this.#settleTenant('docs', tenant);
+    return found;
+  }
+
+  /** Nothing was found where a hint led to: it is set to when there will be something. */
+  async #settleTenant(kind: 'reap' | 'docs', tenant: string): Promise<void> {
+    const look = async () => {
+      const survey = await this.#survey(tenant, false);
+      return kind === 'reap' ? survey.reapAt : survey.documentsAt;
+    };
+    this.#hints.settle(kind, tenant, tenant, await look(), look);
+  }
+
+  async #survey(tenant: string, wakes: boolean) {
+    const [reapAt, documentsAt, accounts, ...due] = await this.#read(SCRIPTS.survey, tenant, [
+      wakes ? '1' : '',
+    ]);
+    const workers: { readonly workerId: string; readonly at: number }[] = [];
+    for (let i = 0; i < due.length; i += 2)
+      workers.push({ workerId: String(due[i]), at: due[i + 1] as number });
+    return {
+      reapAt: reapAt as number | null,
+      documentsAt: documentsAt as number | null,
+      hasAccount: (accounts as number) > 0,
+      workers,
+    };
+  }
+
+  /** Changes documents, and leaves the hints that they need: the name of a new tenant first of all. */
+  async #aroundDocuments(
+    tenant: string,
+    changes: readonly DocumentChange[],
+    apply: () => Promise<Reply>,
+  ): Promise<Reply> {
+    if (changes.length === 0) return apply();
+    const isAboutAccount = changes.some(({ kind }) => kind === 'account');
+    if (changes.some(({ op, kind }) => op === 'put' && kind === 'account'))
+      await this.#hints.addTenant(tenant);
+    const answer = await apply();
+    if (isAboutAccount) await this.#listTenant(tenant);
+    if (String(answer[0]) === 'done') {
+      for (const change of changes) {
+        if (change.op === 'put' && change.dueAt !== null) {
+          this.#hints.lower('docs', tenant, tenant, change.dueAt);
+        }
+      }
+    }
+    return answer;
+  }
+
+  /** Takes the name of a tenant away where there is no account; looks again, as one may be made meanwhile. */
+  async #listTenant(tenant: string): Promise<void> {
+    if ((await this.#survey(tenant, false)).hasAccount) return;
+    await this.#hints.removeTenant(tenant);
+    if ((await this.#survey(tenant, false)).hasAccount) await this.#hints.addTenant(tenant);
+  }
+
+  #planSweep(): void {
+    const { sweepMs, clock, logger } = this.#options;
+    if (sweepMs === null || this.#stopped) return;
+    this.#sweepTimer = clock.after(sweepMs, async () => {
+      try {
+        await this.sweep();
+      } catch (failure) {
+        if (!this.#stopped) logger.warning('looking for lost hints failed', { reason: String(failure) });
+      }
+      this.#planSweep();
+    });
+  }
+}
+
+/** Bounds of ids, as `ZRANGE … BYLEX` takes them, in the order asked for. An id begins with its time. */
+function idBounds({ createdFrom, createdBefore, after, order }: TaskQuery): [from: string, to: string] {
+  let low = createdFrom === null ? '-' : `[${firstIdAt('task', createdFrom)}`;
+  let high = createdBefore === null ? '+' : `(${firstIdAt('task', createdBefore)}`;
+  if (after !== null && order === 'asc' && (low === '-' || after >= low.slice(1))) low = `(${after}`;
+  if (after !== null && order === 'desc' && (high === '+' || after < high.slice(1))) high = `(${after}`;
+  return order === 'asc' ? [low, high] : [high, low];
+}
+
+/** Pairs of id and record. */
+function tasksOf(reply: Reply): Task[] {
+  const tasks: Task[] = [];
+  for (let i = 0; i < reply.length; i += 2) tasks.push(taskOf(String(reply[i]), reply[i + 1] as Buffer));
+  return tasks;
+}
+
+/** What became of each task of a request, as the script packed and remembers it. */
+function resultsOf(packed: Buffer): CreateResult[] {
+  if (packed.length === 0) return [];
+  const reader = new MsgpackReader(packed);
+  const count = reader.array();
+  const results: CreateResult[] = [];
+  for (let i = 0; i < count; i++) results.push(resultOf(reader, reader.array()));
+  return results;
+}
+
+function resultOf(reader: MsgpackReader, parts: number): CreateResult {
+  const kind = reader.value() as string;
+  const id = parts > 1 ? (reader.value() as string) : '';
+  if (kind === 'k') return { kind: 'refused', reason: 'task_key_exists', taskId: id };
+  if (parts < 3) return { kind: 'refused', reason: REFUSALS[kind] };
+  const task = taskOf(id, reader.bytes());
+  if (kind === 'e') return { kind: 'existing', task, keyFreeAt: (reader.value() as number | false) || null };
+  return { kind: kind === 'c' ? 'created' : 'replaced', task };
+}
+
+const REFUSALS: Readonly<Record<string, 'quota_exceeded' | 'worker_missing' | 'not_created'>> = {
+  q: 'quota_exceeded',
+  w: 'worker_missing',
+  n: 'not_created',
+};

@@ -1,0 +1,167 @@
+import { statSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Fault } from '../../../base/fault.ts';
+import { asksForNewConnection, isEnvironmental, storeFault } from './failure.ts';
+import { Numbers } from './numbers.ts';
+import { type FileOptions, openFile } from './open-file.ts';
+import { isRead, type Operation, read, weightOf, write } from './operations.ts';
+import { Statements } from './statements.ts';
+import { SteadyClock } from './steady-clock.ts';
+import { Work } from './work.ts';
+
+/** What came of an operation. */
+export type Outcome =
+  | { readonly ok: true; readonly answer: unknown }
+  | { readonly ok: false; readonly fault: Fault };
+
+/** Bounds of what one transaction does, so that nobody waits for long: operations, and tasks that they are about. */
+const MAX_GROUP = 256;
+const MAX_GROUP_WEIGHT = 1_024;
+
+/** From here on the WAL is emptied even if those who read have to be waited for. */
+const MAX_WAL_BYTES = 128 * 1024 * 1024;
+/** After so many transactions its size is looked at. */
+const WAL_LOOKED_AT = 64;
+/** How long readers of other processes are waited for then. */
+const WAL_PATIENCE_MS = 500;
+
+/**
+ * The store in one thread, on one connection, synchronous. What writes is done in groups, each in one transaction. So
+ * nothing is answered before it is on the disk, and the disk is waited for once for many.
+ *
+ * An operation that fails by itself takes the group back, whose operations are then done one by one. Where the file
+ * cannot be written all of the group fail, with nothing of it done, and the next group tries again.
+ */
+export class SqliteEngine {
+  readonly #options: FileOptions;
+  readonly #clock: SteadyClock;
+  #connection: { readonly statements: Statements; readonly numbers: Numbers } | null = null;
+  #transactions = 0;
+
+  /** @param hostMs milliseconds since the epoch */
+  constructor(options: FileOptions, hostMs: () => number) {
+    this.#options = options;
+    this.#clock = new SteadyClock(hostMs);
+  }
+
+  /** @throws Fault `store_failed` as {@link openFile} */
+  open(): void {
+    this.#connect();
+  }
+
+  close(): void {
+    const connection = this.#connection;
+    this.#connection = null;
+    connection?.statements.db.close();
+  }
+
+  /** How often the clock of the host was set back. */
+  get clockBacksteps(): number {
+    return this.#clock.backsteps;
+  }
+
+  /** What only reads: each sees one state of the file. */
+  read(operations: readonly Operation[]): Outcome[] {
+    return operations.map(operation => this.#readOne(operation));
+  }
+
+  /** All of them in one transaction, in order. Not more than {@link groupLength} says. */
+  write(operations: readonly Operation[]): Outcome[] {
+    try {
+      const outcomes = this.#transact(operations);
+      this.#boundWal();
+      return outcomes;
+    } catch (failure) {
+      const fault = this.#failed(failure);
+      if (operations.length === 1 || isEnvironmental(failure)) return operations.map(() => fault);
+      return operations.flatMap(operation => this.write([operation]));
+    }
+  }
+
+  #readOne(operation: Operation): Outcome {
+    try {
+      const { statements, numbers } = this.#connect();
+      statements.run('BEGIN');
+      try {
+        const view = { statements, numbers, now: this.#clock.nowMs() };
+        return { ok: true, answer: isRead(operation) ? read(view, operation) : undefined };
+      } finally {
+        statements.run('COMMIT');
+      }
+    } catch (failure) {
+      return this.#failed(failure);
+    }
+  }
+
+  #transact(operations: readonly Operation[]): Outcome[] {
+    const { statements, numbers } = this.#connect();
+    statements.run('BEGIN IMMEDIATE');
+    try {
+      const work = new Work(statements, numbers, this.#clock.nowMs());
+      const outcomes = operations.map<Outcome>(operation => ({ ok: true, answer: write(work, operation) }));
+      work.flush();
+      statements.run('COMMIT');
+      return outcomes;
+    } catch (failure) {
+      numbers.forget();
+      rollBack(statements.db);
+      throw failure;
+    }
+  }
+
+  #connect(): { readonly statements: Statements; readonly numbers: Numbers } {
+    if (this.#connection === null) {
+      const statements = new Statements(openFile(this.#options));
+      this.#connection = { statements, numbers: new Numbers(statements) };
+    }
+    return this.#connection;
+  }
+
+  #failed(failure: unknown): Extract<Outcome, { ok: false }> {
+    if (asksForNewConnection(failure)) this.#disconnect();
+    return { ok: false, fault: storeFault(failure, this.#options.path) };
+  }
+
+  #disconnect(): void {
+    try {
+      this.close();
+    } catch {
+      // It is given up because it fails; that it cannot be closed either changes nothing.
+    }
+  }
+
+  /**
+   * SQLite copies the WAL into the file by itself, but begins it anew only in a moment in which nobody reads. Where
+   * others read all the time it would grow without bound.
+   */
+  #boundWal(): void {
+    if (++this.#transactions % WAL_LOOKED_AT !== 0) return;
+    const { db } = this.#connect().statements;
+    const { path, busyTimeoutMs } = this.#options;
+    const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+    if (size <= MAX_WAL_BYTES) return;
+    db.exec(`PRAGMA busy_timeout = ${WAL_PATIENCE_MS}`);
+    db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
+    db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+  }
+}
+
+/** How many of these operations, from the first one on, one transaction takes. */
+export function groupLength(operations: readonly Operation[]): number {
+  const most = Math.min(operations.length, MAX_GROUP);
+  let weight = 0;
+  for (let length = 0; length < most; length++) {
+    weight += weightOf(operations[length]);
+    if (length > 0 && weight > MAX_GROUP_WEIGHT) return length;
+  }
+  return most;
+}
+
+/** After some failures SQLite has done so by itself. */
+function rollBack(db: DatabaseSync): void {
+  try {
+    db.exec('ROLLBACK');
+  } catch {
+    // There is nothing left to take back.
+  }
+}

@@ -1,0 +1,70 @@
+import { LRUCache } from 'lru-cache';
+import type { Statements } from './statements.ts';
+
+const MAX_KEPT = 20_000;
+
+/** What numbers stand for. They never change, so they are kept; what was made in a group that failed must be forgotten. */
+export class Numbers {
+  readonly #statements: Statements;
+  readonly #tenantNumbers = new LRUCache<string, number>({ max: MAX_KEPT });
+  readonly #tenantNames = new LRUCache<number, string>({ max: MAX_KEPT });
+  readonly #workerNumbers = new LRUCache<string, number>({ max: MAX_KEPT });
+  readonly #workerIds = new LRUCache<number, string>({ max: MAX_KEPT });
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /** Null when nothing was ever kept for this tenant. */
+  ofTenant(name: string): number | null {
+    const kept = this.#tenantNumbers.get(name);
+    if (kept !== undefined) return kept;
+    const row = this.#statements.one('SELECT no FROM tenant WHERE name = ?', name);
+    if (row === undefined) return null;
+    this.#tenantNumbers.set(name, row[0] as number);
+    return row[0] as number;
+  }
+
+  tenantName(number: number): string {
+    let name = this.#tenantNames.get(number);
+    if (name === undefined) {
+      name = this.#statements.one('SELECT name FROM tenant WHERE no = ?', number)![0] as string;
+      this.#tenantNames.set(number, name);
+    }
+    return name;
+  }
+
+  ofWorker(tenant: number, id: string): number | null {
+    const key = `${tenant} ${id}`;
+    const kept = this.#workerNumbers.get(key);
+    if (kept !== undefined) return kept;
+    const row = this.#statements.one('SELECT no FROM worker WHERE tenant = ? AND id = ?', tenant, id);
+    if (row === undefined) return null;
+    this.#workerNumbers.set(key, row[0] as number);
+    return row[0] as number;
+  }
+
+  workerId(number: number): string {
+    let id = this.#workerIds.get(number);
+    if (id === undefined) {
+      id = this.#statements.one('SELECT id FROM worker WHERE no = ?', number)![0] as string;
+      this.#workerIds.set(number, id);
+    }
+    return id;
+  }
+
+  addTenant(name: string): number {
+    return this.#statements.run('INSERT INTO tenant (name) VALUES (?)', name).lastInsertRowid;
+  }
+
+  addWorker(tenant: number, id: string): number {
+    return this.#statements.run('INSERT INTO worker (tenant, id) VALUES (?, ?)', tenant, id).lastInsertRowid;
+  }
+
+  forget(): void {
+    this.#tenantNumbers.clear();
+    this.#tenantNames.clear();
+    this.#workerNumbers.clear();
+    this.#workerIds.clear();
+  }
+}

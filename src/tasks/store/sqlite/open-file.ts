@@ -1,0 +1,134 @@
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import type { DatabaseSync } from 'node:sqlite';
+import { isBusy, storeFault } from './failure.ts';
+import { migrate, pragma, refused, refuseForeign } from './migrate.ts';
+import { nodeSqlite } from './node-sqlite.ts';
+
+export interface FileOptions {
+  /** On a local disk: WAL needs memory that processes share. Several processes of one host may use one file. */
+  readonly path: string;
+  /**
+   * `full`: what was acknowledged survives a loss of power. `normal`: it survives the end of the process, while a loss
+   * of power may take the last commits.
+   */
+  readonly synchronous: 'full' | 'normal';
+  /** How long to wait for another process that writes. */
+  readonly busyTimeoutMs: number;
+}
+
+/** Kibibytes of pages that a connection keeps. */
+const CACHE_KIB = 32 * 1024;
+/** Pages in the WAL after which they are copied into the file: 16 MiB, so that hot pages are copied once for many commits. */
+const CHECKPOINT_PAGES = 4_000;
+/** What is left of the WAL after a checkpoint that has emptied it. */
+const KEPT_WAL_BYTES = 64 * 1024 * 1024;
+/** Up to this size a file is looked through at the start; a larger one would take too long. */
+const CHECKED_BYTES = 16 * 1024 * 1024;
+const MAGIC = 'SQLite format 3\0';
+
+/**
+ * Opens the file, or makes it, and brings its layout up to date.
+ *
+ * @throws Fault `store_failed` that says what is wrong with the file and what to do
+ */
+export function openFile(options: FileOptions): DatabaseSync {
+  const { path } = options;
+  let db: DatabaseSync | null = null;
+  try {
+    checkHead(path);
+    db = new (nodeSqlite().DatabaseSync)(path);
+    db.exec(`PRAGMA busy_timeout = ${options.busyTimeoutMs}`);
+    refuseForeign(db, path);
+    useWal(db, path, options.busyTimeoutMs);
+    db.exec(`PRAGMA synchronous = ${options.synchronous}; PRAGMA temp_store = memory;
+      PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES};
+      PRAGMA journal_size_limit = ${KEPT_WAL_BYTES}`);
+    migrate(db, path);
+    checkWritable(db);
+    checkWhole(db, path);
+    return db;
+  } catch (failure) {
+    db?.close();
+    throw storeFault(failure, path);
+  }
+}
+
+/** SQLite would take some files that are no database for empty ones. */
+function checkHead(path: string): void {
+  let file: number;
+  try {
+    file = openSync(path, 'r');
+  } catch (failure) {
+    if ((failure as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw failure;
+  }
+  try {
+    const head = Buffer.alloc(MAGIC.length);
+    const length = readSync(file, head, 0, head.length, 0);
+    if (length > 0 && head.toString('latin1') !== MAGIC) throw refused(path, 'it is no SQLite database');
+  } finally {
+    closeSync(file);
+  }
+}
+
+function useWal(db: DatabaseSync, path: string, patienceMs: number): void {
+  const giveUpAt = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      const { journal_mode: mode } = db.prepare('PRAGMA journal_mode = wal').get() as {
+        journal_mode: string;
+      };
+      if (mode === 'wal') return;
+      throw refused(path, 'its file system does not support a WAL; put it on a local disk');
+    } catch (failure) {
+      // SQLite does not wait here by itself while another process makes the file.
+      if (!isBusy(failure) || performance.now() > giveUpAt) throw failure;
+      pause(10);
+    }
+  }
+}
+
+function pause(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+/** A file that can only be read would be found out at the first write. */
+function checkWritable(db: DatabaseSync): void {
+  try {
+    db.exec('BEGIN IMMEDIATE; ROLLBACK');
+  } catch (failure) {
+    // Another process is writing, so it can be written.
+    if (!isBusy(failure)) throw failure;
+  }
+}
+
+/**
+ * Finds files that were cut off, as by a copy that broke. To find every damage takes reading all of it, which is done
+ * for small files only; others get the ends of each table looked at, where a torn file is torn.
+ */
+function checkWhole(db: DatabaseSync, path: string): void {
+  const bytes = pragma(db, 'page_count') * pragma(db, 'page_size');
+  const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() as {
+    log: number;
+    checkpointed: number;
+  };
+  const allIsInFile = checkpoint.log === checkpoint.checkpointed;
+  const { size } = statSync(path);
+  if (allIsInFile && size < bytes) {
+    throw refused(path, `it is torn: ${size} bytes are left of ${bytes}; restore it from a backup`);
+  }
+  if (bytes > CHECKED_BYTES) {
+    readEnds(db);
+    return;
+  }
+  const { quick_check: found } = db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string };
+  if (found !== 'ok') throw refused(path, `it is damaged (${found}); restore it from a backup`);
+}
+
+function readEnds(db: DatabaseSync): void {
+  for (const table of ['tenant', 'worker', 'task', 'body', 'doc', 'idem']) {
+    db.prepare(`SELECT * FROM ${table} ORDER BY rowid LIMIT 1`).get();
+    db.prepare(`SELECT * FROM ${table} ORDER BY rowid DESC LIMIT 1`).get();
+  }
+  for (const order of ['ASC', 'DESC']) db.prepare(`SELECT * FROM event ORDER BY seq ${order} LIMIT 1`).get();
+}

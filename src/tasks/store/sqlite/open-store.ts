@@ -1,0 +1,42 @@
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/logger.ts';
+import { SqliteEngine } from './engine.ts';
+import type { FileOptions } from './open-file.ts';
+import { SameThread } from './same-thread.ts';
+import { SqliteStore } from './store.ts';
+import type { StoreThreadSetup } from './store-thread.ts';
+import { ThreadOperator } from './thread-operator.ts';
+
+/** How long a process waits for another that writes to the same file. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+export type StoreFile = Pick<FileOptions, 'path'> & Partial<FileOptions>;
+
+/** A store whose file belongs to a thread of its own, which the disk may keep waiting. Time is that of the host. */
+export function threadedSqliteStore(
+  file: StoreFile,
+  logger: Logger,
+): { readonly store: SqliteStore; readonly operator: ThreadOperator } {
+  const operator = new ThreadOperator({
+    spawn: () => spawnStoreThread(file),
+    monotonicMs: () => performance.now(),
+    logger,
+  });
+  return { store: new SqliteStore(operator), operator };
+}
+
+export function spawnStoreThread(file: StoreFile): Worker {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const module = new URL(`../../../../workers/task-store.${extension}`, import.meta.url);
+  return new Worker(module, { workerData: { file: withDefaults(file) } satisfies StoreThreadSetup });
+}
+
+/** The same code in the thread that asks. For tests, which own its time, and for tools. */
+export function sameThreadSqliteStore(file: StoreFile, clock: Pick<Clock, 'nowMs'>): SqliteStore {
+  return new SqliteStore(new SameThread(new SqliteEngine(withDefaults(file), () => clock.nowMs())));
+}
+
+function withDefaults(file: StoreFile): FileOptions {
+  return { synchronous: 'full', busyTimeoutMs: BUSY_TIMEOUT_MS, ...file };
+}

@@ -1,0 +1,117 @@
+import type { DocumentChange, PutDocument } from '../documents.ts';
+import type { TaskStore } from '../task-store.ts';
+import { change, remove } from './change.ts';
+import { claim } from './claim.ts';
+import { create } from './create.ts';
+import { apply, dueDocuments, findDocument, getDocument, listDocuments } from './documents.ts';
+import { recall, remember } from './idempotency.ts';
+import { extend, leased, overdue } from './lease.ts';
+import { history, list, openOfSchedule } from './list.ts';
+import { counts, now, setWakeup, tenants, wakeups } from './overview.ts';
+import { purge } from './purge.ts';
+import { bodies, get, getWhole } from './read-task.ts';
+import { settle } from './settle.ts';
+import type { View, Work } from './work.ts';
+
+/** Operations of a {@link TaskStore} that are asked of the file. */
+export type OperationName = Exclude<keyof TaskStore, 'name' | 'start' | 'stop' | 'ping'>;
+export type ArgumentsOf<N extends OperationName> = Parameters<TaskStore[N]>;
+export type AnswerOf<N extends OperationName> = Awaited<ReturnType<TaskStore[N]>>;
+
+/** One operation to be done. */
+export type Operation<N extends OperationName = OperationName> = {
+  [K in N]: { readonly name: K; readonly args: ArgumentsOf<K> };
+}[N];
+
+type Run<C, N extends OperationName> = (context: C, ...args: ArgumentsOf<N>) => AnswerOf<N>;
+
+/** They see one state of the file, beside others that write. */
+const READS = {
+  get,
+  getWhole,
+  list,
+  bodies,
+  openOfSchedule,
+  history,
+  leased,
+  overdue,
+  wakeups,
+  getDocument,
+  findDocument,
+  listDocuments,
+  dueDocuments,
+  recall,
+  counts,
+  tenants,
+  now,
+} as const satisfies { readonly [N in OperationName]?: Run<View, N> };
+
+/** They are done one after the other, many in one transaction. */
+const WRITES = {
+  create,
+  change,
+  remove,
+  claim,
+  settle,
+  extend,
+  setWakeup,
+  apply,
+  remember,
+  purge,
+} as const satisfies { readonly [N in Exclude<OperationName, keyof typeof READS>]: Run<Work, N> };
+
+export function isRead(operation: Operation): operation is Operation<keyof typeof READS> {
+  return operation.name in READS;
+}
+
+export function read(view: View, { name, args }: Operation<keyof typeof READS>): unknown {
+  return (READS[name] as (view: View, ...args: unknown[]) => unknown)(view, ...args);
+}
+
+export function write(work: Work, { name, args }: Operation): unknown {
+  return (WRITES[name as keyof typeof WRITES] as (work: Work, ...args: unknown[]) => unknown)(work, ...args);
+}
+
+/** How much of a group an operation is, where getting one task is 1. */
+export function weightOf({ name, args }: Operation): number {
+  switch (name) {
+    case 'create':
+      return args[1].tasks.length;
+    case 'claim':
+      return args[1].leaseIds.length;
+    case 'settle':
+      return args[1].length;
+    case 'purge':
+      return args[2];
+    default:
+      return 1;
+  }
+}
+
+/** What an operation takes that has no small bound of its own, in characters. */
+const SMALL = 1_024;
+
+/** About how much memory an operation takes while it waits, in characters. */
+export function sizeOf({ name, args }: Operation): number {
+  switch (name) {
+    case 'create':
+      return args[1].tasks.reduce((sum, { body }) => sum + SMALL + (body.payload?.length ?? 0), SMALL);
+    case 'settle':
+      return args[1].reduce(
+        (sum, { result, http }) => sum + SMALL + (result?.length ?? 0) + (http?.response.length ?? 0),
+        SMALL,
+      );
+    case 'change':
+      return SMALL + (args[2].patch.payload?.length ?? 0);
+    case 'apply':
+      return args[1].reduce((sum, change) => sum + SMALL + payloadSize(change), SMALL);
+    default:
+      return SMALL;
+  }
+}
+
+/** Of documents schedules alone have something large. */
+function payloadSize(change: DocumentChange): number {
+  if (change.op !== 'put' || change.kind !== 'schedule') return 0;
+  return (change as PutDocument<'schedule'>).body.task.payload?.length ?? 0;
+}

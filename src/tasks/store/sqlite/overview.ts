@@ -1,0 +1,45 @@
+import type { StatusCounts, Wakeup } from '../requests.ts';
+import { STATUS_CODES } from './codes.ts';
+import { LIMIT } from './statements.ts';
+import { readTenant, readWorker } from './totals.ts';
+import type { View, Work } from './work.ts';
+
+export const WAKEUPS = `SELECT tenant, id, wake_at FROM worker INDEXED BY worker_wake
+  WHERE wake_at <= ? ORDER BY wake_at ${LIMIT}`;
+export const TENANTS =
+  'SELECT name FROM tenant INDEXED BY tenant_known WHERE known = 1 AND name > ? ORDER BY name LIMIT ?';
+
+const NO_COUNTS = STATUS_CODES.map(() => 0);
+
+export function counts({ statements, numbers }: View, tenant: string, workerId: string | null): StatusCounts {
+  const number = numbers.ofTenant(tenant);
+  let found: readonly number[] = NO_COUNTS;
+  if (number !== null && workerId === null) found = readTenant(statements, number).counts;
+  if (number !== null && workerId !== null) {
+    const worker = numbers.ofWorker(number, workerId);
+    if (worker !== null) found = readWorker(statements, worker).counts;
+  }
+  return Object.fromEntries(STATUS_CODES.map((status, code) => [status, found[code]])) as StatusCounts;
+}
+
+export function wakeups({ statements, numbers }: View, until: number, max: number): readonly Wakeup[] {
+  return statements.all(WAKEUPS, until, max).map(([tenant, workerId, at]) => ({
+    tenant: numbers.tenantName(tenant as number),
+    workerId: workerId as string,
+    at: at as number,
+  }));
+}
+
+export function setWakeup(work: Work, tenant: string, workerId: string, at: number | null): void {
+  const worker = work.worker(work.tenant(tenant), workerId);
+  worker.wakeAt = at;
+  worker.changed = true;
+}
+
+export function tenants({ statements }: View, after: string | null, limit: number): readonly string[] {
+  return statements.all(TENANTS, after ?? '', limit).map(([name]) => name as string);
+}
+
+export function now(view: View): number {
+  return view.now;
+}

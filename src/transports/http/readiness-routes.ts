@@ -1,0 +1,76 @@
+import type { Clock } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import { type Answer, textAnswer } from './answer.ts';
+import type { Route } from './routes.ts';
+
+/** What has to hold before requests are sent here: resolves when it does, rejects with what is wrong. */
+export type ReadinessCheck = () => Promise<void>;
+
+/** A check that takes longer has failed. */
+const BOUND_MS = 2_000;
+
+const ALIVE = textAnswer('OK');
+
+/**
+ * `/healthz`: 200 while the process answers at all. `/readyz`: 200 while every check holds, else 503; the body says
+ * which do not, and why: `{"ready": false, "components": {"store": "the store does not answer"}}`.
+ */
+export function readinessRoutes(
+  checks: Readonly<Record<string, ReadinessCheck>>,
+  clock: Clock,
+): readonly Route[] {
+  // Whoever asks while checks run gets their outcome: asking often does not ask the store more often.
+  let running: Promise<Answer> | null = null;
+  const ask = (): Promise<Answer> => {
+    running ??= readiness(checks, clock).finally(() => {
+      running = null;
+    });
+    return running;
+  };
+  return [
+    {
+      path: '/healthz',
+      method: 'GET',
+      help: '200 while the process answers',
+      handle: exchange => exchange.answer(ALIVE),
+    },
+    {
+      path: '/readyz',
+      method: 'GET',
+      help: '200 while the service can do its work; lists what it needs',
+      handle: exchange => {
+        ask().then(
+          answer => exchange.answer(answer),
+          thrown => exchange.fail(thrown),
+        );
+      },
+    },
+  ];
+}
+
+async function readiness(checks: Readonly<Record<string, ReadinessCheck>>, clock: Clock): Promise<Answer> {
+  const outcomes = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => [name, await outcomeOf(check, clock)] as const),
+  );
+  const ready = outcomes.every(([, outcome]) => outcome === 'ok');
+  return {
+    status: ready ? '200 OK' : '503 Service Unavailable',
+    contentType: 'application/json',
+    body: JSON.stringify({ ready, components: Object.fromEntries(outcomes) }),
+  };
+}
+
+/** `ok`, or what is wrong. */
+function outcomeOf(check: ReadinessCheck, clock: Clock): Promise<string> {
+  return new Promise(resolve => {
+    const bound = clock.after(BOUND_MS, () => resolve(`no answer within ${BOUND_MS} ms`));
+    const done = (outcome: string): void => {
+      bound.cancel();
+      resolve(outcome);
+    };
+    check().then(
+      () => done('ok'),
+      thrown => done(asError(thrown).message),
+    );
+  });
+}

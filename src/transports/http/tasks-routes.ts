@@ -1,0 +1,118 @@
+import type { HttpRequest } from 'uWebSockets.js';
+import { STATUS_CODES } from 'node:http';
+import {
+  READ_HEADERS,
+  type RestHandler,
+  type RestRequest,
+  type RestResponse,
+} from '../../tasks/rest/http.ts';
+import { BODY_LIMIT_BYTES } from '../../tasks/rest/read-request.ts';
+import type { Answer } from './answer.ts';
+import { readBody } from './body.ts';
+import type { Exchange } from './exchange.ts';
+import type { Handler, Route } from './routes.ts';
+
+const NO_BODY = new Uint8Array(0);
+
+export interface TasksRoutesOptions {
+  readonly handler: RestHandler;
+  /** `accounts.<this>` serves accounts at `/`. */
+  readonly serviceHost: string;
+  /** Answers `/` on all other hosts. */
+  readonly unknown: Handler;
+}
+
+/** The paths of the REST interface of tasks: `/api/…`, `/accounts`, and `/` on the host of accounts. */
+export function tasksRoutes({ handler, serviceHost, unknown }: TasksRoutesOptions): readonly Route[] {
+  const serve: Handler = (exchange, request) => serveRest(handler, exchange, request);
+  const accountsHost = `accounts.${serviceHost}`;
+  return [
+    { path: '/api/*', method: 'any', help: 'the REST interface of tasks, by tenant host', handle: serve },
+    { path: '/accounts', method: 'any', help: 'makes accounts', handle: serve },
+    {
+      path: '/',
+      method: 'any',
+      help: 'makes accounts, on the host of accounts',
+      handle: (exchange, request) => {
+        if (hostOf(request) === accountsHost) serve(exchange, request);
+        else unknown(exchange, request);
+      },
+    },
+  ];
+}
+
+function serveRest(handler: RestHandler, exchange: Exchange, request: HttpRequest): void {
+  const asked = new AskedRequest(exchange, request);
+  const whole = (body: Uint8Array): void => {
+    // The bytes are those of the socket's buffer, and the handler reads them later.
+    if (body.length > 0) asked.body = body.slice();
+    handler.handle(asked).then(
+      response => exchange.answer(answerOf(response)),
+      thrown => exchange.fail(thrown),
+    );
+    setImmediate(() => exchange.holdInput());
+  };
+  readBody(exchange, whole, {
+    bytes: BODY_LIMIT_BYTES,
+    tooLarge: () => answerOf(handler.tooLarge(asked)),
+  });
+}
+
+/** A request whose head has been copied: uWebSockets.js takes it back when the handler returns. */
+class AskedRequest implements RestRequest {
+  readonly method: string;
+  readonly host: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: RestRequest['headers'];
+  readonly remoteAddress: string;
+  body: Uint8Array = NO_BODY;
+  readonly #exchange: Exchange;
+  #gone: AbortController | null = null;
+
+  constructor(exchange: Exchange, request: HttpRequest) {
+    this.#exchange = exchange;
+    this.method = request.getMethod().toUpperCase();
+    this.host = hostOf(request);
+    this.path = request.getUrl();
+    this.query = request.getQuery() ?? '';
+    this.headers = headersOf(request);
+    this.remoteAddress = exchange.remoteAddress;
+  }
+
+  /** Made when first asked for: only long polls ask. */
+  get gone(): AbortSignal {
+    if (this.#gone === null) {
+      const gone = new AbortController();
+      this.#gone = gone;
+      if (this.#exchange.over) gone.abort();
+      else this.#exchange.onGone(() => gone.abort());
+      this.#exchange.watchInput();
+    }
+    return this.#gone.signal;
+  }
+}
+
+/** Without the port, in lower case. */
+function hostOf(request: HttpRequest): string {
+  const host = request.getHeader('host').toLowerCase();
+  const port = host.lastIndexOf(':');
+  return port === -1 || host.endsWith(']') ? host : host.slice(0, port);
+}
+
+function headersOf(request: HttpRequest): RestRequest['headers'] {
+  const headers: { [name in (typeof READ_HEADERS)[number]]?: string } = {};
+  for (const name of READ_HEADERS) {
+    const value = request.getHeader(name);
+    if (value !== '') headers[name] = value;
+  }
+  return headers;
+}
+
+const STATUS_LINES: ReadonlyMap<number, string> = new Map(
+  Object.entries(STATUS_CODES).map(([code, reason]) => [Number(code), `${code} ${reason}`]),
+);
+
+function answerOf({ status, headers, body }: RestResponse): Answer {
+  return { status: STATUS_LINES.get(status) ?? String(status), contentType: '', headers, body };
+}

@@ -1,0 +1,322 @@
+import type { Test } from 'tap';
+import { idempotency, retryPolicy, USER } from '../../support/tasks/factories.ts';
+import type { Topic } from './exam.ts';
+import { ACME, type Scene } from './scene.ts';
+
+export const creating: Topic = (t, open) => {
+  t.test('a task is scheduled for its time, and kept as it was given', async t => {
+    const scene = await open(t);
+    const item = scene.newTask(
+      {
+        type: 'email.welcome',
+        priority: 'high',
+        runAt: scene.now + 60_000,
+        expiresAt: scene.now + 600_000,
+        timeoutMs: 5_000,
+        retry: retryPolicy({
+          maxAttempts: 3,
+          factor: 1.5,
+          jitter: 0.25,
+          scheduleMs: [1_000, 2_000],
+          maxAgeMs: 90_000,
+        }),
+        key: 'order:17/a.b_c-d',
+        keyTtlMs: 1_000,
+        tags: ['a', 'b'],
+        metadata: { order: '17' },
+        scheduleId: 'sch_1',
+        scheduledFor: scene.now - 1,
+        createdBy: { type: 'schedule', id: 'sch_1' },
+      },
+      { body: { payload: '{"to":"ann"}', headers: { 'x-a': '1', accept: 'text/plain' } } },
+    );
+    scene.clock.advance(5);
+    const task = {
+      ...item.task,
+      status: 'scheduled',
+      dueAt: item.task.runAt,
+      attempt: 0,
+      deferrals: 0,
+      lastError: null,
+      cancelRequestedAt: null,
+      updatedAt: scene.now,
+      startedAt: null,
+      finishedAt: null,
+      version: 1,
+    };
+    const body = { ...item.body, result: null };
+    t.strictSame(await scene.create([item]), [{ kind: 'created', task }]);
+    t.strictSame(await scene.store.get(ACME, task.id), task);
+    t.strictSame(await scene.store.getWhole(ACME, task.id), { task, body });
+    t.strictSame(await scene.store.bodies(ACME, [task.id]), new Map([[task.id, body]]));
+  });
+
+  t.test('its history begins with an entry by who made it', async t => {
+    const scene = await open(t);
+    const item = scene.newTask({ runAt: scene.now + 60_000 });
+    scene.clock.advance(5);
+    const { id } = await created(scene, item);
+    t.strictSame(await scene.history(id), [
+      {
+        seq: 1,
+        at: scene.now,
+        event: 'created',
+        from: null,
+        to: 'scheduled',
+        attempt: 0,
+        actor: USER,
+        nextAttemptAt: item.task.runAt,
+      },
+    ]);
+  });
+
+  t.test('a time in the past is kept', async t => {
+    const scene = await open(t);
+    const task = await scene.add({ runAt: scene.now - 3_600_000 });
+    t.equal(task.runAt, scene.now - 3_600_000);
+    t.equal(task.dueAt, task.runAt);
+  });
+
+  t.test('what is not there is null', async t => {
+    const scene = await open(t);
+    const id = scene.make.id('task');
+    t.equal(await scene.store.get(ACME, id), null);
+    t.equal(await scene.store.getWhole(ACME, id), null);
+    t.strictSame(await scene.store.bodies(ACME, [id]), new Map());
+  });
+
+  keepsContents(t, open);
+  refuses(t, open);
+  isAtomic(t, open);
+  changesDocuments(t, open);
+};
+
+async function created(scene: Scene, item: ReturnType<Scene['newTask']>) {
+  const result = await scene.result(item);
+  if (result.kind !== 'created') throw new Error(`not created: ${result.kind}`);
+  return result.task;
+}
+
+function keepsContents(t: Test, open: Parameters<Topic>[1]): void {
+  const texts = {
+    'quotes and control characters': `'"\\\n\t;--{}[]%$`,
+    'characters of every plane': 'äß€漢🚀',
+    'what looks like a number': '0123',
+    'what looks like a word of a programming language': 'null',
+    'an empty text': '',
+  };
+  for (const [name, text] of Object.entries(texts)) {
+    t.test(`${name} stay as they are`, async t => {
+      const scene = await open(t);
+      const item = scene.newTask(
+        { type: text, tags: [text, 'b'], metadata: { a: text } },
+        { body: { payload: JSON.stringify({ text }), headers: { 'x-text': text } } },
+      );
+      const { id } = await created(scene, item);
+      const whole = await scene.store.getWhole(ACME, id);
+      t.equal(whole?.task.type, text);
+      t.strictSame(whole?.task.tags, [text, 'b']);
+      t.strictSame(whole?.task.metadata, { a: text });
+      t.strictSame(whole?.body, { ...item.body, result: null });
+    });
+  }
+
+  t.test('a large payload stays as it is, and none is none', async t => {
+    const scene = await open(t);
+    const payload = JSON.stringify('ä'.repeat(131_000));
+    const large = await scene.add({}, { body: { payload, headers: {} } });
+    const none = await scene.add({}, { body: { payload: null, headers: {} } });
+    const bodies = await scene.store.bodies(ACME, [none.id, large.id]);
+    t.ok(bodies.get(large.id)?.payload === payload);
+    t.strictSame(bodies.get(none.id), { payload: null, headers: {}, result: null });
+  });
+
+  t.test('five hundred tasks fit into one request', async t => {
+    const scene = await open(t);
+    const items = Array.from({ length: 500 }, (_, i) => scene.newTask({ type: `n${i}` }));
+    const results = await scene.create(items);
+    t.strictSame(
+      results.map(result => result.kind !== 'refused' && result.task.type),
+      items.map(({ task }) => task.type),
+    );
+    t.equal((await scene.store.counts(ACME, null)).scheduled, 500);
+  });
+}
+
+function refuses(t: Test, open: Parameters<Topic>[1]): void {
+  t.test('a task needs a worker; those beside it are made', async t => {
+    const scene = await open(t);
+    const items = [scene.newTask(), scene.newTask({ workerId: 'wrk_nobody' }), scene.newTask()];
+    const results = await scene.create(items);
+    t.strictSame(results[1], { kind: 'refused', reason: 'worker_missing' });
+    t.strictSame(
+      results.map(({ kind }) => kind),
+      ['created', 'refused', 'created'],
+    );
+    t.equal(await scene.store.get(ACME, items[1].task.id), null);
+  });
+
+  t.test('the quota counts open tasks, those of the request included', async t => {
+    const scene = await open(t);
+    const first = await scene.add();
+    const results = await scene.create([scene.newTask(), scene.newTask(), scene.newTask()], { maxOpen: 3 });
+    t.strictSame(
+      results.map(({ kind }) => kind),
+      ['created', 'created', 'refused'],
+    );
+    t.strictSame(results[2], { kind: 'refused', reason: 'quota_exceeded' });
+    await scene.changed(first.id, 'cancel');
+    t.equal(
+      (await scene.result(scene.newTask(), { maxOpen: 3 })).kind,
+      'created',
+      'an ended task is not open',
+    );
+    await scene.changed(first.id, 'replay');
+    t.equal((await scene.result(scene.newTask(), { maxOpen: 3 })).kind, 'refused', 'a replayed one is again');
+    await scene.store.remove(ACME, first.id, null);
+    t.equal((await scene.result(scene.newTask(), { maxOpen: 4 })).kind, 'created', 'a removed one is not');
+  });
+
+  t.test('a task that exists, or is replaced, needs no room in the quota', async t => {
+    const scene = await open(t);
+    await scene.add({ key: 'k' });
+    const full = { maxOpen: 1 };
+    t.equal((await scene.result(scene.newTask({ key: 'k' }), full)).kind, 'existing');
+    const replacing = scene.newTask({ key: 'k' }, { onConflict: 'replace' });
+    t.equal((await scene.result(replacing, full)).kind, 'replaced');
+  });
+
+  t.test('a missing worker is told before a taken key, and that before the quota', async t => {
+    const scene = await open(t);
+    const { id } = await scene.add({ key: 'k' });
+    const items = [
+      scene.newTask({ key: 'k', workerId: 'wrk_nobody' }, { onConflict: 'reject' }),
+      scene.newTask({ key: 'k' }, { onConflict: 'reject' }),
+      scene.newTask(),
+    ];
+    t.strictSame(await scene.create(items, { maxOpen: 1 }), [
+      { kind: 'refused', reason: 'worker_missing' },
+      { kind: 'refused', reason: 'task_key_exists', taskId: id },
+      { kind: 'refused', reason: 'quota_exceeded' },
+    ]);
+  });
+}
+
+function isAtomic(t: Test, open: Parameters<Topic>[1]): void {
+  t.test('an atomic request with a refused task makes none', async t => {
+    const scene = await open(t);
+    const items = [
+      scene.newTask({ key: 'k' }),
+      scene.newTask({ workerId: 'wrk_nobody' }),
+      scene.newTask({ key: 'k' }),
+      scene.newTask(),
+      scene.newTask(),
+    ];
+    const document = scene.make.user();
+    const results = await scene.create(items, { atomic: true, maxOpen: 2, documents: [document] });
+    t.strictSame(
+      results.map(result => result.kind === 'refused' && result.reason),
+      ['not_created', 'worker_missing', 'not_created', 'not_created', 'quota_exceeded'],
+    );
+    for (const { task } of items) t.equal(await scene.store.get(ACME, task.id), null);
+    t.equal((await scene.store.counts(ACME, null)).scheduled, 0);
+    t.equal(await scene.store.getDocument(ACME, 'user', document.id), null, 'nor a document');
+    t.equal((await scene.result(scene.newTask({ key: 'k' }))).kind, 'created', 'and no key is taken');
+  });
+
+  t.test('an atomic request changes no task that it would have replaced', async t => {
+    const scene = await open(t);
+    const before = await scene.add({ key: 'k', type: 'old' });
+    const items = [
+      scene.newTask({ key: 'k', type: 'new' }, { onConflict: 'replace' }),
+      scene.newTask({ key: 'k' }, { onConflict: 'reject' }),
+    ];
+    t.strictSame(await scene.create(items, { atomic: true }), [
+      { kind: 'refused', reason: 'not_created' },
+      { kind: 'refused', reason: 'task_key_exists', taskId: before.id },
+    ]);
+    t.strictSame(await scene.get(before.id), before);
+    t.strictSame(await scene.events(before.id), ['created']);
+  });
+
+  t.test('an atomic request without refusals is carried out', async t => {
+    const scene = await open(t);
+    const results = await scene.create([scene.newTask(), scene.newTask()], { atomic: true });
+    t.strictSame(
+      results.map(({ kind }) => kind),
+      ['created', 'created'],
+    );
+    t.equal((await scene.store.counts(ACME, null)).scheduled, 2);
+  });
+}
+
+function changesDocuments(t: Test, open: Parameters<Topic>[1]): void {
+  t.test('documents are changed in the same step, before the tasks are made', async t => {
+    const scene = await open(t);
+    const worker = scene.make.worker({ name: 'new' });
+    const item = scene.make.newTask(worker);
+    t.equal((await scene.result(item, { documents: [worker] })).kind, 'created');
+    t.equal((await scene.store.getDocument(ACME, 'worker', worker.id))?.version, 1);
+  });
+
+  t.test('a task is refused whose worker goes in the same step', async t => {
+    const scene = await open(t);
+    const gone = { op: 'delete', kind: 'worker', id: scene.mailer.id, expect: 'any' } as const;
+    t.strictSame(await scene.result(scene.newTask(), { documents: [gone] }), {
+      kind: 'refused',
+      reason: 'worker_missing',
+    });
+    t.equal(
+      await scene.store.getDocument(ACME, 'worker', scene.mailer.id),
+      null,
+      'the document is gone all the same',
+    );
+  });
+
+  t.test('a document that is refused refuses everything', async t => {
+    const scene = await open(t);
+    const user = scene.make.user();
+    const item = scene.newTask();
+    const request = scene.make.createRequest([item], {
+      documents: [user, { ...scene.mailer, expect: 7 }],
+      idempotency: idempotency('i'),
+    });
+    t.strictSame(await scene.store.create(ACME, request), {
+      kind: 'documents_refused',
+      index: 1,
+      reason: 'version',
+    });
+    t.equal(await scene.store.get(ACME, item.task.id), null);
+    t.equal(await scene.store.getDocument(ACME, 'user', user.id), null);
+    t.strictSame(await scene.store.recall(ACME, idempotency('i')), { kind: 'new' });
+  });
+
+  t.test('a schedule moves on exactly once with the task that it makes', async t => {
+    const scene = await open(t);
+    const schedule = scene.make.schedule(scene.mailer);
+    await scene.store.apply(ACME, [schedule]);
+    const fire = () => {
+      const moved = { ...schedule, expect: 1, dueAt: scene.now + 60_000 };
+      const item = scene.newTask({ scheduleId: schedule.id, scheduledFor: scene.now });
+      return scene.store.create(ACME, scene.make.createRequest([item], { documents: [moved] }));
+    };
+    t.equal((await fire()).kind, 'done');
+    t.strictSame(await fire(), { kind: 'documents_refused', index: 0, reason: 'version' });
+    t.equal((await scene.store.openOfSchedule(ACME, schedule.id, 10)).length, 1);
+  });
+
+  t.test('documents stay changed although all tasks are refused one by one', async t => {
+    const scene = await open(t);
+    const user = scene.make.user();
+    const results = await scene.create([scene.newTask()], { maxOpen: 0, documents: [user] });
+    t.strictSame(results, [{ kind: 'refused', reason: 'quota_exceeded' }]);
+    t.equal((await scene.store.getDocument(ACME, 'user', user.id))?.version, 1);
+  });
+
+  t.test('a request may change documents alone', async t => {
+    const scene = await open(t);
+    const user = scene.make.user();
+    t.strictSame(await scene.create([], { documents: [user] }), []);
+    t.equal((await scene.store.getDocument(ACME, 'user', user.id))?.version, 1);
+  });
+}

@@ -1,0 +1,51 @@
+import type { Test } from 'tap';
+import { changes } from './changes.ts';
+import { claimBounds } from './claim-bounds.ts';
+import { claims } from './claims.ts';
+import { counts } from './counts.ts';
+import { creating } from './creating.ts';
+import { documents } from './documents.ts';
+import { heldTasks } from './held-tasks.ts';
+import { histories } from './histories.ts';
+import { idempotency } from './idempotency.ts';
+import { keys } from './keys.ts';
+import { leases } from './leases.ts';
+import { lists } from './lists.ts';
+import { overdueTasks } from './overdue-tasks.ts';
+import { purging } from './purging.ts';
+import { restarts } from './restarts.ts';
+import { type Backend, Scene } from './scene.ts';
+import { settling } from './settling.ts';
+import { tenants } from './tenants.ts';
+import { wakeups } from './wakeups.ts';
+
+/** A topic of the exam: `open` gives an empty store with an account and two workers. */
+export type Topic = (t: Test, open: (t: Test) => Promise<Scene>) => void;
+
+const TOPICS: Readonly<Record<string, Topic>> = {
+  'creating tasks': creating,
+  keys,
+  idempotency,
+  'changing tasks': changes,
+  claims,
+  'bounds of claims': claimBounds,
+  settling,
+  leases,
+  'what is overdue': overdueTasks,
+  'held tasks': heldTasks,
+  lists,
+  histories,
+  documents,
+  counts,
+  purging,
+  'wake-up hints': wakeups,
+  tenants,
+  restarts,
+};
+
+/** What every task store must do. Nothing is needed but a way to open one. See also `randomExam` in `random.ts`. */
+export function taskStoreExam(t: Test, backend: Backend): void {
+  for (const [name, topic] of Object.entries(TOPICS)) {
+    t.test(`${backend.name}: ${name}`, async t => topic(t, t => Scene.open(t, backend)));
+  }
+}

@@ -1,0 +1,101 @@
+import { FINAL_STATUSES, TASK_STATUSES } from '../../../src/tasks/model/task.ts';
+import { idempotency, idsOf, taskQuery } from '../../support/tasks/factories.ts';
+import type { Topic } from './exam.ts';
+import { ACME } from './scene.ts';
+
+const KEEP = { succeededMs: 1_000, otherMs: 5_000 };
+
+export const purging: Topic = (t, open) => {
+  t.test('tasks that ended are kept for their time, those that succeeded for another', async t => {
+    const scene = await open(t);
+    for (const [i, status] of TASK_STATUSES.entries()) await scene.taskIn(status, { runAt: scene.now - i });
+    const statuses = async () => {
+      const tasks = await scene.store.list(ACME, taskQuery());
+      return FINAL_STATUSES.filter(status => tasks.some(task => task.status === status));
+    };
+    scene.clock.advance(1_000);
+    t.equal(await scene.store.purge(ACME, KEEP, 100), 0);
+    scene.clock.advance(1);
+    t.equal(await scene.store.purge(ACME, KEEP, 100), 1);
+    t.strictSame(await statuses(), ['failed', 'canceled', 'expired']);
+    scene.clock.advance(3_999);
+    t.equal(await scene.store.purge(ACME, KEEP, 100), 0);
+    scene.clock.advance(1);
+    t.equal(await scene.store.purge(ACME, KEEP, 100), 3);
+    t.strictSame(await statuses(), []);
+    scene.clock.advance(366 * 86_400_000);
+    t.equal(await scene.store.purge(ACME, KEEP, 100), 0);
+    const left = await scene.store.list(ACME, taskQuery());
+    t.strictSame(left.map(({ status }) => status).sort(), ['paused', 'retry', 'running', 'scheduled']);
+  });
+
+  t.test('a purged task is gone with all that belongs to it', async t => {
+    const scene = await open(t);
+    const { id } = await scene.taskIn('succeeded', { scheduleId: 'sch_1' });
+    scene.clock.advance(1_001);
+    await scene.store.purge(ACME, KEEP, 100);
+    t.equal(await scene.store.getWhole(ACME, id), null);
+    t.equal(await scene.store.history(ACME, id, { after: null, limit: 10, order: 'asc' }), null);
+    t.strictSame(await scene.store.bodies(ACME, [id]), new Map());
+    for (const query of [
+      {},
+      { workerId: scene.mailer.id },
+      { statuses: ['succeeded'] as const },
+      { scheduleId: 'sch_1' },
+    ]) {
+      t.strictSame(await scene.store.list(ACME, taskQuery(query)), []);
+    }
+    t.equal((await scene.store.counts(ACME, null)).succeeded, 0);
+    t.equal((await scene.store.counts(ACME, scene.mailer.id)).succeeded, 0);
+  });
+
+  t.test('it leaves its key, although that was to be kept for longer', async t => {
+    const scene = await open(t);
+    await scene.taskIn('succeeded', { key: 'k', keyTtlMs: 3_600_000 });
+    scene.clock.advance(1_001);
+    t.equal((await scene.result(scene.newTask({ key: 'k' }))).kind, 'existing');
+    await scene.store.purge(ACME, KEEP, 100);
+    t.equal((await scene.result(scene.newTask({ key: 'k' }))).kind, 'created');
+  });
+
+  t.test('a replayed task is not purged, and its time begins again when it ends', async t => {
+    const scene = await open(t);
+    const { id } = await scene.taskIn('succeeded');
+    scene.clock.advance(900);
+    await scene.changed(id, 'replay');
+    scene.clock.advance(5_000);
+    t.equal(await scene.store.purge(ACME, KEEP, 100), 0);
+    await scene.end((await scene.startOne()).leaseId, 'succeeded');
+    scene.clock.advance(1_000);
+    t.equal(await scene.store.purge(ACME, KEEP, 100), 0);
+    scene.clock.advance(1);
+    t.equal(await scene.store.purge(ACME, KEEP, 100), 1);
+  });
+
+  t.test('no more is removed at once than was asked for', async t => {
+    const scene = await open(t);
+    await scene.create(Array.from({ length: 7 }, () => scene.newTask()));
+    for (const { leaseId } of (await scene.claim(7)).tasks) await scene.end(leaseId, 'succeeded');
+    const { id } = await scene.taskIn('failed');
+    scene.clock.advance(1_001);
+    const removed: number[] = [];
+    for (let round = 0; round < 4; round++) removed.push(await scene.store.purge(ACME, KEEP, 3));
+    t.strictSame(removed, [3, 3, 1, 0]);
+    t.strictSame(idsOf(await scene.store.list(ACME, taskQuery())), [id]);
+  });
+
+  t.test('what is remembered, and keys that are kept, stay until their time is over', async t => {
+    const scene = await open(t);
+    await scene.store.remember(ACME, idempotency('short', { keepMs: 1_000 }));
+    await scene.store.remember(ACME, idempotency('long', { keepMs: 60_000 }));
+    await scene.taskIn('failed', { key: 'k', keyTtlMs: 2_000 });
+    scene.clock.advance(1_000);
+    await scene.store.purge(ACME, KEEP, 100);
+    t.equal((await scene.store.recall(ACME, idempotency('short'))).kind, 'new');
+    t.equal((await scene.store.recall(ACME, idempotency('long'))).kind, 'replayed');
+    t.equal((await scene.result(scene.newTask({ key: 'k' }))).kind, 'existing');
+    scene.clock.advance(1_000);
+    await scene.store.purge(ACME, KEEP, 100);
+    t.equal((await scene.result(scene.newTask({ key: 'k' }))).kind, 'created');
+  });
+};

@@ -1,0 +1,363 @@
+import type { Test } from 'tap';
+import type { Settlement } from '../../../src/tasks/store/requests.ts';
+import { DISPATCHER, retryPolicy, settlement } from '../../support/tasks/factories.ts';
+import type { Topic } from './exam.ts';
+import { ACME, type Scene } from './scene.ts';
+
+export const settling: Topic = (t, open) => {
+  succeeds(t, open);
+  fails(t, open);
+  defers(t, open);
+  cancels(t, open);
+  isFenced(t, open);
+};
+
+const FAILURES = ['attempt_failed', 'timed_out', 'lease_expired'] as const;
+
+function succeeds(t: Test, open: Parameters<Topic>[1]): void {
+  t.test('an attempt that succeeded ends its task', async t => {
+    const scene = await open(t);
+    await scene.add({}, { body: { payload: '1', headers: { a: 'b' } } });
+    const started = await scene.startOne();
+    scene.clock.advance(700);
+    const http = { status: 200, durationMs: 690, response: 'ok', truncated: false };
+    const answer = await scene.settle(started.leaseId, 'succeeded', {
+      result: '{"ok":true}',
+      http,
+      delayMs: 5,
+    });
+    const task = {
+      ...started.task,
+      status: 'succeeded',
+      finishedAt: scene.now,
+      updatedAt: scene.now,
+      version: started.task.version + 1,
+    };
+    t.strictSame(answer, { kind: 'settled', task });
+    t.strictSame(await scene.store.getWhole(ACME, task.id), {
+      task,
+      body: { payload: '1', headers: { a: 'b' }, result: '{"ok":true}' },
+    });
+    t.strictSame(await scene.lastEntry(task.id), {
+      seq: 3,
+      at: scene.now,
+      event: 'succeeded',
+      from: 'running',
+      to: 'succeeded',
+      attempt: 1,
+      actor: DISPATCHER,
+      leaseIdSuffix: started.leaseId.slice(-4),
+      http,
+    });
+    t.equal(await scene.store.leased(ACME, started.leaseId), null);
+  });
+
+  t.test('success leaves the last error as it was', async t => {
+    const scene = await open(t);
+    await scene.add();
+    const error = { code: 'timeout', message: 'no answer in 30 s' };
+    await scene.end((await scene.startOne()).leaseId, 'timed_out', { error });
+    const at = scene.now;
+    scene.clock.advance(10);
+    const task = await scene.end((await scene.startOne()).leaseId, 'succeeded');
+    t.strictSame(task.lastError, { ...error, at });
+  });
+
+  t.test('a result is kept of success alone', async t => {
+    const scene = await open(t);
+    const { id } = await scene.add();
+    await scene.end((await scene.startOne()).leaseId, 'attempt_failed', { result: '1' });
+    t.equal((await scene.store.getWhole(ACME, id))?.body.result, null);
+    await scene.end((await scene.startOne()).leaseId, 'succeeded');
+    t.equal((await scene.store.getWhole(ACME, id))?.body.result, null, 'where there is one');
+  });
+}
+
+function fails(t: Test, open: Parameters<Topic>[1]): void {
+  for (const event of FAILURES) {
+    t.test(`after ${event} the task waits for its next attempt, until none is left`, async t => {
+      const scene = await open(t);
+      await scene.add({ retry: retryPolicy({ maxAttempts: 2 }), timeoutMs: 1_000 });
+      const started = await scene.startOne({ lease: { mode: 'push', ms: 0 } });
+      scene.clock.advance(1_000);
+      const error = { code: 'http_5xx', message: '503 from worker', httpStatus: 503 };
+      const http = { status: 503, durationMs: 212, response: 'busy', truncated: true };
+      const task = await scene.end(started.leaseId, event, { delayMs: 45_000, error, http, result: '1' });
+      t.strictSame(task, {
+        ...started.task,
+        status: 'retry',
+        dueAt: scene.now + 45_000,
+        lastError: { ...error, at: scene.now },
+        updatedAt: scene.now,
+        version: started.task.version + 1,
+      });
+      t.strictSame(await scene.lastEntry(task.id), {
+        seq: 3,
+        at: scene.now,
+        event,
+        from: 'running',
+        to: 'retry',
+        attempt: 1,
+        actor: DISPATCHER,
+        nextAttemptAt: scene.now + 45_000,
+        leaseIdSuffix: started.leaseId.slice(-4),
+        http,
+        error: { code: 'http_5xx', message: '503 from worker' },
+      });
+      scene.clock.advance(45_000);
+      const { leaseId } = await scene.startOne({ lease: { mode: 'push', ms: 0 } });
+      scene.clock.advance(1_000);
+      const failed = await scene.end(leaseId, event, { delayMs: 45_000 });
+      t.strictSame(
+        [failed.status, failed.attempt, failed.dueAt, failed.finishedAt],
+        ['failed', 2, null, scene.now],
+      );
+      t.strictSame(failed.lastError, task.lastError, 'a failure without an error leaves the last one');
+      const { event: last, to, attempt } = await scene.lastEntry(task.id);
+      t.strictSame([last, to, attempt], [event, 'failed', 2]);
+    });
+
+    t.test(`${event} ends the task when it is said to be the last`, async t => {
+      const scene = await open(t);
+      await scene.add({ timeoutMs: 1_000 });
+      const { leaseId } = await scene.startOne({ lease: { mode: 'push', ms: 0 } });
+      scene.clock.advance(1_000);
+      t.equal((await scene.end(leaseId, event, { last: true })).status, 'failed');
+    });
+  }
+
+  t.test('no_retry ends the task, whatever attempts are left', async t => {
+    const scene = await open(t);
+    const { id } = await scene.add();
+    const { leaseId } = await scene.startOne();
+    const error = { code: 'http_4xx', message: '410' };
+    const task = await scene.end(leaseId, 'no_retry', { error, delayMs: 5 });
+    t.strictSame([task.status, task.dueAt, task.lastError], ['failed', null, { ...error, at: scene.now }]);
+    const { event, to } = await scene.lastEntry(id);
+    t.strictSame([event, to], ['no_retry', 'failed']);
+  });
+
+  t.test('the number of attempts is that of the present', async t => {
+    const scene = await open(t);
+    const { id } = await scene.taskIn('running', { retry: retryPolicy({ maxAttempts: 5 }) });
+    const { leaseIdSuffix } = await scene.lastEntry(id);
+    t.ok(leaseIdSuffix);
+    const other = await scene.add();
+    const { leaseId } = await scene.startOne();
+    await scene.changed(other.id, 'update', { retry: retryPolicy({ maxAttempts: 1 }) });
+    t.equal((await scene.end(leaseId, 'attempt_failed')).status, 'failed');
+  });
+}
+
+function defers(t: Test, open: Parameters<Topic>[1]): void {
+  for (const event of ['deferred', 'released'] as const) {
+    t.test(`an attempt that was ${event} does not count`, async t => {
+      const scene = await open(t);
+      await scene.add({ retry: retryPolicy({ maxAttempts: 1 }) });
+      const started = await scene.startOne();
+      const error = { code: 'http_429', message: 'later' };
+      const task = await scene.end(started.leaseId, event, { delayMs: 3_000, error, last: true });
+      t.strictSame(task, {
+        ...started.task,
+        status: 'retry',
+        attempt: 0,
+        deferrals: 1,
+        dueAt: scene.now + 3_000,
+        lastError: { ...error, at: scene.now },
+        version: started.task.version + 1,
+      });
+      const entry = await scene.lastEntry(task.id);
+      t.strictSame(
+        [entry.event, entry.to, entry.attempt],
+        [event, 'retry', 1],
+        'and keeps its number in history',
+      );
+    });
+  }
+
+  t.test('from the 101st on they count', async t => {
+    const scene = await open(t);
+    const { id } = await scene.add({ retry: retryPolicy({ maxAttempts: 2 }) });
+    const next = async (event: Settlement['event']) => {
+      const task = await scene.end((await scene.startOne()).leaseId, event);
+      return [task.status, task.attempt, task.deferrals];
+    };
+    for (let i = 1; i < 100; i++) await next(i % 2 === 0 ? 'deferred' : 'released');
+    t.strictSame(await next('deferred'), ['retry', 0, 100]);
+    t.strictSame(await next('released'), ['retry', 1, 101]);
+    t.strictSame(await next('deferred'), ['failed', 2, 102]);
+    const { event, to, attempt } = await scene.lastEntry(id);
+    t.strictSame([event, to, attempt], ['deferred', 'failed', 2]);
+  });
+}
+
+function cancels(t: Test, open: Parameters<Topic>[1]): void {
+  const events = [
+    'attempt_failed',
+    'timed_out',
+    'lease_expired',
+    'deferred',
+    'released',
+    'no_retry',
+    'canceled',
+  ] as const;
+  for (const event of events) {
+    t.test(`a task that was asked to stop is canceled by ${event}`, async t => {
+      const scene = await open(t);
+      const { id } = await scene.add({ timeoutMs: 1_000 });
+      const { leaseId } = await scene.startOne({ lease: { mode: 'push', ms: 0 } });
+      const asked = await scene.changed(id, 'cancel');
+      scene.clock.advance(1_000);
+      const error = { code: 'canceled', message: 'stopped' };
+      const task = await scene.end(leaseId, event, { error, delayMs: 5 });
+      t.strictSame(task, {
+        ...asked,
+        status: 'canceled',
+        finishedAt: scene.now,
+        updatedAt: scene.now,
+        lastError: { ...error, at: scene.now },
+        version: asked.version + 1,
+      });
+      const entry = await scene.lastEntry(id);
+      t.strictSame(
+        [entry.event, entry.from, entry.to, entry.attempt, entry.leaseIdSuffix],
+        ['canceled', 'running', 'canceled', 1, leaseId.slice(-4)],
+      );
+      t.strictSame(
+        await scene.settle(leaseId, event),
+        { kind: 'already', task },
+        'what was asked for is what is known again',
+      );
+    });
+  }
+
+  t.test('success comes before a request to stop', async t => {
+    const scene = await open(t);
+    const { id } = await scene.add();
+    const { leaseId } = await scene.startOne();
+    const { cancelRequestedAt } = await scene.changed(id, 'cancel');
+    const task = await scene.end(leaseId, 'succeeded');
+    t.strictSame([task.status, task.cancelRequestedAt], ['succeeded', cancelRequestedAt]);
+  });
+
+  t.test('an attempt can be canceled without a request', async t => {
+    const scene = await open(t);
+    await scene.add();
+    const task = await scene.end((await scene.startOne()).leaseId, 'canceled');
+    t.strictSame([task.status, task.attempt, task.cancelRequestedAt], ['canceled', 1, null]);
+  });
+}
+
+function isFenced(t: Test, open: Parameters<Topic>[1]): void {
+  const lost = { kind: 'lost' };
+
+  /** Everything of the task must be as before. */
+  async function nothingChanges(
+    t: Test,
+    scene: Scene,
+    id: string,
+    act: () => Promise<unknown>,
+  ): Promise<void> {
+    const before = [await scene.store.getWhole(ACME, id), await scene.history(id)];
+    await act();
+    t.strictSame([await scene.store.getWhole(ACME, id), await scene.history(id)], before);
+  }
+
+  t.test('a lease that nobody has is lost', async t => {
+    const scene = await open(t);
+    t.strictSame(await scene.settle(scene.make.leaseId(), 'succeeded'), lost);
+  });
+
+  t.test('the same end again is known, another is lost, and neither changes the task', async t => {
+    const scene = await open(t);
+    const { id } = await scene.add();
+    const { leaseId } = await scene.startOne();
+    const task = await scene.end(leaseId, 'attempt_failed', { delayMs: 1_000 });
+    await nothingChanges(t, scene, id, async () => {
+      t.strictSame(await scene.settle(leaseId, 'attempt_failed', { delayMs: 9 }), { kind: 'already', task });
+      t.strictSame(await scene.settle(leaseId, 'succeeded', { result: '1' }), lost);
+    });
+    const renamed = await scene.changed(id, 'update', { tags: ['new'] });
+    t.strictSame(
+      await scene.settle(leaseId, 'attempt_failed'),
+      { kind: 'already', task: renamed },
+      'also when the task was changed since',
+    );
+  });
+
+  t.test('it is forgotten when another attempt begins, or the task is replayed or removed', async t => {
+    const scene = await open(t);
+    const { id } = await scene.add();
+    const first = await scene.startOne();
+    await scene.end(first.leaseId, 'attempt_failed');
+    const second = await scene.startOne();
+    await nothingChanges(t, scene, id, async () => {
+      t.strictSame(await scene.settle(first.leaseId, 'attempt_failed'), lost);
+      t.strictSame(await scene.settle(first.leaseId, 'succeeded'), lost);
+    });
+    t.equal((await scene.settle(second.leaseId, 'succeeded')).kind, 'settled');
+    await scene.changed(id, 'replay');
+    t.strictSame(await scene.settle(second.leaseId, 'succeeded'), lost);
+    const third = await scene.startOne();
+    await scene.end(third.leaseId, 'succeeded');
+    await scene.store.remove(ACME, id, null);
+    t.strictSame(await scene.settle(third.leaseId, 'succeeded'), lost);
+  });
+
+  t.test('a lease past its time settles while nobody has ended it', async t => {
+    const scene = await open(t);
+    await scene.add({ timeoutMs: 1_000 });
+    const { leaseId } = await scene.startOne({ lease: { mode: 'push', ms: 0 } });
+    scene.clock.advance(60_000);
+    t.equal((await scene.settle(leaseId, 'succeeded')).kind, 'settled');
+  });
+
+  t.test('a lease has not expired before its time', async t => {
+    const scene = await open(t);
+    const { id } = await scene.add({ timeoutMs: 1_000 });
+    const { leaseId, leaseUntil } = await scene.startOne();
+    scene.clock.moveTo(leaseUntil - 1);
+    await nothingChanges(t, scene, id, async () => {
+      t.strictSame(await scene.settle(leaseId, 'lease_expired'), lost);
+    });
+    scene.clock.moveTo(leaseUntil);
+    t.equal((await scene.settle(leaseId, 'lease_expired')).kind, 'settled');
+  });
+
+  t.test('several attempts are ended in order, each for itself', async t => {
+    const scene = await open(t);
+    await scene.create([scene.newTask(), scene.newTask()]);
+    const { tasks } = await scene.claim(2);
+    const [a, b] = tasks.map(({ leaseId }) => leaseId);
+    const answers = await scene.store.settle(ACME, [
+      settlement(a, 'attempt_failed', { delayMs: 1 }),
+      settlement(a, 'attempt_failed'),
+      settlement(a, 'succeeded'),
+      settlement(scene.make.leaseId(), 'succeeded'),
+      settlement(b, 'succeeded', { result: '2' }),
+    ]);
+    t.strictSame(
+      answers.map(answer => [answer.kind, answer.kind === 'lost' ? null : answer.task.status]),
+      [
+        ['settled', 'retry'],
+        ['already', 'retry'],
+        ['lost', null],
+        ['lost', null],
+        ['settled', 'succeeded'],
+      ],
+    );
+    t.strictSame(await scene.store.settle(ACME, []), []);
+  });
+
+  t.test('of two ends at the same time one counts', async t => {
+    const scene = await open(t);
+    await scene.add();
+    const { leaseId } = await scene.startOne();
+    const answers = await Promise.all([
+      scene.settle(leaseId, 'succeeded'),
+      scene.settle(leaseId, 'no_retry'),
+      scene.settle(leaseId, 'attempt_failed'),
+    ]);
+    t.strictSame(answers.map(({ kind }) => kind).sort(), ['lost', 'lost', 'settled']);
+  });
+}

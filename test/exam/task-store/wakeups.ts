@@ -1,0 +1,160 @@
+import type { Test } from 'tap';
+import type { NewTask } from '../../../src/tasks/store/requests.ts';
+import type { Topic } from './exam.ts';
+import { ACME, type Scene } from './scene.ts';
+
+const WAKE = { wake: true } as const;
+
+/** The hint of the mailer: how long from now, and null for none. */
+async function hint(scene: Scene): Promise<number | null> {
+  const found = await scene.store.wakeups(scene.now + 366 * 86_400_000, 1_000);
+  const own = found.filter(({ tenant, workerId }) => tenant === ACME && workerId === scene.mailer.id);
+  return own.length === 0 ? null : own[0].at - scene.now;
+}
+
+export const wakeups: Topic = (t, open) => {
+  tellsOfTasks(t, open);
+  followsClaims(t, open);
+  isSet(t, open);
+};
+
+function tellsOfTasks(t: Test, open: Parameters<Topic>[1]): void {
+  t.test('a worker that is pushed to is told of, when its earliest task is due', async t => {
+    const scene = await open(t);
+    t.equal(await hint(scene), null);
+    await scene.add({ runAt: scene.now + 5_000 }, WAKE);
+    t.equal(await hint(scene), 5_000);
+    await scene.add({ runAt: scene.now + 9_000 }, WAKE);
+    t.equal(await hint(scene), 5_000);
+    await scene.create([
+      scene.newTask({ runAt: scene.now + 3_000 }, WAKE),
+      scene.newTask({ runAt: scene.now + 4_000 }, WAKE),
+    ]);
+    t.equal(await hint(scene), 3_000);
+  });
+
+  t.test('one that asks for its tasks itself is not', async t => {
+    const scene = await open(t);
+    await scene.add();
+    t.equal(await hint(scene), null);
+  });
+
+  t.test('nor is one whose tasks cannot start', async t => {
+    const scene = await open(t);
+    const { id } = await scene.taskIn('running');
+    await scene.add({ heldBy: id }, WAKE);
+    t.equal(await hint(scene), null, 'held');
+    await scene.create([scene.newTask({}, WAKE)], { maxOpen: 0 });
+    t.equal(await hint(scene), null, 'refused');
+  });
+
+  /** What makes a task of a worker due that nobody knows of: each is given a task that was made `wake`. */
+  const causes: Readonly<Record<string, (scene: Scene, id: string) => Promise<unknown>>> = {
+    'is to run now': (scene, id) => scene.changed(id, 'run'),
+    'is given an earlier time': (scene, id) => scene.changed(id, 'update', { runAt: scene.now }),
+    'is replaced': (scene, id) => replaceKept(scene, id, 'k'),
+    'is resumed': async (scene, id) => {
+      await scene.changed(id, 'update', { runAt: scene.now });
+      await scene.changed(id, 'pause');
+      await scene.store.setWakeup(ACME, scene.mailer.id, null);
+      await scene.changed(id, 'resume');
+    },
+    'is replayed': async (scene, id) => {
+      await scene.changed(id, 'cancel');
+      await scene.changed(id, 'replay');
+    },
+  };
+  for (const [name, act] of Object.entries(causes)) {
+    t.test(`a task that ${name} is told of`, async t => {
+      const scene = await open(t);
+      const { id } = await scene.add({ key: 'k', runAt: scene.now + 60_000 }, WAKE);
+      await scene.store.setWakeup(ACME, scene.mailer.id, null);
+      await act(scene, id);
+      t.equal(await hint(scene), 0);
+    });
+  }
+
+  t.test('a task that is let go is told of', async t => {
+    const scene = await open(t);
+    for (const end of ['settled', 'canceled', 'removed'] as const) {
+      await scene.clear();
+      const holder = await scene.taskIn(end === 'settled' ? 'scheduled' : 'retry');
+      await scene.add({ heldBy: holder.id }, WAKE);
+      if (end === 'settled') await scene.end((await scene.startOne()).leaseId, 'succeeded');
+      if (end === 'canceled') await scene.changed(holder.id, 'cancel');
+      if (end === 'removed') await scene.store.remove(ACME, holder.id, null);
+      t.equal(await hint(scene), 0, end);
+    }
+  });
+}
+
+async function replaceKept(scene: Scene, id: string, key: string): Promise<void> {
+  const item: NewTask = scene.newTask({ key }, { ...WAKE, onConflict: 'replace' });
+  const result = await scene.result(item);
+  if (result.kind !== 'replaced' || result.task.id !== id) throw new Error(`not replaced: ${result.kind}`);
+}
+
+function followsClaims(t: Test, open: Parameters<Topic>[1]): void {
+  t.test('a claim that pushes leaves the time at which to ask again', async t => {
+    const scene = await open(t);
+    await scene.create([scene.newTask({}, WAKE), scene.newTask({ runAt: scene.now + 7_000 }, WAKE)]);
+    t.equal((await scene.claim(5)).nextAt, scene.now + 7_000);
+    t.equal(await hint(scene), 7_000);
+    scene.clock.advance(7_000);
+    t.equal((await scene.claim(5, { concurrency: 1 })).nextAt, scene.now + 1_000);
+    t.equal(await hint(scene), 1_000);
+    t.equal((await scene.claim(5)).nextAt, null);
+    t.equal(await hint(scene), null);
+  });
+
+  t.test('a claim that pulls takes the hint away', async t => {
+    const scene = await open(t);
+    await scene.create([scene.newTask({}, WAKE), scene.newTask({ runAt: scene.now + 7_000 }, WAKE)]);
+    await scene.claim(5, { lease: { mode: 'pull', ms: 60_000 } });
+    t.equal(await hint(scene), null);
+  });
+
+  t.test('the next attempt is told of where the last one was pushed', async t => {
+    const scene = await open(t);
+    await scene.create([scene.newTask(), scene.newTask({}, WAKE)]);
+    const pushed = await scene.startOne();
+    await scene.store.setWakeup(ACME, scene.mailer.id, null);
+    await scene.end(pushed.leaseId, 'attempt_failed', { delayMs: 4_000 });
+    t.equal(await hint(scene), 4_000);
+    const pulled = await scene.startOne({ lease: { mode: 'pull', ms: 60_000 } });
+    await scene.end(pulled.leaseId, 'attempt_failed', { delayMs: 3_000 });
+    t.equal(await hint(scene), null);
+  });
+}
+
+function isSet(t: Test, open: Parameters<Topic>[1]): void {
+  t.test('a hint can be put off, and taken away', async t => {
+    const scene = await open(t);
+    await scene.add({}, WAKE);
+    await scene.store.setWakeup(ACME, scene.mailer.id, scene.now + 30_000);
+    t.equal(await hint(scene), 30_000);
+    await scene.store.setWakeup(ACME, scene.mailer.id, null);
+    t.equal(await hint(scene), null);
+    await scene.store.setWakeup(ACME, scene.mailer.id, null);
+    await scene.store.setWakeup(ACME, scene.mailer.id, scene.now);
+    t.equal(await hint(scene), 0);
+  });
+
+  t.test('hints of all tenants that have come are given, the earliest first', async t => {
+    const scene = await open(t);
+    const { store, make, now } = scene;
+    await store.apply('globex', [make.account('globex'), scene.mailer]);
+    await store.setWakeup(ACME, scene.mailer.id, now + 20);
+    await store.setWakeup('globex', scene.mailer.id, now + 10);
+    await store.setWakeup(ACME, scene.reporter.id, now + 30);
+    const all = [
+      { tenant: 'globex', workerId: scene.mailer.id, at: now + 10 },
+      { tenant: ACME, workerId: scene.mailer.id, at: now + 20 },
+      { tenant: ACME, workerId: scene.reporter.id, at: now + 30 },
+    ];
+    t.strictSame(await store.wakeups(now + 9, 10), []);
+    t.strictSame(await store.wakeups(now + 20, 10), all.slice(0, 2));
+    t.strictSame(await store.wakeups(now + 30, 10), all);
+    t.strictSame(await store.wakeups(now + 30, 2), all.slice(0, 2));
+  });
+}

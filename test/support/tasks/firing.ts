@@ -1,0 +1,188 @@
+import { Fault } from '../../../src/base/fault.ts';
+import { DEFAULT_TENANT_LIMITS, type Schedule, type Worker } from '../../../src/tasks/model/documents.ts';
+import { IdMaker } from '../../../src/tasks/model/ids.ts';
+import { scheduleDueAt } from '../../../src/tasks/model/schedule-times.ts';
+import { Signals } from '../../../src/tasks/model/signals.ts';
+import type { Task } from '../../../src/tasks/model/task.ts';
+import { ScheduleFirer } from '../../../src/tasks/scheduler/schedule-firer.ts';
+import type { ScheduleResult } from '../../../src/tasks/scheduler/schedule-step.ts';
+import { Directory } from '../../../src/tasks/store/directory.ts';
+import type { PutDocument, StoredDocument } from '../../../src/tasks/store/documents.ts';
+import type { ApplyAnswer, CreateAnswer, CreateRequest } from '../../../src/tasks/store/requests.ts';
+import { KeepingLogger } from '../keeping-logger.ts';
+import { ManualClock } from '../manual-clock.ts';
+import { SeededRandom } from '../seeded-random.ts';
+import { Factory, taskChange, taskQuery } from './factories.ts';
+import { MemoryStore } from './memory-store.ts';
+
+export const TENANT = 'acme';
+export const MINUTE = 60_000;
+const LOOK_EVERY_MS = 250;
+
+/** What a store can do to a write: nothing, not do it, or do it and lose the answer. */
+export type WriteFault = 'none' | 'before' | 'after';
+
+/** A store that a test lets fail. */
+export class FaultyStore extends MemoryStore {
+  /** Asked before each write. */
+  fault: () => WriteFault = () => 'none';
+  /** `dueDocuments` fails as well. */
+  away = false;
+  /** How often it was asked for documents that are due. */
+  looks = 0;
+  creates = 0;
+
+  override async dueDocuments(max: number): ReturnType<MemoryStore['dueDocuments']> {
+    this.looks++;
+    if (this.away) throw new Fault('store_failed', 'the store is away');
+    return super.dueDocuments(max);
+  }
+
+  override async create(tenant: string, request: CreateRequest): Promise<CreateAnswer> {
+    this.creates++;
+    return this.#faulty(() => super.create(tenant, request));
+  }
+
+  override async apply(...request: Parameters<MemoryStore['apply']>): Promise<ApplyAnswer> {
+    return this.#faulty(() => super.apply(...request));
+  }
+
+  async #faulty<T>(write: () => Promise<T>): Promise<T> {
+    const fault = this.fault();
+    if (fault === 'before') throw new Fault('store_failed', 'the store is away');
+    const answer = await write();
+    if (fault === 'after') throw new Fault('store_failed', 'the answer is lost');
+    return answer;
+  }
+}
+
+/** A tenant with a worker, and one process or several that fire its schedules. Time moves when a test says so. */
+export class Firing {
+  readonly clock: ManualClock;
+  readonly store: FaultyStore;
+  readonly signals = new Signals();
+  readonly factory: Factory;
+  readonly logger = new KeepingLogger();
+  readonly counts = new Map<ScheduleResult, number>();
+  readonly workersDue: string[] = [];
+  readonly firers: ScheduleFirer[] = [];
+  worker!: PutDocument<'worker'>;
+
+  constructor(start: string) {
+    this.clock = new ManualClock(Date.parse(start));
+    this.store = new FaultyStore(this.clock);
+    this.factory = new Factory(this.clock);
+  }
+
+  /** With so many processes, which have looked once already. */
+  static async begun(start: string, processes = 1, worker: Partial<Worker> = {}): Promise<Firing> {
+    const firing = new Firing(start);
+    firing.worker = firing.factory.worker(worker);
+    await firing.store.apply(TENANT, [firing.factory.account(TENANT), firing.worker]);
+    for (let count = 0; count < processes; count++) firing.add(count);
+    await firing.done();
+    return firing;
+  }
+
+  /** Another process. */
+  add(seed: number): ScheduleFirer {
+    const { clock, store, signals, logger } = this;
+    const random = new SeededRandom(1_000 + seed);
+    const firer = new ScheduleFirer({
+      store,
+      directory: new Directory(store, clock),
+      signals,
+      ids: new IdMaker(
+        () => clock.nowMs(),
+        count => Uint8Array.from({ length: count }, () => random.below(256)),
+      ),
+      clock,
+      random: () => random.next(),
+      logger,
+      limits: DEFAULT_TENANT_LIMITS,
+      workerDue: async (_tenant, workerId) => {
+        this.workersDue.push(workerId);
+      },
+      counters: {
+        count: (result, by) => this.counts.set(result, (this.counts.get(result) ?? 0) + by),
+      },
+    });
+    this.firers.push(firer);
+    void firer.start();
+    return firer;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.firers.map(firer => firer.stop()));
+  }
+
+  /** A schedule of the worker; of every minute, unless it says something else. */
+  async schedule(body: Partial<Schedule> = {}): Promise<string> {
+    const named = { name: this.factory.id('schedule').toLowerCase(), nextAt: null, ...body };
+    const put = this.factory.schedule(this.worker, named, { dueAt: scheduleDueAt(whenOf(named)) });
+    const answer = await this.store.apply(TENANT, [put]);
+    if (answer.kind !== 'done') throw new Error(`no schedule: ${answer.kind}`);
+    return put.id;
+  }
+
+  /** Changes a schedule as a person would. */
+  async change(id: string, body: Partial<Schedule>): Promise<void> {
+    const { version, body: before } = await this.read(id);
+    const after = { ...before, ...body };
+    const filing = { id, expect: version, dueAt: scheduleDueAt(after) };
+    await this.store.apply(TENANT, [this.factory.schedule(this.worker, after, filing)]);
+  }
+
+  async read(id: string): Promise<StoredDocument<'schedule'>> {
+    const found = await this.store.getDocument(TENANT, 'schedule', id);
+    if (found === null) throw new Error(`no schedule ${id}`);
+    return found;
+  }
+
+  /** Waits for what is under way: nothing of it takes longer than the promises that are there. */
+  async done(): Promise<void> {
+    await new Promise(resolve => setImmediate(resolve));
+  }
+
+  /** Lets time pass, in steps. At the end of each there is a look, as there is every 250 ms. */
+  async pass(ms: number, step = ms): Promise<void> {
+    for (let left = ms; left > 0; left -= step) {
+      const now = Math.min(step, left);
+      if (now > LOOK_EVERY_MS) {
+        this.clock.advance(now - LOOK_EVERY_MS);
+        await this.done();
+      }
+      this.clock.advance(Math.min(now, LOOK_EVERY_MS));
+      await this.done();
+    }
+  }
+
+  async tasks(scheduleId: string | null = null): Promise<readonly Task[]> {
+    return this.store.list(TENANT, taskQuery({ scheduleId }));
+  }
+
+  /** The nominal times of the tasks, as minutes and seconds. */
+  async fired(scheduleId: string | null = null): Promise<string[]> {
+    const tasks = await this.tasks(scheduleId);
+    return tasks.map(({ scheduledFor }) => new Date(scheduledFor!).toISOString().slice(11, 19));
+  }
+
+  /** Starts a task; it is running then. */
+  async run(): Promise<string> {
+    const request = this.factory.claimRequest(this.worker.id, 1);
+    const { tasks } = await this.store.claim(TENANT, request);
+    return tasks[0].task.id;
+  }
+
+  async cancel(id: string): Promise<void> {
+    await this.store.change(TENANT, id, taskChange('cancel'));
+  }
+}
+
+function whenOf({
+  paused = false,
+  resumeAt = null,
+  nextAt = null,
+}: Partial<Schedule>): Parameters<typeof scheduleDueAt>[0] {
+  return { paused, resumeAt, nextAt };
+}

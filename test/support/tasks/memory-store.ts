@@ -1,0 +1,272 @@
+import type { Clock } from '../../../src/base/clock.ts';
+import type { DocumentKind } from '../../../src/tasks/model/documents.ts';
+import type { HistoryEntry } from '../../../src/tasks/model/history.ts';
+import type { Task, TaskBody } from '../../../src/tasks/model/task.ts';
+import type { DocumentChange, DocumentQuery, StoredDocument } from '../../../src/tasks/store/documents.ts';
+import type {
+  ApplyAnswer,
+  ChangeAnswer,
+  ClaimAnswer,
+  ClaimRequest,
+  CreateAnswer,
+  CreateRequest,
+  ExtendAnswer,
+  HistoryQuery,
+  Idempotency,
+  Overdue,
+  Progress,
+  RemoveAnswer,
+  SettleAnswer,
+  Settlement,
+  StatusCounts,
+  TaskChange,
+  TaskQuery,
+  Wakeup,
+} from '../../../src/tasks/store/requests.ts';
+import type { TaskStore } from '../../../src/tasks/store/task-store.ts';
+import { change } from './memory/changing.ts';
+import { claim } from './memory/claiming.ts';
+import { create, remember, remembered } from './memory/creating.ts';
+import { applyChanges, dueDocuments, findByName, listDocuments } from './memory/documents.ts';
+import { allRecords, counts, list, openOfSchedule, overdue, readHistory } from './memory/reading.ts';
+import { extend, leasedRecord, settle } from './memory/settling.ts';
+import { compareText, copyOf, documentName, emptyState, type TenantState } from './memory/state.ts';
+import { removeTask } from './memory/writing.ts';
+
+/**
+ * The model of a task store, which the others are compared with: in memory, nothing but maps and full scans, and each
+ * operation as its contract says it. What it holds stays when it is stopped and started.
+ */
+export class MemoryStore implements TaskStore {
+  readonly name = 'memory';
+  readonly #clock: Clock;
+  readonly #states = new Map<string, TenantState>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {}
+
+  async ping(): Promise<void> {}
+
+  async now(): Promise<number> {
+    return this.#now();
+  }
+
+  #now(): number {
+    return this.#clock.nowMs();
+  }
+
+  #state(tenant: string): TenantState {
+    let state = this.#states.get(tenant);
+    if (state === undefined) {
+      state = emptyState();
+      this.#states.set(tenant, state);
+    }
+    return state;
+  }
+
+  /** All tenants with anything in them, by name. */
+  #all(): [tenant: string, state: TenantState][] {
+    return [...this.#states].sort(([a], [b]) => compareText(a, b));
+  }
+
+  async create(tenant: string, request: CreateRequest): Promise<CreateAnswer> {
+    return create(this.#state(tenant), this.#now(), request);
+  }
+
+  async get(tenant: string, id: string): Promise<Task | null> {
+    return this.#state(tenant).tasks.get(id)?.task ?? null;
+  }
+
+  async getWhole(
+    tenant: string,
+    id: string,
+  ): Promise<{ readonly task: Task; readonly body: TaskBody } | null> {
+    const record = this.#state(tenant).tasks.get(id);
+    return record === undefined ? null : { task: record.task, body: record.body };
+  }
+
+  async change(tenant: string, id: string, request: TaskChange): Promise<ChangeAnswer> {
+    return change(this.#state(tenant), this.#now(), id, request);
+  }
+
+  async remove(tenant: string, id: string, expectVersion: number | null): Promise<RemoveAnswer> {
+    const state = this.#state(tenant);
+    const task = state.tasks.get(id)?.task;
+    if (task === undefined) return 'missing';
+    if (expectVersion !== null && expectVersion !== task.version) return 'version';
+    if (task.status === 'running') return 'running';
+    removeTask(state, this.#now(), task);
+    return 'removed';
+  }
+
+  async list(tenant: string, query: TaskQuery): Promise<readonly Task[]> {
+    return list(this.#state(tenant), query);
+  }
+
+  async bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody>> {
+    const { tasks } = this.#state(tenant);
+    const found = new Map<string, TaskBody>();
+    for (const id of ids) {
+      const record = tasks.get(id);
+      if (record !== undefined) found.set(id, record.body);
+    }
+    return found;
+  }
+
+  async openOfSchedule(tenant: string, scheduleId: string, limit: number): Promise<readonly string[]> {
+    return openOfSchedule(this.#state(tenant), scheduleId, limit);
+  }
+
+  async history(tenant: string, id: string, query: HistoryQuery): Promise<readonly HistoryEntry[] | null> {
+    const record = this.#state(tenant).tasks.get(id);
+    return record === undefined ? null : readHistory(record, query);
+  }
+
+  async claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer> {
+    return claim(this.#state(tenant), this.#now(), request);
+  }
+
+  async settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]> {
+    const now = this.#now();
+    return settlements.map(settlement => settle(this.#state(tenant), now, settlement));
+  }
+
+  async extend(
+    tenant: string,
+    leaseId: string,
+    ms: number | null,
+    progress: Progress | null,
+  ): Promise<ExtendAnswer> {
+    return extend(this.#state(tenant), this.#now(), leaseId, ms, progress);
+  }
+
+  async leased(tenant: string, leaseId: string): Promise<Task | null> {
+    return leasedRecord(this.#state(tenant), leaseId)?.task ?? null;
+  }
+
+  async overdue(max: number): Promise<readonly Overdue[]> {
+    const found: Overdue[] = [];
+    let left = max;
+    for (const [tenant, state] of this.#all()) {
+      const { leases, expired } = overdue(state, this.#now(), left);
+      left -= leases.length + expired.length;
+      if (leases.length + expired.length > 0) found.push({ tenant, leases, expired });
+    }
+    return found;
+  }
+
+  async wakeups(until: number, max: number): Promise<readonly Wakeup[]> {
+    return this.#all()
+      .flatMap(([tenant, { wakeups }]) => [...wakeups].map(([workerId, at]) => ({ tenant, workerId, at })))
+      .filter(({ at }) => at <= until)
+      .sort((a, b) => a.at - b.at)
+      .slice(0, max);
+  }
+
+  async setWakeup(tenant: string, workerId: string, at: number | null): Promise<void> {
+    const { wakeups } = this.#state(tenant);
+    if (at === null) wakeups.delete(workerId);
+    else wakeups.set(workerId, at);
+  }
+
+  async apply(
+    tenant: string,
+    changes: readonly DocumentChange[],
+    idempotency?: Idempotency,
+  ): Promise<ApplyAnswer> {
+    const state = this.#state(tenant);
+    const known = idempotency && remembered(state, this.#now(), idempotency);
+    if (known) {
+      return known.fingerprint === idempotency.fingerprint
+        ? { kind: 'replayed', note: known.note }
+        : { kind: 'reused' };
+    }
+    const draft = copyOf(state);
+    const answer = applyChanges(draft, changes);
+    if (answer.kind === 'refused') return answer;
+    if (idempotency) remember(draft, this.#now(), idempotency, []);
+    Object.assign(state, draft);
+    return answer;
+  }
+
+  async getDocument<K extends DocumentKind>(
+    tenant: string,
+    kind: K,
+    id: string,
+  ): Promise<StoredDocument<K> | null> {
+    const record = this.#state(tenant).documents.get(documentName(kind, id));
+    return record === undefined ? null : (record.document as StoredDocument<K>);
+  }
+
+  async findDocument(tenant: string, name: string): Promise<StoredDocument | null> {
+    return findByName(this.#state(tenant), name);
+  }
+
+  async listDocuments(tenant: string, query: DocumentQuery): Promise<readonly StoredDocument[]> {
+    return listDocuments(this.#state(tenant), query);
+  }
+
+  async dueDocuments(
+    max: number,
+  ): Promise<readonly { readonly tenant: string; readonly document: StoredDocument }[]> {
+    return this.#all()
+      .flatMap(([tenant, state]) => dueDocuments(state, this.#now()).map(document => ({ tenant, document })))
+      .sort((a, b) => a.document.dueAt! - b.document.dueAt!)
+      .slice(0, max);
+  }
+
+  async recall(
+    tenant: string,
+    idempotency: Idempotency,
+  ): Promise<{ readonly kind: 'new' | 'reused' } | { readonly kind: 'replayed'; readonly note: string }> {
+    const known = remembered(this.#state(tenant), this.#now(), idempotency);
+    if (known === undefined) return { kind: 'new' };
+    if (known.fingerprint !== idempotency.fingerprint) return { kind: 'reused' };
+    return { kind: 'replayed', note: known.note };
+  }
+
+  async remember(tenant: string, idempotency: Idempotency): Promise<void> {
+    remember(this.#state(tenant), this.#now(), idempotency, []);
+  }
+
+  async counts(tenant: string, workerId: string | null): Promise<StatusCounts> {
+    return counts(this.#state(tenant), workerId);
+  }
+
+  async purge(
+    tenant: string,
+    keep: { readonly succeededMs: number; readonly otherMs: number },
+    max: number,
+  ): Promise<number> {
+    const state = this.#state(tenant);
+    const now = this.#now();
+    for (const [name, { until }] of state.idempotency) if (until <= now) state.idempotency.delete(name);
+    for (const [name, { freeAt }] of state.keys) {
+      if (freeAt !== null && freeAt <= now) state.keys.delete(name);
+    }
+    const over = allRecords(state)
+      .map(({ task }) => task)
+      .filter(({ status, finishedAt }) => {
+        const keepMs = status === 'succeeded' ? keep.succeededMs : keep.otherMs;
+        return finishedAt !== null && finishedAt < now - keepMs;
+      })
+      .slice(0, max);
+    for (const task of over) removeTask(state, now, task);
+    return over.length;
+  }
+
+  async tenants(after: string | null, limit: number): Promise<readonly string[]> {
+    return this.#all()
+      .filter(([, { documents }]) =>
+        [...documents.values()].some(({ document }) => document.kind === 'account'),
+      )
+      .map(([tenant]) => tenant)
+      .filter(tenant => after === null || tenant > after)
+      .slice(0, limit);
+  }
+}

@@ -1,0 +1,155 @@
+import { StatsRegistry } from '../../../src/stats/registry.ts';
+import { DEFAULT_TENANT_LIMITS } from '../../../src/tasks/model/documents.ts';
+import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
+import type { RestParts } from '../../../src/tasks/rest/parts.ts';
+import type { Route } from '../../../src/tasks/rest/route.ts';
+import { taskRoutes } from '../../../src/tasks/rest/task-routes.ts';
+import type { PullDesk } from '../../../src/tasks/scheduler/pull-desk.ts';
+import { StorePullDesk } from '../../../src/tasks/scheduler/store-pull-desk.ts';
+import { StoreTime } from '../../../src/tasks/scheduler/store-time.ts';
+import { AesSealer } from '../../../src/tasks/sealing/aes-sealer.ts';
+import { parseMasterKey } from '../../../src/tasks/sealing/master-key.ts';
+import type { Settlement } from '../../../src/tasks/store/requests.ts';
+import { AnswerCheck } from './answer-check.ts';
+import { Factory } from './factories.ts';
+import { type Answered, type Asked, RestHarness } from './rest-harness.ts';
+
+/** A signal that was told. */
+export type Told = readonly [name: string, ...details: readonly unknown[]];
+
+const MASTER_KEY = parseMasterKey(Buffer.alloc(32, 5).toString('hex'), 'the test');
+
+/** The REST service with the routes of tasks. Each answer is compared with what its route declares. */
+export class TaskHarness extends RestHarness {
+  readonly told: Told[] = [];
+  readonly factory: Factory;
+  readonly sealer: AesSealer;
+  readonly #check: AnswerCheck;
+  /** Of the owner of `acme`; empty before {@link open}. */
+  token = '';
+
+  constructor() {
+    let routes: readonly Route[] = [];
+    let desk: PullDesk | null = null;
+    const sealer = new AesSealer({ current: MASTER_KEY, older: [] });
+    // The desk needs parts that are made with the service.
+    const pullDesk = new Proxy({} as PullDesk, {
+      get: (_, name) => {
+        const member = desk?.[name as keyof PullDesk];
+        return typeof member === 'function' ? member.bind(desk) : member;
+      },
+    });
+    super({
+      parts: { sealer, pullDesk },
+      routes: (parts: RestParts) => {
+        routes = taskRoutes(parts);
+        return routes;
+      },
+    });
+    this.sealer = sealer;
+    this.factory = new Factory(this.clock, 7);
+    this.#check = new AnswerCheck(routes);
+    const { directory, signals, clock, randomBytes } = this.parts;
+    desk = new StorePullDesk({
+      store: this.store,
+      directory,
+      signals,
+      statistics: new TaskStatistics(new StatsRegistry()),
+      time: new StoreTime(clock),
+      clock,
+      random: () => 0.5,
+      randomBytes,
+      limits: DEFAULT_TENANT_LIMITS,
+      maxWaiting: 100,
+    });
+    const keep =
+      (name: string) =>
+      (...details: unknown[]) =>
+        this.told.push([name, ...details]);
+    signals.listen({
+      taskDue: keep('taskDue'),
+      cancelRequested: keep('cancelRequested'),
+      workerChanged: keep('workerChanged'),
+      accountChanged: keep('accountChanged'),
+    });
+  }
+
+  /** A service with the account `acme`, whose owner asks unless a test says who. */
+  static async open(): Promise<TaskHarness> {
+    const rest = new TaskHarness();
+    rest.token = (await rest.signUp()).token;
+    return rest;
+  }
+
+  override async ask(method: string, target: string, asked: Asked = {}): Promise<Answered> {
+    const token = 'token' in asked || asked.host !== undefined ? asked.token : this.token;
+    const answer = await super.ask(method, target, { ...asked, token });
+    this.#check.check(method, target.split('?')[0], answer);
+    return answer;
+  }
+
+  /** What one of the paths below `/api/v1/` answers. */
+  at(method: string, target: string, body?: unknown, asked: Asked = {}): Promise<Answered> {
+    return this.ask(method, `/api/v1/${target}`, { ...asked, ...(body === undefined ? {} : { body }) });
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects by comparing
+  async made(target: string, body: unknown, asked: Asked = {}): Promise<any> {
+    const answer = await this.at('POST', target, body, asked);
+    if (answer.status !== 201) throw new Error(`not made: ${answer.status} ${answer.body}`);
+    return answer.json;
+  }
+
+  /** A worker that is pushed to, `mailer` unless named otherwise. */
+  pushWorker(fields: object = {}) {
+    return this.made('workers', { name: 'mailer', url: 'https://mailer.example.com/tasks', ...fields });
+  }
+
+  /** A worker that pulls, `crawler` unless named otherwise. */
+  pullWorker(fields: object = {}) {
+    return this.made('workers', { name: 'crawler', ...fields });
+  }
+
+  task(fields: object = {}, asked: Asked = {}) {
+    return this.made('tasks', { worker: 'mailer', ...fields }, asked);
+  }
+
+  /** Starts the due tasks of a worker as a dispatcher does. @returns their leases, by task */
+  async start(workerId: string, max = 1): Promise<ReadonlyMap<string, string>> {
+    const { tasks } = await this.store.claim('acme', this.factory.claimRequest(workerId, max));
+    return new Map(tasks.map(({ task, leaseId }) => [task.id, leaseId]));
+  }
+
+  /** Ends an attempt. */
+  async end(leaseId: string, event: Settlement['event'], rest: Partial<Settlement> = {}): Promise<void> {
+    const [answer] = await this.store.settle('acme', [
+      {
+        leaseId,
+        event,
+        delayMs: 60_000,
+        last: false,
+        result: null,
+        error: null,
+        http: null,
+        throttleMs: 0,
+        actor: { type: 'dispatcher', id: 'node-a' },
+        ...rest,
+      },
+    ]);
+    if (answer.kind !== 'settled') throw new Error(`the lease was ${answer.kind}`);
+  }
+
+  /** Brings a new task to a status, and gives its id. */
+  async taskIn(status: string, worker: { readonly id: string; readonly name: string }): Promise<string> {
+    const { id } = await this.task({ worker: worker.name });
+    if (status === 'paused') await this.at('POST', `tasks/${id}/pause`);
+    if (status === 'canceled') await this.at('POST', `tasks/${id}/cancel`);
+    if (!['running', 'retry', 'succeeded', 'failed'].includes(status)) return id;
+    const leaseId = (await this.start(worker.id, 100)).get(id)!;
+    if (status === 'retry')
+      await this.end(leaseId, 'attempt_failed', { error: { code: 'x', message: 'broken' } });
+    if (status === 'succeeded') await this.end(leaseId, 'succeeded', { result: '{"ok":true}' });
+    if (status === 'failed') await this.end(leaseId, 'no_retry', { error: { code: 'x', message: 'broken' } });
+    return id;
+  }
+}

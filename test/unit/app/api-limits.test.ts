@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { DecidedApiLimits } from '../../../src/app/api-limits.ts';
+import type { ApiCall } from '../../../src/tasks/rest/parts.ts';
+import { Decisions } from '../../support/decisions.ts';
+import { repositoryRoot } from '../../support/repository.ts';
+import { sharedStoreKind } from '../../support/stores.ts';
+
+const SHIPPED = readFileSync(join(repositoryRoot(), 'ops/tasks/sluice_api.yaml'), 'utf8');
+
+async function front(t: Test, rules: string | null) {
+  const decisions = new Decisions({ store: await sharedStoreKind.open(t), rules });
+  return { decisions, limits: new DecidedApiLimits(decisions.batcher) };
+}
+
+const WRITE: ApiCall = { tenant: 'acme', kind: 'write', user: 'usr_1' };
+const READ: ApiCall = { tenant: 'acme', kind: 'read', user: 'usr_1' };
+
+/** How many of so many calls at once are let through. */
+async function letThrough(limits: DecidedApiLimits, call: ApiCall, count: number): Promise<number> {
+  const verdicts = await Promise.all(Array.from({ length: count }, () => limits.ask(call)));
+  return verdicts.filter(({ allowed }) => allowed).length;
+}
+
+t.test('the shipped rules: a second has five seconds worth, a minute a minute worth', async t => {
+  const { decisions, limits } = await front(t, SHIPPED);
+  t.equal(await letThrough(limits, WRITE, 1_100), 1_000);
+  t.equal(await letThrough(limits, READ, 2_100), 2_000, 'reads have limits of their own');
+  t.equal(await letThrough(limits, { ...WRITE, tenant: 'other' }, 5), 5, 'and so has each tenant');
+  let total = 1_100;
+  for (let second = 1; second < 13; second++) {
+    decisions.clock.advance(1_000);
+    total += await letThrough(limits, WRITE, 1_000);
+  }
+  t.equal(total, 12_000, 'what was counted in vain counts for the minute');
+});
+
+t.test('a verdict tells of the limit that is nearest to its end', async t => {
+  const { limits } = await front(t, SHIPPED);
+  const first = await limits.ask(WRITE);
+  t.same(first, {
+    allowed: true,
+    nearest: { limit: 1_000, remaining: 999, windowSeconds: 1, resetSeconds: 1 },
+  });
+  await letThrough(limits, WRITE, 999);
+  t.match(await limits.ask(WRITE), {
+    allowed: false,
+    nearest: { limit: 1_000, remaining: 0, windowSeconds: 1, resetSeconds: 1 },
+  });
+});
+
+t.test('of limits that are exceeded the one that lasts longest counts', async t => {
+  const rules = `
+domain: sluice_api
+descriptors:
+  - key: tenant
+    descriptors:
+      - key: method
+        value: write
+        rate_limit: { unit: hour, requests_per_unit: 1 }
+        descriptors:
+          - key: span
+            value: burst
+            rate_limit: { unit: second, requests_per_unit: 1 }
+`;
+  const { limits } = await front(t, rules);
+  await limits.ask(WRITE);
+  const { allowed, nearest } = await limits.ask(WRITE);
+  t.notOk(allowed);
+  t.match(nearest, { windowSeconds: 3_600, remaining: 0 });
+});
+
+t.test('calls without a token use up nothing of the tenant', async t => {
+  const { limits } = await front(t, SHIPPED);
+  t.equal(await letThrough(limits, { ...WRITE, user: '' }, 300), 100);
+  t.equal(await letThrough(limits, WRITE, 1_000), 1_000);
+});
+
+t.test('accounts are made under a limit of their own', async t => {
+  const { limits } = await front(t, SHIPPED);
+  t.equal(await letThrough(limits, { tenant: 'accounts', kind: 'write', user: '' }, 70), 60);
+});
+
+t.test('one user can be limited', async t => {
+  const rules = `
+domain: sluice_api
+descriptors:
+  - key: tenant
+    value: acme
+    descriptors:
+      - key: user
+        value: usr_1
+        rate_limit: { unit: minute, requests_per_unit: 3 }
+`;
+  const { limits } = await front(t, rules);
+  t.equal(await letThrough(limits, WRITE, 5), 3);
+  t.equal(await letThrough(limits, { ...WRITE, user: 'usr_2' }, 5), 5);
+});
+
+t.test('without rules for the domain everything is let through, and nothing is said of limits', async t => {
+  const { limits } = await front(t, 'domain: other\n');
+  t.same(await limits.ask(WRITE), { allowed: true, nearest: null });
+});
+
+t.test('when there is no decision, the question is not answered', async t => {
+  const { limits } = await front(t, null);
+  await t.rejects(limits.ask(WRITE), { code: 'no_rules' });
+});

@@ -1,0 +1,153 @@
+import { Cron } from 'croner';
+import t from 'tap';
+import { nextCronTime } from '../../../../src/tasks/model/cron.ts';
+import { type CronExpression, parseCron } from '../../../../src/tasks/model/cron-expression.ts';
+import type { Schedule } from '../../../../src/tasks/model/documents.ts';
+import { timeZone } from '../../../../src/tasks/model/time-zone.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
+import { randomCron } from '../../../support/tasks/random-cron.ts';
+
+/**
+ * What is compared with: a walk over every minute, with the local time that the runtime prints for it, and another
+ * implementation that says whether that time matches. It shares nothing with what it checks.
+ */
+class MinuteByMinute {
+  readonly #format: Intl.DateTimeFormat;
+  /** Of each minute: what the clock of the zone shows, as milliseconds of UTC. */
+  readonly #readings: number[] = [];
+  readonly #from: number;
+
+  /** @param from the first minute · @param minutes how many */
+  constructor(zone: string, from: number, minutes: number) {
+    this.#from = from;
+    this.#format = new Intl.DateTimeFormat('en-US', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+    });
+    for (let minute = 0; minute < minutes; minute++)
+      this.#readings.push(this.#reading(from + minute * 60_000));
+  }
+
+  #reading(ms: number): number {
+    const [month, day, year, hour, minute] = this.#format.format(ms).match(/\d+/g)!.map(Number);
+    return Date.UTC(year, month - 1, day, hour, minute);
+  }
+
+  /** The minutes at which it fires, the first hours, which only tell what was read before, left out. */
+  fires(text: string, dst: Schedule['dst'], leaveOut: number): number[] {
+    const pattern = new Cron(text, { utcOffset: 0, mode: '5-part' });
+    const appointment = text.split(' ')[1] !== '*';
+    const read = new Set<number>();
+    const found: number[] = [];
+    let last = this.#readings[0] - 60_000;
+    for (const [minute, reading] of this.#readings.entries()) {
+      let fires =
+        pattern.match(new Date(reading)) && !(appointment && dst.overlap === 'once' && read.has(reading));
+      if (appointment && dst.gap === 'run_after') {
+        for (let missing = last + 60_000; missing < reading && !fires; missing += 60_000) {
+          fires = pattern.match(new Date(missing));
+        }
+      }
+      if (fires && minute >= leaveOut) found.push(this.#from + minute * 60_000);
+      read.add(reading);
+      last = reading;
+    }
+    return found;
+  }
+}
+
+const HOUR_MINUTES = 60;
+const EXPRESSIONS_EACH = 4;
+
+/** Five fields, with an hour near the change more often than not. */
+function expressionNear(random: SeededRandom, localHour: number): string {
+  const fields = randomCron(random).split(' ').slice(-5);
+  if (random.below(4) > 0)
+    fields[1] = [`${localHour}`, `${localHour},${(localHour + 1) % 24}`, '*', '*/2'][random.below(4)];
+  return fields.join(' ');
+}
+
+t.test('in every zone, around every change of a year, it fires as a walk over the minutes says', async t => {
+  const random = new SeededRandom(3_090);
+  let changes = 0;
+  let compared = 0;
+  for (const name of Intl.supportedValuesOf('timeZone')) {
+    const zone = timeZone(name)!;
+    const year = random.below(2) === 0 ? 2026 : 1975 + random.below(60);
+    const begin = Date.UTC(year, 0, 1);
+    const moments: number[] = [];
+    for (let from = begin; ; ) {
+      const change = zone.nextTransition(from, Date.UTC(year + 1, 0, 1));
+      if (change === null) break;
+      moments.push(change.at);
+      from = change.at;
+    }
+    changes += moments.length;
+    if (moments.length === 0) moments.push(begin + random.below(360) * 86_400_000);
+    for (const moment of moments) {
+      const from = Math.floor(moment / 60_000) * 60_000 - 7 * HOUR_MINUTES * 60_000;
+      const minutes = 12 * HOUR_MINUTES;
+      const walk = new MinuteByMinute(name, from, minutes);
+      for (let round = 0; round < EXPRESSIONS_EACH; round++) {
+        const localHour = new Date(moment + zone.offsetAt(moment - 1)).getUTCHours();
+        const text = expressionNear(random, localHour);
+        const dst = {
+          gap: random.pick(['run_after', 'run_after', 'skip'] as const),
+          overlap: random.pick(['once', 'once', 'twice'] as const),
+        };
+        // What was read in the three hours before is what can come a second time.
+        const leaveOut = 3 * HOUR_MINUTES;
+        const expected = walk.fires(text, dst, leaveOut);
+        const expression = parseCron(text) as CronExpression;
+        const found: number[] = [];
+        let at = nextCronTime(expression, zone, dst, from + leaveOut * 60_000 - 1);
+        while (at !== null && at < from + minutes * 60_000) {
+          found.push(at);
+          at = nextCronTime(expression, zone, dst, at);
+        }
+        compared += expected.length;
+        if (JSON.stringify(found) !== JSON.stringify(expected)) {
+          t.same(
+            found.map(ms => new Date(ms).toISOString()),
+            expected.map(ms => new Date(ms).toISOString()),
+            `${name} "${text}" ${JSON.stringify(dst)} around ${new Date(moment).toISOString()}`,
+          );
+        }
+      }
+    }
+  }
+  t.ok(changes > 200, `${changes} changes`);
+  t.ok(compared > 5_000, `${compared} times compared`);
+});
+
+t.test(
+  'over a year each time is later than the last, and a reading that matches or the end of a gap',
+  async t => {
+    const random = new SeededRandom(3_091);
+    const zones = Intl.supportedValuesOf('timeZone');
+    for (let round = 0; round < 150; round++) {
+      const name = random.pick(zones);
+      const zone = timeZone(name)!;
+      const text = randomCron(random);
+      const pattern = new Cron(text, { utcOffset: 0, mode: '5-or-6-parts' });
+      const expression = parseCron(text) as CronExpression;
+      const dst = { gap: 'run_after', overlap: 'once' } as const;
+      let last = Date.UTC(2026, 0, 1) + random.below(365) * 86_400_000;
+      for (let count = 0; count < 60; count++) {
+        const at = nextCronTime(expression, zone, dst, last)!;
+        const matches = pattern.match(new Date(at + zone.offsetAt(at)));
+        const gapEnd = zone.nextTransition(at - 1, at);
+        if (!(at > last && (matches || (gapEnd !== null && gapEnd.after > gapEnd.before)))) {
+          t.fail(`${name} "${text}": ${new Date(at).toISOString()} after ${new Date(last).toISOString()}`);
+        }
+        last = at + (random.below(3) === 0 ? random.below(30 * 86_400_000) : 0);
+      }
+    }
+    t.pass('all of them');
+  },
+);

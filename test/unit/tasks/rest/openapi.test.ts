@@ -1,0 +1,184 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import t from 'tap';
+import { openApiDocument } from '../../../../src/tasks/rest/openapi.ts';
+import type { Route } from '../../../../src/tasks/rest/route.ts';
+import { scheduleRoutes } from '../../../../src/tasks/rest/schedules.ts';
+import { taskRoutes } from '../../../../src/tasks/rest/task-routes.ts';
+import { RestHarness } from '../../../support/tasks/rest-harness.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a document is read by its paths
+type Document = any;
+
+const SAMPLE: Route = {
+  method: 'POST',
+  path: '/v1/things/:id/parts',
+  operation: 'addPart',
+  summary: 'Adds a part',
+  access: { role: 'member', scope: 'tasks:write', workers: true },
+  query: { color: 'Of what color.' },
+  bodyOptional: true,
+  body: {
+    type: 'object',
+    name: 'NewPart',
+    properties: {
+      name: { type: 'string', min: 1, max: 9, pattern: /^[a-z/]+$/ },
+      kind: { type: 'string', enum: ['a', 'b'], optional: true, nullable: true },
+      wait: { type: 'one_of', of: [{ type: 'string' }, { type: 'number' }], optional: true, nullable: true },
+      tags: { type: 'array', items: { type: 'string' }, max: 3, optional: true },
+      labels: { type: 'record', values: { type: 'string' }, maxEntries: 2, optional: true },
+      payload: { type: 'any', optional: true, description: 'Anything.' },
+    },
+  },
+  answers: {
+    201: {
+      description: 'Made.',
+      schema: { type: 'object', name: 'Part', properties: { id: { type: 'string' } } },
+    },
+    204: { description: 'Nothing.' },
+  },
+  problems: ['task_running', 'version_mismatch'],
+  handle: () => ({ status: 204 }),
+};
+
+function sample(): Document {
+  return openApiDocument([SAMPLE], '1.0.0');
+}
+
+/** A service with all routes there are. */
+function whole(): RestHarness {
+  return new RestHarness({ routes: parts => [...taskRoutes(parts), ...scheduleRoutes(parts)] });
+}
+
+t.test('the document is served without a token, on every host', async t => {
+  const rest = new RestHarness();
+  for (const host of ['acme.tasks.test', 'tasks.test']) {
+    const answer = await rest.ask('GET', '/api/v1/openapi.json', { host });
+    t.equal(answer.status, 200);
+    t.equal(answer.headers['Content-Type'], 'application/json');
+    t.match(answer.json, { openapi: '3.1.0', info: { version: '1.2.3' }, servers: [{ url: '/api' }] });
+    t.match(Object.keys(answer.json.paths), ['/v1/users', '/v1/users/{id}', '/v1/users/{id}/tokens']);
+    t.match(answer.json.paths['/accounts'].post, { operationId: 'createAccount', requestBody: {} });
+  }
+  t.equal((await rest.ask('POST', '/api/v1/openapi.json')).status, 405);
+});
+
+t.test('an operation has parameters, body, security, answers and problems', async t => {
+  const document = sample();
+  const operation = document.paths['/v1/things/{id}/parts'].post;
+  t.same(
+    operation.parameters.map((parameter: Document) => `${parameter.in} ${parameter.name}`),
+    ['path id', 'query color', 'header Idempotency-Key', 'header If-Match'],
+  );
+  t.match(operation, {
+    operationId: 'addPart',
+    security: [{ token: [] }],
+    description: /role member.*tasks:write.*own token/,
+    requestBody: {
+      required: false,
+      content: { 'application/json': { schema: { $ref: '#/components/schemas/NewPart' } } },
+    },
+  });
+  const statuses = Object.keys(operation.responses);
+  for (const status of [
+    '201',
+    '204',
+    '400',
+    '401',
+    '403',
+    '404',
+    '406',
+    '409',
+    '412',
+    '413',
+    '415',
+    '422',
+    '429',
+    '500',
+    '503',
+  ])
+    t.ok(statuses.includes(status), status);
+  t.match(operation.responses['409'].description, /`task_running`: The task is running\./);
+  t.equal(operation.responses['204'].content, undefined);
+});
+
+t.test('schemas say what the checks say', async t => {
+  const { schemas } = sample().components;
+  t.same(schemas.NewPart, {
+    type: 'object',
+    properties: {
+      name: { type: 'string', minLength: 1, maxLength: 9, pattern: '^[a-z/]+$' },
+      kind: { type: ['string', 'null'], enum: ['a', 'b', null] },
+      wait: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'null' }] },
+      tags: { type: 'array', items: { type: 'string' }, maxItems: 3 },
+      labels: { type: 'object', additionalProperties: { type: 'string' }, maxProperties: 2 },
+      payload: { description: 'Anything.' },
+    },
+    required: ['name'],
+    additionalProperties: false,
+  });
+  t.equal(schemas.Part.additionalProperties, undefined, 'answers may get further fields');
+});
+
+t.test('two schemas of one name are a mistake of ours', async t => {
+  const other = {
+    ...SAMPLE,
+    path: '/v1/x',
+    body: { type: 'object', name: 'NewPart', properties: {} },
+  } as const;
+  t.throws(() => openApiDocument([SAMPLE, other], '1'), /two schemas are named NewPart/);
+});
+
+t.test('every schema is one of JSON Schema 2020-12, and every reference leads somewhere', async t => {
+  const rest = whole();
+  for (const document of [sample(), (await rest.ask('GET', '/api/v1/openapi.json')).json]) {
+    const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, validateFormats: false });
+    ajv.addVocabulary(['components']);
+    ajv.addSchema({ $id: 'document', components: document.components }, undefined, false, false);
+    for (const schema of schemasIn(document)) {
+      t.ok(ajv.validateSchema(schema), JSON.stringify(schema));
+      ajv.compile(withReferences(schema));
+    }
+  }
+});
+
+t.test('the document has the form of OpenAPI 3.1', async t => {
+  const rest = whole();
+  const document = (await rest.ask('GET', '/api/v1/openapi.json')).json;
+  const operations: string[] = [];
+  for (const [path, item] of Object.entries<Document>(document.paths)) {
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+    for (const [method, operation] of Object.entries<Document>(item)) {
+      if (method === 'servers') continue;
+      t.ok(['get', 'post', 'put', 'patch', 'delete'].includes(method), `${method} ${path}`);
+      operations.push(operation.operationId);
+      const declared = (operation.parameters ?? []).filter((parameter: Document) => parameter.in === 'path');
+      t.same(
+        declared.map(({ name }: Document) => name),
+        inPath,
+        path,
+      );
+      for (const parameter of declared) t.equal(parameter.required, true);
+      for (const [status, response] of Object.entries<Document>(operation.responses)) {
+        t.match(status, /^[1-5]\d\d$/);
+        t.type(response.description, 'string');
+      }
+      for (const requirement of operation.security)
+        for (const name of Object.keys(requirement)) t.ok(document.components.securitySchemes[name], name);
+    }
+  }
+  t.equal(new Set(operations).size, operations.length, 'operations have names of their own');
+});
+
+/** All schemas of bodies, answers and parameters, and those that have a name. */
+function schemasIn(node: Document): object[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const here = node.schema === undefined ? [] : [node.schema];
+  const named = node.schemas === undefined ? [] : Object.values<object>(node.schemas);
+  const below = Object.entries(node).filter(([name]) => name !== 'schema' && name !== 'schemas');
+  return [...here, ...named, ...below.flatMap(([, value]) => schemasIn(value))];
+}
+
+/** References into the document, as the checker of schemas wants them. */
+function withReferences(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"#/components', '"document#/components'));
+}

@@ -1,0 +1,398 @@
+import t from 'tap';
+import { Fault } from '../../../../src/base/fault.ts';
+import { remembered } from '../../../../src/tasks/rest/idempotency.ts';
+import type { RestParts } from '../../../../src/tasks/rest/parts.ts';
+import { Problem } from '../../../../src/tasks/rest/problem.ts';
+import { BODY_LIMIT_BYTES } from '../../../../src/tasks/rest/read-request.ts';
+import type { Call, RestAnswer, Route } from '../../../../src/tasks/rest/route.ts';
+import type { ObjectSchema } from '../../../../src/tasks/rest/schema.ts';
+import { type Asked, RestHarness } from '../../../support/tasks/rest-harness.ts';
+
+/** A route that answers by a function; by default it tells what it was called with. */
+function thing(part: Partial<Route>, handle: Route['handle'] = shown): Route {
+  return {
+    method: 'POST',
+    path: '/v1/things',
+    operation: 'createThing',
+    summary: '',
+    access: { role: 'member', scope: 'tasks:write' },
+    answers: {},
+    problems: [],
+    ...part,
+    handle,
+  };
+}
+
+function shown({ tenant, params, query, body, bodyBytes, requestId, nowMs, caller }: Call): RestAnswer {
+  return { status: 200, json: { tenant, params, query, body, bodyBytes, requestId, nowMs, caller } };
+}
+
+const BODY: ObjectSchema = {
+  type: 'object',
+  properties: { name: { type: 'string', optional: true }, size: { type: 'number', optional: true } },
+};
+
+function routes(): readonly Route[] {
+  return [
+    thing({ body: BODY }),
+    thing({ method: 'GET', operation: 'listThings', query: { color: '', size: '' } }),
+    thing({ method: 'GET', path: '/v1/things/:id', operation: 'getThing' }),
+    thing({ path: '/v1/things/batch', operation: 'batchThings', body: BODY, bodyOptional: true }),
+    thing({ path: '/v1/things/:id/parts/:part', operation: 'addPart' }),
+  ];
+}
+
+async function service(made: (parts: RestParts) => readonly Route[] = routes) {
+  const rest = new RestHarness({ routes: made });
+  const { token, ownerId } = await rest.signUp();
+  return { rest, token, ownerId };
+}
+
+t.test('a route gets tenant, caller, parameters and body, checked and decoded', async t => {
+  const { rest, token, ownerId } = await service();
+  const made = await rest.ask('POST', '/api/v1/things/a%2Fb/parts/x-1', { token, body: {} });
+  t.match(made, { status: 200, json: { tenant: 'acme', params: { id: 'a/b', part: 'x-1' }, body: {} } });
+  t.match(made.json.caller, { kind: 'user', userId: ownerId, role: 'owner', scopes: null });
+  const listed = await rest.ask('GET', '/api/v1/things?color=dark+blue&size=%C3%A9', { token });
+  t.same(listed.json.query, { color: 'dark blue', size: 'é' });
+  const posted = await rest.ask('POST', '/api/v1/things', { token, body: { name: 'a', size: 2 } });
+  t.match(posted.json, { body: { name: 'a', size: 2 }, bodyBytes: 21, nowMs: rest.clock.nowMs() });
+});
+
+t.test('every answer has an id, the one of the request where that is well formed', async t => {
+  const { rest, token } = await service();
+  const own = await rest.ask('GET', '/api/v1/things/a', { token });
+  t.match(own.headers['X-Request-Id'], /^req_[0-9A-Z]{26}$/);
+  t.equal(own.json.requestId, own.headers['X-Request-Id']);
+  const given = await rest.ask('GET', '/api/v1/nothing', { token, headers: { 'x-request-id': 'abc-1.2:3' } });
+  t.equal(given.headers['X-Request-Id'], 'abc-1.2:3');
+  t.match(given.json, {
+    type: '/errors/not_found',
+    title: 'There is no such thing',
+    status: 404,
+    code: 'not_found',
+    instance: 'abc-1.2:3',
+  });
+  t.equal(given.headers['Content-Type'], 'application/problem+json');
+  for (const bad of ['a b', 'x'.repeat(129), 'é', '<script>', 'a\nb']) {
+    const answer = await rest.ask('GET', '/api/v1/things/a', { token, headers: { 'x-request-id': bad } });
+    t.match(answer.headers['X-Request-Id'], /^req_/, bad);
+  }
+});
+
+t.test('the host names the tenant, and nothing else does', async t => {
+  const { rest, token } = await service();
+  for (const host of [
+    'nobody.tasks.test',
+    'tasks.test',
+    'acme.other.test',
+    'acmetasks.test',
+    'a.acme.tasks.test',
+    '.tasks.test',
+    '',
+  ]) {
+    const answer = await rest.ask('GET', '/api/v1/things/a', { token, host });
+    t.match(answer, { status: 404, json: { code: 'tenant_not_found' } }, host);
+  }
+  const named = { token, host: 'tasks.test', headers: { 'x-tenant-domain': 'Acme' } };
+  t.equal((await rest.ask('GET', '/api/v1/things/a', named)).status, 404, 'the header is off by default');
+  const open = new RestHarness({ routes, config: { tenantHeader: true } });
+  const { token: other } = await open.signUp();
+  t.equal((await open.ask('GET', '/api/v1/things/a', { ...named, token: other })).json.tenant, 'acme');
+});
+
+t.test('a path that is not there is 404, a method that it has not 405 with those it has', async t => {
+  const { rest, token } = await service();
+  for (const path of [
+    '/api/v1/thing',
+    '/api/v1/things/',
+    '/api/v1/things/a/parts/',
+    '/api',
+    '/v1/things',
+    '/',
+  ])
+    t.match(await rest.ask('GET', path, { token }), { status: 404, json: { code: 'not_found' } }, path);
+  const wrong = await rest.ask('DELETE', '/api/v1/things', { token });
+  t.match(wrong, { status: 405, json: { code: 'method_not_allowed' } });
+  t.equal(wrong.headers['Allow'], 'GET, POST, HEAD');
+  t.equal((await rest.ask('GET', '/api/v1/things/batch', { token })).json.params.id, 'batch');
+  t.equal((await rest.ask('HEAD', '/api/v1/things/a', { token })).status, 200);
+  t.equal((await rest.ask('GET', `/api${'/x'.repeat(3000)}`, { token })).status, 404);
+  t.equal((await rest.ask('GET', '/api/v1/things/%zz', { token })).status, 404);
+  t.equal((await rest.ask('GET', `/api/v1/things/${'x'.repeat(256)}`, { token })).status, 404);
+});
+
+t.test('a parameter that the route does not have, or has twice, is told by name', async t => {
+  const { rest, token } = await service();
+  const answer = await rest.ask('GET', '/api/v1/things?colour=red&size=1&size=2&%zz=1', { token });
+  t.match(answer, { status: 400, json: { code: 'invalid_parameter' } });
+  t.match(answer.json.errors, [
+    { parameter: 'colour', detail: /there is no parameter "colour" here; those there are: color, size/ },
+    { parameter: 'size', detail: /twice/ },
+    { parameter: '%zz=1', detail: /percent-encoded/ },
+  ]);
+  const proto = await rest.ask('GET', '/api/v1/things?__proto__=1', { token });
+  t.equal(proto.status, 400);
+  t.equal((await rest.ask('GET', `/api/v1/things?color=${'x'.repeat(5000)}`, { token })).status, 400);
+  t.equal((await rest.ask('GET', '/api/v1/things?', { token })).status, 200);
+});
+
+t.test('what the caller takes and sends has to be JSON', async t => {
+  const { rest, token } = await service();
+  const accepting = async (accept: string) =>
+    (await rest.ask('GET', '/api/v1/things/a', { token, headers: { accept } })).status;
+  for (const accept of [
+    '*/*',
+    'application/json',
+    'text/html, application/*;q=0.5',
+    'APPLICATION/JSON; q=1',
+    ' ',
+  ])
+    t.equal(await accepting(accept), 200, accept);
+  for (const accept of ['text/html', 'application/xml, text/*', 'application/json;q=0', '*/*; q=0.0'])
+    t.equal(await accepting(accept), 406, accept);
+  const sending = async (type: string) =>
+    (await rest.ask('POST', '/api/v1/things', { token, body: {}, headers: { 'content-type': type } })).status;
+  for (const type of [
+    'application/json',
+    'Application/JSON; charset=UTF-8',
+    'application/json;charset="utf-8"',
+  ])
+    t.equal(await sending(type), 200, type);
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1'])
+    t.equal(await sending(type), 415, type);
+});
+
+t.test('a body that is no JSON is refused, without repeating it', async t => {
+  const { rest, token } = await service();
+  const refused = async (body: string | Uint8Array) => {
+    const answer = await rest.ask('POST', '/api/v1/things', { token, body });
+    t.match(answer, { status: 400, json: { code: 'invalid_json' } });
+    return answer.json.detail as string;
+  };
+  t.match(await refused('{"name": '), /ends too early/);
+  t.notMatch(await refused('SECRET'), /SECRET/);
+  t.notMatch(await refused('{"name": SECRET}'), /SECRET/);
+  t.match(await refused(Buffer.from([0x7b, 0xff, 0x7d])), /UTF-8/);
+  t.match(await refused('['.repeat(100_000)), /64 levels/);
+  t.match(
+    await refused(`{"name":"\\"${'{'.repeat(70)}","size":${'['.repeat(65)}${']'.repeat(65)}}`),
+    /64 levels/,
+  );
+  const empty = await rest.ask('POST', '/api/v1/things', { token });
+  t.match(empty.json, { code: 'invalid_json', detail: /empty/ });
+  const fine = `{"name":"${'[{\\"'.repeat(200)}"}`;
+  t.equal((await rest.ask('POST', '/api/v1/things', { token, body: fine })).status, 200, 'brackets in texts');
+});
+
+t.test('faults in a body are told at once, and no field may be misspelt', async t => {
+  const { rest, token } = await service();
+  const wrong = await rest.ask('POST', '/api/v1/things', { token, body: { name: 1, size: 'x' } });
+  t.match(wrong, {
+    status: 422,
+    json: { code: 'validation_failed', errors: [{ pointer: '/name' }, { pointer: '/size' }] },
+  });
+  const unknown = await rest.ask('POST', '/api/v1/things', { token, body: { nam: 1, size: 'x' } });
+  t.match(unknown, { status: 422, json: { code: 'unknown_field' } });
+  t.same(unknown.json.errors.map((error: { pointer: string }) => error.pointer).sort(), ['/nam', '/size']);
+  t.equal((await rest.ask('POST', '/api/v1/things', { token, body: [] })).json.code, 'validation_failed');
+  const none = await rest.ask('POST', '/api/v1/things/a/parts/b', { token, body: { x: 1 } });
+  t.equal(none.json.code, 'unknown_field', 'also where the route takes no fields at all');
+});
+
+t.test('a body that may be left out is empty then', async t => {
+  const { rest, token } = await service();
+  t.same((await rest.ask('POST', '/api/v1/things/batch', { token })).json.body, {});
+});
+
+t.test('a body is bounded', async t => {
+  const { rest, token } = await service();
+  const body = Buffer.alloc(BODY_LIMIT_BYTES + 1, ' ');
+  t.match(await rest.ask('POST', '/api/v1/things', { token, body }), {
+    status: 413,
+    json: { code: 'body_too_large' },
+  });
+  const unread = rest.service.tooLarge({
+    method: 'POST',
+    host: 'acme.tasks.test',
+    path: '/api/v1/things',
+    query: '',
+    headers: { 'x-request-id': 'r' },
+    remoteAddress: '192.0.2.1',
+    body: new Uint8Array(0),
+    gone: new AbortController().signal,
+  });
+  t.match(unread, { status: 413, headers: { 'X-Request-Id': 'r' }, body: /"instance":"r"/ });
+});
+
+t.test('calls are counted for the tenant and the user, and answers say what is left', async t => {
+  const { rest, token, ownerId } = await service();
+  rest.limits.calls.length = 0;
+  rest.limits.verdict = {
+    allowed: true,
+    nearest: { limit: 200, remaining: 12, windowSeconds: 60, resetSeconds: 30 },
+  };
+  const answer = await rest.ask('GET', '/api/v1/things/a', { token });
+  t.equal(answer.headers['RateLimit'], '"default";r=12;t=30');
+  t.equal(answer.headers['RateLimit-Policy'], '"default";q=200;w=60');
+  await rest.ask('POST', '/api/v1/things', { token, body: [] });
+  t.same(rest.limits.calls, [
+    { tenant: 'acme', kind: 'read', user: ownerId },
+    { tenant: 'acme', kind: 'write', user: ownerId },
+  ]);
+  rest.limits.verdict = { allowed: false, nearest: { ...rest.limits.verdict.nearest!, remaining: 0 } };
+  const refused = await rest.ask('GET', '/api/v1/things/a', { token });
+  t.match(refused, { status: 429, json: { code: 'rate_limited' } });
+  t.equal(refused.headers['Retry-After'], '30');
+  t.equal(refused.headers['RateLimit'], '"default";r=0;t=30');
+});
+
+t.test(
+  'calls without a valid token are counted apart, and refused alike when there are too many',
+  async t => {
+    const { rest } = await service();
+    rest.limits.calls.length = 0;
+    t.equal((await rest.ask('GET', '/api/v1/things/a')).status, 401);
+    t.same(rest.limits.calls, [{ tenant: 'acme', kind: 'read', user: '' }]);
+    rest.limits.verdict = { allowed: false, nearest: null };
+    const refused = await rest.ask('GET', '/api/v1/things/a');
+    t.equal(refused.status, 429);
+    t.equal(refused.headers['Retry-After'], '1');
+  },
+);
+
+t.test('where no rule applies, answers say nothing of limits', async t => {
+  const { rest, token } = await service();
+  t.equal((await rest.ask('GET', '/api/v1/things/a', { token })).headers['RateLimit'], undefined);
+});
+
+t.test('when nobody can decide, calls are let through, and the log says so now and then', async t => {
+  const { rest, token } = await service();
+  rest.limits.verdict = new Fault('store_failed', 'the counters are away');
+  for (let i = 0; i < 3; i++) t.equal((await rest.ask('GET', '/api/v1/things/a', { token })).status, 200);
+  t.same(rest.logger.messages('warning'), ['tasks: calls are not limited for now: the counters are away']);
+  rest.clock.advance(10_000);
+  await rest.ask('GET', '/api/v1/things/a', { token });
+  t.equal(rest.logger.messages('warning').length, 2);
+});
+
+t.test('the first of two requests with one key runs, the second one waits for its end', async t => {
+  let runs = 0;
+  let finish: () => void = () => {};
+  const { rest, token } = await service(parts => [
+    thing({ body: BODY }, call =>
+      remembered(parts.store, call, async () => {
+        runs++;
+        await new Promise<void>(resolve => {
+          finish = resolve;
+        });
+        return { status: 201, headers: { Location: '/x' }, json: { run: runs } };
+      }),
+    ),
+  ]);
+  const asked: Asked = { token, body: { name: 'a' }, headers: { 'idempotency-key': 'one' } };
+  const first = rest.ask('POST', '/api/v1/things', asked);
+  while (runs === 0) await Promise.resolve();
+  const second = await rest.ask('POST', '/api/v1/things', asked);
+  t.match(second, { status: 409, json: { code: 'idempotency_in_progress' } });
+  t.equal(second.headers['Retry-After'], '1');
+  finish();
+  t.same((await first).json, { run: 1 });
+  const again = await rest.ask('POST', '/api/v1/things', asked);
+  t.match(again, { status: 201, json: { run: 1 } });
+  t.match(again.headers, { 'Idempotency-Replayed': 'true', Location: '/x' });
+  const other = await rest.ask('POST', '/api/v1/things', { ...asked, body: { name: 'b' } });
+  t.match(other, { status: 422, json: { code: 'idempotency_key_reused' } });
+});
+
+t.test('a key belongs to the token, and failures are not remembered', async t => {
+  let runs = 0;
+  const { rest, token } = await service(parts => [
+    thing({ body: BODY }, call =>
+      remembered(parts.store, call, () => {
+        runs++;
+        if (runs === 1) throw new Problem('quota_exceeded', 'full');
+        return { status: 200, json: { runs } };
+      }),
+    ),
+  ]);
+  const member = await rest.addUser(token, 'member');
+  const headers = { 'idempotency-key': 'one' };
+  t.equal((await rest.ask('POST', '/api/v1/things', { token, body: {}, headers })).status, 429);
+  t.equal((await rest.ask('POST', '/api/v1/things', { token, body: {}, headers })).json.runs, 2);
+  t.equal(
+    (await rest.ask('POST', '/api/v1/things', { token: member.token, body: {}, headers })).json.runs,
+    3,
+  );
+  t.equal((await rest.ask('POST', '/api/v1/things', { token, body: {}, headers })).json.runs, 2);
+});
+
+t.test('a key has 1 to 255 printable characters', async t => {
+  const { rest, token } = await service();
+  for (const key of ['', 'x'.repeat(256), 'é', 'a\u0000']) {
+    const answer = await rest.ask('POST', '/api/v1/things', {
+      token,
+      body: {},
+      headers: { 'idempotency-key': key },
+    });
+    t.match(
+      answer.json,
+      { code: 'invalid_parameter', errors: [{ parameter: 'Idempotency-Key' }] },
+      JSON.stringify(key),
+    );
+  }
+});
+
+t.test('a store that does not answer is 503, and the log has the request', async t => {
+  const { rest, token } = await service(() => [
+    thing({ method: 'GET' }, () => {
+      throw new Fault('store_failed', 'connection lost');
+    }),
+  ]);
+  const answer = await rest.ask('GET', '/api/v1/things', { token });
+  t.match(answer, { status: 503, json: { code: 'store_unavailable' } });
+  t.equal(answer.headers['Retry-After'], '1');
+  t.match(rest.logger.lines.at(-1), {
+    level: 'warning',
+    message: /connection lost/,
+    fields: { request_id: answer.headers['X-Request-Id'] },
+  });
+});
+
+t.test('a defect is 500, told to the log and not to the caller', async t => {
+  const { rest, token } = await service(() => [
+    thing({ method: 'GET' }, async () => {
+      throw new TypeError('no such property');
+    }),
+  ]);
+  const answer = await rest.ask('GET', '/api/v1/things', { token });
+  t.match(answer, { status: 500, json: { code: 'internal' } });
+  t.notMatch(answer.body, /no such property/);
+  t.match(rest.logger.lines.at(-1), {
+    level: 'error',
+    message: /TypeError: no such property\n.*rest-service.test/,
+    fields: { request_id: answer.headers['X-Request-Id'] },
+  });
+});
+
+t.test('a suspended account can be read and not changed; one that goes away is not there', async t => {
+  const { rest, token } = await service();
+  await rest.change('acme', 'account', 'account', account => ({ ...account, status: 'suspended' }));
+  t.equal((await rest.ask('GET', '/api/v1/things/a', { token })).status, 200);
+  t.match(await rest.ask('POST', '/api/v1/things', { token, body: {} }), {
+    status: 403,
+    json: { code: 'tenant_suspended' },
+  });
+  await rest.change('acme', 'account', 'account', account => ({ ...account, status: 'deleting' }));
+  t.equal((await rest.ask('GET', '/api/v1/things/a', { token })).json.code, 'tenant_not_found');
+});
+
+t.test('each answer is told by its operation', async t => {
+  const { rest, token } = await service();
+  rest.answers.length = 0;
+  await rest.ask('GET', '/api/v1/things/a', { token });
+  await rest.ask('GET', '/api/v1/things/a');
+  await rest.ask('GET', '/api/v1/nothing');
+  await rest.ask('GET', '/api/v1/openapi.json', { host: 'anything' });
+  t.same(rest.answers, ['getThing 200', 'getThing 401', 'unknown 404', 'openApi 200']);
+});

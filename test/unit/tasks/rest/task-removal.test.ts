@@ -1,0 +1,78 @@
+import t from 'tap';
+import { lookAtRemoval } from '../../../../src/tasks/scheduler/removals.ts';
+import type { StoredDocument } from '../../../../src/tasks/store/documents.ts';
+import { TaskHarness } from '../../../support/tasks/task-harness.ts';
+
+/** Serves the removals that are due. @returns how many there were */
+async function serve(rest: TaskHarness): Promise<number> {
+  const due = await rest.store.dueDocuments(100);
+  for (const { tenant, document } of due) {
+    await lookAtRemoval(rest.store, tenant, document as StoredDocument<'removal'>);
+  }
+  return due.length;
+}
+
+t.test('a running task that is deleted by force is asked to stop, and goes when it has', async t => {
+  const rest = await TaskHarness.open();
+  const worker = await rest.pushWorker();
+  const { id } = await rest.task({ payload: 1 });
+  const leaseId = (await rest.start(worker.id)).get(id)!;
+  const answer = await rest.at('DELETE', `tasks/${id}?force=true`);
+  t.equal(answer.status, 202);
+  t.match(answer.json, { id, status: 'running', cancel_requested_at: /^2026/ });
+  t.same(rest.told.at(-1), ['cancelRequested', 'acme', id]);
+  t.equal((await rest.at('DELETE', `tasks/${id}?force=true`)).status, 202, 'asking again is fine');
+
+  t.equal(await serve(rest), 0, 'it gets a second to stop');
+  rest.clock.advance(1_000);
+  t.equal(await serve(rest), 1);
+  t.equal((await rest.at('GET', `tasks/${id}`)).json.status, 'running', 'it does not stop yet');
+  t.equal(await serve(rest), 0, 'and is looked at again later');
+
+  await rest.end(leaseId, 'attempt_failed');
+  rest.clock.advance(5_000);
+  t.equal(await serve(rest), 1);
+  t.equal((await rest.at('GET', `tasks/${id}`)).status, 404);
+  rest.clock.advance(60_000);
+  t.equal(await serve(rest), 0, 'nothing is left of it');
+});
+
+t.test('whatever crashes after the removal was written, it comes about', async t => {
+  const rest = await TaskHarness.open();
+  const worker = await rest.pushWorker();
+  const { id } = await rest.task();
+  const leaseId = (await rest.start(worker.id)).get(id)!;
+  rest.store.change = async () => {
+    throw new Error('the process is killed');
+  };
+  t.equal((await rest.at('DELETE', `tasks/${id}?force=true`)).status, 500);
+  await rest.end(leaseId, 'succeeded');
+  rest.clock.advance(1_000);
+  await serve(rest);
+  t.equal((await rest.at('GET', `tasks/${id}`)).status, 404);
+});
+
+t.test('several processes may look at one removal', async t => {
+  const rest = await TaskHarness.open();
+  const worker = await rest.pushWorker();
+  const { id } = await rest.task();
+  const leaseId = (await rest.start(worker.id)).get(id)!;
+  await rest.at('DELETE', `tasks/${id}?force=true`);
+  await rest.end(leaseId, 'canceled');
+  rest.clock.advance(1_000);
+  const due = await rest.store.dueDocuments(1);
+  const document = due[0].document as StoredDocument<'removal'>;
+  t.equal(await lookAtRemoval(rest.store, 'acme', document), true);
+  t.equal(await lookAtRemoval(rest.store, 'acme', document), true);
+});
+
+t.test('a task that does not run goes at once, by force as well', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const { id } = await rest.task();
+  t.match(await rest.at('DELETE', `tasks/${id}?force=yes`), {
+    status: 400,
+    json: { code: 'invalid_parameter' },
+  });
+  t.equal((await rest.at('DELETE', `tasks/${id}?force=true`)).status, 204);
+});

@@ -1,0 +1,261 @@
+import t from 'tap';
+import { Fault } from '../../../../src/base/fault.ts';
+import type { LeaseRequest } from '../../../../src/tasks/scheduler/pull-desk.ts';
+import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
+import { ACME, EngineScene, type Process, type ProcessOptions } from '../../../support/tasks/engine-scene.ts';
+
+async function open(t: Tap, options: ProcessOptions = {}, worker: Partial<PutDocument<'worker'>['body']> = {}) {
+  const scene = await EngineScene.open();
+  const process = await scene.process(t, options);
+  const puller = await scene.worker({ mode: 'pull', url: null, ...worker });
+  return { scene, process, puller, desk: process.engine.pullDesk };
+}
+type Tap = Parameters<EngineScene['process']>[0];
+
+/** Asks for tasks; `ids` is null until there is an answer. */
+function asking(process: Process, workerId: string, request: Partial<LeaseRequest> = {}) {
+  const call: { ids: string[] | null; leases: string[]; failure: unknown } = {
+    ids: null,
+    leases: [],
+    failure: null,
+  };
+  const whole = {
+    ...{ tenant: ACME, workerId, max: 1, waitMs: 30_000, leaseMs: null, instance: 'host-1' },
+    ...{ gone: new AbortController().signal, ...request },
+  };
+  process.engine.pullDesk.lease(whole).then(
+    tasks => {
+      call.ids = tasks.map(({ task }) => task.id);
+      call.leases = tasks.map(({ leaseId }) => leaseId);
+    },
+    (failure: unknown) => {
+      call.failure = failure;
+    },
+  );
+  return call;
+}
+
+t.test('tasks that are due are leased at once, as many as asked for', async t => {
+  const { scene, process, puller } = await open(t);
+  const ids = await scene.add(puller, 5);
+  const call = asking(process, puller.id, { max: 3, waitMs: 0 });
+  await scene.turn();
+  t.same(call.ids, ids.slice(0, 3));
+  t.match(await scene.get(ids[0]), { status: 'running', attempt: 1 });
+  t.match(
+    (await scene.store.history(ACME, ids[0], { after: null, limit: 10, order: 'desc' }))?.[0].actor,
+    { type: 'worker', id: 'host-1' },
+  );
+});
+
+t.test('a call that does not wait is answered with nothing', async t => {
+  const { scene, process, puller } = await open(t);
+  const call = asking(process, puller.id, { waitMs: 0 });
+  await scene.turn();
+  t.same(call.ids, []);
+  const behind = asking(process, puller.id);
+  const quick = asking(process, puller.id, { waitMs: 0 });
+  await scene.turn();
+  t.same(quick.ids, [], 'also behind one that waits');
+  t.equal(behind.ids, null);
+});
+
+t.test('a call that waits has its task as soon as it is due here, within a second elsewhere', async t => {
+  const { scene, process, puller } = await open(t);
+  const first = asking(process, puller.id);
+  await scene.pass(300);
+  const [here] = await scene.add(puller, 1, {}, { heardBy: process });
+  await scene.turn();
+  t.same(first.ids, [here]);
+  const second = asking(process, puller.id);
+  await scene.pass(300);
+  const [elsewhere] = await scene.add(puller);
+  await scene.pass(1_000);
+  t.same(second.ids, [elsewhere]);
+  const third = asking(process, puller.id);
+  const [later] = await scene.add(puller, 1, { runAt: scene.clock.nowMs() + 450 }, { heardBy: process });
+  await scene.pass(449, 1);
+  t.equal(third.ids, null);
+  await scene.pass(1);
+  t.same(third.ids, [later], 'to the millisecond');
+});
+
+t.test('a call ends when its time is over', async t => {
+  const { scene, process, puller } = await open(t);
+  const call = asking(process, puller.id, { waitMs: 5_000 });
+  await scene.pass(4_990);
+  t.equal(call.ids, null);
+  await scene.pass(10);
+  t.same(call.ids, []);
+});
+
+t.test('calls are served in the order in which they came', async t => {
+  const { scene, process, puller } = await open(t);
+  const calls = Array.from({ length: 4 }, () => asking(process, puller.id));
+  await scene.turn();
+  const ids = await scene.add(puller, 3, {}, { heardBy: process });
+  await scene.turn();
+  t.same(
+    calls.map(call => call.ids),
+    [[ids[0]], [ids[1]], [ids[2]], null],
+  );
+});
+
+t.test('a hundred calls that wait cost a claim a second', async t => {
+  const { scene, process, puller } = await open(t, { roles: [] });
+  for (let count = 0; count < 100; count++) asking(process, puller.id, { waitMs: 10_000 });
+  await scene.turn();
+  const before = scene.store.asked.claim;
+  await scene.pass(9_900);
+  t.ok(scene.store.asked.claim - before <= 10, `${scene.store.asked.claim - before} claims in ten seconds`);
+});
+
+t.test('a caller that has gone gets nothing, and what was claimed for it is handed back', async t => {
+  const { scene, process, puller } = await open(t);
+  const caller = new AbortController();
+  const call = asking(process, puller.id, { gone: caller.signal });
+  await scene.turn();
+  const { promise, resolve } = Promise.withResolvers<void>();
+  scene.store.claiming = promise;
+  const [id] = await scene.add(puller, 1, {}, { heardBy: process });
+  await scene.turn();
+  caller.abort();
+  await scene.turn();
+  t.same(call.ids, []);
+  resolve();
+  await scene.turn();
+  t.match(await scene.get(id), { status: 'retry', attempt: 0, deferrals: 1 });
+  const gone = asking(process, puller.id, { gone: AbortSignal.abort() });
+  await scene.turn();
+  t.same(gone.ids, []);
+});
+
+t.test('more calls than there is room for are told so', async t => {
+  const { scene, process, puller } = await open(t, { maxWaitingPulls: 2 });
+  const first = asking(process, puller.id, { waitMs: 1_000 });
+  asking(process, puller.id);
+  const third = asking(process, puller.id);
+  await scene.turn();
+  t.ok(third.failure instanceof Fault && third.failure.code === 'overloaded');
+  await scene.pass(1_000);
+  t.same(first.ids, []);
+  const fourth = asking(process, puller.id, { waitMs: 0 });
+  await scene.turn();
+  t.same(fourth.ids, [], 'until one has ended');
+});
+
+t.test('a failing store fails the calls that wait', async t => {
+  const { scene, process, puller } = await open(t);
+  const calls = [asking(process, puller.id), asking(process, puller.id)];
+  await scene.turn();
+  scene.store.fault = operation => (operation === 'claim' ? 'before' : 'none');
+  await scene.pass(1_000);
+  for (const call of calls) t.ok(call.failure instanceof Fault && call.failure.code === 'store_failed');
+  scene.store.fault = () => 'none';
+  const [id] = await scene.add(puller);
+  const after = asking(process, puller.id);
+  await scene.turn();
+  t.same(after.ids, [id]);
+});
+
+t.test('a paused worker, one of a suspended account, and a push worker get nothing', async t => {
+  const { scene, process, puller } = await open(t, {}, { paused: true });
+  const [id] = await scene.add(puller);
+  const call = asking(process, puller.id);
+  const pushed = await scene.worker({ name: 'pushed' });
+  await scene.add(pushed, 1, { runAt: scene.clock.nowMs() + 60_000 });
+  const other = asking(process, pushed.id, { waitMs: 0 });
+  await scene.pass(3_000);
+  t.equal(call.ids, null);
+  t.same(other.ids, []);
+  await scene.change(puller, { paused: false }, process);
+  await scene.turn();
+  t.same(call.ids, [id], 'until it goes on');
+});
+
+t.test('a worker at its concurrency gets the next task when one ends', async t => {
+  const { scene, process, puller, desk } = await open(t, {}, { concurrency: 1 });
+  const ids = await scene.add(puller, 2);
+  const first = asking(process, puller.id, { max: 2 });
+  const second = asking(process, puller.id);
+  await scene.turn();
+  t.same(first.ids, [ids[0]]);
+  await desk.complete(ACME, first.leases[0], '{"n":1}', 'host-1');
+  await scene.turn();
+  t.same(second.ids, [ids[1]]);
+  t.equal((await scene.store.getWhole(ACME, ids[0]))?.body.result, '{"n":1}');
+});
+
+t.test('complete may be said twice; a lost lease is told, and counted', async t => {
+  const { scene, process, puller, desk } = await open(t);
+  await scene.add(puller);
+  const call = asking(process, puller.id);
+  await scene.turn();
+  t.match(await desk.complete(ACME, call.leases[0], null, 'host-1'), { kind: 'settled' });
+  t.match(await desk.complete(ACME, call.leases[0], null, 'host-1'), { kind: 'already' });
+  t.match(await desk.complete(ACME, 'f'.repeat(32), null, 'host-1'), { kind: 'lost' });
+  t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), 1);
+});
+
+t.test('a failure waits by the policy, or longer where the worker says so', async t => {
+  const { scene, process, puller, desk } = await open(t);
+  const retry = { ...puller.body.retry, jitter: 0, maxAgeMs: 3_600_000 };
+  const ids = await scene.add(puller, 4, { retry });
+  const { leases } = await leased(scene, process, puller.id, 4);
+  const failure = { code: 'smtp', message: 'no route', retry: true, retryAfterMs: null };
+  await desk.fail(ACME, leases[0], failure, 'host-1');
+  await desk.fail(ACME, leases[1], { ...failure, retryAfterMs: 60_000 }, 'host-1');
+  await desk.fail(ACME, leases[2], { ...failure, retry: false }, 'host-1');
+  await desk.fail(ACME, leases[3], { ...failure, retryAfterMs: 3_600_000 }, 'host-1');
+  const now = scene.clock.nowMs();
+  t.match(await scene.get(ids[0]), { status: 'retry', dueAt: now + 5_000, lastError: { code: 'smtp' } });
+  t.match(await scene.get(ids[1]), { status: 'retry', dueAt: now + 60_000 });
+  t.match(await scene.get(ids[2]), { status: 'failed', lastError: { message: 'no route' } });
+  t.match(await scene.get(ids[3]), { status: 'failed' }, 'the age of the policy would be over');
+  t.same(await scene.events(ids[2]), ['created', 'started', 'no_retry']);
+});
+
+async function leased(scene: EngineScene, process: Process, workerId: string, max: number) {
+  const call = asking(process, workerId, { max });
+  await scene.turn();
+  return call;
+}
+
+t.test('a task that is released is not counted, and waits as long as asked for', async t => {
+  const { scene, process, puller, desk } = await open(t);
+  const [id] = await scene.add(puller);
+  const call = await leased(scene, process, puller.id, 1);
+  await desk.release(ACME, call.leases[0], 2_000, 'host-1');
+  t.match(await scene.get(id), { status: 'retry', attempt: 0, dueAt: scene.clock.nowMs() + 2_000 });
+});
+
+t.test('a heartbeat lengthens the lease, by the worker’s where it does not say, and tells of a cancel', async t => {
+  const { scene, process, puller, desk } = await open(t, {}, { leaseMs: 10_000 });
+  const [id] = await scene.add(puller, 1, { timeoutMs: 60_000 });
+  const call = await leased(scene, process, puller.id, 1);
+  await scene.pass(4_000, 100);
+  const now = scene.clock.nowMs();
+  t.same(await desk.heartbeat(ACME, call.leases[0], null, null), {
+    kind: 'extended',
+    until: now + 10_000,
+    cancelRequested: false,
+  });
+  t.match(await desk.heartbeat(ACME, call.leases[0], 20_000, { percent: 40, note: 'half way' }), {
+    until: now + 20_000,
+  });
+  const actor = { type: 'user', id: 'usr_1' } as const;
+  await scene.store.change(ACME, id, { action: 'cancel', patch: {}, expectVersion: null, actor });
+  t.match(await desk.heartbeat(ACME, call.leases[0], null, null), { cancelRequested: true });
+  t.same(await desk.heartbeat(ACME, 'f'.repeat(32), null, null), { kind: 'lost' });
+  t.equal((await desk.leased(ACME, call.leases[0]))?.id, id);
+});
+
+t.test('the tasks of a worker that dies are due again when its lease is over, within a second', async t => {
+  const { scene, process, puller } = await open(t, {}, { leaseMs: 10_000 });
+  const [id] = await scene.add(puller);
+  await leased(scene, process, puller.id, 1);
+  await scene.pass(10_000 - 10);
+  t.equal((await scene.get(id)).status, 'running');
+  await scene.pass(1_010);
+  t.match(await scene.get(id), { status: 'retry', lastError: { code: 'lease_expired' } });
+});

@@ -1,0 +1,166 @@
+import t from 'tap';
+import { DEFAULT_TENANT_LIMITS } from '../../../../src/tasks/model/documents.ts';
+import { Signals } from '../../../../src/tasks/model/signals.ts';
+import { reap } from '../../../../src/tasks/scheduler/reaper.ts';
+import { purgeAll } from '../../../../src/tasks/scheduler/retention.ts';
+import { StoreTime } from '../../../../src/tasks/scheduler/store-time.ts';
+import { Directory } from '../../../../src/tasks/store/directory.ts';
+import { ACME, EngineScene } from '../../../support/tasks/engine-scene.ts';
+import { settlement } from '../../../support/tasks/factories.ts';
+
+const running = () => false;
+
+async function open() {
+  const scene = await EngineScene.open();
+  const worker = await scene.worker();
+  const signals = new Signals();
+  const told: string[] = [];
+  signals.listen({
+    roomFor: () => told.push('roomFor'),
+    taskDue: (_tenant, _worker, at) => told.push(`taskDue ${at - scene.clock.nowMs()}`),
+  });
+  const time = new StoreTime(scene.clock);
+  const round = () => reap({ store: scene.store, signals, time, random: () => 0 }, running);
+  return { scene, worker, round, told };
+}
+
+t.test('an attempt whose lease is over counts, and waits at least the base of its policy', async t => {
+  const { scene, worker, round, told } = await open();
+  const retry = { ...worker.body.retry, jitter: 0.5 };
+  const [id] = await scene.add(worker, 1, { retry });
+  await scene.store.claim(ACME, scene.make.claimRequest(worker.id, 1));
+  scene.clock.advance(44_999);
+  await round();
+  t.equal((await scene.get(id)).status, 'running');
+  scene.clock.advance(1);
+  await round();
+  t.match(await scene.get(id), {
+    status: 'retry',
+    attempt: 1,
+    dueAt: scene.clock.nowMs() + 5_000,
+    lastError: { code: 'lease_expired' },
+  });
+  t.same(told, ['roomFor', 'taskDue 5000']);
+});
+
+t.test('with no attempt left, or its age over, it has failed', async t => {
+  const { scene, worker, round } = await open();
+  const { retry } = worker.body;
+  const ids = [
+    ...(await scene.add(worker, 1, { retry: { ...retry, maxAttempts: 1 } })),
+    ...(await scene.add(worker, 1, { retry: { ...retry, maxAgeMs: 46_000 } })),
+  ];
+  await scene.store.claim(ACME, scene.make.claimRequest(worker.id, 2));
+  scene.clock.advance(45_000);
+  await round();
+  t.same(await scene.statuses(ids), ['failed', 'failed']);
+});
+
+t.test('an attempt that was asked to stop is canceled when its lease is over', async t => {
+  const { scene, worker, round } = await open();
+  const [id] = await scene.add(worker);
+  await scene.store.claim(ACME, scene.make.claimRequest(worker.id, 1));
+  const actor = { type: 'user', id: 'usr_1' } as const;
+  await scene.store.change(ACME, id, { action: 'cancel', patch: {}, expectVersion: null, actor });
+  scene.clock.advance(45_000);
+  await round();
+  t.equal((await scene.get(id)).status, 'canceled');
+});
+
+t.test('a task that did not start in time expires', async t => {
+  const { scene, worker, round } = await open();
+  const [id] = await scene.add(worker, 1, { expiresAt: scene.clock.nowMs() + 1_000 });
+  await round();
+  t.equal((await scene.get(id)).status, 'scheduled');
+  scene.clock.advance(1_000);
+  await round();
+  t.equal((await scene.get(id)).status, 'expired');
+  t.same(await scene.events(id), ['created', 'expired']);
+});
+
+t.test('a round ends whatever number is overdue, and two at once do nothing twice', async t => {
+  const { scene, worker, round } = await open();
+  const ids = await scene.add(worker, 500);
+  ids.push(...(await scene.add(worker, 300)));
+  await scene.store.claim(ACME, scene.make.claimRequest(worker.id, 800));
+  scene.clock.advance(45_000);
+  await Promise.all([round(), round()]);
+  t.same(new Set(await scene.statuses(ids)), new Set(['retry']));
+  t.same(new Set(await Promise.all(ids.map(async id => (await scene.events(id)).length))), new Set([3]));
+});
+
+t.test('what is not kept any longer is removed, by the limits of each tenant', async t => {
+  const { scene, worker } = await open();
+  const day = 86_400_000;
+  const account = scene.make.account('brief', { limits: { retainSucceededMs: day } });
+  await scene.store.apply('brief', [account]);
+  const other = await scene.worker({}, 'brief');
+  const ended: Record<string, string[]> = {};
+  for (const [tenant, of] of [
+    [ACME, worker],
+    ['brief', other],
+  ] as const) {
+    const ids = await scene.add(of, 3, {}, { tenant });
+    const { tasks } = await scene.store.claim(tenant, scene.make.claimRequest(of.id, 2));
+    await scene.store.settle(tenant, [
+      settlement(tasks[0].leaseId, 'succeeded'),
+      settlement(tasks[1].leaseId, 'no_retry'),
+    ]);
+    ended[tenant] = ids;
+  }
+  const kept = async (tenant: string) =>
+    Promise.all(ended[tenant].map(async id => (await scene.store.get(tenant, id)) !== null));
+  const pass = async () => {
+    const purged = purgeAll(
+      {
+        store: scene.store,
+        directory: new Directory(scene.store, scene.clock),
+        limits: DEFAULT_TENANT_LIMITS,
+        clock: scene.clock,
+      },
+      running,
+    );
+    await scene.pass(50);
+    await purged;
+  };
+  scene.clock.advance(2 * day);
+  await pass();
+  t.same([await kept(ACME), await kept('brief')], [
+    [true, true, true],
+    [false, true, true],
+  ]);
+  scene.clock.advance(6 * day);
+  await pass();
+  t.same(await kept(ACME), [false, true, true]);
+  scene.clock.advance(30 * day);
+  await pass();
+  t.same([await kept(ACME), await kept('brief')], [
+    [false, false, true],
+    [false, false, true],
+  ]);
+});
+
+t.test('removal goes in slices, and rests in between', async t => {
+  const { scene, worker } = await open();
+  for (let count = 0; count < 3; count++) await scene.add(worker, 400);
+  const { tasks } = await scene.store.claim(ACME, scene.make.claimRequest(worker.id, 1_200));
+  await scene.store.settle(
+    ACME,
+    tasks.map(({ leaseId }) => settlement(leaseId, 'succeeded')),
+  );
+  scene.clock.advance(8 * 86_400_000);
+  const slices: number[] = [];
+  const purge: typeof scene.store.purge = async (tenant, keep, max) => {
+    const removed = await scene.store.purge(tenant, keep, max);
+    slices.push(removed);
+    return removed;
+  };
+  const directory = new Directory(scene.store, scene.clock);
+  const store = { tenants: scene.store.tenants.bind(scene.store), purge };
+  const purged = purgeAll({ store, directory, limits: DEFAULT_TENANT_LIMITS, clock: scene.clock }, running);
+  await scene.turn();
+  t.same(slices, [500], 'the next slice waits');
+  await scene.pass(50);
+  await purged;
+  t.same(slices, [500, 500, 200]);
+});

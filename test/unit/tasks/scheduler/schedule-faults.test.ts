@@ -1,0 +1,238 @@
+import t from 'tap';
+import type { Schedule } from '../../../../src/tasks/model/documents.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
+import { Firing, MINUTE, TENANT, type WriteFault } from '../../../support/tasks/firing.ts';
+
+const START = '2026-03-01T10:00:30Z';
+const FIRST = Date.parse('2026-03-01T10:01:00Z');
+const ALL = { mode: 'all', windowMs: 86_400_000, max: 500 } as const;
+
+t.test('while the store is away it is asked less and less often, and then nothing is lost', async t => {
+  const firing = await Firing.begun(START);
+  const id = await firing.schedule({ nextAt: FIRST });
+  firing.store.away = true;
+  firing.store.looks = 0;
+  await firing.pass(MINUTE, 250);
+  t.ok(firing.store.looks < 30, `${firing.store.looks} looks in a minute`);
+  t.same(firing.logger.messages('error'), ['schedules wait: the task store fails'], 'it says so once');
+  firing.signals.tell('scheduleDue', TENANT, id, firing.clock.nowMs());
+  await firing.done();
+  t.equal(firing.clock.pending, 1, 'a signal does not hurry it');
+  firing.store.away = false;
+  await firing.pass(10_000, 250);
+  t.same(await firing.fired(id), ['10:01:00']);
+  t.ok(firing.logger.messages('info').includes('schedules fire again'));
+  await firing.stop();
+});
+
+t.test('a write that failed is repeated; one whose answer was lost is not', async t => {
+  for (const fault of ['before', 'after'] as const) {
+    const firing = await Firing.begun(START);
+    const id = await firing.schedule({ nextAt: FIRST });
+    firing.store.fault = () => fault;
+    await firing.pass(30_000);
+    firing.store.fault = () => 'none';
+    t.same(await firing.fired(id), fault === 'before' ? [] : ['10:01:00'], fault);
+    await firing.pass(5_000, 250);
+    t.same(await firing.fired(id), ['10:01:00'], fault);
+    t.equal((await firing.read(id)).body.fired, 1, fault);
+    await firing.stop();
+  }
+});
+
+t.test('several processes, whose writes fail at random, make each task once, and every one', async t => {
+  const random = new SeededRandom(4_711);
+  const firing = await Firing.begun(START, 3);
+  const kinds: Partial<Schedule>[] = [
+    { everyMs: 20_000 },
+    { everyMs: MINUTE },
+    { cron: '*/2 * * * *', everyMs: null },
+    { cron: '*/15 * * * * *', everyMs: null },
+  ];
+  const made = new Map<string, number>();
+  for (let count = 0; count < 12; count++) {
+    const id = await firing.schedule({ nextAt: FIRST, overlap: 'allow', catchUp: ALL, ...kinds[count % 4] });
+    made.set(id, count % 4);
+  }
+  const chance = (): WriteFault => random.pick(['none', 'none', 'before', 'after'] as const);
+  firing.store.fault = chance;
+  let last = new Map<string, number>();
+  for (let minute = 0; minute < 30; minute++) {
+    await firing.pass(MINUTE, 250 * (1 + random.below(40)));
+    const next = new Map<string, number>();
+    for (const id of made.keys()) next.set(id, (await firing.read(id)).body.nextAt!);
+    for (const [id, at] of last) if (next.get(id)! < at) t.fail(`${id} went back`);
+    last = next;
+  }
+  firing.store.fault = () => 'none';
+  await firing.pass(20_000, 250);
+  await firing.stop();
+  const now = firing.clock.nowMs();
+  const steps = [20_000, MINUTE, 2 * MINUTE, 15_000];
+  for (const [id, kind] of made) {
+    const tasks = await firing.tasks(id);
+    const times = tasks.map(({ scheduledFor }) => scheduledFor!).sort((a, b) => a - b);
+    const expected: number[] = [];
+    // The first is where it was told to begin, the others are where its expression has them.
+    for (let at = FIRST; at <= now; at = Math.floor(at / steps[kind] + 1) * steps[kind]) expected.push(at);
+    t.same(times, expected, `kind ${kind}`);
+    t.equal((await firing.read(id)).body.fired, expected.length);
+  }
+});
+
+t.test('a person’s change wins over what was about to fire', async t => {
+  const firing = await Firing.begun(START);
+  const id = await firing.schedule({ nextAt: FIRST });
+  await firing.pass(29_750);
+  const create = firing.store.create.bind(firing.store);
+  let changed = false;
+  firing.store.create = async (...request) => {
+    if (!changed) {
+      changed = true;
+      await firing.change(id, { paused: true, pauseReason: 'by hand' });
+    }
+    return create(...request);
+  };
+  await firing.pass(250);
+  await firing.pass(MINUTE, 250);
+  t.same(await firing.fired(id), []);
+  t.match((await firing.read(id)).body, { paused: true, pauseReason: 'by hand', fired: 0 });
+  await firing.stop();
+});
+
+t.test('what another process has just fired is not canceled by one that comes late', async t => {
+  const firing = await Firing.begun(START);
+  const id = await firing.schedule({ nextAt: FIRST, overlap: 'cancel_running' });
+  await firing.pass(29_750);
+  // Between reading the schedule and looking for open tasks, the other one fires it.
+  const open = firing.store.openOfSchedule.bind(firing.store);
+  const other = firing.factory.newTask(firing.worker, { scheduleId: id, scheduledFor: FIRST });
+  let fired = false;
+  firing.store.openOfSchedule = async (...request) => {
+    if (!fired) {
+      fired = true;
+      await firing.store.create(TENANT, firing.factory.createRequest([other]));
+      await firing.change(id, { nextAt: FIRST + MINUTE });
+    }
+    return open(...request);
+  };
+  await firing.pass(250);
+  t.equal((await firing.store.get(TENANT, other.task.id))?.status, 'scheduled');
+  t.same(await firing.fired(id), ['10:01:00']);
+  await firing.stop();
+});
+
+t.test('a schedule whose worker is gone is paused, and says why', async t => {
+  const firing = await Firing.begun(START);
+  const id = await firing.schedule({ nextAt: FIRST });
+  const other = await firing.schedule({ nextAt: FIRST, workerId: 'wrk_gone', worker: 'gone' });
+  await firing.pass(30_000);
+  t.match((await firing.read(other)).body, {
+    paused: true,
+    pauseReason: 'worker gone is gone: name another one',
+    resumeAt: null,
+    fired: 0,
+  });
+  t.equal((await firing.read(other)).dueAt, null);
+  t.same(await firing.fired(), ['10:01:00'], 'the others fire');
+  t.match(firing.logger.lines, [
+    { level: 'warning', message: 'schedule paused', fields: { schedule: other } },
+  ]);
+  t.equal(firing.counts.get('paused'), 1);
+  t.equal((await firing.read(id)).body.paused, false);
+  await firing.stop();
+});
+
+t.test('a worker that goes in the last moment pauses its schedule only', async t => {
+  const firing = await Firing.begun(START);
+  const worker = firing.factory.worker({ name: 'leaving' });
+  await firing.store.apply(TENANT, [worker]);
+  await firing.schedule({ nextAt: FIRST });
+  const id = await firing.schedule({ nextAt: FIRST, workerId: worker.id, worker: 'leaving' });
+  await firing.schedule({ nextAt: FIRST });
+  const create = firing.store.create.bind(firing.store);
+  firing.store.create = async (...request) => {
+    await firing.store.apply(TENANT, [{ op: 'delete', kind: 'worker', id: worker.id, expect: 'any' }]);
+    return create(...request);
+  };
+  await firing.pass(30_000);
+  t.match((await firing.read(id)).body, { paused: true, fired: 0 });
+  t.same(await firing.fired(), ['10:01:00', '10:01:00']);
+  await firing.stop();
+});
+
+t.test('a schedule that is not valid any more is paused, and says why', async t => {
+  const firing = await Firing.begun(START);
+  const id = await firing.schedule({ nextAt: FIRST, timezone: 'Europe/Bonn' });
+  await firing.schedule({ nextAt: FIRST });
+  await firing.pass(30_000);
+  t.match((await firing.read(id)).body, {
+    paused: true,
+    pauseReason: /^timezone: there is no time zone "Europe\/Bonn"/,
+  });
+  t.same(await firing.fired(), ['10:01:00']);
+  await firing.stop();
+});
+
+t.test('over the quota a schedule waits a minute, and then makes up for what it missed', async t => {
+  const firing = await Firing.begun(START);
+  const account = await firing.store.getDocument(TENANT, 'account', 'account');
+  await firing.store.apply(TENANT, [
+    firing.factory.account(TENANT, { ...account!.body, limits: { openTasks: 1 } }, { expect: 'any' }),
+  ]);
+  const first = await firing.schedule({ nextAt: FIRST, overlap: 'allow' });
+  const second = await firing.schedule({ nextAt: FIRST + 1, everyMs: 3_600_000 });
+  await firing.pass(30_250);
+  t.same(await firing.fired(), ['10:01:00']);
+  t.match(await firing.read(second), { dueAt: FIRST + 250 + MINUTE, body: { nextAt: FIRST + 1, fired: 0 } });
+  t.equal(firing.counts.get('postponed'), 1);
+  await firing.cancel((await firing.tasks(first))[0].id);
+  await firing.change(first, { paused: true });
+  await firing.pass(MINUTE, 250);
+  t.same(
+    (await firing.tasks(second)).map(({ scheduledFor }) => scheduledFor),
+    [FIRST + 1],
+  );
+  await firing.stop();
+});
+
+t.test('an account that is suspended fires nothing until it is active again', async t => {
+  const firing = await Firing.begun(START);
+  const account = await firing.store.getDocument(TENANT, 'account', 'account');
+  const put = (status: 'active' | 'suspended') =>
+    firing.store.apply(TENANT, [
+      firing.factory.account(TENANT, { ...account!.body, status }, { expect: 'any' }),
+    ]);
+  await put('suspended');
+  const id = await firing.schedule({ nextAt: FIRST });
+  await firing.pass(5 * MINUTE, 1_000);
+  t.same(await firing.fired(), []);
+  t.equal((await firing.read(id)).body.nextAt, FIRST);
+  await put('active');
+  await firing.pass(MINUTE, 1_000);
+  t.equal((await firing.fired()).length, 1);
+  await firing.stop();
+});
+
+t.test('a schedule that we fail to work out does not keep the others from firing', async t => {
+  const firing = await Firing.begun(START);
+  const id = await firing.schedule({ nextAt: FIRST });
+  const other = await firing.schedule({ nextAt: FIRST });
+  const open = firing.store.openOfSchedule.bind(firing.store);
+  firing.store.openOfSchedule = async (tenant, scheduleId, limit) => {
+    if (scheduleId === id) throw new TypeError('a defect');
+    return open(tenant, scheduleId, limit);
+  };
+  await firing.pass(30_000);
+  t.same(await firing.fired(other), ['10:01:00']);
+  t.same(await firing.fired(id), []);
+  t.match(firing.logger.lines, [
+    {
+      level: 'error',
+      message: 'a schedule cannot be worked out',
+      fields: { schedule: id, reason: 'a defect' },
+    },
+  ]);
+  t.equal((await firing.read(id)).dueAt, FIRST + MINUTE, 'it is tried again later');
+  await firing.stop();
+});

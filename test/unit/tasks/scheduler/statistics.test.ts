@@ -1,0 +1,106 @@
+import t from 'tap';
+import { defaultMappings } from '../../../../src/stats/sinks/prometheus/default-mapping.ts';
+import { Exposition } from '../../../../src/stats/sinks/prometheus/exposition.ts';
+import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
+import { readPrometheusText } from '../../../support/prometheus-text.ts';
+import { ACME, answered, EngineScene, OK, type Process } from '../../../support/tasks/engine-scene.ts';
+
+/** The samples of a metric, by their labels, as a scrape of this process shows them. */
+function scraped({ stats, logger }: Process, clock: EngineScene['clock']) {
+  const exposition = new Exposition({ stats, mappings: defaultMappings('seconds'), tags: [], clock, logger });
+  const page = readPrometheusText([...exposition.lines()].join(''));
+  const samples = (metric: string, name = metric): Record<string, number> =>
+    Object.fromEntries(
+      (page.get(metric)?.samples.get(name) ?? []).map(({ labels, value }) => [
+        Object.entries(labels)
+          .map(pair => pair.join('='))
+          .join(' '),
+        value,
+      ]),
+    );
+  return { page, samples };
+}
+
+t.test('what happens to tasks is told under the names of the specification', async t => {
+  const scene = await EngineScene.open();
+  const process = await scene.process(t);
+  const worker = await scene.worker({ retry: { ...(await scene.worker({ name: 'x' })).body.retry } });
+  const retry = { ...worker.body.retry, maxAttempts: 1 };
+  const [good, bad, slow] = await scene.add(worker, 3, { retry }, { heardBy: process });
+  await scene.turn();
+  t.same(scraped(process, scene.clock).samples('tasks_in_flight'), { '': 3 });
+  process.deliveries.answer(good, { ...OK, durationMs: 20 });
+  process.deliveries.answer(bad, answered(500));
+  await scene.pass(45_600, 100);
+  const { page, samples } = scraped(process, scene.clock);
+  t.same(samples('tasks_finished_total'), { 'status=failed': 2, 'status=succeeded': 1 });
+  t.same(samples('attempts_total'), {
+    'outcome=attempt_failed': 1,
+    'outcome=lease_expired': 1,
+    'outcome=succeeded': 1,
+  });
+  t.same(samples('leases_expired_total'), { '': 1 });
+  process.deliveries.answer(slow);
+  await scene.pass(10);
+  t.same(scraped(process, scene.clock).samples('settle_rejected_total'), { '': 1 });
+  t.equal(page.get('dispatch_lag_seconds')?.type, 'histogram');
+  t.match(samples('attempt_duration_seconds', 'attempt_duration_seconds_bucket'), {
+    'le=0.01': 0,
+    'le=0.025': 2,
+    'le=+Inf': 2,
+  });
+  t.same(samples('tasks_in_flight'), { '': 1 });
+  t.match(samples('store_op_seconds', 'store_op_seconds_count'), { 'op=settle': 3 });
+  t.ok(samples('store_op_seconds', 'store_op_seconds_count')['op=wakeups'] > 40);
+});
+
+t.test('the lag is the time from when a task is due to its start', async t => {
+  const scene = await EngineScene.open();
+  const process = await scene.process(t, { capacity: 1 });
+  const worker = await scene.worker();
+  const [first] = await scene.add(worker, 2, {}, { heardBy: process });
+  await scene.pass(3_000);
+  t.same(scraped(process, scene.clock).samples('oldest_due_seconds'), { '': 3 });
+  process.deliveries.answer(first);
+  await scene.pass(10);
+  const { samples } = scraped(process, scene.clock);
+  t.match(samples('dispatch_lag_seconds', 'dispatch_lag_seconds_sum'), { '': 3 });
+  t.match(samples('dispatch_lag_seconds', 'dispatch_lag_seconds_count'), { '': 2 });
+  t.same(samples('oldest_due_seconds'), { '': 0 });
+});
+
+t.test('failures of the store are counted, and tasks that were made', async t => {
+  const scene = await EngineScene.open();
+  const process = await scene.process(t, { roles: [] });
+  const statistics = new TaskStatistics(process.stats);
+  statistics.created.add(3);
+  statistics.httpRequests('create_task', 201).add(2);
+  statistics.schedulesFired('skipped_overlap').add(1);
+  scene.store.fault = () => 'before';
+  const puller = await scene.worker({ mode: 'pull', url: null });
+  const call = process.engine.pullDesk.lease({
+    tenant: ACME,
+    workerId: puller.id,
+    max: 1,
+    waitMs: 0,
+    leaseMs: null,
+    instance: 'host-1',
+    gone: new AbortController().signal,
+  });
+  await t.rejects(call, { code: 'store_failed' });
+  const { samples } = scraped(process, scene.clock);
+  t.same(samples('store_errors_total'), { '': 1 });
+  t.same(samples('tasks_created_total'), { '': 3 });
+  t.same(samples('http_requests_total'), { 'code=201 route=create_task': 2 });
+  t.same(samples('schedules_fired_total'), { 'result=skipped_overlap': 1 });
+});
+
+t.test('no tenant, task or worker is part of a name', async t => {
+  const scene = await EngineScene.open();
+  const process = await scene.process(t);
+  process.deliveries.reply = () => OK;
+  await scene.add(await scene.worker({ name: 'very-own-name' }), 3, {}, { heardBy: process });
+  await scene.pass(100);
+  const names = [...process.stats.counterNames(), ...process.stats.timers().keys(), ...process.stats.gauges().keys()];
+  t.notMatch(names.join(' '), /acme|very-own-name|tsk_|wrk_/);
+});

@@ -1,0 +1,84 @@
+import t from 'tap';
+import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
+import { MeasuredStore } from '../../../../src/tasks/store/measured-store.ts';
+import { ACME, EngineScene } from '../../../support/tasks/engine-scene.ts';
+import { idempotency, settlement, taskChange } from '../../../support/tasks/factories.ts';
+
+async function open() {
+  const scene = await EngineScene.open();
+  const stats = new StatsRegistry();
+  let nowMs = 0;
+  const store = new MeasuredStore(scene.store, new TaskStatistics(stats), () => {
+    nowMs += 2;
+    return nowMs;
+  });
+  const worker = await scene.worker();
+  const totals = () =>
+    Object.fromEntries([...stats.counters()].map(([name, total]) => [name.replace('tasks.', ''), total]));
+  return { scene, store, stats, worker, totals };
+}
+
+t.test('tasks count as created once, also where a request is repeated or a task was there before', async t => {
+  const { scene, store, worker, totals } = await open();
+  const tasks = [scene.make.newTask(worker), scene.make.newTask(worker, { key: 'k' })];
+  const request = scene.make.createRequest(tasks, { idempotency: idempotency('one') });
+  await store.create(ACME, request);
+  await store.create(ACME, request);
+  await store.create(ACME, scene.make.createRequest([scene.make.newTask(worker, { key: 'k' })]));
+  t.same(totals(), { created: 2 });
+});
+
+t.test('ends count by how they came about, and only when they do', async t => {
+  const { scene, store, worker, totals } = await open();
+  const ids = await scene.add(worker, 5);
+  const { tasks } = await store.claim(ACME, scene.make.claimRequest(worker.id, 4));
+  const leases = tasks.map(({ leaseId }) => leaseId);
+  await store.change(ACME, ids[1], taskChange('cancel'));
+  t.same(totals(), {}, 'a request to cancel is no end');
+  await store.settle(ACME, [
+    settlement(leases[0], 'succeeded'),
+    settlement(leases[0], 'succeeded'),
+    settlement(leases[1], 'attempt_failed'),
+    settlement(leases[2], 'attempt_failed'),
+    settlement('f'.repeat(32), 'succeeded'),
+  ]);
+  await store.change(ACME, ids[4], taskChange('cancel'));
+  t.same(totals(), {
+    'attempts.attempt_failed': 1,
+    'attempts.canceled': 1,
+    'attempts.succeeded': 1,
+    'finished.canceled': 2,
+    'finished.succeeded': 1,
+  });
+});
+
+t.test('each operation has its times; one that fails counts as failed as well', async t => {
+  const { scene, store, stats, totals } = await open();
+  await store.now();
+  await store.now();
+  scene.store.fault = () => 'before';
+  await t.rejects(store.wakeups(0, 1), { code: 'store_failed' });
+  t.equal(stats.timers().get('tasks.store_op.now')?.count, 2);
+  t.equal(stats.timers().get('tasks.store_op.now')?.sumMs, 4);
+  t.equal(stats.timers().get('tasks.store_op.wakeups')?.count, 1);
+  t.same(totals(), { store_errors: 1 });
+});
+
+t.test('every operation goes through to the store', async t => {
+  const { store } = await open();
+  const own = Object.getOwnPropertyNames(MeasuredStore.prototype);
+  const wanted = new Set(
+    ['start', 'stop', 'ping', 'create', 'get', 'getWhole', 'change', 'remove', 'list', 'bodies'].concat(
+      ['openOfSchedule', 'history', 'claim', 'settle', 'extend', 'leased', 'overdue', 'wakeups'],
+      ['setWakeup', 'apply', 'getDocument', 'findDocument', 'listDocuments', 'dueDocuments', 'recall'],
+      ['remember', 'counts', 'purge', 'tenants', 'now'],
+    ),
+  );
+  t.same(new Set(own.filter(name => name !== 'constructor')), wanted);
+  t.equal(store.name, 'memory');
+  await store.start();
+  await store.ping();
+  t.same(await store.tenants(null, 10), [ACME]);
+  await store.stop();
+});

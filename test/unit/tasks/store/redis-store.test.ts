@@ -1,0 +1,214 @@
+import t, { type Test } from 'tap';
+import { taskStoreExam } from '../../../exam/task-store/exam.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { startRedis } from '../../../support/redis-server.ts';
+import { Factory, settlement, taskQuery } from '../../../support/tasks/factories.ts';
+import {
+  type RedisTaskStoreSetting,
+  redisBackend,
+  redisTaskStore,
+  TASK_SERVER_ARGS,
+} from '../../../support/tasks/redis-backend.ts';
+import { until } from '../../../support/until.ts';
+
+const NOW = Date.UTC(2026, 2, 1, 10);
+const ACME = 'acme';
+
+const server = await startRedis({ args: TASK_SERVER_ARGS });
+t.teardown(() => server.stop());
+
+taskStoreExam(t, redisBackend('redis', [server]));
+
+let prefixes = 0;
+
+/** A started store with an account and a worker that is pushed to. */
+async function open(t: Test, options: RedisTaskStoreSetting = {}) {
+  const clock = new ManualClock(NOW);
+  const make = new Factory(clock);
+  const keyPrefix = `own${++prefixes}:`;
+  const store = redisTaskStore([server], { keyPrefix, time: clock, ...options });
+  t.teardown(() => store.stop());
+  await store.start();
+  const worker = make.worker();
+  await store.apply(ACME, [make.account(ACME), worker]);
+  const add = (count = 1) => {
+    const tasks = Array.from({ length: count }, () => make.newTask(worker, {}, { wake: true }));
+    return store.create(ACME, make.createRequest(tasks));
+  };
+  return { clock, make, keyPrefix, store, worker, add };
+}
+
+t.test('time is that of Redis, unless a clock is given', async t => {
+  const { store, make, worker } = await open(t, { time: null });
+  const [seconds] = (await server.command('TIME')) as [string];
+  const now = await store.now();
+  t.ok(now >= Number(seconds) * 1_000, `${now}`);
+  await store.create(ACME, make.createRequest([make.newTask(worker)]));
+  const { tasks, now: claimedAt } = await store.claim(ACME, make.claimRequest(worker.id, 1));
+  t.ok(claimedAt >= now);
+  t.equal(tasks[0].task.updatedAt, claimedAt);
+});
+
+t.test('what is asked in one turn leaves in one write', async t => {
+  const { add } = await open(t);
+  await add();
+  const reads = async () =>
+    Number(/total_reads_processed:(\d+)/.exec(String(await server.command('INFO')))?.[1]);
+  const before = await reads();
+  await Promise.all(Array.from({ length: 200 }, () => add()));
+  // The asking itself connects anew each time, which is a handful of reads.
+  t.ok((await reads()) - before < 50, 'far fewer reads than operations');
+});
+
+t.test('scripts that Redis has forgotten are sent again', async t => {
+  const { store, add } = await open(t);
+  await add();
+  await server.command('SCRIPT', 'FLUSH');
+  await add();
+  t.equal((await store.counts(ACME, null)).scheduled, 2);
+});
+
+t.test('a hint that was lost is found by the sweep', async t => {
+  const { store, worker, keyPrefix, add } = await open(t);
+  await add();
+  await store.claim(ACME, new Factory(new ManualClock(NOW)).claimRequest(worker.id, 0));
+  await server.command('DEL', `${keyPrefix}wake:0`, `${keyPrefix}reap:0`, `${keyPrefix}docs:0`);
+  t.same(await store.wakeups(NOW, 10), []);
+  await store.sweep();
+  t.same(await store.wakeups(NOW, 10), [{ tenant: ACME, workerId: worker.id, at: NOW }]);
+});
+
+t.test('the sweep finds leases that end, and documents that are due', async t => {
+  const { clock, store, make, worker, keyPrefix, add } = await open(t);
+  await add();
+  await store.claim(ACME, make.claimRequest(worker.id, 1));
+  await store.apply(ACME, [make.worker({ name: 'resumes' }, { dueAt: NOW + 500 })]);
+  await store.wakeups(NOW, 1);
+  await server.command('DEL', `${keyPrefix}wake:0`, `${keyPrefix}reap:0`, `${keyPrefix}docs:0`);
+  clock.advance(60_000);
+  t.same(await store.overdue(10), []);
+  await store.sweep();
+  t.equal((await store.overdue(10))[0].leases.length, 1);
+  t.equal((await store.dueDocuments(10)).length, 1);
+});
+
+t.test('the sweep leaves workers alone that are paused, or ask for their tasks themselves', async t => {
+  const { store, make } = await open(t);
+  const paused = make.worker({ name: 'paused', paused: true });
+  const pulls = make.worker({ name: 'pulls', mode: 'pull', url: null });
+  await store.apply(ACME, [paused, pulls]);
+  await store.create(ACME, make.createRequest([make.newTask(paused), make.newTask(pulls)]));
+  await store.sweep();
+  t.same(await store.wakeups(NOW, 10), []);
+});
+
+t.test('it is done again and again, by a timer of the store', async t => {
+  const timers = new ManualClock(0);
+  const { store, worker, keyPrefix, add } = await open(t, { clock: timers, sweepMs: 30_000 });
+  await add();
+  for (let round = 0; round < 2; round++) {
+    await store.setWakeup(ACME, worker.id, null);
+    await until(() => timers.pendingDelaysMs.includes(30_000));
+    timers.advance(30_000);
+    await until(async () => (await server.command('ZCARD', `${keyPrefix}wake:0`)) === 1);
+  }
+  t.equal((await store.wakeups(NOW, 10)).length, 1);
+});
+
+t.test('a hint that leads nowhere is moved to where it should be', async t => {
+  const { clock, store, make, worker, keyPrefix, add } = await open(t);
+  await add();
+  const { tasks } = await store.claim(ACME, make.claimRequest(worker.id, 1));
+  await store.settle(ACME, [settlement(tasks[0].leaseId, 'succeeded')]);
+  clock.advance(60_000);
+  t.equal(await server.command('ZCARD', `${keyPrefix}reap:0`), 1);
+  t.same(await store.overdue(10), []);
+  await until(async () => (await server.command('ZCARD', `${keyPrefix}reap:0`)) === 0);
+});
+
+t.test('the name of a tenant that is not made is not kept', async t => {
+  const { store, make } = await open(t);
+  const twice = await store.apply('other', [make.account('other'), make.account('other', {}, { expect: 7 })]);
+  t.match(twice, { kind: 'refused', reason: 'version' });
+  t.same(await store.tenants(null, 10), [ACME]);
+});
+
+t.test('more operations than may be under way are refused', async t => {
+  const { store } = await open(t, { maxInFlight: 3 });
+  const asked = await Promise.allSettled(Array.from({ length: 5 }, () => store.list(ACME, taskQuery())));
+  const refused = asked.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
+  t.equal(refused.length, 2);
+  for (const { reason } of refused) t.match(reason, { code: 'overloaded' });
+  t.resolves(store.list(ACME, taskQuery()), 'and taken when there is room');
+});
+
+t.test('what was asked before a stop is answered', async t => {
+  const { store, add } = await open(t);
+  const asked = [add(), add()];
+  await store.stop();
+  for (const answer of await Promise.all(asked)) t.equal(answer.kind, 'done');
+  await t.rejects(store.counts(ACME, null), { code: 'store_failed', message: /the store was stopped/ });
+});
+
+t.test('a prefix that would change the slots of keys is refused', async t => {
+  t.throws(() => redisTaskStore([server], { keyPrefix: '{sluice}:' }), /must not hold braces/);
+});
+
+t.test('a store does not start on a server that may lose tasks', async t => {
+  const careless = await startRedis();
+  t.teardown(() => careless.stop());
+  const start = () => {
+    const store = redisTaskStore([careless], { durability: 'always' });
+    t.teardown(() => store.stop());
+    return store.start();
+  };
+  await careless.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+  await t.rejects(start(), /appendonly is 'no', .*CONFIG SET appendonly yes/);
+  await careless.command('CONFIG', 'SET', 'appendonly', 'yes');
+  await t.rejects(
+    start(),
+    /maxmemory-policy is 'allkeys-lru', .*run 'CONFIG SET maxmemory-policy noeviction'/,
+  );
+  await careless.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+  await t.rejects(start(), /appendfsync is 'everysec', .*run 'CONFIG SET appendfsync always'/);
+  await careless.command('CONFIG', 'SET', 'appendfsync', 'always');
+  await t.resolves(start());
+});
+
+t.test('where the settings may not be asked for, the log says what they must be', async t => {
+  await server.command('ACL', 'SETUSER', 'tasks', 'on', '>secret', '~*', '+@all', '-config');
+  const logger = new KeepingLogger();
+  await open(t, { access: { username: 'tasks', password: 'secret' }, logger });
+  t.same(logger.messages('warning'), ['Redis does not tell its settings: make sure that tasks survive']);
+});
+
+t.test('a wrong password is told, and not shown', async t => {
+  const store = redisTaskStore([server], {
+    access: { username: 'tasks', password: 'wrong-one' },
+    startMs: 500,
+  });
+  t.teardown(() => store.stop());
+  const failure = await store.start().then(
+    () => new Error('it started'),
+    (failure: Error) => failure,
+  );
+  t.match(failure.message, /WRONGPASS/);
+  t.notMatch(failure.message, /wrong-one/);
+});
+
+t.test('a server that is not there is told within the time for the start', async t => {
+  const store = redisTaskStore([{ port: 1 }], { startMs: 200 });
+  t.teardown(() => store.stop());
+  await t.rejects(store.start(), /Redis at 127.0.0.1:1 was not ready within 200 ms: .*ECONNREFUSED/);
+});
+
+t.test('a replica is refused', async t => {
+  const replica = await startRedis({
+    args: [...TASK_SERVER_ARGS, '--replicaof', `127.0.0.1 ${server.port}`],
+  });
+  t.teardown(() => replica.stop());
+  const store = redisTaskStore([replica]);
+  t.teardown(() => store.stop());
+  await t.rejects(store.start(), /it is a replica: the address must lead to the master/);
+});

@@ -1,0 +1,236 @@
+import t, { type Test } from 'tap';
+import { Health } from '../../../../src/base/health.ts';
+import type { RestHandler, RestRequest, RestResponse } from '../../../../src/tasks/rest/http.ts';
+import { BODY_LIMIT_BYTES } from '../../../../src/tasks/rest/read-request.ts';
+import { healthRoute } from '../../../../src/transports/http/health-route.ts';
+import type { HttpListener } from '../../../../src/transports/http/listener.ts';
+import { jsonNotFound } from '../../../../src/transports/http/routes.ts';
+import { tasksRoutes } from '../../../../src/transports/http/tasks-routes.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { RestHarness } from '../../../support/tasks/rest-harness.ts';
+import { RawConnection } from './raw-connection.ts';
+import { serve } from './serving.ts';
+
+/** Answers by a function, and keeps what it was asked. */
+class ScriptedHandler implements RestHandler {
+  readonly asked: RestRequest[] = [];
+  script: (request: RestRequest) => Promise<RestResponse> = async () => ({
+    status: 200,
+    headers: { 'Content-Type': 'application/json', 'X-Request-Id': 'r' },
+    body: '{"done":true}',
+  });
+
+  tooLarge(): RestResponse {
+    return { status: 413, headers: { 'X-Request-Id': 'large' }, body: '{}' };
+  }
+
+  handle(request: RestRequest): Promise<RestResponse> {
+    this.asked.push(request);
+    return this.script(request);
+  }
+}
+
+const HOST = 'tasks.localhost';
+
+async function front(t: Test, handler: RestHandler, log = new KeepingLogger()): Promise<HttpListener> {
+  const unknown = jsonNotFound([]);
+  const routes = [healthRoute(new Health()), ...tasksRoutes({ handler, serviceHost: HOST, unknown })];
+  return serve(t, routes, { log, unknown });
+}
+
+async function connect(t: Test, listener: HttpListener): Promise<RawConnection> {
+  const connection = await RawConnection.open(listener.port);
+  t.teardown(() => connection.destroy());
+  return connection;
+}
+
+/** A request as it is on the wire. */
+function wire(method: string, target: string, fields: readonly string[] = [], body = ''): string {
+  const length = body === '' ? [] : [`Content-Length: ${Buffer.byteLength(body)}`];
+  const host = fields.some(field => field.startsWith('Host:')) ? [] : [`Host: acme.${HOST}:8080`];
+  return [`${method} ${target} HTTP/1.1`, ...host, ...fields, ...length, '', body].join('\r\n');
+}
+
+t.test('a request is handed over as it came', async t => {
+  const handler = new ScriptedHandler();
+  const connection = await connect(t, await front(t, handler));
+  const fields = [
+    `Host: ACME.${HOST}:8080`,
+    'Authorization: Bearer x',
+    'Content-Type: application/json',
+    'Idempotency-Key: k 1',
+    'If-Match: "3"',
+    'Cookie: not read',
+  ];
+  await connection.write(wire('PUT', '/api/v1/tasks/a%2Fb?x=1&y=%20', fields, '{"é":1}'));
+  const response = await connection.response();
+  t.equal(response.status, 200);
+  t.equal(response.headers.get('x-request-id'), 'r');
+  t.equal(response.headers.get('content-type'), 'application/json');
+  t.equal(response.body, '{"done":true}');
+  const [asked] = handler.asked;
+  t.match(asked, {
+    method: 'PUT',
+    host: `acme.${HOST}`,
+    path: '/api/v1/tasks/a%2Fb',
+    query: 'x=1&y=%20',
+    remoteAddress: /127\.0\.0\.1|7f00:0001/,
+  });
+  t.same(asked.headers, {
+    authorization: 'Bearer x',
+    'content-type': 'application/json',
+    'idempotency-key': 'k 1',
+    'if-match': '"3"',
+  });
+  t.equal(Buffer.from(asked.body).toString(), '{"é":1}');
+});
+
+t.test('a body in pieces is put together, and stays what it was', async t => {
+  const handler = new ScriptedHandler();
+  const connection = await connect(t, await front(t, handler));
+  const body = 'x'.repeat(300_000);
+  await connection.write(wire('POST', '/api/v1/tasks', [], body));
+  await connection.response();
+  await connection.write(wire('POST', '/api/v1/tasks', [], 'y'.repeat(300_000)));
+  await connection.response();
+  t.equal(Buffer.from(handler.asked[0].body).toString(), body);
+});
+
+t.test('every method goes to the handler, and HEAD has no body', async t => {
+  const handler = new ScriptedHandler();
+  const connection = await connect(t, await front(t, handler));
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD']) {
+    await connection.write(wire(method, '/api/v1/tasks'));
+    const response = await connection.response(method === 'HEAD' ? 'HEAD' : undefined);
+    t.equal(response.status, 200, method);
+  }
+  t.same(
+    handler.asked.map(asked => asked.method),
+    ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'],
+  );
+});
+
+t.test('an answer without content has no length, and the connection goes on', async t => {
+  const handler = new ScriptedHandler();
+  handler.script = async () => ({ status: 204, headers: { 'X-Request-Id': 'r' }, body: '' });
+  const listener = await front(t, handler);
+  for (let i = 0; i < 3; i++) {
+    const response = await fetch(`http://127.0.0.1:${listener.port}/api/v1/tasks/x`, { method: 'DELETE' });
+    t.equal(response.status, 204);
+    t.equal(response.headers.get('content-length'), null);
+    t.equal(await response.text(), '');
+  }
+});
+
+t.test('what is not of tasks is served as before', async t => {
+  const handler = new ScriptedHandler();
+  const connection = await connect(t, await front(t, handler));
+  const statusOf = async (target: string, host: string) => {
+    await connection.write(wire('GET', target, [`Host: ${host}`]));
+    return (await connection.response()).status;
+  };
+  t.equal(await statusOf('/healthcheck', 'anything'), 200);
+  t.equal(await statusOf('/', 'anything'), 404);
+  t.equal(await statusOf('/', `acme.${HOST}`), 404);
+  t.equal(await statusOf('/other', `accounts.${HOST}`), 404);
+  t.equal(handler.asked.length, 0);
+  t.equal(await statusOf('/', `Accounts.${HOST}:80`), 200);
+  t.equal(await statusOf('/accounts', HOST), 200);
+  t.equal(await statusOf('/api/v1/x', '[::1]:80'), 200);
+  t.same(
+    handler.asked.map(({ host, path }) => `${host} ${path}`),
+    [`accounts.${HOST} /`, `${HOST} /accounts`, '[::1] /api/v1/x'],
+  );
+});
+
+t.test('a body that is too large is not handed over', async t => {
+  const handler = new ScriptedHandler();
+  const connection = await connect(t, await front(t, handler));
+  await connection.write(wire('POST', '/api/v1/tasks', [], 'x'.repeat(BODY_LIMIT_BYTES + 1)));
+  const response = await connection.response();
+  t.equal(response.status, 413);
+  t.equal(response.headers.get('x-request-id'), 'large');
+  t.equal(handler.asked.length, 0);
+  await connection.write(wire('POST', '/api/v1/tasks', [], 'x'.repeat(BODY_LIMIT_BYTES)));
+  t.equal((await connection.response()).status, 200, 'the largest that is read');
+});
+
+t.test('a long poll hears that its caller has gone', async t => {
+  const handler = new ScriptedHandler();
+  const gone = new Promise<void>(resolve => {
+    handler.script = async ({ gone }) => {
+      await new Promise<void>(aborted => gone.addEventListener('abort', () => aborted(), { once: true }));
+      resolve();
+      return { status: 200, headers: {}, body: '' };
+    };
+  });
+  const listener = await front(t, handler);
+  const connection = await RawConnection.open(listener.port);
+  await connection.write(wire('POST', '/api/v1/workers/w/leases', [], '{}'));
+  while (handler.asked.length === 0) await new Promise(resolve => setImmediate(resolve));
+  connection.destroy();
+  await gone;
+  t.ok(handler.asked[0].gone.aborted);
+});
+
+t.test('one that is asked for late is told, too', async t => {
+  const handler = new ScriptedHandler();
+  let begin: () => void = () => {};
+  const begun = new Promise<void>(resolve => {
+    begin = resolve;
+  });
+  const gone = new Promise<void>(resolve => {
+    handler.script = async request => {
+      await begun;
+      await new Promise<void>(aborted =>
+        request.gone.addEventListener('abort', () => aborted(), { once: true }),
+      );
+      resolve();
+      return { status: 200, headers: {}, body: '' };
+    };
+  });
+  const listener = await front(t, handler);
+  const connection = await RawConnection.open(listener.port);
+  await connection.write(wire('POST', '/api/v1/workers/w/leases', [], '{}'));
+  while (handler.asked.length === 0) await new Promise(resolve => setImmediate(resolve));
+  await new Promise(resolve => setImmediate(resolve));
+  begin();
+  connection.destroy();
+  await gone;
+  t.pass('told');
+});
+
+t.test('a handler that fails is a defect that the log tells of', async t => {
+  const handler = new ScriptedHandler();
+  handler.script = async () => {
+    throw new Error('not to be told');
+  };
+  const log = new KeepingLogger();
+  const connection = await connect(t, await front(t, handler, log));
+  await connection.write(wire('GET', '/api/v1/tasks'));
+  const response = await connection.response();
+  t.equal(response.status, 500);
+  t.notMatch(response.body, /not to be told/);
+  t.match(log.messages('error')[0], /not to be told/);
+});
+
+t.test('the service answers over a real connection: sign-up, then a call, by domain.localhost', async t => {
+  const rest = new RestHarness({
+    config: { serviceHost: HOST, scheme: 'http', publicPort: 8080, signup: 'loopback' },
+  });
+  const connection = await connect(t, await front(t, rest.service));
+  const json = ['Content-Type: application/json'];
+  await connection.write(wire('POST', '/', [`Host: accounts.${HOST}`, ...json], '{"domain":"acme"}'));
+  const made = await connection.response();
+  t.equal(made.status, 201);
+  const { token, api_url: url, owner } = JSON.parse(made.body);
+  t.equal(url, `http://acme.${HOST}:8080/api/v1`);
+  await connection.write(wire('GET', `/api/v1/users/${owner.id}`, [`Authorization: Bearer ${token}`]));
+  const read = await connection.response();
+  t.match(JSON.parse(read.body), { id: owner.id, role: 'owner' });
+  t.match(read.headers.get('etag'), /^"\d+"$/);
+  await connection.write(wire('GET', '/api/v1/users'));
+  const refused = await connection.response();
+  t.equal(refused.status, 401);
+  t.equal(refused.headers.get('www-authenticate'), 'Bearer');
+});

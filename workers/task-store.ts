@@ -1,0 +1,5 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { runStoreThread, type StoreThreadSetup } from '../src/tasks/store/sqlite/store-thread.ts';
+
+/** Owns the file of a task store; see `src/tasks/store/sqlite`. */
+if (parentPort !== null) runStoreThread(parentPort, workerData as StoreThreadSetup);
