@@ -24,10 +24,13 @@ import { tracedService } from '../transports/grpc/traced.ts';
 import { jsonRoute } from '../transports/http/decision-routes.ts';
 import { healthRoute } from '../transports/http/health-route.ts';
 import { HttpListener } from '../transports/http/listener.ts';
-import { jsonNotFound } from '../transports/http/routes.ts';
+import { readinessRoutes } from '../transports/http/readiness-routes.ts';
+import { jsonNotFound, type Route } from '../transports/http/routes.ts';
+import { tasksRoutes } from '../transports/http/tasks-routes.ts';
 import { TracedDecider } from '../transports/traced-decider.ts';
 import type { CallTracing } from '../transports/tracing.ts';
 import { DebugPort } from './debug-port.ts';
+import type { TasksFront } from './tasks/tasks-service.ts';
 
 export interface PortsParts {
   readonly settings: Settings;
@@ -38,6 +41,8 @@ export interface PortsParts {
   readonly stats: StatsRegistry;
   /** The lines of the rules in force, for `/rlconfig`. */
   readonly dumpRules: () => Iterable<string>;
+  /** Null while tasks are not served. */
+  readonly tasks: TasksFront | null;
   /** For `/explain`. */
   readonly explain: Explain;
   readonly clock: Clock;
@@ -82,7 +87,10 @@ export class Ports implements Service {
     await this.#opened.start(this.#debug);
     await this.#opened.start({
       name: 'http',
-      start: () => this.#http.start(),
+      start: async () => {
+        await this.#http.start();
+        this.#parts.tasks?.listeningOn(this.#http.port);
+      },
       stop: () => this.#stopHttpAfterGrpc(),
     });
   }
@@ -137,7 +145,8 @@ function deciderOf({ decider, tracing }: PortsParts): Decider {
 
 function httpListener(parts: PortsParts): HttpListener {
   const { settings, health, clock, logger, tracing } = parts;
-  const routes = [healthRoute(health), jsonRoute(deciderOf(parts), logger, tracing)];
+  const decisionRoutes = [healthRoute(health), jsonRoute(deciderOf(parts), logger, tracing)];
+  const routes = [...decisionRoutes, ...taskRoutes(parts, decisionRoutes)];
   return new HttpListener({
     name: 'http',
     host: settings.httpHost,
@@ -152,6 +161,13 @@ function httpListener(parts: PortsParts): HttpListener {
     clock,
     log: logger,
   });
+}
+
+function taskRoutes({ tasks, clock }: PortsParts, others: readonly Route[]): readonly Route[] {
+  if (tasks === null) return [];
+  const readiness = readinessRoutes(tasks.readiness, clock);
+  // At the top, a host that is not for accounts has nothing.
+  return [...readiness, ...tasksRoutes({ ...tasks, unknown: jsonNotFound([...others, ...readiness]) })];
 }
 
 interface GrpcTls {

@@ -21,6 +21,7 @@ import { createRuleSource, type RuleSource } from './rule-source.ts';
 import { openSinks } from './sinks.ts';
 import { STORE_COMPONENT, StoreHealth } from './store-health.ts';
 import { createStore, type OpenedStore } from './stores.ts';
+import type { TasksService, TasksShared } from './tasks/tasks-service.ts';
 
 /** What the process gives the service. */
 export interface ServiceParts {
@@ -31,6 +32,8 @@ export interface ServiceParts {
   readonly random: () => number;
   /** Null while tracing is off. */
   readonly tracing: (CallTracing & Service) | null;
+  /** Makes the task service on what the two share; null while tasks are not served. */
+  readonly openTasks: ((shared: TasksShared) => TasksService) | null;
 }
 
 /** The health component that a termination signal sets unhealthy (spec 3.4). */
@@ -53,6 +56,7 @@ export class DecisionService {
   readonly #threads: DecisionThreads | null;
   readonly #compiler = new RuleCompiler();
   readonly #loader: RuleLoader;
+  readonly #tasks: TasksService | null;
   readonly #ports: Ports;
   #stopping: Promise<void> | null = null;
   /** Until when calls may run on after a stop was asked for. */
@@ -137,9 +141,11 @@ export class DecisionService {
       clock,
       logger,
     });
+    this.#tasks = parts.openTasks?.({ decider: this.#batcher, stats }) ?? null;
     this.#ports = new Ports({
       settings,
       decider: this.#batcher,
+      tasks: this.#tasks?.front ?? null,
       tracing: parts.tracing,
       health: this.#health,
       stats,
@@ -172,6 +178,7 @@ export class DecisionService {
       await this.#stack.start(source.service);
       await this.#loader.settled();
       if (!settings.forceStartWithoutInitialConfig) await this.#firstRules(source);
+      if (this.#tasks !== null) await this.#stack.start(this.#tasks);
       return await this.#openPorts();
     } catch (failure) {
       // After a stop nothing starts any more, and what starts fails.
@@ -193,6 +200,7 @@ export class DecisionService {
     this.#drainUntilMs = clock.nowMs() + settings.shutdownTimeoutMs;
     this.#health.set(TERMINATION_COMPONENT, false);
     this.#ports.drain();
+    this.#tasks?.drain();
     this.#announceStop();
     await this.#stack.stop();
   }

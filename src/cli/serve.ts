@@ -1,6 +1,7 @@
 import { createLogger } from '../app/logging.ts';
 import type { Addresses } from '../app/ports.ts';
 import { DecisionService } from '../app/service.ts';
+import type { TasksShared } from '../app/tasks/tasks-service.ts';
 import { systemClock } from '../base/clock.ts';
 import { asError } from '../base/fault.ts';
 import type { Logger } from '../base/logger.ts';
@@ -34,7 +35,8 @@ export async function runServe(args: string[], io: CliIo): Promise<number> {
   // Timers of the service do not keep a process alive, and before a port is open nothing else might.
   const alive = setInterval(() => {}, 2_147_483_647);
   try {
-    const { addresses, stopped } = await startService(settings, logger);
+    const missingKey = values.quickstart ? 'make' : 'refuse';
+    const { addresses, stopped } = await startService(settings, logger, missingKey);
     if (addresses !== null) {
       io.stdout(banner(addresses, values.quickstart));
       io.supervisor?.ready();
@@ -57,7 +59,11 @@ interface StartedService {
 }
 
 /** @throws CommandFault when it cannot start */
-async function startService(settings: Settings, logger: Logger): Promise<StartedService> {
+async function startService(
+  settings: Settings,
+  logger: Logger,
+  missingKey: 'make' | 'refuse',
+): Promise<StartedService> {
   try {
     const tracing = settings.tracingEnabled ? await openTracing(settings, logger) : null;
     const service = new DecisionService({
@@ -66,6 +72,7 @@ async function startService(settings: Settings, logger: Logger): Promise<Started
       clock: systemClock,
       random: Math.random,
       tracing,
+      openTasks: settings.tasksEnabled ? await loadTasks(settings, logger, missingKey) : null,
     });
     const stopped = stopOnSignal(service, logger);
     // A stop that fails before the start has ended is nobody's yet; it is told to whoever waits later.
@@ -80,6 +87,24 @@ async function startService(settings: Settings, logger: Logger): Promise<Started
 async function openTracing(settings: Settings, logger: Logger) {
   const { OtlpTracing } = await import('../app/tracing.ts');
   return await OtlpTracing.open({ settings, clock: systemClock, logger });
+}
+
+/** The task service is loaded only here, for the same reason. */
+async function loadTasks(settings: Settings, logger: Logger, missingKey: 'make' | 'refuse') {
+  const [{ TasksService }, { loadMasterKeys }] = await Promise.all([
+    import('../app/tasks/tasks-service.ts'),
+    import('../app/tasks/master-keys.ts'),
+  ]);
+  const keys = await loadMasterKeys(settings, missingKey);
+  const parts = {
+    settings,
+    keys,
+    version: packageVersion(),
+    clock: systemClock,
+    random: Math.random,
+    logger,
+  };
+  return (shared: TasksShared) => new TasksService(parts, shared);
 }
 
 function readSettings(env: CliIo['env']): Settings {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Child, type ChildEnd } from './child-process.ts';
 import { repositoryRoot } from './repository.ts';
+import { makeTempDirectory, removeDirectory } from './temp-directory.ts';
 
 /** A listener of the service, by the name its log line gives it. */
 export type Front = 'http' | 'grpc' | 'debug';
@@ -56,7 +57,7 @@ export class ServiceProcess {
     this.#child = new Child({
       command: process.execPath,
       args: ['--enable-source-maps', launcher, ...(options.args ?? ['serve'])],
-      env: { ...testSettings(), ...options.env },
+      env: { ...testSettings(), ...quickstartData(options.args), ...options.env },
     });
     this.#child.onLine(line => this.#note(line));
   }
@@ -138,6 +139,14 @@ export class ServiceProcess {
     this.logs.push(line);
     if (line['@message'] === 'listening') this.#addresses.set(line['name'], String(line['address']));
   }
+}
+
+/** The quick start would keep its tasks in the working tree. The directory goes with this process. */
+function quickstartData(args: readonly string[] = []): Record<string, string> {
+  if (!args.includes('--quickstart')) return {};
+  const directory = makeTempDirectory();
+  process.once('exit', () => removeDirectory(directory));
+  return { TASKS_DATA_DIRECTORY: directory };
 }
 
 function testSettings(): Record<string, string | undefined> {

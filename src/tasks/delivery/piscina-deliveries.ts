@@ -38,19 +38,23 @@ interface Running {
 
 /** One thread, from its start to its end. */
 interface Thread {
+  readonly pool: Piscina<DeliveryTask, void>;
   readonly port: MessagePort;
   readonly running: Map<number, Running>;
   /** Attempts of this turn of the event loop, which go in one message. */
   waiting: [number, AttemptRequest][];
-  ready: boolean;
-  /** Settles when the thread, or what it was given to do, has ended. */
-  ended: Promise<void>;
+  state: 'starting' | 'ready' | 'over';
+  /** Resolves when nothing of it is left. */
+  readonly gone: PromiseWithResolvers<void>;
 }
 
 /**
  * Pushes tasks from threads of their own, kept by Piscina. Each thread has one task of Piscina's for as long as it lives:
  * attempts and their outcomes go through a channel beside it, many in one message. A thread that ends is replaced; its
  * attempts end as `aborted`, and whether their workers have seen them is not known.
+ *
+ * Each has a pool to itself: in a larger one, a thread that fails before it is ready leaves its task in the queue, and
+ * nobody learns of it.
  */
 export class PiscinaDeliveries implements Deliveries, Service {
   readonly name = 'delivery threads';
@@ -59,7 +63,7 @@ export class PiscinaDeliveries implements Deliveries, Service {
   readonly #perThread: number;
   readonly #threads = new Set<Thread>();
   readonly #restarts = new Set<Timer>();
-  #pool: Piscina<DeliveryTask, void> | null = null;
+  #state: 'stopped' | 'running' = 'stopped';
   #failedStarts = 0;
   #lastNumber = 0;
   #firstReady = Promise.withResolvers<void>();
@@ -73,17 +77,17 @@ export class PiscinaDeliveries implements Deliveries, Service {
   /** Threads that take attempts. */
   get ready(): number {
     let ready = 0;
-    for (const thread of this.#threads) if (thread.ready) ready++;
+    for (const { state } of this.#threads) if (state === 'ready') ready++;
     return ready;
   }
 
   get free(): number {
-    if (this.#pool === null) return 0;
+    if (this.#state === 'stopped') return 0;
     let room = 0;
     let running = 0;
     for (const thread of this.#threads) {
       running += thread.running.size;
-      if (thread.ready) room += this.#perThread - thread.running.size;
+      if (thread.state === 'ready') room += this.#perThread - thread.running.size;
     }
     return Math.min(room, this.capacity - running);
   }
@@ -94,24 +98,9 @@ export class PiscinaDeliveries implements Deliveries, Service {
    * @throws Error when the first one to start does not
    */
   async start(): Promise<void> {
-    const { module, count, setup, logger } = this.#parts;
+    this.#state = 'running';
     this.#firstReady = Promise.withResolvers<void>();
-    const pool = new Piscina<DeliveryTask, void>({
-      filename: module.href,
-      minThreads: count,
-      maxThreads: count,
-      concurrentTasksPerWorker: 1,
-      maxQueue: count,
-      // A thread that sleeps would not hear what its connections bring.
-      atomics: 'disabled',
-      recordTiming: false,
-      workerData: { ...setup, capacity: this.#perThread },
-    });
-    this.#pool = pool;
-    pool.on('error', (failure: unknown) =>
-      logger.error('a delivery thread failed', { error: asError(failure).message }),
-    );
-    for (let i = 0; i < count; i++) this.#open(pool);
+    for (let i = 0; i < this.#parts.count; i++) this.#open();
     try {
       await this.#firstReady.promise;
     } catch (failure) {
@@ -121,25 +110,23 @@ export class PiscinaDeliveries implements Deliveries, Service {
   }
 
   async stop(): Promise<void> {
-    const pool = this.#pool;
-    if (pool === null) return;
-    this.#pool = null;
+    if (this.#state === 'stopped') return;
+    this.#state = 'stopped';
     this.#firstReady.reject(new Error('the delivery threads are stopped'));
-    this.#firstReady.promise.catch(() => {});
     for (const timer of this.#restarts) timer.cancel();
     this.#restarts.clear();
+    const threads = [...this.#threads];
+    const allGone = Promise.all(threads.map(({ gone }) => gone.promise));
     const waited = Promise.withResolvers<void>();
     const timer = this.#parts.clock.after(STOP_MS, waited.resolve);
-    const ended = [...this.#threads].map(thread => {
-      this.#send(thread);
-      thread.port.postMessage({ kind: 'stop' } satisfies MessageToThread);
-      return thread.ended;
-    });
-    await Promise.race([Promise.all(ended), waited.promise]);
+    for (const thread of threads) {
+      if (thread.state === 'ready') this.#tell(thread, { kind: 'stop' });
+      else this.#ended(thread, 'it is stopped');
+    }
+    await Promise.race([allGone, waited.promise]);
     timer.cancel();
-    await pool.destroy();
-    // Those that did not stop in time have ended now.
-    await Promise.all(ended);
+    for (const thread of threads) this.#ended(thread, 'it did not stop in time');
+    await allGone;
   }
 
   async deliver(request: DeliveryRequest): Promise<DeliveryOutcome> {
@@ -157,8 +144,7 @@ export class PiscinaDeliveries implements Deliveries, Service {
     for (const thread of this.#threads) {
       for (const running of thread.running.values()) {
         if (running.tenant !== tenant || running.taskId !== taskId) continue;
-        this.#send(thread);
-        thread.port.postMessage({ kind: 'abort', tenant, taskId } satisfies MessageToThread);
+        this.#tell(thread, { kind: 'abort', tenant, taskId });
         break;
       }
     }
@@ -167,7 +153,7 @@ export class PiscinaDeliveries implements Deliveries, Service {
   #leastBusy(): Thread | null {
     let best: Thread | null = null;
     for (const thread of this.#threads) {
-      if (!thread.ready || thread.running.size >= this.#perThread) continue;
+      if (thread.state !== 'ready' || thread.running.size >= this.#perThread) continue;
       if (best === null || thread.running.size < best.running.size) best = thread;
     }
     return this.free > 0 ? best : null;
@@ -180,28 +166,46 @@ export class PiscinaDeliveries implements Deliveries, Service {
     thread.port.postMessage({ kind: 'deliver', requests } satisfies MessageToThread);
   }
 
-  /** Gives the next free thread of the pool its work. */
-  #open(pool: Piscina<DeliveryTask, void>): void {
+  /** Attempts that wait to be sent go first. */
+  #tell(thread: Thread, message: MessageToThread): void {
+    this.#send(thread);
+    thread.port.postMessage(message);
+  }
+
+  #open(): void {
+    const { module, setup } = this.#parts;
     const { port1, port2 } = new MessageChannel();
-    const given = pool.run({ port: port2 }, { transferList: [port2] });
+    const pool = new Piscina<DeliveryTask, void>({
+      filename: module.href,
+      // The thread begins with its task, and is not replaced by Piscina.
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: Number.POSITIVE_INFINITY,
+      // A thread that sleeps would not hear what its connections bring.
+      atomics: 'disabled',
+      recordTiming: false,
+      workerData: { ...setup, capacity: this.#perThread },
+    });
     const thread: Thread = {
+      pool,
       port: port1,
       running: new Map(),
       waiting: [],
-      ready: false,
-      ended: Promise.resolve(),
+      state: 'starting',
+      gone: Promise.withResolvers<void>(),
     };
     this.#threads.add(thread);
     port1.on('message', (message: MessageFromThread) => this.#heard(thread, message));
-    thread.ended = given.then(
-      () => this.#ended(pool, thread, 'it came to its end'),
-      (failure: unknown) => this.#ended(pool, thread, asError(failure).message),
-    );
+    const ended = (failure: unknown): void => this.#ended(thread, asError(failure).message);
+    pool.on('error', ended);
+    // The last to be told: whoever knows the reason has told it by the next turn.
+    pool.on('workerDestroy', () => setImmediate(ended, new Error('the thread was ended')));
+    pool.run({ port: port2 }, { transferList: [port2] }).then(() => ended('it came to its end'), ended);
   }
 
   #heard(thread: Thread, message: MessageFromThread): void {
     if (message.kind === 'ready') {
-      thread.ready = true;
+      thread.state = 'ready';
       this.#failedStarts = 0;
       this.#firstReady.resolve();
       return;
@@ -213,27 +217,33 @@ export class PiscinaDeliveries implements Deliveries, Service {
     }
   }
 
-  #ended(pool: Piscina<DeliveryTask, void>, thread: Thread, reason: string): void {
-    const { lost, logger, clock, random } = this.#parts;
+  /** Told of each end more than once. */
+  #ended(thread: Thread, reason: string): void {
+    if (thread.state === 'over') return;
+    const wasReady = thread.state === 'ready';
+    thread.state = 'over';
     this.#threads.delete(thread);
     thread.port.close();
-    const stopping = this.#pool === null;
+    thread.pool.destroy().then(thread.gone.resolve, thread.gone.reject);
     const left = [...thread.running.values()];
     thread.running.clear();
-    for (const { settle } of left) {
-      settle({ ...notMade(''), error: deliveryError(stopping ? 'aborted' : 'thread_lost') });
-    }
-    if (stopping) return;
+    const error = deliveryError(this.#state === 'stopped' ? 'aborted' : 'thread_lost');
+    for (const { settle } of left) settle({ ...notMade(''), error });
+    if (this.#state === 'running') this.#replace(wasReady, reason, left.length);
+  }
+
+  #replace(wasReady: boolean, reason: string, attempts: number): void {
+    const { lost, logger, clock, random } = this.#parts;
     lost.add(1);
-    logger.error('a delivery thread ended', { reason, attempts: left.length, next: 'it is replaced' });
-    if (thread.ready) {
-      this.#open(pool);
+    logger.error('a delivery thread ended', { reason, attempts, next: 'it is replaced' });
+    if (wasReady) {
+      this.#open();
       return;
     }
     this.#firstReady.reject(new Error(`a delivery thread does not start: ${reason}`));
     const timer = clock.after(backoffMs(RESTART, this.#failedStarts++, random), () => {
       this.#restarts.delete(timer);
-      this.#open(pool);
+      this.#open();
     });
     this.#restarts.add(timer);
   }

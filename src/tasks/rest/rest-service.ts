@@ -166,7 +166,10 @@ export class RestService implements RestHandler {
       requestId: passage.requestId,
       idempotency,
       nowMs,
-      gone: request.gone,
+      // The front watches the connection only for those who ask.
+      get gone() {
+        return request.gone;
+      },
     };
     if (idempotency === null) return prepared.route.handle(call);
     return this.#running.during(tenant, idempotency, () => prepared.route.handle(call));

@@ -59,7 +59,7 @@ export class FairQueue {
   next(free: number): Turn | null {
     if (free < 1) return null;
     for (const tenant of this.#round) {
-      // Whoever is passed over keeps the place: all its workers have their turn now, or it has half of the slots.
+      // Whoever is passed over keeps the place: what it may start is being claimed, or it has half of the slots.
       const room = Math.min(free, this.#roomOf(tenant));
       if (tenant.workers.size > 0 && room >= 1) return this.#turn(tenant, room);
     }
@@ -73,13 +73,17 @@ export class FairQueue {
     tenant.turns.delete(turn.workerId);
     const unused = turn.max - started;
     tenant.slots -= unused;
+    // What one worker left is for the next of the same tenant, whose turn goes on.
     tenant.deficit = Math.min(tenant.deficit + unused, this.#options.quantum);
     if (again) tenant.workers.add(turn.workerId);
-    else if (!contends(tenant)) {
+    if (!contends(tenant)) {
       this.#round.delete(tenant);
       // Who has nothing to do saves nothing up for later.
-      tenant.deficit = 0;
+      tenant.deficit = this.#options.quantum;
       this.#forgetIdle(tenant);
+    } else if (tenant.deficit < 1) {
+      tenant.deficit = this.#options.quantum;
+      this.#toTheEnd(tenant);
     }
   }
 
@@ -91,21 +95,18 @@ export class FairQueue {
   }
 
   #turn(tenant: Tenant, room: number): Turn {
-    const { quantum, maxTurn } = this.#options;
-    if (tenant.deficit < 1) tenant.deficit += quantum;
-    const max = Math.min(room, this.#round.size > 1 ? tenant.deficit : maxTurn);
+    const max = Math.min(room, this.#options.maxTurn);
     tenant.deficit = Math.max(0, tenant.deficit - max);
     tenant.slots += max;
     const [workerId] = tenant.workers;
     tenant.workers.delete(workerId);
     tenant.turns.set(workerId, false);
-    if (tenant.deficit < 1) this.#toTheEnd(tenant);
     return { tenant: tenant.name, workerId, max };
   }
 
   #roomOf(tenant: Tenant): number {
     if (this.#round.size < 2) return this.#options.slots;
-    return Math.max(1, Math.floor(this.#options.slots / 2)) - tenant.slots;
+    return Math.min(tenant.deficit, Math.max(1, Math.floor(this.#options.slots / 2)) - tenant.slots);
   }
 
   #toTheEnd(tenant: Tenant): void {
@@ -116,7 +117,7 @@ export class FairQueue {
   #tenant(name: string): Tenant {
     let tenant = this.#tenants.get(name);
     if (tenant === undefined) {
-      tenant = { name, workers: new Set(), turns: new Map(), deficit: 0, slots: 0 };
+      tenant = { name, workers: new Set(), turns: new Map(), deficit: this.#options.quantum, slots: 0 };
       this.#tenants.set(name, tenant);
     }
     return tenant;

@@ -29,8 +29,8 @@ export interface ScheduleWriterParts extends ScheduleStepParts {
 
 /** The store takes no more tasks at once. */
 const MAX_TASKS = 500;
-/** Who makes the tasks, of several schedules at once; which one it was, each of them says itself. */
-const FIRER = { type: 'schedule', id: 'schedules' } as const;
+/** Tasks of several schedules are made at once; by which one, each of them says itself. */
+const FIRER = { type: 'system', id: 'schedules' } as const;
 
 /** Writes what is to be done about schedules of one tenant that are due, several in one step of the store. */
 export class ScheduleWriter {

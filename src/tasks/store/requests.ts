@@ -52,6 +52,7 @@ export interface CreateRequest {
   /** Changes to be made in the same step; one that is refused refuses all. */
   readonly documents?: readonly DocumentChange[];
   readonly idempotency?: Idempotency;
+  /** Who changes what is replaced. A task that is made is made by its own `createdBy`, which its first entry names. */
   readonly actor: Actor;
 }
 

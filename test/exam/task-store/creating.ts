@@ -70,6 +70,16 @@ export const creating: Topic = (t, open) => {
     ]);
   });
 
+  t.test('tasks of several makers can be made at once: the first entry of each names its own', async t => {
+    const scene = await open(t);
+    const createdBy = { type: 'schedule', id: 'sch_1' } as const;
+    const { id } = await created(scene, scene.newTask({ createdBy }));
+    t.same(
+      (await scene.history(id)).map(({ event, actor }) => [event, actor]),
+      [['created', createdBy]],
+    );
+  });
+
   t.test('a time in the past is kept', async t => {
     const scene = await open(t);
     const task = await scene.add({ runAt: scene.now - 3_600_000 });

@@ -1,17 +1,23 @@
 import { createHash } from 'node:crypto';
-import type { DocumentChange, StoredDocument } from '../../../src/tasks/store/documents.ts';
 import { SafeAddresses } from '../../../src/tasks/delivery/safe-address.ts';
 import { DEFAULT_TENANT_LIMITS, type DocumentKind } from '../../../src/tasks/model/documents.ts';
 import { IdMaker } from '../../../src/tasks/model/ids.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import type { ReadHeader, RestRequest, RestResponse } from '../../../src/tasks/rest/http.ts';
 import { limitRoutes } from '../../../src/tasks/rest/limits.ts';
-import type { ApiCall, ApiLimits, ApiLimitVerdict, RestConfig, RestParts } from '../../../src/tasks/rest/parts.ts';
+import type {
+  ApiCall,
+  ApiLimits,
+  ApiLimitVerdict,
+  RestConfig,
+  RestParts,
+} from '../../../src/tasks/rest/parts.ts';
 import { RestService } from '../../../src/tasks/rest/rest-service.ts';
 import type { Route } from '../../../src/tasks/rest/route.ts';
 import { tokenRoutes } from '../../../src/tasks/rest/tokens.ts';
 import { userRoutes } from '../../../src/tasks/rest/users.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
+import type { DocumentChange, StoredDocument } from '../../../src/tasks/store/documents.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { MemoryStore } from './memory-store.ts';

@@ -50,7 +50,7 @@ export class TaskHarness extends RestHarness {
     this.factory = new Factory(this.clock, 7);
     this.#check = new AnswerCheck(routes);
     const { directory, signals, clock, randomBytes } = this.parts;
-    desk = new StorePullDesk({
+    const storeDesk = new StorePullDesk({
       store: this.store,
       directory,
       signals,
@@ -62,6 +62,9 @@ export class TaskHarness extends RestHarness {
       limits: DEFAULT_TENANT_LIMITS,
       maxWaiting: 100,
     });
+    desk = storeDesk;
+    // It begins to listen before its promise is there, and holds nothing that a test must close.
+    void storeDesk.start();
     const keep =
       (name: string) =>
       (...details: unknown[]) =>

@@ -21,6 +21,7 @@ async function freePorts(t: Test, env: Readonly<Record<string, string>> = {}) {
   const logger = new KeepingLogger();
   const ports = new Ports({
     tracing: null,
+    tasks: null,
     settings: loadSettings({ ...LOOPBACK, ...numbers, ...env }),
     decider: { decide: () => t.fail('nobody asks') },
     health: new Health(),

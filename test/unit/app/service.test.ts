@@ -27,6 +27,7 @@ async function freshService(t: Test, env: Readonly<Record<string, string>> = {})
     clock: systemClock,
     random: () => 0,
     tracing: null,
+    openTasks: null,
   });
   t.teardown(() => service.stop());
   const openPorts = async () => (await Promise.all(numbers.map(isOpen))).filter(open => open).length;

@@ -43,6 +43,7 @@ function newTask({ task, body, onConflict, wake }: NewTask): string {
     keyTtl: task.keyTtlMs,
     held: orFalse(task.heldBy),
     schedule: orFalse(task.scheduleId),
+    by: actorText(createdBy),
     wake,
     type: orFalse(task.type),
     tags: tagsText(task.tags),

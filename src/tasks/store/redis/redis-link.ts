@@ -10,6 +10,9 @@ import type { Script } from './scripts.ts';
 /** Bytes of requests that may be under way: payloads are large. */
 const MAX_BYTES_IN_FLIGHT = 256 * 1024 * 1024;
 
+/** Longest wait for connections to close: the other side may be frozen. */
+const CLOSE_MS = 1_000;
+
 export type Argument = string | number;
 
 /**
@@ -84,10 +87,15 @@ export class RedisLink {
       });
     }
     this.#deadlines.stop();
-    if (this.#client.status === 'end') return;
-    const ended = new Promise(resolve => this.#client.once('end', resolve));
-    this.#client.disconnect();
-    await ended;
+    const client = this.#client;
+    // Between two attempts to connect nothing is open, and no end would be told.
+    const isOpen = !['wait', 'reconnecting', 'close', 'end'].includes(client.status);
+    const ended = new Promise<void>(resolve => {
+      client.once('end', resolve);
+      this.#options.clock.after(CLOSE_MS, resolve);
+    });
+    if (client.status !== 'end') client.disconnect();
+    if (isOpen) await ended;
   }
 
   /** Resolves when Redis answers and keeps what it is given. */

@@ -67,7 +67,7 @@ function makeOne(
   if (openTasks(tenant) >= maxOpen) return { kind: 'refused', reason: 'quota_exceeded' };
   const beside = holding !== null && !isFinalCode(holding.row.status) ? holding.row.id : null;
   const row = newRow(work, tenant, item, beside ?? liveTask(work, tenant, heldBy));
-  insertTask(work, tenant, row, { event: 'created', actor });
+  insertTask(work, tenant, row, { event: 'created', actor: row.created_by });
   work.statements.run(INSERT_BODY, row.seq, item.body.payload, mapText(item.body.headers));
   takeKey(work, row);
   return { kind: 'created', task: shown(work, row) };

@@ -6,8 +6,7 @@ import type { View, Work } from './work.ts';
 
 export const WAKEUPS = `SELECT tenant, id, wake_at FROM worker INDEXED BY worker_wake
   WHERE wake_at <= ? ORDER BY wake_at ${LIMIT}`;
-export const TENANTS =
-  'SELECT name FROM tenant INDEXED BY tenant_known WHERE known = 1 AND name > ? ORDER BY name LIMIT ?';
+export const TENANTS = `SELECT name FROM tenant INDEXED BY tenant_known WHERE known = 1 AND name > ? ORDER BY name ${LIMIT}`;
 
 const NO_COUNTS = STATUS_CODES.map(() => 0);
 

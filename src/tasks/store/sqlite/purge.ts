@@ -8,8 +8,7 @@ export const OVER = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_end
   WHERE tenant = ? AND status = ? AND status >= 4 AND finished_at < ? ORDER BY finished_at ${LIMIT}`;
 export const KEYS_OVER = `SELECT worker, key FROM task_key INDEXED BY task_key_end
   WHERE tenant = ? AND free_at <= ? ORDER BY free_at ${LIMIT}`;
-export const RECORDS_OVER =
-  'SELECT rowid FROM idem INDEXED BY idem_end WHERE tenant = ? AND until <= ? ORDER BY until LIMIT ?';
+export const RECORDS_OVER = `SELECT rowid FROM idem INDEXED BY idem_end WHERE tenant = ? AND until <= ? ORDER BY until ${LIMIT}`;
 
 /** Removes what is over, at most `max` of each kind. Returns how many tasks went. */
 export function purge(

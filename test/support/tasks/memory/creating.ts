@@ -62,7 +62,7 @@ function createOne(state: TenantState, now: number, item: NewTask, request: Crea
   const open = [...state.tasks.values()].filter(({ task }) => !isFinal(task.status)).length;
   if (open >= request.maxOpen) return { kind: 'refused', reason: 'quota_exceeded' };
   const beside = holder !== null && !isFinal(holder.record.task.status) ? holder.record.task.id : null;
-  return { kind: 'created', task: insert(state, now, item, request, beside ?? item.task.heldBy) };
+  return { kind: 'created', task: insert(state, now, item, beside ?? item.task.heldBy) };
 }
 
 /** The task that holds the key, and when it will be free. */
@@ -78,13 +78,7 @@ function holderOf(
   return record === undefined ? null : { record, freeAt: held.freeAt };
 }
 
-function insert(
-  state: TenantState,
-  now: number,
-  item: NewTask,
-  request: CreateRequest,
-  wantedHolder: string | null,
-): Task {
+function insert(state: TenantState, now: number, item: NewTask, wantedHolder: string | null): Task {
   const holder = wantedHolder === null ? undefined : state.tasks.get(wantedHolder)?.task;
   const heldBy = holder === undefined || isFinal(holder.status) ? null : holder.id;
   const task: Task = {
@@ -104,7 +98,7 @@ function insert(
   const record: TaskRecord = {
     task,
     body: { ...item.body, result: null },
-    history: [entryOf(null, task, now, { event: 'created', actor: request.actor })],
+    history: [entryOf(null, task, now, { event: 'created', actor: item.task.createdBy })],
     lease: null,
     settled: null,
     wake: item.wake,

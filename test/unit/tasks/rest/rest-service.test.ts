@@ -387,6 +387,33 @@ t.test('a suspended account can be read and not changed; one that goes away is n
   t.equal((await rest.ask('GET', '/api/v1/things/a', { token })).json.code, 'tenant_not_found');
 });
 
+t.test('the connection is watched for routes that ask whether its caller has gone', async t => {
+  const aborted = AbortSignal.abort();
+  const { rest, token } = await service(() => [
+    thing({ method: 'GET' }),
+    thing({ body: BODY }, ({ gone }) => ({ status: 200, json: gone.aborted })),
+  ]);
+  let asked = 0;
+  const ask = (method: string) =>
+    rest.service.handle({
+      method,
+      host: 'acme.tasks.test',
+      path: '/api/v1/things',
+      query: '',
+      headers: { authorization: `Bearer ${token}` },
+      remoteAddress: '192.0.2.1',
+      body: Buffer.from('{}'),
+      get gone() {
+        asked++;
+        return aborted;
+      },
+    });
+  t.equal((await ask('GET')).status, 200);
+  t.equal(asked, 0);
+  t.equal((await ask('POST')).body, 'true');
+  t.equal(asked, 1);
+});
+
 t.test('each answer is told by its operation', async t => {
   const { rest, token } = await service();
   rest.answers.length = 0;

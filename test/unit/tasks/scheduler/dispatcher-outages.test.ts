@@ -20,19 +20,22 @@ t.test('outcomes are held while the store is away, and told when it answers', as
   t.ok(process.logger.messages('info').includes('the task store answers again'));
 });
 
-t.test('nothing is claimed while the store is away, and it is asked whether it is back ever more rarely', async t => {
-  const scene = await EngineScene.open();
-  const process = await scene.process(t);
-  const worker = await scene.worker();
-  scene.store.fault = down;
-  const [id] = await scene.add(worker, 1, {}, { heardBy: process });
-  await scene.pass(60_000, 50);
-  t.ok(scene.store.asked.claim <= 2, `${scene.store.asked.claim} claims`);
-  t.ok(scene.store.asked.ping <= 100, `${scene.store.asked.ping} pings in a minute`);
-  scene.store.fault = () => 'none';
-  await scene.pass(2_100);
-  t.same(process.deliveries.running, [id]);
-});
+t.test(
+  'nothing is claimed while the store is away, and it is asked whether it is back ever more rarely',
+  async t => {
+    const scene = await EngineScene.open();
+    const process = await scene.process(t);
+    const worker = await scene.worker();
+    scene.store.fault = down;
+    const [id] = await scene.add(worker, 1, {}, { heardBy: process });
+    await scene.pass(60_000, 50);
+    t.ok(scene.store.asked.claim <= 2, `${scene.store.asked.claim} claims`);
+    t.ok(scene.store.asked.ping <= 100, `${scene.store.asked.ping} pings in a minute`);
+    scene.store.fault = () => 'none';
+    await scene.pass(2_100);
+    t.same(process.deliveries.running, [id]);
+  },
+);
 
 t.test('an outcome whose lease is over is left to the reaper', async t => {
   const scene = await EngineScene.open();

@@ -8,7 +8,11 @@ t.test('a task that is due is pushed at once where it was made', async t => {
   const [id] = await scene.add(worker, 1, {}, { heardBy: process });
   await scene.turn();
   t.same(process.deliveries.running, [id]);
-  t.match(process.deliveries.requests[0], { tenant: ACME, task: { id, attempt: 1 }, worker: { name: 'mailer' } });
+  t.match(process.deliveries.requests[0], {
+    tenant: ACME,
+    task: { id, attempt: 1 },
+    worker: { name: 'mailer' },
+  });
   process.deliveries.answer(id, { ...OK, result: '{"ok":true}' });
   await scene.pass(5);
   t.equal((await scene.get(id)).status, 'succeeded');
@@ -129,35 +133,38 @@ t.test('one tenant has at most half of the slots while another waits', async t =
   t.equal(own, 10);
 });
 
-t.test('live secrets are opened for the attempt: signing ones newest first, the newest of each header', async t => {
-  const scene = await EngineScene.open();
-  await scene.store.apply('sealed', [
-    scene.make.account('sealed', { dataKey: { masterKeyId: 'm', wrapped: 'w' } }),
-  ]);
-  const process = await scene.process(t);
-  const worker = await scene.worker({}, 'sealed');
-  const header = { type: 'header', name: 'X-Key' } as const;
-  await scene.store.apply('sealed', [
-    scene.make.secret(worker.id, { sealed: 'eno' }),
-    scene.make.secret(worker.id, { sealed: 'dlo', ...header }),
-    scene.make.secret(worker.id, { sealed: 'revo', expiresAt: NOON }),
-    scene.make.secret(worker.id, { sealed: 'owt', expiresAt: NOON + 60_000 }),
-    scene.make.secret(worker.id, { sealed: 'wen', ...header }),
-    scene.make.secret(worker.id, { sealed: null, type: 'token' }),
-  ]);
-  await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
-  await scene.turn();
-  t.match(process.deliveries.requests[0], { signing: ['two', 'one'], secretHeaders: { 'x-key': 'new' } });
-  await scene.store.apply('sealed', [scene.make.secret(worker.id, { sealed: 'eerht' })]);
-  process.signals.tell('workerChanged', 'sealed', worker.id);
-  await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
-  await scene.turn();
-  t.same(process.deliveries.requests[1].signing, ['three', 'two', 'one'], 'a change is heeded at once');
-  await scene.pass(60_000, 50);
-  await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
-  await scene.turn();
-  t.same(process.deliveries.requests[2].signing, ['three', 'one'], 'and the end of its time as well');
-});
+t.test(
+  'live secrets are opened for the attempt: signing ones newest first, the newest of each header',
+  async t => {
+    const scene = await EngineScene.open();
+    await scene.store.apply('sealed', [
+      scene.make.account('sealed', { dataKey: { masterKeyId: 'm', wrapped: 'w' } }),
+    ]);
+    const process = await scene.process(t);
+    const worker = await scene.worker({}, 'sealed');
+    const header = { type: 'header', name: 'X-Key' } as const;
+    await scene.store.apply('sealed', [
+      scene.make.secret(worker.id, { sealed: 'eno' }),
+      scene.make.secret(worker.id, { sealed: 'dlo', ...header }),
+      scene.make.secret(worker.id, { sealed: 'revo', expiresAt: NOON }),
+      scene.make.secret(worker.id, { sealed: 'owt', expiresAt: NOON + 60_000 }),
+      scene.make.secret(worker.id, { sealed: 'wen', ...header }),
+      scene.make.secret(worker.id, { sealed: null, type: 'token' }),
+    ]);
+    await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
+    await scene.turn();
+    t.match(process.deliveries.requests[0], { signing: ['two', 'one'], secretHeaders: { 'x-key': 'new' } });
+    await scene.store.apply('sealed', [scene.make.secret(worker.id, { sealed: 'eerht' })]);
+    process.signals.tell('workerChanged', 'sealed', worker.id);
+    await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
+    await scene.turn();
+    t.same(process.deliveries.requests[1].signing, ['three', 'two', 'one'], 'a change is heeded at once');
+    await scene.pass(60_000, 50);
+    await scene.add(worker, 1, {}, { tenant: 'sealed', heardBy: process });
+    await scene.turn();
+    t.same(process.deliveries.requests[2].signing, ['three', 'one'], 'and the end of its time as well');
+  },
+);
 
 t.test('nothing leaves unsigned: a worker whose secret does not open is left alone', async t => {
   const scene = await EngineScene.open();

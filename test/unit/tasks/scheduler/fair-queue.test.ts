@@ -89,16 +89,35 @@ t.test('no tenant is ever ahead of another that waits by more than two quanta', 
     for (const tenant of started.keys()) {
       for (let worker = random.below(5); worker >= 0; worker--) queue.add(tenant, `w${worker}`);
     }
-    for (let count = 0; count < 200; count++) {
+    let most = 0;
+    for (let count = 0; count < 300; count++) {
       const turn = queue.next(1 + random.below(30)) as Turn;
-      const tasks = random.below(turn.max + 1);
-      queue.done(turn, tasks, true);
-      started.set(turn.tenant, (started.get(turn.tenant) as number) + tasks);
-      const counts = [...started.values()];
-      const apart = Math.max(...counts) - Math.min(...counts);
-      if (apart > 2 * OPTIONS.quantum) t.fail(`seed ${seed}: ${apart} tasks apart`);
+      queue.done(turn, turn.max, true);
+      for (let task = 0; task < turn.max; task++) queue.release(turn.tenant);
+      started.set(turn.tenant, (started.get(turn.tenant) as number) + turn.max);
+      most = Math.max(most, Math.max(...started.values()) - Math.min(...started.values()));
     }
+    if (most > 2 * OPTIONS.quantum) t.fail(`seed ${seed}: ${most} tasks apart`);
   }
+});
+
+t.test('a tenant whose tasks are spread over many workers has the share of one with a single worker', async t => {
+  const queue = new FairQueue(OPTIONS);
+  for (let worker = 0; worker < 20; worker++) queue.add('scattered', `w${worker}`);
+  queue.add('plain', 'w');
+  const started = new Map([
+    ['scattered', 0],
+    ['plain', 0],
+  ]);
+  for (let count = 0; count < 2_000; count++) {
+    const turn = queue.next(1_000) as Turn;
+    const tasks = turn.tenant === 'scattered' ? 1 : turn.max;
+    queue.done(turn, tasks, true);
+    for (let task = 0; task < tasks; task++) queue.release(turn.tenant);
+    started.set(turn.tenant, (started.get(turn.tenant) as number) + tasks);
+  }
+  const [scattered, plain] = [...started.values()];
+  t.ok(Math.abs(scattered - plain) <= 2 * OPTIONS.quantum, `${scattered} and ${plain}`);
 });
 
 t.test('a tenant that found nothing in its turns does not save them up', async t => {

@@ -4,7 +4,11 @@ import type { LeaseRequest } from '../../../../src/tasks/scheduler/pull-desk.ts'
 import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
 import { ACME, EngineScene, type Process, type ProcessOptions } from '../../../support/tasks/engine-scene.ts';
 
-async function open(t: Tap, options: ProcessOptions = {}, worker: Partial<PutDocument<'worker'>['body']> = {}) {
+async function open(
+  t: Tap,
+  options: ProcessOptions = {},
+  worker: Partial<PutDocument<'worker'>['body']> = {},
+) {
   const scene = await EngineScene.open();
   const process = await scene.process(t, options);
   const puller = await scene.worker({ mode: 'pull', url: null, ...worker });
@@ -42,10 +46,10 @@ t.test('tasks that are due are leased at once, as many as asked for', async t =>
   await scene.turn();
   t.same(call.ids, ids.slice(0, 3));
   t.match(await scene.get(ids[0]), { status: 'running', attempt: 1 });
-  t.match(
-    (await scene.store.history(ACME, ids[0], { after: null, limit: 10, order: 'desc' }))?.[0].actor,
-    { type: 'worker', id: 'host-1' },
-  );
+  t.match((await scene.store.history(ACME, ids[0], { after: null, limit: 10, order: 'desc' }))?.[0].actor, {
+    type: 'worker',
+    id: 'host-1',
+  });
 });
 
 t.test('a call that does not wait is answered with nothing', async t => {
@@ -229,26 +233,29 @@ t.test('a task that is released is not counted, and waits as long as asked for',
   t.match(await scene.get(id), { status: 'retry', attempt: 0, dueAt: scene.clock.nowMs() + 2_000 });
 });
 
-t.test('a heartbeat lengthens the lease, by the worker’s where it does not say, and tells of a cancel', async t => {
-  const { scene, process, puller, desk } = await open(t, {}, { leaseMs: 10_000 });
-  const [id] = await scene.add(puller, 1, { timeoutMs: 60_000 });
-  const call = await leased(scene, process, puller.id, 1);
-  await scene.pass(4_000, 100);
-  const now = scene.clock.nowMs();
-  t.same(await desk.heartbeat(ACME, call.leases[0], null, null), {
-    kind: 'extended',
-    until: now + 10_000,
-    cancelRequested: false,
-  });
-  t.match(await desk.heartbeat(ACME, call.leases[0], 20_000, { percent: 40, note: 'half way' }), {
-    until: now + 20_000,
-  });
-  const actor = { type: 'user', id: 'usr_1' } as const;
-  await scene.store.change(ACME, id, { action: 'cancel', patch: {}, expectVersion: null, actor });
-  t.match(await desk.heartbeat(ACME, call.leases[0], null, null), { cancelRequested: true });
-  t.same(await desk.heartbeat(ACME, 'f'.repeat(32), null, null), { kind: 'lost' });
-  t.equal((await desk.leased(ACME, call.leases[0]))?.id, id);
-});
+t.test(
+  'a heartbeat lengthens the lease, by the worker’s where it does not say, and tells of a cancel',
+  async t => {
+    const { scene, process, puller, desk } = await open(t, {}, { leaseMs: 10_000 });
+    const [id] = await scene.add(puller, 1, { timeoutMs: 60_000 });
+    const call = await leased(scene, process, puller.id, 1);
+    await scene.pass(4_000, 100);
+    const now = scene.clock.nowMs();
+    t.same(await desk.heartbeat(ACME, call.leases[0], null, null), {
+      kind: 'extended',
+      until: now + 10_000,
+      cancelRequested: false,
+    });
+    t.match(await desk.heartbeat(ACME, call.leases[0], 20_000, { percent: 40, note: 'half way' }), {
+      until: now + 20_000,
+    });
+    const actor = { type: 'user', id: 'usr_1' } as const;
+    await scene.store.change(ACME, id, { action: 'cancel', patch: {}, expectVersion: null, actor });
+    t.match(await desk.heartbeat(ACME, call.leases[0], null, null), { cancelRequested: true });
+    t.same(await desk.heartbeat(ACME, 'f'.repeat(32), null, null), { kind: 'lost' });
+    t.equal((await desk.leased(ACME, call.leases[0]))?.id, id);
+  },
+);
 
 t.test('the tasks of a worker that dies are due again when its lease is over, within a second', async t => {
   const { scene, process, puller } = await open(t, {}, { leaseMs: 10_000 });

@@ -125,19 +125,25 @@ t.test('what is not kept any longer is removed, by the limits of each tenant', a
   };
   scene.clock.advance(2 * day);
   await pass();
-  t.same([await kept(ACME), await kept('brief')], [
-    [true, true, true],
-    [false, true, true],
-  ]);
+  t.same(
+    [await kept(ACME), await kept('brief')],
+    [
+      [true, true, true],
+      [false, true, true],
+    ],
+  );
   scene.clock.advance(6 * day);
   await pass();
   t.same(await kept(ACME), [false, true, true]);
   scene.clock.advance(30 * day);
   await pass();
-  t.same([await kept(ACME), await kept('brief')], [
-    [false, false, true],
-    [false, false, true],
-  ]);
+  t.same(
+    [await kept(ACME), await kept('brief')],
+    [
+      [false, false, true],
+      [false, false, true],
+    ],
+  );
 });
 
 t.test('removal goes in slices, and rests in between', async t => {

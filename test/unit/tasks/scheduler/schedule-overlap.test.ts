@@ -98,10 +98,10 @@ t.test('cancel_running: what is open is canceled, and the new task waits until i
   t.equal(third.heldBy, running);
   const history = await firing.store.history(TENANT, second.id, historyQuery());
   t.same(
-    history?.map(({ event, actor }) => [event, actor.type]),
+    history?.map(({ event, actor }) => [event, actor]),
     [
-      ['created', 'schedule'],
-      ['canceled', 'schedule'],
+      ['created', { type: 'schedule', id }],
+      ['canceled', { type: 'schedule', id }],
     ],
   );
   t.match((await firing.read(id)).body, { fired: 3, skippedOverlap: 0 });

@@ -19,15 +19,18 @@ async function open() {
   return { scene, store, stats, worker, totals };
 }
 
-t.test('tasks count as created once, also where a request is repeated or a task was there before', async t => {
-  const { scene, store, worker, totals } = await open();
-  const tasks = [scene.make.newTask(worker), scene.make.newTask(worker, { key: 'k' })];
-  const request = scene.make.createRequest(tasks, { idempotency: idempotency('one') });
-  await store.create(ACME, request);
-  await store.create(ACME, request);
-  await store.create(ACME, scene.make.createRequest([scene.make.newTask(worker, { key: 'k' })]));
-  t.same(totals(), { created: 2 });
-});
+t.test(
+  'tasks count as created once, also where a request is repeated or a task was there before',
+  async t => {
+    const { scene, store, worker, totals } = await open();
+    const tasks = [scene.make.newTask(worker), scene.make.newTask(worker, { key: 'k' })];
+    const request = scene.make.createRequest(tasks, { idempotency: idempotency('one') });
+    await store.create(ACME, request);
+    await store.create(ACME, request);
+    await store.create(ACME, scene.make.createRequest([scene.make.newTask(worker, { key: 'k' })]));
+    t.same(totals(), { created: 2 });
+  },
+);
 
 t.test('ends count by how they came about, and only when they do', async t => {
   const { scene, store, worker, totals } = await open();

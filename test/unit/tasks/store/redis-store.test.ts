@@ -156,24 +156,23 @@ t.test('a prefix that would change the slots of keys is refused', async t => {
 });
 
 t.test('a store does not start on a server that may lose tasks', async t => {
-  const careless = await startRedis();
-  t.teardown(() => careless.stop());
-  const start = () => {
-    const store = redisTaskStore([careless], { durability: 'always' });
+  const forgetful = await startRedis();
+  const careless = await startRedis({ args: ['--appendonly', 'yes', '--maxmemory-policy', 'allkeys-lru'] });
+  t.teardown(() => Promise.all([forgetful.stop(), careless.stop()]));
+  const start = (on: typeof server) => {
+    const store = redisTaskStore([on], { durability: 'always' });
     t.teardown(() => store.stop());
     return store.start();
   };
-  await careless.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
-  await t.rejects(start(), /appendonly is 'no', .*CONFIG SET appendonly yes/);
-  await careless.command('CONFIG', 'SET', 'appendonly', 'yes');
+  await t.rejects(start(forgetful), /appendonly is 'no', .*run 'CONFIG SET appendonly yes'/);
   await t.rejects(
-    start(),
+    start(careless),
     /maxmemory-policy is 'allkeys-lru', .*run 'CONFIG SET maxmemory-policy noeviction'/,
   );
   await careless.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
-  await t.rejects(start(), /appendfsync is 'everysec', .*run 'CONFIG SET appendfsync always'/);
+  await t.rejects(start(careless), /appendfsync is 'everysec', .*run 'CONFIG SET appendfsync always'/);
   await careless.command('CONFIG', 'SET', 'appendfsync', 'always');
-  await t.resolves(start());
+  await t.resolves(start(careless));
 });
 
 t.test('where the settings may not be asked for, the log says what they must be', async t => {

@@ -140,7 +140,7 @@ local function insert(item, payload, beside)
   if payload or item.headers then saveBody(id, { payload, item.headers, false }) end
   if held then call('ZADD', P .. 'q:' .. held, '0', id) end
   if item.key then hold(f, id, false) end
-  log(x, ${E.created}, 0, actor)
+  log(x, ${E.created}, 0, item.by)
   local text = save(x)
   wake(f)
   opened = opened + 1

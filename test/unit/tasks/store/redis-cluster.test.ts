@@ -1,0 +1,180 @@
+import { createHash } from 'node:crypto';
+import { Redis } from 'ioredis';
+import t, { type Test } from 'tap';
+import { Fault } from '../../../../src/base/fault.ts';
+import { taskStoreExam } from '../../../exam/task-store/exam.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { type RedisCluster, startCluster } from '../../../support/redis-cluster.ts';
+import { Factory, settlement } from '../../../support/tasks/factories.ts';
+import {
+  type RedisTaskStoreSetting,
+  redisBackend,
+  redisTaskStore,
+  TASK_SERVER_ARGS,
+} from '../../../support/tasks/redis-backend.ts';
+import { until } from '../../../support/until.ts';
+
+const NOW = Date.UTC(2026, 2, 1, 10);
+const ACME = 'acme';
+
+const cluster = await startCluster({ args: TASK_SERVER_ARGS });
+t.teardown(() => cluster.stop());
+
+taskStoreExam(t, redisBackend('redis cluster', cluster.nodes));
+
+async function open(t: Test, options: RedisTaskStoreSetting = {}) {
+  const time = new ManualClock(NOW);
+  const make = new Factory(time);
+  const store = redisTaskStore(cluster.nodes, {
+    keyPrefix: `${options.keyPrefix ?? 'own'}:`,
+    time,
+    ...options,
+  });
+  t.teardown(() => store.stop());
+  await store.start();
+  const worker = make.worker();
+  await store.apply(ACME, [make.account(ACME), worker]);
+  return { time, make, store, worker };
+}
+
+t.test('Redis refuses a script of this kind that leaves the slot of its tenant', async t => {
+  const tags = ['acme', ...Array.from({ length: 50 }, (_, i) => `other${i}`)];
+  const owners = await Promise.all(tags.map(tag => cluster.owner(`{${tag}}`)));
+  const slots = await Promise.all(tags.map(tag => cluster.slot(`{${tag}}`)));
+  const other = tags.find((_, i) => i > 0 && owners[i] === owners[0] && slots[i] !== slots[0]);
+  const text = `#!lua\nredis.call('GET', KEYS[1]) return redis.call('SET', '{${other}}:x', 'y')`;
+  const node = cluster.nodes[owners[0]];
+  await t.rejects(node.command('EVAL', text, 1, '{acme}:'), /keys that do not hash to the same slot/i);
+  t.comment(
+    `which is why the exam above shows that none does: ${createHash('sha1').update(text).digest('hex')}`,
+  );
+});
+
+t.test('tenants are spread over the nodes, and all of them are found', async t => {
+  const { store, make, time } = await open(t, { keyPrefix: 'spread' });
+  const tenants = Array.from({ length: 12 }, (_, i) => `tenant-${String(i).padStart(2, '0')}`);
+  for (const tenant of tenants) {
+    const worker = make.worker();
+    await store.apply(tenant, [make.account(tenant), worker]);
+    const task = make.newTask(worker, { expiresAt: NOW + 1_000 }, { wake: true });
+    await store.create(tenant, make.createRequest([task]));
+  }
+  const owners = new Set(await Promise.all(tenants.map(tenant => cluster.owner(`{${tenant}}`))));
+  t.ok(owners.size > 1, 'on more than one node');
+  t.same(await store.tenants(null, 100), [ACME, ...tenants]);
+  t.same(await store.tenants('tenant-03', 2), ['tenant-04', 'tenant-05']);
+  t.equal((await store.wakeups(NOW, 100)).length, 12);
+  t.equal((await store.wakeups(NOW, 5)).length, 5);
+  time.advance(1_000);
+  const overdue = await store.overdue(100);
+  t.same(overdue.map(({ tenant }) => tenant).sort(), tenants);
+});
+
+/** Moves a slot as an operator does, a key at a time, so that for a while each node has half of them. */
+async function moveSlot(of: RedisCluster, slot: number, from: number, to: number): Promise<number> {
+  const { nodes, ids } = of;
+  await nodes[to].command('CLUSTER', 'SETSLOT', slot, 'IMPORTING', ids[from]);
+  await nodes[from].command('CLUSTER', 'SETSLOT', slot, 'MIGRATING', ids[to]);
+  const source = new Redis({ host: '127.0.0.1', port: nodes[from].port });
+  let moved = 0;
+  try {
+    for (;;) {
+      const keys = (await source.call('CLUSTER', 'GETKEYSINSLOT', slot, 5)) as string[];
+      if (keys.length === 0) break;
+      await source.call('MIGRATE', '127.0.0.1', nodes[to].port, '', 0, 5_000, 'KEYS', ...keys);
+      moved += keys.length;
+    }
+  } finally {
+    source.disconnect();
+  }
+  for (const node of [nodes[to], nodes[from]])
+    await node.command('CLUSTER', 'SETSLOT', slot, 'NODE', ids[to]);
+  return moved;
+}
+
+t.test('a tenant whose slot is being moved waits; nothing is lost, and nothing seen by half', async t => {
+  const { store, make, worker } = await open(t, { keyPrefix: 'moved', timeoutMs: 10_000 });
+  const created = new Set<string>();
+  const started = new Set<string>();
+  const settled = new Set<string>();
+  const wrong: string[] = [];
+  let going = true;
+  const operations = [
+    async () => {
+      const item = make.newTask(worker);
+      const answer = await store.create(ACME, make.createRequest([item]));
+      if (answer.kind !== 'done' || answer.results[0].kind !== 'created') wrong.push(JSON.stringify(answer));
+      created.add(item.task.id);
+    },
+    async () => {
+      const { tasks } = await store.claim(ACME, make.claimRequest(worker.id, 4));
+      for (const { task } of tasks) {
+        if (started.has(task.id)) wrong.push(`${task.id} was started twice`);
+        started.add(task.id);
+      }
+      const ends = tasks.map(({ leaseId }) => settlement(leaseId, 'succeeded'));
+      for (const answer of await store.settle(ACME, ends)) {
+        if (answer.kind === 'settled') settled.add(answer.task.id);
+        else wrong.push(answer.kind);
+      }
+    },
+  ];
+  const failures: Fault[] = [];
+  const run = async (operation: () => Promise<void>) => {
+    while (going) {
+      await operation().catch((failure: Fault) => failures.push(failure));
+    }
+  };
+  const running = [0, 0, 0, 0, 1, 1].map(which => run(operations[which]));
+  await until(() => settled.size > 100);
+  const slot = await cluster.slot(`{${ACME}}`);
+  const from = await cluster.owner(`{${ACME}}`);
+  const to = (from + 1) % 3;
+  const moved = await moveSlot(cluster, slot, from, to);
+  const before = settled.size;
+  await until(() => settled.size > before + 100);
+  going = false;
+  await Promise.all(running);
+  await moveSlot(cluster, slot, to, from);
+
+  t.ok(moved > 300, `${moved} keys were moved`);
+  t.same(wrong, []);
+  t.same(
+    failures.filter(failure => !(failure instanceof Fault && failure.code === 'store_failed')),
+    [],
+  );
+  const counts = await store.counts(ACME, null);
+  t.ok(counts.succeeded >= settled.size, 'what was settled is settled');
+  const all = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  t.ok(all >= created.size, 'what was created is there');
+  t.equal((await store.bodies(ACME, [...created].slice(-200))).size, Math.min(200, created.size));
+});
+
+t.test('a replica takes over from its master', async t => {
+  const own = await startCluster({ args: [...TASK_SERVER_ARGS, '--cluster-node-timeout', '500'] });
+  t.teardown(() => own.stop());
+  const master = await own.owner(`{${ACME}}`);
+  const replica = await own.addReplica(master);
+  t.teardown(() => replica.stop());
+  const make = new Factory(new ManualClock(NOW));
+  const store = redisTaskStore(own.nodes);
+  t.teardown(() => store.stop());
+  await store.start();
+  const worker = make.worker();
+  await store.apply(ACME, [make.account(ACME), worker]);
+  const add = () => store.create(ACME, make.createRequest([make.newTask(worker)]));
+  await add();
+  await replica.command('CLUSTER', 'FAILOVER');
+  await until(async () => String(await replica.command('INFO', 'replication')).includes('role:master'));
+  const { scheduled } = await store.counts(ACME, null);
+  t.equal(scheduled, 1, 'what was there is there');
+  await add();
+  await own.nodes[master].kill();
+  await until(() =>
+    add().then(
+      ({ kind }) => kind === 'done',
+      () => false,
+    ),
+  );
+  t.equal((await store.counts(ACME, null)).scheduled, 3);
+});

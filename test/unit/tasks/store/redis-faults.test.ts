@@ -1,0 +1,184 @@
+import t, { type Test } from 'tap';
+import { Fault } from '../../../../src/base/fault.ts';
+import type { RedisTaskStore } from '../../../../src/tasks/store/redis/redis-store.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { type RedisServer, startRedis } from '../../../support/redis-server.ts';
+import { Factory, settlement } from '../../../support/tasks/factories.ts';
+import {
+  type RedisTaskStoreSetting,
+  redisTaskStore,
+  TASK_SERVER_ARGS,
+} from '../../../support/tasks/redis-backend.ts';
+import { until } from '../../../support/until.ts';
+
+const ACME = 'acme';
+const NOW = Date.UTC(2026, 2, 1, 10);
+
+async function openServer(t: Test, args: readonly string[] = []): Promise<RedisServer> {
+  const server = await startRedis({ args: [...TASK_SERVER_ARGS, ...args] });
+  t.teardown(() => server.stop());
+  return server;
+}
+
+async function open(t: Test, server: RedisServer, options: RedisTaskStoreSetting = {}) {
+  const time = new ManualClock(NOW);
+  const make = new Factory(time);
+  const store = redisTaskStore([server], { time, ...options });
+  t.teardown(() => store.stop());
+  await store.start();
+  const worker = make.worker();
+  await store.apply(ACME, [make.account(ACME), worker]);
+  const add = async (payload: string | null = null) => {
+    const item = make.newTask(worker, {}, { body: { payload, headers: {} } });
+    await store.create(ACME, make.createRequest([item]));
+    return item.task.id;
+  };
+  return { store, make, worker, add, time };
+}
+
+/** What the operation failed with. */
+async function fault(operation: Promise<unknown>): Promise<Fault> {
+  try {
+    await operation;
+  } catch (failure) {
+    if (failure instanceof Fault) return failure;
+    throw failure;
+  }
+  throw new Error('the operation succeeded');
+}
+
+/** Waits until the operation fails with such a message. */
+function failsWith(operation: () => Promise<unknown>, message: RegExp): Promise<void> {
+  return until(() =>
+    operation().then(
+      () => false,
+      (failure: Error) => message.test(failure.message),
+    ),
+  );
+}
+
+function answers(store: RedisTaskStore): Promise<void> {
+  return until(() =>
+    store.ping().then(
+      () => true,
+      () => false,
+    ),
+  );
+}
+
+t.test('tasks whose creation was answered survive the death of Redis', async t => {
+  const server = await openServer(t);
+  const { store, make, worker, add } = await open(t, server);
+  const answered: string[] = [];
+  const failures: Fault[] = [];
+  const write = async () => {
+    for (;;) {
+      try {
+        answered.push(await add('"x"'));
+      } catch (failure) {
+        failures.push(failure as Fault);
+        return;
+      }
+    }
+  };
+  const writers = Array.from({ length: 16 }, write);
+  await until(() => answered.length > 500);
+  await server.kill();
+  await Promise.all(writers);
+  for (const { code, message } of failures) {
+    t.equal(code, 'store_failed');
+    t.match(message, /Redis at 127\.0\.0\.1:\d+, create: /);
+  }
+
+  await server.start();
+  await answers(store);
+  const kept = await store.bodies(ACME, answered.slice(-200));
+  t.equal(kept.size, 200, 'the last ones are there');
+  const { scheduled } = await store.counts(ACME, null);
+  t.ok(scheduled >= answered.length, `${scheduled} of ${answered.length}`);
+  const { tasks } = await store.claim(ACME, make.claimRequest(worker.id, 1));
+  t.equal(tasks.length, 1, 'and start');
+});
+
+t.test('while Redis is away operations fail at once, and work when it is back', async t => {
+  const server = await openServer(t);
+  const { store, add } = await open(t, server);
+  await server.kill();
+  await failsWith(() => store.counts(ACME, null), /not connected/);
+  const failure = await fault(add());
+  t.equal(failure.code, 'store_failed');
+  await server.start();
+  await answers(store);
+  t.match(await add(), /^tsk_/);
+});
+
+t.test('a Redis that is frozen for a while is waited for', async t => {
+  const server = await openServer(t);
+  const { store, add } = await open(t, server, { timeoutMs: 20_000 });
+  server.freeze();
+  const asked = [add(), add(), store.counts(ACME, null)];
+  setTimeout(() => server.thaw(), 1_000);
+  t.equal((await Promise.all(asked)).length, 3);
+});
+
+t.test('for longer than the time-out: operations fail, and nothing is sent twice', async t => {
+  const server = await openServer(t);
+  const { store, add } = await open(t, server, { timeoutMs: 300 });
+  server.freeze();
+  const failure = await fault(add());
+  t.match(failure, { code: 'store_failed', message: /create: no answer within 300 ms/ });
+  server.thaw();
+  await answers(store);
+  await until(async () => (await store.counts(ACME, null)).scheduled > 0);
+  t.equal((await store.counts(ACME, null)).scheduled, 1, 'whether it happened was not known: it did');
+});
+
+t.test('many operations on a frozen Redis are bounded in number', async t => {
+  const server = await openServer(t);
+  const { store } = await open(t, server, { timeoutMs: 300, maxInFlight: 50 });
+  server.freeze();
+  const asked = await Promise.allSettled(Array.from({ length: 80 }, () => store.counts(ACME, null)));
+  const codes = asked.map(answer => (answer.status === 'rejected' ? (answer.reason as Fault).code : 'none'));
+  t.equal(codes.filter(code => code === 'overloaded').length, 30);
+  t.equal(codes.filter(code => code === 'store_failed').length, 50);
+  server.thaw();
+});
+
+t.test('with its memory full Redis takes no new tasks; those there come to their end', async t => {
+  const server = await openServer(t);
+  const { store, make, worker, add, time } = await open(t, server);
+  const first = await add();
+  const { tasks } = await store.claim(ACME, make.claimRequest(worker.id, 1));
+  await server.command('CONFIG', 'SET', 'maxmemory', '1mb');
+  const failure = await fault(add('"x"'));
+  t.match(failure, { code: 'store_failed', message: /OOM .*raise maxmemory/ });
+  t.equal((await store.get(ACME, first))?.status, 'running', 'reading works');
+  const [settled] = await store.settle(ACME, [settlement(tasks[0].leaseId, 'succeeded')]);
+  t.equal(settled.kind, 'settled');
+  time.advance(1_000);
+  t.equal(await store.purge(ACME, { succeededMs: 0, otherMs: 0 }, 10), 1, 'and room can be made');
+  await server.command('CONFIG', 'SET', 'maxmemory', '0');
+  t.match(await add('"x"'), /^tsk_/);
+});
+
+t.test('a replica that a store is led to says what is wrong', async t => {
+  const master = await openServer(t);
+  const server = await openServer(t);
+  const { store, add } = await open(t, server);
+  await add();
+  await server.command('REPLICAOF', '127.0.0.1', master.port);
+  await until(async () => /READONLY/.test((await fault(add())).message));
+  await until(async () => /the address must lead to the master/.test((await fault(store.ping())).message));
+  await server.command('REPLICAOF', 'NO', 'ONE');
+  await answers(store);
+});
+
+t.test('a server that comes back with other settings is not ready', async t => {
+  const server = await openServer(t);
+  const { store } = await open(t, server);
+  await server.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru');
+  await server.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await failsWith(() => store.ping(), /maxmemory-policy is 'allkeys-lru'/);
+  await server.command('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
+  await answers(store);
+});
