@@ -3,6 +3,7 @@
 
 import { App, us_socket_local_port } from 'uWebSockets.js';
 import { type ChildProcess, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { systemClock } from '../../src/base/clock.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
@@ -34,7 +35,7 @@ function serveWorker(): void {
   });
 }
 
-const signing = [newSigningSecret()];
+const signing = [newSigningSecret(randomBytes)];
 
 function request(url: string, number: number): DeliveryRequest {
   const now = Date.now();

@@ -9,7 +9,7 @@ import {
 } from '../messages/client-codec.ts';
 import type { ApiCall, ApiLimits, ApiLimitVerdict } from '../tasks/rest/parts.ts';
 
-/** The domain of the rules for calls of the tasks API; `ops/tasks/sluice_api.yaml` is what it can look like. */
+/** The domain of the rules for calls of the tasks API; `ops/quickstart/config/sluice_api.yaml` is what it can look like. */
 export const API_DOMAIN = 'sluice_api';
 
 /** The value of `user` for calls without a valid token: no user has such an id. */

@@ -24,9 +24,7 @@ import { tracedService } from '../transports/grpc/traced.ts';
 import { jsonRoute } from '../transports/http/decision-routes.ts';
 import { healthRoute } from '../transports/http/health-route.ts';
 import { HttpListener } from '../transports/http/listener.ts';
-import { readinessRoutes } from '../transports/http/readiness-routes.ts';
-import { jsonNotFound, type Route } from '../transports/http/routes.ts';
-import { tasksRoutes } from '../transports/http/tasks-routes.ts';
+import { jsonNotFound } from '../transports/http/routes.ts';
 import { TracedDecider } from '../transports/traced-decider.ts';
 import type { CallTracing } from '../transports/tracing.ts';
 import { DebugPort } from './debug-port.ts';
@@ -146,7 +144,7 @@ function deciderOf({ decider, tracing }: PortsParts): Decider {
 function httpListener(parts: PortsParts): HttpListener {
   const { settings, health, clock, logger, tracing } = parts;
   const decisionRoutes = [healthRoute(health), jsonRoute(deciderOf(parts), logger, tracing)];
-  const routes = [...decisionRoutes, ...taskRoutes(parts, decisionRoutes)];
+  const routes = [...decisionRoutes, ...(parts.tasks?.routes(decisionRoutes) ?? [])];
   return new HttpListener({
     name: 'http',
     host: settings.httpHost,
@@ -161,13 +159,6 @@ function httpListener(parts: PortsParts): HttpListener {
     clock,
     log: logger,
   });
-}
-
-function taskRoutes({ tasks, clock }: PortsParts, others: readonly Route[]): readonly Route[] {
-  if (tasks === null) return [];
-  const readiness = readinessRoutes(tasks.readiness, clock);
-  // At the top, a host that is not for accounts has nothing.
-  return [...readiness, ...tasksRoutes({ ...tasks, unknown: jsonNotFound([...others, ...readiness]) })];
 }
 
 interface GrpcTls {

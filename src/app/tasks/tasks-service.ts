@@ -28,7 +28,9 @@ import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
-import type { ReadinessCheck } from '../../transports/http/readiness-routes.ts';
+import { readinessRoutes } from '../../transports/http/readiness-routes.ts';
+import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
+import { tasksRoutes } from '../../transports/http/tasks-routes.ts';
 import { DecidedApiLimits } from '../api-limits.ts';
 import { cursorKey } from './master-keys.ts';
 import { createTaskStore } from './task-store.ts';
@@ -53,9 +55,8 @@ export interface TasksShared {
 
 /** What the HTTP port needs to serve tasks. */
 export interface TasksFront {
-  readonly handler: RestHandler;
-  readonly serviceHost: string;
-  readonly readiness: Readonly<Record<string, ReadinessCheck>>;
+  /** What is served beside these routes. */
+  routes(others: readonly Route[]): readonly Route[];
   /** Tells the port that URLs in answers have to show. */
   listeningOn(port: number): void;
 }
@@ -112,10 +113,9 @@ export class TasksService implements Service {
       ids,
       config: restConfig(settings, { limits, setup, keys, port }),
     };
+    const handler = restService(rest, parts.version, shared, statistics);
     this.front = {
-      handler: restService(rest, parts.version, shared, statistics),
-      serviceHost: settings.serviceHost,
-      readiness: { store: () => this.#store.ping() },
+      routes: others => this.#routes(handler, settings.serviceHost, clock, others),
       listeningOn: opened => {
         port.shown = opened;
       },
@@ -140,6 +140,18 @@ export class TasksService implements Service {
 
   stop(): Promise<void> {
     return this.#stack.stop();
+  }
+
+  #routes(
+    handler: RestHandler,
+    serviceHost: string,
+    clock: Clock,
+    others: readonly Route[],
+  ): readonly Route[] {
+    const readiness = readinessRoutes({ store: () => this.#store.ping() }, clock);
+    // At the top, a host that is not for accounts has nothing.
+    const unknown = jsonNotFound([...others, ...readiness]);
+    return [...readiness, ...tasksRoutes({ handler, serviceHost, unknown })];
   }
 }
 

@@ -1,25 +1,7 @@
-import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
-import { type buildConnector, Client } from 'undici';
+import { createSecureContext } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
-import { asError } from '../../base/fault.ts';
-import { systemCode } from '../../base/system-code.ts';
-import { DeliveryFault } from './delivery-errors.ts';
+import { Connection, type ConnectionParts } from './connection.ts';
 import type { HostAddress } from './host-addresses.ts';
-
-/** Head of an answer. */
-const MAX_REPLY_HEAD_BYTES = 16 * 1024;
-/** A TCP and TLS handshake, whatever the timeout of the task is. */
-const CONNECT_MS = 10_000;
-/** Where a host has several addresses, the next one is tried after so long. */
-const NEXT_ADDRESS_MS = 2_000;
-/** How long an idle connection is kept: shorter than servers do, for what is sent while one closes is lost. */
-const IDLE_MS = 4_000;
-/** The same where the server says how long it waits. */
-const MAX_IDLE_MS = 30_000;
-
-type ConnectOptions = buildConnector.Options;
-type Connected = buildConnector.Callback;
 
 export interface ConnectionOptions {
   /** Idle connections in all; beyond, the one that has been idle the longest is closed. */
@@ -29,123 +11,20 @@ export interface ConnectionOptions {
   readonly clock: Clock;
 }
 
-/**
- * One connection to a host, and the client that speaks HTTP/1.1 over it: one request at a time. It connects to addresses
- * that were checked, and never asks for those of a name itself.
- */
-export class Connection {
-  /** Whose connection it is: tenants share none, so that a broken answer to one is never read by another. */
-  readonly key: string;
-  readonly client: Client;
-  readonly #options: ConnectionOptions;
-  #addresses: readonly HostAddress[] = [];
-  #socket: Socket | null = null;
-
-  constructor(
-    key: string,
-    origin: string,
-    options: ConnectionOptions,
-    lost: (connection: Connection) => void,
-  ) {
-    this.key = key;
-    this.#options = options;
-    this.client = new Client(origin, {
-      connect: (to: ConnectOptions, connected: Connected) => this.#connect(to, connected),
-      pipelining: 1,
-      allowH2: false,
-      maxHeaderSize: MAX_REPLY_HEAD_BYTES,
-      // An attempt has one timeout over all of it.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: IDLE_MS,
-      keepAliveMaxTimeout: MAX_IDLE_MS,
-    });
-    this.client.on('disconnect', () => lost(this));
-  }
-
-  /** Whether it can be used for a host that has these addresses now. Without a connection it makes one to them. */
-  use(addresses: readonly HostAddress[]): boolean {
-    this.#addresses = addresses;
-    const socket = this.#socket;
-    if (socket === null || socket.destroyed) return true;
-    return addresses.some(({ address }) => address === socket.remoteAddress);
-  }
-
-  /** Closes it at once, also while it is being made. What it carries fails. */
-  destroy(): void {
-    // The client knows of no socket until it is connected.
-    this.#socket?.destroy();
-    this.client.destroy().catch(() => {});
-  }
-
-  #connect(to: ConnectOptions, connected: Connected): void {
-    const secure = to.protocol === 'https:';
-    const options = {
-      host: to.hostname,
-      port: to.port === '' ? (secure ? 443 : 80) : Number(to.port),
-      lookup: this.#lookup,
-      autoSelectFamily: true,
-      autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
-      noDelay: true,
-    };
-    const socket = secure ? this.#secured(to, options) : connectTcp(options);
-    this.#socket = socket;
-    const timer = this.#options.clock.after(CONNECT_MS, () => {
-      socket.destroy(
-        new DeliveryFault('connect_failed', `no connection within ${CONNECT_MS / 1000} seconds`),
-      );
-    });
-    let reached = false;
-    let done = false;
-    const end = (failure: unknown): void => {
-      if (done) return;
-      done = true;
-      timer.cancel();
-      if (failure === null) connected(null, socket);
-      else connected(connectFault(failure, reached), null);
-    };
-    socket.once('connect', () => {
-      reached = true;
-    });
-    socket.once(secure ? 'secureConnect' : 'connect', () => end(null));
-    socket.on('error', end);
-    // Nothing else tells when it is destroyed without an error while it is being made.
-    socket.once('close', () => end(new Error('closed')));
-  }
-
-  #secured(to: ConnectOptions, options: object): Socket {
-    const { ca } = this.#options;
-    return connectTls({
-      ...options,
-      // No name is sent where the URL has an address; the certificate must hold the address then.
-      ...(isIP(to.hostname) === 0 ? { servername: to.hostname } : {}),
-      ...(ca === null ? {} : { ca }),
-      ALPNProtocols: ['http/1.1'],
-      rejectUnauthorized: true,
-    });
-  }
-
-  /** Stands in for the name service: the addresses are those that were checked before the attempt. */
-  readonly #lookup: LookupFunction = (_host, { all }, found) => {
-    const addresses = this.#addresses.map(({ address, family }) => ({ address, family }));
-    process.nextTick(() => {
-      if (all === true) found(null, addresses);
-      else found(null, addresses[0].address, addresses[0].family);
-    });
-  };
-}
-
 /** Connections to hosts, kept for the next attempt. */
 export class Connections {
-  readonly #options: ConnectionOptions;
+  readonly #maxIdle: number;
+  readonly #parts: ConnectionParts;
   /** By key, the one that was used last at the end. */
   readonly #idle = new Map<string, Connection[]>();
   /** All of those, the one that has been idle the longest first. */
   readonly #idleInOrder = new Set<Connection>();
   readonly #used = new Set<Connection>();
 
-  constructor(options: ConnectionOptions) {
-    this.#options = options;
+  /** @throws Error when the certificates cannot be read */
+  constructor({ maxIdle, ca, clock }: ConnectionOptions) {
+    this.#maxIdle = maxIdle;
+    this.#parts = { secureContext: createSecureContext(ca === null ? {} : { ca }), clock };
   }
 
   /** Connections that there are, idle or in use. */
@@ -167,7 +46,7 @@ export class Connections {
       // The name leads elsewhere now.
       connection.destroy();
     }
-    const connection = new Connection(key, origin, this.#options, lost => this.#lost(lost));
+    const connection = new Connection(key, origin, this.#parts, lost => this.#lost(lost));
     connection.use(addresses);
     this.#used.add(connection);
     return connection;
@@ -180,7 +59,7 @@ export class Connections {
     if (idle === undefined) this.#idle.set(connection.key, [connection]);
     else idle.push(connection);
     this.#idleInOrder.add(connection);
-    if (this.#idleInOrder.size <= this.#options.maxIdle) return;
+    if (this.#idleInOrder.size <= this.#maxIdle) return;
     const [oldest] = this.#idleInOrder;
     this.#forget(oldest);
     oldest.destroy();
@@ -216,33 +95,4 @@ export class Connections {
     if (at >= 0) idle.splice(at, 1);
     if (idle.length === 0) this.#idle.delete(connection.key);
   }
-}
-
-/** @param reached the TCP connection was there */
-function connectFault(failure: unknown, reached: boolean): DeliveryFault {
-  if (failure instanceof DeliveryFault) return failure;
-  const code = systemCode(asError(failure));
-  if (reached) return new DeliveryFault('tls', tlsMessage(code));
-  if (code === 'ECONNREFUSED')
-    return new DeliveryFault('connect_refused', 'nothing listens at the address and port');
-  return new DeliveryFault(
-    'connect_failed',
-    /^E[A-Z]+$/.test(code) ? `no connection: ${code}` : 'no connection',
-  );
-}
-
-/** The words of the TLS library are kept out: they hold what a certificate says, and it can say anything. */
-function tlsMessage(code: string): string {
-  const known: Readonly<Record<string, string>> = {
-    CERT_HAS_EXPIRED: 'the certificate has expired',
-    CERT_NOT_YET_VALID: 'the certificate is not valid yet',
-    DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is signed by itself',
-    SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is signed by an authority that is not trusted',
-    UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is signed by an authority that is not known',
-    UNABLE_TO_GET_ISSUER_CERT: 'the certificate is signed by an authority that is not known',
-    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is signed by an authority that is not known',
-    ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
-    CERT_REVOKED: 'the certificate was revoked',
-  };
-  return known[code] ?? `no TLS connection${/^[A-Z0-9_]+$/.test(code) ? `: ${code}` : ''}`;
 }

@@ -26,7 +26,7 @@ export interface DeliveryOutcome {
    * - `aborted`: it was ended by {@link Deliveries.abort}, or because the thread is gone
    */
   readonly kind: 'answered' | 'timed_out' | 'failed' | 'aborted';
-  /** 0 when there was no answer. */
+  /** 0 when there was no answer; with `failed` and the like that of one which broke off. */
   readonly status: number;
   readonly durationMs: number;
   /** The first 4 KiB of the reply, as text, for the history. */
@@ -37,13 +37,13 @@ export interface DeliveryOutcome {
   readonly retryAfterMs: number | null;
   /** The reply said `task-no-retry: true`. */
   readonly noRetry: boolean;
-  /** For `last_error` and history: `connect_refused`, `dns`, `tls`, `timeout`, `forbidden_address`, `http_5xx`, … */
+  /** For `last_error` and history; the codes are those of `DELIVERY_ERRORS` (`./delivery-errors.ts`). Null for a 2xx. */
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
 /** Pushes tasks to workers, in threads of its own. */
 export interface Deliveries {
-  /** How many more attempts it takes now. Asking for more is a defect. */
+  /** How many more attempts it takes now. Asking for more is a defect: they end as `aborted`. */
   readonly free: number;
   readonly capacity: number;
   /** Never rejects. */

@@ -18,7 +18,7 @@ export interface HostAddress {
 /** All addresses of a name, as the system finds them. */
 export type Resolve = (host: string) => Promise<readonly HostAddress[]>;
 
-export const systemResolve: Resolve = host => lookup(host, { all: true, verbatim: true });
+export const systemResolve: Resolve = host => lookup(host, { all: true });
 
 interface Entry {
   /** Milliseconds since the epoch; without end while the look-up is under way. */

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 
 /** What a signing secret begins with (https://www.standardwebhooks.com). */
 const PREFIX = 'whsec_';
@@ -8,12 +8,16 @@ const MAX_KEY_BYTES = 64;
 /** Of a key that is made here: as many as the output of the hash. */
 const NEW_KEY_BYTES = 32;
 
-/** A new signing secret: `whsec_` and base64. */
-export function newSigningSecret(): string {
-  return PREFIX + randomBytes(NEW_KEY_BYTES).toString('base64');
+/**
+ * A new signing secret: `whsec_` and base64.
+ *
+ * @param randomBytes so many random bytes; from `node:crypto` outside of tests
+ */
+export function newSigningSecret(randomBytes: (count: number) => Uint8Array): string {
+  return PREFIX + Buffer.from(randomBytes(NEW_KEY_BYTES)).toString('base64');
 }
 
-/** True for `whsec_` and base64 (padded, standard alphabet) of 24 to 64 bytes. */
+/** True for `whsec_` and base64 (standard alphabet, padded or not) of 24 to 64 bytes. */
 export function isSigningSecret(text: string): boolean {
   const key = signingKey(text);
   return key !== null && key.length >= MIN_KEY_BYTES && key.length <= MAX_KEY_BYTES;
@@ -49,5 +53,9 @@ function signingKey(secret: string): Buffer | null {
   const encoded = secret.slice(PREFIX.length);
   const key = Buffer.from(encoded, 'base64');
   // Node.js reads over what is no base64; writing it again tells whether there was any.
-  return key.length > 0 && key.toString('base64') === encoded ? key : null;
+  return key.length > 0 && unpadded(key.toString('base64')) === unpadded(encoded) ? key : null;
+}
+
+function unpadded(base64: string): string {
+  return base64.replace(/=+$/, '');
 }

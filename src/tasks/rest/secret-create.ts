@@ -1,3 +1,4 @@
+import { newSigningSecret } from '../delivery/signature.ts';
 import type { Account, Secret } from '../model/documents.ts';
 import { ACCOUNT_ID, type DocumentChange, type StoredDocument } from '../store/documents.ts';
 import { readWorker } from './find-worker.ts';
@@ -5,7 +6,7 @@ import { answerNote, keyReused, replayedAnswer } from './idempotency.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import type { Call, RestAnswer } from './route.ts';
-import { readSecretFields, type SecretFields, SIGNING_BYTES, SIGNING_PREFIX } from './secret-fields.ts';
+import { readSecretFields, type SecretFields } from './secret-fields.ts';
 import { isLive, secretView } from './secret-view.ts';
 import { remembering } from './task-create.ts';
 import { quotaExceeded } from './tenant-limits.ts';
@@ -144,7 +145,7 @@ async function withDataKey({ store, sealer }: RestParts, tenant: string): Promis
 
 function newValue({ randomBytes }: RestParts, tenant: string, type: Secret['type']): string {
   if (type === 'token') return newToken('wkt', tenant, randomBytes);
-  return SIGNING_PREFIX + randomBytes(SIGNING_BYTES).toString('base64');
+  return newSigningSecret(randomBytes);
 }
 
 interface Unsealed {

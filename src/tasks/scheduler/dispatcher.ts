@@ -74,7 +74,7 @@ export class Dispatcher implements Service {
   readonly #tenantWaiters: TenantWaiters;
   /** Workers at their own bound on attempts. */
   readonly #full = new Set<string>();
-  /** Workers that are left alone, and until when by the store's clock. */
+  /** Workers that are left alone, whatever this process hears, and until when by the store's clock. */
   readonly #held = new LRUCache<string, number>({ max: MAX_HELD });
   #turns = 0;
   /** Slots of turns that are not over. */
@@ -142,7 +142,11 @@ export class Dispatcher implements Service {
       try {
         await this.#readClock();
         const hints = await store.wakeups(time.nowMs() + LOOK_AHEAD_MS, MAX_HINTS);
-        for (const { tenant, workerId, at } of hints) this.#dueAt(tenant, workerId, at);
+        for (const { tenant, workerId, at } of hints) {
+          // That of a worker which is left alone was moved away: one that is back comes from somebody who let it go on.
+          if (at <= time.nowMs()) this.#ready(tenant, workerId, at);
+          else this.#dueAt(tenant, workerId, at);
+        }
         await findCanceled(store, attempts);
       } catch (failure) {
         outage.failed(failure);

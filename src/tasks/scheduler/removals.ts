@@ -10,21 +10,19 @@ const NEXT_LOOK_MS = 5_000;
  * Looks at a removal that is due: removes the task if it has ended, and puts the removal off while it runs. Several
  * processes may look at the same one at once.
  *
- * @returns whether it is done with
  * @throws (rejects with) Fault of the store
  */
 export async function lookAtRemoval(
-  store: TaskStore,
+  store: Pick<TaskStore, 'remove' | 'apply' | 'now'>,
   tenant: string,
   document: StoredDocument<'removal'>,
-): Promise<boolean> {
+): Promise<void> {
   const { kind, id, version, parent, body } = document;
   const answer = await store.remove(tenant, id, null);
   if (answer === 'running') {
     const dueAt = (await store.now()) + NEXT_LOOK_MS;
     await store.apply(tenant, [{ op: 'put', kind, id, expect: version, parent, dueAt, unique: [], body }]);
-    return false;
+    return;
   }
   await store.apply(tenant, [{ op: 'delete', kind, id, expect: 'any' }]);
-  return true;
 }

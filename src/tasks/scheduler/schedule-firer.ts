@@ -6,11 +6,13 @@ import type { Logger } from '../../base/logger.ts';
 import type { TenantLimits } from '../model/documents.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import type { TaskStore } from '../store/task-store.ts';
+import { lookAtRemoval } from './removals.ts';
 import type { ScheduleStepParts } from './schedule-step.ts';
 import { type ScheduleCounters, ScheduleWriter } from './schedule-writer.ts';
 
 export interface ScheduleFirerParts extends ScheduleStepParts {
-  readonly store: ScheduleStepParts['store'] & Pick<TaskStore, 'dueDocuments' | 'now' | 'create' | 'apply'>;
+  readonly store: ScheduleStepParts['store'] &
+    Pick<TaskStore, 'dueDocuments' | 'now' | 'create' | 'apply' | 'remove'>;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -32,14 +34,14 @@ const DOCUMENTS_AT_ONCE = 500;
 /** Schedules of one tenant that are written together. */
 const BATCH = 100;
 const BATCHES_AT_ONCE = 32;
-const RETRIES = { initialMs: 250, maxMs: 10_000 };
+const RETRIES = { initialMs: 250, maxMs: 5_000 };
 
 /** What is done at a time: schedules of one tenant, or a worker. */
 type Job = () => Promise<void>;
 
 /**
  * Makes the tasks of schedules whose time has come. It asks the store for documents that are due, and so owns that call:
- * workers that are due are handed on.
+ * workers that are due are handed on, and tasks that wait for their removal are looked at (`removals.ts`).
  *
  * Each schedule moves on in the same step in which its task is made, and only from the version that was read. So any
  * number of processes may do this, and a crash at any moment leaves a schedule that either has fired or is still due.
@@ -132,6 +134,9 @@ export class ScheduleFirer implements Service {
     const schedules = new Map<string, StoredDocument<'schedule'>[]>();
     for (const { tenant, document } of due) {
       if (document.kind === 'worker') jobs.push(() => this.#parts.workerDue(tenant, document.id));
+      if (document.kind === 'removal') {
+        jobs.push(() => lookAtRemoval(store, tenant, document as StoredDocument<'removal'>));
+      }
       if (document.kind !== 'schedule') continue;
       const sameTenant = schedules.get(tenant) ?? [];
       sameTenant.push(document as StoredDocument<'schedule'>);

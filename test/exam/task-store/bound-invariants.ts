@@ -1,4 +1,5 @@
 import type { Rate } from '../../../src/tasks/model/documents.ts';
+import type { HistoryEntry } from '../../../src/tasks/model/history.ts';
 import { BAND_PENALTIES_MS, type Task } from '../../../src/tasks/model/task.ts';
 import type { TenantSnapshot } from './snapshot.ts';
 
@@ -21,7 +22,7 @@ interface Attempt {
 /**
  * Whether more was started than was allowed, and whether tasks were overtaken. What was removed is not known any more.
  *
- * @param bounds null where claims differed: then only the order is looked at
+ * @param bounds undefined where claims differed: then only the order is looked at
  */
 export function boundViolations(snapshot: TenantSnapshot, bounds: TenantBounds | undefined): string[] {
   const attempts = snapshot.tasks.flatMap(task => attemptsOf(task, snapshot));
@@ -85,16 +86,14 @@ function tooManyStarts(attempts: readonly Attempt[], { limit, perMs, burst }: Ra
 }
 
 /**
- * A task is overtaken only by work that became due within its penalty. Tasks that were updated while they waited are
- * left out: their history does not say which priority they had.
+ * A task is overtaken only by work that became due within its penalty. Tasks that were updated or could expire are left
+ * out: their history does not say which priority they had, or whether they could start.
  */
 function orderViolations({ tasks, histories }: TenantSnapshot, attempts: readonly Attempt[]): string[] {
   const violations: string[] = [];
-  for (const waiting of tasks) {
+  const plain = new Set(tasks.filter(task => isPlain(task, histories.get(task.id) ?? [])));
+  for (const waiting of plain) {
     const entries = histories.get(waiting.id) ?? [];
-    if (entries.some(({ event, seq }) => event === 'updated' || event === 'gap' || seq > waiting.version))
-      continue;
-    if (waiting.expiresAt !== null) continue;
     const penalty = BAND_PENALTIES_MS[waiting.priority];
     for (const [i, entry] of entries.entries()) {
       const due = entry.nextAttemptAt;
@@ -103,6 +102,7 @@ function orderViolations({ tasks, histories }: TenantSnapshot, attempts: readonl
       const until = entries[i + 1]?.at ?? Infinity;
       const overtaking = attempts.find(
         ({ task, start, dueAt }) =>
+          plain.has(task) &&
           task.workerId === waiting.workerId &&
           start > from &&
           start < until &&
@@ -117,4 +117,12 @@ function orderViolations({ tasks, histories }: TenantSnapshot, attempts: readonl
     }
   }
   return violations;
+}
+
+/** Its history tells of all its changes, and of none but those of its status. One that was replaced may have others. */
+function isPlain({ version, expiresAt }: Task, entries: readonly HistoryEntry[]): boolean {
+  const changes = entries.filter(({ event }) => event !== 'heartbeat_progress');
+  const told =
+    changes.length === version && changes.every(({ event }) => event !== 'updated' && event !== 'gap');
+  return told && expiresAt === null;
 }

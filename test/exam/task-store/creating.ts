@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { idempotency, retryPolicy, USER } from '../../support/tasks/factories.ts';
+import { idempotency, retryPolicy } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
@@ -53,7 +53,8 @@ export const creating: Topic = (t, open) => {
 
   t.test('its history begins with an entry by who made it', async t => {
     const scene = await open(t);
-    const item = scene.newTask({ runAt: scene.now + 60_000 });
+    const createdBy = { type: 'schedule', id: 'sch_1' } as const;
+    const item = scene.newTask({ runAt: scene.now + 60_000, createdBy });
     scene.clock.advance(5);
     const { id } = await created(scene, item);
     t.strictSame(await scene.history(id), [
@@ -64,7 +65,7 @@ export const creating: Topic = (t, open) => {
         from: null,
         to: 'scheduled',
         attempt: 0,
-        actor: USER,
+        actor: createdBy,
         nextAttemptAt: item.task.runAt,
       },
     ]);

@@ -68,7 +68,7 @@ export class RandomDocuments {
       unique: kind === 'worker' ? [] : NAMES.filter(() => random.below(5) === 0),
       ...(random.below(4) === 0 ? { atMost: 1 + random.below(3) } : {}),
     } as const;
-    return { ...this.#document(kind), id, ...filing };
+    return { ...this.#document(kind), id, ...filing } as DocumentChange;
   }
 
   #document(kind: Document['kind']): DocumentChange & { op: 'put' } {

@@ -1,5 +1,4 @@
-import type { IdKind } from '../../../src/tasks/model/ids.ts';
-import { PRIORITIES, TASK_STATUSES } from '../../../src/tasks/model/task.ts';
+import { FINAL_STATUSES, PRIORITIES, TASK_STATUSES, type TaskStatus } from '../../../src/tasks/model/task.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
 import type {
   ClaimAnswer,
@@ -30,12 +29,23 @@ const KEEP = { succeededMs: 60_000, otherMs: 600_000 };
 /** More than there ever is: which of several are told of first is for each store to say. */
 const ALL = 1_000;
 
-/** What a tenant has been through, as far as further requests build on it. */
+/** Statuses in which a task can be changed so. */
+const FITTING: Readonly<Record<TaskChange['action'], readonly TaskStatus[]>> = {
+  update: ['scheduled', 'running', 'retry', 'paused'],
+  pause: ['scheduled', 'retry'],
+  resume: ['paused'],
+  cancel: ['scheduled', 'running', 'retry', 'paused'],
+  replay: FINAL_STATUSES,
+  run: ['scheduled', 'retry'],
+  expire: ['scheduled', 'retry'],
+};
+
+/** The leases of a tenant, as far as further requests build on them. */
 interface Past {
   readonly name: string;
-  /** Of all tasks that were ever asked for. */
-  readonly taskIds: string[];
+  /** Of attempts that nobody has ended yet, as far as is known. */
   readonly live: Set<string>;
+  /** All that there ever were. */
   readonly leaseIds: string[];
 }
 
@@ -61,7 +71,6 @@ export class RandomRequests {
     this.#documents = new RandomDocuments(this.random, this.#make, model, clock, this.#workers);
     this.#tenants = ['acme', 'globex', 'initech'].map(name => ({
       name,
-      taskIds: [],
       live: new Set(),
       leaseIds: [],
     }));
@@ -109,7 +118,7 @@ export class RandomRequests {
   }
 
   async next(kind: string): Promise<Step[]> {
-    this.#past = this.random.pick([this.#tenants[0], this.#tenants[0], ...this.#tenants]);
+    this.#past = this.#maybe(60) ? this.#tenants[0] : this.random.pick(this.#tenants);
     switch (kind) {
       case 'pass':
         return [
@@ -120,19 +129,17 @@ export class RandomRequests {
           },
         ];
       case 'create':
-        return [{ call: 'create', args: [this.#tenant, this.#createRequest()] }];
+        return [{ call: 'create', args: [this.#tenant, await this.#createRequest()] }];
       case 'claim':
-        return [{ call: 'claim', args: [this.#tenant, this.#claimRequest()] }];
+        return [{ call: 'claim', args: [this.#tenant, await this.#claimRequest()] }];
       case 'settle':
         return [{ call: 'settle', args: [this.#tenant, this.#settlements()] }];
-      case 'change': {
-        const id = this.#taskId();
-        return [{ call: 'change', args: [this.#tenant, id, await this.#change(id)] }];
-      }
+      case 'change':
+        return [{ call: 'change', args: await this.#change() }];
       case 'extend':
         return [{ call: 'extend', args: [this.#tenant, this.#leaseId(), ...this.#extension()] }];
       case 'remove': {
-        const id = this.#taskId();
+        const id = await this.#taskId();
         return [{ call: 'remove', args: [this.#tenant, id, await this.#version(id)] }];
       }
       case 'endOverdue':
@@ -146,7 +153,7 @@ export class RandomRequests {
       case 'setWakeup':
         return [{ call: 'setWakeup', args: [this.#tenant, this.random.pick(this.#workers).id, this.#now] }];
       default:
-        return [this.#read()];
+        return [await this.#read()];
     }
   }
 
@@ -154,16 +161,20 @@ export class RandomRequests {
     return this.random.below(100) < percent;
   }
 
-  #unknown(kind: IdKind): string {
-    return this.#make.id(kind);
+  /** Nearly always of a task that is there, mostly in one of these statuses. */
+  async #taskId(statuses: readonly TaskStatus[] | null = null): Promise<string> {
+    const wanted = this.#maybe(65) ? statuses : null;
+    const tasks = await this.#model.list(this.#tenant, taskQuery({ statuses: wanted }));
+    if (tasks.length === 0 || this.#maybe(4)) return this.#make.id('task');
+    return this.random.pick(tasks).id;
   }
 
-  /** Nearly always of a task that was asked for, rather a late one. */
-  #taskId(): string {
-    const { taskIds } = this.#past;
-    if (taskIds.length === 0 || this.#maybe(4)) return this.#unknown('task');
-    const late = taskIds.slice(-12);
-    return this.random.pick(this.#maybe(70) ? late : taskIds);
+  /** Mostly one with a task that could start. */
+  async #workerId(): Promise<string> {
+    const tasks = await this.#model.list(this.#tenant, taskQuery({ statuses: ['scheduled', 'retry'] }));
+    const due = tasks.filter(({ dueAt }) => dueAt !== null && dueAt <= this.#now);
+    if (due.length > 0 && this.#maybe(75)) return this.random.pick(due).workerId;
+    return this.random.pick(this.#workers).id;
   }
 
   #leaseId(): string {
@@ -173,17 +184,19 @@ export class RandomRequests {
     return this.#make.leaseId();
   }
 
-  #createRequest(): CreateRequest {
-    const tasks = Array.from({ length: 1 + this.random.below(4) }, () => this.#newTask());
-    for (const { task } of tasks) this.#past.taskIds.push(task.id);
+  async #createRequest(): Promise<CreateRequest> {
+    const tasks: NewTask[] = [];
+    for (let left = 1 + this.random.below(4); left > 0; left--) tasks.push(await this.#newTask());
     return this.#make.createRequest(tasks, {
       atomic: this.#maybe(25),
       maxOpen: this.random.pick([ALL, ALL, ALL, 8, 20]),
+      actor: { type: 'token', id: this.random.pick(['tok_1', 'tok_2']) },
+      ...(this.#maybe(8) ? { documents: await this.#documents.changes(this.#tenant) } : {}),
       ...(this.#maybe(20) ? { idempotency: this.#idempotency() } : {}),
     });
   }
 
-  #newTask(): NewTask {
+  async #newTask(): Promise<NewTask> {
     const { random } = this;
     const worker = random.pick([this.#workers[0], this.#workers[0], this.#workers[1], this.#workers[2]]);
     const scheduleId = this.#maybe(25) ? random.pick(['sch_1', 'sch_2']) : null;
@@ -195,7 +208,7 @@ export class RandomRequests {
         runAt: this.#time(),
         key: this.#maybe(60) ? random.pick(['a', 'b', 'c']) : null,
         keyTtlMs: random.pick([0, 0, 30_000, 600_000]),
-        heldBy: this.#maybe(12) ? this.#taskId() : null,
+        heldBy: this.#maybe(12) ? await this.#taskId() : null,
         scheduleId,
         scheduledFor: scheduleId === null ? null : ++this.#fired,
       },
@@ -242,10 +255,9 @@ export class RandomRequests {
     });
   }
 
-  #claimRequest(): ClaimRequest {
+  async #claimRequest(): Promise<ClaimRequest> {
     const { random } = this;
-    const worker = random.pick([this.#workers[0], this.#workers[0], this.#workers[1], this.#workers[2]]);
-    return this.#make.claimRequest(worker.id, random.pick([0, 1, 2, 3, 10]), {
+    return this.#make.claimRequest(await this.#workerId(), random.pick([0, 1, 2, 3, 10]), {
       lease: { mode: random.pick(['push', 'pull']), ms: random.pick([0, 5_000, 60_000]) },
       concurrency: this.#maybe(60) ? null : 1 + random.below(4),
       rate: this.#maybe(50)
@@ -295,7 +307,7 @@ export class RandomRequests {
     });
   }
 
-  async #change(id: string): Promise<TaskChange> {
+  async #change(): Promise<[string, string, TaskChange]> {
     const action = this.random.pick([
       'update',
       'update',
@@ -311,8 +323,9 @@ export class RandomRequests {
       'run',
       'expire',
     ] as const);
+    const id = await this.#taskId(FITTING[action]);
     const patch = action === 'update' ? this.#patch() : {};
-    return taskChange(action, patch, { expectVersion: await this.#version(id) });
+    return [this.#tenant, id, taskChange(action, patch, { expectVersion: await this.#version(id) })];
   }
 
   #patch(): TaskPatch {
@@ -362,19 +375,19 @@ export class RandomRequests {
     return this.#maybe(15) ? [this.#tenant, changes, this.#idempotency()] : [this.#tenant, changes];
   }
 
-  #read(): Step {
+  async #read(): Promise<Step> {
     const { random } = this;
     const tenant = this.#tenant;
-    const id = this.#taskId();
+    const [id, other] = [await this.#taskId(), await this.#taskId()];
     const workerId = random.pick([null, random.pick(this.#workers).id]);
     const limit = random.pick([1, 3, ALL]);
     const order = random.pick(['asc', 'desc'] as const);
     return random.pick<() => Step>([
       () => ({ call: 'get', args: [tenant, id] }),
       () => ({ call: 'getWhole', args: [tenant, id] }),
-      () => ({ call: 'bodies', args: [tenant, [id, this.#taskId()]] }),
-      () => ({ call: 'list', args: [tenant, this.#query(workerId, limit, order)] }),
-      () => ({ call: 'list', args: [tenant, this.#query(workerId, limit, order)] }),
+      () => ({ call: 'bodies', args: [tenant, [id, other]] }),
+      () => ({ call: 'list', args: [tenant, this.#query(workerId, other, limit, order)] }),
+      () => ({ call: 'list', args: [tenant, this.#query(workerId, other, limit, order)] }),
       () => ({ call: 'history', args: [tenant, id, { after: random.pick([null, 2]), limit, order }] }),
       () => ({ call: 'openOfSchedule', args: [tenant, random.pick(['sch_1', 'sch_2']), limit] }),
       () => ({ call: 'counts', args: [tenant, workerId] }),
@@ -387,7 +400,7 @@ export class RandomRequests {
     ])();
   }
 
-  #query(workerId: string | null, limit: number, order: TaskQuery['order']): TaskQuery {
+  #query(workerId: string | null, after: string, limit: number, order: TaskQuery['order']): TaskQuery {
     const { random } = this;
     const statuses = TASK_STATUSES.filter(() => this.#maybe(30));
     const moment = () => (this.#maybe(70) ? null : this.#now - random.below(600_000));
@@ -397,7 +410,7 @@ export class RandomRequests {
       scheduleId: this.#maybe(80) ? null : random.pick(['sch_1', 'sch_2']),
       createdFrom: moment(),
       createdBefore: moment(),
-      after: this.#maybe(60) ? null : this.#taskId(),
+      after: this.#maybe(60) ? null : after,
       limit,
       order,
     });

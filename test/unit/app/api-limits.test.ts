@@ -7,7 +7,7 @@ import { Decisions } from '../../support/decisions.ts';
 import { repositoryRoot } from '../../support/repository.ts';
 import { sharedStoreKind } from '../../support/stores.ts';
 
-const SHIPPED = readFileSync(join(repositoryRoot(), 'ops/tasks/sluice_api.yaml'), 'utf8');
+const SHIPPED = readFileSync(join(repositoryRoot(), 'ops/quickstart/config/sluice_api.yaml'), 'utf8');
 
 async function front(t: Test, rules: string | null) {
   const decisions = new Decisions({ store: await sharedStoreKind.open(t), rules });

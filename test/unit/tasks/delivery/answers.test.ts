@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import { newSigningSecret } from '../../../../src/tasks/delivery/signature.ts';
@@ -16,7 +17,7 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 t.test('the worker gets the payload as it is, and a head that the public library verifies', async t => {
   const worker = await startPushWorker(t, reply(200));
   const deliveries = localDeliveries(t);
-  const [old, young] = [newSigningSecret(), newSigningSecret()];
+  const [old, young] = [newSigningSecret(randomBytes), newSigningSecret(randomBytes)];
   const payload = '{ "text": "Grüße, 限制 🙂",  "n": 1.0 }';
   const outcome = await deliveries.deliver(
     pushTo(worker.url('/a/b?c=d'), {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import {
@@ -53,7 +54,7 @@ t.test('the vectors of the public documentation', async t => {
 });
 
 t.test('the public library verifies what is signed, whatever the body', async t => {
-  const secret = newSigningSecret();
+  const secret = newSigningSecret(randomBytes);
   for (const body of ['{"a":1}', '', 'null', '{"text":"Grüße, 限制 🙂"}', ' '.repeat(100_000)]) {
     const signed = message(body);
     t.ok(verified(secret, signed, signatures([secret], signed)), body.slice(0, 20));
@@ -61,17 +62,17 @@ t.test('the public library verifies what is signed, whatever the body', async t 
 });
 
 t.test('another body, id, time or secret does not verify', async t => {
-  const secret = newSigningSecret();
+  const secret = newSigningSecret(randomBytes);
   const signed = message();
   const signature = signatures([secret], signed);
   t.notOk(verified(secret, { ...signed, body: '{"to":"eve@example.com"}' }, signature));
   t.notOk(verified(secret, { ...signed, id: `${ID}x` }, signature));
   t.notOk(verified(secret, { ...signed, timestamp: signed.timestamp + 1 }, signature));
-  t.notOk(verified(newSigningSecret(), signed, signature));
+  t.notOk(verified(newSigningSecret(randomBytes), signed, signature));
 });
 
 t.test('rotation: the old secret alone, both, the new one alone', async t => {
-  const [old, young] = [newSigningSecret(), newSigningSecret()];
+  const [old, young] = [newSigningSecret(randomBytes), newSigningSecret(randomBytes)];
   const signed = message();
   const before = signatures([old], signed);
   t.same([verified(old, signed, before), verified(young, signed, before)], [true, false]);
@@ -83,7 +84,7 @@ t.test('rotation: the old secret alone, both, the new one alone', async t => {
 });
 
 t.test('a new secret has 32 random bytes', async t => {
-  const made = Array.from({ length: 100 }, newSigningSecret);
+  const made = Array.from({ length: 100 }, () => newSigningSecret(randomBytes));
   t.equal(new Set(made).size, 100);
   for (const secret of made) {
     t.ok(isSigningSecret(secret));
@@ -93,7 +94,9 @@ t.test('a new secret has 32 random bytes', async t => {
 
 t.test('a secret is whsec_ and base64 of 24 to 64 bytes', async t => {
   for (const length of [24, 25, 32, 63, 64]) {
-    t.ok(isSigningSecret(`whsec_${Buffer.alloc(length, 7).toString('base64')}`), `${length} bytes`);
+    const secret = `whsec_${Buffer.alloc(length, 7).toString('base64')}`;
+    t.ok(isSigningSecret(secret), `${length} bytes`);
+    t.ok(isSigningSecret(secret.replace(/=+$/, '')), `${length} bytes, without padding`);
   }
   const refused = [
     '',
@@ -106,7 +109,6 @@ t.test('a secret is whsec_ and base64 of 24 to 64 bytes', async t => {
     'whsec_secret words in here, many of them',
     `whsec_${Buffer.alloc(23).toString('base64')}`,
     `whsec_${Buffer.alloc(65).toString('base64')}`,
-    `whsec_${Buffer.alloc(25).toString('base64').replace(/=+$/, '')}`,
   ];
   for (const secret of refused) t.notOk(isSigningSecret(secret), secret);
 });

@@ -1,6 +1,8 @@
 import t from 'tap';
 import { lookAtRemoval } from '../../../../src/tasks/scheduler/removals.ts';
 import type { StoredDocument } from '../../../../src/tasks/store/documents.ts';
+import { settlement, USER } from '../../../support/tasks/factories.ts';
+import { Firing, TENANT } from '../../../support/tasks/firing.ts';
 import { TaskHarness } from '../../../support/tasks/task-harness.ts';
 
 /** Serves the removals that are due. @returns how many there were */
@@ -62,8 +64,9 @@ t.test('several processes may look at one removal', async t => {
   rest.clock.advance(1_000);
   const due = await rest.store.dueDocuments(1);
   const document = due[0].document as StoredDocument<'removal'>;
-  t.equal(await lookAtRemoval(rest.store, 'acme', document), true);
-  t.equal(await lookAtRemoval(rest.store, 'acme', document), true);
+  await lookAtRemoval(rest.store, 'acme', document);
+  await lookAtRemoval(rest.store, 'acme', document);
+  t.equal((await rest.at('GET', `tasks/${id}`)).status, 404);
 });
 
 t.test('a task that does not run goes at once, by force as well', async t => {
@@ -75,4 +78,33 @@ t.test('a task that does not run goes at once, by force as well', async t => {
     json: { code: 'invalid_parameter' },
   });
   t.equal((await rest.at('DELETE', `tasks/${id}?force=true`)).status, 204);
+});
+
+t.test('the scheduler serves removals with the other documents that are due', async t => {
+  const firing = await Firing.begun('2026-03-01T10:00:30Z');
+  const { factory } = firing;
+  const task = factory.newTask(firing.worker);
+  await firing.store.create(TENANT, factory.createRequest([task]));
+  const { tasks } = await firing.store.claim(TENANT, factory.claimRequest(firing.worker.id, 1));
+  const { id } = tasks[0].task;
+  const body = { requestedAt: firing.clock.nowMs(), actor: USER };
+  const dueAt = firing.clock.nowMs() + 1_000;
+  const put = {
+    op: 'put',
+    kind: 'removal',
+    id,
+    expect: 'absent',
+    parent: '',
+    dueAt,
+    unique: [],
+    body,
+  } as const;
+  await firing.store.apply(TENANT, [put]);
+  await firing.pass(1_000);
+  t.equal((await firing.store.get(TENANT, id))?.status, 'running');
+  await firing.store.settle(TENANT, [settlement(tasks[0].leaseId, 'canceled')]);
+  await firing.pass(5_000);
+  t.equal(await firing.store.get(TENANT, id), null);
+  t.equal(await firing.store.getDocument(TENANT, 'removal', id), null);
+  await firing.stop();
 });

@@ -1,0 +1,95 @@
+import t from 'tap';
+import { Signals } from '../../../../src/tasks/model/signals.ts';
+import { WorkerSwitch } from '../../../../src/tasks/scheduler/worker-switch.ts';
+import { Directory } from '../../../../src/tasks/store/directory.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { ACME, EngineScene, NOON } from '../../../support/tasks/engine-scene.ts';
+
+async function open() {
+  const scene = await EngineScene.open();
+  const signals = new Signals();
+  const changed: string[] = [];
+  signals.listen({ workerChanged: (_tenant, workerId) => changed.push(workerId) });
+  const workerSwitch = new WorkerSwitch({
+    store: scene.store,
+    directory: new Directory(scene.store, scene.clock),
+    signals,
+    logger: new KeepingLogger(),
+  });
+  return { scene, workerSwitch, changed };
+}
+
+t.test('a pause keeps what somebody else changes meanwhile', async t => {
+  const { scene, workerSwitch, changed } = await open();
+  const worker = await scene.worker();
+  const { apply } = scene.store;
+  scene.store.apply = async (...request) => {
+    scene.store.apply = apply;
+    await scene.change(worker, { url: 'https://new.example.com/' });
+    return apply.call(scene.store, ...request);
+  };
+  await workerSwitch.pause(ACME, worker.id, 'why not');
+  t.match(await scene.workerBody(worker.id), {
+    paused: true,
+    pauseReason: 'why not',
+    url: 'https://new.example.com/',
+  });
+  t.same(changed, [worker.id]);
+  t.ok(await scene.store.findDocument(ACME, 'name:worker:mailer'), 'and its name');
+});
+
+t.test(
+  'a worker that is paused already keeps its reason; one that is gone is none of our business',
+  async t => {
+    const { scene, workerSwitch, changed } = await open();
+    const worker = await scene.worker({ paused: true, pauseReason: 'holidays', resumeAt: NOON + 1_000 });
+    await workerSwitch.pause(ACME, worker.id, 'why not');
+    await workerSwitch.pause(ACME, 'wrk_missing', 'why not');
+    t.match(await scene.workerBody(worker.id), { pauseReason: 'holidays', resumeAt: NOON + 1_000 });
+    t.same(changed, []);
+  },
+);
+
+t.test('a worker goes on when its time has come, not before', async t => {
+  const { scene, workerSwitch } = await open();
+  const worker = await scene.worker({ paused: true, pauseReason: 'lunch', resumeAt: NOON + 1_000 });
+  await workerSwitch.resume(ACME, worker.id);
+  t.match(await scene.workerBody(worker.id), { paused: true });
+  scene.clock.advance(1_000);
+  await workerSwitch.resume(ACME, worker.id);
+  t.match(await scene.workerBody(worker.id), { paused: false, pauseReason: null, resumeAt: null });
+  t.same(await scene.store.wakeups(scene.clock.nowMs(), 10), [
+    { tenant: ACME, workerId: worker.id, at: scene.clock.nowMs() },
+  ]);
+});
+
+t.test('a document that is due and has nothing to resume is due no more', async t => {
+  const { scene, workerSwitch } = await open();
+  const worker = scene.make.worker({ paused: true, resumeAt: null }, { dueAt: NOON });
+  await scene.store.apply(ACME, [worker]);
+  t.equal((await scene.store.dueDocuments(10)).length, 1);
+  await workerSwitch.resume(ACME, worker.id);
+  t.same(await scene.store.dueDocuments(10), []);
+  t.match(await scene.workerBody(worker.id), { paused: true });
+});
+
+t.test('of two processes that resume a worker one does it', async t => {
+  const { scene, workerSwitch, changed } = await open();
+  const worker = await scene.worker({ paused: true, resumeAt: NOON });
+  await Promise.all([workerSwitch.resume(ACME, worker.id), workerSwitch.resume(ACME, worker.id)]);
+  t.equal((await scene.store.getDocument(ACME, 'worker', worker.id))?.version, 2);
+  t.equal(changed.length, 1);
+});
+
+t.test('a process that pushes nothing tells the others of a worker that goes on', async t => {
+  const scene = await EngineScene.open();
+  const api = await scene.process(t, { roles: [] });
+  const pushing = await scene.process(t);
+  const worker = await scene.worker({ paused: true });
+  const [id] = await scene.add(worker);
+  await scene.pass(2_000);
+  t.same(pushing.deliveries.running, []);
+  await scene.change(worker, { paused: false }, api);
+  await scene.pass(1_010);
+  t.same(pushing.deliveries.running, [id], 'within a second');
+});
