@@ -21,13 +21,18 @@ export function noSuchTask(text: string): Problem {
   return new Problem('not_found', `there is no task ${JSON.stringify(text.slice(0, 64))}`);
 }
 
-/** Changes a task, and wakes whoever has to know. */
+/** Changes a task, and wakes whoever has to know. A task whose worker is gone is not replayed. */
 export async function changeTask(
-  parts: Pick<RestParts, 'store' | 'signals'>,
+  parts: Pick<RestParts, 'store' | 'directory' | 'signals'>,
   tenant: string,
   id: string,
   change: TaskChange,
 ): Promise<ChangeAnswer> {
+  if (change.action === 'replay') {
+    const task = await parts.store.get(tenant, id);
+    const worker = task && (await parts.directory.get(tenant, 'worker', task.workerId));
+    if (worker === null) return { kind: 'refused', reason: task === null ? 'missing' : 'status', task };
+  }
   const answer = await parts.store.change(tenant, id, change);
   if (answer.kind === 'done') tellChange(parts, tenant, change, answer.task);
   return answer;
@@ -99,6 +104,7 @@ function adviceOn(action: TaskAction, task: Task | null): string {
   if (task === null) return '';
   if (task.status === 'running') return ': wait for the end of the attempt, or cancel it';
   if (isFinal(task.status)) {
+    if (action === 'replay') return `: its worker "${task.worker}" is gone; make a new task for another`;
     return action === 'cancel' ? '' : ': replay it, by POST …/retry or by the status "scheduled"';
   }
   if (action === 'replay') return ': that is for tasks that are over; to start it at once use POST …/run';

@@ -1,8 +1,9 @@
 import { formatTime } from '../model/time.ts';
 import type { ClaimedTask } from '../store/requests.ts';
 import { FieldReader } from './field-reader.ts';
-import { readWorker } from './find-worker.ts';
+import { findWorker, noSuchWorker } from './find-worker.ts';
 import { keyReused, REPLAYED } from './idempotency.ts';
+import type { LeaseOwners } from './lease-owners.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import { DURATION, durationField } from './retry-fields.ts';
@@ -58,7 +59,7 @@ const LEASES_ANSWER: ObjectSchema = {
 };
 
 /** `POST /v1/workers/:id/leases`: takes tasks of a worker that pulls (specification 3.5.3). */
-export function takeLeasesRoute(parts: RestParts): Route {
+export function takeLeasesRoute(parts: RestParts, owners: LeaseOwners): Route {
   return {
     method: 'POST',
     path: '/v1/workers/:id/leases',
@@ -71,12 +72,13 @@ export function takeLeasesRoute(parts: RestParts): Route {
       200: { description: 'Tasks, with their payloads; none when none came in time', schema: LEASES_ANSWER },
     },
     problems: ['not_found', 'worker_mode_mismatch', 'idempotency_key_reused'],
-    handle: call => takeLeases(parts, call),
+    handle: call => takeLeases(parts, owners, call),
   };
 }
 
-async function takeLeases(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const worker = await readWorker(parts.store, call.tenant, call.params['id']);
+async function takeLeases(parts: RestParts, owners: LeaseOwners, call: Call): Promise<RestAnswer> {
+  const worker = await findWorker(parts.directory, call.tenant, call.params['id']);
+  if (worker === null) throw noSuchWorker(call.params['id']);
   if (call.caller.kind === 'worker' && call.caller.workerId !== worker.id) {
     throw new Problem(
       'insufficient_scope',
@@ -105,6 +107,7 @@ async function takeLeases(parts: RestParts, call: Call): Promise<RestAnswer> {
     instance: (call.body['instance'] as string | undefined) ?? call.caller.actor.id,
     gone: call.gone,
   });
+  for (const { leaseId } of claimed) owners.took(leaseId, worker.id);
   if (call.idempotency !== null) {
     const note = JSON.stringify(claimed.map(({ leaseId, leaseUntil }) => [leaseId, leaseUntil]));
     await parts.store.remember(call.tenant, { ...call.idempotency, note });

@@ -2,6 +2,7 @@ import { formatTime } from '../model/time.ts';
 import type { PullFailure } from '../scheduler/pull-desk.ts';
 import type { SettleAnswer } from '../store/requests.ts';
 import { FieldReader, type Fields } from './field-reader.ts';
+import { LeaseOwners } from './lease-owners.ts';
 import { LEASE, takeLeasesRoute } from './lease-take.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
@@ -79,6 +80,7 @@ const TASK: Record<number, AnswerDescription> = {
 
 /** Leases of pull workers (specification 3.5.3). */
 export function leaseRoutes(parts: RestParts): readonly Route[] {
+  const owners = new LeaseOwners(parts.pullDesk);
   const route = (
     name: string,
     summary: string,
@@ -95,36 +97,36 @@ export function leaseRoutes(parts: RestParts): readonly Route[] {
     ...rest,
   });
   return [
-    takeLeasesRoute(parts),
+    takeLeasesRoute(parts, owners),
     route('heartbeat', 'Say that an attempt goes on', HEARTBEAT, {
       bodyOptional: true,
       answers: { 200: { description: 'Until when the lease lasts now', schema: HEARTBEAT_ANSWER } },
-      handle: call => heartbeat(parts, call),
+      handle: call => heartbeat(parts, owners, call),
     }),
     route('complete', 'Say that a task is done', COMPLETION, {
       bodyOptional: true,
       answers: TASK,
       problems: ['lease_lost', 'payload_too_large'],
-      handle: call => complete(parts, call),
+      handle: call => complete(parts, owners, call),
     }),
     route('fail', 'Say that an attempt has failed', FAILURE, {
       answers: TASK,
       problems: ['lease_lost', 'payload_too_large'],
-      handle: call => fail(parts, call),
+      handle: call => fail(parts, owners, call),
     }),
     route('release', 'Give a task back; the attempt is not counted', RELEASE, {
       bodyOptional: true,
       answers: TASK,
-      handle: call => release(parts, call),
+      handle: call => release(parts, owners, call),
     }),
   ];
 }
 
-async function heartbeat(parts: RestParts, call: Call): Promise<RestAnswer> {
+async function heartbeat(parts: RestParts, owners: LeaseOwners, call: Call): Promise<RestAnswer> {
   const reader = new FieldReader();
   const extendMs = reader.duration(call.body['extend'], '/extend', LEASE);
   reader.finish();
-  const leaseId = await leaseOf(parts, call);
+  const leaseId = await leaseOf(owners, call);
   const percent = (call.body['progress'] as number | null | undefined) ?? null;
   const note = (call.body['note'] as string | null | undefined) ?? null;
   const answer = await parts.pullDesk.heartbeat(
@@ -140,13 +142,13 @@ async function heartbeat(parts: RestParts, call: Call): Promise<RestAnswer> {
   };
 }
 
-async function complete(parts: RestParts, call: Call): Promise<RestAnswer> {
+async function complete(parts: RestParts, owners: LeaseOwners, call: Call): Promise<RestAnswer> {
   const result = boundedJson(call.body['result'], '/result', MAX_RESULT_BYTES);
-  const leaseId = await leaseOf(parts, call);
+  const leaseId = await leaseOf(owners, call);
   return settled(call, await parts.pullDesk.complete(call.tenant, leaseId, result, call.caller.actor.id));
 }
 
-async function fail(parts: RestParts, call: Call): Promise<RestAnswer> {
+async function fail(parts: RestParts, owners: LeaseOwners, call: Call): Promise<RestAnswer> {
   const reader = new FieldReader();
   const retryAfterMs = reader.duration(call.body['retry_after'], '/retry_after', PUT_OFF);
   reader.finish();
@@ -158,15 +160,15 @@ async function fail(parts: RestParts, call: Call): Promise<RestAnswer> {
     retry: call.body['retry'] !== false,
     retryAfterMs: retryAfterMs ?? null,
   };
-  const leaseId = await leaseOf(parts, call);
+  const leaseId = await leaseOf(owners, call);
   return settled(call, await parts.pullDesk.fail(call.tenant, leaseId, failure, call.caller.actor.id));
 }
 
-async function release(parts: RestParts, call: Call): Promise<RestAnswer> {
+async function release(parts: RestParts, owners: LeaseOwners, call: Call): Promise<RestAnswer> {
   const reader = new FieldReader();
   const delayMs = reader.duration(call.body['delay'], '/delay', PUT_OFF);
   reader.finish();
-  const leaseId = await leaseOf(parts, call);
+  const leaseId = await leaseOf(owners, call);
   return settled(
     call,
     await parts.pullDesk.release(call.tenant, leaseId, delayMs ?? 0, call.caller.actor.id),
@@ -188,12 +190,11 @@ function boundedJson(value: unknown, pointer: string, maxBytes: number): string 
  *
  * @throws Problem `lease_lost`
  */
-async function leaseOf({ pullDesk }: RestParts, { tenant, caller, params }: Call): Promise<string> {
+async function leaseOf(owners: LeaseOwners, { tenant, caller, params }: Call): Promise<string> {
   const leaseId = params['lease_id'];
   if (!LEASE_ID.test(leaseId)) throw leaseLost();
-  if (caller.kind === 'worker') {
-    const task = await pullDesk.leased(tenant, leaseId);
-    if (task !== null && task.workerId !== caller.workerId) throw leaseLost();
+  if (caller.kind === 'worker' && !(await owners.mayBeOf(tenant, leaseId, caller.workerId))) {
+    throw leaseLost();
   }
   return leaseId;
 }

@@ -120,8 +120,8 @@ async function planSteps(parts: RestParts, call: Call, task: Task): Promise<read
   const { status: wanted, ...fields } = call.body as Fields & { readonly status?: TaskStatus };
   const action = wanted === undefined ? null : actionTowards(wanted, task);
   const changes = Object.keys(fields).length > 0;
-  const worker = await workerOf(parts, call, task, action);
-  const patch = changes ? readPatch(parts, call, fields, task, worker) : NOTHING;
+  const worker = await parts.directory.get(call.tenant, 'worker', task.workerId);
+  const patch = changes ? readPatch(parts, call, fields, task, worker?.body ?? null) : NOTHING;
   if (changes && action !== 'replay') checkStatusAllows(fields, task);
   const update: readonly Step[] = changes ? [{ action: 'update', patch }] : [];
   switch (action) {
@@ -145,23 +145,7 @@ function actionTowards(wanted: TaskStatus, task: Task): TaskAction | null {
   return task.status === 'paused' ? 'resume' : null;
 }
 
-/** The worker of the task; null when it is gone, which it can be once the task is over. */
-async function workerOf(
-  parts: RestParts,
-  call: Call,
-  task: Task,
-  action: TaskAction | null,
-): Promise<Worker | null> {
-  const worker = await parts.directory.get(call.tenant, 'worker', task.workerId);
-  if (worker === null && action === 'replay') {
-    throw new Problem(
-      'invalid_transition',
-      `its worker "${task.worker}" is gone: make a new task for another`,
-    );
-  }
-  return worker?.body ?? null;
-}
-
+/** @param worker null when it is gone, which it can be once the task is over */
 function readPatch(
   parts: RestParts,
   call: Call,

@@ -11,7 +11,7 @@ import { AesSealer } from '../../../src/tasks/sealing/aes-sealer.ts';
 import { parseMasterKey } from '../../../src/tasks/sealing/master-key.ts';
 import type { Settlement } from '../../../src/tasks/store/requests.ts';
 import { AnswerCheck } from './answer-check.ts';
-import { Factory } from './factories.ts';
+import { Factory, settlement } from './factories.ts';
 import { type Answered, type Asked, RestHarness } from './rest-harness.ts';
 
 /** A signal that was told. */
@@ -126,18 +126,7 @@ export class TaskHarness extends RestHarness {
   /** Ends an attempt. */
   async end(leaseId: string, event: Settlement['event'], rest: Partial<Settlement> = {}): Promise<void> {
     const [answer] = await this.store.settle('acme', [
-      {
-        leaseId,
-        event,
-        delayMs: 60_000,
-        last: false,
-        result: null,
-        error: null,
-        http: null,
-        throttleMs: 0,
-        actor: { type: 'dispatcher', id: 'node-a' },
-        ...rest,
-      },
+      settlement(leaseId, event, { delayMs: 60_000, ...rest }),
     ]);
     if (answer.kind !== 'settled') throw new Error(`the lease was ${answer.kind}`);
   }

@@ -20,17 +20,27 @@ interface Options {
   readonly capacity?: number;
   readonly failing?: readonly number[];
   readonly clock?: Clock;
+  /** Without its ending; {@link FRAGILE} unless given. */
+  readonly module?: string;
 }
 
-/** Delivery threads that the test can bring down; not yet started. */
-function threads(t: Teardown, { count = 1, capacity = 4, failing = [], clock = systemClock }: Options = {}) {
+/** Threads that the test can bring down. */
+const FRAGILE = '../../../support/delivering-thread';
+/** Those of the program. */
+const GENUINE = '../../../../workers/deliver';
+
+/** Delivery threads, not yet started. */
+function threads(
+  t: Teardown,
+  { count = 1, capacity = 4, failing = [], clock = systemClock, module = FRAGILE }: Options = {},
+) {
   const logger = new KeepingLogger();
   const begun = new Int32Array(new SharedArrayBuffer(4));
   const setup: DeliveringSetup = { ...LOOPBACK_SETUP, capacity, begun, failing };
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   let lost = 0;
   const deliveries = new PiscinaDeliveries({
-    module: new URL(`../../../support/delivering-thread.${extension}`, import.meta.url),
+    module: new URL(`${module}.${extension}`, import.meta.url),
     count,
     setup,
     lost: {
@@ -71,6 +81,16 @@ t.test('attempts are made by threads, and their outcomes come back whole', async
     'task-max-attempts': '12',
   });
   t.match(await deliveries.deliver(pushTo('http://10.0.0.1/')), { error: { code: 'forbidden_address' } });
+});
+
+t.test('the threads of the program are such threads', async t => {
+  const worker = await startPushWorker(t, reply(204));
+  const { deliveries } = threads(t, { module: GENUINE });
+  await deliveries.start();
+  t.match(await deliveries.deliver(pushTo(worker.url('/tasks', 'localhost'))), {
+    kind: 'answered',
+    status: 204,
+  });
 });
 
 t.test('attempts go to the thread that has the fewest, up to the capacity', async t => {

@@ -282,6 +282,10 @@ t.test('a task whose key another has by now, or whose worker is gone, is not rep
   t.equal((await rest.at('DELETE', `workers/${worker.id}`)).status, 204);
   const gone = await rest.at('PUT', `tasks/${first.id}`, { status: 'scheduled' });
   t.match(gone, { status: 409, json: { code: 'invalid_transition', detail: /worker "mailer" is gone/ } });
+  const short = await rest.at('POST', `tasks/${first.id}/retry`);
+  t.match(short, { status: 409, json: { code: 'invalid_transition', detail: /worker "mailer" is gone/ } });
+  const many = await rest.at('POST', 'tasks/actions', { action: 'retry', ids: [first.id] });
+  t.match(many.json, { changed: 0, skipped: [{ code: 'invalid_transition' }] });
 });
 
 t.test('a task is deleted with its history; one that runs has to end first', async t => {
