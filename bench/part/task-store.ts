@@ -38,7 +38,12 @@ function leaseIds(count: number): string[] {
 }
 
 /** Has `callers` callers call `once` again and again; says how many tasks a second that makes, at `tasks` a call. */
-async function figure(name: string, callers: number, tasks: number, once: () => Promise<boolean>): Promise<void> {
+async function figure(
+  name: string,
+  callers: number,
+  tasks: number,
+  once: () => Promise<boolean>,
+): Promise<void> {
   if (!name.includes(options.only)) return;
   const times: number[] = [];
   const cpu = process.cpuUsage();
@@ -55,7 +60,8 @@ async function figure(name: string, callers: number, tasks: number, once: () => 
   const { user, system } = process.cpuUsage(cpu);
   times.sort((a, b) => a - b);
   const rate = Math.round((times.length * tasks) / seconds);
-  const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))].toFixed(2);
+  const at = (share: number) =>
+    times[Math.min(times.length - 1, Math.floor(times.length * share))].toFixed(2);
   const cores = ((user + system) / 1e6 / seconds).toFixed(2);
   console.log(
     `${name.padEnd(44)} ${String(rate).padStart(7)} /s   p50 ${at(0.5)} ms   p99 ${at(0.99)} ms   ${cores} cores`,
@@ -90,8 +96,8 @@ async function fill(store: TaskStore, count: number): Promise<void> {
 async function pages(store: TaskStore): Promise<void> {
   const page = { limit: PAGE, order: 'desc' } as const;
   const queries = {
-    'all': page,
-    'worker': { ...page, workerId: worker.id },
+    all: page,
+    worker: { ...page, workerId: worker.id },
     'rare worker': { ...page, workerId: rare.id },
     'one status': { ...page, statuses: ['scheduled'] },
     'rare status': { ...page, statuses: ['failed'] },

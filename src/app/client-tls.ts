@@ -21,7 +21,7 @@ export interface ClientTlsFiles {
  */
 export function clientTls(files: ClientTlsFiles): ConnectionOptions {
   const { settings } = files;
-  const ca = read(files.ca, `${settings}_CACERT`, 'certificate', text => new X509Certificate(text));
+  const ca = readCa(files.ca, `${settings}_CACERT`);
   const cert = read(
     files.certificate,
     `${settings}_CLIENT_CERT`,
@@ -49,6 +49,14 @@ export function connectionTls(files: ClientTlsFiles): ConnectionTls {
 
 export interface ConnectionTls extends Pick<ConnectionOptions, 'checkServerIdentity'> {
   readonly secureContext: SecureContext;
+}
+
+/**
+ * The certificates of a file; empty when the path is.
+ * @throws Error naming setting and file, when it cannot be read or holds none
+ */
+export function readCa(path: string, setting: string): string {
+  return read(path, setting, 'certificate', text => new X509Certificate(text));
 }
 
 /** The text of a PEM file; empty when the path is. */

@@ -15,6 +15,7 @@ import { defaultMappings } from '../stats/sinks/prometheus/default-mapping.ts';
 import { Exposition } from '../stats/sinks/prometheus/exposition.ts';
 import { MAX_MAPPER_BYTES, parseMapperFile } from '../stats/sinks/prometheus/mapper-file.ts';
 import type { Mappings } from '../stats/sinks/prometheus/mapping.ts';
+import { TASK_MAPPINGS } from '../stats/sinks/prometheus/task-mappings.ts';
 import { PushSink } from '../stats/sinks/push-sink.ts';
 import { statsdLines } from '../stats/sinks/statsd-lines.ts';
 import { StreamOutput } from '../stats/sinks/stream-output.ts';
@@ -138,7 +139,8 @@ async function readMappings(settings: Settings): Promise<Mappings> {
   try {
     const bytes = await readBounded(path);
     if (bytes.length > MAX_MAPPER_BYTES) throw new Error(`it has more than ${MAX_MAPPER_BYTES} bytes`);
-    return parseMapperFile(Buffer.from(bytes).toString(), parseDuration);
+    // A file that was written for decisions alone says nothing of tasks.
+    return { ...parseMapperFile(Buffer.from(bytes).toString(), parseDuration), otherwise: TASK_MAPPINGS };
   } catch (failure) {
     throw new Error(`PULLSTATS_MAPPER_YAML: cannot use '${path}': ${asError(failure).message}`, {
       cause: failure,

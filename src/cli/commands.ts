@@ -21,11 +21,12 @@ export interface Command {
 
 const SERVE_USAGE = `Usage: sluice serve [--quickstart]
 
-Serves rate limit decisions over gRPC and HTTP until it is told to stop (SIGTERM or SIGINT).
+Serves rate limit decisions over gRPC and HTTP, and tasks where they are turned on, until it is told to stop (SIGTERM
+or SIGINT).
 All settings come from the environment: "sluice --help" lists them.
 
 Flags:
-  --quickstart  use the sample rules and the embedded store where the environment names none
+  --quickstart  use the sample rules, the embedded store and tasks where the environment says nothing else
 `;
 
 /** All commands, in the order in which help lists them. Each is loaded when it runs, so that none waits for another. */

@@ -40,7 +40,8 @@ export function commandsToTry(addresses: Addresses): string {
   if (addresses.debug !== null) lines.push(`  curl http://${reachable(addresses.debug)}/rlconfig`);
   lines.push(
     'Tasks ("npx sluice tasks --help" has the rest):',
-    `  eval "$(npx sluice tasks create-account acme --export --service http://${http})"`,
+    // Tenants are told apart by names below `localhost`: an address in numbers has none.
+    `  eval "$(npx sluice tasks create-account acme --export --service http://localhost:${http.split(':').at(-1)})"`,
   );
   return `${lines.join('\n')}\n`;
 }

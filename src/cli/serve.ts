@@ -16,7 +16,9 @@ import { packageVersion } from './version.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
-const SERVE_FLAGS = { quickstart: { kind: 'switch', help: 'use the sample rules' } } as const;
+const SERVE_FLAGS = {
+  quickstart: { kind: 'switch', help: 'use the sample rules, and serve tasks' },
+} as const;
 
 /** How long the process may outlive the service: libraries keep calls that nobody can end, such as one to a collector. */
 const AFTER_THE_END_MS = 1_000;

@@ -215,7 +215,7 @@ export const tasks = {
       names: ['TASKS_PUSH_CACERT'],
       kind: path,
       default: '',
-      help: 'CA certificates (PEM) that workers may be signed by, in place of the well-known ones.',
+      help: 'CA certificates (PEM) that workers may be signed by, beside the well-known ones.',
     }),
     tasksPushThreads: setting({
       names: ['TASKS_PUSH_THREADS'],

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { Clock } from '../../base/clock.ts';
-import { asError } from '../../base/fault.ts';
 import { type Service, ServiceStack } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Decider } from '../../decision/decider.ts';
@@ -32,6 +30,7 @@ import { readinessRoutes } from '../../transports/http/readiness-routes.ts';
 import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
 import { tasksRoutes } from '../../transports/http/tasks-routes.ts';
 import { DecidedApiLimits } from '../api-limits.ts';
+import { readCa } from '../client-tls.ts';
 import { cursorKey } from './master-keys.ts';
 import { createTaskStore } from './task-store.ts';
 
@@ -208,21 +207,12 @@ function deliverySetup(settings: Settings, version: string): DeliverySetup {
     ports: listOf(settings.tasksPushPorts).map(Number),
     allowHttp: settings.tasksPushHttp,
     userAgent: `sluice/${version}`,
-    ca: caOf(settings.tasksPushCaCert),
+    ca: readCa(settings.tasksPushCaCert, 'TASKS_PUSH_CACERT') || null,
   };
 }
 
 function listOf(text: string): string[] {
   return text === '' ? [] : text.split(',');
-}
-
-function caOf(path: string): string | null {
-  if (path === '') return null;
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (cause) {
-    throw new Error(`TASKS_PUSH_CACERT: '${path}' cannot be read (${asError(cause).message})`, { cause });
-  }
 }
 
 function deliveries(

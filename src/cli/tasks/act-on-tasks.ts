@@ -48,7 +48,9 @@ function byIds(ids: readonly string[]): Json[] {
 
 interface ActionResult {
   matched: number;
+  /** With a dry run: what would be. */
   changed: number;
+  /** The first of those that were not, of each request. */
   readonly skipped: Json[];
 }
 
@@ -82,9 +84,10 @@ function report(result: ActionResult, words: string, asJson: boolean, io: CliIo)
   const { matched, changed, skipped } = result;
   if (asJson) io.stdout(`${JSON.stringify(result)}\n`);
   else {
-    const count = words.startsWith('would') ? matched : changed;
-    io.stdout(`${count} of ${matched} ${matched === 1 ? 'task' : 'tasks'} ${words}\n`);
+    io.stdout(`${changed} of ${matched} ${matched === 1 ? 'task' : 'tasks'} ${words}\n`);
     for (const one of skipped) io.stdout(`${printable(`  not ${one['id']}: ${one['code']}`)}\n`);
+    const untold = matched - changed - skipped.length;
+    if (untold > 0) io.stdout(`  and ${untold} more\n`);
   }
-  return skipped.length > 0 ? EXIT.refused : EXIT.done;
+  return changed < matched ? EXIT.refused : EXIT.done;
 }

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { UsageFault } from '../command-fault.ts';
 import { parseFlags } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
+import { printable } from '../printable.ts';
+import { shellExports } from './shell-exports.ts';
 import { onlyArgument } from './target.ts';
 import { callApi } from './tasks-api.ts';
 import { CREATE_ACCOUNT_FLAGS } from './tasks-flags.ts';
@@ -9,6 +12,7 @@ import { CREATE_ACCOUNT_FLAGS } from './tasks-flags.ts';
 export async function createAccount(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, CREATE_ACCOUNT_FLAGS);
   const domain = onlyArgument(positionals, 'domain of the account');
+  if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
   const target = { url: flags.service, token: io.env['ACCOUNTS_OPERATOR_TOKEN'] ?? '' };
   const account = await callApi(target, {
     method: 'POST',
@@ -21,10 +25,11 @@ export async function createAccount(args: readonly string[], io: CliIo): Promise
     return EXIT.done;
   }
   const url = new URL(String(account['api_url'])).origin;
-  const exports = `export SLUICE_URL=${url}\nexport SLUICE_TOKEN=${account['token']}\n`;
-  if (flags.export) io.stdout(exports);
-  else {
-    io.stdout(`${account['domain']} is at ${url}. Its owner's token is shown only this once:\n\n${exports}`);
+  const exports = shellExports({ SLUICE_URL: url, SLUICE_TOKEN: String(account['token']) });
+  if (!flags.export) {
+    const where = printable(`${account['domain']} is at ${url}.`);
+    io.stdout(`${where} Its owner's token is shown only this once:\n\n`);
   }
+  io.stdout(exports);
   return EXIT.done;
 }

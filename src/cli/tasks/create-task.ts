@@ -4,6 +4,7 @@ import { asError } from '../../base/fault.ts';
 import { CommandFault, UsageFault } from '../command-fault.ts';
 import { type FlagValues, parseFlags } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
+import { printable } from '../printable.ts';
 import { onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json } from './tasks-api.ts';
 import { CREATE_FLAGS } from './tasks-flags.ts';
@@ -21,7 +22,7 @@ export async function createTask(args: readonly string[], io: CliIo): Promise<nu
   if (flags.json) io.stdout(`${JSON.stringify(task)}\n`);
   else {
     const found = task['deduplicated'] === true ? '  (it was there: the key is taken)' : '';
-    io.stdout(`${task['id']}  ${task['status']}  ${task['next_attempt_at'] ?? ''}${found}\n`);
+    io.stdout(`${printable(`${task['id']}  ${task['status']}  ${task['next_attempt_at'] ?? ''}${found}`)}\n`);
   }
   return EXIT.done;
 }

@@ -1,8 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { CommandFault } from '../command-fault.ts';
 import { parseFlags } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
 import { printable } from '../printable.ts';
-import { onlyArgument, targetOf } from './target.ts';
+import { allOf } from './pages.ts';
+import { noArguments, onlyArgument, targetOf } from './target.ts';
 import { type ApiTarget, callApi, type Json } from './tasks-api.ts';
 import { HISTORY_FLAGS } from './tasks-flags.ts';
 
@@ -13,8 +15,10 @@ const ENDED = new Set<unknown>(['succeeded', 'failed', 'canceled', 'expired']);
 /** `sluice tasks history TASK`: an entry a line, as they happened; with `--json`, an object a line. */
 export async function showHistory(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, HISTORY_FLAGS);
-  const id = onlyArgument(positionals, 'id of the task');
+  if (flags.newest) noArguments(positionals);
+  const named = flags.newest ? null : onlyArgument(positionals, 'id of the task');
   const target = targetOf(flags, io);
+  const id = named ?? (await newestTask(target));
   let shown = 0;
   for (;;) {
     const entries = await entriesAfter(target, id, shown);
@@ -26,6 +30,12 @@ export async function showHistory(args: readonly string[], io: CliIo): Promise<n
     if (entries.length === 0 && (await hasEnded(target, id))) return EXIT.done;
     await wait(FOLLOW_MS);
   }
+}
+
+async function newestTask(target: ApiTarget): Promise<string> {
+  const [task] = await allOf(target, '/api/v1/tasks', new URLSearchParams(), 1);
+  if (task === undefined) throw new CommandFault('there is no task yet. "sluice tasks create" makes one.');
+  return String(task['id']);
 }
 
 /** All entries beyond one; those before it are passed over page by page. */

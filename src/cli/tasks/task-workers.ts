@@ -1,9 +1,11 @@
+import { integer } from '../../settings/kinds.ts';
 import { aligned } from '../aligned.ts';
 import { UsageFault } from '../command-fault.ts';
-import { parseFlags } from '../flags.ts';
+import { parseFlags, readFlag } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
 import { printable } from '../printable.ts';
 import { allOf } from './pages.ts';
+import { shellExports } from './shell-exports.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json } from './tasks-api.ts';
 import { ADD_WORKER_FLAGS, COMMON_FLAGS } from './tasks-flags.ts';
@@ -13,10 +15,11 @@ export async function addWorker(args: readonly string[], io: CliIo): Promise<num
   const { values: flags, positionals } = parseFlags(args, ADD_WORKER_FLAGS);
   const name = onlyArgument(positionals, 'name of the worker');
   const target = targetOf(flags, io);
-  const concurrency = flags.concurrency === '' ? null : Number(flags.concurrency);
-  if (concurrency !== null && !Number.isInteger(concurrency)) {
-    throw new UsageFault(`--concurrency=${flags.concurrency}: write a whole number.`);
-  }
+  if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
+  const concurrency =
+    flags.concurrency === ''
+      ? null
+      : readFlag('concurrency', flags.concurrency, integer({ min: 1, max: 1_000 }));
   const pushTo = flags['push-to'];
   const worker = await callApi(target, {
     method: 'POST',
@@ -28,18 +31,23 @@ export async function addWorker(args: readonly string[], io: CliIo): Promise<num
       ...(flags.timeout !== '' && { timeout: flags.timeout }),
     },
   });
-  const secret = flags.secret
-    ? await callApi(target, {
-        method: 'POST',
-        path: `/api/v1/workers/${encodeURIComponent(name)}/secrets`,
-        body: { type: pushTo === '' ? 'token' : 'signing', name: 'first' },
-      })
-    : null;
+  const secret =
+    flags.secret || flags.export
+      ? await callApi(target, {
+          method: 'POST',
+          path: `/api/v1/workers/${encodeURIComponent(name)}/secrets`,
+          body: { type: pushTo === '' ? 'token' : 'signing', name: 'first' },
+        })
+      : null;
   if (flags.json) {
     io.stdout(`${JSON.stringify({ ...worker, ...(secret !== null && { secret }) })}\n`);
     return EXIT.done;
   }
-  io.stdout(`${worker['id']}  ${name}  ${pushTo === '' ? 'pull' : `push to ${printable(pushTo)}`}\n`);
+  if (secret !== null && flags.export) {
+    io.stdout(shellExports({ [pushTo === '' ? 'WORKER_TOKEN' : 'WEBHOOK_SECRET']: String(secret['value']) }));
+    return EXIT.done;
+  }
+  io.stdout(`${printable(`${worker['id']}  ${name}  ${pushTo === '' ? 'pull' : `push to ${pushTo}`}`)}\n`);
   if (secret !== null) io.stdout(`${secretWords(pushTo)}, shown only this once: ${secret['value']}\n`);
   return EXIT.done;
 }

@@ -45,11 +45,20 @@ export async function callApi(target: ApiTarget, request: ApiRequest): Promise<J
   );
 }
 
+/** What is wrong, and below it every field that it does not name yet. */
 function problemText(problem: Json): string {
   const parts = Array.isArray(problem['errors']) ? (problem['errors'] as Json[]) : [];
-  const lines = parts.map(part => `  ${part['pointer'] ?? part['parameter'] ?? ''}: ${part['detail']}`);
-  const text = [`${problem['detail'] ?? problem['title']} (${problem['code']})`, ...lines];
-  return text.map(printable).join('\n');
+  const whole = `${problem['detail'] ?? problem['title']} (${problem['code']})`;
+  const more = parts
+    .filter(part => !whole.includes(String(part['detail'])))
+    .map(part => `  ${partText(part)}`);
+  return [whole, ...more].map(printable).join('\n');
+}
+
+function partText(part: Json): string {
+  const where = String(part['pointer'] ?? part['parameter'] ?? '');
+  const detail = String(part['detail']);
+  return detail.startsWith(where) ? detail : `${where}: ${detail}`;
 }
 
 function parsed(text: string): Json | null {

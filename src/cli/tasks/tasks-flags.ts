@@ -27,6 +27,10 @@ export const ADD_WORKER_FLAGS = {
     kind: 'switch',
     help: 'make what the worker needs: a signing secret, or the token of a pull worker',
   },
+  export: {
+    kind: 'switch',
+    help: 'the same, printed as a shell command that sets WEBHOOK_SECRET, or WORKER_TOKEN for a pull worker',
+  },
 } as const;
 
 export const CREATE_FLAGS = {
@@ -59,6 +63,7 @@ export const LIST_FLAGS = {
 export const HISTORY_FLAGS = {
   ...COMMON_FLAGS,
   follow: { kind: 'switch', help: 'go on printing until the task has ended' },
+  newest: { kind: 'switch', help: 'of the task that was made last, instead of one that is named' },
 } as const;
 
 export const ACT_FLAGS = {
@@ -78,7 +83,7 @@ export const TASKS_USAGE = `Usage: sluice tasks <what> [flags]
   sluice tasks create WORKER             make a task
   sluice tasks list                      list tasks, the newest first
   sluice tasks show TASK                 one task, whole
-  sluice tasks history TASK              what happened to a task
+  sluice tasks history TASK | --newest   what happened to a task
   sluice tasks retry TASK... | --failed  start ended tasks again
   sluice tasks cancel TASK...            cancel tasks
 
@@ -103,9 +108,9 @@ Exit status: 0 it was done, 1 some of it was not, 2 it could not be done.
 
 Example:
   eval "$(sluice tasks create-account acme --export)"
-  sluice tasks add-worker mailer --push-to http://localhost:9000/
+  eval "$(sluice tasks add-worker mailer --push-to http://localhost:9000/ --export)"
   sluice tasks create mailer --payload '{"to":"ann@example.com"}'
-  sluice tasks history tsk_... --follow
+  sluice tasks history --newest --follow
 `;
 
 function ownFlags<T extends Parameters<typeof describeFlags>[0]>(

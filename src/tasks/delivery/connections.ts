@@ -1,4 +1,4 @@
-import { createSecureContext } from 'node:tls';
+import { createSecureContext, rootCertificates } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
 import { Connection, type ConnectionParts } from './connection.ts';
 import type { HostAddress } from './host-addresses.ts';
@@ -6,7 +6,7 @@ import type { HostAddress } from './host-addresses.ts';
 export interface ConnectionOptions {
   /** Idle connections in all; beyond, the one that has been idle the longest is closed. */
   readonly maxIdle: number;
-  /** Certificates (PEM) of authorities that are trusted; null for those that Node.js trusts. */
+  /** Certificates (PEM) of authorities that are trusted beside the well-known ones; null for none. */
   readonly ca: string | null;
   readonly clock: Clock;
 }
@@ -24,7 +24,7 @@ export class Connections {
   /** @throws Error when the certificates cannot be read */
   constructor({ maxIdle, ca, clock }: ConnectionOptions) {
     this.#maxIdle = maxIdle;
-    this.#parts = { secureContext: createSecureContext(ca === null ? {} : { ca }), clock };
+    this.#parts = { secureContext: createSecureContext(ca === null ? {} : { ca: withWellKnown(ca) }), clock };
   }
 
   /** Connections that there are, idle or in use. */
@@ -95,4 +95,9 @@ export class Connections {
     if (at >= 0) idle.splice(at, 1);
     if (idle.length === 0) this.#idle.delete(connection.key);
   }
+}
+
+/** Whoever names certificates would else replace the well-known ones. */
+export function withWellKnown(ca: string): string[] {
+  return [...rootCertificates, ca];
 }

@@ -18,7 +18,7 @@ export interface DeliverySetup {
   readonly ports: readonly number[];
   readonly allowHttp: boolean;
   readonly userAgent: string;
-  /** Certificates (PEM) of authorities that are trusted; null for those that Node.js trusts. */
+  /** Certificates (PEM) of authorities that are trusted beside the well-known ones; null for none. */
   readonly ca: string | null;
 }
 

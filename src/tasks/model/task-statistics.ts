@@ -63,9 +63,4 @@ export class TaskStatistics {
   readOldestDueMs(read: () => number): void {
     this.#stats.gauge('tasks.oldest_due', read);
   }
-
-  /** Tasks that are due and wait. */
-  readDue(read: () => number): void {
-    this.#stats.gauge('tasks.due', read);
-  }
 }

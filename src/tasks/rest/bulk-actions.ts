@@ -1,5 +1,5 @@
 import { type Actor, FINAL_STATUSES, isFinal, type Task, type TaskStatus } from '../model/task.ts';
-import { changeProblem, changeTask, type TaskAction } from './change-task.ts';
+import { changeProblem, changeTask, removeTask, type TaskAction } from './change-task.ts';
 import type { RestParts } from './parts.ts';
 import type { ProblemCode } from './problem.ts';
 
@@ -31,16 +31,17 @@ const CHANGES: Readonly<Record<Exclude<BulkAction, 'delete'>, TaskAction>> = {
 /** Why a task was left as it is: a problem's code, or `unchanged` where it is so already. */
 export type SkipCode = ProblemCode | 'unchanged';
 
-/** Does it to one task. @returns null when it was changed */
+/** Does it to one task, by its id or as it was a moment ago. @returns null when it was changed */
 export async function actOn(
   parts: RestParts,
   tenant: string,
-  id: string,
+  what: string | Task,
   action: BulkAction,
   actor: Actor,
 ): Promise<SkipCode | null> {
+  const [id, known] = typeof what === 'string' ? [what, null] : [what.id, what];
   if (action === 'delete') {
-    const answer = await parts.store.remove(tenant, id, null);
+    const answer = await removeTask(parts, tenant, id, null, known);
     if (answer === 'removed') return null;
     return answer === 'running' ? 'task_running' : 'not_found';
   }

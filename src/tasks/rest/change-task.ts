@@ -1,6 +1,7 @@
 import { isId } from '../model/ids.ts';
 import { isFinal, type Task } from '../model/task.ts';
-import type { ChangeAnswer, TaskChange } from '../store/requests.ts';
+import { tellLetGo } from '../scheduler/end-signals.ts';
+import type { ChangeAnswer, RemoveAnswer, TaskChange } from '../store/requests.ts';
 import { versionMismatch } from './entity-tag.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
@@ -38,6 +39,25 @@ export async function changeTask(
   return answer;
 }
 
+/**
+ * Removes a task, and wakes those that it held.
+ *
+ * @param known the task as it was a moment ago; null where it was not read
+ */
+export async function removeTask(
+  { store, signals }: Pick<RestParts, 'store' | 'signals'>,
+  tenant: string,
+  id: string,
+  expectVersion: number | null,
+  known: Task | null,
+): Promise<RemoveAnswer> {
+  const task = known ?? (await store.get(tenant, id));
+  if (task === null) return 'missing';
+  const answer = await store.remove(tenant, id, expectVersion);
+  if (answer === 'removed' && !isFinal(task.status)) tellLetGo(signals, tenant, task, await store.now());
+  return answer;
+}
+
 function tellChange(
   { signals }: Pick<RestParts, 'signals'>,
   tenant: string,
@@ -46,6 +66,10 @@ function tellChange(
 ): void {
   if (task.status === 'running') {
     if (action === 'cancel') signals.tell('cancelRequested', tenant, task.id);
+    return;
+  }
+  if (isFinal(task.status)) {
+    tellLetGo(signals, tenant, task, task.finishedAt ?? task.updatedAt);
     return;
   }
   const renewed = action === 'resume' || action === 'replay' || action === 'run' || patch.runAt !== undefined;

@@ -175,7 +175,7 @@ function excludeEachOther(fields: Fields, one: string, other: string): void {
 
 /** The worker that a body names is not there. */
 export function unknownWorker(text: string): Problem {
-  const detail = `/worker: there is no worker ${JSON.stringify(text)}: create it first, or give the name or id of another`;
+  const detail = `there is no worker ${JSON.stringify(text)}: create it first, or give the name or id of another`;
   return new Problem('validation_failed', detail, {
     errors: [{ pointer: '/worker', code: 'not_found', detail }],
   });

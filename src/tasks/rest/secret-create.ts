@@ -24,6 +24,8 @@ const MAX_TRIES = 5;
 /** Makes a secret; the older ones of its type and name get their term in the same step. */
 export async function createSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
   const fields = readSecretFields(call.body);
+  const earlier = await earlierAnswer(parts, call);
+  if (earlier !== null) return earlier;
   const worker = await readWorker(parts.store, call.tenant, call.params['id']);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const answer = await tryCreate(parts, call, worker.id, fields);
@@ -33,6 +35,14 @@ export async function createSecret(parts: RestParts, call: Call): Promise<RestAn
     'version_mismatch',
     'the secrets of the worker change too often at the moment: try again',
   );
+}
+
+/** What the same request was answered before, though there may be no room, or no worker, by now. */
+async function earlierAnswer({ store }: RestParts, call: Call): Promise<RestAnswer | null> {
+  if (call.idempotency === null) return null;
+  const known = await store.recall(call.tenant, call.idempotency);
+  if (known.kind === 'reused') throw keyReused();
+  return known.kind === 'replayed' ? replayedAnswer(known.note) : null;
 }
 
 /** Null when something was changed by somebody else in between. */
@@ -51,7 +61,8 @@ async function tryCreate(
   const value = fields.value ?? newValue(parts, tenant, fields.type);
   const secret = sealedSecret(parts, call, { id, workerId, fields, value, dataKey: account.dataKey });
   const json = secretView({ id, body: secret }, nowMs);
-  const answer: RestAnswer = { status: 201, json: { ...json, value: null } };
+  const headers = { Location: `/api/v1/workers/${workerId}/secrets/${id}` };
+  const answer: RestAnswer = { status: 201, headers, json: { ...json, value: null } };
   const changes: DocumentChange[] = [
     ...account.changes,
     ...older.flatMap(one => changesOfOlder(one, fields, nowMs)),

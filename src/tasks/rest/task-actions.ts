@@ -206,8 +206,8 @@ async function actOnPage(
     for (const task of tasks) count(tally, task.id, wouldSkip(task, action));
     return;
   }
-  await eachAtMost(tasks, AT_ONCE, async ({ id }) =>
-    count(tally, id, await actOn(parts, call.tenant, id, action, call.caller.actor)),
+  await eachAtMost(tasks, AT_ONCE, async task =>
+    count(tally, task.id, await actOn(parts, call.tenant, task, action, call.caller.actor)),
   );
 }
 

@@ -3,6 +3,7 @@ import type { CreateAnswer, NewTask } from '../store/requests.ts';
 import type { Fields } from './field-reader.ts';
 import { findWorker } from './find-worker.ts';
 import { REPLAYED } from './idempotency.ts';
+import { ITEM_ERROR, type ItemResult, refusedItem } from './item-result.ts';
 import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from './new-task.ts';
 import type { RestParts } from './parts.ts';
 import { PROBLEMS, Problem, type ProblemPart } from './problem.ts';
@@ -38,33 +39,6 @@ const BATCH_SCHEMA: ObjectSchema = {
       description: `At most ${MAX_BATCH_TASKS}, in at most 5 MiB.`,
     },
     atomic: { type: 'boolean', optional: true, description: 'All or none: one that is refused refuses all.' },
-  },
-};
-
-const ITEM_ERROR: ObjectSchema = {
-  type: 'object',
-  name: 'NewTaskError',
-  optional: true,
-  properties: {
-    code: { type: 'string', enum: Object.keys(PROBLEMS) },
-    title: { type: 'string' },
-    detail: { type: 'string' },
-    task_id: { type: 'string', optional: true, description: 'The task that has the key.' },
-    limit: { type: 'string', optional: true },
-    max: { type: 'number', optional: true },
-    errors: {
-      type: 'array',
-      optional: true,
-      items: {
-        type: 'object',
-        properties: {
-          pointer: { type: 'string', optional: true, description: 'Below the task.' },
-          parameter: { type: 'string', optional: true },
-          code: { type: 'string' },
-          detail: { type: 'string' },
-        },
-      },
-    },
   },
 };
 
@@ -206,18 +180,6 @@ function atomicProblem(refused: readonly Refused[]): Problem {
 
 /** No more faults than so many are told of. */
 const MAX_TOLD = 50;
-
-interface ItemResult {
-  readonly status: number;
-  readonly task?: Record<string, unknown>;
-  readonly error?: Record<string, unknown>;
-}
-
-function refusedItem({ code, status, message, extras }: Problem): ItemResult {
-  const { errors, members } = extras;
-  const known = { code, title: PROBLEMS[code][1], detail: message };
-  return { status, error: { ...known, ...members, ...(errors === undefined ? {} : { errors }) } };
-}
 
 /** Items that were refused, so that the same request again gets the same answer, whatever has changed since. */
 function noteOf(refused: readonly Refused[]): string {

@@ -1,5 +1,5 @@
 import { FIRST_LOOK_MS } from '../scheduler/removals.ts';
-import { changeTask, noSuchTask, taskId } from './change-task.ts';
+import { changeTask, noSuchTask, removeTask, taskId } from './change-task.ts';
 import { expectedVersion, versionMismatch } from './entity-tag.ts';
 import { readFlag } from './flag.ts';
 import type { RestParts } from './parts.ts';
@@ -28,7 +28,7 @@ export function deleteTaskRoute(parts: RestParts): Route {
 async function deleteTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   const id = taskId(call.params['id']);
   const force = readFlag(call, 'force');
-  const answer = await parts.store.remove(call.tenant, id, expectedVersion(call));
+  const answer = await removeTask(parts, call.tenant, id, expectedVersion(call), null);
   switch (answer) {
     case 'removed':
       parts.logger.info('tasks: a task was removed', {

@@ -11,8 +11,20 @@ import { isFinal, type Task } from '../model/task.ts';
 export function tellEnd(signals: Signals, tenant: string, task: Task, nowMs: number): void {
   signals.tell('roomFor', tenant, task.workerId);
   if (task.dueAt !== null) signals.tell('taskDue', tenant, task.workerId, task.dueAt);
+  else if (isFinal(task.status)) tellLetGo(signals, tenant, task, nowMs);
+}
+
+/**
+ * Tells what follows where a task ends without an attempt, or is removed: one that it held may have become due.
+ *
+ * @param nowMs by the store's clock
+ */
+export function tellLetGo(
+  signals: Signals,
+  tenant: string,
+  { workerId, key, scheduleId }: Pick<Task, 'workerId' | 'key' | 'scheduleId'>,
+  nowMs: number,
+): void {
   // Only a task with a key, or of a schedule, can hold others.
-  else if (isFinal(task.status) && (task.key !== null || task.scheduleId !== null)) {
-    signals.tell('taskDue', tenant, task.workerId, nowMs);
-  }
+  if (key !== null || scheduleId !== null) signals.tell('taskDue', tenant, workerId, nowMs);
 }

@@ -119,10 +119,12 @@ function orderViolations({ tasks, histories }: TenantSnapshot, attempts: readonl
   return violations;
 }
 
-/** Its history tells of all its changes, and of none but those of its status. One that was replaced may have others. */
+/**
+ * Its history tells of all its changes, and of none but those of its status. One that was replaced may have others; one
+ * that was replayed may have had a time to start by.
+ */
 function isPlain({ version, expiresAt }: Task, entries: readonly HistoryEntry[]): boolean {
   const changes = entries.filter(({ event }) => event !== 'heartbeat_progress');
-  const told =
-    changes.length === version && changes.every(({ event }) => event !== 'updated' && event !== 'gap');
-  return told && expiresAt === null;
+  const plain = changes.every(({ event }) => !['updated', 'replayed', 'gap'].includes(event));
+  return plain && changes.length === version && expiresAt === null;
 }

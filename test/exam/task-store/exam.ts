@@ -1,10 +1,14 @@
 import type { Test } from 'tap';
+import { actions } from './actions.ts';
 import { changes } from './changes.ts';
 import { claimBounds } from './claim-bounds.ts';
 import { claims } from './claims.ts';
 import { counts } from './counts.ts';
 import { creating } from './creating.ts';
+import { creatingTogether } from './creating-together.ts';
 import { documents } from './documents.ts';
+import { fencing } from './fencing.ts';
+import { findingDocuments } from './finding-documents.ts';
 import { heldTasks } from './held-tasks.ts';
 import { histories } from './histories.ts';
 import { idempotency } from './idempotency.ts';
@@ -17,6 +21,7 @@ import { restarts } from './restarts.ts';
 import { type Backend, Scene } from './scene.ts';
 import { settling } from './settling.ts';
 import { tenants } from './tenants.ts';
+import { updating } from './updates.ts';
 import { wakeups } from './wakeups.ts';
 
 /** A topic of the exam: `open` gives an empty store with an account and two workers. */
@@ -24,18 +29,23 @@ export type Topic = (t: Test, open: (t: Test) => Promise<Scene>) => void;
 
 const TOPICS: Readonly<Record<string, Topic>> = {
   'creating tasks': creating,
+  'creating together': creatingTogether,
   keys,
   idempotency,
   'changing tasks': changes,
+  actions,
+  'updates and replays': updating,
   claims,
   'bounds of claims': claimBounds,
   settling,
+  fencing,
   leases,
   'what is overdue': overdueTasks,
   'held tasks': heldTasks,
   lists,
   histories,
   documents,
+  'finding documents': findingDocuments,
   counts,
   purging,
   'wake-up hints': wakeups,

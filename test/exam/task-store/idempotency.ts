@@ -41,6 +41,20 @@ export const idempotency: Topic = (t, open) => {
     t.equal((await scene.store.counts(ACME, null)).scheduled, 1);
   });
 
+  t.test('a request without tasks finds what is remembered, and leaves nothing behind', async t => {
+    const scene = await open(t);
+    const nothing = () => scene.make.createRequest([], { maxOpen: 0, idempotency: remembered('i') });
+    t.match(await scene.store.create(ACME, nothing()), { kind: 'done', results: [] });
+    t.same(await scene.store.recall(ACME, remembered('i')), { kind: 'new' });
+    const request = scene.make.createRequest([scene.newTask()], {
+      idempotency: remembered('i', { note: 'n' }),
+    });
+    const first = await scene.store.create(ACME, request);
+    t.strictSame(await scene.store.create(ACME, nothing()), { ...first, kind: 'replayed' });
+    const other = scene.make.createRequest([], { idempotency: remembered('i', { fingerprint: 'f2' }) });
+    t.strictSame(await scene.store.create(ACME, other), { kind: 'reused' });
+  });
+
   t.test('a request without a key has an empty note', async t => {
     const scene = await open(t);
     const answer = await scene.store.create(ACME, scene.make.createRequest([scene.newTask()]));

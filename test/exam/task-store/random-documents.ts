@@ -50,7 +50,7 @@ export class RandomDocuments {
     const random = this.#random;
     const { kind, id } = random.pick(this.#pool);
     const version = (await this.#model.getDocument(tenant, kind, id))?.version;
-    if (random.below(4) === 0) {
+    if (random.below(version === undefined ? 20 : 4) === 0) {
       return {
         op: 'delete',
         kind,
@@ -60,7 +60,14 @@ export class RandomDocuments {
         ...(kind === 'user' ? { children: 'token' as const } : {}),
       };
     }
-    const expect = random.pick(['any', version ?? 'absent', version ?? 'absent', 'absent', 1]);
+    const expect = random.pick([
+      'any',
+      version ?? 'absent',
+      version ?? 'absent',
+      version ?? 'any',
+      'absent',
+      1,
+    ]);
     const filing = {
       expect,
       parent: kind === 'token' ? random.pick(this.#users) : '',

@@ -1,40 +1,32 @@
-import { FINAL_STATUSES, PRIORITIES, TASK_STATUSES, type TaskStatus } from '../../../src/tasks/model/task.ts';
+import { FINAL_STATUSES, TASK_STATUSES, type Task, type TaskStatus } from '../../../src/tasks/model/task.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
 import type {
   ClaimAnswer,
-  ClaimRequest,
   CreateRequest,
   Idempotency,
   NewTask,
-  Settlement,
   TaskChange,
-  TaskPatch,
   TaskQuery,
 } from '../../../src/tasks/store/requests.ts';
 import type { ManualClock } from '../../support/manual-clock.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
-import {
-  Factory,
-  idempotency,
-  retryPolicy,
-  settlement,
-  taskChange,
-  taskQuery,
-} from '../../support/tasks/factories.ts';
+import { Factory, idempotency, settlement, taskChange, taskQuery } from '../../support/tasks/factories.ts';
 import type { MemoryStore } from '../../support/tasks/memory-store.ts';
+import { ALL, RandomContent } from './random-content.ts';
 import { RandomDocuments } from './random-documents.ts';
 import type { Step } from './random-steps.ts';
 
 const KEEP = { succeededMs: 60_000, otherMs: 600_000 };
-/** More than there ever is: which of several are told of first is for each store to say. */
-const ALL = 1_000;
 
-/** Statuses in which a task can be changed so. */
+/** Large steps of time: still less in all than stores may forget the leases of a day after. */
+const LARGE_STEP_MS = 1_200_000;
+
+/** Statuses in which a task is mostly changed so. */
 const FITTING: Readonly<Record<TaskChange['action'], readonly TaskStatus[]>> = {
   update: ['scheduled', 'running', 'retry', 'paused'],
   pause: ['scheduled', 'retry'],
   resume: ['paused'],
-  cancel: ['scheduled', 'running', 'retry', 'paused'],
+  cancel: ['running'],
   replay: FINAL_STATUSES,
   run: ['scheduled', 'retry'],
   expire: ['scheduled', 'retry'],
@@ -43,8 +35,8 @@ const FITTING: Readonly<Record<TaskChange['action'], readonly TaskStatus[]>> = {
 /** The leases of a tenant, as far as further requests build on them. */
 interface Past {
   readonly name: string;
-  /** Of attempts that nobody has ended yet, as far as is known. */
-  readonly live: Set<string>;
+  /** Of attempts that nobody has ended yet, as far as is known, and when each was to end. */
+  readonly live: Map<string, number>;
   /** All that there ever were. */
   readonly leaseIds: string[];
 }
@@ -55,11 +47,11 @@ export class RandomRequests {
   readonly #clock: ManualClock;
   readonly #model: MemoryStore;
   readonly #make: Factory;
+  readonly #content: RandomContent;
   readonly #documents: RandomDocuments;
   readonly #workers: readonly PutDocument<'worker'>[];
   readonly #tenants: readonly Past[];
-  #fired = 0;
-  /** The tenant of the step that was made last. */
+  /** That of the step that was made last. */
   #past: Past;
 
   constructor(clock: ManualClock, model: MemoryStore, seed: number) {
@@ -68,12 +60,9 @@ export class RandomRequests {
     this.#model = model;
     this.#make = new Factory(clock, seed);
     this.#workers = ['mailer', 'reporter', 'spare'].map(name => this.#make.worker({ name }));
+    this.#content = new RandomContent(this.random, this.#make, clock);
     this.#documents = new RandomDocuments(this.random, this.#make, model, clock, this.#workers);
-    this.#tenants = ['acme', 'globex', 'initech'].map(name => ({
-      name,
-      live: new Set(),
-      leaseIds: [],
-    }));
+    this.#tenants = ['acme', 'globex', 'initech'].map(name => ({ name, live: new Map(), leaseIds: [] }));
     [this.#past] = this.#tenants;
   }
 
@@ -111,47 +100,44 @@ export class RandomRequests {
   learn(answer: unknown): void {
     const { tasks } = (answer ?? {}) as Partial<ClaimAnswer>;
     if (tasks === undefined) return;
-    for (const { leaseId } of tasks) {
+    for (const { leaseId, leaseUntil } of tasks) {
       this.#past.leaseIds.push(leaseId);
-      this.#past.live.add(leaseId);
+      this.#past.live.set(leaseId, leaseUntil);
     }
   }
 
   async next(kind: string): Promise<Step[]> {
     this.#past = this.#maybe(60) ? this.#tenants[0] : this.random.pick(this.#tenants);
+    const tenant = this.#tenant;
     switch (kind) {
       case 'pass':
-        return [
-          {
-            advanceMs: this.#maybe(15)
-              ? this.random.below(1_200_000)
-              : this.random.pick([1, 1_000, 5_000, 30_000]),
-          },
-        ];
+        return [{ advanceMs: await this.#time() }];
       case 'create':
-        return [{ call: 'create', args: [this.#tenant, await this.#createRequest()] }];
+        return [{ call: 'create', args: [tenant, await this.#createRequest()] }];
       case 'claim':
-        return [{ call: 'claim', args: [this.#tenant, await this.#claimRequest()] }];
+        return [{ call: 'claim', args: [tenant, this.#content.claimRequest(await this.#workerId())] }];
       case 'settle':
-        return [{ call: 'settle', args: [this.#tenant, this.#settlements()] }];
+        // Without attempts there is rarely anything to settle.
+        if (this.#past.live.size === 0 && this.#maybe(70)) return this.next('claim');
+        return [{ call: 'settle', args: [tenant, this.#settlements()] }];
       case 'change':
         return [{ call: 'change', args: await this.#change() }];
       case 'extend':
-        return [{ call: 'extend', args: [this.#tenant, this.#leaseId(), ...this.#extension()] }];
+        return [{ call: 'extend', args: [tenant, this.#leaseId(), ...this.#content.extension()] }];
       case 'remove': {
         const id = await this.#taskId();
-        return [{ call: 'remove', args: [this.#tenant, id, await this.#version(id)] }];
+        return [{ call: 'remove', args: [tenant, id, await this.#version(id)] }];
       }
       case 'endOverdue':
         return this.#endOverdue();
       case 'purge':
-        return [{ call: 'purge', args: [this.#tenant, KEEP, ALL] }];
+        return [{ call: 'purge', args: [tenant, KEEP, ALL] }];
       case 'apply':
         return [{ call: 'apply', args: await this.#applied() }];
       case 'remember':
-        return [{ call: 'remember', args: [this.#tenant, this.#idempotency()] }];
+        return [{ call: 'remember', args: [tenant, this.#idempotency()] }];
       case 'setWakeup':
-        return [{ call: 'setWakeup', args: [this.#tenant, this.random.pick(this.#workers).id, this.#now] }];
+        return [{ call: 'setWakeup', args: [tenant, this.random.pick(this.#workers).id, this.#now] }];
       default:
         return [await this.#read()];
     }
@@ -161,12 +147,22 @@ export class RandomRequests {
     return this.random.below(100) < percent;
   }
 
+  /** A small step, a large one, or one up to when something happens, or just not yet. */
+  async #time(): Promise<number> {
+    if (this.#maybe(15)) return this.random.below(LARGE_STEP_MS);
+    const tasks = await this.#model.list(this.#tenant, taskQuery());
+    const moments = [...tasks.flatMap(momentsOf), ...this.#past.live.values()].map(at => at - this.#now);
+    const near = moments.filter(ms => ms > 1 && ms < LARGE_STEP_MS);
+    if (near.length > 0 && this.#maybe(60)) return this.random.pick(near) - this.random.pick([0, 0, 1]);
+    return this.random.pick([1, 1_000, 5_000, 30_000]);
+  }
+
   /** Nearly always of a task that is there, mostly in one of these statuses. */
   async #taskId(statuses: readonly TaskStatus[] | null = null): Promise<string> {
-    const wanted = this.#maybe(65) ? statuses : null;
-    const tasks = await this.#model.list(this.#tenant, taskQuery({ statuses: wanted }));
-    if (tasks.length === 0 || this.#maybe(4)) return this.#make.id('task');
-    return this.random.pick(tasks).id;
+    const all = await this.#model.list(this.#tenant, taskQuery());
+    if (all.length === 0 || this.#maybe(4)) return this.#make.id('task');
+    const fitting = all.filter(({ status }) => statuses?.includes(status));
+    return this.random.pick(fitting.length > 0 && this.#maybe(65) ? fitting : all).id;
   }
 
   /** Mostly one with a task that could start. */
@@ -179,7 +175,7 @@ export class RandomRequests {
 
   #leaseId(): string {
     const { live, leaseIds } = this.#past;
-    if (live.size > 0 && this.#maybe(80)) return this.random.pick([...live]);
+    if (live.size > 0 && this.#maybe(80)) return this.random.pick([...live.keys()]);
     if (leaseIds.length > 0 && this.#maybe(90)) return this.random.pick(leaseIds.slice(-10));
     return this.#make.leaseId();
   }
@@ -196,54 +192,21 @@ export class RandomRequests {
     });
   }
 
+  /** A new task, or one that is there once more. */
   async #newTask(): Promise<NewTask> {
-    const { random } = this;
-    const worker = random.pick([this.#workers[0], this.#workers[0], this.#workers[1], this.#workers[2]]);
-    const scheduleId = this.#maybe(25) ? random.pick(['sch_1', 'sch_2']) : null;
-    return this.#make.newTask(
-      worker,
-      {
-        ...this.#content(),
-        ...(this.#maybe(3) ? { workerId: 'wrk_nobody' } : {}),
-        runAt: this.#time(),
-        key: this.#maybe(60) ? random.pick(['a', 'b', 'c']) : null,
-        keyTtlMs: random.pick([0, 0, 30_000, 600_000]),
-        heldBy: this.#maybe(12) ? await this.#taskId() : null,
-        scheduleId,
-        scheduledFor: scheduleId === null ? null : ++this.#fired,
-      },
-      {
-        body: { payload: random.pick([null, '1', '{"a":[1,2]}']), headers: random.pick([{}, { a: '1' }]) },
-        onConflict: random.pick(['return', 'reject', 'replace', 'replace', 'replace_keep_time']),
-        wake: this.#maybe(50),
-      },
-    );
-  }
-
-  #content() {
-    const { random } = this;
+    const heldBy = this.#maybe(12) ? await this.#taskId() : null;
+    const worker = this.random.pick([this.#workers[0], ...this.#workers]);
+    const item = this.#content.newTask(worker, heldBy);
+    const again = this.#maybe(12) ? await this.#model.getWhole(this.#tenant, await this.#taskId()) : null;
+    if (again === null) return item;
+    const { id, createdAt } = item.task;
+    const fields = Object.keys(item.task).map(name => [name, again.task[name as keyof Task]]);
+    const { payload, headers } = again.body;
     return {
-      type: random.pick([null, null, 'a', 'b']),
-      priority: random.pick(PRIORITIES),
-      expiresAt: this.#maybe(70) ? null : this.#now + random.pick([0, 1_000, 60_000, 600_000]),
-      timeoutMs: random.pick([1_000, 30_000, 600_000]),
-      retry: retryPolicy({ maxAttempts: random.pick([1, 2, 3, 12]) }),
-      tags: random.pick([[], ['a'], ['a', 'b']]),
-      metadata: random.pick([{}, { a: '1' }]),
+      task: { ...Object.fromEntries(fields), id, createdAt, scheduleId: null, scheduledFor: null },
+      body: { payload, headers },
+      ...this.#content.manner(),
     };
-  }
-
-  /** Times are few, so that several tasks are due together. */
-  #time(): number {
-    const minute = Math.floor(this.#now / 60_000) * 60_000;
-    return this.random.pick([
-      this.#now,
-      this.#now,
-      minute,
-      minute - 300_000,
-      this.#now + 10_000,
-      minute + 120_000,
-    ]);
   }
 
   #idempotency(): Idempotency {
@@ -255,55 +218,11 @@ export class RandomRequests {
     });
   }
 
-  async #claimRequest(): Promise<ClaimRequest> {
-    const { random } = this;
-    return this.#make.claimRequest(await this.#workerId(), random.pick([0, 1, 2, 3, 10]), {
-      lease: { mode: random.pick(['push', 'pull']), ms: random.pick([0, 5_000, 60_000]) },
-      concurrency: this.#maybe(60) ? null : 1 + random.below(4),
-      rate: this.#maybe(50)
-        ? null
-        : random.pick([
-            { limit: 3, perMs: 10_000, burst: 3 },
-            { limit: 7, perMs: 60_000, burst: 5 },
-            { limit: 1, perMs: 1_000, burst: 2 },
-          ]),
-      tenantInFlight: random.pick([ALL, ALL, 3, 6]),
-      tenantPerSecond: random.pick([ALL, ALL, 2, 5]),
-    });
-  }
-
-  #settlements(): Settlement[] {
+  #settlements() {
     return Array.from({ length: this.random.pick([1, 1, 1, 2, 3]) }, () => {
-      const leaseId = this.#leaseId();
-      return this.#settlement(leaseId);
-    });
-  }
-
-  #settlement(leaseId: string): Settlement {
-    const { random } = this;
-    const event = random.pick([
-      'succeeded',
-      'succeeded',
-      'attempt_failed',
-      'attempt_failed',
-      'timed_out',
-      'lease_expired',
-      'deferred',
-      'released',
-      'no_retry',
-      'canceled',
-    ] as const);
-    if (event !== 'lease_expired') this.#past.live.delete(leaseId);
-    const failed = event !== 'succeeded' && this.#maybe(60);
-    return settlement(leaseId, event, {
-      delayMs: random.pick([0, 100, 5_000, 120_000]),
-      last: this.#maybe(10),
-      result: random.pick([null, '1']),
-      error: failed
-        ? { code: 'http_5xx', message: 'no', ...(this.#maybe(50) ? { httpStatus: 503 } : {}) }
-        : null,
-      http: this.#maybe(30) ? { status: 503, durationMs: 3, response: 'busy', truncated: false } : null,
-      throttleMs: this.#maybe(12) ? random.pick([1_000, 60_000]) : 0,
+      const end = this.#content.settlement(this.#leaseId());
+      if (end.event !== 'lease_expired') this.#past.live.delete(end.leaseId);
+      return end;
     });
   }
 
@@ -324,20 +243,9 @@ export class RandomRequests {
       'expire',
     ] as const);
     const id = await this.#taskId(FITTING[action]);
-    const patch = action === 'update' ? this.#patch() : {};
+    const patched = action === 'update' || (action === 'replay' && this.#maybe(30));
+    const patch = patched ? this.#content.patch() : {};
     return [this.#tenant, id, taskChange(action, patch, { expectVersion: await this.#version(id) })];
-  }
-
-  #patch(): TaskPatch {
-    const content = {
-      ...this.#content(),
-      runAt: this.#time(),
-      payload: this.random.pick([null, '1', '2']),
-      headers: this.random.pick([{}, { b: '2' }]),
-    };
-    const all = Object.entries(content);
-    const chosen = all.filter(() => this.#maybe(20));
-    return Object.fromEntries(chosen.length === 0 ? [this.random.pick(all)] : chosen);
   }
 
   /** Mostly none; else that of the task, or one that it had. */
@@ -345,15 +253,6 @@ export class RandomRequests {
     if (!this.#maybe(12)) return null;
     const version = (await this.#model.get(this.#tenant, id))?.version ?? 1;
     return this.#maybe(70) ? version : version - 1;
-  }
-
-  #extension(): [number | null, { percent: number | null; note: string | null } | null] {
-    const { random } = this;
-    const ms = random.pick([null, 1_000, 60_000, 3_600_000]);
-    const progress = this.#maybe(50)
-      ? null
-      : { percent: random.pick([null, 0, 50]), note: random.pick([null, 'n']) };
-    return [ms, progress];
   }
 
   async #endOverdue(): Promise<Step[]> {
@@ -382,37 +281,48 @@ export class RandomRequests {
     const workerId = random.pick([null, random.pick(this.#workers).id]);
     const limit = random.pick([1, 3, ALL]);
     const order = random.pick(['asc', 'desc'] as const);
-    return random.pick<() => Step>([
-      () => ({ call: 'get', args: [tenant, id] }),
-      () => ({ call: 'getWhole', args: [tenant, id] }),
-      () => ({ call: 'bodies', args: [tenant, [id, other]] }),
-      () => ({ call: 'list', args: [tenant, this.#query(workerId, other, limit, order)] }),
-      () => ({ call: 'list', args: [tenant, this.#query(workerId, other, limit, order)] }),
-      () => ({ call: 'history', args: [tenant, id, { after: random.pick([null, 2]), limit, order }] }),
-      () => ({ call: 'openOfSchedule', args: [tenant, random.pick(['sch_1', 'sch_2']), limit] }),
-      () => ({ call: 'counts', args: [tenant, workerId] }),
-      () => ({ call: 'leased', args: [tenant, this.#leaseId()] }),
-      () => ({ call: 'recall', args: [tenant, this.#idempotency()] }),
-      () => ({ call: 'tenants', args: [random.pick([null, 'acme', 'b']), limit] }),
-      () => ({ call: 'dueDocuments', args: [ALL] }),
-      () => ({ call: 'now', args: [] }),
-      () => this.#documents.read(tenant, limit, order),
-    ])();
+    const query = await this.#query({ workerId, limit, order });
+    return random.pick<Step>([
+      { call: 'get', args: [tenant, id] },
+      { call: 'getWhole', args: [tenant, id] },
+      { call: 'bodies', args: [tenant, [id, other]] },
+      { call: 'list', args: [tenant, query] },
+      { call: 'list', args: [tenant, query] },
+      { call: 'history', args: [tenant, id, { after: random.pick([null, 2]), limit, order }] },
+      { call: 'openOfSchedule', args: [tenant, random.pick(['sch_1', 'sch_2']), limit] },
+      { call: 'counts', args: [tenant, workerId] },
+      { call: 'leased', args: [tenant, this.#leaseId()] },
+      { call: 'recall', args: [tenant, this.#idempotency()] },
+      { call: 'tenants', args: [random.pick([null, 'acme', 'b']), limit] },
+      { call: 'dueDocuments', args: [ALL] },
+      { call: 'now', args: [] },
+      this.#documents.read(tenant, limit, order),
+    ]);
   }
 
-  #query(workerId: string | null, after: string, limit: number, order: TaskQuery['order']): TaskQuery {
-    const { random } = this;
+  async #query(rest: Pick<TaskQuery, 'workerId' | 'limit' | 'order'>): Promise<TaskQuery> {
     const statuses = TASK_STATUSES.filter(() => this.#maybe(30));
-    const moment = () => (this.#maybe(70) ? null : this.#now - random.below(600_000));
+    const moment = async () => {
+      if (this.#maybe(70)) return null;
+      const task = await this.#model.get(this.#tenant, await this.#taskId());
+      return task?.createdAt ?? this.#now;
+    };
     return taskQuery({
-      workerId,
       statuses: statuses.length === 0 || this.#maybe(50) ? null : statuses,
-      scheduleId: this.#maybe(80) ? null : random.pick(['sch_1', 'sch_2']),
-      createdFrom: moment(),
-      createdBefore: moment(),
-      after: this.#maybe(60) ? null : after,
-      limit,
-      order,
+      scheduleId: this.#maybe(80) ? null : this.random.pick(['sch_1', 'sch_2']),
+      createdFrom: await moment(),
+      createdBefore: await moment(),
+      after: this.#maybe(60) ? null : await this.#taskId(),
+      ...rest,
     });
   }
+}
+
+/** When something about a task changes by itself. */
+function momentsOf({ status, dueAt, expiresAt, finishedAt, keyTtlMs }: Task): number[] {
+  const moments = [dueAt, expiresAt].filter(at => at !== null);
+  if (finishedAt === null) return moments;
+  const keepMs = status === 'succeeded' ? KEEP.succeededMs : KEEP.otherMs;
+  // One more than it is kept, so that the step that comes a millisecond too early is just at the end.
+  return [...moments, finishedAt + keyTtlMs, finishedAt + keepMs + 1];
 }

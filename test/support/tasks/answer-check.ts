@@ -11,6 +11,7 @@ interface Validate {
   readonly errors?: unknown;
 }
 interface Ajv {
+  addSchema(schema: object, key: string): void;
   compile(schema: object): Validate;
 }
 // The declarations of the package are those of an ES module, which it is not.
@@ -19,62 +20,114 @@ const { Ajv2020 } = createRequire(import.meta.url)('ajv/dist/2020.js') as {
 };
 
 interface Documented {
-  readonly responses: Readonly<Record<string, { readonly description: string }>>;
+  readonly responses: Readonly<Record<string, { readonly description: string; readonly content?: object }>>;
 }
 
+/** What answers hold of the formats that the document names. */
+const FORMATS = {
+  'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+  email: /^[^@\s]+@[^@\s]+$/,
+  uri: /^https?:\/\//,
+  'uri-reference': /^\/errors\//,
+  'json-pointer': /^(?:\/(?:[^~/]|~[01])*)*$/,
+};
+
+/** The key under which the whole document is known to the validator. */
+const DOCUMENT = 'document';
+
 /**
- * Compares answers with what their routes declare: a body that fits the schema and has no field beside it, or a problem
- * whose code the OpenAPI document names for the status.
+ * Compares answers with what the OpenAPI document says of their operations: the status is listed, the body fits its
+ * schema, a problem's code is named for its status. A body has no field beside those that its route declares. All
+ * answers have the fields of a header that every answer, or every one of this status, has to have.
  */
 export class AnswerCheck {
   readonly #paths = new PathTable<Route>();
   readonly #document: { readonly paths: Record<string, Record<string, Documented>> };
-  readonly #ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
+  readonly #ajv = new Ajv2020({ strict: false, formats: FORMATS, allErrors: true });
   readonly #compiled = new Map<string, Validate>();
 
   constructor(routes: readonly Route[]) {
     for (const route of routes) this.#paths.add(route.method, route.path, route);
     this.#document = openApiDocument(routes, 'test') as never;
+    this.#ajv.addSchema(this.#document, DOCUMENT);
   }
 
-  /** Whether the answers of a path are known; those of other routes are not looked at. */
+  /** Whether the answers of a path are known; of those of other routes only the header is looked at. */
   check(method: string, path: string, response: RestResponse): void {
-    const found = this.#paths.find(method, path.replace(/^\/api/, ''));
-    if (found === null || 'allowed' in found) return;
-    const route = found.entry;
-    const fault = response.status < 300 ? this.#answer(route, response) : this.#problem(route, response);
+    const found = this.#paths.find(method === 'HEAD' ? 'GET' : method, path.replace(/^\/api/, ''));
+    const route = found === null || 'allowed' in found ? null : found.entry;
+    const fault =
+      headerFault(response) ??
+      (response.status < 300 ? null : problemFault(response)) ??
+      (route && (this.#documented(route, response) ?? this.#asDeclared(route, response)));
     if (fault !== null) {
-      throw new Error(`${route.operation} answered ${response.status} ${response.body}\n${fault}`);
+      const name = route?.operation ?? `${method} ${path.slice(0, 200)}`;
+      throw new Error(`${name} answered ${response.status} ${response.body.slice(0, 2000)}\n${fault}`);
     }
   }
 
-  #answer(route: Route, { status, body, headers }: RestResponse): string | null {
-    const declared = route.answers[status];
-    if (declared === undefined) return 'the route declares no such status';
-    if (declared.schema === undefined) return body === '' ? null : 'the route declares no body';
-    if (headers['Content-Type'] !== 'application/json') return 'the body is not said to be JSON';
-    const name = `${route.operation} ${status}`;
+  #documented(route: Route, { status, body, headers }: RestResponse): string | null {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
+    const method = route.method.toLowerCase();
+    const listed = this.#document.paths[path][method].responses[String(status)];
+    if (listed === undefined) return 'the document does not list the status';
+    const type = Object.keys(listed.content ?? {})[0];
+    if (type === undefined) return body === '' ? null : 'the document says that there is no body';
+    if (headers['Content-Type'] !== type) return `the type has to be ${type}`;
+    if (status >= 300 && !listed.description.includes(`\`${JSON.parse(body).code}\``)) {
+      return 'the document does not name the code';
+    }
+    const steps = ['paths', path, method, 'responses', String(status), 'content', type, 'schema'];
+    const pointer = steps.map(step => step.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
+    return this.#valid(`${route.operation} ${status}`, { $ref: `${DOCUMENT}#/${pointer}` }, body);
+  }
+
+  /** With nothing beside what is declared, which the document, for answers, leaves open. */
+  #asDeclared(route: Route, { status, body }: RestResponse): string | null {
+    const schema = route.answers[status]?.schema;
+    if (status >= 300 || schema === undefined) return null;
+    const table = new SchemaTable();
+    const exact = table.schemaOf(schema, 'request');
+    const whole = { ...exact, components: { schemas: table.all() } };
+    return this.#valid(`${route.operation} ${status} exactly`, whole, body);
+  }
+
+  #valid(name: string, schema: object, body: string): string | null {
     let validate = this.#compiled.get(name);
     if (validate === undefined) {
-      const table = new SchemaTable();
-      // As of a request: so fields that the schema does not name are faults.
-      const schema = table.schemaOf(declared.schema, 'request');
-      validate = this.#ajv.compile({ ...schema, components: { schemas: table.all() } });
+      validate = this.#ajv.compile(schema);
       this.#compiled.set(name, validate);
     }
     return validate(JSON.parse(body)) ? null : JSON.stringify(validate.errors, null, 2);
   }
+}
 
-  #problem(route: Route, { status, body, headers }: RestResponse): string | null {
-    if (headers['Content-Type'] !== 'application/problem+json') return 'a problem has a type of its own';
-    const { code, type, title, detail, status: said } = JSON.parse(body);
-    const known = PROBLEMS[code as ProblemCode];
-    if (known === undefined || known[0] !== status || said !== status) return 'the code has another status';
-    if (type !== `/errors/${code}` || title !== known[1]) return 'type and title do not fit the code';
-    if (typeof detail !== 'string' || detail.length < 10) return 'the detail says nothing';
-    const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
-    const { responses } = this.#document.paths[path][route.method.toLowerCase()];
-    const documented = responses[String(status)]?.description.includes(`\`${code}\``);
-    return documented ? null : 'the document does not name the code';
-  }
+/** Header fields that answers of a status have to have. */
+const OF_STATUS: Readonly<Record<number, string>> = {
+  201: 'Location',
+  401: 'WWW-Authenticate',
+  405: 'Allow',
+  429: 'Retry-After',
+  503: 'Retry-After',
+};
+
+function headerFault({ status, headers }: RestResponse): string | null {
+  if (headers['Cache-Control'] !== 'no-store') return 'caches may keep it';
+  if (headers['X-Content-Type-Options'] !== 'nosniff') return 'browsers may guess its type';
+  if (!/^[\w.:-]{1,128}$/.test(headers['X-Request-Id'] ?? '')) return 'it has no id of the request';
+  const needed = OF_STATUS[status];
+  if (needed !== undefined && headers[needed] === undefined) return `it has no ${needed}`;
+  const split = Object.entries(headers).find(([, value]) => /[^\x20-\x7e]/.test(value));
+  return split === undefined ? null : `${split[0]} has a character that header fields do not have`;
+}
+
+function problemFault({ status, body, headers }: RestResponse): string | null {
+  if (headers['Content-Type'] !== 'application/problem+json') return 'a problem has a type of its own';
+  const { code, type, title, detail, status: said, instance } = JSON.parse(body);
+  const known = PROBLEMS[code as ProblemCode];
+  if (known === undefined || known[0] !== status || said !== status) return 'the code has another status';
+  if (type !== `/errors/${code}` || title !== known[1]) return 'type and title do not fit the code';
+  if (typeof detail !== 'string' || detail.length < 10) return 'the detail says nothing';
+  if (instance !== headers['X-Request-Id']) return 'body and header name different requests';
+  return Buffer.byteLength(body) > 64 * 1024 ? 'it is longer than anybody reads' : null;
 }

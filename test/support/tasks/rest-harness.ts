@@ -79,6 +79,8 @@ export class RestHarness {
   readonly limits = new ScriptedLimits();
   readonly store: MemoryStore;
   readonly parts: RestParts;
+  /** All that are served. */
+  readonly routes: readonly Route[];
   readonly service: RestService;
   readonly answers: string[] = [];
 
@@ -98,16 +100,17 @@ export class RestHarness {
       config: { ...HARNESS_CONFIG, ...config },
       ...parts,
     };
+    this.routes = [
+      ...userRoutes(this.parts),
+      ...tokenRoutes(this.parts),
+      ...limitRoutes(this.parts),
+      ...routes(this.parts),
+    ];
     this.service = new RestService({
       parts: this.parts,
       limits: this.limits,
       version: '1.2.3',
-      routes: [
-        ...userRoutes(this.parts),
-        ...tokenRoutes(this.parts),
-        ...limitRoutes(this.parts),
-        ...routes(this.parts),
-      ],
+      routes: this.routes,
       onAnswer: (operation, status) => this.answers.push(`${operation} ${status}`),
     });
   }

@@ -1,8 +1,8 @@
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { DEFAULT_TENANT_LIMITS } from '../../../src/tasks/model/documents.ts';
 import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
-import type { RestParts } from '../../../src/tasks/rest/parts.ts';
-import type { Route } from '../../../src/tasks/rest/route.ts';
+import type { RestConfig, RestParts } from '../../../src/tasks/rest/parts.ts';
+import { scheduleRoutes } from '../../../src/tasks/rest/schedules.ts';
 import { taskRoutes } from '../../../src/tasks/rest/task-routes.ts';
 import type { PullDesk } from '../../../src/tasks/scheduler/pull-desk.ts';
 import { StorePullDesk } from '../../../src/tasks/scheduler/store-pull-desk.ts';
@@ -19,7 +19,7 @@ export type Told = readonly [name: string, ...details: readonly unknown[]];
 
 const MASTER_KEY = parseMasterKey(Buffer.alloc(32, 5).toString('hex'), 'the test');
 
-/** The REST service with the routes of tasks. Each answer is compared with what its route declares. */
+/** The REST service with all its routes. Each answer is compared with what its route and the document declare. */
 export class TaskHarness extends RestHarness {
   readonly told: Told[] = [];
   readonly factory: Factory;
@@ -28,8 +28,7 @@ export class TaskHarness extends RestHarness {
   /** Of the owner of `acme`; empty before {@link open}. */
   token = '';
 
-  constructor() {
-    let routes: readonly Route[] = [];
+  constructor(config: Partial<RestConfig> = {}) {
     let desk: PullDesk | null = null;
     const sealer = new AesSealer({ current: MASTER_KEY, older: [] });
     // The desk needs parts that are made with the service.
@@ -40,15 +39,13 @@ export class TaskHarness extends RestHarness {
       },
     });
     super({
+      config,
       parts: { sealer, pullDesk },
-      routes: (parts: RestParts) => {
-        routes = taskRoutes(parts);
-        return routes;
-      },
+      routes: (parts: RestParts) => [...taskRoutes(parts), ...scheduleRoutes(parts)],
     });
     this.sealer = sealer;
     this.factory = new Factory(this.clock, 7);
-    this.#check = new AnswerCheck(routes);
+    this.#check = new AnswerCheck(this.routes);
     const { directory, signals, clock, randomBytes } = this.parts;
     const storeDesk = new StorePullDesk({
       store: this.store,

@@ -141,6 +141,35 @@ t.test('Prometheus with an own mapper file', async t => {
   t.match(await (await scraped(sinks)).text(), 'hits_over_limit{rule="user"} 5\n');
 });
 
+for (const [how, file, expected] of [
+  [
+    'does not speak of tasks',
+    'mappings:\n- {match: "a.*", name: "a"}\n',
+    'attempts_total{outcome="timed_out"} 3\n',
+  ],
+  [
+    'maps them by a pattern',
+    'mappings:\n- {match: "tasks[.](.*)", match_type: regex, name: "own"}\n',
+    '\nown 3\n',
+  ],
+  [
+    'orders globs and maps them by one',
+    'defaults: {glob_disable_ordering: true}\nmappings:\n- {match: "*.*.*", name: "own_$2"}\n',
+    '\nown_attempts 3\n',
+  ],
+] as const) {
+  t.test(`statistics of tasks where the own mapper file ${how}`, async t => {
+    const path = join(tempDirectory(t), 'mapper.yaml');
+    writeFileSync(path, file);
+    const env = { ...OFF, USE_PULLSTATS: 'true', PULLSTATS_ADDR: '127.0.0.1:0', PULLSTATS_MAPPER_YAML: path };
+    const { sinks, stats } = await started(t, env);
+    stats.counter('tasks.attempts.timed_out').add(3);
+    const page = await (await scraped(sinks)).text();
+    t.match(page, expected);
+    t.equal(page.match(/ 3\n/g)?.length, 1, 'once');
+  });
+}
+
 t.test('a mapper file that cannot be used stops the start, and is named with its faults', async t => {
   const directory = tempDirectory(t);
   const path = join(directory, 'mapper.yaml');

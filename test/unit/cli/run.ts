@@ -8,7 +8,12 @@ export interface Run {
 }
 
 /** Runs `sluice` with these arguments in this process, with an empty environment. */
-export async function run(...argv: string[]): Promise<Run> {
+export function run(...argv: string[]): Promise<Run> {
+  return runIn({}, ...argv);
+}
+
+/** The same with an environment. */
+export async function runIn(env: Readonly<Record<string, string>>, ...argv: string[]): Promise<Run> {
   let stdout = '';
   let stderr = '';
   const status = await main(argv, {
@@ -18,7 +23,7 @@ export async function run(...argv: string[]): Promise<Run> {
     stderr: text => {
       stderr += text;
     },
-    env: {},
+    env,
     isTerminal: false,
   });
   return { status, stdout, stderr };

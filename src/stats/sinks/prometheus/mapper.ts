@@ -34,11 +34,12 @@ export class Mapper {
   readonly #patterns: Pattern[] = [];
   /** By the name of their metric, where that is no template. */
   readonly #helps = new Map<string, string>();
+  readonly #otherwise: Mapper | null;
   /** The labels of what no mapping gives labels. */
   readonly tagLabels: string;
 
   /** The tags become labels of every metric. */
-  constructor({ list, globOrder }: Mappings, tags: readonly Tag[]) {
+  constructor({ list, globOrder, otherwise }: Mappings, tags: readonly Tag[]) {
     const own = new Map(inOrder(tags).map(([name, value]) => [metricName(name), value]));
     this.tagLabels = [...own].map(([name, value]) => labelText(name, value)).join(',');
     for (const mapping of list) {
@@ -48,6 +49,8 @@ export class Mapper {
       else this.#addGlob({ ...compiled, parts: mapping.match.glob });
     }
     if (globOrder === 'most specific') for (const globs of this.#globs.values()) globs.sort(bySpecificity);
+    this.#otherwise =
+      otherwise === undefined ? null : new Mapper({ list: otherwise, globOrder: 'first' }, tags);
   }
 
   /** Null for a statistic that a mapping drops. All globs are tried before all patterns. */
@@ -55,12 +58,13 @@ export class Mapper {
     const byGlob = this.#byGlob(name, kind);
     if (byGlob !== undefined) return byGlob;
     const byPattern = this.#byPattern(name, kind);
-    return byPattern === undefined ? this.#unmapped(name) : byPattern;
+    if (byPattern !== undefined) return byPattern;
+    return this.#otherwise === null ? this.#unmapped(name) : this.#otherwise.map(name, kind);
   }
 
   /** The help of a metric whose own mapping has none; empty where no other has it either. */
   helpOf(metric: string): string {
-    return this.#helps.get(metric) ?? '';
+    return this.#helps.get(metric) ?? this.#otherwise?.helpOf(metric) ?? '';
   }
 
   #addGlob(glob: Glob): void {

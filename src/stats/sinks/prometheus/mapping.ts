@@ -34,6 +34,8 @@ export interface Mappings {
   readonly list: readonly Mapping[];
   /** Which of several globs that match applies: the first, or the one with text where others have `*`. */
   readonly globOrder: 'first' | 'most specific';
+  /** For what none of the list matches, whatever its form. */
+  readonly otherwise?: readonly Mapping[];
 }
 
 export const DEFAULT_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];

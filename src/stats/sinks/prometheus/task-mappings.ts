@@ -23,7 +23,6 @@ export const TASK_MAPPINGS: readonly Mapping[] = [
     ],
   },
   mapping('in_flight', 'tasks_in_flight', 'Attempts that this process is making.'),
-  mapping('due', 'tasks_due', 'Tasks that are due and wait, as far as this process has counted them.'),
   {
     ...mapping(
       'oldest_due',

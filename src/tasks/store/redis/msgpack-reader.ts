@@ -28,13 +28,6 @@ export class MsgpackReader {
     return this.#bytes.subarray(this.#at - length, this.#at);
   }
 
-  /** The text that comes next as bytes, or null where there is false. */
-  bytesOrNull(): Buffer | null {
-    if (this.#bytes[this.#at] !== 0xc2) return this.bytes();
-    this.#at++;
-    return null;
-  }
-
   /** Whatever comes next; nil is false, as scripts have no nil in what they pack. */
   value(): Packed {
     const tag = this.#bytes[this.#at++];

@@ -108,7 +108,7 @@ export class RedisLink {
   /** Runs a script with the keys of a tenant. */
   run(script: Script, tenant: string, args: readonly Argument[]): Promise<unknown> {
     const begin = this.keysOf(tenant);
-    const rest = [1, begin, ...args];
+    const rest = [2, begin, `${begin}-`, ...args];
     return this.#asking(script.name, args, async client => {
       try {
         return await client.callBuffer('evalsha', [script.sha, ...rest]);

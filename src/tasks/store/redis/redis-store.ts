@@ -1,7 +1,6 @@
 import type { Timer } from '../../../base/clock.ts';
 import type { DocumentKind } from '../../model/documents.ts';
 import type { HistoryEntry } from '../../model/history.ts';
-import { firstIdAt } from '../../model/ids.ts';
 import { TASK_STATUSES, type Task, type TaskBody } from '../../model/task.ts';
 import type { DocumentChange, DocumentQuery, DocumentRefusal, StoredDocument } from '../documents.ts';
 import type {
@@ -12,7 +11,6 @@ import type {
   ClaimRequest,
   CreateAnswer,
   CreateRequest,
-  CreateResult,
   ExtendAnswer,
   HistoryQuery,
   Idempotency,
@@ -27,6 +25,7 @@ import type {
   Wakeup,
 } from '../requests.ts';
 import type { TaskStore } from '../task-store.ts';
+import { AcrossTenants, type DueDocument } from './across-tenants.ts';
 import {
   changeArguments,
   changeOf,
@@ -39,29 +38,23 @@ import { STATUS_NUMBER } from './fields.ts';
 import { Hints } from './hints.ts';
 import { MsgpackReader } from './msgpack-reader.ts';
 import type { RedisTaskStoreOptions } from './options.ts';
-import { bodyOf, documentOf, entryOf, gapOf, leaseOf, taskOf } from './records.ts';
+import { bodyOf, documentOf, entryOf, gapOf, taskOf } from './records.ts';
 import { type Argument, RedisLink } from './redis-link.ts';
+import { idBounds, type Reply, resultsOf, tasksOf } from './replies.ts';
 import { SCRIPTS, type Script } from './scripts.ts';
-import { Sweeper } from './sweeper.ts';
-
-/** What a script answers: texts are bytes. */
-type Reply = readonly (Buffer | number | null)[];
-
-/** How many tenants are looked at at the same time, where all are asked. */
-const TENANTS_AT_ONCE = 16;
 
 /**
  * Tasks in Redis 7 or later, a single server or a cluster (specification 4.3).
  *
  * Each operation is one script on keys of one slot, so it happens whole or not at all. What concerns all tenants is
- * told by hints in other slots; a {@link Sweeper} of this store puts back those that a crash took.
+ * told by hints in other slots; a sweep of this store puts back those that a crash took.
  */
 export class RedisTaskStore implements TaskStore {
   readonly name = 'redis';
   readonly #options: RedisTaskStoreOptions;
   readonly #link: RedisLink;
   readonly #hints: Hints;
-  readonly #sweeper: Sweeper;
+  readonly #across: AcrossTenants;
   #sweepTimer: Timer | null = null;
   #stopped = false;
 
@@ -69,7 +62,7 @@ export class RedisTaskStore implements TaskStore {
     this.#options = options;
     this.#link = new RedisLink(options);
     this.#hints = new Hints(this.#link, options.keyPrefix, options.logger);
-    this.#sweeper = new Sweeper(this.#hints, (tenant, wakes) => this.#survey(tenant, wakes));
+    this.#across = new AcrossTenants(this.#hints, (script, tenant, args) => this.#read(script, tenant, args));
   }
 
   /** @throws Error that names the server, what is wrong with it and what puts it right */
@@ -98,14 +91,14 @@ export class RedisTaskStore implements TaskStore {
 
   /** Looks through all tenants, and puts back hints that are missing. The store does it by itself, see `sweepMs`. */
   sweep(): Promise<void> {
-    return this.#sweeper.sweep();
+    return this.#across.sweep();
   }
 
   async create(tenant: string, request: CreateRequest): Promise<CreateAnswer> {
     const changes = request.documents ?? [];
     const note = request.idempotency?.note ?? '';
     const script = changes.length === 0 ? SCRIPTS.create : SCRIPTS.createWithDocuments;
-    const [kind, first, second] = await this.#aroundDocuments(tenant, changes, () =>
+    const [kind, first, second] = await this.#across.aroundDocuments(tenant, changes, () =>
       this.#write(script, tenant, createArguments(request)),
     );
     switch (String(kind)) {
@@ -253,23 +246,7 @@ export class RedisTaskStore implements TaskStore {
   }
 
   async overdue(max: number): Promise<readonly Overdue[]> {
-    const tenants = await this.#hints.due('reap', await this.now(), max);
-    const found: Overdue[] = [];
-    let left = max;
-    for (let i = 0; i < tenants.length && left > 0; i += TENANTS_AT_ONCE) {
-      const some = tenants.slice(i, i + TENANTS_AT_ONCE);
-      const answers = await Promise.all(some.map(({ member }) => this.#overdueOf(member, left)));
-      for (const { tenant, leases, expired } of answers) {
-        const part = {
-          tenant,
-          leases: leases.slice(0, left),
-          expired: expired.slice(0, left - leases.length),
-        };
-        left -= part.leases.length + part.expired.length;
-        if (part.leases.length + part.expired.length > 0) found.push(part);
-      }
-    }
-    return found;
+    return this.#across.overdue(await this.now(), max);
   }
 
   wakeups(until: number, max: number): Promise<readonly Wakeup[]> {
@@ -287,7 +264,7 @@ export class RedisTaskStore implements TaskStore {
   ): Promise<ApplyAnswer> {
     const idem = idempotency === undefined ? '' : JSON.stringify(idempotencyOf(idempotency));
     const args = [JSON.stringify(changes.map(changeOf)), idem];
-    const [kind, ...rest] = await this.#aroundDocuments(tenant, changes, () =>
+    const [kind, ...rest] = await this.#across.aroundDocuments(tenant, changes, () =>
       this.#read(SCRIPTS.apply, tenant, args),
     );
     switch (String(kind)) {
@@ -329,18 +306,8 @@ export class RedisTaskStore implements TaskStore {
     return found;
   }
 
-  async dueDocuments(
-    max: number,
-  ): Promise<readonly { readonly tenant: string; readonly document: StoredDocument }[]> {
-    const tenants = await this.#hints.due('docs', await this.now(), max);
-    const found: { readonly tenant: string; readonly document: StoredDocument }[] = [];
-    for (let i = 0; i < tenants.length && found.length < max; i += TENANTS_AT_ONCE) {
-      const some = tenants.slice(i, i + TENANTS_AT_ONCE);
-      for (const part of await Promise.all(some.map(({ member }) => this.#dueDocumentsOf(member, max)))) {
-        found.push(...part);
-      }
-    }
-    return found.sort((a, b) => a.document.dueAt! - b.document.dueAt!).slice(0, max);
+  async dueDocuments(max: number): Promise<readonly DueDocument[]> {
+    return this.#across.dueDocuments(await this.now(), max);
   }
 
   async recall(
@@ -417,84 +384,6 @@ export class RedisTaskStore implements TaskStore {
     );
   }
 
-  async #overdueOf(tenant: string, max: number): Promise<Overdue> {
-    const [count, ...found] = await this.#read(SCRIPTS.overdue, tenant, [max]);
-    const ends = 2 * (count as number);
-    const leases = tasksOf(found.slice(0, ends)).map((task, i) => ({
-      leaseId: leaseOf(found[2 * i + 1] as Buffer),
-      task,
-    }));
-    if (found.length === 0) await this.#settleTenant('reap', tenant);
-    return { tenant, leases, expired: tasksOf(found.slice(ends)) };
-  }
-
-  async #dueDocumentsOf(
-    tenant: string,
-    max: number,
-  ): Promise<{ readonly tenant: string; readonly document: StoredDocument }[]> {
-    const reply = await this.#read(SCRIPTS.dueDocuments, tenant, [max]);
-    const found: { readonly tenant: string; readonly document: StoredDocument }[] = [];
-    for (let i = 0; i < reply.length; i += 3) {
-      const document = documentOf(String(reply[i]), String(reply[i + 1]), reply[i + 2] as Buffer);
-      found.push({ tenant, document });
-    }
-    if (found.length === 0) await this.#settleTenant('docs', tenant);
-    return found;
-  }
-
-  /** Nothing was found where a hint led to: it is set to when there will be something. */
-  async #settleTenant(kind: 'reap' | 'docs', tenant: string): Promise<void> {
-    const look = async () => {
-      const survey = await this.#survey(tenant, false);
-      return kind === 'reap' ? survey.reapAt : survey.documentsAt;
-    };
-    this.#hints.settle(kind, tenant, tenant, await look(), look);
-  }
-
-  async #survey(tenant: string, wakes: boolean) {
-    const [reapAt, documentsAt, accounts, ...due] = await this.#read(SCRIPTS.survey, tenant, [
-      wakes ? '1' : '',
-    ]);
-    const workers: { readonly workerId: string; readonly at: number }[] = [];
-    for (let i = 0; i < due.length; i += 2)
-      workers.push({ workerId: String(due[i]), at: due[i + 1] as number });
-    return {
-      reapAt: reapAt as number | null,
-      documentsAt: documentsAt as number | null,
-      hasAccount: (accounts as number) > 0,
-      workers,
-    };
-  }
-
-  /** Changes documents, and leaves the hints that they need: the name of a new tenant first of all. */
-  async #aroundDocuments(
-    tenant: string,
-    changes: readonly DocumentChange[],
-    apply: () => Promise<Reply>,
-  ): Promise<Reply> {
-    if (changes.length === 0) return apply();
-    const isAboutAccount = changes.some(({ kind }) => kind === 'account');
-    if (changes.some(({ op, kind }) => op === 'put' && kind === 'account'))
-      await this.#hints.addTenant(tenant);
-    const answer = await apply();
-    if (isAboutAccount) await this.#listTenant(tenant);
-    if (String(answer[0]) === 'done') {
-      for (const change of changes) {
-        if (change.op === 'put' && change.dueAt !== null) {
-          this.#hints.lower('docs', tenant, tenant, change.dueAt);
-        }
-      }
-    }
-    return answer;
-  }
-
-  /** Takes the name of a tenant away where there is no account; looks again, as one may be made meanwhile. */
-  async #listTenant(tenant: string): Promise<void> {
-    if ((await this.#survey(tenant, false)).hasAccount) return;
-    await this.#hints.removeTenant(tenant);
-    if ((await this.#survey(tenant, false)).hasAccount) await this.#hints.addTenant(tenant);
-  }
-
   #planSweep(): void {
     const { sweepMs, clock, logger } = this.#options;
     if (sweepMs === null || this.#stopped) return;
@@ -508,45 +397,3 @@ export class RedisTaskStore implements TaskStore {
     });
   }
 }
-
-/** Bounds of ids, as `ZRANGE … BYLEX` takes them, in the order asked for. An id begins with its time. */
-function idBounds({ createdFrom, createdBefore, after, order }: TaskQuery): [from: string, to: string] {
-  let low = createdFrom === null ? '-' : `[${firstIdAt('task', createdFrom)}`;
-  let high = createdBefore === null ? '+' : `(${firstIdAt('task', createdBefore)}`;
-  if (after !== null && order === 'asc' && (low === '-' || after >= low.slice(1))) low = `(${after}`;
-  if (after !== null && order === 'desc' && (high === '+' || after < high.slice(1))) high = `(${after}`;
-  return order === 'asc' ? [low, high] : [high, low];
-}
-
-/** Pairs of id and record. */
-function tasksOf(reply: Reply): Task[] {
-  const tasks: Task[] = [];
-  for (let i = 0; i < reply.length; i += 2) tasks.push(taskOf(String(reply[i]), reply[i + 1] as Buffer));
-  return tasks;
-}
-
-/** What became of each task of a request, as the script packed and remembers it. */
-function resultsOf(packed: Buffer): CreateResult[] {
-  if (packed.length === 0) return [];
-  const reader = new MsgpackReader(packed);
-  const count = reader.array();
-  const results: CreateResult[] = [];
-  for (let i = 0; i < count; i++) results.push(resultOf(reader, reader.array()));
-  return results;
-}
-
-function resultOf(reader: MsgpackReader, parts: number): CreateResult {
-  const kind = reader.value() as string;
-  const id = parts > 1 ? (reader.value() as string) : '';
-  if (kind === 'k') return { kind: 'refused', reason: 'task_key_exists', taskId: id };
-  if (parts < 3) return { kind: 'refused', reason: REFUSALS[kind] };
-  const task = taskOf(id, reader.bytes());
-  if (kind === 'e') return { kind: 'existing', task, keyFreeAt: (reader.value() as number | false) || null };
-  return { kind: kind === 'c' ? 'created' : 'replaced', task };
-}
-
-const REFUSALS: Readonly<Record<string, 'quota_exceeded' | 'worker_missing' | 'not_created'>> = {
-  q: 'quota_exceeded',
-  w: 'worker_missing',
-  n: 'not_created',
-};

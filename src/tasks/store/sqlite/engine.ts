@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import type { Fault } from '../../../base/fault.ts';
 import { asksForNewConnection, isEnvironmental, storeFault } from './failure.ts';
@@ -7,6 +6,7 @@ import { type FileOptions, openFile } from './open-file.ts';
 import { isRead, type Operation, read, weightOf, write } from './operations.ts';
 import { Statements } from './statements.ts';
 import { SteadyClock } from './steady-clock.ts';
+import { boundWal } from './wal.ts';
 import { Work } from './work.ts';
 
 /** What came of an operation. */
@@ -18,12 +18,8 @@ export type Outcome =
 const MAX_GROUP = 256;
 const MAX_GROUP_WEIGHT = 1_024;
 
-/** From here on the WAL is emptied even if those who read have to be waited for. */
-const MAX_WAL_BYTES = 128 * 1024 * 1024;
 /** After so many transactions its size is looked at. */
 const WAL_LOOKED_AT = 64;
-/** How long readers of other processes are waited for then. */
-const WAL_PATIENCE_MS = 500;
 
 /**
  * The store in one thread, on one connection, synchronous. What writes is done in groups, each in one transaction. So
@@ -130,19 +126,8 @@ export class SqliteEngine {
     }
   }
 
-  /**
-   * SQLite copies the WAL into the file by itself, but begins it anew only in a moment in which nobody reads. Where
-   * others read all the time it would grow without bound.
-   */
   #boundWal(): void {
-    if (++this.#transactions % WAL_LOOKED_AT !== 0) return;
-    const { db } = this.#connect().statements;
-    const { path, busyTimeoutMs } = this.#options;
-    const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
-    if (size <= MAX_WAL_BYTES) return;
-    db.exec(`PRAGMA busy_timeout = ${WAL_PATIENCE_MS}`);
-    db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
-    db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    if (++this.#transactions % WAL_LOOKED_AT === 0) boundWal(this.#connect().statements.db, this.#options);
   }
 }
 

@@ -19,7 +19,7 @@ const ADVICE: Readonly<Record<number, string>> = {
   [PRIMARY.readOnly]:
     'the file cannot be written: see its owner, its mode and how the file system is mounted',
   [PRIMARY.io]: 'reading or writing the file failed: see the log of the system',
-  [PRIMARY.corrupt]: 'the file is damaged: restore it from a backup',
+  [PRIMARY.corrupt]: 'the file is damaged or torn: restore it from a backup',
   [PRIMARY.full]: 'the disk is full: make room',
   [PRIMARY.cannotOpen]: 'the file cannot be opened: see the path, and the rights on its directory',
   [PRIMARY.notADatabase]: 'the file is no SQLite database',

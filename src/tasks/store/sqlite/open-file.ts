@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, openSync, readSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { isBusy, storeFault } from './failure.ts';
 import { migrate, pragma, refused, refuseForeign } from './migrate.ts';
@@ -59,8 +59,9 @@ function checkHead(path: string): void {
   try {
     file = openSync(path, 'r');
   } catch (failure) {
-    if ((failure as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw failure;
+    const { code } = failure as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return;
+    throw refused(path, `it cannot be opened (${code}): see the path, and the rights on it`);
   }
   try {
     const head = Buffer.alloc(MAGIC.length);
@@ -103,21 +104,11 @@ function checkWritable(db: DatabaseSync): void {
 }
 
 /**
- * Finds files that were cut off, as by a copy that broke. To find every damage takes reading all of it, which is done
- * for small files only; others get the ends of each table looked at, where a torn file is torn.
+ * Finds damages. That pages are missing at the end, as of a copy that broke, SQLite has seen by then. To find every other
+ * damage takes reading all of it, which is done for small files only; of others the ends of each table are looked at.
  */
 function checkWhole(db: DatabaseSync, path: string): void {
-  const bytes = pragma(db, 'page_count') * pragma(db, 'page_size');
-  const checkpoint = db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() as {
-    log: number;
-    checkpointed: number;
-  };
-  const allIsInFile = checkpoint.log === checkpoint.checkpointed;
-  const { size } = statSync(path);
-  if (allIsInFile && size < bytes) {
-    throw refused(path, `it is torn: ${size} bytes are left of ${bytes}; restore it from a backup`);
-  }
-  if (bytes > CHECKED_BYTES) {
+  if (pragma(db, 'page_count') * pragma(db, 'page_size') > CHECKED_BYTES) {
     readEnds(db);
     return;
   }

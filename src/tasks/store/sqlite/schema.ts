@@ -45,7 +45,7 @@ CREATE UNIQUE INDEX task_id ON task (tenant, id);
 CREATE INDEX task_status ON task (tenant, status, id);
 CREATE INDEX task_worker ON task (worker, status, id);
 CREATE INDEX task_schedule ON task (tenant, schedule, status, id, worker) WHERE schedule IS NOT NULL;
-CREATE INDEX task_due ON task (worker, band, due_at, id, expires_at) WHERE status IN (0, 2) AND due_at IS NOT NULL;
+CREATE INDEX task_due ON task (worker, band, due_at, id, expires_at, status) WHERE status IN (0, 2) AND due_at IS NOT NULL;
 CREATE INDEX task_lease_end ON task (lease_until) WHERE status = 1;
 CREATE INDEX task_lease ON task (lease) WHERE lease IS NOT NULL;
 CREATE INDEX task_expiry ON task (expires_at) WHERE status IN (0, 2) AND expires_at IS NOT NULL;

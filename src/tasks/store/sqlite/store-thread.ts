@@ -1,5 +1,6 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { asError } from '../../../base/fault.ts';
+import { shortened } from './created-tasks.ts';
 import { groupLength, type Outcome, SqliteEngine } from './engine.ts';
 import type { FileOptions } from './open-file.ts';
 import { isRead, type Operation } from './operations.ts';
@@ -18,7 +19,7 @@ export type ToStoreThread =
     }
   | { readonly kind: 'stop' };
 
-/** What came of an operation. All faults are `store_failed`. */
+/** What came of an operation; answers are `shortened`, all faults are `store_failed`. */
 export type ThreadOutcome =
   | { readonly ok: true; readonly answer: unknown }
   | { readonly ok: false; readonly message: string };
@@ -98,20 +99,26 @@ class Queue {
     const reads = this.#reads;
     if (reads.numbers.length > 0) {
       this.#reads = { numbers: [], operations: [] };
-      this.#settled(reads.numbers, this.#engine.read(reads.operations));
+      this.#settled(reads, this.#engine.read(reads.operations));
     }
     const writes = this.#writes;
     if (writes.numbers.length === 0) return;
     const length = groupLength(writes.operations);
-    this.#settled(writes.numbers.splice(0, length), this.#engine.write(writes.operations.splice(0, length)));
+    const group = {
+      numbers: writes.numbers.splice(0, length),
+      operations: writes.operations.splice(0, length),
+    };
+    this.#settled(group, this.#engine.write(group.operations));
   }
 
-  #settled(numbers: readonly number[], outcomes: readonly Outcome[]): void {
+  #settled({ numbers, operations }: Waiting, outcomes: readonly Outcome[]): void {
     this.#post({
       kind: 'settled',
       numbers,
-      outcomes: outcomes.map(outcome =>
-        outcome.ok ? outcome : { ok: false, message: outcome.fault.message },
+      outcomes: outcomes.map((outcome, i) =>
+        outcome.ok
+          ? { ok: true, answer: shortened(operations[i], outcome.answer) }
+          : { ok: false, message: outcome.fault.message },
       ),
       clockBacksteps: this.#engine.clockBacksteps,
     });

@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
 import { asError, Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { restored } from './created-tasks.ts';
 import { type AnswerOf, type ArgumentsOf, type Operation, type OperationName, sizeOf } from './operations.ts';
 import type { Operator } from './store.ts';
 import type { FromStoreThread, ToStoreThread } from './store-thread.ts';
@@ -20,6 +21,7 @@ export interface ThreadOperatorParts {
 }
 
 interface Pending {
+  readonly operation: Operation;
   readonly size: number;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (fault: Fault) => void;
@@ -104,7 +106,7 @@ export class ThreadOperator implements Operator {
         return;
       }
       const number = ++this.#lastNumber;
-      this.#pending.set(number, { size, resolve: resolve as (answer: unknown) => void, reject });
+      this.#pending.set(number, { operation, size, resolve: resolve as (answer: unknown) => void, reject });
       this.#pendingSize += size;
       this.#numbers.push(number);
       this.#operations.push(operation);
@@ -184,8 +186,9 @@ export class ThreadOperator implements Operator {
     numbers.forEach((number, i) => {
       const outcome = outcomes[i];
       const pending = this.#take(number);
-      if (outcome.ok) pending?.resolve(outcome.answer);
-      else pending?.reject(new Fault('store_failed', outcome.message));
+      if (pending === undefined) return;
+      if (outcome.ok) pending.resolve(restored(pending.operation, outcome.answer));
+      else pending.reject(new Fault('store_failed', outcome.message));
     });
   }
 

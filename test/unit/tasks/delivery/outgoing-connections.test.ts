@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import type { TlsOptions } from 'node:tls';
+import { rootCertificates, type TlsOptions } from 'node:tls';
 import t from 'tap';
+import { withWellKnown } from '../../../../src/tasks/delivery/connections.ts';
 import type { HostAddress, Resolve } from '../../../../src/tasks/delivery/host-addresses.ts';
 import { Authority, selfSigned } from '../../../support/certificates.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
@@ -228,6 +229,10 @@ t.test('where the URL has an address, the certificate must hold it', async t => 
   t.match((await over(t, { cert: other.certificate, key: other.key }, '127.0.0.1')).outcome, {
     error: { code: 'tls', message: 'the certificate is for another name' },
   });
+});
+
+t.test('authorities that the operator names are trusted beside the well-known ones', async t => {
+  t.same(withWellKnown(authority.certificate), [...rootCertificates, authority.certificate]);
 });
 
 const UNTRUSTED = {

@@ -250,3 +250,45 @@ t.test('leases are in no log, and only their ends in a history', async t => {
   t.notMatch(JSON.stringify([history.json, rest.logger.lines]), lease_id);
   t.match(history.json.data.at(-1), { event: 'succeeded', lease_id_suffix: lease_id.slice(-4) });
 });
+
+t.test('many attempts are ended in one request, each with a result of its own', async t => {
+  const { rest, token } = await pulling();
+  await rest.pullWorker({ name: 'other' });
+  await rest.task({ worker: 'other' });
+  const foreign = (await rest.at('POST', 'workers/other/leases')).json.leases[0].lease_id;
+  for (let n = 0; n < 6; n++) await rest.task({ worker: 'crawler' });
+  const { leases } = (await take(rest, token, { max: 6 })).json;
+  const ids: string[] = leases.map((lease: { lease_id: string }) => lease.lease_id);
+  const error = { code: 'x', message: 'y' };
+  const outcomes = [
+    { lease_id: ids[0], outcome: 'complete', result: { ok: true } },
+    { lease_id: ids[1], outcome: 'fail', error, retry: false },
+    { lease_id: ids[2], outcome: 'release', delay: '1m' },
+    { lease_id: ids[3], outcome: 'complete', result: 'x'.repeat(20_000) },
+    { lease_id: ids[4], outcome: 'complete', error },
+    { lease_id: ids[5], outcome: 'fail' },
+    { lease_id: foreign, outcome: 'complete' },
+    { lease_id: 'nonsense', outcome: 'release' },
+    { lease_id: ids[0], outcome: 'complete' },
+  ];
+  const { status, json } = await rest.at('POST', 'leases/settle', { outcomes }, { token });
+  t.equal(status, 200);
+  t.match(json.results, [
+    { lease_id: ids[0], status: 200, task: { status: 'succeeded' } },
+    { lease_id: ids[1], status: 200, task: { status: 'failed', last_error: error } },
+    { lease_id: ids[2], status: 200, task: { status: 'retry', attempt: 0 } },
+    { lease_id: ids[3], status: 413, error: { code: 'payload_too_large' } },
+    { lease_id: ids[4], status: 422, error: { code: 'validation_failed', errors: [{ pointer: '/error' }] } },
+    { lease_id: ids[5], status: 422, error: { code: 'validation_failed', errors: [{ pointer: '/error' }] } },
+    { lease_id: foreign, status: 409, error: { code: 'lease_lost' } },
+    { lease_id: 'nonsense', status: 409, error: { code: 'lease_lost' } },
+    { lease_id: ids[0], status: 200, task: { status: 'succeeded' } },
+  ]);
+  for (const body of [
+    { outcomes: [] },
+    { outcomes: Array(101).fill(outcomes[0]) },
+    { outcomes: [{ outcome: 'complete' }] },
+  ]) {
+    t.match(await rest.at('POST', 'leases/settle', body, { token }), { status: 422 });
+  }
+});

@@ -229,3 +229,18 @@ t.test('secrets that change all the time are refused in the end', async t => {
   rest.store.apply = async () => ({ kind: 'refused', index: 0, reason: 'version' });
   t.match(await add(rest, {}), { status: 412, json: { detail: /change too often/ } });
 });
+
+t.test('the same request gets the first answer again, also when there is no room any more', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const headers = { 'idempotency-key': 'k' };
+  const first = await add(rest, { name: 'a' }, { headers });
+  for (const name of ['b', 'c', 'd', 'e']) await add(rest, { name });
+  t.equal((await add(rest, { name: 'a' })).status, 429);
+  t.same((await add(rest, { name: 'a' }, { headers })).json, { ...first.json, value: null });
+  t.match(await add(rest, { name: 'b' }, { headers }), {
+    status: 422,
+    json: { code: 'idempotency_key_reused' },
+  });
+  t.equal((await rest.at('GET', 'workers/mailer/secrets')).json.data.length, 5);
+});

@@ -36,6 +36,7 @@ const EXPECTED: Readonly<Record<string, readonly [role: string, scope: string]>>
   completeLease: ['member', 'leases'],
   failLease: ['member', 'leases'],
   releaseLease: ['member', 'leases'],
+  settleLeases: ['member', 'leases'],
 };
 
 /** Bodies that get past the schema. */
@@ -45,6 +46,7 @@ const BODIES: Readonly<Record<string, object>> = {
   actOnTasks: { action: 'cancel', ids: ['x'] },
   createWorker: { name: 'again', mode: 'pull' },
   failLease: { error: { code: 'x', message: 'y' } },
+  settleLeases: { outcomes: [{ lease_id: 'x', outcome: 'complete' }] },
 };
 
 const NOWHERE: Readonly<Record<string, string>> = {

@@ -108,3 +108,25 @@ t.test('the scheduler serves removals with the other documents that are due', as
   t.equal(await firing.store.getDocument(TENANT, 'removal', id), null);
   await firing.stop();
 });
+
+for (const [how, act] of Object.entries<(rest: TaskHarness, id: string) => Promise<{ status: number }>>({
+  'is canceled': (rest, id) => rest.at('POST', `tasks/${id}/cancel`),
+  'is deleted': (rest, id) => rest.at('DELETE', `tasks/${id}`),
+  'is deleted with others': (rest, id) => rest.at('POST', 'tasks/actions', { action: 'delete', ids: [id] }),
+  'is deleted as one of a list': rest =>
+    rest.at('POST', 'tasks/actions', { action: 'delete', filter: { worker: 'mailer', status: 'retry' } }),
+})) {
+  t.test(`whoever serves the worker is told when a task that holds another ${how}`, async t => {
+    const rest = await TaskHarness.open();
+    const worker = await rest.pushWorker();
+    const { id } = await rest.task({ key: 'index' });
+    const lease = (await rest.start(worker.id)).get(id)!;
+    await rest.end(lease, 'attempt_failed');
+    const held = await rest.task({ key: 'index', on_conflict: 'replace' });
+    t.equal((await rest.store.get('acme', held.id))?.heldBy, id);
+    rest.told.length = 0;
+    t.match((await act(rest, id)).status, /^20[04]$/);
+    t.equal((await rest.store.get('acme', held.id))?.dueAt, rest.clock.nowMs());
+    t.same(rest.told, [['taskDue', 'acme', worker.id, rest.clock.nowMs()]]);
+  });
+}

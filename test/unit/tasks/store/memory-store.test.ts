@@ -15,4 +15,4 @@ const memory: Backend = {
 
 taskStoreExam(t, memory);
 // The model against itself: that sequences can be repeated, and that the invariants hold for it.
-randomExam(t, memory, { sequences: 10 });
+randomExam(t, memory, { sequences: 15 });

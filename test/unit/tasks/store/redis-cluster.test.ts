@@ -2,8 +2,10 @@ import { Redis } from 'ioredis';
 import t, { type Test } from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
 import { taskStoreExam } from '../../../exam/task-store/exam.ts';
+import { randomExam } from '../../../exam/task-store/random.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { type RedisCluster, startCluster } from '../../../support/redis-cluster.ts';
+import type { RedisServer } from '../../../support/redis-server.ts';
 import { Factory, settlement } from '../../../support/tasks/factories.ts';
 import {
   type RedisTaskStoreSetting,
@@ -19,7 +21,9 @@ const ACME = 'acme';
 const cluster = await startCluster({ args: TASK_SERVER_ARGS });
 t.teardown(() => cluster.stop());
 
-taskStoreExam(t, redisBackend('redis cluster', cluster.nodes));
+const backend = redisBackend('redis cluster', cluster.nodes);
+taskStoreExam(t, backend);
+randomExam(t, backend, { sequences: 3, seed: 101 });
 
 async function open(t: Test, options: RedisTaskStoreSetting = {}) {
   const time = new ManualClock(NOW);
@@ -147,10 +151,17 @@ t.test('a tenant whose slot is being moved waits; nothing is lost, and nothing s
   t.equal((await store.bodies(ACME, [...created].slice(-200))).size, Math.min(200, created.size));
 });
 
+async function replication(server: RedisServer): Promise<string> {
+  return String(await server.command('INFO', 'replication'));
+}
+
+/** How far a server has come with what the master writes. */
+async function offset(server: RedisServer, role: 'master' | 'slave'): Promise<number> {
+  return Number(new RegExp(`${role}_repl_offset:(\\d+)`).exec(await replication(server))?.[1]);
+}
+
 t.test('a replica takes over from its master', async t => {
-  const own = await startCluster({
-    args: [...TASK_SERVER_ARGS, '--cluster-node-timeout', '500', '--repl-diskless-sync-delay', '0'],
-  });
+  const own = await startCluster({ args: [...TASK_SERVER_ARGS, '--repl-diskless-sync-delay', '0'] });
   t.teardown(() => own.stop());
   const master = await own.owner(`{${ACME}}`);
   const replica = await own.addReplica(master);
@@ -163,23 +174,24 @@ t.test('a replica takes over from its master', async t => {
   await store.apply(ACME, [make.account(ACME), worker]);
   const add = () => store.create(ACME, make.createRequest([make.newTask(worker)]));
   await add();
-  // Until the nodes have heard of each other it is refused.
-  await until(() =>
-    replica.command('CLUSTER', 'FAILOVER').then(
-      () => true,
-      () => false,
-    ),
+  const old = own.nodes[master];
+  await until(async () => (await offset(old, 'master')) === (await offset(replica, 'slave')));
+  // It takes the slots that it knows its master to have.
+  await until(async () =>
+    String(await replica.command('CLUSTER', 'INFO')).includes('cluster_slots_ok:16384'),
   );
-  await until(async () => String(await replica.command('INFO', 'replication')).includes('role:master'));
+  await replica.command('CLUSTER', 'FAILOVER', 'TAKEOVER');
+  await until(async () => (await replication(old)).includes('role:slave'));
   const { scheduled } = await store.counts(ACME, null);
   t.equal(scheduled, 1, 'what was there is there');
   await add();
-  await own.nodes[master].kill();
+  await old.kill();
   await until(() =>
     add().then(
       ({ kind }) => kind === 'done',
       () => false,
     ),
   );
-  t.equal((await store.counts(ACME, null)).scheduled, 3);
+  // Of those that failed it is not known whether they happened.
+  t.ok((await store.counts(ACME, null)).scheduled >= 3);
 });

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import { taskStoreExam } from '../../../exam/task-store/exam.ts';
+import { randomExam } from '../../../exam/task-store/random.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { startRedis } from '../../../support/redis-server.ts';
@@ -18,7 +19,9 @@ const ACME = 'acme';
 const server = await startRedis({ args: TASK_SERVER_ARGS });
 t.teardown(() => server.stop());
 
-taskStoreExam(t, redisBackend('redis', [server]));
+const backend = redisBackend('redis', [server]);
+taskStoreExam(t, backend);
+randomExam(t, backend, { sequences: 10 });
 
 let prefixes = 0;
 

@@ -1,0 +1,169 @@
+import type { DocumentChange, StoredDocument } from '../documents.ts';
+import type { Overdue } from '../requests.ts';
+import type { Hints } from './hints.ts';
+import { documentOf, leaseOf } from './records.ts';
+import type { Argument } from './redis-link.ts';
+import { type Reply, tasksOf } from './replies.ts';
+import { SCRIPTS, type Script } from './scripts.ts';
+
+/** How many tenants are looked at at the same time, where all are asked. */
+const TENANTS_AT_ONCE = 16;
+const TENANTS_A_PAGE = 100;
+
+export interface DueDocument {
+  readonly tenant: string;
+  readonly document: StoredDocument;
+}
+
+/** What the hints should say of a tenant. Null: nothing waits for a time. */
+interface Survey {
+  readonly reapAt: number | null;
+  readonly documentsAt: number | null;
+  readonly hasAccount: boolean;
+  readonly workers: readonly { readonly workerId: string; readonly at: number }[];
+}
+
+/** What concerns all tenants: hints say where to look, and what is found there says what the hints should be. */
+export class AcrossTenants {
+  readonly #hints: Hints;
+  readonly #read: (script: Script, tenant: string, args: readonly Argument[]) => Promise<Reply>;
+
+  constructor(
+    hints: Hints,
+    read: (script: Script, tenant: string, args: readonly Argument[]) => Promise<Reply>,
+  ) {
+    this.#hints = hints;
+    this.#read = read;
+  }
+
+  /** Attempts whose lease is over and tasks that did not start in time, at most `max` in all. */
+  async overdue(now: number, max: number): Promise<readonly Overdue[]> {
+    const tenants = await this.#hints.due('reap', now, max);
+    const found: Overdue[] = [];
+    let left = max;
+    for (let i = 0; i < tenants.length && left > 0; i += TENANTS_AT_ONCE) {
+      const some = tenants.slice(i, i + TENANTS_AT_ONCE);
+      const answers = await Promise.all(some.map(({ member }) => this.#overdueOf(member, left)));
+      for (const { tenant, leases, expired } of answers) {
+        const part = {
+          tenant,
+          leases: leases.slice(0, left),
+          expired: expired.slice(0, left - leases.length),
+        };
+        left -= part.leases.length + part.expired.length;
+        if (part.leases.length + part.expired.length > 0) found.push(part);
+      }
+    }
+    return found;
+  }
+
+  /** Documents whose time has come, the earliest first. */
+  async dueDocuments(now: number, max: number): Promise<readonly DueDocument[]> {
+    const tenants = await this.#hints.due('docs', now, max);
+    const found: DueDocument[] = [];
+    for (let i = 0; i < tenants.length && found.length < max; i += TENANTS_AT_ONCE) {
+      const some = tenants.slice(i, i + TENANTS_AT_ONCE);
+      for (const part of await Promise.all(some.map(({ member }) => this.#dueDocumentsOf(member, max)))) {
+        found.push(...part);
+      }
+    }
+    return found.sort((a, b) => a.document.dueAt! - b.document.dueAt!).slice(0, max);
+  }
+
+  async #overdueOf(tenant: string, max: number): Promise<Overdue> {
+    const [count, ...found] = await this.#read(SCRIPTS.overdue, tenant, [max]);
+    const ends = 2 * (count as number);
+    const leases = tasksOf(found.slice(0, ends)).map((task, i) => ({
+      leaseId: leaseOf(found[2 * i + 1] as Buffer),
+      task,
+    }));
+    if (found.length === 0) await this.#settleTenant('reap', tenant);
+    return { tenant, leases, expired: tasksOf(found.slice(ends)) };
+  }
+
+  async #dueDocumentsOf(tenant: string, max: number): Promise<DueDocument[]> {
+    const reply = await this.#read(SCRIPTS.dueDocuments, tenant, [max]);
+    const found: DueDocument[] = [];
+    for (let i = 0; i < reply.length; i += 3) {
+      const document = documentOf(String(reply[i]), String(reply[i + 1]), reply[i + 2] as Buffer);
+      found.push({ tenant, document });
+    }
+    if (found.length === 0) await this.#settleTenant('docs', tenant);
+    return found;
+  }
+
+  /** Nothing was found where a hint led to: it is set to when there will be something. */
+  async #settleTenant(kind: 'reap' | 'docs', tenant: string): Promise<void> {
+    const look = async () => {
+      const survey = await this.#survey(tenant, false);
+      return kind === 'reap' ? survey.reapAt : survey.documentsAt;
+    };
+    this.#hints.settle(kind, tenant, tenant, await look(), look);
+  }
+
+  async #survey(tenant: string, wakes: boolean): Promise<Survey> {
+    const [reapAt, documentsAt, accounts, ...due] = await this.#read(SCRIPTS.survey, tenant, [
+      wakes ? '1' : '',
+    ]);
+    const workers: { readonly workerId: string; readonly at: number }[] = [];
+    for (let i = 0; i < due.length; i += 2)
+      workers.push({ workerId: String(due[i]), at: due[i + 1] as number });
+    return {
+      reapAt: reapAt as number | null,
+      documentsAt: documentsAt as number | null,
+      hasAccount: (accounts as number) > 0,
+      workers,
+    };
+  }
+
+  /** Changes documents, and leaves the hints that they need: the name of a new tenant first of all. */
+  async aroundDocuments(
+    tenant: string,
+    changes: readonly DocumentChange[],
+    apply: () => Promise<Reply>,
+  ): Promise<Reply> {
+    if (changes.length === 0) return apply();
+    const isAboutAccount = changes.some(({ kind }) => kind === 'account');
+    if (changes.some(({ op, kind }) => op === 'put' && kind === 'account'))
+      await this.#hints.addTenant(tenant);
+    const answer = await apply();
+    if (isAboutAccount) await this.#listTenant(tenant);
+    if (String(answer[0]) === 'done') {
+      for (const change of changes) {
+        if (change.op === 'put' && change.dueAt !== null) {
+          this.#hints.lower('docs', tenant, tenant, change.dueAt);
+        }
+      }
+    }
+    return answer;
+  }
+
+  /** Takes the name of a tenant away where there is no account; looks again, as one may be made meanwhile. */
+  async #listTenant(tenant: string): Promise<void> {
+    if ((await this.#survey(tenant, false)).hasAccount) return;
+    await this.#hints.removeTenant(tenant);
+    if ((await this.#survey(tenant, false)).hasAccount) await this.#hints.addTenant(tenant);
+  }
+
+  /**
+   * Puts hints back, tenant by tenant: it is in no hurry. A process that dies between its script and its hints leaves a
+   * task that nobody would look for; this finds it, whoever made it.
+   */
+  async sweep(): Promise<void> {
+    let after: string | null = null;
+    for (;;) {
+      const tenants: readonly string[] = await this.#hints.tenants(after, TENANTS_A_PAGE);
+      for (const tenant of tenants) await this.#sweepTenant(tenant);
+      if (tenants.length < TENANTS_A_PAGE) break;
+      after = tenants[tenants.length - 1];
+    }
+    this.#hints.flush();
+  }
+
+  async #sweepTenant(tenant: string): Promise<void> {
+    const { reapAt, documentsAt, workers } = await this.#survey(tenant, true);
+    if (reapAt !== null) this.#hints.lower('reap', tenant, tenant, reapAt);
+    if (documentsAt !== null) this.#hints.lower('docs', tenant, tenant, documentsAt);
+    for (const { workerId, at } of workers) this.#hints.wake(tenant, workerId, at);
+  }
+}

@@ -1,0 +1,20 @@
+import { join } from 'node:path';
+import t from 'tap';
+import { threadedSqliteStore } from '../../src/tasks/store/sqlite/open-store.ts';
+import { KeepingLogger } from '../support/keeping-logger.ts';
+import { campaign } from '../support/tasks/kills/campaign.ts';
+import { killPlan } from '../support/tasks/kills/plan.ts';
+import { taskSettings } from '../support/tasks/served-tasks.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
+
+const plan = killPlan();
+t.setTimeout(plan.killMs + plan.boundMs + 60_000);
+
+t.test('processes on one SQLite file are killed again and again: nothing is lost, nothing hangs', async t => {
+  const directory = tempDirectory(t);
+  await campaign(t, {
+    env: taskSettings(t, { directory }),
+    openStore: () => threadedSqliteStore({ path: join(directory, 'tasks.db') }, new KeepingLogger()).store,
+    ...plan,
+  });
+});

@@ -1,0 +1,325 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import { type PushAnswer, PushWorker, reply } from '../support/push-workers.ts';
+import { type ServiceProcess, startService } from '../support/service.ts';
+import { Tenant, tasksEnv } from '../support/tasks/tasks-service.ts';
+import { makeTempDirectory, removeDirectory, tempDirectory } from '../support/temp-directory.ts';
+import { type Run, runIn } from '../unit/cli/run.ts';
+
+// `sluice tasks` against a service as users have it. What goes wrong between the two is in test/unit/cli/tasks.test.ts.
+
+const OPERATOR = 'operator-of-this-test';
+
+let service: ServiceProcess;
+let worker: PushWorker;
+/** Of the tenant `acme`. */
+let env: Record<string, string>;
+let acme: Tenant;
+const data = makeTempDirectory();
+
+t.before(async () => {
+  const settings = tasksEnv(t, {
+    TASKS_DATA_DIRECTORY: data,
+    ACCOUNTS_SIGNUP: 'operator',
+    ACCOUNTS_OPERATOR_TOKEN: OPERATOR,
+  });
+  service = await startService({ env: settings });
+  worker = new PushWorker(reply(200));
+  await worker.start();
+});
+/** As the tenant `acme`. */
+function tasks(...argv: string[]): Promise<Run> {
+  return runIn(env, 'tasks', ...argv);
+}
+
+/** What it printed, when it was done. */
+async function done(...argv: string[]): Promise<string> {
+  const { status, stdout, stderr } = await tasks(...argv);
+  if (status !== 0) throw new Error(`sluice tasks ${argv.join(' ')}: status ${status}\n${stderr}`);
+  return stdout;
+}
+
+async function json(...argv: string[]) {
+  return JSON.parse(await done(...argv, '--json'));
+}
+
+const ID = /tsk_\w{26}/;
+
+/** The id of a new task. */
+async function create(...argv: string[]): Promise<string> {
+  return ID.exec(await done('create', ...argv))![0];
+}
+
+function variables(exports: string): Record<string, string> {
+  return Object.fromEntries(
+    [...exports.matchAll(/^export (\w+)=(\S+)$/gm)].map(([, name, value]) => [name, value]),
+  );
+}
+
+function accounts(token: string, ...argv: string[]): Promise<Run> {
+  const at = `http://localhost:${service.http.split(':')[1]}`;
+  return runIn({ ACCOUNTS_OPERATOR_TOKEN: token }, 'tasks', 'create-account', '--service', at, ...argv);
+}
+
+t.test('create-account makes a tenant and shows its token once', async t => {
+  const made = await accounts(OPERATOR, 'acme', '--export');
+  t.match(made, { status: 0, stderr: '' });
+  env = variables(made.stdout);
+  t.match(env, { SLUICE_URL: /^http:\/\/acme\.localhost:\d+$/, SLUICE_TOKEN: /^tk_acme_/ });
+  t.equal(made.stdout.trim().split('\n').length, 2, 'nothing else goes into eval');
+  acme = new Tenant(service.http, { api_url: env['SLUICE_URL'] }, env['SLUICE_TOKEN']);
+
+  const other = await accounts(OPERATOR, 'Other');
+  t.match(
+    other.stdout,
+    /^other is at http:\/\/other\.localhost:\d+\. Its owner's token is shown only this once:/,
+  );
+  t.match(variables(other.stdout), { SLUICE_TOKEN: /^tk_other_/ });
+  const { stdout } = await accounts(OPERATOR, 'third', '--json');
+  t.match(JSON.parse(stdout), { domain: 'third', status: 'active', token: /^tk_third_/ });
+});
+
+t.test('what is wrong with an account is said in one line', async t => {
+  const taken = await accounts(OPERATOR, 'acme');
+  t.match(taken, { status: 2, stdout: '', stderr: /^sluice tasks: .*acme.*\(domain_taken\)\n$/ });
+  t.match((await accounts(OPERATOR, 'a--b')).stderr, /^sluice tasks: .*\(invalid_domain\)\n$/);
+  for (const token of ['', 'letmein-letmein-letmein']) {
+    const { status, stderr } = await accounts(token, 'fourth');
+    t.equal(status, 2);
+    t.match(stderr, token === '' ? /\(authentication_required\)/ : /\(invalid_token\)/);
+    t.notMatch(stderr, /letmein/);
+  }
+});
+
+t.test('add-worker makes workers that are pushed to, and workers that pull', async t => {
+  const url = worker.url();
+  const more = ['--concurrency', '7', '--timeout', '90s'];
+  t.match(
+    await done('add-worker', 'mailer', '--push-to', url, ...more),
+    /^wrk_\w{26} {2}mailer {2}push to http:/,
+  );
+  t.match((await acme.ask('GET /workers/mailer')).json, {
+    mode: 'push',
+    url,
+    concurrency: 7,
+    timeout: '90s',
+  });
+  t.match(await done('add-worker', 'reports'), /^wrk_\w{26} {2}reports {2}pull\n$/);
+
+  const signing = await done('add-worker', 'signed', '--push-to', url, '--secret');
+  t.match(signing, /The secret that its tasks are signed with, shown only this once: whsec_\S+\n$/);
+  const token = /Its token, shown only this once: (wkt_\S+)\n$/.exec(
+    await done('add-worker', 'puller', '--secret'),
+  );
+  const leased = await acme.ask('POST /workers/puller/leases', {}, { authorization: `Bearer ${token?.[1]}` });
+  t.match(leased, { status: 200, json: { leases: [] } }, 'the token is good for its worker');
+  t.match(await json('add-worker', 'other', '--push-to', url, '--secret'), {
+    name: 'other',
+    secret: { type: 'signing', value: /^whsec_/ },
+  });
+  t.match(await done('add-worker', 'pull2', '--export'), /^export WORKER_TOKEN=wkt_\S+\n$/);
+
+  const table = await done('workers');
+  t.match(table, /^NAME +MODE +STATE +ID +URL\n/);
+  t.match(table, /^reports +pull +serving +wrk_\w{26}$/m);
+  t.match(table, new RegExp(`^mailer +push +serving +wrk_\\w{26} +${url}$`, 'm'));
+  await acme.ask('PUT /workers/pull2', { paused: true });
+  t.match(await done('workers'), /^pull2 +pull +paused/m);
+  t.same((await json('workers')).map(({ name }: { name: string }) => name).sort(), [
+    'mailer',
+    'other',
+    'pull2',
+    'puller',
+    'reports',
+    'signed',
+  ]);
+});
+
+t.test('a worker that is refused is told with its fields', async t => {
+  t.match(await tasks('add-worker', 'mailer'), {
+    status: 2,
+    stderr: /another worker has the name.*\(name_taken\)\n$/,
+  });
+  const { stderr } = await tasks('add-worker', 'Bad Name', '--timeout', '1ns');
+  t.match(stderr, /^sluice tasks: \/name: .*\(validation_failed\)/);
+  t.match(await tasks('add-worker', 'far', '--push-to', 'http://10.0.0.1/'), {
+    stderr: /\(forbidden_address\)\n$/,
+  });
+});
+
+t.test('create takes every field that it has a flag for', async t => {
+  const file = join(tempDirectory(t), 'payload.json');
+  writeFileSync(file, '{"report": [1, 2]}');
+  const at = new Date(Date.now() + 3_600_000).toISOString();
+  const flags = ['--type', 'report.daily', '--priority', 'low', '--run-at', at, '--key', 'daily/1'];
+  const printed = await done('create', 'reports', '--payload', `@${file}`, ...flags);
+  t.match(printed, new RegExp(`^tsk_\\w{26} {2}scheduled {2}${at}\n$`));
+  const id = ID.exec(printed)![0];
+  t.match((await acme.ask(`GET /tasks/${id}`)).json, {
+    ...{ worker: 'reports', type: 'report.daily', priority: 'low', run_at: at, key: 'daily/1' },
+    payload: { report: [1, 2] },
+  });
+  const again = await done('create', 'reports', '--key', 'daily/1');
+  t.match(again, new RegExp(`^${id} .*\\(it was there: the key is taken\\)\n$`));
+  const later = await json('create', 'reports', '--payload', '"text"', '--delay', '1h30m');
+  t.equal(Date.parse(later.run_at) - Date.parse(later.created_at) > 5_300_000, true, later.run_at);
+});
+
+t.test('a task that is refused is told with its fields, each once', async t => {
+  t.match(await tasks('create', 'nobody'), {
+    status: 2,
+    stdout: '',
+    stderr:
+      'sluice tasks: there is no worker "nobody": create it first, or give the name or id of another (validation_failed)\n',
+  });
+  const { stderr } = await tasks(
+    'create',
+    'reports',
+    '--delay',
+    'soon',
+    '--key',
+    'a b',
+    '--priority',
+    'urgent',
+  );
+  for (const text of ['/key', '/priority', 'critical, high, normal, low, bulk']) t.match(stderr, text);
+  for (const pointer of ['/key', '/priority'])
+    t.equal(stderr.split(`${pointer}:`).length, 2, `${pointer} once`);
+  t.match(await tasks('create', 'reports', '--delay', '1s', '--run-at', '2030-01-01T00:00:00Z'), {
+    stderr: 'sluice tasks: run_at and delay exclude each other: give one of them (conflicting_fields)\n',
+  });
+  t.match(await tasks('create', 'reports', '--payload', '{to: 1}'), {
+    status: 2,
+    stderr: /^sluice tasks: --payload is not JSON: .*A text goes in quotes: '"text"'\.\n/,
+  });
+  t.match(await tasks('create', 'reports', '--payload', '@/none/such'), { stderr: /ENOENT.*\/none\/such/ });
+});
+
+t.test('list pages on, and filters', async t => {
+  const runAt = new Date(Date.now() + 86_400_000).toISOString();
+  const batch = Array.from({ length: 450 }, () => ({ worker: 'puller', run_at: runAt }));
+  await acme.make('tasks/batch', { tasks: batch });
+  const worker = ['--worker', 'puller'];
+  const all = await json('list', ...worker, '--limit', '1000');
+  t.equal(new Set(all.map(({ id }: { id: string }) => id)).size, 450, 'three pages, each task once');
+  t.equal((await json('list', ...worker)).length, 50, 'the newest, where nobody says how many');
+  t.same(await json('list', ...worker, '--limit', '203'), all.slice(0, 203));
+  t.same(await json('list', ...worker, '--status', 'failed,retry'), []);
+  t.equal((await json('list', ...worker, '--status', 'scheduled', '--limit', '449')).length, 449);
+  t.same(await json('list', ...worker, '--end', '2020'), []);
+  t.equal((await json('list', ...worker, '--start', '-1h', '--limit', '3')).length, 3);
+  const [head, row, ...rest] = (await done('list', ...worker, '--limit', '2')).trimEnd().split('\n');
+  t.match(head, /^ID +STATUS +WORKER +TYPE +ATTEMPT +NEXT ATTEMPT +LAST ERROR$/);
+  t.match(row, new RegExp(`^${all[0].id} +scheduled +puller +0/12 +${runAt}$`));
+  t.equal(rest.length, 1);
+  t.equal(await done('list', '--worker', 'nobody'), 'There is no such task.\n');
+  t.match(await tasks('list', '--status', 'done'), {
+    status: 2,
+    stderr: /scheduled.*succeeded.*\(invalid_status\)/,
+  });
+  t.match(await tasks('list', '--start', 'soon'), { status: 2, stderr: /start/ });
+});
+
+t.test('show prints a task whole', async t => {
+  const id = await create('reports', '--payload', '{"n":1}', '--type', 'a.b');
+  const shown = await done('show', id);
+  t.match(shown, new RegExp(`^id +${id}$`, 'm'));
+  t.match(shown, /^type +a\.b$/m);
+  t.match(shown, /^payload +\{"n":1\}$/m);
+  t.match(await json('show', id), { id, payload: { n: 1 } });
+  const none = 'tsk_00000000000000000000000000';
+  for (const what of ['show', 'history']) {
+    t.match(await tasks(what, none), { status: 2, stdout: '', stderr: /\(not_found\)\n$/ });
+  }
+});
+
+t.test('history --follow goes on until the task has ended', async t => {
+  const asked = Promise.withResolvers<() => void>();
+  const busy: PushAnswer = reply(503, {}, 'busy');
+  worker.answer = (socket, request) => asked.resolve(() => busy(socket, request));
+  const id = await create('mailer', '--payload', '{}');
+  const answer = await asked.promise;
+  t.match(
+    await done('history', id),
+    /^\S+Z {2}created +→ scheduled[^\n]*\n\S+Z {2}started +scheduled → running[^\n]*\n$/,
+  );
+  const following = done('history', id, '--follow');
+  worker.answer = reply(200);
+  answer();
+  await acme.taskIn(id, 'retry');
+  t.match(
+    (await tasks('retry', id)).stdout,
+    /^0 of 1 task start again\n {2}not tsk_\w+: invalid_transition\n$/,
+  );
+  await acme.ask(`POST /tasks/${id}/run`);
+  const followed = await following;
+  t.match(
+    followed,
+    /attempt_failed +running → retry {2}attempt 1 .* HTTP 503 in \d+ ms {2}http_5xx: .* next \S+Z\n/,
+  );
+  t.match(followed, /succeeded +running → succeeded .*\n$/);
+  t.equal(await done('history', id, '--follow'), followed, 'one that has ended is told at once');
+  const lines = (await done('history', '--newest', '--json')).trimEnd().split('\n');
+  t.same(
+    lines.map(line => JSON.parse(line).seq),
+    [1, 2, 3, 4, 5, 6].slice(0, lines.length),
+  );
+  t.equal(JSON.parse(lines.at(-1)!).to, 'succeeded');
+});
+
+t.test('retry and cancel take tasks by name, and say which they left', async t => {
+  const id = await create('reports');
+  const other = await create('reports', '--delay', '1h');
+  t.match(await tasks('cancel', id, other), { status: 0, stdout: '2 of 2 tasks canceled\n' });
+  const again = await tasks('cancel', id, 'tsk_x');
+  t.match(again, { status: 1, stdout: /^0 of 2 tasks canceled\n/ });
+  t.match(again.stdout, /^ {2}not tsk_x: not_found$/m);
+  t.match(again.stdout, new RegExp(`^ {2}not ${id}: unchanged$`, 'm'));
+  t.match(await tasks('retry', '--dry-run', id, 'tsk_x'), {
+    status: 1,
+    stdout: '1 of 2 tasks would start again\n  not tsk_x: not_found\n',
+  });
+  t.equal((await json('show', id)).status, 'canceled', 'a dry run changes nothing');
+  t.match(await tasks('retry', id), { status: 0, stdout: '1 of 1 task start again\n' });
+  t.match(await json('show', id), { status: 'scheduled', attempt: 0 });
+});
+
+t.test('retry --failed starts again what failed, within the filters', async t => {
+  worker.answer = reply(500, { 'task-no-retry': 'true' });
+  const [mailed] = await Promise.all([create('mailer'), create('other')]);
+  const failed = () => json('list', '--status', 'failed');
+  while ((await failed()).length < 2) {
+    // Each look takes as long as a request.
+  }
+  const dry = ['retry', '--failed', '--dry-run'];
+  t.equal(await done(...dry), '2 of 2 tasks would start again\n');
+  t.equal(await done(...dry, '--worker', 'mailer'), '1 of 1 task would start again\n');
+  t.equal(await done(...dry, '--end', '2020'), '0 of 0 tasks would start again\n');
+  t.equal(await done(...dry, '--start', '-1h'), '2 of 2 tasks would start again\n');
+  t.equal((await failed()).length, 2);
+  worker.answer = reply(200);
+  t.match(await json('retry', '--failed', '--worker', 'mailer'), { matched: 1, changed: 1, skipped: [] });
+  await acme.taskIn(mailed, 'succeeded');
+  t.match(await done('list', '--status', 'failed'), /^tsk_\w+ +failed +other +1\/12 +http_5xx$/m);
+});
+
+t.test('a token that is not valid is refused and not shown', async t => {
+  const wrong = { ...env, SLUICE_TOKEN: 'tk_acme_letmein' };
+  const { status, stdout, stderr } = await runIn(wrong, 'tasks', 'list');
+  t.match({ status, stdout }, { status: 2, stdout: '' });
+  t.match(stderr, /\(invalid_token\)\n$/);
+  t.notMatch(stderr, /letmein/);
+  t.notMatch(
+    service.output,
+    new RegExp(`${env['SLUICE_TOKEN']}|whsec_|wkt_|${OPERATOR}`),
+    'nor are others logged',
+  );
+});
+
+// Not a teardown: what runs keeps the whole from ending, which is what a teardown of the whole waits for.
+t.test('the service ends in order', async t => {
+  t.match(await service.terminate(), { status: 0 });
+  await worker.stop();
+  removeDirectory(data);
+});

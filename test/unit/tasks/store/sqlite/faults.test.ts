@@ -1,0 +1,202 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { SqliteEngine } from '../../../../../src/tasks/store/sqlite/engine.ts';
+import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/node-sqlite.ts';
+import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
+import type { Operation } from '../../../../../src/tasks/store/sqlite/operations.ts';
+import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/store.ts';
+import { boundWal } from '../../../../../src/tasks/store/sqlite/wal.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
+import { Factory, taskQuery } from '../../../../support/tasks/factories.ts';
+import { storePath } from '../../../../support/tasks/sqlite-files.ts';
+import { tempDirectory } from '../../../../support/temp-directory.ts';
+
+const clock = new ManualClock(Date.UTC(2026, 2, 1));
+const STORE_FAILED = { name: 'Fault', code: 'store_failed' };
+
+interface Opened {
+  readonly store: SqliteStore;
+  readonly create: (payloadBytes?: number) => Promise<string>;
+}
+
+async function open(t: Test, path: string, file: { busyTimeoutMs?: number } = {}): Promise<Opened> {
+  const make = new Factory(clock);
+  const worker = make.worker();
+  const store = sameThreadSqliteStore({ path, ...file }, clock);
+  await store.start();
+  t.teardown(() => store.stop());
+  await store.apply('acme', [worker]);
+  const create = async (payloadBytes = 10) => {
+    const body = { payload: JSON.stringify('x'.repeat(payloadBytes)), headers: {} };
+    const item = make.newTask(worker, {}, { body });
+    await store.create('acme', make.createRequest([item]));
+    return item.task.id;
+  };
+  return { store, create };
+}
+
+/** A file system of a few megabytes; null where this process may not mount one. */
+function smallDisk(t: Test): { readonly directory: string; remount(options: string): void } | null {
+  const directory = join(tempDirectory(t), 'disk');
+  mkdirSync(directory);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', directory], { stdio: 'ignore' });
+  } catch {
+    return null;
+  }
+  t.teardown(() => execFileSync('umount', ['-l', directory], { stdio: 'ignore' }));
+  return {
+    directory,
+    remount: options => execFileSync('mount', ['-o', `remount,${options}`, directory], { stdio: 'ignore' }),
+  };
+}
+
+const NO_MOUNT = 'this process may not mount a file system';
+
+t.test(
+  'on a full disk tasks are refused, nothing is half done, and it works again when there is room',
+  async t => {
+    const disk = smallDisk(t);
+    if (disk === null) return t.comment(NO_MOUNT);
+    const { store, create } = await open(t, join(disk.directory, 'tasks.db'));
+    const ballast = join(disk.directory, 'ballast');
+    writeFileSync(ballast, Buffer.alloc(1_000_000));
+    const made: string[] = [];
+    const fill = async () => {
+      for (let i = 0; i < 1_000; i++) made.push(await create(3_000));
+    };
+    await t.rejects(fill(), { ...STORE_FAILED, message: /the disk is full: make room/ });
+    t.ok(made.length > 10, `${made.length} tasks fit`);
+
+    const query = taskQuery({ limit: 1_000 });
+    t.strictSame(
+      (await store.list('acme', query)).map(({ id }) => id),
+      made,
+      'reading goes on',
+    );
+    t.equal((await store.counts('acme', null)).scheduled, made.length);
+    rmSync(ballast);
+    made.push(await create());
+    t.equal((await store.list('acme', query)).length, made.length);
+  },
+);
+
+t.test('a file that can only be read is refused at the start, and opened once it can be written', async t => {
+  const disk = smallDisk(t);
+  if (disk === null) return t.comment(NO_MOUNT);
+  const path = join(disk.directory, 'tasks.db');
+  const { store } = await open(t, path);
+  await store.stop();
+  disk.remount('ro');
+  await t.rejects(store.start(), STORE_FAILED);
+  disk.remount('rw');
+  await store.start();
+  await store.ping();
+});
+
+t.test(
+  'while another process holds the write lock writing fails after a while, reading does not',
+  async t => {
+    const path = storePath(t);
+    const { store, create } = await open(t, path, { busyTimeoutMs: 20 });
+    const before = await create();
+    const other = new (nodeSqlite().DatabaseSync)(path);
+    t.teardown(() => other.close());
+    other.exec('BEGIN IMMEDIATE');
+    await t.rejects(create(), {
+      ...STORE_FAILED,
+      message: /another process has held the write lock for too long/,
+    });
+    t.match(await store.get('acme', before), { id: before });
+    other.exec('ROLLBACK');
+    const after = await create();
+    t.strictSame(
+      (await store.list('acme', taskQuery())).map(({ id }) => id),
+      [before, after],
+    );
+  },
+);
+
+t.test('a row that cannot be read fails what needs it, and nothing else', async t => {
+  const path = storePath(t);
+  const { store, create } = await open(t, path);
+  const id = await create();
+  const other = new (nodeSqlite().DatabaseSync)(path);
+  other.exec(`UPDATE task SET retry = '{' WHERE id = '${id}'`);
+  other.close();
+  await t.rejects(store.get('acme', id), STORE_FAILED);
+  t.equal((await store.counts('acme', null)).scheduled, 1);
+});
+
+t.test('an operation that fails by itself fails alone in its group', async t => {
+  const make = new Factory(clock);
+  const worker = make.worker();
+  const engine = new SqliteEngine({ path: storePath(t), synchronous: 'normal', busyTimeoutMs: 100 }, () =>
+    clock.nowMs(),
+  );
+  engine.open();
+  t.teardown(() => engine.close());
+  const create = (...items: ReturnType<Factory['newTask']>[]): Operation => ({
+    name: 'create',
+    args: ['acme', make.createRequest(items)],
+  });
+  const [a, b, c] = Array.from({ length: 3 }, () => make.newTask(worker));
+  engine.write([{ name: 'apply', args: ['acme', [worker]] }]);
+  const outcomes = engine.write([create(a), create(b, a), create(c)]);
+  t.strictSame(
+    outcomes.map(({ ok }) => ok),
+    [true, false, true],
+    'one gave an id twice',
+  );
+  const [list] = engine.read([{ name: 'list', args: ['acme', taskQuery()] }]);
+  t.match(list, { ok: true, answer: [{ id: a.task.id }, { id: c.task.id }] });
+  const [counts] = engine.read([{ name: 'counts', args: ['acme', worker.id] }]);
+  t.match(counts, { answer: { scheduled: 2 } });
+});
+
+t.test('the WAL stays small while another process reads the same state for long, and after', async t => {
+  const path = storePath(t);
+  const { create } = await open(t, path, { busyTimeoutMs: 100 });
+  const reader = new (nodeSqlite().DatabaseSync)(path);
+  t.teardown(() => reader.close());
+  const size = () => statSync(`${path}-wal`).size;
+  const write = async (times: number) => {
+    for (let i = 0; i < times; i++) await create(50_000);
+  };
+  // Readers that overlap, so that there is no moment without one.
+  for (let round = 0; round < 12; round++) {
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM tenant').get();
+    await write(100);
+    reader.exec('COMMIT');
+    await write(20);
+  }
+  t.ok(size() < 40 * 1024 * 1024, `${size()} bytes after 70 MB were written`);
+});
+
+t.test('a WAL that has grown too long is emptied, and one that is read is left as it is', async t => {
+  const path = storePath(t);
+  const { create } = await open(t, path);
+  const file = { path, synchronous: 'normal', busyTimeoutMs: 1_000 } as const;
+  const [db, reader] = [0, 1].map(() => new (nodeSqlite().DatabaseSync)(path));
+  t.teardown(() => {
+    for (const each of [db, reader]) each.close();
+  });
+  const size = () => statSync(`${path}-wal`).size;
+  await create(50_000);
+  boundWal(db, file);
+  t.ok(size() > 50_000, 'it may be that long');
+
+  reader.exec('BEGIN');
+  reader.prepare('SELECT count(*) FROM task').get();
+  await create(50_000);
+  boundWal(db, file, { maxBytes: 10_000, patienceMs: 1 });
+  t.ok(size() > 100_000, 'somebody reads');
+  t.strictSame({ ...db.prepare('PRAGMA busy_timeout').get() }, { timeout: 1_000 }, 'patience is what it was');
+
+  reader.exec('COMMIT');
+  boundWal(db, file, { maxBytes: 10_000, patienceMs: 1 });
+  t.equal(size(), 0);
+});

@@ -1,0 +1,161 @@
+import t from 'tap';
+import { FINAL_STATUSES, TASK_STATUSES, type TaskStatus } from '../../../../../src/tasks/model/task.ts';
+import type { TaskChange } from '../../../../../src/tasks/store/requests.ts';
+import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/node-sqlite.ts';
+import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
+import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/store.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
+import {
+  Factory,
+  historyQuery,
+  idempotency,
+  settlement,
+  taskChange,
+  taskQuery,
+} from '../../../../support/tasks/factories.ts';
+import { storePath } from '../../../../support/tasks/sqlite-files.ts';
+
+const TENANT = 'acme';
+const START = Date.UTC(2026, 2, 1);
+const DAY = 86_400_000;
+
+const path = storePath(t);
+const clock = new ManualClock(START);
+const make = new Factory(clock);
+const worker = make.worker();
+const statements = new Set<string>();
+
+/** Every statement that `run` has a store prepare. */
+async function gather(run: () => Promise<void>): Promise<void> {
+  const { DatabaseSync } = nodeSqlite();
+  const { prepare } = DatabaseSync.prototype;
+  DatabaseSync.prototype.prepare = function (sql) {
+    if (!/^\s*(PRAGMA|BEGIN|COMMIT|SAVEPOINT|ROLLBACK|RELEASE|INSERT)/.test(sql)) statements.add(sql);
+    return prepare.call(this, sql);
+  };
+  try {
+    await run();
+  } finally {
+    DatabaseSync.prototype.prepare = prepare;
+  }
+}
+
+function planOf(sql: string): string[] {
+  const db = new (nodeSqlite().DatabaseSync)(path);
+  try {
+    const rows = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[];
+    return rows.map(({ detail }) => detail);
+  } finally {
+    db.close();
+  }
+}
+
+/** What costs more the more there is: a walk over a whole table or index, and sorting. */
+function costs(plan: readonly string[]): string[] {
+  return plan.filter(line => /\bSCAN\b|TEMP B-TREE|AUTOMATIC/.test(line));
+}
+
+async function listEveryWay(store: SqliteStore): Promise<void> {
+  const sets: (readonly TaskStatus[] | null)[] = [null];
+  for (let count = 1; count <= TASK_STATUSES.length; count++) sets.push(TASK_STATUSES.slice(0, count));
+  for (const order of ['asc', 'desc'] as const) {
+    for (const statuses of sets) {
+      for (const workerId of [null, worker.id]) {
+        for (const scheduleId of [null, 'sch_1']) {
+          await store.list(TENANT, taskQuery({ order, statuses, workerId, scheduleId, after: 'tsk_0' }));
+        }
+      }
+    }
+    for (const parent of [undefined, worker.id]) {
+      for (const after of [null, 'sec_0']) {
+        const query = { kind: 'secret', after, limit: 5, order } as const;
+        await store.listDocuments(TENANT, parent === undefined ? query : { ...query, parent });
+      }
+    }
+  }
+  await store.history(TENANT, 'tsk_0', historyQuery({ order: 'desc' }));
+}
+
+/** Each operation, so that it does all that it can. */
+async function doEverything(store: SqliteStore): Promise<void> {
+  await store.apply(TENANT, [make.account(TENANT), worker, make.secret(worker.id)]);
+  const task = (rest: object = {}, onConflict: 'return' | 'replace' = 'return') =>
+    make.newTask(worker, { expiresAt: START + DAY, ...rest }, { onConflict, wake: true });
+  const create = async (...tasks: ReturnType<typeof task>[]) =>
+    store.create(TENANT, make.createRequest(tasks, { idempotency: idempotency(tasks[0].task.id) }));
+  const first = task({ key: 'k', scheduleId: 'sch_1', keyTtlMs: 5 });
+  await create(first, task({ heldBy: first.task.id }), task());
+  await create(task({ key: 'k', type: 'other' }, 'replace'));
+  const change = (action: TaskChange['action'], patch: TaskChange['patch'] = {}) =>
+    store.change(TENANT, first.task.id, taskChange(action, patch));
+  await change('update', { payload: '1', tags: ['a'] });
+  await change('pause');
+  await change('resume');
+  const { tasks } = await store.claim(TENANT, make.claimRequest(worker.id, 2));
+  for (const { leaseId } of tasks) {
+    await store.extend(TENANT, leaseId, 5, { percent: 1, note: null });
+    await store.leased(TENANT, leaseId);
+    await store.settle(TENANT, [settlement(leaseId, 'succeeded', { result: '1' })]);
+  }
+  await change('replay');
+  await change('cancel');
+  clock.advance(DAY);
+  await store.overdue(10);
+  await store.wakeups(clock.nowMs(), 10);
+  await store.setWakeup(TENANT, worker.id, null);
+  await store.dueDocuments(10);
+  await store.openOfSchedule(TENANT, 'sch_1', 5);
+  await store.history(TENANT, first.task.id, historyQuery());
+  await store.getWhole(TENANT, first.task.id);
+  await store.bodies(TENANT, [first.task.id]);
+  await store.counts(TENANT, worker.id);
+  await store.counts(TENANT, null);
+  await store.tenants(null, 10);
+  await store.findDocument(TENANT, 'name:worker:mailer');
+  await store.getDocument(TENANT, 'worker', worker.id);
+  await store.remove(TENANT, first.task.id, null);
+  await store.purge(TENANT, { succeededMs: 0, otherMs: 0 }, 10);
+  await store.apply(TENANT, [
+    { op: 'delete', kind: 'worker', id: worker.id, expect: 'any', children: 'secret' },
+    make.worker({ name: 'other' }, { atMost: 10 }),
+  ]);
+}
+
+t.test('every statement finds what it wants in an index, in order', async t => {
+  const store = sameThreadSqliteStore({ path }, clock);
+  await store.start();
+  await gather(async () => {
+    await doEverything(store);
+    await listEveryWay(store);
+  });
+  await store.stop();
+
+  t.ok(statements.size > 90, `${statements.size} statements`);
+  for (const sql of statements) {
+    const plan = planOf(sql);
+    t.strictSame(costs(plan), [], sql.replace(/\s+/g, ' ').slice(0, 150), { plan });
+  }
+});
+
+t.test('what is claimed next is read from the index alone', async t => {
+  const due = [...statements].filter(sql => /INDEXED BY task_due/.test(sql));
+  t.equal(due.length, 2);
+  for (const sql of due)
+    t.match(planOf(sql).join(), /COVERING INDEX task_due \(worker=\? AND band=\? AND due_at[<>]\?\)/);
+});
+
+t.test('a list of several statuses merges their ranges, which are bounded by ids', async t => {
+  const merged = [...statements].find(sql => /task_worker/.test(sql) && sql.split('UNION').length === 3)!;
+  const plan = planOf(merged);
+  t.match(plan.join(), /MERGE \(UNION ALL\)/);
+  const ranges = plan.filter(line =>
+    /USING INDEX task_worker \(worker=\? AND status=\? AND id>\? AND id<\?\)/.test(line),
+  );
+  t.equal(ranges.length, 3);
+});
+
+t.test('retention reads what ended first, of each final status', async t => {
+  const over = [...statements].find(sql => /INDEXED BY task_end/.test(sql))!;
+  t.match(planOf(over).join(), /INDEX task_end \(tenant=\? AND status=\? AND finished_at<\?\)/);
+  t.equal(FINAL_STATUSES.length, 4, 'which the index has by its condition');
+});

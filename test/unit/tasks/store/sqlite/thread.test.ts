@@ -1,0 +1,204 @@
+import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
+import t, { type Test } from 'tap';
+import { systemClock } from '../../../../../src/base/clock.ts';
+import { spawnStoreThread } from '../../../../../src/tasks/store/sqlite/open-store.ts';
+import { SqliteStore } from '../../../../../src/tasks/store/sqlite/store.ts';
+import { ThreadOperator } from '../../../../../src/tasks/store/sqlite/thread-operator.ts';
+import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { Factory, settlement, taskQuery } from '../../../../support/tasks/factories.ts';
+import { storePath } from '../../../../support/tasks/sqlite-files.ts';
+
+const make = new Factory(systemClock);
+const worker = make.worker();
+const STORE_FAILED = { name: 'Fault', code: 'store_failed' };
+
+/** A store on a thread, and what a test does to it from below. */
+class Setting {
+  readonly threads: Worker[] = [];
+  readonly messages: unknown[] = [];
+  readonly logger = new KeepingLogger();
+  path: string;
+  nowMs = 0;
+  readonly operator: ThreadOperator;
+  readonly store: SqliteStore;
+
+  constructor(t: Test) {
+    this.path = storePath(t);
+    this.operator = new ThreadOperator({
+      spawn: () => this.#spawn(),
+      monotonicMs: () => this.nowMs,
+      logger: this.logger,
+    });
+    this.store = new SqliteStore(this.operator);
+    t.teardown(() => this.store.stop());
+  }
+
+  #spawn(): Worker {
+    const thread = spawnStoreThread({ path: this.path });
+    const postMessage = thread.postMessage.bind(thread);
+    thread.postMessage = message => {
+      this.messages.push(message);
+      postMessage(message);
+    };
+    this.threads.push(thread);
+    return thread;
+  }
+
+  static async open(t: Test): Promise<Setting> {
+    const setting = new Setting(t);
+    await setting.store.start();
+    await setting.store.apply('acme', [make.account('acme'), worker]);
+    setting.messages.length = 0;
+    return setting;
+  }
+
+  create(payload: string | null = null): Promise<unknown> {
+    return this.store.create(
+      'acme',
+      make.createRequest([make.newTask(worker, {}, { body: { payload, headers: {} } })]),
+    );
+  }
+}
+
+t.test('what the thread answers is what the engine answers', async t => {
+  const { store } = await Setting.open(t);
+  const [a, b] = [make.newTask(worker, { tags: ['x'] }), make.newTask(worker, { metadata: { k: 'v' } })];
+  const held = make.newTask(worker, { heldBy: a.task.id });
+  const created = await store.create('acme', make.createRequest([a, b, held]));
+  for (const [i, item] of [a, b, held].entries()) {
+    const task = await store.get('acme', item.task.id);
+    t.match(created, { kind: 'done', results: { [i]: { kind: 'created' } } });
+    t.strictSame(created.kind === 'done' && created.results[i], { kind: 'created', task });
+  }
+  const { tasks } = await store.claim('acme', make.claimRequest(worker.id, 1));
+  const [settled] = await store.settle('acme', [settlement(tasks[0].leaseId, 'succeeded', { result: '1' })]);
+  t.match(settled, { kind: 'settled', task: { id: a.task.id, status: 'succeeded' } });
+  const bodies = await store.bodies('acme', [a.task.id]);
+  t.match(bodies.get(a.task.id), { result: '1' });
+  t.equal(await store.get('acme', 'tsk_none'), null);
+  t.ok(Math.abs((await store.now()) - Date.now()) < 60_000);
+});
+
+t.test('what is asked in one turn goes in one message', async t => {
+  const setting = await Setting.open(t);
+  await Promise.all(Array.from({ length: 300 }, () => setting.create()));
+  t.equal(setting.messages.length, 1);
+  t.equal((await setting.store.counts('acme', null)).scheduled, 300);
+});
+
+t.test('a read sees what was acknowledged before', async t => {
+  const { store } = await Setting.open(t);
+  await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const item = make.newTask(worker);
+      await store.create('acme', make.createRequest([item]));
+      t.match(await store.get('acme', item.task.id), { id: item.task.id });
+    }),
+  );
+});
+
+t.test('more than may wait is refused, and what waits is done', async t => {
+  const setting = await Setting.open(t);
+  const asked = Array.from({ length: 9_000 }, () => setting.store.ping());
+  const ends = await Promise.allSettled(asked);
+  const refused = ends.filter(({ status }) => status === 'rejected');
+  t.equal(refused.length, 9_000 - 8_192);
+  t.match(refused[0], {
+    reason: { code: 'overloaded', message: /8192 operations waiting; try again later/ },
+  });
+  await setting.store.ping();
+  t.equal(setting.operator.waiting, 0);
+});
+
+t.test('the memory of what waits is bounded as well', async t => {
+  const setting = await Setting.open(t);
+  const large = JSON.stringify('x'.repeat(16 * 1024 * 1024));
+  const ends = await Promise.allSettled([1, 2, 3, 4, 5].map(() => setting.create(large)));
+  t.strictSame(
+    ends.map(({ status }) => status),
+    ['fulfilled', 'fulfilled', 'fulfilled', 'rejected', 'rejected'],
+  );
+});
+
+t.test('a thread that is lost fails what it was asked, and is replaced', async t => {
+  const setting = await Setting.open(t);
+  const creating = setting.create();
+  const ends = Promise.allSettled([creating]);
+  await new Promise(setImmediate);
+  const exit = once(setting.threads[0], 'exit');
+  await setting.threads[0].terminate();
+  await exit;
+  const [end] = await ends;
+  if (end.status === 'rejected') {
+    t.match(end.reason, { ...STORE_FAILED, message: /was lost; whether this happened is not known/ });
+  }
+  await setting.create();
+  t.equal(setting.threads.length, 2);
+  t.match(setting.logger.lines, [{ level: 'error', message: /was lost, another takes its place/ }]);
+  const { scheduled } = await setting.store.counts('acme', null);
+  t.ok(scheduled === 1 || scheduled === 2, 'the first one was made or not');
+});
+
+t.test('what was not sent yet when the thread was lost is done by the next one', async t => {
+  const setting = await Setting.open(t);
+  const exit = once(setting.threads[0], 'exit');
+  await setting.threads[0].terminate();
+  await exit;
+  await Promise.all([setting.create(), setting.create()]);
+  t.equal((await setting.store.counts('acme', null)).scheduled, 2);
+});
+
+t.test(
+  'where a replacement cannot open the file calls fail at once, and it is tried again later',
+  async t => {
+    const setting = await Setting.open(t);
+    const { path } = setting;
+    setting.path = `${path}/no/such/file`;
+    await setting.threads[0].terminate();
+    await t.rejects(setting.create(), { ...STORE_FAILED, message: /cannot be opened/ });
+    await once(setting.threads[1], 'exit').catch(() => {});
+    await t.rejects(setting.create(), { ...STORE_FAILED, message: /cannot be opened/ });
+    t.equal(setting.threads.length, 2, 'not yet');
+    setting.path = path;
+    setting.nowMs += 1_000;
+    await setting.create();
+    t.equal(setting.threads.length, 3);
+  },
+);
+
+t.test('a stop waits for what was asked; nothing is done after it', async t => {
+  const setting = await Setting.open(t);
+  const creating = Promise.all([setting.create(), setting.create()]);
+  await setting.store.stop();
+  await creating;
+  await t.rejects(setting.create(), { ...STORE_FAILED, message: /is stopped/ });
+  await setting.store.stop();
+  await setting.store.start();
+  t.equal((await setting.store.list('acme', taskQuery())).length, 2);
+});
+
+t.test('a stop without a start is harmless', async t => {
+  const setting = new Setting(t);
+  await setting.store.stop();
+  t.equal(setting.threads.length, 0);
+});
+
+t.test('a start that fails says why, and leaves no thread', async t => {
+  const setting = new Setting(t);
+  setting.path += '/no/such/file';
+  await t.rejects(setting.store.start(), { ...STORE_FAILED, message: /cannot be opened: see the path/ });
+  t.equal(setting.threads[0].threadId, -1, 'it has ended');
+});
+
+t.test('the warning that SQLite is experimental is left out, others are not', async t => {
+  const setting = new Setting(t);
+  const said: string[] = [];
+  const listen = (warning: Error) => said.push(warning.message);
+  process.on('warning', listen);
+  t.teardown(() => process.off('warning', listen));
+  await setting.store.start();
+  process.emitWarning('something else', 'ExperimentalWarning');
+  await new Promise(setImmediate);
+  t.strictSame(said, ['something else']);
+});
