@@ -118,6 +118,13 @@ try {
   for (const callers of [1, 32, 64, 128]) {
     await figure(`create, ${callers} callers, one task each`, callers, 1, () => create(store, 1));
   }
+  let reading = options.only === '' || 'create, 64 callers, beside a reader'.includes(options.only);
+  const reader = (async () => {
+    while (reading) await store.list(TENANT, taskQuery({ limit: PAGE, order: 'desc' }));
+  })();
+  await figure('create, 64 callers, beside a reader of pages', 64, 1, () => create(store, 1));
+  reading = false;
+  await reader;
   await figure('create, 4 callers, 100 tasks each', 4, 100, () => create(store, 100));
   await fill(store, Number(options.tasks));
   await create(store, 10, rare);

@@ -14,6 +14,7 @@ const COMMON: readonly ProblemCode[] = [
   'tenant_not_found',
   'not_found',
   'not_acceptable',
+  'body_too_large',
   'rate_limited',
   'internal',
   'store_unavailable',
@@ -22,7 +23,6 @@ const OF_WRITES: readonly ProblemCode[] = ['tenant_suspended'];
 const OF_BODIES: readonly ProblemCode[] = [
   'invalid_json',
   'unsupported_media_type',
-  'body_too_large',
   'validation_failed',
   'unknown_field',
 ];
@@ -107,10 +107,12 @@ function operationOf(route: Route, schemas: SchemaTable): object {
   const { access } = route;
   const writes = route.method !== 'GET' && route.reads !== true;
   const hasBody = route.body !== undefined;
+  // Where the method could have a body and the route takes none, one is checked all the same.
+  const checksBody = route.method !== 'GET' && route.method !== 'DELETE';
   const problems = [
     ...COMMON,
     ...(writes ? OF_WRITES : []),
-    ...(hasBody ? OF_BODIES : []),
+    ...(checksBody ? OF_BODIES : []),
     ...(route.method === 'POST' ? OF_KEYS : []),
     ...route.problems,
   ];

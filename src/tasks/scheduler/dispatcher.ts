@@ -82,6 +82,7 @@ export class Dispatcher implements Service {
   #turnsOver: (() => void) | null = null;
   #timer: Timer | null = null;
   #clockReadMs = Number.NEGATIVE_INFINITY;
+  #lookedMs = Number.NEGATIVE_INFINITY;
   #unlisten: () => void = () => {};
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new';
 
@@ -172,7 +173,11 @@ export class Dispatcher implements Service {
   async #readClock(): Promise<void> {
     const { store, clock, time } = this.#parts;
     const askedMs = clock.nowMs();
-    if (askedMs - this.#clockReadMs < CLOCK_MS) return;
+    // Once ours was set back, what is due by the store's would not be looked for.
+    const setBack = askedMs < this.#lookedMs;
+    this.#lookedMs = askedMs;
+    if (!setBack && askedMs - this.#clockReadMs < CLOCK_MS) return;
+    this.#clockReadMs = Number.NEGATIVE_INFINITY;
     time.learn(await store.now(), askedMs);
     this.#clockReadMs = askedMs;
   }

@@ -11,6 +11,8 @@ export interface PullLineParts {
   readonly left: () => void;
   /** Nobody waits, and no claim is under way. */
   readonly idle: () => void;
+  /** How long a task that another process made may go unnoticed. */
+  readonly longestWaitMs: () => number;
   readonly clock: Clock;
 }
 
@@ -27,8 +29,7 @@ interface Caller {
   readonly leave: () => void;
 }
 
-/** How long a task that another process made may go unnoticed, and how often the store is asked at most. */
-const LONGEST_WAIT_MS = 1_000;
+/** How often the store is asked at most. */
 const SHORTEST_WAIT_MS = 10;
 
 /**
@@ -86,8 +87,8 @@ export class PullLine {
 
   /** There may be a task in so long. */
   tryIn(delayMs: number): void {
-    const { clock } = this.#parts;
-    const wait = Math.min(Math.max(delayMs, SHORTEST_WAIT_MS), LONGEST_WAIT_MS);
+    const { clock, longestWaitMs } = this.#parts;
+    const wait = Math.min(Math.max(delayMs, SHORTEST_WAIT_MS), longestWaitMs());
     const atMs = clock.nowMs() + wait;
     if (this.#timer !== null && this.#timerAtMs <= atMs) return;
     this.#timer?.cancel();
@@ -109,7 +110,7 @@ export class PullLine {
     this.#claiming = true;
     this.#timer?.cancel();
     this.#timer = null;
-    let waitMs = LONGEST_WAIT_MS;
+    let waitMs = Number.POSITIVE_INFINITY;
     while (this.#again && this.#callers.size > 0) {
       this.#again = false;
       this.#claims++;
@@ -136,7 +137,7 @@ export class PullLine {
     const more = tasks.length > 0 && nextAt !== null && nextAt <= now;
     if (more) this.#again = true;
     else this.#answerLate();
-    return nextAt === null ? LONGEST_WAIT_MS : nextAt - now;
+    return nextAt === null ? Number.POSITIVE_INFINITY : nextAt - now;
   }
 
   /** Whoever came while the store was asked is not answered by this: the next claim is for them. */

@@ -4,6 +4,7 @@ import type { Actor, Task } from '../model/task.ts';
 import type { Overdue, Settlement } from '../store/requests.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { tellEnd } from './end-signals.ts';
+import { runAll } from './run-all.ts';
 import type { StoreTime } from './store-time.ts';
 
 export interface ReaperParts {
@@ -17,12 +18,14 @@ export interface ReaperParts {
 /** How often it looks: well within the second that a lost worker may go unnoticed. */
 export const REAP_EVERY_MS = 500;
 const MAX_AT_ONCE = 500;
+/** Calls of the store under way: it writes several at once. */
+const JOBS_AT_ONCE = 32;
 
 const REAPER: Actor = { type: 'system', id: 'reaper' };
 
 /**
  * Ends attempts whose lease is over, and tasks that did not start in time. Every process may do it: the store takes the
- * first, and refuses the others.
+ * first, and refuses the others. Where it fails for one tenant the others have theirs ended all the same.
  *
  * @param stopped true when it is to break off
  * @throws (rejects with) Fault when the store fails
@@ -32,10 +35,14 @@ export async function reap(parts: ReaperParts, stopped: () => boolean): Promise<
   do {
     ended = 0;
     const overdue = await parts.store.overdue(MAX_AT_ONCE);
-    for (const each of overdue) {
-      ended += await reapLeases(parts, each);
-      ended += await expire(parts, each);
-    }
+    const count = (by: number): void => {
+      ended += by;
+    };
+    const jobs = overdue.flatMap(each => [
+      async () => count(await reapLeases(parts, each)),
+      ...each.expired.map(task => async () => count(await expire(parts, each.tenant, task))),
+    ]);
+    await runAll(jobs, JOBS_AT_ONCE);
     // Where nothing was ended others are at it, and what is left comes next time.
   } while (ended >= MAX_AT_ONCE / 2 && !stopped());
 }
@@ -72,18 +79,19 @@ function lapse({ time, random }: ReaperParts, leaseId: string, task: Task): Sett
   };
 }
 
-async function expire({ store, signals, time }: ReaperParts, { tenant, expired }: Overdue): Promise<number> {
-  let ended = 0;
-  for (const { id } of expired) {
-    const answer = await store.change(tenant, id, {
-      action: 'expire',
-      patch: {},
-      expectVersion: null,
-      actor: REAPER,
-    });
-    if (answer.kind !== 'done') continue;
-    tellEnd(signals, tenant, answer.task, time.nowMs());
-    ended++;
-  }
-  return ended;
+/** @returns how many were ended: one, or none */
+async function expire(
+  { store, signals, time }: ReaperParts,
+  tenant: string,
+  { id }: Pick<Task, 'id'>,
+): Promise<number> {
+  const answer = await store.change(tenant, id, {
+    action: 'expire',
+    patch: {},
+    expectVersion: null,
+    actor: REAPER,
+  });
+  if (answer.kind !== 'done') return 0;
+  tellEnd(signals, tenant, answer.task, time.nowMs());
+  return 1;
 }

@@ -16,6 +16,8 @@ export const RETAIN_EVERY_MS = 10_000;
 
 const SLICE = 500;
 const TENANTS_AT_ONCE = 100;
+/** Tenants that may fail in one pass: with more of them all of the store is away. */
+const MAX_FAILURES = 10;
 /** How much longer than a slice took the store is left to others. */
 const REST_FACTOR = 2;
 const LEAST_REST_MS = 5;
@@ -28,13 +30,20 @@ const LEAST_REST_MS = 5;
  * @throws (rejects with) Fault when the store fails
  */
 export async function purgeAll(parts: RetentionParts, stopped: () => boolean): Promise<void> {
+  const failures: unknown[] = [];
   let after: string | null = null;
-  for (;;) {
-    const tenants = await parts.store.tenants(after, TENANTS_AT_ONCE);
-    for (const tenant of tenants) await purgeTenant(parts, tenant, stopped);
-    if (tenants.length < TENANTS_AT_ONCE || stopped()) return;
-    after = tenants[tenants.length - 1];
-  }
+  let tenants: readonly string[];
+  do {
+    tenants = await parts.store.tenants(after, TENANTS_AT_ONCE);
+    for (const tenant of tenants) {
+      if (stopped()) break;
+      // A part of the store may be away: that one tenant cannot be purged is not to keep the others.
+      await purgeTenant(parts, tenant, stopped).catch(failure => failures.push(failure));
+      if (failures.length >= MAX_FAILURES) throw failures[0];
+    }
+    after = tenants.at(-1) ?? null;
+  } while (tenants.length === TENANTS_AT_ONCE && !stopped());
+  if (failures.length > 0) throw failures[0];
 }
 
 async function purgeTenant(parts: RetentionParts, tenant: string, stopped: () => boolean): Promise<void> {

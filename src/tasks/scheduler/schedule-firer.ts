@@ -7,6 +7,7 @@ import type { TenantLimits } from '../model/documents.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { lookAtRemoval } from './removals.ts';
+import { runAll } from './run-all.ts';
 import type { ScheduleStepParts } from './schedule-step.ts';
 import { type ScheduleCounters, ScheduleWriter } from './schedule-writer.ts';
 
@@ -33,7 +34,7 @@ const LOOK_EVERY_MS = 250;
 const DOCUMENTS_AT_ONCE = 500;
 /** Schedules of one tenant that are written together. */
 const BATCH = 100;
-const BATCHES_AT_ONCE = 32;
+const JOBS_AT_ONCE = 32;
 const RETRIES = { initialMs: 250, maxMs: 5_000 };
 
 /** What is done at a time: schedules of one tenant, or a worker. */
@@ -149,25 +150,7 @@ export class ScheduleFirer implements Service {
         });
       }
     }
-    const handled = await runAll(jobs);
-    if (handled.failure !== null) throw handled.failure;
+    await runAll(jobs, JOBS_AT_ONCE);
     return moved > 0 && (due.length === DOCUMENTS_AT_ONCE || moved < due.length);
   }
-}
-
-/** Runs all jobs, a few at a time. One that fails does not keep the others from being done. */
-async function runAll(jobs: readonly Job[]): Promise<{ readonly failure: Error | null }> {
-  let failure: Error | null = null;
-  let next = 0;
-  const take = async (): Promise<void> => {
-    while (next < jobs.length) {
-      try {
-        await jobs[next++]();
-      } catch (thrown) {
-        failure ??= asError(thrown);
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(BATCHES_AT_ONCE, jobs.length) }, take));
-  return { failure };
 }

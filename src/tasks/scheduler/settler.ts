@@ -42,6 +42,7 @@ export class Settler {
   #telling = 0;
   #timer: Timer | null = null;
   #empty: (() => void) | null = null;
+  #stopped = false;
 
   constructor(parts: SettlerParts) {
     this.#parts = parts;
@@ -54,6 +55,10 @@ export class Settler {
   }
 
   add(tenant: string, ended: EndedAttempt): void {
+    if (this.#stopped) {
+      this.#giveUp([ended]);
+      return;
+    }
     this.#hold(tenant, [ended]);
     const { outage } = this.#parts;
     if (!outage.down && (this.#waiting.get(tenant)?.length ?? 0) >= MAX_BATCH) this.#tell(tenant);
@@ -68,9 +73,11 @@ export class Settler {
     this.#tellAll();
     if (this.pending > 0) await promise;
     bound.cancel();
+    this.#stopped = true;
     this.#timer?.cancel();
     for (const list of this.#waiting.values()) this.#giveUp(list);
     this.#waiting.clear();
+    this.#held = 0;
   }
 
   #arm(): void {
@@ -122,7 +129,9 @@ export class Settler {
       });
     } catch (failure) {
       this.#telling -= batch.length;
-      if (isOutage(failure)) {
+      // The store may go on answering after the stop has not waited for it any longer.
+      if (this.#stopped) this.#giveUp(batch);
+      else if (isOutage(failure)) {
         outage.failed(failure);
         this.#hold(tenant, batch);
         this.#arm();
@@ -152,12 +161,12 @@ export class Settler {
       const kept = list.filter(({ leaseUntil }) => leaseUntil > nowMs);
       if (kept.length === 0) this.#waiting.delete(tenant);
       else this.#waiting.set(tenant, kept);
+      this.#held -= over.length;
       this.#giveUp(over);
     }
   }
 
   #giveUp(list: readonly EndedAttempt[]): void {
-    this.#held -= list.length;
     this.#parts.logger.warning('attempts ended and the store could not be told: their leases run out', {
       count: list.length,
     });

@@ -42,12 +42,18 @@ type Ending = Omit<Settlement, 'leaseId' | 'actor' | 'http' | 'throttleMs'>;
 
 const NOTHING: Omit<Ending, 'event'> = { delayMs: 0, last: false, result: null, error: null };
 
-/** Leases of pull workers, on a store. A call that waits is woken by what this process hears, and once a second. */
+/** How long a task that another process made may go unnoticed while few workers have calls that wait. */
+const LOOK_MS = 1_000;
+/** Claims that ask for such tasks, of all workers together: with more of them each is asked for less often. */
+const MAX_LOOKS_PER_SECOND = 1_000;
+
+/** Leases of pull workers, on a store. A call that waits is woken by what this process hears, and once a second or so. */
 export class StorePullDesk implements PullDesk, Service {
   readonly name = 'pull desk';
   readonly #parts: StorePullDeskParts;
   /** By tenant and worker; only those with callers. */
   readonly #lines = new Map<string, Map<string, PullLine>>();
+  #lineCount = 0;
   #waiting = 0;
   /** Calls of the store on nobody's behalf that must end before the store does. */
   readonly #running = new Set<Promise<unknown>>();
@@ -140,9 +146,11 @@ export class StorePullDesk implements PullDesk, Service {
           this.#waiting--;
         },
         idle: () => this.#forget(tenant, workerId),
+        longestWaitMs: () => Math.max(LOOK_MS, (this.#lineCount / MAX_LOOKS_PER_SECOND) * 1_000),
         clock: this.#parts.clock,
       });
       lines.set(workerId, line);
+      this.#lineCount++;
     }
     return line;
   }
@@ -150,7 +158,7 @@ export class StorePullDesk implements PullDesk, Service {
   #forget(tenant: string, workerId: string): void {
     const lines = this.#lines.get(tenant);
     lines?.get(workerId)?.close();
-    lines?.delete(workerId);
+    if (lines?.delete(workerId) === true) this.#lineCount--;
     if (lines?.size === 0) this.#lines.delete(tenant);
   }
 

@@ -38,7 +38,7 @@ interface OpenSecret extends Pick<Secret, 'type' | 'name' | 'expiresAt'> {
 }
 
 interface Entry {
-  readonly until: number;
+  readonly since: number;
   /** Null: they do not open. */
   readonly secrets: Promise<WorkerSecrets | null>;
 }
@@ -84,9 +84,10 @@ export class WorkerBook {
     const key = `${tenant}\n${workerId}`;
     const nowMs = this.#parts.clock.nowMs();
     const kept = this.#entries.get(key);
-    if (kept !== undefined && kept.until > nowMs) return kept.secrets;
+    // A clock that is set back must not make them last.
+    if (kept !== undefined && nowMs >= kept.since && nowMs - kept.since < FRESH_MS) return kept.secrets;
     const secrets = this.#open(tenant, workerId, account);
-    const entry = { until: nowMs + FRESH_MS, secrets };
+    const entry = { since: nowMs, secrets };
     this.#entries.set(key, entry);
     // A failure is not kept: the next one asks again.
     secrets.catch(() => {

@@ -44,9 +44,7 @@ export class WorkerPauses {
 
   /** The worker has answered that it is gone. */
   gone(pushed: PushedWorker): void {
-    this.#once(pushed, () =>
-      this.#parts.workerSwitch.pause(pushed.tenant, pushed.workerId, 'the worker answered 410 Gone'),
-    );
+    this.#once(pushed, () => this.#pause(pushed, 'the worker answered 410 Gone'));
   }
 
   /** An attempt has ended. Only the worker's own failures count: not those that say that a task is not to be retried. */
@@ -70,10 +68,11 @@ export class WorkerPauses {
   async #pauseFailing(pushed: PushedWorker, since: number): Promise<void> {
     const { tenant, workerId } = pushed;
     if (await this.#hasSucceeded(tenant, workerId, since)) this.#failingSince.delete(keyOf(pushed));
-    else {
-      const reason = `only failures since ${new Date(since).toISOString()}`;
-      await this.#parts.workerSwitch.pause(tenant, workerId, reason);
-    }
+    else await this.#pause(pushed, `only failures since ${new Date(since).toISOString()}`);
+  }
+
+  #pause({ tenant, workerId, worker }: PushedWorker, reason: string): Promise<void> {
+    return this.#parts.workerSwitch.pause(tenant, workerId, worker, reason);
   }
 
   async #hasSucceeded(tenant: string, workerId: string, since: number): Promise<boolean> {

@@ -24,12 +24,20 @@ export class WorkerSwitch {
   }
 
   /**
-   * Pauses a worker until somebody lets it go on; nothing happens when it is paused already, or gone.
+   * Pauses a worker until somebody lets it go on; nothing happens when it is paused already, gone, or was changed since
+   * it was as `seen`: what it did before says nothing of what it does now.
    * @throws (rejects with) Fault when the store fails
    */
-  async pause(tenant: string, workerId: string, reason: string): Promise<void> {
+  async pause(
+    tenant: string,
+    workerId: string,
+    seen: Pick<Worker, 'updatedAt'>,
+    reason: string,
+  ): Promise<void> {
     const paused = await this.#change(tenant, workerId, ({ body }) =>
-      body.paused ? null : { paused: true, pauseReason: reason, resumeAt: null },
+      body.paused || body.updatedAt !== seen.updatedAt
+        ? null
+        : { paused: true, pauseReason: reason, resumeAt: null },
     );
     if (!paused) return;
     this.#parts.logger.warning('worker paused', { tenant, worker: workerId, reason });

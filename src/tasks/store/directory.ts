@@ -9,7 +9,7 @@ const FRESH_MS = 1_000;
 const MAX_ENTRIES = 20_000;
 
 interface Entry {
-  readonly until: number;
+  readonly since: number;
   readonly document: Promise<StoredDocument | null>;
 }
 
@@ -73,9 +73,10 @@ export class Directory {
   #kept(key: string, load: () => Promise<StoredDocument | null>): Promise<StoredDocument | null> {
     const now = this.#clock.nowMs();
     const kept = this.#entries.get(key);
-    if (kept !== undefined && kept.until > now) return kept.document;
+    // A clock that is set back must not make it last.
+    if (kept !== undefined && now >= kept.since && now - kept.since < FRESH_MS) return kept.document;
     const document = load();
-    const entry = { until: now + FRESH_MS, document };
+    const entry = { since: now, document };
     this.#entries.set(key, entry);
     // A failure is not kept: the next one asks again.
     document.catch(() => {

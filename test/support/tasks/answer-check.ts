@@ -102,6 +102,19 @@ export class AnswerCheck {
   }
 }
 
+const checks = new Map<string, AnswerCheck>();
+
+/** The check of these routes. All services with routes of these names share it: to compile one takes a while. */
+export function answerCheckOf(routes: readonly Route[]): AnswerCheck {
+  const names = routes.map(({ operation }) => operation).join(' ');
+  let check = checks.get(names);
+  if (check === undefined) {
+    check = new AnswerCheck(routes);
+    checks.set(names, check);
+  }
+  return check;
+}
+
 /** Header fields that answers of a status have to have. */
 const OF_STATUS: Readonly<Record<number, string>> = {
   201: 'Location',

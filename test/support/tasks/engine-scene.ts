@@ -1,3 +1,4 @@
+import type { Clock } from '../../../src/base/clock.ts';
 import { Fault } from '../../../src/base/fault.ts';
 import type { Service } from '../../../src/base/lifecycle.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
@@ -195,7 +196,14 @@ export interface Process {
 
 /** A store with the account `acme`, and any number of processes over it. Time moves when a test says so. */
 export class EngineScene {
+  /** The store's. */
   readonly clock = new ManualClock(NOON);
+  /** How far the clock of the processes is ahead of the store's; what they wait for takes as long as ever. */
+  aheadMs = 0;
+  readonly #processClock: Clock = {
+    nowMs: () => this.clock.nowMs() + this.aheadMs,
+    after: (delayMs, run) => this.clock.after(delayMs, run),
+  };
   readonly store = new ProbedStore(this.clock);
   readonly make = new Factory(this.clock);
   readonly random = new SeededRandom(7);
@@ -234,7 +242,7 @@ export class EngineScene {
     const logger = new KeepingLogger();
     const deliveries = new TestDeliveries(options.capacity ?? 100);
     const store = new MeasuredStore(this.store, statistics, () => this.clock.nowMs());
-    const directory = new Directory(store, this.clock);
+    const directory = new Directory(store, this.#processClock);
     let workerDue: Process['workerDue'] | null = null;
     const firer: Service = { name: 'firer', start: async () => {}, stop: async () => {} };
     const engine = new TasksEngine({
@@ -248,7 +256,7 @@ export class EngineScene {
         return firer;
       },
       statistics,
-      clock: this.clock,
+      clock: this.#processClock,
       random: () => this.random.next(),
       randomBytes: count => Buffer.from(Array.from({ length: count }, () => this.random.below(256))),
       logger,

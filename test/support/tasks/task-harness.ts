@@ -10,7 +10,7 @@ import { StoreTime } from '../../../src/tasks/scheduler/store-time.ts';
 import { AesSealer } from '../../../src/tasks/sealing/aes-sealer.ts';
 import { parseMasterKey } from '../../../src/tasks/sealing/master-key.ts';
 import type { Settlement } from '../../../src/tasks/store/requests.ts';
-import { AnswerCheck } from './answer-check.ts';
+import { type AnswerCheck, answerCheckOf } from './answer-check.ts';
 import { Factory, settlement } from './factories.ts';
 import { type Answered, type Asked, RestHarness } from './rest-harness.ts';
 
@@ -45,7 +45,7 @@ export class TaskHarness extends RestHarness {
     });
     this.sealer = sealer;
     this.factory = new Factory(this.clock, 7);
-    this.#check = new AnswerCheck(this.routes);
+    this.#check = answerCheckOf(this.routes);
     const { directory, signals, clock, randomBytes } = this.parts;
     const storeDesk = new StorePullDesk({
       store: this.store,

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Fault } from '../../../base/fault.ts';
+import { asError, type Fault } from '../../../base/fault.ts';
 import { asksForNewConnection, isEnvironmental, storeFault } from './failure.ts';
 import { Numbers } from './numbers.ts';
 import { type FileOptions, openFile } from './open-file.ts';
@@ -100,8 +100,17 @@ export class SqliteEngine {
       return outcomes;
     } catch (failure) {
       numbers.forget();
-      rollBack(statements.db);
+      this.#rollBack(statements.db);
       throw failure;
+    }
+  }
+
+  /** After some failures SQLite has done so by itself. A connection that cannot do it is given up. */
+  #rollBack(db: DatabaseSync): void {
+    try {
+      db.exec('ROLLBACK');
+    } catch (failure) {
+      if (!/no transaction is active/.test(asError(failure).message)) this.#disconnect();
     }
   }
 
@@ -140,13 +149,4 @@ export function groupLength(operations: readonly Operation[]): number {
     if (length > 0 && weight > MAX_GROUP_WEIGHT) return length;
   }
   return most;
-}
-
-/** After some failures SQLite has done so by itself. */
-function rollBack(db: DatabaseSync): void {
-  try {
-    db.exec('ROLLBACK');
-  } catch {
-    // There is nothing left to take back.
-  }
 }

@@ -16,8 +16,11 @@ export interface FileOptions {
   readonly busyTimeoutMs: number;
 }
 
-/** Kibibytes of pages that a connection keeps. */
-const CACHE_KIB = 32 * 1024;
+/**
+ * Kibibytes of pages that a connection keeps. The system keeps more of them, and a commit that has split a page walks
+ * over all that are here.
+ */
+const CACHE_KIB = 16 * 1024;
 /** Pages in the WAL after which they are copied into the file: 16 MiB, so that hot pages are copied once for many commits. */
 const CHECKPOINT_PAGES = 4_000;
 /** What is left of the WAL after a checkpoint that has emptied it. */

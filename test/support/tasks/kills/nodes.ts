@@ -46,12 +46,8 @@ export class Nodes {
     for (;;) {
       await sleep(LEAST_MS + this.#random.below(MOST_MS - LEAST_MS));
       if (performance.now() >= endMs) return;
-      const node = this.#random.pick(this.#nodes);
-      const { service } = node;
-      if (service === null) continue;
-      this.kills++;
-      node.service = null;
-      node.starting = service.terminate('SIGKILL').then(() => this.#start(node));
+      const up = this.#nodes.filter(({ service }) => service !== null);
+      if (up.length > 0) this.#kill(this.#random.pick(up));
     }
   }
 
@@ -69,6 +65,13 @@ export class Nodes {
         return end === undefined ? 'not started' : (end.signal ?? end.status);
       }),
     );
+  }
+
+  #kill(node: Node): void {
+    const killed = node.service!.terminate('SIGKILL');
+    this.kills++;
+    node.service = null;
+    node.starting = killed.then(() => this.#start(node));
   }
 
   async #start(node: Node): Promise<void> {

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { Fault } from '../../../../src/base/fault.ts';
 import { ACME, EngineScene } from '../../../support/tasks/engine-scene.ts';
 
 const down = (): 'before' => 'before';
@@ -158,4 +159,25 @@ t.test('a stop tells the store what it can, and does not wait for ever', async t
   t.equal(over, true);
   await stopped;
   t.equal((await scene.store.get(ACME, id))?.status, 'running');
+});
+
+t.test('what the store answers after a stop is over changes nothing, and nothing is left', async t => {
+  const scene = await EngineScene.open();
+  const process = await scene.process(t);
+  await scene.add(await scene.worker(), 1, {}, { heardBy: process });
+  await scene.turn();
+  const answer = Promise.withResolvers<never>();
+  let asked = 0;
+  scene.store.settle = () => {
+    asked++;
+    return answer.promise;
+  };
+  process.deliveries.answerAll();
+  const stopped = process.engine.stop();
+  await scene.pass(6_000, 100);
+  await stopped;
+  answer.reject(new Fault('store_failed', 'no answer in time'));
+  await scene.pass(60_000, 100);
+  t.equal(asked, 1);
+  t.equal(scene.clock.pending, 0, 'no timer');
 });

@@ -388,3 +388,24 @@ t.test('an idle process asks the store once a second', async t => {
   t.ok(scene.store.asked.wakeups <= 61, `${scene.store.asked.wakeups} looks`);
   t.equal(scene.store.asked.claim, 0);
 });
+
+for (const [how, status] of [
+  ['says that the worker is gone', 410],
+  ['is one more of its failures', 500],
+] as const) {
+  t.test(`an attempt from before a worker was changed, which ${how}, does not pause it again`, async t => {
+    const scene = await EngineScene.open();
+    const process = await scene.process(t);
+    const worker = await scene.worker({ autoPauseAfterMs: 60_000 });
+    const retry = { ...worker.body.retry, maxAttempts: 1 };
+    const [, slow] = await scene.add(worker, 2, { retry, timeoutMs: 900_000 }, { heardBy: process });
+    await scene.turn();
+    process.deliveries.answer(process.deliveries.running[0], answered(500));
+    await scene.pass(70_000, 500);
+    const updatedAt = scene.clock.nowMs();
+    await scene.change(worker, { url: 'https://new.example.com/', updatedAt }, process);
+    process.deliveries.answer(slow, answered(status));
+    await scene.pass(1_000, 50);
+    t.match(await scene.workerBody(worker.id), { paused: false, url: 'https://new.example.com/' });
+  });
+}

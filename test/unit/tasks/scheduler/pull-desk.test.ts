@@ -114,6 +114,26 @@ t.test('a hundred calls that wait cost a claim a second', async t => {
   t.ok(scene.store.asked.claim - before <= 10, `${scene.store.asked.claim - before} claims in ten seconds`);
 });
 
+t.test('however many workers have calls that wait, they cost a thousand claims a second at most', async t => {
+  const { scene, process } = await open(t, { roles: [], maxWaitingPulls: 1_500 });
+  const workers = Array.from({ length: 1_500 }, (_, at) =>
+    scene.make.worker({ name: `puller-${at}`, mode: 'pull', url: null }),
+  );
+  await scene.store.apply(ACME, workers);
+  const calls = workers.map(({ id }) => asking(process, id));
+  await scene.turn();
+  const before = scene.store.asked.claim;
+  await scene.pass(3_000, 500);
+  const claims = scene.store.asked.claim - before;
+  t.ok(claims <= 3_000, `${claims} claims in three seconds`);
+  await scene.add(workers[0], 1, {}, { heardBy: process });
+  await scene.add(workers[1]);
+  await scene.turn();
+  t.equal(calls[0].ids?.length, 1, 'what is made here is given out at once');
+  await scene.pass(1_500, 500);
+  t.equal(calls[1].ids?.length, 1, 'and what others make when it is the next turn of its worker');
+});
+
 t.test('a caller that has gone gets nothing, and what was claimed for it is handed back', async t => {
   const { scene, process, puller } = await open(t);
   const caller = new AbortController();

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { Fault } from '../../../../src/base/fault.ts';
 import { DEFAULT_TENANT_LIMITS } from '../../../../src/tasks/model/documents.ts';
 import { Signals } from '../../../../src/tasks/model/signals.ts';
 import { reap } from '../../../../src/tasks/scheduler/reaper.ts';
@@ -169,4 +170,62 @@ t.test('removal goes in slices, and rests in between', async t => {
   await scene.pass(50);
   await purged;
   t.same(slices, [500, 500, 200]);
+});
+
+t.test('where the store fails for one tenant, those of the others are ended all the same', async t => {
+  const { scene, worker, round } = await open();
+  await scene.store.apply('zebra', [scene.make.account('zebra')]);
+  const other = await scene.worker({}, 'zebra');
+  const [broken] = await scene.add(worker);
+  const [id] = await scene.add(other, 1, {}, { tenant: 'zebra' });
+  await scene.store.claim(ACME, scene.make.claimRequest(worker.id, 1));
+  await scene.store.claim('zebra', scene.make.claimRequest(other.id, 1));
+  scene.clock.advance(45_000);
+  const { settle } = scene.store;
+  scene.store.settle = async (tenant, settlements) => {
+    if (tenant === ACME) throw new Fault('store_failed', 'a part of the store is away');
+    return settle.call(scene.store, tenant, settlements);
+  };
+  await t.rejects(round(), /a part of the store is away/);
+  t.equal((await scene.get(id, 'zebra')).status, 'retry');
+  t.equal((await scene.get(broken)).status, 'running');
+});
+
+t.test(
+  'where the store fails for one tenant, what the others do not keep is removed all the same',
+  async t => {
+    const { scene } = await open();
+    await scene.store.apply('zebra', [scene.make.account('zebra')]);
+    const purged: string[] = [];
+    scene.store.purge = async tenant => {
+      if (tenant === ACME) throw new Fault('store_failed', 'a part of the store is away');
+      purged.push(tenant);
+      return 0;
+    };
+    const directory = new Directory(scene.store, scene.clock);
+    const pass = purgeAll(
+      { store: scene.store, directory, limits: DEFAULT_TENANT_LIMITS, clock: scene.clock },
+      running,
+    );
+    pass.catch(() => {});
+    await scene.pass(50);
+    await t.rejects(pass, /a part of the store is away/);
+    t.same(purged, ['zebra']);
+  },
+);
+
+t.test('many tasks that did not start in time are ended together', async t => {
+  const { scene, worker, round } = await open();
+  await scene.add(worker, 200, { expiresAt: scene.clock.nowMs() + 1_000 });
+  scene.clock.advance(1_000);
+  const { change } = scene.store;
+  let [now, most] = [0, 0];
+  scene.store.change = async (...request) => {
+    most = Math.max(most, ++now);
+    await scene.turn();
+    now--;
+    return change.call(scene.store, ...request);
+  };
+  await round();
+  t.ok(most > 1 && most <= 64, `${most} at once`);
 });

@@ -28,7 +28,7 @@ t.test('a pause keeps what somebody else changes meanwhile', async t => {
     await scene.change(worker, { url: 'https://new.example.com/' });
     return apply.call(scene.store, ...request);
   };
-  await workerSwitch.pause(ACME, worker.id, 'why not');
+  await workerSwitch.pause(ACME, worker.id, worker.body, 'why not');
   t.match(await scene.workerBody(worker.id), {
     paused: true,
     pauseReason: 'why not',
@@ -43,8 +43,8 @@ t.test(
   async t => {
     const { scene, workerSwitch, changed } = await open();
     const worker = await scene.worker({ paused: true, pauseReason: 'holidays', resumeAt: NOON + 1_000 });
-    await workerSwitch.pause(ACME, worker.id, 'why not');
-    await workerSwitch.pause(ACME, 'wrk_missing', 'why not');
+    await workerSwitch.pause(ACME, worker.id, worker.body, 'why not');
+    await workerSwitch.pause(ACME, 'wrk_missing', worker.body, 'why not');
     t.match(await scene.workerBody(worker.id), { pauseReason: 'holidays', resumeAt: NOON + 1_000 });
     t.same(changed, []);
   },

@@ -133,6 +133,18 @@ t.test('for longer than the time-out: operations fail, and nothing is sent twice
   t.equal((await store.counts(ACME, null)).scheduled, 1, 'whether it happened was not known: it did');
 });
 
+t.test('what happened although nobody heard of it is found by those who push', async t => {
+  const server = await openServer(t);
+  const { store, make, worker } = await open(t, server, { timeoutMs: 300, sweepMs: null });
+  server.freeze();
+  const task = make.newTask(worker, {}, { wake: true });
+  const failure = await fault(store.create(ACME, make.createRequest([task])));
+  t.match(failure, { code: 'store_failed' });
+  server.thaw();
+  await until(async () => (await store.wakeups(NOW, 10).catch(() => [])).length > 0);
+  t.match(await store.wakeups(NOW, 10), [{ tenant: ACME, workerId: worker.id }]);
+});
+
 t.test('many operations on a frozen Redis are bounded in number', async t => {
   const server = await openServer(t);
   const { store } = await open(t, server, { timeoutMs: 300, maxInFlight: 50 });

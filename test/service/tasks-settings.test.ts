@@ -1,0 +1,267 @@
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import t from 'tap';
+import { askOverHttp } from '../support/asking.ts';
+import { headerOf, reply, startPushWorker } from '../support/push-workers.ts';
+import { type LogLine, ServiceProcess, startService } from '../support/service.ts';
+import {
+  ask,
+  askForAccount,
+  MASTER_KEY,
+  OTHER_MASTER_KEY,
+  startTasksService,
+  Tenant,
+  tasksEnv,
+} from '../support/tasks/tasks-service.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
+
+// Settings of tasks in the whole program. Those of Redis and of pushes have files of their own.
+
+/** Has the program run this first, in each of its threads. */
+function preloading(code: string): Record<string, string> {
+  return { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(code)}` };
+}
+
+/** Tells of every module of the task service that is loaded, and of every PRAGMA that goes to SQLite. */
+const WATCHING = `
+  import { writeSync } from 'node:fs';
+  import { registerHooks } from 'node:module';
+  registerHooks({
+    load(url, context, next) {
+      if (/\\/(src|app)\\/tasks\\//.test(url)) writeSync(2, 'loaded ' + url + '\\n');
+      return next(url, context);
+    },
+  });
+  const sqlite = process.getBuiltinModule('node:sqlite');
+  const { exec } = sqlite.DatabaseSync.prototype;
+  sqlite.DatabaseSync.prototype.exec = function (sql) {
+    if (/PRAGMA/.test(sql)) writeSync(2, 'sqlite ' + sql.replaceAll(/\\s+/g, ' ') + '\\n');
+    return exec.call(this, sql);
+  };`;
+
+/** Two hours later; what is done now and then begins at once. */
+const TWO_HOURS_LATER = `
+  const now = Date.now;
+  Date.now = () => now() + 2 * 3_600_000;
+  Math.random = () => 0;`;
+
+const OPERATOR = 'operator-of-this-test';
+const ANSWER = '/api/v1/limits';
+
+t.test('TASKS_ENABLED off: nothing of tasks is served or loaded', async t => {
+  const { TASKS_ENABLED: _, ...env } = tasksEnv(t, preloading(WATCHING));
+  const service = await startService({ env });
+  t.teardown(() => service.terminate());
+  for (const call of [
+    'GET /api/v1/tasks',
+    'POST /accounts',
+    'GET /readyz',
+    'GET /api/v1/openapi.json',
+  ] as const) {
+    const { status, headers } = await ask(service.http, call, { headers: { host: 'acme.localhost' } });
+    t.equal(status, 404, call);
+    t.notMatch(headers['content-type'], /problem/);
+  }
+  t.match(
+    await askOverHttp(service.http, { domain: 'demo', descriptors: [{ entries: [{ key: 'user' }] }] }),
+    {
+      status: 200,
+    },
+  );
+  t.notMatch(service.output, /^loaded /m);
+  t.same(readdirSync(env['TASKS_DATA_DIRECTORY']), [], 'and no file is made');
+});
+
+t.test('hosts, accounts, keys and limits', async t => {
+  const data = join(tempDirectory(t), 'made', 'as', 'needed');
+  const keyFile = join(tempDirectory(t), 'master.key');
+  writeFileSync(keyFile, `${MASTER_KEY}\n`, { mode: 0o600 });
+  const service = await startTasksService(t, {
+    ...preloading(WATCHING),
+    TASKS_DATA_DIRECTORY: data,
+    TASKS_SQLITE_SYNCHRONOUS: 'normal',
+    SERVICE_HOST: 'tasks.example.com',
+    TASKS_TENANT_HEADER: 'true',
+    ACCOUNTS_SIGNUP: 'operator',
+    ACCOUNTS_OPERATOR_TOKEN: OPERATOR,
+    SECRETS_MASTER_KEY_FILE: keyFile,
+    TASKS_MAX_OPEN: '4',
+    TASKS_MAX_PAYLOAD_BYTES: '10',
+    TASKS_MAX_WORKERS: '2',
+    TASKS_MAX_SCHEDULES: '1',
+    TASKS_MAX_USERS: '2',
+    TASKS_MAX_TOKENS: '2',
+    TASKS_MAX_IN_FLIGHT: '3',
+    TASKS_RETAIN_SUCCEEDED: '1h',
+    TASKS_RETAIN_OTHER: '3h',
+  });
+  t.match(
+    service.output,
+    /^loaded file:.*\/src\/tasks\/rest\//m,
+    'the watch of the test before sees what is loaded',
+  );
+  t.match(service.output, /^sqlite .*PRAGMA synchronous = normal/m);
+  t.equal(statSync(data).mode & 0o777, 0o700, 'the directory is made, for its owner');
+
+  const host = { host: 'accounts.tasks.example.com' };
+  const body = { domain: 'acme' };
+  const bearer = (token: string) => ({ headers: { ...host, authorization: `Bearer ${token}` }, body });
+  t.match(await ask(service.http, 'POST /', { headers: host, body }), {
+    json: { code: 'authentication_required' },
+  });
+  t.match(await ask(service.http, 'POST /', bearer('somebody-or-other')), {
+    json: { code: 'invalid_token' },
+  });
+  const made = await ask(service.http, 'POST /', bearer(OPERATOR));
+  t.match(
+    made,
+    { status: 201, json: { api_url: 'https://acme.tasks.example.com/api/v1' } },
+    'https, no port',
+  );
+  const acme = new Tenant(service.http, made.json);
+  t.match(await acme.ask('GET /limits'), { status: 200 });
+  const elsewhere = await ask(service.http, `GET ${ANSWER}`, { headers: { host: 'acme.localhost' } });
+  t.match(elsewhere, { status: 404, json: { code: 'tenant_not_found' } });
+  const named = { host: 'lb.internal', 'x-tenant-domain': 'acme', authorization: `Bearer ${acme.token}` };
+  t.match(
+    await ask(service.http, `GET ${ANSWER}`, { headers: named }),
+    { status: 200 },
+    'TASKS_TENANT_HEADER',
+  );
+
+  t.match((await acme.ask('GET /limits')).json.limits, {
+    ...{ open_tasks: 4, retain_succeeded: '1h', retain_other: '3h', payload_bytes: 10, workers: 2 },
+    ...{ schedules: 1, users: 2, tokens_per_user: 2, in_flight: 3, dispatch_per_second: 500 },
+  });
+  const worker = await startPushWorker(t, reply(200));
+  await acme.make('workers', { name: 'pull', mode: 'pull' });
+  await acme.make('workers', { name: 'push', url: worker.url() });
+  const used = async (what: string, more: unknown, code = 'quota_exceeded') => {
+    const { status, json } = await acme.ask(`POST /${what}`, more);
+    t.match(
+      { status, code: json.code },
+      { status: code === 'quota_exceeded' ? 429 : 413, code },
+      `${what}: ${json.detail}`,
+    );
+  };
+  await used('workers', { name: 'third', mode: 'pull' });
+  await acme.make('schedules', { name: 'one', worker: 'pull', every: '1h', task: {} });
+  await used('schedules', { name: 'two', worker: 'pull', every: '1h', task: {} });
+  const ann = await acme.make('users', { email: 'ann@example.com', role: 'viewer' });
+  await used('users', { email: 'bob@example.com', role: 'viewer' });
+  for (const name of ['a', 'b']) await acme.make(`users/${ann.id}/tokens`, { name });
+  await used(`users/${ann.id}/tokens`, { name: 'c' });
+  await used('tasks', { worker: 'pull', payload: 'far too much' }, 'payload_too_large');
+
+  const ids: string[] = [];
+  for (let number = 0; number < 4; number++) ids.push((await acme.make('tasks', { worker: 'pull' })).id);
+  await used('tasks', { worker: 'pull' });
+  const { json } = await acme.ask('POST /workers/pull/leases', { max: 4 });
+  t.equal(json.leases.length, 3, 'TASKS_MAX_IN_FLIGHT');
+  await acme.ask(`POST /leases/${json.leases[0].lease_id}/complete`, {});
+  const ended: string = json.leases[0].task.id;
+  const canceled = ids.at(-1)!;
+  t.match(await acme.ask(`PUT /tasks/${canceled}`, { status: 'canceled' }), { status: 200 });
+  const secret = await acme.make('workers/push/secrets', { type: 'signing', name: 'first' });
+  t.match(await service.terminate(), { status: 0 });
+
+  const later = await startTasksService(t, {
+    ...preloading(TWO_HOURS_LATER),
+    TASKS_DATA_DIRECTORY: data,
+    ACCOUNTS_SIGNUP: 'open',
+    SECRETS_MASTER_KEY: OTHER_MASTER_KEY,
+    SECRETS_PREVIOUS_MASTER_KEYS: MASTER_KEY,
+    TASKS_RETAIN_SUCCEEDED: '1h',
+    TASKS_RETAIN_OTHER: '3h',
+    TASKS_DISPATCH_RATE: '2',
+  });
+  const same = new Tenant(later.http, { api_url: 'http://acme.localhost' }, acme.token);
+  t.match(
+    await ask(later.http, `GET ${ANSWER}`, { headers: named }),
+    { status: 404 },
+    'the header names nobody',
+  );
+  while ((await same.ask(`GET /tasks/${ended}`)).status !== 404) {
+    // It goes with the first pass over what is kept too long.
+  }
+  t.match(await same.ask(`GET /tasks/${canceled}`), { status: 200 }, 'TASKS_RETAIN_OTHER is longer');
+
+  const pushed = await same.make('tasks', { worker: 'push', payload: { to: 'ann' } });
+  await same.taskIn(pushed.id, 'succeeded');
+  const [request] = worker.requests;
+  const at = new Date(Number(headerOf(request, 'webhook-timestamp')) * 1_000);
+  const expected = new Webhook(secret.value).sign(pushed.id, at, request.body);
+  t.equal(headerOf(request, 'webhook-signature'), expected, 'what the older key sealed still opens');
+
+  for (let number = 0; number < 4; number++) await same.make('tasks', { worker: 'pull' });
+  const { leases } = (await same.ask('POST /workers/pull/leases', { max: 5 })).json;
+  t.ok(leases.length <= 2, `TASKS_DISPATCH_RATE: ${leases.length} of at least 4 tasks are given at once`);
+});
+
+/** An address of this machine that is not of the loopback interface. */
+const outer = Object.values(networkInterfaces())
+  .flatMap(each => each ?? [])
+  .find(each => each.family === 'IPv4' && !each.internal)?.address;
+
+t.test(
+  'ACCOUNTS_SIGNUP says who may make accounts',
+  { skip: outer === undefined && 'no other address' },
+  async t => {
+    const HOST = '0.0.0.0';
+    for (const [ACCOUNTS_SIGNUP, status] of [
+      ['loopback', 401],
+      ['open', 201],
+    ] as const) {
+      const service = await startTasksService(t, { HOST, ACCOUNTS_SIGNUP });
+      const port = service.http.split(':')[1];
+      t.equal((await askForAccount({ http: `${outer}:${port}` }, 'acme')).status, status, ACCOUNTS_SIGNUP);
+      t.equal((await askForAccount({ http: `127.0.0.1:${port}` }, 'near')).status, 201, 'from loopback');
+      await service.terminate();
+    }
+  },
+);
+
+t.test('what cannot be used ends the start, with a text that names it', async t => {
+  const directory = tempDirectory(t);
+  const file = (name: string, text: string) => {
+    const path = join(directory, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    return path;
+  };
+  const opened = file('opened.key', MASTER_KEY);
+  chmodSync(opened, 0o644);
+  const missing = join(directory, 'missing.key');
+  mkdirSync(join(directory, 'tasks.db'));
+  const refusals = (
+    [
+      [
+        { SECRETS_MASTER_KEY_FILE: opened },
+        `${opened} holds the master key and must be readable by its owner only`,
+      ],
+      [
+        { SECRETS_MASTER_KEY_FILE: missing },
+        `the file with the master key, ${missing}, cannot be read: ENOENT`,
+      ],
+      [
+        { SECRETS_MASTER_KEY_FILE: file('short.key', 'MDEy') },
+        'short.key holds no master key: it must be 32 bytes',
+      ],
+      [
+        { TASKS_DATA_DIRECTORY: join(opened, 'x') },
+        `TASKS_DATA_DIRECTORY: '${join(opened, 'x')}' cannot be made`,
+      ],
+      [{ TASKS_DATA_DIRECTORY: directory }, 'tasks.db'],
+      [{ TASKS_PUSH_CACERT: missing }, `TASKS_PUSH_CACERT: '${missing}' cannot be read`],
+    ] as const
+  ).map(async ([env, text]) => {
+    const service = new ServiceProcess({ env: tasksEnv(t, env) });
+    t.match(await service.ended, { status: 2 }, text);
+    t.ok(service.output.includes(`sluice serve: the service could not start: `), service.output);
+    t.ok(service.output.includes(text), service.output);
+    t.notMatch(service.output, MASTER_KEY);
+    t.notOk(service.logs.some((line: LogLine) => line['@message'] === 'listening'));
+  });
+  await Promise.all(refusals);
+});

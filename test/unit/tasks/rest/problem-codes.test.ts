@@ -1,0 +1,335 @@
+import t from 'tap';
+import { Fault } from '../../../../src/base/fault.ts';
+import { PROBLEMS, type ProblemCode } from '../../../../src/tasks/rest/problem.ts';
+import type { Answered, Asked } from '../../../support/tasks/rest-harness.ts';
+import type { TaskHarness } from '../../../support/tasks/task-harness.ts';
+import { type Belongings, NOBODYS, TwoTenants } from '../../../support/tasks/two-tenants.ts';
+
+interface Scene {
+  readonly rest: TaskHarness;
+  readonly mine: Belongings;
+  /** As the owner, below `/api/v1/`. */
+  readonly ask: (method: string, target: string, body?: unknown, asked?: Asked) => Promise<Answered>;
+  readonly made: (target: string, body: unknown) => Promise<{ readonly id: string }>;
+}
+
+/** A request that has this code as its answer, and words that its detail has, so that it helps. */
+interface Provocation {
+  readonly detail: RegExp;
+  readonly provoke: (scene: Scene) => Promise<Answered>;
+}
+
+const WITHIN_LIMIT = { limit: 10, remaining: 0, windowSeconds: 1, resetSeconds: 3 };
+const accounts = (domain: unknown, asked: Asked = {}): Provocation['provoke'] => {
+  return ({ rest }) => rest.ask('POST', '/', { host: 'accounts.tasks.test', body: { domain }, ...asked });
+};
+const limited = async ({ rest }: Scene, limits: Record<string, number>): Promise<void> => {
+  await rest.change('acme', 'account', 'account', body => ({ ...body, limits }));
+};
+
+const PROVOCATIONS: Readonly<Record<ProblemCode, Provocation | null>> = {
+  invalid_json: {
+    detail: /not JSON/,
+    provoke: ({ ask }) => ask('POST', 'tasks', '{"worker":'),
+  },
+  invalid_parameter: {
+    detail: /no parameter "workers" here; those there are: .*worker/,
+    provoke: ({ ask }) => ask('GET', 'tasks?workers=acme-mailer'),
+  },
+  invalid_cursor: {
+    detail: /cursor/,
+    provoke: ({ ask }) => ask('GET', 'tasks?cursor=AQEBAQ'),
+  },
+  invalid_status: {
+    detail: /"done" is no status: there are scheduled, running/,
+    provoke: ({ ask }) => ask('GET', 'tasks?status=retry,done'),
+  },
+  conflicting_fields: {
+    detail: /run_at and delay exclude each other: give one/,
+    provoke: ({ ask, mine }) =>
+      ask('POST', 'tasks', { worker: mine.worker, delay: 5, run_at: '2026-03-02T00:00:00Z' }),
+  },
+  invalid_time_range: {
+    detail: /start "yesterday" cannot be read: give .*RFC 3339/,
+    provoke: ({ ask }) => ask('GET', 'tasks?start=yesterday'),
+  },
+  authentication_required: {
+    detail: /Authorization: Bearer/,
+    provoke: ({ ask }) => ask('GET', 'tasks', undefined, { token: undefined }),
+  },
+  invalid_token: {
+    detail: /token is not valid/,
+    provoke: ({ ask }) => ask('GET', 'tasks', undefined, { token: 'tk_x' }),
+  },
+  token_expired: {
+    detail: /make a new one/,
+    provoke: async ({ rest, ask, mine }) => {
+      rest.clock.advance(367 * 86_400_000);
+      return ask('GET', 'tasks', undefined, { token: mine.token });
+    },
+  },
+  insufficient_role: {
+    detail: /takes the role admin, and the user has member/,
+    provoke: async ({ rest, ask, mine }) => {
+      const { token } = await rest.addUser(mine.token, 'member');
+      return ask('POST', 'workers', { name: 'new' }, { token });
+    },
+  },
+  insufficient_scope: {
+    detail: /scope tasks:write/,
+    provoke: async ({ rest, ask, mine }) => {
+      const { token } = await rest.addUser(mine.token, 'owner', ['tasks:read']);
+      return ask('POST', 'tasks', { worker: mine.worker }, { token });
+    },
+  },
+  tenant_suspended: {
+    detail: /suspended: nothing can be changed; ask its operator/,
+    provoke: async ({ rest, ask, mine }) => {
+      await rest.change('acme', 'account', 'account', body => ({ ...body, status: 'suspended' }));
+      return ask('DELETE', `tasks/${mine.task}`);
+    },
+  },
+  payload_hidden: {
+    detail: /leave out include=payload/,
+    provoke: async ({ rest, ask, mine }) => {
+      const { token } = await rest.addUser(mine.token, 'viewer');
+      return ask('GET', 'tasks?include=payload', undefined, { token });
+    },
+  },
+  not_found: {
+    detail: /there is no task "tsk_7/,
+    provoke: ({ ask }) => ask('GET', `tasks/${NOBODYS.task}`),
+  },
+  tenant_not_found: {
+    detail: /the host names no tenant: it is \{domain\}\.tasks\.test/,
+    provoke: ({ ask }) => ask('GET', 'tasks', undefined, { host: 'nobody.tasks.test' }),
+  },
+  method_not_allowed: {
+    detail: /DELETE is not served here; what is: GET, POST, HEAD/,
+    provoke: ({ ask }) => ask('DELETE', 'tasks'),
+  },
+  not_acceptable: {
+    detail: /Accept has to take application\/json/,
+    provoke: ({ ask }) => ask('GET', 'tasks', undefined, { headers: { accept: 'text/html' } }),
+  },
+  domain_taken: { detail: /acme is taken: choose another/, provoke: accounts('acme') },
+  name_taken: {
+    detail: /"acme-mailer": choose another/,
+    provoke: ({ ask }) => ask('POST', 'workers', { name: 'acme-mailer' }),
+  },
+  task_key_exists: {
+    detail: /task tsk_\w+ is live and has this key: wait for its end, or choose another on_conflict/,
+    provoke: ({ ask, mine }) =>
+      ask('POST', 'tasks', { worker: mine.worker, key: 'acme', on_conflict: 'reject' }),
+  },
+  idempotency_in_progress: {
+    detail: /still running: repeat this one in a second/,
+    provoke: async ({ ask, mine }) => {
+      const asked = { headers: { 'idempotency-key': 'k' } };
+      const both = [1, 2].map(() => ask('POST', 'tasks', { worker: mine.worker }, asked));
+      const [first, second] = await Promise.all(both);
+      return first.status === 201 ? second : first;
+    },
+  },
+  task_running: {
+    detail: /wait for its end, or say force=true/,
+    provoke: async ({ rest, ask, mine }) => {
+      await rest.start(mine.worker, 10);
+      return ask('DELETE', `tasks/${mine.task}`);
+    },
+  },
+  invalid_transition: {
+    detail: /a task that is scheduled cannot be replayed.*POST …\/run/,
+    provoke: ({ ask, mine }) => ask('POST', `tasks/${mine.task}/retry`),
+  },
+  lease_lost: {
+    detail: /stop working on it/,
+    provoke: ({ ask }) => ask('POST', `leases/${NOBODYS.lease}/complete`),
+  },
+  worker_has_tasks: {
+    detail: /1 tasks that are not over.*cancel_tasks=true/,
+    provoke: ({ ask, mine }) => ask('DELETE', `workers/${mine.worker}`),
+  },
+  worker_mode_mismatch: {
+    detail: /"acme-mailer" is pushed to: only those with mode "pull" can lease/,
+    provoke: ({ ask }) => ask('POST', 'workers/acme-mailer/leases'),
+  },
+  last_owner: {
+    detail: /make somebody else an owner first/,
+    provoke: async ({ ask }) => {
+      const { json } = await ask('GET', 'users?order=asc&limit=1');
+      return ask('DELETE', `users/${json.data[0].id}`);
+    },
+  },
+  version_mismatch: {
+    detail: /read it again, and repeat the change/,
+    provoke: ({ ask, mine }) =>
+      ask('PUT', `tasks/${mine.task}`, { type: 'x' }, { headers: { 'if-match': '"99"' } }),
+  },
+  payload_too_large: {
+    detail: /\/payload has \d+ bytes of JSON, and may have 262144: keep what is large elsewhere/,
+    provoke: ({ ask, mine }) => ask('POST', 'tasks', { worker: mine.worker, payload: 'x'.repeat(262_143) }),
+  },
+  body_too_large: {
+    detail: /larger than 6291456 bytes/,
+    provoke: ({ ask }) => ask('POST', 'tasks', Buffer.alloc(6 * 1024 * 1024 + 1, ' ')),
+  },
+  batch_too_large: {
+    detail: /501 tasks: send at most 500/,
+    provoke: ({ ask, mine }) =>
+      ask('POST', 'tasks/batch', { tasks: Array.from({ length: 501 }, () => ({ worker: mine.worker })) }),
+  },
+  unsupported_media_type: {
+    detail: /Content-Type: application\/json/,
+    provoke: ({ ask }) => ask('POST', 'tasks', 'a=b', { headers: { 'content-type': 'text/plain' } }),
+  },
+  validation_failed: {
+    detail: /\/worker: it is required/,
+    provoke: ({ ask }) => ask('POST', 'tasks', {}),
+  },
+  unknown_field: {
+    detail: /\/runat: there is no such field; the fields here are: .*run_at/,
+    provoke: ({ ask, mine }) => ask('POST', 'tasks', { worker: mine.worker, runat: '2027-01-01' }),
+  },
+  invalid_cron: {
+    detail: /\/cron: .*61/,
+    provoke: ({ ask, mine }) =>
+      ask('POST', 'schedules', { name: 'x', worker: mine.worker, cron: '61 * * * *' }),
+  },
+  invalid_timezone: {
+    detail: /\/timezone: .*Europe\/Berlon/,
+    provoke: ({ ask, mine }) =>
+      ask('PUT', `schedules/${mine.schedule}`, { cron: '1 * * * *', timezone: 'Europe/Berlon' }),
+  },
+  invalid_url: {
+    detail: /\/url: .*https/,
+    provoke: ({ ask }) => ask('POST', 'workers', { name: 'x', url: 'http://example.com/' }),
+  },
+  forbidden_address: {
+    detail: /\/url: .*169\.254\.169\.254/,
+    provoke: ({ ask }) => ask('POST', 'workers', { name: 'x', url: 'https://169.254.169.254/latest' }),
+  },
+  idempotency_key_reused: {
+    detail: /another request had this Idempotency-Key/,
+    provoke: async ({ ask, mine }) => {
+      const asked = { headers: { 'idempotency-key': 'k' } };
+      await ask('POST', 'tasks', { worker: mine.worker }, asked);
+      return ask('POST', 'tasks', { worker: mine.worker, type: 'other' }, asked);
+    },
+  },
+  invalid_domain: { detail: /belongs to the service: choose another/, provoke: accounts('www') },
+  rate_limited: {
+    detail: /ask again in 3 s/,
+    provoke: ({ rest, ask }) => {
+      rest.limits.verdict = { allowed: false, nearest: WITHIN_LIMIT };
+      return ask('GET', 'tasks');
+    },
+  },
+  quota_exceeded: {
+    detail: /may have 2 workers: delete one/,
+    provoke: async scene => {
+      await limited(scene, { workers: 2 });
+      return scene.ask('POST', 'workers', { name: 'third' });
+    },
+  },
+  internal: {
+    detail: /the log of the service has its cause, under req_/,
+    provoke: ({ rest, ask, mine }) => {
+      rest.store.get = async () => {
+        throw new TypeError('a defect');
+      };
+      rest.store.getWhole = rest.store.get as never;
+      return ask('GET', `tasks/${mine.task}`);
+    },
+  },
+  store_unavailable: {
+    detail: /repeat the request, a POST with the same Idempotency-Key/,
+    provoke: ({ rest, ask, mine }) => {
+      rest.store.create = async () => {
+        throw new Fault('store_failed', 'gone');
+      };
+      return ask('POST', 'tasks', { worker: mine.worker });
+    },
+  },
+  // Nothing is refused during a stop: what is under way is answered, and the port closes.
+  shutting_down: null,
+};
+
+async function scene(): Promise<Scene> {
+  const { rest, mine } = await TwoTenants.open();
+  const { token, host } = mine;
+  return {
+    rest,
+    mine,
+    ask: (method, target, body, asked = {}) => rest.at(method, target, body, { token, host, ...asked }),
+    made: (target, body) => rest.made(target, body, { token, host }),
+  };
+}
+
+for (const [code, provocation] of Object.entries(PROVOCATIONS)) {
+  if (provocation === null) continue;
+  t.test(`${code} comes with its status, and a detail that helps`, async t => {
+    const answer = await provocation.provoke(await scene());
+    const [status, title] = PROBLEMS[code as ProblemCode];
+    t.equal(answer.status, status, answer.body);
+    t.match(answer.json, { code, status, title, type: `/errors/${code}`, detail: provocation.detail });
+    t.match(answer.json.instance, /^req_[0-9A-Z]{26}$/);
+  });
+}
+
+t.test(
+  'each POST, PUT and PATCH documents what a body can be refused for, though it takes no field',
+  async t => {
+    const { rest, ask, mine } = await scene();
+    const bodies: [unknown, ProblemCode, string?][] = [
+      ['{', 'invalid_json'],
+      ['{"a":1}', 'unknown_field'],
+      ['[]', 'validation_failed'],
+      ['a', 'unsupported_media_type', 'text/plain'],
+      [Buffer.alloc(6 * 1024 * 1024 + 1, ' '), 'body_too_large'],
+    ];
+    for (const route of rest.routes.filter(({ method }) => method !== 'GET' && method !== 'DELETE')) {
+      const target = route.path.slice('/v1/'.length).replaceAll(/:\w+/g, mine.task);
+      for (const [body, code, type = 'application/json'] of bodies) {
+        const answer = await ask(route.method, target, body, { headers: { 'content-type': type } });
+        t.equal(answer.json.code, code, route.operation);
+      }
+    }
+  },
+);
+
+t.test('every fault of a body is told at once, with its place, and without its value', async t => {
+  const { ask, mine } = await scene();
+  const canary = 'c4nary-c4nary';
+  const answer = await ask('POST', 'tasks', {
+    worker: mine.worker,
+    priority: canary,
+    tags: [canary, 5, ''],
+    retry: { max_attempts: canary, base: { a: canary } },
+    metadata: { 'a/b~c': 5 },
+    run_at: 5,
+    nonsense: canary,
+  });
+  t.equal(answer.status, 422);
+  const pointers = answer.json.errors.map((error: { pointer: string }) => error.pointer).sort();
+  t.same(pointers, [
+    '/metadata/a~1b~0c',
+    '/nonsense',
+    '/priority',
+    '/retry/base',
+    '/retry/max_attempts',
+    '/run_at',
+    '/tags/1',
+    '/tags/2',
+  ]);
+  t.notMatch(answer.body, canary);
+});
+
+t.test('a duplicate token text, id or cursor is never in a detail', async t => {
+  const { ask, mine } = await scene();
+  const word = 'tk_acme_s3cr3t';
+  for (const asked of [{ token: word }, { headers: { authorization: `Basic ${word}` } }]) {
+    t.notMatch((await ask('GET', 'tasks', undefined, asked)).body, word);
+  }
+  t.notMatch((await ask('GET', `tasks?cursor=${mine.token}`)).body, mine.token);
+});
