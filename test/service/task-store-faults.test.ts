@@ -85,6 +85,11 @@ class Scene {
   }
 }
 
+/** The store was told of outcomes, and did not take them. */
+async function outcomesAreHeld({ service }: Scene): Promise<void> {
+  await service.logged(({ '@message': message }) => /^the task store fails/.test(String(message)));
+}
+
 /** A task was refused for a time, and nothing else is known of it. */
 function isRefused(t: Test, answer: Awaited<ReturnType<Scene['create']>>): void {
   t.match(answer, { status: 503, json: { code: 'store_unavailable' } }, 'the interface says so');
@@ -113,6 +118,7 @@ t.test('SQLite, and another process holds the write lock: outcomes are held, cal
   other.exec('BEGIN IMMEDIATE');
   scene.answerAll();
   isRefused(t, await scene.create('while locked'));
+  await outcomesAreHeld(scene);
   other.exec('ROLLBACK');
   await scene.createAgain('while locked');
   await isWhole(t, scene, threadedSqliteStore({ path }, new KeepingLogger()).store);
@@ -164,6 +170,7 @@ t.test('Redis', async t => {
     redis.freeze();
     scene.answerAll();
     isRefused(t, await scene.create('while it stands still'));
+    await outcomesAreHeld(scene);
     redis.thaw();
     await scene.createAgain('while it stands still');
     await isWholeIn(t, scene, redis);
@@ -174,6 +181,7 @@ t.test('Redis', async t => {
     await redis.kill();
     scene.answerAll();
     isRefused(t, await scene.create('while it is away'));
+    await outcomesAreHeld(scene);
     await redis.start();
     await scene.createAgain('while it is away');
     await isWholeIn(t, scene, redis);

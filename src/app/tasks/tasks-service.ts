@@ -60,8 +60,11 @@ export interface TasksFront {
   listeningOn(port: number): void;
 }
 
-/** Calls of pull workers that may wait for tasks at once: each holds a connection and a few hundred bytes. */
-const MAX_WAITING_PULLS = 10_000;
+/**
+ * Calls of pull workers that may wait for tasks at once, half of them of a tenant that is alone: each holds a connection
+ * and a few hundred bytes.
+ */
+const MAX_WAITING_PULLS = 20_000;
 
 /** The task service: store, engine and REST interface, wired together. */
 export class TasksService implements Service {

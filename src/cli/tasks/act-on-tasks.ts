@@ -4,7 +4,7 @@ import { parseFlags } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
 import { printable } from '../printable.ts';
 import { targetOf } from './target.ts';
-import { type ApiTarget, callApi, type Json } from './tasks-api.ts';
+import { type ApiTarget, callApi, type Json, rowsOf } from './tasks-api.ts';
 import { ACT_FLAGS, COMMON_FLAGS } from './tasks-flags.ts';
 
 /** What one request may name, or change. */
@@ -73,7 +73,7 @@ async function act(
       });
       sum.matched += Number(answer['matched']);
       sum.changed += Number(answer['changed']);
-      sum.skipped.push(...(answer['skipped'] as Json[]));
+      sum.skipped.push(...rowsOf(target, answer, 'skipped'));
       cursor = (answer['next_cursor'] as string | null | undefined) ?? null;
     } while (cursor !== null);
   }

@@ -5,7 +5,7 @@ import { type CliIo, EXIT } from '../io.ts';
 import { printable } from '../printable.ts';
 import { shellExports } from './shell-exports.ts';
 import { onlyArgument } from './target.ts';
-import { callApi } from './tasks-api.ts';
+import { callApi, strangeAnswer } from './tasks-api.ts';
 import { CREATE_ACCOUNT_FLAGS } from './tasks-flags.ts';
 
 /** `sluice tasks create-account DOMAIN` */
@@ -24,7 +24,9 @@ export async function createAccount(args: readonly string[], io: CliIo): Promise
     io.stdout(`${JSON.stringify(account)}\n`);
     return EXIT.done;
   }
-  const url = new URL(String(account['api_url'])).origin;
+  const apiUrl = String(account['api_url']);
+  if (!URL.canParse(apiUrl)) throw strangeAnswer(target, 'with something that is nothing');
+  const url = new URL(apiUrl).origin;
   const exports = shellExports({ SLUICE_URL: url, SLUICE_TOKEN: String(account['token']) });
   if (!flags.export) {
     const where = printable(`${account['domain']} is at ${url}.`);

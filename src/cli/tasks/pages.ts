@@ -1,4 +1,4 @@
-import { type ApiTarget, callApi, type Json } from './tasks-api.ts';
+import { type ApiTarget, callApi, type Json, rowsOf } from './tasks-api.ts';
 
 /** What one request may ask for. */
 const PAGE = 200;
@@ -17,8 +17,8 @@ export async function allOf(
     asked.set('limit', String(Math.min(PAGE, limit - found.length)));
     if (cursor !== null) asked.set('cursor', cursor);
     const page = await callApi(target, { method: 'GET', path: `${path}?${asked}` });
-    found.push(...(page['data'] as Json[]));
-    cursor = page['next_cursor'] as string | null;
+    found.push(...rowsOf(target, page, 'data'));
+    cursor = (page['next_cursor'] as string | null | undefined) ?? null;
   } while (cursor !== null && found.length < limit);
   return found;
 }

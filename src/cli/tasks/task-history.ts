@@ -5,7 +5,7 @@ import { type CliIo, EXIT } from '../io.ts';
 import { printable } from '../printable.ts';
 import { allOf } from './pages.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';
-import { type ApiTarget, callApi, type Json } from './tasks-api.ts';
+import { type ApiTarget, callApi, type Json, rowsOf } from './tasks-api.ts';
 import { HISTORY_FLAGS } from './tasks-flags.ts';
 
 const FOLLOW_MS = 500;
@@ -47,8 +47,8 @@ async function entriesAfter(target: ApiTarget, id: string, seq: number): Promise
     if (cursor !== null) query.set('cursor', cursor);
     const path = `/api/v1/tasks/${encodeURIComponent(id)}/history?${query}`;
     const page = await callApi(target, { method: 'GET', path });
-    found.push(...(page['data'] as Json[]).filter(entry => Number(entry['seq']) > seq));
-    cursor = page['next_cursor'] as string | null;
+    found.push(...rowsOf(target, page, 'data').filter(entry => Number(entry['seq']) > seq));
+    cursor = (page['next_cursor'] as string | null | undefined) ?? null;
   } while (cursor !== null);
   return found;
 }

@@ -39,8 +39,20 @@ export async function callApi(target: ApiTarget, request: ApiRequest): Promise<J
   const body = parsed(text);
   if (status >= 200 && status < 300 && (body !== null || text === '')) return body ?? {};
   if (typeof body?.['code'] === 'string') throw new CommandFault(problemText(body));
-  throw new CommandFault(
-    `${target.url} answered with HTTP status ${status} and nothing that the task service would say: ` +
+  throw strangeAnswer(target, `with HTTP status ${status} and nothing`);
+}
+
+/** The rows of an answer that is to have some. @throws CommandFault */
+export function rowsOf(target: ApiTarget, answer: Json, name: string): readonly Json[] {
+  const rows = answer[name];
+  if (!Array.isArray(rows)) throw strangeAnswer(target, 'with something that is nothing');
+  return rows;
+}
+
+/** Somebody else is there. @param how goes on from "answered" */
+export function strangeAnswer(target: ApiTarget, how: string): CommandFault {
+  return new CommandFault(
+    `${target.url} answered ${how} that the task service would say: ` +
       'is it running with TASKS_ENABLED=true there?',
   );
 }

@@ -59,6 +59,11 @@ export class TaskStatistics {
     this.#stats.gauge('tasks.in_flight', read);
   }
 
+  /** Tasks of all tenants that wait although their time has come, as the store knew lately. */
+  readDueTasks(read: () => number): void {
+    this.#stats.gauge('tasks.due', read);
+  }
+
   /** How long the oldest task that could be pushed has waited, in milliseconds. */
   readOldestDueMs(read: () => number): void {
     this.#stats.gauge('tasks.oldest_due', read);

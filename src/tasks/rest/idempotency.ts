@@ -79,6 +79,22 @@ export function replayedAnswer(note: string): RestAnswer {
   return { ...answer, headers: { ...answer.headers, ...REPLAYED } };
 }
 
+/**
+ * What the same request was answered before, though it could not be accepted any more: what it needs may be gone, and
+ * what it asks for may be over. Null for a request that is new.
+ *
+ * @throws Problem idempotency_key_reused
+ */
+export async function earlierAnswer(
+  store: TaskStore,
+  { tenant, idempotency }: Pick<Call, 'tenant' | 'idempotency'>,
+): Promise<RestAnswer | null> {
+  if (idempotency === null) return null;
+  const known = await store.recall(tenant, idempotency);
+  if (known.kind === 'reused') throw keyReused();
+  return known.kind === 'replayed' ? replayedAnswer(known.note) : null;
+}
+
 /** Longer answers are not remembered: stores take no more. */
 const MAX_NOTE_BYTES = 64 * 1024;
 
@@ -92,9 +108,8 @@ export async function remembered(
   run: () => RestAnswer | Promise<RestAnswer>,
 ): Promise<RestAnswer> {
   if (idempotency === null) return run();
-  const known = await store.recall(tenant, idempotency);
-  if (known.kind === 'reused') throw keyReused();
-  if (known.kind === 'replayed') return replayedAnswer(known.note);
+  const earlier = await earlierAnswer(store, { tenant, idempotency });
+  if (earlier !== null) return earlier;
   const answer = await run();
   const note = answerNote(answer);
   if (answer.status < 300 && Buffer.byteLength(note) <= MAX_NOTE_BYTES) {

@@ -1,4 +1,5 @@
 import type { Fields } from './field-reader.ts';
+import { remembered } from './idempotency.ts';
 import { ITEM_ERROR, type ItemResult, refusedItem } from './item-result.ts';
 import {
   COMPLETION,
@@ -84,7 +85,7 @@ export function settleLeasesRoute(parts: RestParts, owners: LeaseOwners): Route 
     body: SETTLEMENT,
     answers: { 200: { description: 'What became of each', schema: SETTLEMENT_ANSWER } },
     problems: [],
-    handle: call => settleLeases(parts, owners, call),
+    handle: call => remembered(parts.store, call, () => settleLeases(parts, owners, call)),
   };
 }
 

@@ -1,5 +1,6 @@
 import { formatTime } from '../model/time.ts';
 import { FieldReader } from './field-reader.ts';
+import { remembered } from './idempotency.ts';
 import {
   COMPLETION,
   endAttempt,
@@ -59,6 +60,7 @@ export function leaseRoutes(parts: RestParts): readonly Route[] {
     body,
     problems: ['lease_lost'],
     ...rest,
+    handle: call => remembered(parts.store, call, () => rest.handle(call)),
   });
   const ending = (kind: OutcomeKind): Pick<Route, 'answers' | 'handle'> => ({
     answers: TASK,

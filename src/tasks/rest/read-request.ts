@@ -107,11 +107,17 @@ export function readJsonBody(
   const value = parseJson(body);
   const errors = check(value);
   if (errors === null) return value as Readonly<Record<string, unknown>>;
-  const [first] = errors;
-  const code = errors.some(error => error.code === 'unknown_field') ? 'unknown_field' : 'validation_failed';
-  const where = first.pointer === '' || first.pointer === undefined ? 'the body' : first.pointer;
+  throw schemaProblem(errors);
+}
+
+/** What a schema has found, as a problem whose code and detail are those of the same fault. */
+export function schemaProblem(errors: readonly ProblemPart[]): Problem {
+  const unknown = errors.find(error => error.code === 'unknown_field');
+  const { pointer, detail } = unknown ?? errors[0];
+  const where = pointer === '' || pointer === undefined ? 'the body' : pointer;
   const more = errors.length === 1 ? '' : ` (and ${errors.length - 1} more; see errors)`;
-  throw new Problem(code, `${where}: ${first.detail}${more}`, { errors });
+  const code = unknown === undefined ? 'validation_failed' : 'unknown_field';
+  return new Problem(code, `${where}: ${detail}${more}`, { errors });
 }
 
 export function bodyTooLarge(): Problem {

@@ -1,11 +1,13 @@
 import { triggerSchedule } from '../scheduler/trigger-schedule.ts';
+import type { CreateAnswer } from '../store/requests.ts';
 import { entityTag } from './entity-tag.ts';
 import { readSchedule } from './find-schedule.ts';
 import { REPLAYED } from './idempotency.ts';
 import { unknownWorker } from './new-task.ts';
 import type { RestParts } from './parts.ts';
+import { Problem } from './problem.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
-import { doneOrThrow, refusedProblem, tellDue } from './task-create.ts';
+import { doneOrThrow, firstAnswer, refusedProblem, tellDue } from './task-create.ts';
 import { TASK_ANSWER, taskView } from './task-view.ts';
 import { limitsOf } from './tenant-limits.ts';
 
@@ -24,10 +26,32 @@ export function triggerScheduleRoute(parts: RestParts): Route {
 }
 
 async function trigger(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const { store, directory } = parts;
-  const schedule = await readSchedule(store, call.tenant, call.params['id']);
+  let answer: CreateAnswer;
+  try {
+    answer = await make(parts, call);
+  } catch (thrown) {
+    const first = thrown instanceof Problem ? await firstAnswer(parts, call) : null;
+    if (first === null) throw thrown;
+    answer = first;
+  }
+  const { kind, results } = doneOrThrow(answer);
+  const [result] = results;
+  if (result.kind === 'refused') throw new Error('what was refused is not remembered');
+  if (kind === 'done') tellDue(parts, call.tenant, results);
+  const { task } = result;
+  const headers = {
+    Location: `/api/v1/tasks/${task.id}`,
+    ETag: entityTag(task.version),
+    ...(kind === 'replayed' ? REPLAYED : {}),
+  };
+  return { status: 201, headers, json: taskView(task, null) };
+}
+
+/** @throws Problem `not_found`, `quota_exceeded`, or `validation_failed` when the worker is gone */
+async function make(parts: RestParts, call: Call): Promise<CreateAnswer> {
+  const schedule = await readSchedule(parts.store, call.tenant, call.params['id']);
   const { workerId, worker: name } = schedule.body;
-  const worker = await directory.worker(call.tenant, workerId);
+  const worker = await parts.directory.worker(call.tenant, workerId);
   if (worker === null) throw unknownWorker(name);
   const answer = await triggerSchedule(parts, {
     tenant: call.tenant,
@@ -38,15 +62,7 @@ async function trigger(parts: RestParts, call: Call): Promise<RestAnswer> {
     nowMs: call.nowMs,
     idempotency: call.idempotency,
   });
-  const { kind, results } = doneOrThrow(answer);
-  const [result] = results;
+  const [result] = doneOrThrow(answer).results;
   if (result.kind === 'refused') throw refusedProblem(parts, call, name, result);
-  if (kind === 'done') tellDue(parts, call.tenant, results);
-  const { task } = result;
-  const headers = {
-    Location: `/api/v1/tasks/${task.id}`,
-    ETag: entityTag(task.version),
-    ...(kind === 'replayed' ? REPLAYED : {}),
-  };
-  return { status: 201, headers, json: taskView(task, null) };
+  return answer;
 }

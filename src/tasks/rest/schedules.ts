@@ -6,7 +6,7 @@ import { Cursors } from './cursor.ts';
 import { entityTag, expectedVersion, versionMismatch } from './entity-tag.ts';
 import { noSuchSchedule, readSchedule } from './find-schedule.ts';
 import { findWorker } from './find-worker.ts';
-import { answerNote, keyReused, replayedAnswer } from './idempotency.ts';
+import { answerNote, earlierAnswer, keyReused, replayedAnswer } from './idempotency.ts';
 import { unknownWorker } from './new-task.ts';
 import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from './page.ts';
 import type { RestParts } from './parts.ts';
@@ -17,6 +17,7 @@ import { triggerScheduleRoute } from './schedule-trigger.ts';
 import { SCHEDULE_ANSWER, scheduleView } from './schedule-view.ts';
 import { remembering } from './task-create.ts';
 import { limitsOf, quotaExceeded } from './tenant-limits.ts';
+import { seesPayloads } from './visibility.ts';
 
 /** How often a change begins again because the schedule has fired, or somebody else changed it, in between. */
 const MAX_TRIES = 5;
@@ -101,6 +102,8 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
 }
 
 async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const earlier = await earlierAnswer(parts.store, call);
+  if (earlier !== null) return withPayload(earlier, call);
   const limits = limitsOf(parts, call);
   const worker = await namedWorker(parts, call, call.body['worker'] as string);
   const schedule = readScheduleFields(call.body, { before: null, worker, limits, nowMs: call.nowMs });
@@ -116,7 +119,7 @@ async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
   } as const;
   const applied = await parts.store.apply(call.tenant, [put], idempotency);
   if (applied.kind === 'reused') throw keyReused();
-  if (applied.kind === 'replayed') return withPayload(replayedAnswer(applied.note), json);
+  if (applied.kind === 'replayed') return withPayload(replayedAnswer(applied.note), call);
   if (applied.kind === 'refused') {
     if (applied.reason === 'name_taken') throw nameTaken(schedule.name);
     const detail = `the account may have ${limits.schedules} schedules: delete one of them`;
@@ -137,11 +140,11 @@ function noteOf(answer: RestAnswer): string {
   return answerNote({ ...answer, json: { ...json, task: rest } });
 }
 
-/** @param requested what the request would be answered now */
-function withPayload(answer: RestAnswer, requested: Record<string, unknown>): RestAnswer {
+function withPayload(answer: RestAnswer, { body, caller }: Call): RestAnswer {
+  if (!seesPayloads(caller)) return answer;
   const json = answer.json as ScheduleJson;
-  const { payload } = (requested as unknown as ScheduleJson).task;
-  return payload === undefined ? answer : { ...answer, json: { ...json, task: { ...json.task, payload } } };
+  const payload = (body as { readonly task?: ScheduleJson['task'] | null }).task?.payload ?? null;
+  return { ...answer, json: { ...json, task: { ...json.task, payload } } };
 }
 
 async function listSchedules(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {

@@ -48,9 +48,11 @@ const ESCAPED_KEY = `(/[~.[]/.test(key)
 /** Runs the check of an item, whose place in the document `field` says. */
 const CHECK_ITEM = 'context.fn[%%INDEX%%](value, field, parent, errors, context);';
 
-// The library's own rule goes on over the items of an array that is too long: a fault for each of a million.
+// The library's own rule goes on over the items of an array that is too long: a fault for each of a million. And it
+// looks at each of those that may be anything.
 validator.add('array', function ({ schema, messages }, path, context) {
   const fault = (type: string, expected?: unknown) => this.makeError({ type, expected, messages });
+  const isAnything = (schema['items'] as { readonly type?: string }).type === 'any';
   const items = this.compileRule(
     this.getRuleFromSchema(schema['items']),
     context,
@@ -64,6 +66,7 @@ validator.add('array', function ({ schema, messages }, path, context) {
       if (!Array.isArray(list)) { ${fault('array')} return list; }
       if (list.length > ${schema['max']}) { ${fault('arrayMax', schema['max'])} return list; }
       if (list.length < ${schema['min'] ?? 0}) { ${fault('arrayMin', schema['min'] ?? 0)} }
+      ${isAnything ? 'return list;' : ''}
       for (let i = 0; i < list.length; i++) {
         field = (listField || '') + '[' + i + ']';
         value = list[i];

@@ -2,7 +2,7 @@ import { newSigningSecret } from '../delivery/signature.ts';
 import type { Account, Secret } from '../model/documents.ts';
 import { ACCOUNT_ID, type DocumentChange, type StoredDocument } from '../store/documents.ts';
 import { readWorker } from './find-worker.ts';
-import { answerNote, keyReused, replayedAnswer } from './idempotency.ts';
+import { answerNote, earlierAnswer, keyReused, replayedAnswer } from './idempotency.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import type { Call, RestAnswer } from './route.ts';
@@ -24,7 +24,7 @@ const MAX_TRIES = 5;
 /** Makes a secret; the older ones of its type and name get their term in the same step. */
 export async function createSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
   const fields = readSecretFields(call.body);
-  const earlier = await earlierAnswer(parts, call);
+  const earlier = await earlierAnswer(parts.store, call);
   if (earlier !== null) return earlier;
   const worker = await readWorker(parts.store, call.tenant, call.params['id']);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -35,14 +35,6 @@ export async function createSecret(parts: RestParts, call: Call): Promise<RestAn
     'version_mismatch',
     'the secrets of the worker change too often at the moment: try again',
   );
-}
-
-/** What the same request was answered before, though there may be no room, or no worker, by now. */
-async function earlierAnswer({ store }: RestParts, call: Call): Promise<RestAnswer | null> {
-  if (call.idempotency === null) return null;
-  const known = await store.recall(call.tenant, call.idempotency);
-  if (known.kind === 'reused') throw keyReused();
-  return known.kind === 'replayed' ? replayedAnswer(known.note) : null;
 }
 
 /** Null when something was changed by somebody else in between. */

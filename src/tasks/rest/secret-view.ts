@@ -16,7 +16,7 @@ const SECRET_FIELDS = {
   state: { type: 'string', enum: ['active', 'expiring', 'expired'] },
   created_at: TIME,
   created_by: ACTOR_ANSWER,
-  last_used_at: TIME_OR_NULL,
+  last_used_at: { ...TIME_OR_NULL, description: 'Exact to ten minutes.' },
   expires_at: TIME_OR_NULL,
 } as const satisfies Record<string, Schema>;
 

@@ -7,6 +7,7 @@ import { ITEM_ERROR, type ItemResult, refusedItem } from './item-result.ts';
 import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from './new-task.ts';
 import type { RestParts } from './parts.ts';
 import { PROBLEMS, Problem, type ProblemPart } from './problem.ts';
+import { schemaProblem } from './read-request.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import type { ObjectSchema } from './schema.ts';
 import { compileSchema } from './schema-check.ts';
@@ -158,8 +159,7 @@ async function readItems(
 function checkedItem(item: unknown): Fields {
   const faults = checkItem(item);
   if (faults === null) return item as Fields;
-  const code = faults.every(fault => fault.code === 'unknown_field') ? 'unknown_field' : 'validation_failed';
-  throw new Problem(code, `${faults[0].pointer ?? ''}: ${faults[0].detail}`, { errors: faults });
+  throw schemaProblem(faults);
 }
 
 /** All faults of all items; the code is that of the first. */

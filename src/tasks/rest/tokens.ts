@@ -3,7 +3,7 @@ import { isId } from '../model/ids.ts';
 import { formatTime, formatTimeOrNull, parseTime, TIME_ACCEPTED } from '../model/time.ts';
 import type { DocumentRefusal, StoredDocument } from '../store/documents.ts';
 import { Cursors } from './cursor.ts';
-import { answerNote, keyReused, replayedAnswer } from './idempotency.ts';
+import { answerNote, earlierAnswer, keyReused, replayedAnswer } from './idempotency.ts';
 import { makeToken } from './new-token.ts';
 import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from './page.ts';
 import type { RestParts } from './parts.ts';
@@ -147,6 +147,8 @@ class Tokens {
     const { store } = this.#parts;
     const user = await readUser(store, call);
     requireChanging(call.caller, user, 'tokens');
+    const earlier = await earlierAnswer(store, call);
+    if (earlier !== null) return earlier;
     const { tokensPerUser } = limitsOf(this.#parts, call);
     const { name, scopes, expires_at: expiresAt } = call.body as NewToken;
     const narrowed = scopes === undefined || scopes === null ? null : expandScopes(scopes);

@@ -3,10 +3,11 @@ import { formatTime, formatTimeOrNull } from '../model/time.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import type { ObjectSchema, StringSchema } from './schema.ts';
 
+/** Names by which users are found: no control characters, and no halves of characters, which a store could not keep. */
 const EMAIL: StringSchema = {
   type: 'string',
   max: 254,
-  pattern: /^[^\s@]+@[^\s@]+$/,
+  pattern: /^[^\s@\p{Cc}\p{Cs}]+@[^\s@\p{Cc}\p{Cs}]+$/u,
   format: 'email',
   description: 'Unique in the account, in capital letters or not.',
 };
@@ -21,6 +22,7 @@ const EXTERNAL_ID: StringSchema = {
   type: 'string',
   min: 1,
   max: 255,
+  pattern: /^[^\p{Cc}\p{Cs}]+$/u,
   description: 'Who it is for an identity provider; unique in the account.',
 };
 

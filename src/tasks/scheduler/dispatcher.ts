@@ -13,6 +13,7 @@ import { DueWorkers } from './due-workers.ts';
 import { FairQueue, type Turn } from './fair-queue.ts';
 import type { PushAttempts } from './push-attempts.ts';
 import type { PushClaims } from './push-claims.ts';
+import type { SecretUses } from './secret-uses.ts';
 import type { Settler } from './settler.ts';
 import { isOutage, type StoreOutage } from './store-outage.ts';
 import type { StoreTime } from './store-time.ts';
@@ -27,8 +28,9 @@ export interface DispatcherParts {
   readonly book: WorkerBook;
   readonly claims: PushClaims;
   readonly attempts: PushAttempts;
-  readonly settler: Pick<Settler, 'pending'>;
+  readonly settler: Pick<Settler, 'outcomes'>;
   readonly pauses: Pick<WorkerPauses, 'settled'>;
+  readonly secretUses: SecretUses;
   readonly outage: StoreOutage;
   readonly signals: Signals;
   readonly statistics: TaskStatistics;
@@ -133,6 +135,7 @@ export class Dispatcher implements Service {
     await this.#parts.attempts.drain(this.#parts.drainMs);
     watch.cancel();
     await this.#parts.pauses.settled();
+    await this.#parts.secretUses.settled();
     this.#unlisten();
     this.#state = 'stopped';
   }
@@ -230,7 +233,7 @@ export class Dispatcher implements Service {
   /** Outcomes that the store could not be told of yet take up room too, once they are as many as there are slots. */
   #free(): number {
     const { deliveries, attempts, settler } = this.#parts;
-    const held = 2 * deliveries.capacity - attempts.count - settler.pending;
+    const held = 2 * deliveries.capacity - attempts.count - settler.outcomes;
     return Math.min(deliveries.free, held) - this.#reserved;
   }
 
@@ -268,6 +271,7 @@ export class Dispatcher implements Service {
         this.#parts.attempts.begin(tenant, claimed, page, () => this.#slotFree(tenant));
       }
     }
+    if (started > 0) this.#parts.secretUses.used(tenant, page.secrets.used(this.#parts.clock.nowMs()));
     return { started, more: this.#comesAgain(turn, answer) };
   }
 
@@ -311,11 +315,14 @@ export class Dispatcher implements Service {
   }
 
   #turnFailed({ tenant, workerId }: Turn, failure: unknown): TurnOutcome {
+    const { outage, logger, time } = this.#parts;
     if (isOutage(failure)) {
-      this.#parts.outage.failed(failure);
-      return { started: 0, more: true };
+      outage.failed(failure);
+      if (outage.down) return { started: 0, more: true };
+      // Its part of the store may be away; what the store's hints say of it may be as well.
+      if (this.#state === 'running') this.#wakeList.add({ tenant, workerId, at: time.nowMs() + ODD_MS });
+      return NOTHING_STARTED;
     }
-    const { logger, time } = this.#parts;
     const reason = asError(failure).message;
     logger.error('tasks of a worker could not be started', { tenant, worker: workerId, reason });
     this.#held.set(keyOf(tenant, workerId), time.nowMs() + ODD_MS);

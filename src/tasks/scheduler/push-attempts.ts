@@ -8,7 +8,7 @@ import type { Actor } from '../model/task.ts';
 import type { TaskStatistics } from '../model/task-statistics.ts';
 import type { ClaimedTask, SettleAnswer, Settlement } from '../store/requests.ts';
 import { tellEnd } from './end-signals.ts';
-import type { Settler } from './settler.ts';
+import type { EndedAttempt, Settler } from './settler.ts';
 import type { StoreTime } from './store-time.ts';
 import type { WorkerPage } from './worker-book.ts';
 import type { WorkerPauses } from './worker-pauses.ts';
@@ -39,6 +39,8 @@ export interface PushAttempt {
   /** Somebody wants it to stop. */
   canceled: boolean;
 }
+
+type HandBack = Pick<ClaimedTask, 'leaseId' | 'leaseUntil'> & Pick<EndedAttempt, 'unheard'>;
 
 /** How long the outcomes of attempts that were ended at the end of a drain are waited for. */
 const ABORTED_MS = 1_000;
@@ -96,9 +98,10 @@ export class PushAttempts {
       });
   }
 
-  /** Hands a task back that was claimed and not begun: the attempt is not counted. */
-  handBack(tenant: string, { leaseId, leaseUntil }: Pick<ClaimedTask, 'leaseId' | 'leaseUntil'>): void {
+  /** Hands a task back that was claimed and not begun, or may have been: the attempt is not counted. */
+  handBack(tenant: string, { leaseId, leaseUntil, unheard }: HandBack): void {
     this.#parts.settler.add(tenant, {
+      ...(unheard && { unheard }),
       settlement: { ...NOTHING, leaseId, event: 'released', actor: this.#parts.actor },
       leaseUntil,
       told: answer => {

@@ -62,7 +62,7 @@ export class PushClaims {
   #handBack(tenant: string, leases: readonly string[], timeoutMs: number): void {
     const leaseUntil = this.#parts.time.nowMs() + timeoutMs + LEASE_MARGIN_MS;
     for (const leaseId of leases) {
-      this.#parts.attempts.handBack(tenant, { leaseId, leaseUntil });
+      this.#parts.attempts.handBack(tenant, { leaseId, leaseUntil, unheard: true });
     }
   }
 }

@@ -50,10 +50,10 @@ async function purgeTenant(parts: RetentionParts, tenant: string, stopped: () =>
   const account = await parts.directory.account(tenant);
   const limits = { ...parts.limits, ...account?.body.limits };
   const keep = { succeededMs: limits.retainSucceededMs, otherMs: limits.retainOtherMs };
-  let removed = SLICE;
-  while (removed >= SLICE && !stopped()) {
+  let isLeft = true;
+  while (isLeft && !stopped()) {
     const startMs = parts.clock.nowMs();
-    removed = await parts.store.purge(tenant, keep, SLICE);
+    isLeft = (await parts.store.purge(tenant, keep, SLICE)).more;
     await rest(parts.clock, parts.clock.nowMs() - startMs);
   }
 }

@@ -13,12 +13,16 @@ export interface EndedAttempt {
   readonly leaseUntil: number;
   /** Called once: with what the store says; null when it could not be told in time. */
   readonly told: (answer: SettleAnswer | null) => void;
+  /** Nobody knows whether there is such an attempt: its claim was not answered. */
+  readonly unheard?: true;
 }
 
 export interface SettlerParts {
   readonly store: Pick<TaskStore, 'settle'>;
   readonly outage: StoreOutage;
   readonly time: StoreTime;
+  /** So many attempts that there may be are held, beside those that there were; the leases of others run out. */
+  readonly maxUnheard: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -27,8 +31,11 @@ export interface SettlerParts {
 const WINDOW_MS = 5;
 const MAX_BATCH = 64;
 
-/** While the store fails, outcomes whose lease is over are looked for this often. */
-const GIVE_UP_MS = 1_000;
+/**
+ * What the store could not be told of a tenant is told again after so long, or when all of the store was away and is
+ * back. While it is away, outcomes whose lease is over are looked for this often.
+ */
+const RETRY_MS = 1_000;
 
 /**
  * Tells the store how attempts ended, several at a time. While the store fails they are held, and told again when it
@@ -40,29 +47,45 @@ export class Settler {
   readonly #waiting = new Map<string, EndedAttempt[]>();
   #held = 0;
   #telling = 0;
+  /** Of both. */
+  #unheard = 0;
   #timer: Timer | null = null;
+  #timerAtMs = 0;
+  /** Tenants of which the store could not be told, and when it is tried again. */
+  readonly #retryAtMs = new Map<string, number>();
   #empty: (() => void) | null = null;
   #stopped = false;
 
   constructor(parts: SettlerParts) {
     this.#parts = parts;
-    parts.outage.onOver(() => this.#tellAll());
+    parts.outage.onOver(() => {
+      this.#retryAtMs.clear();
+      this.#tellAll();
+    });
   }
 
-  /** Attempts that have ended, and of which the store has not heard yet. */
-  get pending(): number {
+  /**
+   * Attempts that have ended, and of which the store has not heard yet. Those that there may be are left out: where a
+   * part of the store is away, they must not take the room of what the other parts have.
+   */
+  get outcomes(): number {
+    return this.#pending - this.#unheard;
+  }
+
+  get #pending(): number {
     return this.#held + this.#telling;
   }
 
   add(tenant: string, ended: EndedAttempt): void {
-    if (this.#stopped) {
+    if (ended.unheard) this.#unheard++;
+    if (this.#stopped || (ended.unheard && this.#unheard > this.#parts.maxUnheard)) {
       this.#giveUp([ended]);
       return;
     }
     this.#hold(tenant, [ended]);
-    const { outage } = this.#parts;
-    if (!outage.down && (this.#waiting.get(tenant)?.length ?? 0) >= MAX_BATCH) this.#tell(tenant);
-    this.#arm();
+    const waits = this.#parts.outage.down || this.#isLater(tenant);
+    if (!waits && (this.#waiting.get(tenant)?.length ?? 0) >= MAX_BATCH) this.#tell(tenant);
+    this.#arm(waits ? RETRY_MS : WINDOW_MS);
   }
 
   /** Tells all that waits. Ends when all is told, or after `boundMs` without what the store could not be told. */
@@ -70,8 +93,9 @@ export class Settler {
     const { promise, resolve } = Promise.withResolvers<void>();
     const bound = this.#parts.clock.after(boundMs, resolve);
     this.#empty = resolve;
+    this.#retryAtMs.clear();
     this.#tellAll();
-    if (this.pending > 0) await promise;
+    if (this.#pending > 0) await promise;
     bound.cancel();
     this.#stopped = true;
     this.#timer?.cancel();
@@ -80,14 +104,17 @@ export class Settler {
     this.#held = 0;
   }
 
-  #arm(): void {
-    if (this.#timer !== null || this.#held === 0) return;
+  #arm(delayMs: number): void {
+    if (this.#held === 0) return;
     const { clock, outage } = this.#parts;
-    this.#timer = clock.after(outage.down ? GIVE_UP_MS : WINDOW_MS, () => {
+    const atMs = clock.nowMs() + delayMs;
+    if (this.#timer !== null && this.#timerAtMs <= atMs) return;
+    this.#timer?.cancel();
+    this.#timerAtMs = atMs;
+    this.#timer = clock.after(delayMs, () => {
       this.#timer = null;
       if (outage.down) this.#dropOverdue();
       else this.#tellAll();
-      this.#arm();
     });
   }
 
@@ -101,7 +128,18 @@ export class Settler {
   #tellAll(): void {
     this.#timer?.cancel();
     this.#timer = null;
-    for (const tenant of [...this.#waiting.keys()]) this.#tell(tenant);
+    for (const tenant of [...this.#waiting.keys()]) if (!this.#isLater(tenant)) this.#tell(tenant);
+    this.#arm(RETRY_MS);
+  }
+
+  #isLater(tenant: string): boolean {
+    const atMs = this.#retryAtMs.get(tenant);
+    if (atMs === undefined) return false;
+    const leftMs = atMs - this.#parts.clock.nowMs();
+    // A clock that is set back must not make it last.
+    if (leftMs > 0 && leftMs <= RETRY_MS) return true;
+    this.#retryAtMs.delete(tenant);
+    return false;
   }
 
   #tell(tenant: string): void {
@@ -124,8 +162,8 @@ export class Settler {
       );
       outage.answered();
       this.#telling -= batch.length;
-      batch.forEach(({ told }, at) => {
-        told(answers[at]);
+      batch.forEach((ended, at) => {
+        this.#end(ended, answers[at]);
       });
     } catch (failure) {
       this.#telling -= batch.length;
@@ -133,11 +171,10 @@ export class Settler {
       if (this.#stopped) this.#giveUp(batch);
       else if (isOutage(failure)) {
         outage.failed(failure);
-        this.#hold(tenant, batch);
-        this.#arm();
+        this.#holdAgain(tenant, batch);
       } else this.#refused(tenant, batch, failure);
     }
-    if (this.pending === 0) this.#empty?.();
+    if (this.#pending === 0) this.#empty?.();
   }
 
   /** A defect with one attempt must not keep the others of its batch from being told. */
@@ -150,7 +187,16 @@ export class Settler {
       tenant,
       reason: asError(failure).message,
     });
-    batch[0].told(null);
+    this.#end(batch[0], null);
+  }
+
+  #holdAgain(tenant: string, batch: readonly EndedAttempt[]): void {
+    const nowMs = this.#parts.time.nowMs();
+    const kept = batch.filter(({ leaseUntil }) => leaseUntil > nowMs);
+    this.#giveUp(batch.filter(({ leaseUntil }) => leaseUntil <= nowMs));
+    if (kept.length > 0) this.#hold(tenant, kept);
+    this.#retryAtMs.set(tenant, this.#parts.clock.nowMs() + RETRY_MS);
+    this.#arm(RETRY_MS);
   }
 
   #dropOverdue(): void {
@@ -164,12 +210,21 @@ export class Settler {
       this.#held -= over.length;
       this.#giveUp(over);
     }
+    this.#arm(RETRY_MS);
   }
 
   #giveUp(list: readonly EndedAttempt[]): void {
-    this.#parts.logger.warning('attempts ended and the store could not be told: their leases run out', {
-      count: list.length,
-    });
-    for (const { told } of list) told(null);
+    const count = list.filter(({ unheard }) => !unheard).length;
+    if (count > 0) {
+      this.#parts.logger.warning('attempts ended and the store could not be told: their leases run out', {
+        count,
+      });
+    }
+    for (const ended of list) this.#end(ended, null);
+  }
+
+  #end({ told, unheard }: EndedAttempt, answer: SettleAnswer | null): void {
+    if (unheard) this.#unheard--;
+    told(answer);
   }
 }

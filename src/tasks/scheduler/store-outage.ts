@@ -14,12 +14,18 @@ export interface StoreOutageParts {
 
 const PROBES = { initialMs: 100, maxMs: 2_000 };
 
+/** Where a write went well within this time, it is only a part of the store that fails, if it is. */
+const PART_MS = 1_000;
+
 /** A store that answers and yet fails each write is told of this often. */
 const TELL_MS = 60_000;
 
 /**
- * Whether the store takes calls. From the first that fails until it answers again nothing is claimed, and outcomes are
- * held. Says so in the log when it begins, and when it is over.
+ * Whether the store takes calls. Once they fail, and none goes well, nothing is claimed and outcomes are held until it
+ * answers again. Says so in the log when it begins, and when it is over.
+ *
+ * A call may also fail because a part of the store is away, such as a node of a cluster. Then only the tenants whose
+ * calls fail wait, and try again every now and then.
  */
 export class StoreOutage {
   readonly #parts: StoreOutageParts;
@@ -29,6 +35,7 @@ export class StoreOutage {
   #told = false;
   /** Failures since the last write that went well. */
   #failures = 0;
+  #answeredMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | null = null;
   #stopped = false;
 
@@ -47,9 +54,10 @@ export class StoreOutage {
 
   /** A call failed. */
   failed(failure: unknown): void {
-    if (this.#down || this.#stopped) return;
-    this.#down = true;
     const { clock, logger } = this.#parts;
+    const quietMs = clock.nowMs() - this.#answeredMs;
+    if (this.#down || this.#stopped || (quietMs >= 0 && quietMs < PART_MS)) return;
+    this.#down = true;
     if (clock.nowMs() - this.#toldMs >= TELL_MS) {
       this.#toldMs = clock.nowMs();
       this.#told = true;
@@ -61,6 +69,7 @@ export class StoreOutage {
 
   /** A write went well: the next outage is a new one. */
   answered(): void {
+    this.#answeredMs = this.#parts.clock.nowMs();
     if (!this.#down) this.#failures = 0;
   }
 

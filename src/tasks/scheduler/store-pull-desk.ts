@@ -34,7 +34,7 @@ export interface StorePullDeskParts {
   readonly randomBytes: (count: number) => Buffer;
   /** What tenants have whose operator has changed nothing. */
   readonly limits: TenantLimits;
-  /** Calls that may wait at once; one more is `overloaded`. */
+  /** Calls that may wait at once, and of one tenant no more than there are places left: one more is `overloaded`. */
   readonly maxWaiting: number;
 }
 
@@ -55,6 +55,7 @@ export class StorePullDesk implements PullDesk, Service {
   readonly #lines = new Map<string, Map<string, PullLine>>();
   #lineCount = 0;
   #waiting = 0;
+  readonly #waitingOf = new Map<string, number>();
   /** Calls of the store on nobody's behalf that must end before the store does. */
   readonly #running = new Set<Promise<unknown>>();
   #unlisten: (() => void) | null = null;
@@ -87,13 +88,16 @@ export class StorePullDesk implements PullDesk, Service {
 
   async lease(request: LeaseRequest): Promise<readonly ClaimedTask[]> {
     if (this.#stopped) return [];
-    if (this.#waiting >= this.#parts.maxWaiting) {
+    const ofTenant = this.#waitingOf.get(request.tenant) ?? 0;
+    // So no tenant takes all places, and one that is alone has half of them.
+    if (ofTenant >= this.#parts.maxWaiting - this.#waiting) {
       throw new Fault(
         'overloaded',
         'too many calls wait for tasks: try again later, or with fewer at a time',
       );
     }
     this.#waiting++;
+    this.#waitingOf.set(request.tenant, ofTenant + 1);
     return this.#line(request.tenant, request.workerId).wait(request);
   }
 
@@ -142,9 +146,7 @@ export class StorePullDesk implements PullDesk, Service {
       line = new PullLine({
         claim: request => this.#owned(this.#claim(request)),
         handBack: (request, tasks) => this.#handBack(request, tasks),
-        left: () => {
-          this.#waiting--;
-        },
+        left: () => this.#left(tenant),
         idle: () => this.#forget(tenant, workerId),
         longestWaitMs: () => Math.max(LOOK_MS, (this.#lineCount / MAX_LOOKS_PER_SECOND) * 1_000),
         clock: this.#parts.clock,
@@ -153,6 +155,13 @@ export class StorePullDesk implements PullDesk, Service {
       this.#lineCount++;
     }
     return line;
+  }
+
+  #left(tenant: string): void {
+    this.#waiting--;
+    const others = (this.#waitingOf.get(tenant) ?? 0) - 1;
+    if (others > 0) this.#waitingOf.set(tenant, others);
+    else this.#waitingOf.delete(tenant);
   }
 
   #forget(tenant: string, workerId: string): void {

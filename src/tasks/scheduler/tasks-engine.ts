@@ -10,12 +10,14 @@ import type { Sealer } from '../sealing/sealer.ts';
 import type { Directory } from '../store/directory.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { Dispatcher } from './dispatcher.ts';
+import { COUNT_DUE_EVERY_MS, DueTasks } from './due-tasks.ts';
 import type { PullDesk } from './pull-desk.ts';
 import { PushAttempts } from './push-attempts.ts';
 import { PushClaims } from './push-claims.ts';
 import { REAP_EVERY_MS, reap } from './reaper.ts';
 import { purgeAll, RETAIN_EVERY_MS } from './retention.ts';
 import { Rounds } from './rounds.ts';
+import { SecretUses } from './secret-uses.ts';
 import { Settler } from './settler.ts';
 import { StoreOutage } from './store-outage.ts';
 import { StorePullDesk } from './store-pull-desk.ts';
@@ -84,13 +86,15 @@ export class TasksEngine implements Service {
     const has = (role: TasksRole): boolean => options.roles.has(role);
     const rounds = (name: string, waitMs: number, round: (stopped: () => boolean) => Promise<void>) =>
       new Rounds({ name, waitMs, firstWaitMs: Math.floor(random() * waitMs), round, clock, logger });
+    const dueTasks = has('reaper') ? new DueTasks(parts) : null;
     this.#services = [
       ...(has('dispatcher') ? pushing(parts, time, workerSwitch) : [new WorkerNews(store, signals, logger)]),
       this.#pullDesk,
-      ...(has('reaper')
+      ...(dueTasks !== null
         ? [
             rounds('reaper', REAP_EVERY_MS, stopped => reap({ ...parts, time }, stopped)),
             rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll({ ...parts, limits }, stopped)),
+            rounds('count of due tasks', COUNT_DUE_EVERY_MS, () => dueTasks.look()),
           ]
         : []),
       ...(has('scheduler') ? [parts.firer((tenant, id) => workerSwitch.resume(tenant, id))] : []),
@@ -118,11 +122,12 @@ function pushing(parts: TasksEngineParts, time: StoreTime, workerSwitch: WorkerS
   const { limits, drainMs, node } = options;
   const actor: Actor = { type: 'dispatcher', id: node };
   const outage = new StoreOutage(parts);
-  const settler = new Settler({ ...parts, outage, time });
+  const settler = new Settler({ ...parts, outage, time, maxUnheard: 2 * deliveries.capacity });
   const pauses = new WorkerPauses({ ...parts, workerSwitch, time });
   const attempts = new PushAttempts({ ...parts, settler, pauses, time, actor });
   const claims = new PushClaims({ ...parts, attempts, outage, time, actor });
   const book = new WorkerBook({ ...parts, limits });
+  const secretUses = new SecretUses({ ...parts, time });
   return [
     { name: 'deliveries', start: () => deliveries.start(), stop: () => deliveries.stop() },
     {
@@ -133,6 +138,6 @@ function pushing(parts: TasksEngineParts, time: StoreTime, workerSwitch: WorkerS
         outage.stop();
       },
     },
-    new Dispatcher({ ...parts, book, claims, attempts, settler, pauses, outage, time, drainMs }),
+    new Dispatcher({ ...parts, book, claims, attempts, settler, pauses, secretUses, outage, time, drainMs }),
   ];
 }

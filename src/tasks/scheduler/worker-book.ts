@@ -7,6 +7,7 @@ import type { Sealer } from '../sealing/sealer.ts';
 import type { Directory } from '../store/directory.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import type { TaskStore } from '../store/task-store.ts';
+import type { UsedSecret } from './secret-uses.ts';
 
 /** What is known of a worker whose tasks may be due. */
 export type WorkerPage =
@@ -33,7 +34,8 @@ export interface WorkerBookParts {
   readonly logger: Logger;
 }
 
-interface OpenSecret extends Pick<Secret, 'type' | 'name' | 'expiresAt'> {
+interface OpenSecret extends Pick<Secret, 'type' | 'name' | 'expiresAt' | 'lastUsedAt'> {
+  readonly id: string;
   readonly value: string;
 }
 
@@ -110,7 +112,8 @@ export class WorkerBook {
           secretId: id,
           type: body.type,
         });
-        open.push({ type: body.type, name: body.name, expiresAt: body.expiresAt, value });
+        const { type, name, expiresAt, lastUsedAt } = body;
+        open.push({ id, type, name, expiresAt, lastUsedAt, value });
       } catch (failure) {
         const reason = asError(failure).message;
         logger.error(
@@ -144,6 +147,17 @@ export class WorkerBook {
 /** Secrets of one worker, opened. Never to be logged. */
 export class WorkerSecrets {
   readonly #secrets: readonly OpenSecret[];
+
+  /** Those that pushes use at this time. */
+  used(nowMs: number): UsedSecret[] {
+    const names = new Set<string>();
+    return this.#secrets.filter(secret => {
+      if (!isLive(secret, nowMs)) return false;
+      if (secret.type === 'signing') return true;
+      const name = secret.name.toLowerCase();
+      return !names.has(name) && names.add(name);
+    });
+  }
 
   /** @param secrets newest first */
   constructor(secrets: readonly OpenSecret[]) {

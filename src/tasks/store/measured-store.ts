@@ -15,6 +15,7 @@ import type {
   Idempotency,
   Overdue,
   Progress,
+  PurgeAnswer,
   RemoveAnswer,
   SettleAnswer,
   Settlement,
@@ -176,14 +177,18 @@ export class MeasuredStore implements TaskStore {
     return this.#measured('counts', () => this.#store.counts(tenant, workerId));
   }
 
+  countDue(max: number): Promise<number> {
+    return this.#measured('count_due', () => this.#store.countDue(max));
+  }
+
   async purge(
     tenant: string,
     keep: { readonly succeededMs: number; readonly otherMs: number },
     max: number,
-  ): Promise<number> {
-    const removed = await this.#measured('purge', () => this.#store.purge(tenant, keep, max));
-    if (removed > 0) this.#statistics.purged.add(removed);
-    return removed;
+  ): Promise<PurgeAnswer> {
+    const answer = await this.#measured('purge', () => this.#store.purge(tenant, keep, max));
+    if (answer.tasks > 0) this.#statistics.purged.add(answer.tasks);
+    return answer;
   }
 
   tenants(after: string | null, limit: number): Promise<readonly string[]> {

@@ -263,4 +263,11 @@ export interface Wakeup {
   readonly at: number;
 }
 
+export interface PurgeAnswer {
+  /** How many tasks were removed. */
+  readonly tasks: number;
+  /** Something else may be over as well: ask again. False when all was removed. */
+  readonly more: boolean;
+}
+
 export type StatusCounts = Readonly<Record<TaskStatus, number>>;

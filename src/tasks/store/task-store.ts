@@ -14,6 +14,7 @@ import type {
   Idempotency,
   Overdue,
   Progress,
+  PurgeAnswer,
   RemoveAnswer,
   SettleAnswer,
   Settlement,
@@ -154,14 +155,21 @@ export interface TaskStore {
   counts(tenant: string, workerId: string | null): Promise<StatusCounts>;
 
   /**
-   * Removes tasks that ended longer ago than that, and what is kept under keys whose time is over, at most `max`.
-   * @returns how many tasks were removed
+   * How many tasks of all tenants wait although their time has come, up to `max`: for statistics. Those of paused workers
+   * are among them, and so may be those that have expired and were not ended yet. A store that would have to ask every
+   * tenant tells of its last look, some time ago, and 0 before the first.
+   */
+  countDue(max: number): Promise<number>;
+
+  /**
+   * Removes tasks that ended longer ago than that, keys whose time is over, and what is remembered under idempotency keys
+   * for no longer: at most `max` of each, and fewer tasks where they have long histories.
    */
   purge(
     tenant: string,
     keep: { readonly succeededMs: number; readonly otherMs: number },
     max: number,
-  ): Promise<number>;
+  ): Promise<PurgeAnswer>;
 
   /** Domains of tenants, by name. */
   tenants(after: string | null, limit: number): Promise<readonly string[]>;

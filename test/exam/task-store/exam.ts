@@ -7,6 +7,7 @@ import { counts } from './counts.ts';
 import { creating } from './creating.ts';
 import { creatingTogether } from './creating-together.ts';
 import { documents } from './documents.ts';
+import { dueCounts } from './due-counts.ts';
 import { fencing } from './fencing.ts';
 import { findingDocuments } from './finding-documents.ts';
 import { heldTasks } from './held-tasks.ts';
@@ -47,6 +48,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   documents,
   'finding documents': findingDocuments,
   counts,
+  'counts of due tasks': dueCounts,
   purging,
   'wake-up hints': wakeups,
   tenants,

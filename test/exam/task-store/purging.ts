@@ -1,4 +1,5 @@
 import { FINAL_STATUSES, TASK_STATUSES } from '../../../src/tasks/model/task.ts';
+import type { PurgeAnswer } from '../../../src/tasks/store/requests.ts';
 import { idempotency, idsOf, taskQuery } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME } from './scene.ts';
@@ -14,17 +15,17 @@ export const purging: Topic = (t, open) => {
       return FINAL_STATUSES.filter(status => tasks.some(task => task.status === status));
     };
     scene.clock.advance(1_000);
-    t.equal(await scene.store.purge(ACME, KEEP, 100), 0);
+    t.equal((await scene.store.purge(ACME, KEEP, 100)).tasks, 0);
     scene.clock.advance(1);
-    t.equal(await scene.store.purge(ACME, KEEP, 100), 1);
+    t.equal((await scene.store.purge(ACME, KEEP, 100)).tasks, 1);
     t.strictSame(await statuses(), ['failed', 'canceled', 'expired']);
     scene.clock.advance(3_999);
-    t.equal(await scene.store.purge(ACME, KEEP, 100), 0);
+    t.equal((await scene.store.purge(ACME, KEEP, 100)).tasks, 0);
     scene.clock.advance(1);
-    t.equal(await scene.store.purge(ACME, KEEP, 100), 3);
+    t.equal((await scene.store.purge(ACME, KEEP, 100)).tasks, 3);
     t.strictSame(await statuses(), []);
     scene.clock.advance(366 * 86_400_000);
-    t.equal(await scene.store.purge(ACME, KEEP, 100), 0);
+    t.equal((await scene.store.purge(ACME, KEEP, 100)).tasks, 0);
     const left = await scene.store.list(ACME, taskQuery());
     t.strictSame(left.map(({ status }) => status).sort(), ['paused', 'retry', 'running', 'scheduled']);
   });
@@ -64,12 +65,12 @@ export const purging: Topic = (t, open) => {
     scene.clock.advance(900);
     await scene.changed(id, 'replay');
     scene.clock.advance(5_000);
-    t.equal(await scene.store.purge(ACME, KEEP, 100), 0);
+    t.equal((await scene.store.purge(ACME, KEEP, 100)).tasks, 0);
     await scene.end((await scene.startOne()).leaseId, 'succeeded');
     scene.clock.advance(1_000);
-    t.equal(await scene.store.purge(ACME, KEEP, 100), 0);
+    t.equal((await scene.store.purge(ACME, KEEP, 100)).tasks, 0);
     scene.clock.advance(1);
-    t.equal(await scene.store.purge(ACME, KEEP, 100), 1);
+    t.equal((await scene.store.purge(ACME, KEEP, 100)).tasks, 1);
   });
 
   t.test('no more is removed at once than was asked for', async t => {
@@ -78,10 +79,34 @@ export const purging: Topic = (t, open) => {
     for (const { leaseId } of (await scene.claim(7)).tasks) await scene.end(leaseId, 'succeeded');
     const { id } = await scene.taskIn('failed');
     scene.clock.advance(1_001);
-    const removed: number[] = [];
-    for (let round = 0; round < 4; round++) removed.push(await scene.store.purge(ACME, KEEP, 3));
-    t.strictSame(removed, [3, 3, 1, 0]);
+    const answers: PurgeAnswer[] = [];
+    for (let round = 0; round < 4; round++) answers.push(await scene.store.purge(ACME, KEEP, 3));
+    t.strictSame(answers, [
+      { tasks: 3, more: true },
+      { tasks: 3, more: true },
+      { tasks: 1, more: false },
+      { tasks: 0, more: false },
+    ]);
     t.strictSame(idsOf(await scene.store.list(ACME, taskQuery())), [id]);
+  });
+
+  t.test('all that is over goes, however often that has to be asked for', async t => {
+    const scene = await open(t);
+    for (let i = 0; i < 5; i++) await scene.store.remember(ACME, idempotency(`i${i}`, { keepMs: 1_000 }));
+    const keys = Array.from({ length: 5 }, (_, i) => scene.newTask({ key: `k${i}`, keyTtlMs: 2_000 }));
+    await scene.create(keys);
+    for (const { leaseId } of (await scene.claim(5)).tasks) await scene.end(leaseId, 'no_retry');
+    const purgeAll = async () => {
+      let rounds = 1;
+      while ((await scene.store.purge(ACME, KEEP, 2)).more) rounds++;
+      t.ok(rounds <= 3, `${rounds} rounds`);
+      t.strictSame(await scene.store.purge(ACME, KEEP, 2), { tasks: 0, more: false });
+    };
+    for (let round = 0; round < 6; round++) {
+      scene.clock.advance(1_000);
+      await purgeAll();
+    }
+    t.strictSame(await scene.store.list(ACME, taskQuery()), []);
   });
 
   t.test('what is remembered, and keys that are kept, stay until their time is over', async t => {

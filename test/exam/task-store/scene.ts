@@ -30,6 +30,8 @@ export interface OpenStore {
   close(): Promise<void>;
   /** Stops the store, as a process that ends, and starts another over what it has left. Where that can be done. */
   readonly reopen?: () => Promise<TaskStore>;
+  /** Has the store look at once for what it otherwise looks for at intervals. Where it does. */
+  readonly lookAround?: () => Promise<void>;
 }
 
 /** When every test begins. */
@@ -78,6 +80,11 @@ export class Scene {
     if (this.#open.reopen === undefined) return false;
     this.#store = await this.#open.reopen();
     return true;
+  }
+
+  /** What a store tells of its last look is as it is now. */
+  async lookAround(): Promise<void> {
+    await this.#open.lookAround?.();
   }
 
   newTask(task: Partial<NewTask['task']> = {}, rest: Partial<Omit<NewTask, 'task'>> = {}): NewTask {

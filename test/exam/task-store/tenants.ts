@@ -63,7 +63,7 @@ export const tenants: Topic = (t, open) => {
     const users = { kind: 'worker', after: null, limit: 10, order: 'asc' } as const;
     t.equal((await store.listDocuments(GLOBEX, users)).length, 1);
     scene.clock.advance(366 * 86_400_000);
-    t.equal(await store.purge(GLOBEX, { succeededMs: 0, otherMs: 0 }, 10), 0);
+    t.equal((await store.purge(GLOBEX, { succeededMs: 0, otherMs: 0 }, 10)).tasks, 0);
     t.strictSame(await scene.get(running.id), before);
   });
 
@@ -120,7 +120,7 @@ export const tenants: Topic = (t, open) => {
     const { store, make } = scene;
     t.strictSame(await store.list('nobody', taskQuery()), []);
     t.equal((await store.counts('nobody', null)).scheduled, 0);
-    t.equal(await store.purge('nobody', { succeededMs: 0, otherMs: 0 }, 10), 0);
+    t.equal((await store.purge('nobody', { succeededMs: 0, otherMs: 0 }, 10)).tasks, 0);
     const answer = await store.create('nobody', make.createRequest([scene.newTask()]));
     t.match(answer, { results: [{ kind: 'refused', reason: 'worker_missing' }] });
     t.match(await store.claim('nobody', make.claimRequest(scene.mailer.id, 1)), { tasks: [], nextAt: null });

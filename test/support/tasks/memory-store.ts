@@ -15,6 +15,7 @@ import type {
   Idempotency,
   Overdue,
   Progress,
+  PurgeAnswer,
   RemoveAnswer,
   SettleAnswer,
   Settlement,
@@ -28,7 +29,15 @@ import { change } from './memory/changing.ts';
 import { claim } from './memory/claiming.ts';
 import { create, remember, remembered } from './memory/creating.ts';
 import { applyChanges, dueDocuments, findByName, listDocuments } from './memory/documents.ts';
-import { allRecords, counts, list, openOfSchedule, overdue, readHistory } from './memory/reading.ts';
+import {
+  allRecords,
+  countDue,
+  counts,
+  list,
+  openOfSchedule,
+  overdue,
+  readHistory,
+} from './memory/reading.ts';
 import { extend, leasedRecord, settle } from './memory/settling.ts';
 import { compareText, copyOf, documentName, emptyState, type TenantState } from './memory/state.ts';
 import { removeTask } from './memory/writing.ts';
@@ -238,11 +247,19 @@ export class MemoryStore implements TaskStore {
     return counts(this.#state(tenant), workerId);
   }
 
+  async countDue(max: number): Promise<number> {
+    const now = this.#now();
+    return Math.min(
+      max,
+      this.#all().reduce((sum, [, state]) => sum + countDue(state, now), 0),
+    );
+  }
+
   async purge(
     tenant: string,
     keep: { readonly succeededMs: number; readonly otherMs: number },
     max: number,
-  ): Promise<number> {
+  ): Promise<PurgeAnswer> {
     const state = this.#state(tenant);
     const now = this.#now();
     for (const [name, { until }] of state.idempotency) if (until <= now) state.idempotency.delete(name);
@@ -257,7 +274,7 @@ export class MemoryStore implements TaskStore {
       })
       .slice(0, max);
     for (const task of over) removeTask(state, now, task);
-    return over.length;
+    return { tasks: over.length, more: over.length === max };
   }
 
   async tenants(after: string | null, limit: number): Promise<readonly string[]> {

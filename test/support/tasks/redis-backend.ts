@@ -54,6 +54,7 @@ export function redisBackend(name: string, servers: readonly { readonly port: nu
           store = await start();
           return store;
         },
+        lookAround: () => store.sweep(),
       };
     },
   };

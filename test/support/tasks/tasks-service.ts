@@ -1,4 +1,5 @@
 import { request as requestOverHttp } from 'node:http';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { repositoryRoot } from '../repository.ts';
 import { type ServiceOptions, type ServiceProcess, startService } from '../service.ts';
@@ -179,4 +180,10 @@ export async function newTenant(
   const { status, json, text } = await askForAccount(service, domain, headers);
   if (status !== 201) throw new Error(`no account ${domain}: ${status} ${text}`);
   return new Tenant(service.http, json);
+}
+
+/** An address of this machine that is not on the loopback interface; the loopback one where there is no other. */
+export function outerAddress(): string {
+  const all = Object.values(networkInterfaces()).flatMap(each => each ?? []);
+  return all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';
 }

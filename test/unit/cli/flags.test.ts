@@ -39,6 +39,10 @@ t.test('a list keeps every value in order, any other flag the last', async t => 
   );
 });
 
+t.test('a value may begin with a dash and a digit', async t => {
+  t.match(values('--dial-string', '-24h'), { 'dial-string': '-24h' });
+});
+
 t.test('an empty value is a value', async t => {
   t.match(values('--dial-string='), { 'dial-string': '' });
   t.match(values('--dial-string', ''), { 'dial-string': '' });

@@ -149,6 +149,21 @@ t.test('a service without tasks is told apart', async t => {
   }
 });
 
+t.test('so is something else that answers there', async t => {
+  const { port, url, tasks } = await scripted(t, () => ({ body: { hello: 'world' } }));
+  const other = `http://localhost:${port}`;
+  for (const argv of [['list'], ['workers'], ['history', 'x'], ['retry', 'x'], ['create-account', 'a']]) {
+    const isAccount = argv[0] === 'create-account';
+    t.match(await tasks(...argv, ...(isAccount ? ['--service', other] : [])), {
+      status: 2,
+      stdout: '',
+      stderr:
+        `sluice tasks: ${isAccount ? other : url} answered with something that is nothing that the task service ` +
+        'would say: is it running with TASKS_ENABLED=true there?\n',
+    });
+  }
+});
+
 t.test('a refusal is told with every field that is at fault, once', async t => {
   const problem = {
     code: 'validation_failed',

@@ -23,6 +23,11 @@ export const TASK_MAPPINGS: readonly Mapping[] = [
     ],
   },
   mapping('in_flight', 'tasks_in_flight', 'Attempts that this process is making.'),
+  mapping(
+    'due',
+    'tasks_due',
+    'Tasks in the store that are due and wait, at most 100000: up to 10 s old, with Redis up to 40 s.',
+  ),
   {
     ...mapping(
       'oldest_due',

@@ -9,6 +9,8 @@ import { SCRIPTS, type Script } from './scripts.ts';
 /** How many tenants are looked at at the same time, where all are asked. */
 const TENANTS_AT_ONCE = 16;
 const TENANTS_A_PAGE = 100;
+/** Tenants that may fail in one sweep: with more of them all of Redis is away. */
+const MAX_FAILURES = 10;
 
 export interface DueDocument {
   readonly tenant: string;
@@ -20,12 +22,15 @@ interface Survey {
   readonly reapAt: number | null;
   readonly documentsAt: number | null;
   readonly hasAccount: boolean;
+  /** How many tasks of all workers are due. */
+  readonly dueTasks: number;
   readonly workers: readonly { readonly workerId: string; readonly at: number }[];
 }
 
 /** What concerns all tenants: hints say where to look, and what is found there says what the hints should be. */
 export class AcrossTenants {
   readonly #hints: Hints;
+  #dueTasks = 0;
   readonly #read: (script: Script, tenant: string, args: readonly Argument[]) => Promise<Reply>;
 
   constructor(
@@ -102,7 +107,7 @@ export class AcrossTenants {
   }
 
   async #survey(tenant: string, wakes: boolean): Promise<Survey> {
-    const [reapAt, documentsAt, accounts, ...due] = await this.#read(SCRIPTS.survey, tenant, [
+    const [reapAt, documentsAt, accounts, dueTasks, ...due] = await this.#read(SCRIPTS.survey, tenant, [
       wakes ? '1' : '',
     ]);
     const workers: { readonly workerId: string; readonly at: number }[] = [];
@@ -112,6 +117,7 @@ export class AcrossTenants {
       reapAt: reapAt as number | null,
       documentsAt: documentsAt as number | null,
       hasAccount: (accounts as number) > 0,
+      dueTasks: dueTasks as number,
       workers,
     };
   }
@@ -150,20 +156,39 @@ export class AcrossTenants {
    * task that nobody would look for; this finds it, whoever made it.
    */
   async sweep(): Promise<void> {
+    const failures: unknown[] = [];
+    let dueTasks = 0;
     let after: string | null = null;
-    for (;;) {
-      const tenants: readonly string[] = await this.#hints.tenants(after, TENANTS_A_PAGE);
-      for (const tenant of tenants) await this.#sweepTenant(tenant);
-      if (tenants.length < TENANTS_A_PAGE) break;
-      after = tenants[tenants.length - 1];
-    }
+    let tenants: readonly string[];
+    do {
+      tenants = await this.#hints.tenants(after, TENANTS_A_PAGE);
+      for (const tenant of tenants) {
+        try {
+          dueTasks += await this.sweepTenant(tenant);
+        } catch (failure) {
+          failures.push(failure);
+          if (failures.length >= MAX_FAILURES) throw failure;
+        }
+      }
+      after = tenants.at(-1) ?? null;
+    } while (tenants.length === TENANTS_A_PAGE);
     this.#hints.flush();
+    this.#dueTasks = dueTasks;
+    // One tenant that fails, as one of many nodes may, does not keep the others from being looked at.
+    if (failures.length > 0) throw failures[0];
   }
 
-  async #sweepTenant(tenant: string): Promise<void> {
-    const { reapAt, documentsAt, workers } = await this.#survey(tenant, true);
+  /** How many tasks of all tenants the last sweep has found due. */
+  get dueTasks(): number {
+    return this.#dueTasks;
+  }
+
+  /** Puts the hints of one tenant back. Returns how many tasks of it are due. */
+  async sweepTenant(tenant: string): Promise<number> {
+    const { reapAt, documentsAt, dueTasks, workers } = await this.#survey(tenant, true);
     if (reapAt !== null) this.#hints.lower('reap', tenant, tenant, reapAt);
     if (documentsAt !== null) this.#hints.lower('docs', tenant, tenant, documentsAt);
     for (const { workerId, at } of workers) this.#hints.wake(tenant, workerId, at);
+    return dueTasks;
   }
 }

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 
 /** Something that must be over by its time. */
 export interface Deadline {
-  readonly at: number;
+  at: number;
   readonly missed: () => void;
 }
 
@@ -40,6 +40,8 @@ export class Deadlines {
     this.#timer = null;
     const now = this.#clock.nowMs();
     for (const deadline of this.#waiting) {
+      // A clock that was set back must not make anybody wait much longer.
+      deadline.at = Math.min(deadline.at, now + this.#waitMs);
       if (deadline.at > now) {
         this.#timer = this.#clock.after(deadline.at - now, () => this.#check());
         return;

@@ -13,6 +13,9 @@ const MAX_BYTES_IN_FLIGHT = 256 * 1024 * 1024;
 /** Longest wait for connections to close: the other side may be frozen. */
 const CLOSE_MS = 1_000;
 
+/** Why a connection that was there is down, while nothing else is known. */
+const CLOSED = 'it was closed by the server';
+
 export type Argument = string | number;
 
 /**
@@ -58,6 +61,7 @@ export class RedisLink {
   async start(): Promise<void> {
     const { startMs, logger } = this.#options;
     await this.#connected(startMs);
+    this.#reason = CLOSED;
     await this.#check();
     if (this.#unmet !== null) {
       this.#client.disconnect();
@@ -70,6 +74,7 @@ export class RedisLink {
       }
     });
     this.#client.on('ready', () => {
+      this.#reason = CLOSED;
       logger.info('connected to Redis for tasks', { address: this.address });
       // Whoever restarted it may have changed its settings.
       this.#check().catch(() => {});

@@ -16,6 +16,7 @@ import type {
   Idempotency,
   Overdue,
   Progress,
+  PurgeAnswer,
   RemoveAnswer,
   SettleAnswer,
   Settlement,
@@ -26,6 +27,7 @@ import type {
 } from '../requests.ts';
 import type { TaskStore } from '../task-store.ts';
 import { AcrossTenants, type DueDocument } from './across-tenants.ts';
+import { DoubtfulTenants } from './doubtful-tenants.ts';
 import {
   changeArguments,
   changeOf,
@@ -55,6 +57,7 @@ export class RedisTaskStore implements TaskStore {
   readonly #link: RedisLink;
   readonly #hints: Hints;
   readonly #across: AcrossTenants;
+  readonly #doubtful: DoubtfulTenants;
   #sweepTimer: Timer | null = null;
   #stopped = false;
 
@@ -63,6 +66,10 @@ export class RedisTaskStore implements TaskStore {
     this.#link = new RedisLink(options);
     this.#hints = new Hints(this.#link, options.keyPrefix, options.logger);
     this.#across = new AcrossTenants(this.#hints, (script, tenant, args) => this.#read(script, tenant, args));
+    this.#doubtful = new DoubtfulTenants({
+      sweep: tenant => this.#across.sweepTenant(tenant),
+      clock: options.clock,
+    });
   }
 
   /** @throws Error that names the server, what is wrong with it and what puts it right */
@@ -74,6 +81,7 @@ export class RedisTaskStore implements TaskStore {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#sweepTimer?.cancel();
+    this.#doubtful.stop();
     this.#hints.flush();
     await this.#link.stop();
   }
@@ -265,7 +273,7 @@ export class RedisTaskStore implements TaskStore {
     const idem = idempotency === undefined ? '' : JSON.stringify(idempotencyOf(idempotency));
     const args = [JSON.stringify(changes.map(changeOf)), idem];
     const [kind, ...rest] = await this.#across.aroundDocuments(tenant, changes, () =>
-      this.#read(SCRIPTS.apply, tenant, args),
+      this.#doubtful.around(tenant, () => this.#read(SCRIPTS.apply, tenant, args)),
     );
     switch (String(kind)) {
       case 'reused':
@@ -330,13 +338,19 @@ export class RedisTaskStore implements TaskStore {
     return Object.fromEntries(counts) as unknown as StatusCounts;
   }
 
+  /** As many as the last sweep has seen. */
+  async countDue(max: number): Promise<number> {
+    return Math.min(this.#across.dueTasks, max);
+  }
+
   async purge(
     tenant: string,
     keep: { readonly succeededMs: number; readonly otherMs: number },
     max: number,
-  ): Promise<number> {
+  ): Promise<PurgeAnswer> {
     const [count] = await this.#write(SCRIPTS.purge, tenant, [keep.succeededMs, keep.otherMs, max]);
-    return count as number;
+    // Keys and what is remembered have a time of their own in Redis.
+    return { tasks: count as number, more: count === max };
   }
 
   tenants(after: string | null, limit: number): Promise<readonly string[]> {
@@ -354,7 +368,7 @@ export class RedisTaskStore implements TaskStore {
 
   /** Runs a script that tells first what the hints should say. */
   async #write(script: Script, tenant: string, args: readonly Argument[]): Promise<Reply> {
-    const [told, ...answer] = await this.#read(script, tenant, args);
+    const [told, ...answer] = await this.#doubtful.around(tenant, () => this.#read(script, tenant, args));
     if (told !== null) {
       const reader = new MsgpackReader(told as Buffer);
       reader.array();

@@ -7,7 +7,7 @@ import { apply, dueDocuments, findDocument, getDocument, listDocuments } from '.
 import { recall, remember } from './idempotency.ts';
 import { extend, leased, overdue } from './lease.ts';
 import { history, list, openOfSchedule } from './list.ts';
-import { counts, now, setWakeup, tenants, wakeups } from './overview.ts';
+import { countDue, counts, now, setWakeup, tenants, wakeups } from './overview.ts';
 import { purge } from './purge.ts';
 import { bodies, get, getWhole } from './read-task.ts';
 import { settle } from './settle.ts';
@@ -42,6 +42,7 @@ const READS = {
   dueDocuments,
   recall,
   counts,
+  countDue,
   tenants,
   now,
 } as const satisfies { readonly [N in OperationName]?: Run<View, N> };

@@ -8,6 +8,9 @@ export const WAKEUPS = `SELECT tenant, id, wake_at FROM worker INDEXED BY worker
   WHERE wake_at <= ? ORDER BY wake_at ${LIMIT}`;
 export const TENANTS = `SELECT name FROM tenant INDEXED BY tenant_known WHERE known = 1 AND name > ? ORDER BY name ${LIMIT}`;
 
+export const DUE = `SELECT count(*) FROM (SELECT 1 FROM task INDEXED BY task_due_at
+  WHERE status IN (0, 2) AND due_at <= ? ${LIMIT})`;
+
 const NO_COUNTS = STATUS_CODES.map(() => 0);
 
 export function counts({ statements, numbers }: View, tenant: string, workerId: string | null): StatusCounts {
@@ -19,6 +22,10 @@ export function counts({ statements, numbers }: View, tenant: string, workerId: 
     if (worker !== null) found = readWorker(statements, worker).counts;
   }
   return Object.fromEntries(STATUS_CODES.map((status, code) => [status, found[code]])) as StatusCounts;
+}
+
+export function countDue({ statements, now }: View, max: number): number {
+  return statements.one(DUE, now, max)![0] as number;
 }
 
 export function wakeups({ statements, numbers }: View, until: number, max: number): readonly Wakeup[] {

@@ -88,5 +88,10 @@ CREATE TABLE idem (
 CREATE INDEX idem_end ON idem (tenant, until);
 `;
 
+/** Of all workers together, for the statistics. */
+const DUE_OF_ALL = `
+CREATE INDEX task_due_at ON task (due_at, status) WHERE status IN (0, 2) AND due_at IS NOT NULL;
+`;
+
 /** Layouts: the statements at place n lead from layout n to layout n + 1. What was released once does not change. */
-export const MIGRATIONS: readonly string[] = [NUMBERED + TASKS + DOCUMENTS];
+export const MIGRATIONS: readonly string[] = [NUMBERED + TASKS + DOCUMENTS, DUE_OF_ALL];

@@ -14,6 +14,7 @@ import type {
   Idempotency,
   Overdue,
   Progress,
+  PurgeAnswer,
   RemoveAnswer,
   SettleAnswer,
   Settlement,
@@ -167,11 +168,15 @@ export class SqliteStore implements TaskStore {
     return this.#operator.ask('counts', [tenant, workerId]);
   }
 
+  countDue(max: number): Promise<number> {
+    return this.#operator.ask('countDue', [max]);
+  }
+
   purge(
     tenant: string,
     keep: { readonly succeededMs: number; readonly otherMs: number },
     max: number,
-  ): Promise<number> {
+  ): Promise<PurgeAnswer> {
     return this.#operator.ask('purge', [tenant, keep, max]);
   }
 

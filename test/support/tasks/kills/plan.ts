@@ -3,7 +3,7 @@
  * and `TASK_KILL_SEED` another run.
  */
 export function killPlan(): { readonly killMs: number; readonly seed: number; readonly boundMs: number } {
-  const seconds = Number(process.env['TASK_KILL_SECONDS'] ?? 10);
+  const seconds = Number(process.env['TASK_KILL_SECONDS'] ?? 8);
   const seed = Number(process.env['TASK_KILL_SEED'] ?? 1);
-  return { killMs: seconds * 1_000, seed, boundMs: 60_000 };
+  return { killMs: seconds * 1_000, seed, boundMs: 120_000 };
 }

@@ -46,6 +46,12 @@ export function counts(state: TenantState, workerId: string | null): StatusCount
   return found;
 }
 
+/** Tasks that wait although their time has come. */
+export function countDue(state: TenantState, now: number): number {
+  return allRecords(state).filter(({ task }) => isWaiting(task) && task.dueAt !== null && task.dueAt <= now)
+    .length;
+}
+
 export function readHistory(record: TaskRecord, { after, limit, order }: HistoryQuery): HistoryEntry[] {
   const entries = withGap(record.history);
   if (order === 'desc') entries.reverse();

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Role, Scope } from '../../../../src/tasks/model/documents.ts';
 import type { Route } from '../../../../src/tasks/rest/route.ts';
 import type { Answered } from '../../../support/tasks/rest-harness.ts';
-import { type Belongings, NOBODYS, pathOf, TwoTenants } from '../../../support/tasks/two-tenants.ts';
+import { NOBODYS, pathOf, TwoTenants } from '../../../support/tasks/two-tenants.ts';
 
 /** Who may, of `owner admin member viewer` the first letters. */
 type Who = 'oa--' | 'oam-' | 'oamv';
@@ -104,7 +104,7 @@ const BODIES: Readonly<Record<string, (ids: Ids) => object>> = {
   failLease: () => ({ error: { code: 'broken', message: 'broken' } }),
   settleLeases: ids => ({ outcomes: [{ lease_id: ids.lease, outcome: 'release' }] }),
 };
-type Ids = typeof NOBODYS | Belongings;
+type Ids = Readonly<Record<keyof typeof NOBODYS, string>>;
 
 /** Asks for what is not there: so nothing changes, and only who asks decides. */
 async function call(

@@ -115,7 +115,7 @@ t.test('a hundred calls that wait cost a claim a second', async t => {
 });
 
 t.test('however many workers have calls that wait, they cost a thousand claims a second at most', async t => {
-  const { scene, process } = await open(t, { roles: [], maxWaitingPulls: 1_500 });
+  const { scene, process } = await open(t, { roles: [], maxWaitingPulls: 3_000 });
   const workers = Array.from({ length: 1_500 }, (_, at) =>
     scene.make.worker({ name: `puller-${at}`, mode: 'pull', url: null }),
   );
@@ -155,7 +155,7 @@ t.test('a caller that has gone gets nothing, and what was claimed for it is hand
 });
 
 t.test('more calls than there is room for are told so', async t => {
-  const { scene, process, puller } = await open(t, { maxWaitingPulls: 2 });
+  const { scene, process, puller } = await open(t, { maxWaitingPulls: 4 });
   const first = asking(process, puller.id, { waitMs: 1_000 });
   asking(process, puller.id);
   const third = asking(process, puller.id);
@@ -166,6 +166,22 @@ t.test('more calls than there is room for are told so', async t => {
   const fourth = asking(process, puller.id, { waitMs: 0 });
   await scene.turn();
   t.same(fourth.ids, [], 'until one has ended');
+});
+
+t.test('however many calls of one tenant wait, there is room for those of others', async t => {
+  const { scene, process, puller } = await open(t, { maxWaitingPulls: 10 });
+  const many = Array.from({ length: 20 }, () => asking(process, puller.id));
+  await scene.turn();
+  t.equal(many.filter(({ failure }) => failure === null).length, 5, 'half of the places, for one alone');
+  await scene.store.apply('other', [scene.make.account('other')]);
+  const other = await scene.worker({ mode: 'pull', url: null }, 'other');
+  const call = asking(process, other.id, { tenant: 'other' });
+  await scene.turn();
+  t.equal(call.failure, null);
+  await scene.pass(30_000, 500);
+  const again = asking(process, puller.id);
+  await scene.turn();
+  t.equal(again.failure, null, 'and again when they have been answered');
 });
 
 t.test('a failing store fails the calls that wait', async t => {

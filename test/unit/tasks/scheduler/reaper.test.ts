@@ -158,9 +158,9 @@ t.test('removal goes in slices, and rests in between', async t => {
   scene.clock.advance(8 * 86_400_000);
   const slices: number[] = [];
   const purge: typeof scene.store.purge = async (tenant, keep, max) => {
-    const removed = await scene.store.purge(tenant, keep, max);
-    slices.push(removed);
-    return removed;
+    const answer = await scene.store.purge(tenant, keep, max);
+    slices.push(answer.tasks);
+    return answer;
   };
   const directory = new Directory(scene.store, scene.clock);
   const store = { tenants: scene.store.tenants.bind(scene.store), purge };
@@ -200,7 +200,7 @@ t.test(
     scene.store.purge = async tenant => {
       if (tenant === ACME) throw new Fault('store_failed', 'a part of the store is away');
       purged.push(tenant);
-      return 0;
+      return { tasks: 0, more: false };
     };
     const directory = new Directory(scene.store, scene.clock);
     const pass = purgeAll(

@@ -75,7 +75,7 @@ t.test('every operation goes through to the store', async t => {
     ['start', 'stop', 'ping', 'create', 'get', 'getWhole', 'change', 'remove', 'list', 'bodies'].concat(
       ['openOfSchedule', 'history', 'claim', 'settle', 'extend', 'leased', 'overdue', 'wakeups'],
       ['setWakeup', 'apply', 'getDocument', 'findDocument', 'listDocuments', 'dueDocuments', 'recall'],
-      ['remember', 'counts', 'purge', 'tenants', 'now'],
+      ['remember', 'counts', 'countDue', 'purge', 'tenants', 'now'],
     ),
   );
   t.same(new Set(own.filter(name => name !== 'constructor')), wanted);

@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
 import type { RedisTaskStore } from '../../../../src/tasks/store/redis/redis-store.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { type RedisServer, startRedis } from '../../../support/redis-server.ts';
 import { Factory, settlement } from '../../../support/tasks/factories.ts';
@@ -112,6 +113,16 @@ t.test('while Redis is away operations fail at once, and work when it is back', 
   t.match(await add(), /^tsk_/);
 });
 
+t.test('the log says why Redis is away', async t => {
+  const server = await openServer(t);
+  const logger = new KeepingLogger();
+  await open(t, server, { logger });
+  await server.kill();
+  const lost = () => logger.lines.find(({ message }) => message === 'lost the connection to Redis');
+  await until(() => lost() !== undefined);
+  t.match(lost()?.fields, { address: server.address, reason: 'it was closed by the server' });
+});
+
 t.test('a Redis that is frozen for a while is waited for', async t => {
   const server = await openServer(t);
   const { store, add } = await open(t, server, { timeoutMs: 20_000 });
@@ -168,7 +179,7 @@ t.test('with its memory full Redis takes no new tasks; those there come to their
   const [settled] = await store.settle(ACME, [settlement(tasks[0].leaseId, 'succeeded')]);
   t.equal(settled.kind, 'settled');
   time.advance(1_000);
-  t.equal(await store.purge(ACME, { succeededMs: 0, otherMs: 0 }, 10), 1, 'and room can be made');
+  t.equal((await store.purge(ACME, { succeededMs: 0, otherMs: 0 }, 10)).tasks, 1, 'and room can be made');
   await server.command('CONFIG', 'SET', 'maxmemory', '0');
   t.match(await add('"x"'), /^tsk_/);
 });

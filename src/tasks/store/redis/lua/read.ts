@@ -124,9 +124,9 @@ return reply
 /**
  * What the hints in other slots should say of the tenant: nothing here depends on them.
  *
- *     ARGV    time, `1` for wake-ups as well
- *     returns when the next lease ends or task expires, when the next document is due, `1` when there is an account; then
- *             each worker that is pushed to, and when its next task is due
+ *     ARGV    time, `1` for wake-ups and due tasks as well
+ *     returns when the next lease ends or task expires, when the next document is due, `1` when there is an account, how
+ *             many tasks are due; then each worker that is pushed to, and when its next task is due
  */
 export const SURVEY = `local function first(list)
   return tonumber(call('ZRANGE', P .. list, 0, 0, 'WITHSCORES')[2])
@@ -135,18 +135,25 @@ local function sooner(a, b)
   if a and b then return math.min(a, b) end
   return a or b
 end
-local reply = { sooner(first('l'), first('x')) or false, first('Z') or false, call('HLEN', P .. 'D:account') }
+local reply = { sooner(first('l'), first('x')) or false, first('Z') or false, call('HLEN', P .. 'D:account'), 0 }
+-- What cannot be read is taken for a worker that is pushed to: a hint too many costs a look.
+local function isPushed(packed)
+  local isRead, worker = pcall(cjson.decode, unpacked(packed)[5])
+  return not isRead or worker.mode == 'push' and not worker.paused
+end
 if ARGV[2] == '1' then
   local workers = call('HGETALL', P .. 'D:worker')
   for i = 1, #workers, 2 do
-    local worker = cjson.decode(unpacked(workers[i + 1])[5])
-    if worker.mode == 'push' and not worker.paused then
-      local at
-      for band = 0, ${PRIORITIES.length - 1} do at = sooner(at, first('d:' .. workers[i] .. ':' .. band)) end
-      if at then
-        reply[#reply + 1] = workers[i]
-        reply[#reply + 1] = at
-      end
+    local at
+    for band = 0, ${PRIORITIES.length - 1} do
+      local queue = 'd:' .. workers[i] .. ':' .. band
+      local head = first(queue)
+      at = sooner(at, head)
+      if head and head <= now then reply[4] = reply[4] + call('ZCOUNT', P .. queue, '-inf', now) end
+    end
+    if at and isPushed(workers[i + 1]) then
+      reply[#reply + 1] = workers[i]
+      reply[#reply + 1] = at
     end
   end
 end

@@ -5,8 +5,8 @@ import { Child } from '../../../../support/child-process.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
 
-const ROUNDS = 4;
-const ACKNOWLEDGED = 120;
+const ROUNDS = 3;
+const ACKNOWLEDGED = 80;
 const LONG_MS = 60_000;
 
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';

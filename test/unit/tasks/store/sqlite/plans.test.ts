@@ -110,6 +110,7 @@ async function doEverything(store: SqliteStore): Promise<void> {
   await store.bodies(TENANT, [first.task.id]);
   await store.counts(TENANT, worker.id);
   await store.counts(TENANT, null);
+  await store.countDue(10);
   await store.tenants(null, 10);
   await store.findDocument(TENANT, 'name:worker:mailer');
   await store.getDocument(TENANT, 'worker', worker.id);
@@ -138,10 +139,15 @@ t.test('every statement finds what it wants in an index, in order', async t => {
 });
 
 t.test('what is claimed next is read from the index alone', async t => {
-  const due = [...statements].filter(sql => /INDEXED BY task_due/.test(sql));
+  const due = [...statements].filter(sql => /INDEXED BY task_due\b/.test(sql));
   t.equal(due.length, 2);
   for (const sql of due)
     t.match(planOf(sql).join(), /COVERING INDEX task_due \(worker=\? AND band=\? AND due_at[<>]\?\)/);
+});
+
+t.test('what is due in all is counted in the index alone, no further than asked for', async t => {
+  const [sql] = [...statements].filter(sql => /INDEXED BY task_due_at/.test(sql));
+  t.match(planOf(sql).join(), /COVERING INDEX task_due_at \(due_at<\?\)/);
 });
 
 t.test('a list of several statuses merges their ranges, which are bounded by ids', async t => {

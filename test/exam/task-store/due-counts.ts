@@ -1,0 +1,69 @@
+import type { Topic } from './exam.ts';
+import { ACME, type Scene } from './scene.ts';
+
+const GLOBEX = 'globex';
+
+async function countOf(scene: Scene, max = 100): Promise<number> {
+  await scene.lookAround();
+  return scene.store.countDue(max);
+}
+
+export const dueCounts: Topic = (t, open) => {
+  t.test('tasks that wait and whose time has come are counted, whoever is to do them', async t => {
+    const scene = await open(t);
+    t.equal(await countOf(scene), 0);
+    await scene.create([
+      scene.newTask({ priority: 'critical' }),
+      scene.newTask({ priority: 'bulk', runAt: scene.now - 60_000 }),
+      scene.make.newTask(scene.reporter),
+      scene.newTask({ runAt: scene.now + 1_000 }),
+    ]);
+    t.equal(await countOf(scene), 3);
+    scene.clock.advance(1_000);
+    t.equal(await countOf(scene), 4);
+  });
+
+  t.test('of all tenants together', async t => {
+    const scene = await open(t);
+    const { store, make } = scene;
+    await store.apply(GLOBEX, [make.account(GLOBEX), scene.mailer]);
+    await store.create(GLOBEX, make.createRequest([scene.newTask(), scene.newTask()]));
+    await scene.add();
+    t.equal(await countOf(scene), 3);
+  });
+
+  t.test('those that run, are paused, held or over are not', async t => {
+    const scene = await open(t);
+    await scene.taskIn('running');
+    await scene.taskIn('succeeded');
+    const retried = await scene.taskIn('retry');
+    t.equal(await countOf(scene), 0);
+    scene.clock.advance(60_000);
+    t.equal(await countOf(scene), 1);
+    await scene.changed(retried.id, 'pause');
+    t.equal(await countOf(scene), 0);
+    await scene.changed(retried.id, 'resume');
+    await scene.add({ heldBy: retried.id });
+    t.equal(await countOf(scene), 1);
+    await scene.changed(retried.id, 'cancel');
+    t.equal(await countOf(scene), 1, 'the one that was held');
+  });
+
+  t.test('no more are counted than was asked for', async t => {
+    const scene = await open(t);
+    await scene.create(Array.from({ length: 7 }, () => scene.newTask()));
+    t.equal(await countOf(scene, 5), 5);
+    t.equal(await countOf(scene, 7), 7);
+    t.equal(await countOf(scene, 8), 7);
+  });
+
+  t.test('one that was removed is not counted any more, nor one that expired once it was ended', async t => {
+    const scene = await open(t);
+    const [one, other] = [await scene.add(), await scene.add({ expiresAt: scene.now + 10 })];
+    await scene.store.remove(ACME, one.id, null);
+    t.equal(await countOf(scene), 1);
+    scene.clock.advance(10);
+    await scene.changed(other.id, 'expire');
+    t.equal(await countOf(scene), 0);
+  });
+};

@@ -1,0 +1,133 @@
+import { execFileSync } from 'node:child_process';
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import t, { type Test } from 'tap';
+import { threadedSqliteStore } from '../../src/tasks/store/sqlite/open-store.ts';
+import type { TaskStore } from '../../src/tasks/store/task-store.ts';
+import { violationsOf } from '../exam/task-store/invariants.ts';
+import { getPage } from '../support/asking.ts';
+import { KeepingLogger } from '../support/keeping-logger.ts';
+import { headerOf, type PushWorker, reply, startPushWorker } from '../support/push-workers.ts';
+import { type RedisServer, startRedis } from '../support/redis-server.ts';
+import { type ServiceProcess, startService } from '../support/service.ts';
+import { redisTaskStore, TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
+import { TaskCaller, taskSettings } from '../support/tasks/served-tasks.ts';
+import { makeTempDirectory, removeDirectory, tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
+
+/** Tasks that are being pushed while the store is away. */
+const PUSHED = 5;
+
+/** A service with a worker that is pushed to, which answers when it is told to. */
+class Scene {
+  readonly service: ServiceProcess;
+  readonly worker: PushWorker;
+  readonly ids: string[] = [];
+  readonly #caller: TaskCaller;
+  readonly #waiting: Socket[] = [];
+
+  private constructor(service: ServiceProcess, worker: PushWorker, caller: TaskCaller) {
+    this.service = service;
+    this.worker = worker;
+    this.#caller = caller;
+    worker.answer = socket => this.#waiting.push(socket);
+  }
+
+  static async open(t: Test, env: Readonly<Record<string, string>>): Promise<Scene> {
+    const worker = await startPushWorker(t, reply(200));
+    const service = await startService({ env });
+    t.teardown(() => service.terminate());
+    const caller = new TaskCaller(t);
+    await caller.signUp(service.http);
+    // No attempt may be lost to a lease that ends: what is tried once must be settled.
+    const fields = { url: worker.url(), timeout: '15m', concurrency: 100, retry: { max_attempts: 1 } };
+    await caller.made(service.http, 'POST', '/workers', { name: 'worker', ...fields });
+    return new Scene(service, worker, caller);
+  }
+
+  create(idempotencyKey: string, payload: unknown = null) {
+    const body = { worker: 'worker', payload };
+    return this.#caller.ask(this.service.http, { method: 'POST', path: '/tasks', body, idempotencyKey });
+  }
+
+  /** Makes tasks, and resolves when all of them are being pushed. */
+  async push(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      const { status, json } = await this.create(`pushed ${i}`);
+      if (status !== 201) throw new Error(`no task: ${JSON.stringify(json)}`);
+      this.ids.push(json.id);
+    }
+    await this.worker.received(count);
+  }
+
+  /** The worker says that all is done, and goes on to say so. */
+  answerAll(): void {
+    this.worker.answer = reply(200);
+    for (const socket of this.#waiting.splice(0)) reply(200)(socket);
+  }
+
+  /** Asks until the store answers again: the task is made once, however often that is. */
+  async createAgain(key: string): Promise<void> {
+    await until(async () => {
+      const { status, json } = await this.create(key);
+      if (status === 201) this.ids.push(json.id);
+      return status === 201;
+    });
+  }
+
+  allSucceeded(): Promise<void> {
+    let n=0; return until(async () => { if (++n % 2000 === 0) console.error(n, (await this.#caller.made(this.service.http, 'GET', '/tasks/counts')).counts, this.service.output.slice(-3000));
+      const { counts } = await this.#caller.made(this.service.http, 'GET', '/tasks/counts');
+      return counts.succeeded === this.ids.length;
+    });
+  }
+}
+
+/** The store was told of outcomes, and did not take them. */
+async function outcomesAreHeld({ service }: Scene): Promise<void> {
+  await service.logged(({ '@message': message }) => /^the task store fails/.test(String(message)));
+}
+
+/** A task was refused for a time, and nothing else is known of it. */
+function isRefused(t: Test, answer: Awaited<ReturnType<Scene['create']>>): void {
+  t.match(answer, { status: 503, json: { code: 'store_unavailable' } }, 'the interface says so');
+  t.ok(Number(answer.headers['retry-after']) >= 1, 'and when to come again');
+}
+
+/** Everything was made and done once. */
+async function isWhole(t: Test, scene: Scene, store: TaskStore): Promise<void> {
+  await scene.allSucceeded();
+  t.equal((await getPage(scene.service.http, '/readyz')).status, 200);
+  t.match(await scene.service.terminate(), { status: 0 }, scene.service.output);
+  const sent = scene.worker.requests.map(request => headerOf(request, 'webhook-id'));
+  t.strictSame(sent.sort(), [...scene.ids].sort(), 'each task was sent once');
+  await store.start();
+  t.teardown(() => store.stop());
+  const created = new Map([['acme', scene.ids]]);
+  t.strictSame(await violationsOf(store, { finished: true, created }), []);
+}
+
+t.test('Redis', async t => {
+  const open = async (t: Test) => {
+    const redis = await startRedis({ args: TASK_SERVER_ARGS });
+    t.teardown(() => redis.stop());
+    const env = { ...taskSettings(t, { redis }), TASKS_REDIS_TIMEOUT: '500ms' };
+    const scene = await Scene.open(t, env);
+    await scene.push(PUSHED);
+    return { redis, scene };
+  };
+  const isWholeIn = (t: Test, scene: Scene, redis: RedisServer) => isWhole(t, scene, redisTaskStore([redis]));
+
+  t.test('that dies and comes back: outcomes are held, calls are refused', async t => {
+    const { redis, scene } = await open(t);
+    await redis.kill();
+    scene.answerAll();
+    isRefused(t, await scene.create('while it is away'));
+    await outcomesAreHeld(scene);
+    await redis.start();
+    await scene.createAgain('while it is away');
+    await isWholeIn(t, scene, redis);
+  });
+});

@@ -1,0 +1,45 @@
+import t from 'tap';
+import { Deadlines } from '../../../../src/tasks/store/redis/deadlines.ts';
+import { JumpingClock } from '../../../support/jumping-clock.ts';
+
+const HOUR_MS = 3_600_000;
+
+function waiting() {
+  const clock = new JumpingClock(0);
+  const deadlines = new Deadlines(clock, 1_000);
+  const missed: string[] = [];
+  return { clock, deadlines, missed, begin: (name: string) => deadlines.begin(() => missed.push(name)) };
+}
+
+t.test('what has waited for its time is told, one after the other', async t => {
+  const { clock, deadlines, missed, begin } = waiting();
+  begin('a');
+  clock.advance(400);
+  begin('b');
+  deadlines.done(begin('c'));
+  clock.advance(599);
+  t.same(missed, []);
+  clock.advance(1);
+  t.same(missed, ['a']);
+  clock.advance(400);
+  t.same(missed, ['a', 'b']);
+  t.equal(clock.pending, 0);
+});
+
+t.test('a clock that is set back makes nobody wait for long', async t => {
+  const { clock, missed, begin } = waiting();
+  begin('a');
+  clock.jump(-HOUR_MS);
+  begin('b');
+  clock.advance(2_000);
+  t.same(missed, ['a', 'b']);
+  t.equal(clock.pending, 0);
+});
+
+t.test('after it was stopped nothing is told', async t => {
+  const { clock, deadlines, missed, begin } = waiting();
+  begin('a');
+  deadlines.stop();
+  clock.advance(5_000);
+  t.same(missed, []);
+});
