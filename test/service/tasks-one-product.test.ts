@@ -21,6 +21,7 @@ const METRICS: Readonly<Record<string, readonly string[]>> = {
   dispatch_lag_seconds: [],
   attempt_duration_seconds: [],
   tasks_in_flight: [],
+  tasks_due: [],
   oldest_due_seconds: [],
   leases_expired_total: [],
   settle_rejected_total: [],

@@ -37,7 +37,7 @@ t.test('the five commands of the README work as they are printed', async t => {
   const printed = service.output.split('\n').map(line => line.trim());
   t.ok(printed.includes(first), 'the service prints the first one');
 
-  const output = await runInShell(['set -e', ...commands, 'kill $!'].join('\n'));
+  const output = await runInShell(['set -e', "trap 'kill $!' EXIT", ...commands].join('\n'));
   t.match(output, /^Tasks can be pushed to http:\/\/localhost:\d+\/$/m);
   t.match(output, /^tsk_\w{26} attempt 1: 200 done$/m, 'the signature is right');
   t.match(output, /^\{"to":"ann@example\.com"\}$/m);

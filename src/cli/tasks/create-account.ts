@@ -25,7 +25,7 @@ export async function createAccount(args: readonly string[], io: CliIo): Promise
     return EXIT.done;
   }
   const apiUrl = String(account['api_url']);
-  if (!URL.canParse(apiUrl)) throw strangeAnswer(target, 'with something that is nothing');
+  if (!URL.canParse(apiUrl)) throw strangeAnswer(target, 'with JSON, but with nothing');
   const url = new URL(apiUrl).origin;
   const exports = shellExports({ SLUICE_URL: url, SLUICE_TOKEN: String(account['token']) });
   if (!flags.export) {

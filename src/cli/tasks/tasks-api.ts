@@ -45,7 +45,7 @@ export async function callApi(target: ApiTarget, request: ApiRequest): Promise<J
 /** The rows of an answer that is to have some. @throws CommandFault */
 export function rowsOf(target: ApiTarget, answer: Json, name: string): readonly Json[] {
   const rows = answer[name];
-  if (!Array.isArray(rows)) throw strangeAnswer(target, 'with something that is nothing');
+  if (!Array.isArray(rows)) throw strangeAnswer(target, 'with JSON, but with nothing');
   return rows;
 }
 

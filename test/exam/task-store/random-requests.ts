@@ -99,7 +99,7 @@ export class RandomRequests {
   /** Takes notice of what the model answered. */
   learn(answer: unknown): void {
     const { tasks } = (answer ?? {}) as Partial<ClaimAnswer>;
-    if (tasks === undefined) return;
+    if (!Array.isArray(tasks)) return;
     for (const { leaseId, leaseUntil } of tasks) {
       this.#past.leaseIds.push(leaseId);
       this.#past.live.set(leaseId, leaseUntil);

@@ -102,6 +102,23 @@ export class AnswerCheck {
   }
 }
 
+/** An answer that came over the wire, with names of fields as the service wrote them. */
+export function writtenAs(answer: {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly text: string;
+}): RestResponse {
+  const headers = Object.entries(answer.headers).map(([name, value]) => [WRITTEN[name] ?? name, value]);
+  return { status: answer.status, headers: Object.fromEntries(headers), body: answer.text };
+}
+
+const WRITTEN: Readonly<Record<string, string>> = Object.fromEntries(
+  [
+    ...['Content-Type', 'Cache-Control', 'X-Content-Type-Options', 'X-Request-Id'],
+    ...['Location', 'WWW-Authenticate', 'Allow', 'Retry-After'],
+  ].map(name => [name.toLowerCase(), name]),
+);
+
 const checks = new Map<string, AnswerCheck>();
 
 /** The check of these routes. All services with routes of these names share it: to compile one takes a while. */

@@ -158,7 +158,7 @@ t.test('so is something else that answers there', async t => {
       status: 2,
       stdout: '',
       stderr:
-        `sluice tasks: ${isAccount ? other : url} answered with something that is nothing that the task service ` +
+        `sluice tasks: ${isAccount ? other : url} answered with JSON, but with nothing that the task service ` +
         'would say: is it running with TASKS_ENABLED=true there?\n',
     });
   }

@@ -172,6 +172,22 @@ t.test('removal goes in slices, and rests in between', async t => {
   t.same(slices, [500, 500, 200]);
 });
 
+t.test('removal goes on while anything is left, be it no tasks', async t => {
+  const { scene } = await open();
+  const answers = [true, true, false].map(more => ({ tasks: 0, more }));
+  const asked: number[] = [];
+  scene.store.purge = async (_tenant, _keep, max) => {
+    asked.push(max);
+    return answers.shift()!;
+  };
+  const directory = new Directory(scene.store, scene.clock);
+  const parts = { store: scene.store, directory, limits: DEFAULT_TENANT_LIMITS, clock: scene.clock };
+  const purged = purgeAll(parts, running);
+  await scene.pass(50);
+  await purged;
+  t.same(asked, [500, 500, 500]);
+});
+
 t.test('where the store fails for one tenant, those of the others are ended all the same', async t => {
   const { scene, worker, round } = await open();
   await scene.store.apply('zebra', [scene.make.account('zebra')]);

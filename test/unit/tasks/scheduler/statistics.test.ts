@@ -1,4 +1,5 @@
 import t from 'tap';
+import { Fault } from '../../../../src/base/fault.ts';
 import { defaultMappings } from '../../../../src/stats/sinks/prometheus/default-mapping.ts';
 import { Exposition } from '../../../../src/stats/sinks/prometheus/exposition.ts';
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
@@ -67,6 +68,25 @@ t.test('the lag is the time from when a task is due to its start', async t => {
   t.match(samples('dispatch_lag_seconds', 'dispatch_lag_seconds_sum'), { '': 3 });
   t.match(samples('dispatch_lag_seconds', 'dispatch_lag_seconds_count'), { '': 2 });
   t.same(samples('oldest_due_seconds'), { '': 0 });
+});
+
+t.test('tasks that are due are told as the store said last, without asking it for a scrape', async t => {
+  const scene = await EngineScene.open();
+  const process = await scene.process(t, { roles: ['reaper'] });
+  const worker = await scene.worker();
+  const due = () => scraped(process, scene.clock).samples('tasks_due');
+  t.same(due(), { '': 0 });
+  await scene.add(worker, 3);
+  await scene.add(worker, 1, { runAt: scene.clock.nowMs() + 60_000 });
+  await scene.pass(10_000, 1_000);
+  t.same(due(), { '': 3 });
+  const { countDue } = scene.store;
+  scene.store.countDue = () => Promise.reject(new Fault('store_failed', 'the store is away'));
+  await scene.pass(60_000, 1_000);
+  t.same(due(), { '': 3 }, 'a store that is away takes nothing from it');
+  scene.store.countDue = countDue;
+  await scene.pass(10_000, 1_000);
+  t.same(due(), { '': 4 });
 });
 
 t.test('failures of the store are counted, and tasks that were made', async t => {

@@ -68,8 +68,9 @@ function answers(store: RedisTaskStore): Promise<void> {
 }
 
 t.test('tasks whose creation was answered survive the death of Redis', async t => {
-  const server = await openServer(t);
-  const { store, make, worker, add } = await open(t, server);
+  // With `everysec` a Redis whose disk is slow answers before it has written.
+  const server = await openServer(t, ['--appendfsync', 'always']);
+  const { store, make, worker, add } = await open(t, server, { durability: 'always' });
   const answered: string[] = [];
   const failures: Fault[] = [];
   const write = async () => {
