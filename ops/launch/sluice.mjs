@@ -26,6 +26,9 @@ await attempt(async () => {
 });
 
 async function runHere() {
+  // Names are looked up in threads that wait for the name server. With the usual four, the workers of one tenant, on
+  // name servers that do not answer, would keep those of all others waiting. Read when the first of them is needed.
+  process.env.UV_THREADPOOL_SIZE ??= '32';
   const { main } = await import(pathToFileURL(builtMain));
   const { processIo } = await import(new URL('io.js', pathToFileURL(builtMain)));
   // Not process.exit: what was written to a pipe may not have left yet.

@@ -23,6 +23,7 @@ function launchOnForeignNode(t: Teardown, args: readonly string[]): Child {
       LOG_FORMAT: 'json',
       LOG_LEVEL: 'info',
       DEBUG_HOST: '127.0.0.1',
+      TASKS_DATA_DIRECTORY: tempDirectory(t),
       ...ports,
     },
   });

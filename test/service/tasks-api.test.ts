@@ -101,9 +101,9 @@ t.test('over the wire: hosts, methods, bounds and repeated keys', async t => {
     const header = 'X-Tenant-Domain: acme\r\n';
     t.match(await send('GET /api/v1/tasks', 'Host: nobody.localhost\r\n', header), { status: 404 });
     const missing = await send('GET /api/v1/tasks', '');
-    t.ok(missing.status === 400 || missing.status === 404, `without a host: ${missing.status}`);
+    t.equal(missing.status, 400, 'without a host');
     const twice = await send('GET /api/v1/tasks', 'Host: nobody.localhost\r\nHost: acme.localhost\r\n');
-    t.ok(twice.status === 400 || twice.status === 404, `with two hosts: ${twice.status}`);
+    t.equal(twice.status, 404, 'of two hosts the first one counts');
   });
 
   await t.test('methods', async t => {
@@ -128,9 +128,9 @@ t.test('over the wire: hosts, methods, bounds and repeated keys', async t => {
     const most = await post(`{"worker":"mailer"}${' '.repeat(6 * MIB - 19)}`);
     t.equal(most.status, 201, most.body.slice(0, 200));
     const long = await send(`GET /api/v1/tasks/${'a'.repeat(10_000)}`, 'Host: acme.localhost\r\n');
-    t.ok(long.status === 404 || long.status === 431 || long.status === 0, `a path of 10 kB: ${long.status}`);
+    t.equal(long.status, 431, 'a path of 10 kB');
     const query = await send(`GET /api/v1/tasks?worker=${'a'.repeat(10_000)}`, 'Host: acme.localhost\r\n');
-    t.ok([400, 431, 0].includes(query.status), `a query of 10 kB: ${query.status}`);
+    t.equal(query.status, 431, 'a query of 10 kB');
     for (const path of ['%', '%00', '%ff%fe', '..%2f..%2f', '%2e%2e/%2e%2e/users']) {
       t.equal((await send(`GET /api/v1/tasks/${path}`, 'Host: acme.localhost\r\n')).status, 404, path);
     }
@@ -175,6 +175,10 @@ t.test('what is secret is in no answer, no log, no statistic, and not in the fil
   const master = Buffer.alloc(32, 0xc4).toString('base64');
   const service = await startTasksService(t, {
     LOG_LEVEL: 'trace',
+    DISABLE_STATS: 'false',
+    USE_STATSD: 'false',
+    USE_PULLSTATS: 'true',
+    PULLSTATS_ADDR: '127.0.0.1:0',
     TASKS_DATA_DIRECTORY: directory,
     ACCOUNTS_SIGNUP: 'operator',
     ACCOUNTS_OPERATOR_TOKEN: operator,
@@ -191,7 +195,7 @@ t.test('what is secret is in no answer, no log, no statistic, and not in the fil
     answers.push(JSON.stringify(answer.headers), answer.text);
     return answer;
   };
-  const push = (await asking('POST /workers', { name: 'push', url: `http://127.0.0.1:${worker.port}/` })).json;
+  const push = (await asking('POST /workers', { name: 'push', url: worker.url('/') })).json;
   const pull = (await asking('POST /workers', { name: 'pull' })).json;
   const made = await Promise.all([
     tenant.make(`workers/${push.id}/secrets`, { type: 'signing' }),
@@ -235,8 +239,14 @@ t.test('what is secret is in no answer, no log, no statistic, and not in the fil
     await asking(`GET /${path}`);
   }
   const { text: history } = await asking(`GET /tasks/${task.id}/history`);
-  const pages = ['/stats', '/rlconfig'].map(path => getPage(service.debug, path));
+  const metrics = String((await service.logged(line => line['name'] === 'metrics'))['address']);
+  const pages = [
+    getPage(service.debug, '/stats'),
+    getPage(service.debug, '/rlconfig'),
+    getPage(metrics, '/metrics'),
+  ];
   const statistics = (await Promise.all(pages)).map(({ text }) => text);
+  t.match(statistics.join(), 'tasks_created_total');
   const log = () => `${service.output}\n${service.logs.map(line => JSON.stringify(line)).join('\n')}`;
   const seen: Readonly<Record<string, string>> = {
     answers: answers.join('\n'),

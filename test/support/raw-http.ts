@@ -24,7 +24,7 @@ export function sendRaw(address: string, bytes: string | Buffer): Promise<RawAns
     };
     socket.on('data', chunk => {
       chunks.push(chunk);
-      if (isWhole(Buffer.concat(chunks).toString('latin1'))) end();
+      if (isWhole(Buffer.concat(chunks).toString('latin1'), bytes)) end();
     });
     socket.on('close', end);
     socket.on('error', end);
@@ -32,8 +32,9 @@ export function sendRaw(address: string, bytes: string | Buffer): Promise<RawAns
   });
 }
 
-function isWhole(text: string): boolean {
+function isWhole(text: string, request: string | Buffer): boolean {
   const head = text.indexOf('\r\n\r\n');
+  if (head !== -1 && request.slice(0, 5).toString() === 'HEAD ') return true;
   const length = /\r\ncontent-length: (\d+)/i.exec(text);
   return head !== -1 && length !== null && text.length >= head + 4 + Number(length[1]);
 }

@@ -12,6 +12,18 @@ export const restarts: Topic = (t, open) => {
     t.equal(await scene.store.now(), scene.now);
   });
 
+  t.test('a clock that was set back meanwhile empties no bucket', async t => {
+    const scene = await open(t);
+    const bound = { rate: { limit: 1, perMs: 60_000, burst: 3 }, tenantPerSecond: 3 };
+    await scene.create(Array.from({ length: 4 }, () => scene.newTask({ runAt: scene.now - 7_200_000 })));
+    t.equal((await scene.claim(1, bound)).tasks.length, 1);
+    await scene.reopen();
+    scene.clock.advance(-3_600_000);
+    t.match(await scene.claim(3, bound), { tasks: { length: 2 }, blocked: 'rate' });
+    scene.clock.advance(60_000);
+    t.match(await scene.claim(3, bound), { tasks: { length: 1 }, blocked: null });
+  });
+
   t.test('a store that is opened again has all that it had', async t => {
     const scene = await open(t);
     const bound = { rate: { limit: 1, perMs: 60_000, burst: 3 }, concurrency: 5 };

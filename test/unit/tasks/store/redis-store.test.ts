@@ -4,7 +4,7 @@ import { randomExam } from '../../../exam/task-store/random.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { startRedis } from '../../../support/redis-server.ts';
-import { Factory, settlement, taskQuery } from '../../../support/tasks/factories.ts';
+import { Factory, idsOf, settlement, taskQuery } from '../../../support/tasks/factories.ts';
 import {
   type RedisTaskStoreSetting,
   redisBackend,
@@ -105,6 +105,51 @@ t.test('the sweep leaves workers alone that are paused, or ask for their tasks t
   await store.sweep();
   t.same(await store.wakeups(NOW, 10), []);
 });
+
+t.test('texts that Lua cannot read keep no hint from being found', async t => {
+  const { store, make } = await open(t);
+  const odd = make.worker({ name: 'odd', pauseReason: '\ud800' });
+  await store.apply(ACME, [odd]);
+  await store.create(ACME, make.createRequest([make.newTask(odd)]));
+  await store.sweep();
+  t.match(await store.wakeups(NOW, 10), [{ workerId: odd.id }]);
+  t.equal(await store.countDue(10), 1);
+});
+
+t.test('a tenant that cannot be looked at keeps the sweep from no other', async t => {
+  const { store, make, keyPrefix } = await open(t);
+  await store.apply('aaa', [make.account('aaa')]);
+  const worker = make.worker({ name: 'last' });
+  await store.apply('zzz', [make.account('zzz'), worker]);
+  await store.create('zzz', make.createRequest([make.newTask(worker)]));
+  await server.command('SET', `${keyPrefix}{aaa}:l`, 'no sorted set');
+  await t.rejects(store.sweep(), /WRONGTYPE/);
+  t.match(await store.wakeups(NOW, 10), [{ tenant: 'zzz', workerId: worker.id }]);
+  t.equal(await store.countDue(10), 1);
+});
+
+t.test(
+  'tasks of a schedule and another worker are looked for in pieces, so that others are served',
+  async t => {
+    const { store, make, worker } = await open(t);
+    const other = make.worker({ name: 'other' });
+    await store.apply(ACME, [other]);
+    const tasks = Array.from({ length: 2_500 }, (_, i) =>
+      make.newTask([1_200, 2_400].includes(i) ? other : worker, { scheduleId: 'sch_1' }),
+    );
+    for (let i = 0; i < tasks.length; i += 500) {
+      await store.create(ACME, make.createRequest(tasks.slice(i, i + 500)));
+    }
+    const found = [tasks[1_200].task.id, tasks[2_400].task.id];
+    const query = taskQuery({ scheduleId: 'sch_1', workerId: other.id, limit: 5 });
+    await server.command('CONFIG', 'RESETSTAT');
+    t.same(idsOf(await store.list(ACME, query)), found);
+    const stats = String(await server.command('INFO', 'commandstats'));
+    t.ok(Number(/cmdstat_evalsha:calls=(\d+)/.exec(stats)?.[1]) >= 5, 'in several calls');
+    t.same(idsOf(await store.list(ACME, { ...query, order: 'desc', limit: 1 })), found.slice(1));
+    t.same(idsOf(await store.list(ACME, { ...query, after: found[0], limit: 1 })), found.slice(1));
+  },
+);
 
 t.test('it is done again and again, by a timer of the store', async t => {
   const timers = new ManualClock(0);

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { SqliteEngine } from '../../../../../src/tasks/store/sqlite/engine.ts';
@@ -154,6 +155,74 @@ t.test('an operation that fails by itself fails alone in its group', async t => 
   t.match(list, { ok: true, answer: [{ id: a.task.id }, { id: c.task.id }] });
   const [counts] = engine.read([{ name: 'counts', args: ['acme', worker.id] }]);
   t.match(counts, { answer: { scheduled: 2 } });
+});
+
+/** An engine with a worker, and what makes one task. */
+function openEngine(t: Test) {
+  const make = new Factory(clock);
+  const worker = make.worker();
+  const file = { path: storePath(t), synchronous: 'normal', busyTimeoutMs: 100 } as const;
+  const engine = new SqliteEngine(file, () => clock.nowMs());
+  engine.open();
+  t.teardown(() => engine.close());
+  engine.write([{ name: 'apply', args: ['acme', [worker]] }]);
+  const create = (): Operation => ({
+    name: 'create',
+    args: ['acme', make.createRequest([make.newTask(worker)])],
+  });
+  return { engine, create };
+}
+
+t.test('what is on the disk is answered so, although the WAL cannot be looked at', async t => {
+  const { engine, create } = openEngine(t);
+  const { statSync } = fs;
+  const restore = () => {
+    Object.assign(fs, { statSync });
+    syncBuiltinESMExports();
+  };
+  t.teardown(restore);
+  Object.assign(fs, {
+    statSync: () => {
+      throw new Error('EACCES: permission denied');
+    },
+  });
+  syncBuiltinESMExports();
+  const outcomes = Array.from({ length: 200 }, () => engine.write([create()])[0]);
+  restore();
+  t.strictSame(
+    outcomes.filter(({ ok }) => !ok),
+    [],
+  );
+  t.match(engine.read([{ name: 'counts', args: ['acme', null] }]), [{ answer: { scheduled: 200 } }]);
+});
+
+t.test('a read that fails tells why, also where SQLite has ended its transaction', async t => {
+  const { engine } = openEngine(t);
+  const counts: Operation = { name: 'counts', args: ['acme', null] };
+  engine.read([counts]);
+  const { StatementSync } = nodeSqlite();
+  const { get } = StatementSync.prototype;
+  t.teardown(() => Object.assign(StatementSync.prototype, { get }));
+  const { DatabaseSync } = nodeSqlite();
+  const { prepare } = DatabaseSync.prototype;
+  t.teardown(() => Object.assign(DatabaseSync.prototype, { prepare }));
+  let failing: InstanceType<typeof DatabaseSync> | null = null;
+  Object.assign(DatabaseSync.prototype, {
+    prepare(this: InstanceType<typeof DatabaseSync>, sql: string) {
+      failing = this;
+      return prepare.call(this, sql);
+    },
+  });
+  Object.assign(StatementSync.prototype, {
+    get() {
+      failing?.exec('ROLLBACK');
+      throw Object.assign(new Error('disk I/O error'), { errcode: 10 });
+    },
+  });
+  const [outcome] = engine.read([{ name: 'get', args: ['acme', 'tsk_1'] }]);
+  Object.assign(StatementSync.prototype, { get });
+  t.match(outcome, { ok: false, fault: { message: /disk I\/O error/ } });
+  t.match(engine.read([counts]), [{ ok: true }], 'and the connection is another one');
 });
 
 t.test('the WAL stays small while another process reads the same state for long, and after', async t => {
