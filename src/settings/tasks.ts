@@ -178,7 +178,7 @@ export const tasks = {
       kind: choice({ texts: { everysec: 'everysec', always: 'always' }, letterCase: 'exact' }),
       default: 'everysec',
       help:
-        'What `appendfsync` of that Redis has to be. It is compared at start: `everysec` may lose the last second in ' +
+        'What `appendfsync` of that Redis has to be. It is compared at start: `everysec` may lose the last two seconds in ' +
         'a power cut.',
     }),
     tasksRedisKeyPrefix: setting({

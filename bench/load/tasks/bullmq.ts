@@ -1,4 +1,5 @@
-import { Queue, Worker } from 'bullmq';
+import type { RedisAddress } from './bullmq-package.ts';
+import { loadBullmq } from './bullmq-package.ts';
 import { closedLoop } from './closed-loop.ts';
 import { type Part, shown } from './measurement.ts';
 import { payloadOf } from './task-service.ts';
@@ -13,6 +14,7 @@ const PATIENCE_MS = 60_000;
  */
 export const bullmq: Part = async ({ service, size }) => {
   if (service.redis === null) return [];
+  const { Queue } = await loadBullmq();
   const connection = { host: '127.0.0.1', port: service.redis.port, maxRetriesPerRequest: null };
   const payload = JSON.parse(payloadOf(512)) as object;
   const added = new Queue('added', { connection });
@@ -40,10 +42,8 @@ export const bullmq: Part = async ({ service, size }) => {
   }
 };
 
-async function drain(
-  connection: { host: string; port: number; maxRetriesPerRequest: null },
-  jobs: number,
-): Promise<number> {
+async function drain(connection: RedisAddress, jobs: number): Promise<number> {
+  const { Worker } = await loadBullmq();
   const done = Promise.withResolvers<void>();
   let ended = 0;
   const worker = new Worker('worked', async () => {}, {

@@ -132,6 +132,13 @@ function operationOf(route: Route, schemas: SchemaTable): object {
   };
 }
 
+const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  description: 'The same key with the same request gets the first answer again, for 24 hours.',
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+};
+
 function parametersOf(route: Route): object[] {
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
@@ -145,12 +152,6 @@ function parametersOf(route: Route): object[] {
     description,
     schema: { type: 'string' },
   }));
-  const key = {
-    name: 'Idempotency-Key',
-    in: 'header',
-    description: 'The same key with the same request gets the first answer again, for 24 hours.',
-    schema: { type: 'string', minLength: 1, maxLength: 255 },
-  };
   const version = {
     name: 'If-Match',
     in: 'header',
@@ -160,7 +161,7 @@ function parametersOf(route: Route): object[] {
   return [
     ...inPath,
     ...inQuery,
-    ...(route.method === 'POST' ? [key] : []),
+    ...(route.method === 'POST' ? [IDEMPOTENCY_KEY] : []),
     ...(route.problems.includes('version_mismatch') ? [version] : []),
   ];
 }
@@ -223,6 +224,7 @@ function accountsPath(schemas: SchemaTable): object {
       summary: 'Create an account: a tenant with its own sub-domain, and its first owner',
       tags: ['accounts'],
       security: [{ operator: [] }, {}],
+      parameters: [IDEMPOTENCY_KEY],
       requestBody: requestBody(schemas.schemaOf(ACCOUNT_BODY, 'request'), true),
       responses: { ...answersOf({ 201: ACCOUNT_ANSWER }, schemas), ...problemAnswers(problems) },
     },

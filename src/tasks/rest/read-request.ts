@@ -1,6 +1,8 @@
 import { isUtf8 } from 'node:buffer';
+import { endOfString, parseExactly } from './exact-json.ts';
 import type { RestRequest } from './http.ts';
 import { Problem, type ProblemPart } from './problem.ts';
+import type { ObjectSchema } from './schema.ts';
 import type { SchemaCheck } from './schema-check.ts';
 
 /** The largest body of a request (specification 3.13). */
@@ -104,7 +106,7 @@ export function readJsonBody(
       },
     );
   }
-  const value = parseJson(body);
+  const value = parseJson(body, check.schema);
   const errors = check(value);
   if (errors === null) return value as Readonly<Record<string, unknown>>;
   throw schemaProblem(errors);
@@ -138,15 +140,16 @@ function isJsonType(type: string | undefined): boolean {
   });
 }
 
-function parseJson(body: Uint8Array): unknown {
+function parseJson(body: Uint8Array, schema: ObjectSchema): unknown {
   if (!isUtf8(body)) throw new Problem('invalid_json', 'the body is not UTF-8');
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
   if (isTooDeep(text)) {
     throw new Problem('invalid_json', `the body is nested more than ${MAX_DEPTH} levels deep`);
   }
   try {
-    return JSON.parse(text);
+    return parseExactly(text, schema);
   } catch (thrown) {
+    if (thrown instanceof RangeError) throw new Problem('invalid_json', thrown.message);
     throw new Problem('invalid_json', `the body is not JSON${placeIn(thrown)}`);
   }
 }
@@ -160,7 +163,6 @@ function placeIn(thrown: unknown): string {
 }
 
 const QUOTE = 34;
-const BACKSLASH = 92;
 
 /** Whether arrays and objects are nested too deep. What is no JSON may give any answer. */
 function isTooDeep(text: string): boolean {
@@ -174,17 +176,4 @@ function isTooDeep(text: string): boolean {
     } else if (code === 125 || code === 93) depth--;
   }
   return false;
-}
-
-/** The place of the quote that ends a string; the end of the text when there is none. */
-function endOfString(text: string, start: number): number {
-  let end = text.indexOf('"', start);
-  while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
-  return end === -1 ? text.length : end;
-}
-
-function isEscaped(text: string, at: number): boolean {
-  let first = at;
-  while (text.charCodeAt(first - 1) === BACKSLASH) first--;
-  return (at - first) % 2 === 1;
 }

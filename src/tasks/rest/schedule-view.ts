@@ -5,6 +5,7 @@ import { nominalTimes } from '../model/schedule-times.ts';
 import { PRIORITIES, TASK_STATUSES } from '../model/task.ts';
 import { formatTime, formatTimeOrNull } from '../model/time.ts';
 import type { StoredDocument } from '../store/documents.ts';
+import { parseExactly } from './exact-json.ts';
 import { RETRY_ANSWER, retryView } from './retry-fields.ts';
 import type { Caller } from './route.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
@@ -161,7 +162,7 @@ function templateView(task: ScheduledTask, caller: Caller): Record<string, unkno
   const { type, payload, headers, priority, timeoutMs, retry, tags, metadata } = task;
   return {
     type,
-    ...(seesPayloads(caller) && { payload: payload === null ? null : JSON.parse(payload), headers }),
+    ...(seesPayloads(caller) && { payload: payload === null ? null : parseExactly(payload), headers }),
     priority,
     timeout: durationOrNull(timeoutMs),
     retry: retry === null ? null : retryPartView(retry),

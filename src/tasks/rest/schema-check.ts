@@ -12,7 +12,10 @@ const MAX_ENTRIES = 1_000;
 const MAX_NAME_LENGTH = 64;
 
 /** The faults of a body, at most {@link MAX_FAULTS}; null when there are none. */
-export type SchemaCheck = (body: unknown) => readonly ProblemPart[] | null;
+export interface SchemaCheck {
+  (body: unknown): readonly ProblemPart[] | null;
+  readonly schema: ObjectSchema;
+}
 
 /**
  * Compiles the check of a body. Every fault is told, with a JSON pointer, and fields that the schema does not name are
@@ -20,10 +23,11 @@ export type SchemaCheck = (body: unknown) => readonly ProblemPart[] | null;
  */
 export function compileSchema(schema: ObjectSchema): SchemaCheck {
   const check = compileRules(rulesOf(schema));
-  return body => {
+  const whole = (body: unknown) => {
     const faults = check(body);
     return faults === true ? null : partsOf(faults, body);
   };
+  return Object.assign(whole, { schema });
 }
 
 /** The notation of fastest-validator. Fresh objects throughout: it takes one that it sees twice for a cycle. */

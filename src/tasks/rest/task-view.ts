@@ -1,6 +1,7 @@
 import { formatDuration } from '../model/duration.ts';
 import { type Actor, PRIORITIES, TASK_STATUSES, type Task, type TaskBody } from '../model/task.ts';
 import { formatTime, formatTimeOrNull } from '../model/time.ts';
+import { parseExactly } from './exact-json.ts';
 import { RETRY_ANSWER, retryView } from './retry-fields.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
 
@@ -133,5 +134,5 @@ function lastErrorView({ lastError }: Task): Record<string, unknown> | null {
 }
 
 function parsedJson(text: string | null): unknown {
-  return text === null ? null : JSON.parse(text);
+  return text === null ? null : parseExactly(text);
 }

@@ -10,6 +10,8 @@ const MAX_ENTRIES = 20_000;
 
 interface Entry {
   readonly since: number;
+  /** How many changes this process had made when it was asked for. */
+  readonly changes: number;
   readonly document: Promise<StoredDocument | null>;
 }
 
@@ -21,6 +23,9 @@ export class Directory {
   readonly #store: TaskStore;
   readonly #clock: Clock;
   readonly #entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
+  /** By tenant: the number of the last change. So a change costs the same, however much is kept. */
+  readonly #changed = new LRUCache<string, number>({ max: MAX_ENTRIES });
+  #changes = 0;
 
   constructor(store: TaskStore, clock: Clock) {
     this.#store = store;
@@ -42,7 +47,7 @@ export class Directory {
     tenant: string,
     hash: string,
   ): Promise<StoredDocument<'token'> | StoredDocument<'secret'> | null> {
-    const document = await this.#kept(`${tenant}\nhash:${hash}`, () =>
+    const document = await this.#kept(tenant, `hash:${hash}`, () =>
       this.#store.findDocument(tenant, `hash:${hash}`),
     );
     if (document === null || (document.kind !== 'token' && document.kind !== 'secret')) return null;
@@ -50,7 +55,7 @@ export class Directory {
   }
 
   async get<K extends DocumentKind>(tenant: string, kind: K, id: string): Promise<StoredDocument<K> | null> {
-    const document = await this.#kept(`${tenant}\n${kind}\n${id}`, () =>
+    const document = await this.#kept(tenant, `${kind}\n${id}`, () =>
       this.#store.getDocument(tenant, kind, id),
     );
     return document as StoredDocument<K> | null;
@@ -58,7 +63,7 @@ export class Directory {
 
   /** To be called after every change of a document that this process makes. */
   changed(tenant: string): void {
-    for (const key of this.#entries.keys()) if (key.startsWith(`${tenant}\n`)) this.#entries.delete(key);
+    this.#changed.set(tenant, ++this.#changes);
   }
 
   async #find<K extends DocumentKind>(
@@ -66,22 +71,31 @@ export class Directory {
     kind: K,
     name: string,
   ): Promise<StoredDocument<K> | null> {
-    const document = await this.#kept(`${tenant}\n${name}`, () => this.#store.findDocument(tenant, name));
+    const document = await this.#kept(tenant, name, () => this.#store.findDocument(tenant, name));
     return document?.kind === kind ? (document as StoredDocument<K>) : null;
   }
 
-  #kept(key: string, load: () => Promise<StoredDocument | null>): Promise<StoredDocument | null> {
-    const now = this.#clock.nowMs();
+  #kept(
+    tenant: string,
+    name: string,
+    load: () => Promise<StoredDocument | null>,
+  ): Promise<StoredDocument | null> {
+    const key = `${tenant}\n${name}`;
     const kept = this.#entries.get(key);
-    // A clock that is set back must not make it last.
-    if (kept !== undefined && now >= kept.since && now - kept.since < FRESH_MS) return kept.document;
+    if (kept !== undefined && this.#isFresh(kept, tenant)) return kept.document;
     const document = load();
-    const entry = { since: now, document };
+    const entry = { since: this.#clock.nowMs(), changes: this.#changes, document };
     this.#entries.set(key, entry);
     // A failure is not kept: the next one asks again.
     document.catch(() => {
       if (this.#entries.peek(key) === entry) this.#entries.delete(key);
     });
     return document;
+  }
+
+  #isFresh({ since, changes }: Entry, tenant: string): boolean {
+    const now = this.#clock.nowMs();
+    // A clock that is set back must not make it last.
+    return now >= since && now - since < FRESH_MS && changes >= (this.#changed.get(tenant) ?? 0);
   }
 }

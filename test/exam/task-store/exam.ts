@@ -55,9 +55,16 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   restarts,
 };
 
-/** What every task store must do. Nothing is needed but a way to open one. See also `randomExam` in `random.ts`. */
-export function taskStoreExam(t: Test, backend: Backend): void {
-  for (const [name, topic] of Object.entries(TOPICS)) {
-    t.test(`${backend.name}: ${name}`, async t => topic(t, t => Scene.open(t, backend)));
-  }
+/**
+ * What every task store must do. Nothing is needed but a way to open one. See also `randomExam` in `random.ts`.
+ *
+ * @param atOnce how many topics: with more than one, time is not wasted on waiting for a server
+ */
+export function taskStoreExam(t: Test, backend: Backend, atOnce = 1): void {
+  t.test(backend.name, async t => {
+    t.jobs = atOnce;
+    for (const [name, topic] of Object.entries(TOPICS)) {
+      t.test(name, async t => topic(t, t => Scene.open(t, backend)));
+    }
+  });
 }

@@ -5,6 +5,7 @@ import { documentOf, leaseOf } from './records.ts';
 import type { Argument } from './redis-link.ts';
 import { type Reply, tasksOf } from './replies.ts';
 import { SCRIPTS, type Script } from './scripts.ts';
+import { thoseThatAnswer } from './those-that-answer.ts';
 
 /** How many tenants are looked at at the same time, where all are asked. */
 const TENANTS_AT_ONCE = 16;
@@ -45,10 +46,12 @@ export class AcrossTenants {
   async overdue(now: number, max: number): Promise<readonly Overdue[]> {
     const tenants = await this.#hints.due('reap', now, max);
     const found: Overdue[] = [];
+    const failures: unknown[] = [];
     let left = max;
     for (let i = 0; i < tenants.length && left > 0; i += TENANTS_AT_ONCE) {
       const some = tenants.slice(i, i + TENANTS_AT_ONCE);
-      const answers = await Promise.all(some.map(({ member }) => this.#overdueOf(member, left)));
+      const asked = some.map(({ member }) => this.#overdueOf(member, left));
+      const answers = await thoseThatAnswer(asked, failures);
       for (const { tenant, leases, expired } of answers) {
         const part = {
           tenant,
@@ -59,6 +62,7 @@ export class AcrossTenants {
         if (part.leases.length + part.expired.length > 0) found.push(part);
       }
     }
+    if (found.length === 0 && failures.length > 0) throw failures[0];
     return found;
   }
 
@@ -66,12 +70,13 @@ export class AcrossTenants {
   async dueDocuments(now: number, max: number): Promise<readonly DueDocument[]> {
     const tenants = await this.#hints.due('docs', now, max);
     const found: DueDocument[] = [];
+    const failures: unknown[] = [];
     for (let i = 0; i < tenants.length && found.length < max; i += TENANTS_AT_ONCE) {
       const some = tenants.slice(i, i + TENANTS_AT_ONCE);
-      for (const part of await Promise.all(some.map(({ member }) => this.#dueDocumentsOf(member, max)))) {
-        found.push(...part);
-      }
+      const asked = some.map(({ member }) => this.#dueDocumentsOf(member, max));
+      for (const part of await thoseThatAnswer(asked, failures)) found.push(...part);
     }
+    if (found.length === 0 && failures.length > 0) throw failures[0];
     return found.sort((a, b) => a.document.dueAt! - b.document.dueAt!).slice(0, max);
   }
 

@@ -2,6 +2,7 @@ import { FNV_START, fnvOver, scramble } from '../../../base/hash.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Wakeup } from '../requests.ts';
 import type { Argument, RedisLink } from './redis-link.ts';
+import { thoseThatAnswer } from './those-that-answer.ts';
 
 /**
  * - `wake`: `tenant|worker` → when the worker may have a task that is due
@@ -94,13 +95,14 @@ export class Hints {
     this.#forget(again());
   }
 
-  /** Members whose time has come, the earliest first. */
+  /** Members whose time has come, the earliest first: of all nodes that answer. */
   async due(kind: HintKind, until: number, max: number): Promise<{ member: string; at: number }[]> {
     this.flush();
     const limit = ['BYSCORE', 'LIMIT', 0, max, 'WITHSCORES'];
-    const replies = await this.#everyShard(kind, key =>
-      this.#link.send('zrange', [key, '-inf', until, ...limit]),
-    );
+    const asked = this.#everyShard(kind, key => this.#link.send('zrange', [key, '-inf', until, ...limit]));
+    const failures: unknown[] = [];
+    const replies = await thoseThatAnswer(asked, failures);
+    if (replies.length === 0) throw failures[0];
     const found: { member: string; at: number }[] = [];
     for (const reply of replies) {
       for (let i = 0; i < reply.length; i += 2) {
@@ -128,20 +130,20 @@ export class Hints {
 
   async tenants(after: string | null, limit: number): Promise<string[]> {
     const from = after === null ? '-' : `(${after}`;
-    const replies = await this.#everyShard('tenants', key =>
+    const asked = this.#everyShard('tenants', key =>
       this.#link.send('zrange', [key, from, '+', 'BYLEX', 'LIMIT', 0, limit]),
     );
-    return replies
+    return (await Promise.all(asked))
       .flat()
       .map(name => name.toString())
       .sort()
       .slice(0, limit);
   }
 
-  #everyShard(kind: string, ask: (key: string) => Promise<unknown>): Promise<Buffer[][]> {
-    const answers: Promise<unknown>[] = [];
-    for (let shard = 0; shard < this.#shards; shard++) answers.push(ask(this.#shardKey(kind, shard)));
-    return Promise.all(answers) as Promise<Buffer[][]>;
+  #everyShard(kind: string, ask: (key: string) => Promise<unknown>): Promise<Buffer[]>[] {
+    const asked: Promise<unknown>[] = [];
+    for (let shard = 0; shard < this.#shards; shard++) asked.push(ask(this.#shardKey(kind, shard)));
+    return asked as Promise<Buffer[]>[];
   }
 
   #key(kind: string, tenant: string): string {

@@ -158,12 +158,17 @@ export class RedisTaskStore implements TaskStore {
     const lists = scheduleId !== null ? `c:${scheduleId}:` : workerId !== null ? `w:${workerId}:` : 's:';
     const others = scheduleId !== null && workerId !== null ? workerId : '';
     const numbers = (statuses ?? TASK_STATUSES).map(status => STATUS_NUMBER[status]);
-    const [from, to] = idBounds(query);
-    const reply = await this.#read(SCRIPTS.list, tenant, [
-      ...[lists, others, from, to, order, limit, ''],
-      ...new Set(numbers),
-    ]);
-    return tasksOf(reply);
+    const [first, to] = idBounds(query);
+    const tasks: Task[] = [];
+    for (let from = first; ; ) {
+      const [behind, ...found] = await this.#read(SCRIPTS.list, tenant, [
+        ...[lists, others, from, to, order, limit - tasks.length, ''],
+        ...new Set(numbers),
+      ]);
+      tasks.push(...tasksOf(found));
+      if (behind === null) return tasks;
+      from = `(${String(behind)}`;
+    }
   }
 
   async bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody>> {
@@ -181,7 +186,8 @@ export class RedisTaskStore implements TaskStore {
   async openOfSchedule(tenant: string, scheduleId: string, limit: number): Promise<readonly string[]> {
     const open = [0, 1, 2, 3];
     const args = [`c:${scheduleId}:`, '', '-', '+', 'asc', limit, '1', ...open];
-    return (await this.#read(SCRIPTS.list, tenant, args)).map(String);
+    const [, ...ids] = await this.#read(SCRIPTS.list, tenant, args);
+    return ids.map(String);
   }
 
   async history(tenant: string, id: string, query: HistoryQuery): Promise<readonly HistoryEntry[] | null> {

@@ -1,10 +1,10 @@
 import type { Rate } from '../../model/documents.ts';
 import type { Bucket } from './totals.ts';
 
-/** Adds what has come since the last time; a bucket is full at first. */
+/** Adds what has come since the last time; a bucket is full at first. A clock that was set back takes nothing out of it. */
 export function refill(bucket: Bucket, now: number, { limit, perMs, burst }: Rate): void {
   const { tokens, at } = bucket;
-  const filled = tokens === null || at === null ? burst : tokens + ((now - at) * limit) / perMs;
+  const filled = tokens === null || at === null ? burst : tokens + (Math.max(0, now - at) * limit) / perMs;
   bucket.tokens = Math.min(burst, filled);
   bucket.at = now;
 }

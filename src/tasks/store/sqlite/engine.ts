@@ -64,9 +64,7 @@ export class SqliteEngine {
   /** All of them in one transaction, in order. Not more than {@link groupLength} says. */
   write(operations: readonly Operation[]): Outcome[] {
     try {
-      const outcomes = this.#transact(operations);
-      this.#boundWal();
-      return outcomes;
+      return this.#transact(operations);
     } catch (failure) {
       const fault = this.#failed(failure);
       if (operations.length === 1 || isEnvironmental(failure)) return operations.map(() => fault);
@@ -80,9 +78,12 @@ export class SqliteEngine {
       statements.run('BEGIN');
       try {
         const view = { statements, numbers, now: this.#clock.nowMs() };
-        return { ok: true, answer: isRead(operation) ? read(view, operation) : undefined };
-      } finally {
+        const answer = isRead(operation) ? read(view, operation) : undefined;
         statements.run('COMMIT');
+        return { ok: true, answer };
+      } catch (failure) {
+        this.#rollBack(statements.db);
+        throw failure;
       }
     } catch (failure) {
       return this.#failed(failure);
@@ -97,6 +98,7 @@ export class SqliteEngine {
       const outcomes = operations.map<Outcome>(operation => ({ ok: true, answer: write(work, operation) }));
       work.flush();
       statements.run('COMMIT');
+      this.#boundWal(statements.db);
       return outcomes;
     } catch (failure) {
       numbers.forget();
@@ -135,8 +137,14 @@ export class SqliteEngine {
     }
   }
 
-  #boundWal(): void {
-    if (++this.#transactions % WAL_LOOKED_AT === 0) boundWal(this.#connect().statements.db, this.#options);
+  /** What was committed is done, whatever becomes of the WAL: what is wrong with that shows when it is written next. */
+  #boundWal(db: DatabaseSync): void {
+    if (++this.#transactions % WAL_LOOKED_AT !== 0) return;
+    try {
+      boundWal(db, this.#options);
+    } catch {
+      // It is tried again with the next look.
+    }
   }
 }
 

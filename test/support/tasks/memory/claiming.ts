@@ -90,7 +90,7 @@ function bounds(state: TenantState, now: number, request: ClaimRequest): Bound[]
 
 function refill(state: TenantState, now: number, name: string, { limit, perMs, burst }: Rate): void {
   const bucket: Bucket = state.buckets.get(name) ?? { tokens: burst, at: now };
-  const filled = Math.min(burst, bucket.tokens + ((now - bucket.at) * limit) / perMs);
+  const filled = Math.min(burst, bucket.tokens + (Math.max(0, now - bucket.at) * limit) / perMs);
   state.buckets.set(name, { tokens: filled, at: now });
 }
 

@@ -57,7 +57,11 @@ t.test('the document is served without a token, on every host', async t => {
     t.equal(answer.headers['Content-Type'], 'application/json');
     t.match(answer.json, { openapi: '3.1.0', info: { version: '1.2.3' }, servers: [{ url: '/api' }] });
     t.match(Object.keys(answer.json.paths), ['/v1/users', '/v1/users/{id}', '/v1/users/{id}/tokens']);
-    t.match(answer.json.paths['/accounts'].post, { operationId: 'createAccount', requestBody: {} });
+    t.match(answer.json.paths['/accounts'].post, {
+      operationId: 'createAccount',
+      parameters: [{ name: 'Idempotency-Key', in: 'header' }],
+      requestBody: {},
+    });
   }
   t.equal((await rest.ask('POST', '/api/v1/openapi.json')).status, 405);
 });

@@ -2,7 +2,7 @@ import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
 import { PROBLEMS, type ProblemCode } from '../../../../src/tasks/rest/problem.ts';
 import type { Answered, Asked } from '../../../support/tasks/rest-harness.ts';
-import type { TaskHarness } from '../../../support/tasks/task-harness.ts';
+import { TaskHarness } from '../../../support/tasks/task-harness.ts';
 import { type Belongings, NOBODYS, TwoTenants } from '../../../support/tasks/two-tenants.ts';
 
 interface Scene {
@@ -344,4 +344,63 @@ t.test('what might be a token is in no detail', async t => {
     t.notMatch((await ask('GET', 'tasks', undefined, asked)).body, word);
   }
   t.notMatch((await ask('GET', `tasks?cursor=${mine.token}`)).body, mine.token);
+});
+
+t.test('making an account is refused as the document says', async t => {
+  const { rest } = await scene();
+  const make = async (body: unknown, asked: Asked = {}) => {
+    const { json, status } = await rest.ask('POST', '/', { host: 'accounts.tasks.test', body, ...asked });
+    return json?.code ?? status;
+  };
+  const key = { headers: { 'idempotency-key': 'k' } };
+  t.equal(await make({ domain: 'fresh' }, key), 201);
+  t.equal(await make({ domain: 'fresh' }, key), 201);
+  t.equal(await make({ domain: 'fresh', more: 1 }, key), 'unknown_field');
+  t.equal(await make({ domain: 'Fresh' }, key), 'idempotency_key_reused');
+  t.equal(await make({ domain: 'FRESH' }), 'domain_taken');
+  t.equal(await make({ domain: 5 }), 'validation_failed');
+  t.equal(await make('{'), 'invalid_json');
+  t.equal(await make({ domain: 'x' }, { headers: { 'idempotency-key': 'é' } }), 'invalid_domain');
+  t.equal(await make({ domain: 'fine' }, { headers: { 'idempotency-key': 'é' } }), 'invalid_parameter');
+  t.equal(await make({ domain: 'fine' }, { headers: { accept: 'text/html' } }), 'not_acceptable');
+  t.equal(
+    await make({ domain: 'fine' }, { headers: { 'content-type': 'text/xml' } }),
+    'unsupported_media_type',
+  );
+  t.equal(await make(Buffer.alloc(6 * 1024 * 1024 + 1, ' ')), 'body_too_large');
+  for (const domain of [
+    '',
+    'ab',
+    '1abc',
+    'a--b',
+    'abc-',
+    '-abc',
+    'a.b',
+    'a_b',
+    'x'.repeat(41),
+    'äbc',
+    'a\u0000b',
+  ]) {
+    t.equal(await make({ domain }), 'invalid_domain', JSON.stringify(domain));
+  }
+  for (const domain of ['www', 'API', 'accounts', 'metrics', 'localhost', 'ns1', 'cdn']) {
+    t.equal(await make({ domain }), 'invalid_domain', domain);
+  }
+  rest.limits.verdict = { allowed: false, nearest: WITHIN_LIMIT };
+  t.equal(await make({ domain: 'late' }), 'rate_limited');
+});
+
+t.test('where accounts are the operator’s, others are told to bring the token', async t => {
+  const rest = new TaskHarness({ signup: 'operator', operatorToken: 'the-operator-s-token' });
+  const make = async (token: string | undefined, domain: string) => {
+    const { json, status } = await rest.ask('POST', '/accounts', {
+      host: 'tasks.test',
+      body: { domain },
+      token,
+    });
+    return json?.code ?? status;
+  };
+  t.equal(await make(undefined, 'one'), 'authentication_required');
+  t.equal(await make('the-operator-s-token!', 'one'), 'invalid_token');
+  t.equal(await make('the-operator-s-token', 'one'), 201);
 });

@@ -18,11 +18,11 @@ import { until } from '../../../support/until.ts';
 const NOW = Date.UTC(2026, 2, 1, 10);
 const ACME = 'acme';
 
-const cluster = await startCluster({ args: TASK_SERVER_ARGS });
+const cluster = await startCluster({ args: [...TASK_SERVER_ARGS, '--repl-diskless-sync-delay', '0'] });
 t.teardown(() => cluster.stop());
 
 const backend = redisBackend('redis cluster', cluster.nodes);
-taskStoreExam(t, backend);
+taskStoreExam(t, backend, 8);
 randomExam(t, backend, { sequences: 3, seed: 101 });
 
 async function open(t: Test, options: RedisTaskStoreSetting = {}) {
@@ -160,21 +160,54 @@ async function offset(server: RedisServer, role: 'master' | 'slave'): Promise<nu
   return Number(new RegExp(`${role}_repl_offset:(\\d+)`).exec(await replication(server))?.[1]);
 }
 
+t.test('while a node is away, what the others know of is found', async t => {
+  const { store, make, time } = await open(t, { keyPrefix: 'partly' });
+  const impatient = redisTaskStore(cluster.nodes, { keyPrefix: 'partly:', time, timeoutMs: 300 });
+  t.teardown(() => impatient.stop());
+  await impatient.start();
+  const tenants = Array.from({ length: 12 }, (_, i) => `tenant-${i}`);
+  for (const tenant of tenants) {
+    const worker = make.worker();
+    await store.apply(tenant, [make.account(tenant), worker, make.worker({ name: 'due' }, { dueAt: NOW })]);
+    const task = make.newTask(worker, { expiresAt: NOW + 1_000 }, { wake: true });
+    await store.create(tenant, make.createRequest([task]));
+  }
+  time.advance(1_000);
+  t.equal((await store.overdue(100)).length, 12);
+  cluster.nodes[0].freeze();
+  t.teardown(() => cluster.nodes[0].thaw());
+  const finds = (ask: () => Promise<readonly unknown[]>, fits: (count: number) => boolean) =>
+    until(() =>
+      ask().then(
+        found => fits(found.length),
+        () => false,
+      ),
+    );
+  const isPart = (count: number) => count > 0 && count < 12;
+  await finds(() => impatient.wakeups(NOW, 100), isPart);
+  await finds(() => impatient.overdue(100), isPart);
+  await finds(() => impatient.dueDocuments(100), isPart);
+  cluster.nodes[0].thaw();
+  await finds(
+    () => impatient.wakeups(NOW, 100),
+    count => count === 12,
+  );
+});
+
+/** The last one: it leaves the cluster without one of its nodes. */
 t.test('a replica takes over from its master', async t => {
-  const own = await startCluster({ args: [...TASK_SERVER_ARGS, '--repl-diskless-sync-delay', '0'] });
-  t.teardown(() => own.stop());
-  const master = await own.owner(`{${ACME}}`);
-  const replica = await own.addReplica(master);
+  const master = await cluster.owner(`{${ACME}}`);
+  const replica = await cluster.addReplica(master);
   t.teardown(() => replica.stop());
   const make = new Factory(new ManualClock(NOW));
-  const store = redisTaskStore(own.nodes);
+  const store = redisTaskStore(cluster.nodes, { keyPrefix: 'takeover:' });
   t.teardown(() => store.stop());
   await store.start();
   const worker = make.worker();
   await store.apply(ACME, [make.account(ACME), worker]);
   const add = () => store.create(ACME, make.createRequest([make.newTask(worker)]));
   await add();
-  const old = own.nodes[master];
+  const old = cluster.nodes[master];
   await until(async () => (await offset(old, 'master')) === (await offset(replica, 'slave')));
   // It takes the slots that it knows its master to have.
   await until(async () =>

@@ -20,7 +20,7 @@ const server = await startRedis({ args: TASK_SERVER_ARGS });
 t.teardown(() => server.stop());
 
 const backend = redisBackend('redis', [server]);
-taskStoreExam(t, backend);
+taskStoreExam(t, backend, 8);
 randomExam(t, backend, { sequences: 10 });
 
 let prefixes = 0;
@@ -150,6 +150,22 @@ t.test(
     t.same(idsOf(await store.list(ACME, { ...query, after: found[0], limit: 1 })), found.slice(1));
   },
 );
+
+t.test('a request with something that Lua cannot read does nothing at all', async t => {
+  const { store, make, worker } = await open(t);
+  const [good, running, bad] = [1, 2, 3].map(() => make.newTask(worker));
+  const odd = { ...bad, task: { ...bad.task, key: '\ud800' } };
+  const request = make.createRequest([good, odd], { documents: [make.user()] });
+  await t.rejects(store.create(ACME, request), { code: 'store_failed', message: /unicode escape/ });
+  t.equal((await store.counts(ACME, null)).scheduled, 0);
+  const users = { kind: 'user', after: null, limit: 10, order: 'asc' } as const;
+  t.same(await store.listDocuments(ACME, users), []);
+  await store.create(ACME, make.createRequest([running]));
+  const [{ leaseId }] = (await store.claim(ACME, make.claimRequest(worker.id, 1))).tasks;
+  const odder = { ...settlement(make.leaseId(), 'succeeded'), result: '\ud800' };
+  await t.rejects(store.settle(ACME, [settlement(leaseId, 'succeeded'), odder]), { code: 'store_failed' });
+  t.equal((await store.counts(ACME, null)).running, 1);
+});
 
 t.test('it is done again and again, by a timer of the store', async t => {
   const timers = new ManualClock(0);

@@ -80,7 +80,8 @@ end
 
 local function filled(tokens, at, limit, perMs, burst)
   if not tokens then return burst end
-  return math.min(burst, tokens + ((now - at) * limit) / perMs)
+  -- A clock that was set back, as that of another master may be, takes nothing out of it.
+  return math.min(burst, tokens + (math.max(0, now - at) * limit) / perMs)
 end
 local function nextToken(tokens, limit, perMs)
   return now + math.max(1, math.ceil(((1 - tokens) * perMs) / limit))

@@ -50,6 +50,9 @@ if known then
   if known[1] ~= idem[2] then return { false, 'reused' } end
   return { false, 'replayed', known[4], known[3] }
 end
+-- Read before anything is written: Redis takes nothing back of a script that fails half way.
+local items = {}
+for i = 3, #ARGV, 2 do items[#items + 1] = cjson.decode(ARGV[i]) end
 if changes then
   local versions, index, reason = applyAll(changes)
   if not versions then return { false, 'documents', index, reason } end
@@ -75,8 +78,8 @@ end
 -- held by a task that waits.
 local function refusals()
   local results, any, made, count = {}, false, {}, opened
-  for i = 3, #ARGV, 2 do
-    local item = cjson.decode(ARGV[i])
+  for i = 1, #items do
+    local item = items[i]
     local result = { 'n' }
     local name = item.key and item.worker .. ':' .. item.key
     local x = holder(item)
@@ -166,9 +169,9 @@ if results then
 end
 results = {}
 local any = false
-for i = 3, #ARGV, 2 do
-  local item = cjson.decode(ARGV[i])
-  local result = make(item, item.hasPayload and ARGV[i + 1])
+for i = 1, #items do
+  local item = items[i]
+  local result = make(item, item.hasPayload and ARGV[2 + 2 * i])
   local kind = result[1]
   any = any or kind == 'c' or kind == 'r' or kind == 'e'
   results[#results + 1] = result

@@ -1,30 +1,34 @@
 import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT } from '../../../model/history.ts';
 import { PRIORITIES, TASK_STATUSES } from '../../../model/task.ts';
 
+/** So many tasks of a schedule are looked at in one step for those of another worker: it may have none among very many. */
+const MAX_LOOKED_AT = 500;
+
 /**
  * Tasks by id, out of one sorted list for each status, merged.
  *
  *     ARGV    time, beginning of the names of the lists, worker that others are left out for or empty, bound where it
  *             begins, other bound, order, limit, `1` for ids alone; statuses…
- *     returns id and record of each, or ids
+ *     returns the id to go on behind, where not all were looked at, or false; then id and record of each, or ids
  */
 export const LIST = `local reverse = ARGV[6] == 'desc'
 local limit = tonumber(ARGV[7])
+local size = ARGV[3] == '' and limit or math.max(limit, ${MAX_LOOKED_AT})
 local function page(from)
   local heads = {}
   for i = 9, #ARGV do
     local ids
     local name = P .. ARGV[2] .. ARGV[i]
     if reverse then
-      ids = call('ZRANGE', name, from, ARGV[5], 'BYLEX', 'REV', 'LIMIT', 0, limit)
+      ids = call('ZRANGE', name, from, ARGV[5], 'BYLEX', 'REV', 'LIMIT', 0, size)
     else
-      ids = call('ZRANGE', name, from, ARGV[5], 'BYLEX', 'LIMIT', 0, limit)
+      ids = call('ZRANGE', name, from, ARGV[5], 'BYLEX', 'LIMIT', 0, size)
     end
     if #ids > 0 then heads[#heads + 1] = { ids, 1 } end
   end
   if #heads == 1 then return heads[1][1] end
   local merged = {}
-  while #merged < limit and #heads > 0 do
+  while #merged < size and #heads > 0 do
     local best, least = 1, heads[1][1][heads[1][2]]
     for i = 2, #heads do
       local id = heads[i][1][heads[i][2]]
@@ -36,23 +40,25 @@ local function page(from)
   end
   return merged
 end
-local found = {}
-local from = ARGV[4]
-while true do
-  local ids = page(from)
-  if ARGV[8] == '1' or #ids == 0 then return #found > 0 and found or ids end
-  local names = {}
-  for i = 1, #ids do names[i] = P .. 'k:' .. ids[i] end
-  local records = call('MGET', unpack(names))
-  for i = 1, #ids do
-    if #found < 2 * limit and (ARGV[3] == '' or unpacked(records[i])[F_worker] == ARGV[3]) then
-      found[#found + 1] = ids[i]
-      found[#found + 1] = records[i]
-    end
-  end
-  if #found >= 2 * limit or #ids < limit then return found end
-  from = '(' .. ids[#ids]
+local ids = page(ARGV[4])
+local found = { false }
+if ARGV[8] == '1' then
+  for i = 1, #ids do found[i + 1] = ids[i] end
+  return found
 end
+if #ids == 0 then return found end
+local names = {}
+for i = 1, #ids do names[i] = P .. 'k:' .. ids[i] end
+local records = call('MGET', unpack(names))
+local most = 2 * limit + 1
+for i = 1, #ids do
+  if #found < most and (ARGV[3] == '' or unpacked(records[i])[F_worker] == ARGV[3]) then
+    found[#found + 1] = ids[i]
+    found[#found + 1] = records[i]
+  end
+end
+if ARGV[3] ~= '' and #found < most and #ids == size then found[1] = ids[#ids] end
+return found
 `;
 
 /**

@@ -78,7 +78,10 @@ local function settle(lease, event, delayMs, last, throttleMs, failure, http, ac
   answer('s', x.id, save(x))
   if status == RETRY then wake(f) else release(x) end
 end
-for i = 2, #ARGV do settle(unpack(cjson.decode(ARGV[i]))) end
+-- Read before anything is written: Redis takes nothing back of a script that fails half way.
+local settlements = {}
+for i = 2, #ARGV do settlements[i - 1] = cjson.decode(ARGV[i]) end
+for i = 1, #settlements do settle(unpack(settlements[i])) end
 reply[1] = hints()
 return reply
 `;

@@ -1,0 +1,83 @@
+import t from 'tap';
+import { Fault } from '../../../../src/base/fault.ts';
+import { Directory } from '../../../../src/tasks/store/directory.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { Factory } from '../../../support/tasks/factories.ts';
+import { MemoryStore } from '../../../support/tasks/memory-store.ts';
+
+const ACME = 'acme';
+
+/** A directory over a store that counts what it is asked. */
+async function open() {
+  const clock = new ManualClock(Date.UTC(2026, 2, 1));
+  const make = new Factory(clock);
+  const store = new MemoryStore(clock);
+  const worker = make.worker();
+  for (const tenant of [ACME, 'globex']) await store.apply(tenant, [make.account(tenant), worker]);
+  let asked = 0;
+  const { getDocument } = store;
+  store.getDocument = (tenant, kind, id) => {
+    asked++;
+    return getDocument.call(store, tenant, kind, id) as never;
+  };
+  const directory = new Directory(store, clock);
+  const pause = () =>
+    store.apply(ACME, [{ ...worker, expect: 'any', body: { ...worker.body, paused: true } }]);
+  const paused = async (tenant = ACME) => (await directory.worker(tenant, worker.id))?.body.paused;
+  return { clock, store, directory, worker, pause, paused, asked: () => asked };
+}
+
+t.test('a document is asked for once a second, whether it is there or not', async t => {
+  const { clock, directory, paused, asked } = await open();
+  for (let i = 0; i < 3; i++) {
+    t.equal(await paused(), false);
+    t.equal(await directory.worker(ACME, 'wrk_none'), null);
+  }
+  t.equal(asked(), 2);
+  clock.advance(1_000);
+  await paused();
+  t.equal(asked(), 3);
+});
+
+t.test('a change of this process is seen at once, and asks for nothing of other tenants', async t => {
+  const { directory, pause, paused, asked } = await open();
+  await paused('globex');
+  t.equal(await paused(), false);
+  await pause();
+  t.equal(await paused(), false, 'another process may be late');
+  directory.changed(ACME);
+  t.equal(await paused(), true);
+  await paused('globex');
+  t.equal(asked(), 3);
+});
+
+t.test('what was being looked up while it changed is not kept', async t => {
+  const { store, directory, worker, pause, paused } = await open();
+  const { getDocument } = store;
+  const held = Promise.withResolvers<void>();
+  store.getDocument = (async (...args: Parameters<typeof getDocument>) => {
+    const found = await getDocument.apply(store, args);
+    await held.promise;
+    return found;
+  }) as never;
+  const late = directory.worker(ACME, worker.id);
+  await pause();
+  store.getDocument = getDocument;
+  directory.changed(ACME);
+  t.equal(await paused(), true);
+  held.resolve();
+  t.equal((await late)?.body.paused, false);
+  t.equal(await paused(), true);
+});
+
+t.test('a failure is not kept, and a clock that is set back makes nothing last', async t => {
+  const { clock, store, pause, paused } = await open();
+  const { getDocument } = store;
+  store.getDocument = (() => Promise.reject(new Fault('store_failed', 'away'))) as never;
+  await t.rejects(paused(), { code: 'store_failed' });
+  store.getDocument = getDocument;
+  t.equal(await paused(), false);
+  await pause();
+  clock.advance(-3_600_000);
+  t.equal(await paused(), true);
+});
