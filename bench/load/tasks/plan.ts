@@ -4,6 +4,7 @@ import { bullmq } from './bullmq.ts';
 import { create, createBatch } from './create.ts';
 import { decisionsBeside } from './decisions-beside.ts';
 import { FULL, type Part, QUICK, type Size } from './measurement.ts';
+import { neighbours } from './neighbours.ts';
 import { burst, pull, push, startLag, tenants } from './push.ts';
 import { schedules } from './schedules.ts';
 import { stored } from './stored.ts';
@@ -19,6 +20,7 @@ export const PARTS = {
   lag: startLag,
   burst,
   tenants,
+  neighbours,
   schedules,
   decisions: decisionsBeside,
   stored,

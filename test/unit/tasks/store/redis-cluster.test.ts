@@ -29,7 +29,7 @@ async function open(t: Test, options: RedisTaskStoreSetting = {}) {
   const time = new ManualClock(NOW);
   const make = new Factory(time);
   const store = redisTaskStore(cluster.nodes, {
-    keyPrefix: `${options.keyPrefix ?? 'own'}:`,
+    keyPrefix: 'own:',
     time,
     ...options,
   });
@@ -52,7 +52,7 @@ t.test('Redis refuses a script of this kind that leaves the slot of its tenant',
 });
 
 t.test('tenants are spread over the nodes, and all of them are found', async t => {
-  const { store, make, time } = await open(t, { keyPrefix: 'spread' });
+  const { store, make, time } = await open(t, { keyPrefix: 'spread:' });
   const tenants = Array.from({ length: 12 }, (_, i) => `tenant-${String(i).padStart(2, '0')}`);
   for (const tenant of tenants) {
     const worker = make.worker();
@@ -94,7 +94,7 @@ async function moveSlot(of: RedisCluster, slot: number, from: number, to: number
 }
 
 t.test('a tenant whose slot is being moved waits; nothing is lost, and nothing seen by half', async t => {
-  const { store, make, worker } = await open(t, { keyPrefix: 'moved', timeoutMs: 10_000 });
+  const { store, make, worker } = await open(t, { keyPrefix: 'moved:', timeoutMs: 10_000 });
   const created = new Set<string>();
   const started = new Set<string>();
   const settled = new Set<string>();
@@ -161,7 +161,7 @@ async function offset(server: RedisServer, role: 'master' | 'slave'): Promise<nu
 }
 
 t.test('while a node is away, what the others know of is found', async t => {
-  const { store, make, time } = await open(t, { keyPrefix: 'partly' });
+  const { store, make, time } = await open(t, { keyPrefix: 'partly:' });
   const impatient = redisTaskStore(cluster.nodes, { keyPrefix: 'partly:', time, timeoutMs: 300 });
   t.teardown(() => impatient.stop());
   await impatient.start();
