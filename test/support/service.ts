@@ -54,12 +54,15 @@ export class ServiceProcess {
 
   constructor(options: ServiceOptions) {
     const launcher = join(repositoryRoot(), 'ops/launch/sluice.mjs');
+    // The quick start would keep its tasks in the working tree.
+    const data = options.args?.includes('--quickstart') === true ? makeTempDirectory() : null;
     this.#child = new Child({
       command: process.execPath,
       args: ['--enable-source-maps', launcher, ...(options.args ?? ['serve'])],
-      env: { ...testSettings(), ...quickstartData(options.args), ...options.env },
+      env: { ...testSettings(), ...(data !== null && { TASKS_DATA_DIRECTORY: data }), ...options.env },
     });
     this.#child.onLine(line => this.#note(line));
+    if (data !== null) this.#child.ended.then(() => removeDirectory(data));
   }
 
   /** `host:port` of the HTTP front. */
@@ -139,14 +142,6 @@ export class ServiceProcess {
     this.logs.push(line);
     if (line['@message'] === 'listening') this.#addresses.set(line['name'], String(line['address']));
   }
-}
-
-/** The quick start would keep its tasks in the working tree. The directory goes with this process. */
-function quickstartData(args: readonly string[] = []): Record<string, string> {
-  if (!args.includes('--quickstart')) return {};
-  const directory = makeTempDirectory();
-  process.once('exit', () => removeDirectory(directory));
-  return { TASKS_DATA_DIRECTORY: directory };
 }
 
 function testSettings(): Record<string, string | undefined> {

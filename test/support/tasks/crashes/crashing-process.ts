@@ -127,6 +127,8 @@ class CrashingProcess {
     const { json } = await this.#ask('POST', '/api/v1/workers/worker/leases', { wait: '30s' });
     const leaseId = json.leases[0].lease_id;
     say({ lease: leaseId });
+    // The first of the two runs has the lease until it is killed from outside.
+    if (this.#plan.point !== null) await new Promise(() => {});
     const complete = (lease: string) => this.#ask('POST', `/api/v1/leases/${lease}/complete`, {});
     const { oldLease } = this.#plan;
     if (oldLease !== null) say({ oldLease: (await complete(oldLease)).status });
