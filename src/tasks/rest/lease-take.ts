@@ -71,7 +71,7 @@ export function takeLeasesRoute(parts: RestParts, owners: LeaseOwners): Route {
     answers: {
       200: { description: 'Tasks, with their payloads; none when none came in time', schema: LEASES_ANSWER },
     },
-    problems: ['not_found', 'worker_mode_mismatch', 'idempotency_key_reused'],
+    problems: ['not_found', 'worker_mode_mismatch', 'idempotency_key_reused', 'shutting_down'],
     handle: call => takeLeases(parts, owners, call),
   };
 }
@@ -98,6 +98,11 @@ async function takeLeases(parts: RestParts, owners: LeaseOwners, call: Call): Pr
   reader.finish();
   const earlier = await earlierLeases(parts, call);
   if (earlier !== null) return { status: 200, headers: REPLAYED, json: { leases: earlier } };
+  if (parts.pullDesk.stopped) {
+    throw new Problem('shutting_down', 'this process is stopping and leases nothing more: ask again', {
+      headers: { 'Retry-After': '1' },
+    });
+  }
   const claimed = await parts.pullDesk.lease({
     tenant: call.tenant,
     workerId: worker.id,

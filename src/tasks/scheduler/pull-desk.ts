@@ -3,12 +3,13 @@ import type { ClaimedTask, ExtendAnswer, Progress, SettleAnswer } from '../store
 
 /** What pull workers do with leases. */
 export interface PullDesk {
+  /** The service stops: nobody gets a lease any more. What is leased can still be ended. */
+  readonly stopped: boolean;
   /**
    * Up to `max` tasks of the worker, waiting for the first of them at most `waitMs`. Empty when none came, the caller
    * has gone, or the service stops.
    */
   lease(request: LeaseRequest): Promise<readonly ClaimedTask[]>;
-  /** @param extendMs from now; null for the worker's lease */
   /** Lengthens a lease to `extendMs` from now; null: to what the worker's leases have. */
   heartbeat(
     tenant: string,

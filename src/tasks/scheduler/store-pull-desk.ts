@@ -76,6 +76,10 @@ export class StorePullDesk implements PullDesk, Service {
     });
   }
 
+  get stopped(): boolean {
+    return this.#stopped;
+  }
+
   /** Answers all calls that wait, and hands back what is being claimed for them. */
   async stop(): Promise<void> {
     this.#stopped = true;

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
+import type { Service } from '../../../../src/base/lifecycle.ts';
 import { PROBLEMS, type ProblemCode } from '../../../../src/tasks/rest/problem.ts';
 import type { Answered, Asked } from '../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../support/tasks/task-harness.ts';
@@ -29,7 +30,7 @@ const limited = async ({ rest }: Scene, limits: Record<string, number>): Promise
   await rest.change('acme', 'account', 'account', body => ({ ...body, limits }));
 };
 
-const PROVOCATIONS: Readonly<Record<ProblemCode, Provocation | null>> = {
+const PROVOCATIONS: Readonly<Record<ProblemCode, Provocation>> = {
   invalid_json: {
     detail: /not JSON/,
     provoke: ({ ask }) => ask('POST', 'tasks', '{"worker":'),
@@ -261,8 +262,15 @@ const PROVOCATIONS: Readonly<Record<ProblemCode, Provocation | null>> = {
       return ask('POST', 'tasks', { worker: mine.worker });
     },
   },
-  // Nothing is refused during a stop: what is under way is answered, and the port closes.
-  shutting_down: null,
+  shutting_down: {
+    alone: true,
+    detail: /leases nothing more: ask again/,
+    provoke: async ({ rest, ask, made }) => {
+      await made('workers', { name: 'puller', mode: 'pull' });
+      await (rest.parts.pullDesk as unknown as Service).stop();
+      return ask('POST', 'workers/puller/leases');
+    },
+  },
 };
 
 async function scene(): Promise<Scene> {
@@ -279,7 +287,6 @@ async function scene(): Promise<Scene> {
 const shared = scene();
 
 for (const [code, provocation] of Object.entries(PROVOCATIONS)) {
-  if (provocation === null) continue;
   t.test(`${code} comes with its status, and a detail that helps`, async t => {
     const answer = await provocation.provoke(await (provocation.alone ? scene() : shared));
     const [status, title] = PROBLEMS[code as ProblemCode];

@@ -76,7 +76,6 @@ t.test('a sequence is shortened to what is needed', async t => {
 
 /** What is violated when the store answers so: the numbers of the invariants. */
 async function violated(
-  t: Test,
   scene: Scene,
   lies: Partial<TaskStore>,
   expectations: Expectations = {},
@@ -111,7 +110,7 @@ t.test('the invariants hold for the model', async t => {
     workers: new Map([[scene.mailer.id, { concurrency: 2, rate: { limit: 1, perMs: 1_000, burst: 2 } }]]),
   };
   const expectations = { created: new Map([[ACME, known]]), bounds: new Map([[ACME, bounds]]) };
-  t.strictSame(await violated(t, scene, {}, expectations), []);
+  t.strictSame(await violated(scene, {}, expectations), []);
 });
 
 t.test('what is known from elsewhere is looked for', async t => {
@@ -121,17 +120,17 @@ t.test('what is known from elsewhere is looked for', async t => {
     const workers = new Map([[scene.mailer.id, { concurrency, rate: slow ? rate : null }]]);
     return { bounds: new Map([[ACME, { inFlight, perSecond: 100, workers }]]) };
   };
-  t.strictSame(await violated(t, scene, {}, { created: new Map([[ACME, ['tsk_gone']]]) }), ['1']);
-  t.strictSame(await violated(t, scene, {}, { finished: true }), ['2']);
-  t.strictSame(await violated(t, scene, {}, bounds(1, null, false)), ['6']);
-  t.strictSame(await violated(t, scene, {}, bounds(9, 1, false)), ['6']);
-  t.strictSame(await violated(t, scene, {}, bounds(9, null, true)), ['6']);
+  t.strictSame(await violated(scene, {}, { created: new Map([[ACME, ['tsk_gone']]]) }), ['1']);
+  t.strictSame(await violated(scene, {}, { finished: true }), ['2']);
+  t.strictSame(await violated(scene, {}, bounds(1, null, false)), ['6']);
+  t.strictSame(await violated(scene, {}, bounds(9, 1, false)), ['6']);
+  t.strictSame(await violated(scene, {}, bounds(9, null, true)), ['6']);
 });
 
 t.test('two tasks of one nominal time violate an invariant', async t => {
   const scene = await work(t);
   await scene.add({ scheduleId: 'sch_1', scheduledFor: 1 });
-  t.strictSame(await violated(t, scene, {}), ['8']);
+  t.strictSame(await violated(scene, {}), ['8']);
 });
 
 t.test('a store that contradicts itself is found out', async t => {
@@ -204,7 +203,7 @@ t.test('a store that contradicts itself is found out', async t => {
     'a task was overtaken': [tasks(task => ({ ...task, priority: 'critical' })), ['13']],
   };
   for (const [name, [lie, numbers]] of Object.entries(lies)) {
-    const found = await violated(t, scene, lie);
+    const found = await violated(scene, lie);
     t.ok(
       numbers.every(number => found.includes(number)),
       `${name}: ${found}`,
