@@ -144,7 +144,7 @@ function deciderOf({ decider, tracing }: PortsParts): Decider {
 function httpListener(parts: PortsParts): HttpListener {
   const { settings, health, clock, logger, tracing } = parts;
   const decisionRoutes = [healthRoute(health), jsonRoute(deciderOf(parts), logger, tracing)];
-  const routes = [...decisionRoutes, ...(parts.tasks?.routes(decisionRoutes) ?? [])];
+  const routes = [...decisionRoutes, ...(parts.tasks?.routes(decisionRoutes, tracing) ?? [])];
   return new HttpListener({
     name: 'http',
     host: settings.httpHost,

@@ -12,7 +12,10 @@ const CALLS_PER_SECOND = 10_000;
 const TASKS_PER_SECOND = 300;
 const WINDOW_MS = 3_000;
 
-/** Latency of decisions over gRPC at a steady rate, with and without tasks that are made and pushed meanwhile. */
+/**
+ * Latency of decisions over gRPC at a steady rate: alone, beside as many calls that read a number,
+ * and beside tasks that are made and pushed. What the second adds is the load of whoever calls, on the same cores.
+ */
 export const decisionsBeside: Part = async ({ service, sink, size }) => {
   const tenant = await service.tenant(32);
   await tenant.json('POST', '/workers', { name: 'sink', url: sink.url, concurrency: 1000 });
@@ -34,24 +37,32 @@ export const decisionsBeside: Part = async ({ service, sink, size }) => {
     await wait(size.warmUpMs);
     const body = `{"worker":"sink","payload":${payloadOf(512)}}`;
     const alone: number[] = [];
+    const calls: number[] = [];
     const beside: number[] = [];
     // In turn, so that what the machine does besides is in both.
     for (let round = 0; round < (size.measuredMs > 4_000 ? 5 : 2); round++) {
       await generator.ask('mark');
       await wait(WINDOW_MS);
       alone.push((await generator.ask('mark')).latency.p99Ms);
-      const load = paced(TASKS_PER_SECOND, WINDOW_MS + 500, () => tenant.call('POST', '/tasks', body));
-      await wait(400);
-      await generator.ask('mark');
-      await wait(WINDOW_MS);
-      beside.push((await generator.ask('mark')).latency.p99Ms);
-      await load;
+      for (const [p99s, ask] of [
+        [calls, () => tenant.call('GET', '/tasks/counts')],
+        [beside, () => tenant.call('POST', '/tasks', body)],
+      ] as const) {
+        const load = paced(TASKS_PER_SECOND, WINDOW_MS + 500, ask);
+        await wait(400);
+        await generator.ask('mark');
+        await wait(WINDOW_MS);
+        p99s.push((await generator.ask('mark')).latency.p99Ms);
+        await load;
+      }
     }
     await generator.ask('finish');
     return [
       shown(`${CALLS_PER_SECOND} decisions/s alone, p99`, median(alone), 'ms'),
+      shown(`beside ${TASKS_PER_SECOND} calls/s that read a number, p99`, median(calls), 'ms'),
       shown(`beside ${TASKS_PER_SECOND} tasks/s made and pushed, p99`, median(beside), 'ms'),
       atMost('p99 of decisions beside tasks, rise', (median(beside) / median(alone) - 1) * 100, '%', 20),
+      shown('the same, to calls that read a number', (median(beside) / median(calls) - 1) * 100, '%'),
     ];
   } finally {
     await generator.stop();

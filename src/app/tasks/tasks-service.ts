@@ -12,7 +12,6 @@ import type { TenantLimits } from '../../tasks/model/documents.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { Signals } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
-import type { RestHandler } from '../../tasks/rest/http.ts';
 import { limitRoutes } from '../../tasks/rest/limits.ts';
 import type { RestConfig, RestParts } from '../../tasks/rest/parts.ts';
 import { RestService } from '../../tasks/rest/rest-service.ts';
@@ -29,6 +28,7 @@ import type { TaskStore } from '../../tasks/store/task-store.ts';
 import { readinessRoutes } from '../../transports/http/readiness-routes.ts';
 import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
 import { tasksRoutes } from '../../transports/http/tasks-routes.ts';
+import type { CallTracing } from '../../transports/tracing.ts';
 import { DecidedApiLimits } from '../api-limits.ts';
 import { readCa } from '../client-tls.ts';
 import { cursorKey } from './master-keys.ts';
@@ -55,7 +55,7 @@ export interface TasksShared {
 /** What the HTTP port needs to serve tasks. */
 export interface TasksFront {
   /** What is served beside these routes. */
-  routes(others: readonly Route[]): readonly Route[];
+  routes(others: readonly Route[], tracing: CallTracing | null): readonly Route[];
   /** Tells the port that URLs in answers have to show. */
   listeningOn(port: number): void;
 }
@@ -117,7 +117,13 @@ export class TasksService implements Service {
     };
     const handler = restService(rest, parts.version, shared, statistics);
     this.front = {
-      routes: others => this.#routes(handler, settings.serviceHost, clock, others),
+      routes: (others, tracing) => {
+        const readiness = readinessRoutes({ store: () => this.#store.ping() }, clock);
+        // At the top, a host that is not for accounts has nothing.
+        const unknown = jsonNotFound([...others, ...readiness]);
+        const { serviceHost } = settings;
+        return [...readiness, ...tasksRoutes({ handler, serviceHost, unknown, tracing })];
+      },
       listeningOn: opened => {
         port.shown = opened;
       },
@@ -142,18 +148,6 @@ export class TasksService implements Service {
 
   stop(): Promise<void> {
     return this.#stack.stop();
-  }
-
-  #routes(
-    handler: RestHandler,
-    serviceHost: string,
-    clock: Clock,
-    others: readonly Route[],
-  ): readonly Route[] {
-    const readiness = readinessRoutes({ store: () => this.#store.ping() }, clock);
-    // At the top, a host that is not for accounts has nothing.
-    const unknown = jsonNotFound([...others, ...readiness]);
-    return [...readiness, ...tasksRoutes({ handler, serviceHost, unknown })];
   }
 }
 

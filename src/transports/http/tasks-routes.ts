@@ -7,6 +7,7 @@ import {
   type RestResponse,
 } from '../../tasks/rest/http.ts';
 import { BODY_LIMIT_BYTES } from '../../tasks/rest/read-request.ts';
+import type { CallSpan, CallTracing, SpanAttributes } from '../tracing.ts';
 import type { Answer } from './answer.ts';
 import { readBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
@@ -20,11 +21,17 @@ export interface TasksRoutesOptions {
   readonly serviceHost: string;
   /** Answers `/` on all other hosts. */
   readonly unknown: Handler;
+  /** Null while tracing is off. */
+  readonly tracing?: CallTracing | null;
 }
 
 /** The paths of the REST interface of tasks: `/api/…`, `/accounts`, and `/` on the host of accounts. */
-export function tasksRoutes({ handler, serviceHost, unknown }: TasksRoutesOptions): readonly Route[] {
-  const serve: Handler = (exchange, request) => serveRest(handler, exchange, request);
+export function tasksRoutes(options: TasksRoutesOptions): readonly Route[] {
+  const { handler, serviceHost, unknown, tracing = null } = options;
+  const serve: Handler = (exchange, request) => {
+    const span = tracing === null ? null : spanOf(tracing, request);
+    serveRest(handler, span, exchange, request);
+  };
   const accountsHost = `accounts.${serviceHost}`;
   return [
     { path: '/api/*', method: 'any', help: 'the REST interface of tasks, by tenant host', handle: serve },
@@ -41,14 +48,35 @@ export function tasksRoutes({ handler, serviceHost, unknown }: TasksRoutesOption
   ];
 }
 
-function serveRest(handler: RestHandler, exchange: Exchange, request: HttpRequest): void {
+/** What is asked for, without ids: what callers write into a path does not become a name. */
+const TRACED_PATH = /^\/api\/v1\/(tasks|workers|leases|schedules|users|limits)(?=\/|$)|^\/accounts$/;
+
+function spanOf(tracing: CallTracing, request: HttpRequest): CallSpan {
+  const method = request.getMethod().toUpperCase();
+  const route = TRACED_PATH.exec(request.getUrl())?.[0] ?? '/';
+  const attributes = { 'http.request.method': method, 'http.route': route };
+  return tracing.begin(`${method} ${route}`, attributes, name => request.getHeader(name));
+}
+
+function serveRest(
+  handler: RestHandler,
+  span: CallSpan | null,
+  exchange: Exchange,
+  request: HttpRequest,
+): void {
   const asked = new AskedRequest(exchange, request);
   const whole = (body: Uint8Array): void => {
     // The bytes are those of the socket's buffer, and the handler reads them later.
     if (body.length > 0) asked.body = body.slice();
     handler.handle(asked).then(
-      response => exchange.answer(answerOf(response)),
-      thrown => exchange.fail(thrown),
+      response => {
+        span?.end(statusOf(response.status), response.status >= 500 ? 'answered as a failure' : '');
+        exchange.answer(answerOf(response));
+      },
+      thrown => {
+        span?.end(statusOf(500), 'answered as a failure');
+        exchange.fail(thrown);
+      },
     );
     setImmediate(() => exchange.holdInput());
   };
@@ -56,6 +84,10 @@ function serveRest(handler: RestHandler, exchange: Exchange, request: HttpReques
     bytes: BODY_LIMIT_BYTES,
     tooLarge: () => answerOf(handler.tooLarge(asked)),
   });
+}
+
+function statusOf(status: number): SpanAttributes {
+  return { 'http.response.status_code': status };
 }
 
 /** A request whose head has been copied: uWebSockets.js takes it back when the handler returns. */

@@ -6,6 +6,7 @@ import { healthRoute } from '../../../../src/transports/http/health-route.ts';
 import type { HttpListener } from '../../../../src/transports/http/listener.ts';
 import { jsonNotFound } from '../../../../src/transports/http/routes.ts';
 import { tasksRoutes } from '../../../../src/transports/http/tasks-routes.ts';
+import { type CallTracing, CurrentSpan } from '../../../../src/transports/tracing.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { RestHarness } from '../../../support/tasks/rest-harness.ts';
 import { RawConnection } from './raw-connection.ts';
@@ -234,3 +235,45 @@ t.test('the service answers over a real connection: sign-up, then a call, by dom
   t.equal(refused.status, 401);
   t.equal(refused.headers.get('www-authenticate'), 'Bearer');
 });
+
+t.test('a traced request has a span with its route, which ends with the status', async t => {
+  const spans: unknown[] = [];
+  const tracing: CallTracing = {
+    current: new CurrentSpan(),
+    begin: (name, attributes, header) => {
+      const parent = header('traceparent');
+      return {
+        recording: true,
+        child: () => t.fail('no part of it is told') as never,
+        end: (ended, failure) => spans.push({ name, attributes, parent, ended, failure }),
+      };
+    },
+  };
+  const handler = new ScriptedHandler();
+  const unknown = jsonNotFound([]);
+  const listener = await serve(t, tasksRoutes({ handler, serviceHost: HOST, unknown, tracing }), { unknown });
+  const ask = (path: string) =>
+    fetch(`http://127.0.0.1:${listener.port}${path}`, { headers: { traceparent: 'p' } });
+  await ask('/api/v1/tasks/tsk_1/history');
+  handler.script = async () => ({ status: 503, headers: {}, body: '' });
+  await ask('/api/v1/whatever');
+  handler.script = async () => {
+    throw new Error('a defect');
+  };
+  await ask('/api/v1/users');
+  t.same(spans, [
+    spanWith('/api/v1/tasks', 200, ''),
+    spanWith('/', 503, 'answered as a failure'),
+    spanWith('/api/v1/users', 500, 'answered as a failure'),
+  ]);
+});
+
+function spanWith(route: string, status: number, failure: string): object {
+  return {
+    name: `GET ${route}`,
+    attributes: { 'http.request.method': 'GET', 'http.route': route },
+    parent: 'p',
+    ended: { 'http.response.status_code': status },
+    failure,
+  };
+}
