@@ -67,7 +67,7 @@ function answers(store: RedisTaskStore): Promise<void> {
   );
 }
 
-t.test('tasks whose creation was answered survive the death of Redis', async t => {
+async function survives(t: Test, meanwhile: (server: RedisServer) => Promise<unknown>): Promise<void> {
   // With `everysec` a Redis whose disk is slow answers before it has written.
   const server = await openServer(t, ['--appendfsync', 'always']);
   const { store, make, worker, add } = await open(t, server, { durability: 'always' });
@@ -84,6 +84,8 @@ t.test('tasks whose creation was answered survive the death of Redis', async t =
     }
   };
   const writers = Array.from({ length: 16 }, write);
+  await until(() => answered.length > 250);
+  await meanwhile(server);
   await until(() => answered.length > 500);
   await server.kill();
   await Promise.all(writers);
@@ -100,7 +102,11 @@ t.test('tasks whose creation was answered survive the death of Redis', async t =
   t.ok(scheduled >= answered.length, `${scheduled} of ${answered.length}`);
   const { tasks } = await store.claim(ACME, make.claimRequest(worker.id, 1));
   t.equal(tasks.length, 1, 'and start');
-});
+}
+
+t.test('tasks whose creation was answered survive the death of Redis', t => survives(t, async () => {}));
+
+t.test('the same while it writes its file anew', t => survives(t, server => server.command('BGREWRITEAOF')));
 
 t.test('while Redis is away operations fail at once, and work when it is back', async t => {
   const server = await openServer(t);
