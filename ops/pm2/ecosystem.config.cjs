@@ -17,9 +17,9 @@ module.exports = {
       listen_timeout: 60_000,
       // A store that all processes share is needed, or each counts for itself: KVCACHE_URL, in the environment.
       env: { SHARE_PORTS: 'true' },
-      // Longer than SHUTDOWN_TIMEOUT (4s), within which calls under way are finished, and what the last statistics (2 s)
+      // Longer than SHUTDOWN_TIMEOUT (4s), for calls under way, TASKS_DRAIN_TIMEOUT (30s), and what the last statistics (2 s)
       // and spans (5 s) may take.
-      kill_timeout: 15_000,
+      kill_timeout: 60_000,
       exp_backoff_restart_delay: 100,
       time: true,
     },

@@ -31,7 +31,7 @@ t.test(
     const [volume] = template.spec.volumes;
     t.equal(container.volumeMounts[0].name, volume.name);
     t.equal(volume.configMap.name, rules.metadata.name);
-    const shutdownS = SETTINGS.shutdownTimeoutMs.default / 1_000;
+    const shutdownS = (SETTINGS.shutdownTimeoutMs.default + SETTINGS.tasksDrainTimeoutMs.default) / 1_000;
     const preStopS = Number(container.lifecycle.preStop.exec.command[1]);
     t.ok(template.spec.terminationGracePeriodSeconds > shutdownS + preStopS, 'time to stop in');
     t.same(yamlOf('kubernetes/kustomization.yaml')[0].resources, ['sluice.yaml', 'rules.yaml']);
