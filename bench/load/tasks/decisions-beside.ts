@@ -6,6 +6,7 @@ import { median } from '../../support/statistics.ts';
 import { PATTERNS, templateOf } from '../decisions/patterns.ts';
 import { paced } from './closed-loop.ts';
 import { atMost, type Part, shown } from './measurement.ts';
+import { pushWorker } from './pushed-tasks.ts';
 import { payloadOf } from './task-service.ts';
 
 const CALLS_PER_SECOND = 10_000;
@@ -18,8 +19,7 @@ const WINDOW_MS = 3_000;
  */
 export const decisionsBeside: Part = async ({ service, sink, size }) => {
   const tenant = await service.tenant(32);
-  await tenant.json('POST', '/workers', { name: 'sink', url: sink.url, concurrency: 1000 });
-  await tenant.json('POST', '/workers/sink/secrets', { type: 'signing', name: 'bench' });
+  await pushWorker(tenant, sink.url);
   const generator = new ForkedChild<GeneratorAnswers<GrpcLoad>>({
     entry: new URL('../../support/grpc-load/generator.js', import.meta.url),
   });

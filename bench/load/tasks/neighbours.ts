@@ -1,37 +1,19 @@
 import { paced } from './closed-loop.ts';
 import { drained } from './fill.ts';
 import { atMost, type Part, shown } from './measurement.ts';
-import { type BenchTenant, payloadOf } from './task-service.ts';
+import { createTimed, createUntimed, pushWorker } from './pushed-tasks.ts';
 
 const PATIENCE_MS = 30_000;
 const QUIET_PER_SECOND = 40;
 const LOUD_PER_SECOND = 10 * QUIET_PER_SECOND;
-/** Of the quiet tenant, so that the sink knows them apart: only these bring a due time. */
-const AHEAD_MS = 500;
-
-async function pusher(tenant: BenchTenant, url: string): Promise<void> {
-  await tenant.json('POST', '/workers', { name: 'sink', url, concurrency: 1000 });
-  await tenant.json('POST', '/workers/sink/secrets', { type: 'signing', name: 'bench' });
-}
-
 /** What a tenant with ten times the load does to the start lag of another. */
 export const neighbours: Part = async ({ service, sink, size }) => {
   const quiet = await service.tenant(8);
   const loud = await service.tenant(32);
-  await pusher(quiet, sink.url);
-  await pusher(loud, sink.url);
+  await pushWorker(quiet, sink.url);
+  await pushWorker(loud, sink.url);
   const forMs = Math.max(size.measuredMs, 4_000);
-  const quietly = (): Promise<void> =>
-    paced(QUIET_PER_SECOND, forMs, async () => {
-      const due = Date.now() + AHEAD_MS;
-      const payload = `{"due":${due},"text":${payloadOf(490)}}`;
-      const runAt = new Date(due).toISOString();
-      await quiet.call('POST', '/tasks', `{"worker":"sink","run_at":"${runAt}","payload":${payload}}`);
-    });
-  const loudBody = (): string => {
-    const runAt = new Date(Date.now() + AHEAD_MS).toISOString();
-    return `{"worker":"sink","run_at":"${runAt}","payload":${payloadOf(512)}}`;
-  };
+  const quietly = (): Promise<void> => paced(QUIET_PER_SECOND, forMs, () => createTimed(quiet));
   await quietly();
   await drained(quiet, PATIENCE_MS);
   await sink.reset();
@@ -39,7 +21,7 @@ export const neighbours: Part = async ({ service, sink, size }) => {
   await drained(quiet, PATIENCE_MS);
   const alone = (await sink.totals()).lag;
   await sink.reset();
-  const noise = paced(LOUD_PER_SECOND, forMs, () => loud.call('POST', '/tasks', loudBody()));
+  const noise = paced(LOUD_PER_SECOND, forMs, () => createUntimed(loud));
   await quietly();
   await noise;
   await drained(quiet, PATIENCE_MS);

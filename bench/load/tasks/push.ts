@@ -1,14 +1,10 @@
 import { closedLoop, paced } from './closed-loop.ts';
 import { drained, fill } from './fill.ts';
 import { atLeast, atMost, type Part, shown } from './measurement.ts';
+import { createTimed, pushWorker } from './pushed-tasks.ts';
 import { type BenchTenant, payloadOf } from './task-service.ts';
 
 const PATIENCE_MS = 30_000;
-
-async function pushWorker(tenant: BenchTenant, url: string): Promise<void> {
-  await tenant.json('POST', '/workers', { name: 'sink', url, concurrency: 1000 });
-  await tenant.json('POST', '/workers/sink/secrets', { type: 'signing', name: 'bench' });
-}
 
 /** Due, signed, posted, settled: many tasks that are due at one moment. */
 export const push: Part = async ({ service, sink, size }) => {
@@ -33,12 +29,7 @@ export const push: Part = async ({ service, sink, size }) => {
 export const startLag: Part = async ({ service, sink, size }) => {
   const tenant = await service.tenant(32);
   await pushWorker(tenant, sink.url);
-  const create = async (): Promise<void> => {
-    const due = Date.now() + 500;
-    const payload = `{"due":${due},"text":${payloadOf(490)}}`;
-    const runAt = new Date(due).toISOString();
-    await tenant.call('POST', '/tasks', `{"worker":"sink","run_at":"${runAt}","payload":${payload}}`);
-  };
+  const create = (): Promise<void> => createTimed(tenant);
   await paced(500, size.warmUpMs, create);
   await drained(tenant, PATIENCE_MS);
   await sink.reset();
@@ -122,16 +113,7 @@ export const tenants: Part = async ({ service, sink, size }) => {
     all.push(tenant);
   }
   await sink.reset();
-  const create = async (number: number): Promise<void> => {
-    const due = Date.now() + 500;
-    const payload = `{"due":${due},"text":${payloadOf(490)}}`;
-    const runAt = new Date(due).toISOString();
-    await all[number % all.length].call(
-      'POST',
-      '/tasks',
-      `{"worker":"sink","run_at":"${runAt}","payload":${payload}}`,
-    );
-  };
+  const create = (number: number): Promise<void> => createTimed(all[number % all.length]);
   const forMs = Math.max(size.measuredMs, 4_000);
   await paced(size.tenants, forMs, create);
   const { lag } = await sink.received(Math.round(size.tenants * (forMs / 1_000)), PATIENCE_MS);
