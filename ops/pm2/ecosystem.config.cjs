@@ -17,7 +17,7 @@ module.exports = {
       listen_timeout: 60_000,
       // A store that all processes share is needed, or each counts for itself: KVCACHE_URL, in the environment.
       env: { SHARE_PORTS: 'true' },
-      // Longer than SHUTDOWN_TIMEOUT (4s), for calls under way, TASKS_DRAIN_TIMEOUT (30s), and what the last statistics (2 s)
+      // Longer than SHUTDOWN_DELAY (0), SHUTDOWN_TIMEOUT (4s), for calls in progress, TASKS_DRAIN_TIMEOUT (30s), and what the last statistics (2 s)
       // and spans (5 s) may take.
       kill_timeout: 60_000,
       exp_backoff_restart_delay: 100,

@@ -18,6 +18,7 @@ import { type Addresses, Ports } from './ports.ts';
 import { RuleCompiler } from './rule-compiler.ts';
 import { RuleLoader } from './rule-loader.ts';
 import { createRuleSource, type RuleSource } from './rule-source.ts';
+import { ShutdownDelay } from './shutdown-delay.ts';
 import { openSinks } from './sinks.ts';
 import { STORE_COMPONENT, StoreHealth } from './store-health.ts';
 import { createStore, type OpenedStore } from './stores.ts';
@@ -58,6 +59,8 @@ export class DecisionService {
   readonly #loader: RuleLoader;
   readonly #tasks: TasksService | null;
   readonly #ports: Ports;
+  readonly #shutdownDelay: ShutdownDelay;
+  #portsOpen = false;
   #stopping: Promise<void> | null = null;
   /** Until when calls may run on after a stop was asked for. */
   #drainUntilMs = 0;
@@ -71,6 +74,7 @@ export class DecisionService {
     this.#stopAsked = new Promise(resolve => {
       this.#announceStop = resolve;
     });
+    this.#shutdownDelay = new ShutdownDelay(clock, settings.shutdownDelayMs);
     const storeHealth = new StoreHealth(this.#health, settings.redisHealthCheckActiveConnection);
     this.#store = createStore({
       settings,
@@ -189,16 +193,25 @@ export class DecisionService {
     }
   }
 
-  /** Unhealthy at once; running calls are finished within the bound; then everything is closed. */
+  /**
+   * Turns unhealthy at once and serves for as long as `SHUTDOWN_DELAY` says, which a second call cuts short; then
+   * running calls are finished within their bound and everything is closed.
+   */
   stop(): Promise<void> {
-    this.#stopping ??= this.#stopAll();
+    if (this.#stopping === null) this.#stopping = this.#stopAll();
+    else this.#shutdownDelay.requestedAgain();
     return this.#stopping;
   }
 
   async #stopAll(): Promise<void> {
-    const { settings, clock } = this.#parts;
-    this.#drainUntilMs = clock.nowMs() + settings.shutdownTimeoutMs;
+    const { settings, clock, logger } = this.#parts;
     this.#health.set(TERMINATION_COMPONENT, false);
+    if (this.#portsOpen && settings.shutdownDelayMs > 0) {
+      const seconds = settings.shutdownDelayMs / 1_000;
+      logger.info('unhealthy; requests are still served until SHUTDOWN_DELAY has passed', { seconds });
+      await this.#shutdownDelay.passed();
+    }
+    this.#drainUntilMs = clock.nowMs() + settings.shutdownTimeoutMs;
     this.#ports.drain();
     this.#tasks?.drain();
     this.#announceStop();
@@ -221,6 +234,7 @@ export class DecisionService {
   async #openPorts(): Promise<Addresses> {
     await this.#stack.start(this.#decisionsUnderWay());
     await this.#stack.start(this.#ports);
+    this.#portsOpen = true;
     const { addresses } = this.#ports;
     for (const [name, address] of Object.entries(addresses)) {
       if (address !== null) this.#parts.logger.info('listening', { name, address });

@@ -144,13 +144,17 @@ function banner(addresses: Addresses, quickstart: boolean): string {
   return quickstart ? `${ports}\n${commandsToTry(addresses)}\nCtrl-C stops it.\n` : ports;
 }
 
-/** Resolves once the service has stopped after the first signal; further ones change nothing. */
+/** Resolves once the service has stopped after the first signal; a further one ends `SHUTDOWN_DELAY` early. */
 function stopOnSignal(service: DecisionService, logger: Logger): Promise<void> {
   return new Promise((resolve, reject) => {
     let stopping = false;
     for (const signal of STOP_SIGNALS) {
       process.on(signal, () => {
-        if (stopping) return;
+        if (stopping) {
+          // The first call passes on how the stop went.
+          service.stop().catch(() => {});
+          return;
+        }
         stopping = true;
         logger.info('stopping', { signal });
         service.stop().then(

@@ -101,6 +101,15 @@ export const servers = {
         'Time that calls have to finish after that, before the connection is cut. `0` is no limit; more ' +
         'than `480h` acts as `480h`.',
     }),
+    shutdownDelayMs: setting({
+      names: ['SHUTDOWN_DELAY'],
+      kind: duration({ min: 0, max: 10 * MINUTE_MS }),
+      default: 0,
+      help:
+        'How long requests are still served after the process is told to stop, while its health is already bad, so ' +
+        'that proxies send their calls elsewhere before connections close. A second signal ends the delay. ' +
+        '`SHUTDOWN_TIMEOUT` begins after it: a supervisor must wait longer than both together.',
+    }),
     shutdownTimeoutMs: setting({
       names: ['SHUTDOWN_TIMEOUT'],
       kind: duration({ min: 0, max: 10 * MINUTE_MS }),

@@ -32,8 +32,11 @@ t.test(
     t.equal(container.volumeMounts[0].name, volume.name);
     t.equal(volume.configMap.name, rules.metadata.name);
     const shutdownS = (SETTINGS.shutdownTimeoutMs.default + SETTINGS.tasksDrainTimeoutMs.default) / 1_000;
-    const preStopS = Number(container.lifecycle.preStop.exec.command[1]);
-    t.ok(template.spec.terminationGracePeriodSeconds > shutdownS + preStopS, 'time to stop in');
+    const delay = container.env.find((each: { name: string }) => each.name === 'SHUTDOWN_DELAY').value;
+    const delayS = Number.parseInt(delay, 10);
+    const { periodSeconds, failureThreshold } = container.readinessProbe;
+    t.ok(template.spec.terminationGracePeriodSeconds > shutdownS + delayS, 'time to stop in');
+    t.ok(delayS > periodSeconds * failureThreshold, 'readiness turns bad before the delay is over');
     t.same(yamlOf('kubernetes/kustomization.yaml')[0].resources, ['sluice.yaml', 'rules.yaml']);
   },
 );

@@ -30,6 +30,7 @@ t.test('without variables every setting is at its default', async t => {
     debugPort: 6070,
     grpcMaxConnectionAgeMs: 86_400_000,
     grpcMaxConnectionAgeGraceMs: 3_600_000,
+    shutdownDelayMs: 0,
     shutdownTimeoutMs: 4_000,
     grpcServerUseTls: false,
     grpcServerTlsCert: '',
