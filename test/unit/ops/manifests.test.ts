@@ -64,6 +64,7 @@ for (const file of ['tcp', 'unix-socket', 'mtls']) {
       );
       t.match(JSON.stringify(sluice), file === 'unix-socket' ? /grpc\.sock/ : new RegExp(`:${GRPC_PORT}\\b`));
       t.equal(JSON.stringify(sluice).includes('UpstreamTlsContext'), file === 'mtls');
+      t.match(sluice['health_checks'], [{ interval: '2s', no_traffic_interval: '2s' }]);
     },
   );
 }
