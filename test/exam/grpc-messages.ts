@@ -11,8 +11,10 @@ import {
   grpcFields,
   grpcMessage,
   headers,
+  literal,
   rstStream,
   TYPE,
+  windowUpdate,
 } from '../support/wire-frames.ts';
 import { type Examinee, echo, HeldCalls } from './grpc-examinee.ts';
 
@@ -99,6 +101,43 @@ export function examineMessages(t: Test, examinee: Examinee): void {
       t.notOk(client.frames.some(({ stream, type }) => stream < 9 && stream > 0 && type === TYPE.headers));
     },
   );
+
+  examinee.test(t, 'frames that a client had queued before it reset a call cost no other call', async t => {
+    const { server } = await examinee.start(t, { unary: { '/s/Echo': echo } });
+    const client = await WireClient.open(t, server.address);
+    const cancelled = (id: number): Buffer =>
+      Buffer.concat([
+        headers(id, REQUEST),
+        rstStream(id),
+        windowUpdate(id, 100),
+        data(id, grpcMessage(Buffer.alloc(16_000)), FLAGS.endStream),
+      ]);
+    // Together three times the window of the connection, in turn with calls that are answered.
+    const calls = Math.ceil((3 * 4 * 1_048_576) / 16_000);
+    for (let call = 0; call < calls; call++) {
+      const id = 4 * call + 1;
+      client.send(cancelled(id), grpcCall(id + 2, '/s/Echo', 'on'));
+      t.equal((await client.answer(id + 2)).fields['grpc-status'], '0');
+    }
+    t.notOk(client.frames.some(({ type }) => type === TYPE.goAway));
+  });
+
+  examinee.test(t, 'trailers behind a reset still count for the compression of headers', async t => {
+    const { server } = await examinee.start(t, { unary: { '/s/Echo': echo } });
+    const client = await WireClient.open(t, server.address);
+    const path = Buffer.concat([Buffer.from([0x44]), literal('/s/Echo')]); // :path, and into the dynamic table
+    const rest = fieldBlock(grpcFields('/s/Echo').filter(([name]) => name !== ':path'));
+    const trailers = Buffer.concat([Buffer.from([0x40]), literal('some-trailer'), literal('value')]);
+    client.send(
+      headers(1, Buffer.concat([path, rest])),
+      rstStream(1),
+      headers(1, trailers, FLAGS.endHeaders | FLAGS.endStream),
+      // 0xbf is the second entry of the dynamic table: the path, because the trailer is the first.
+      headers(3, Buffer.concat([Buffer.from([0xbf]), rest])),
+      data(3, grpcMessage('on'), FLAGS.endStream),
+    );
+    t.match(await client.answer(3), { fields: { 'grpc-status': '0' }, content: grpcMessage('on') });
+  });
 
   examinee.test(t, 'large messages pass both ways through small windows', async t => {
     const { client } = await examinee.start(t, { unary: { '/s/Echo': echo } });

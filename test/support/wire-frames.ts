@@ -109,7 +109,8 @@ export function fieldBlock(fields: Fields): Buffer {
   return Buffer.concat(parts);
 }
 
-function literal(text: string): Buffer {
+/** A string that is not Huffman coded (RFC 7541, 5.2). */
+export function literal(text: string): Buffer {
   const bytes = Buffer.from(text, 'latin1');
   return Buffer.concat([prefixedInteger(bytes.length, 7, 0), bytes]);
 }

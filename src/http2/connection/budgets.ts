@@ -8,6 +8,7 @@ export class Budgets {
   readonly control: Budget;
   readonly windowChanges: Budget;
   readonly idleFrames: Budget;
+  readonly lateFrames: Budget;
   readonly streamFaults: Budget;
 
   constructor(limits: ConnectionLimits, progress: Progress) {
@@ -15,6 +16,7 @@ export class Budgets {
     this.control = new Budget(limits.control, progress);
     this.windowChanges = new Budget(limits.windowChanges, progress);
     this.idleFrames = new Budget(limits.idleFrames, progress);
+    this.lateFrames = new Budget(limits.lateFrames, progress);
     this.streamFaults = new Budget(limits.streamFaults, progress);
   }
 }

@@ -83,6 +83,7 @@ export const TOO_MANY_RESETS = calm('streams reset or refused');
 export const TOO_MANY_CONTROLS = calm('PING, SETTINGS, PRIORITY, GOAWAY or unknown frames');
 export const TOO_MANY_WINDOW_CHANGES = calm('changes of SETTINGS_INITIAL_WINDOW_SIZE');
 export const TOO_MANY_IDLE_FRAMES = calm('empty DATA or WINDOW_UPDATE frames');
+export const TOO_MANY_LATE_FRAMES = calm('frames on closed streams');
 export const TOO_MANY_FAULTS = calm('malformed requests');
 export const TOO_MUCH_QUEUED = connectionFault(
   ERROR.enhanceYourCalm,

@@ -41,6 +41,11 @@ export interface ConnectionLimits {
   readonly windowChanges: BudgetTerms;
   /** DATA without data, and WINDOW_UPDATE; what is sent earns of the latter, see `BYTES_PER_UPDATE`. */
   readonly idleFrames: BudgetTerms;
+  /**
+   * HEADERS and small DATA frames on streams that were closed before the peer had ended its request: by its own
+   * RST_STREAM, or by ours.
+   */
+  readonly lateFrames: BudgetTerms;
   /** Requests that are malformed or break a rule of their stream. */
   readonly streamFaults: BudgetTerms;
 }
@@ -63,5 +68,7 @@ export const DEFAULT_LIMITS: ConnectionLimits = {
   // Clients that measure the line change it some times a second.
   windowChanges: { burst: 100, perSecond: 20, perRequest: 0 },
   idleFrames: { burst: 2_000, perSecond: 100, perRequest: 8 },
+  // A call that is canceled early brings one, or two with trailers; one that is refused early, a window of them.
+  lateFrames: { burst: 2_000, perSecond: 100, perRequest: 4 },
   streamFaults: { burst: 200, perSecond: 10, perRequest: 0 },
 };

@@ -2,6 +2,7 @@ import { ERROR } from '../error-code.ts';
 import { type Http2Fault, streamFault } from '../fault.ts';
 import { FLAG } from '../frame/frame.ts';
 import { type Range, stripPadding } from '../frame/payload.ts';
+import { writeRstStream } from '../frame/rst-stream.ts';
 import type { HeaderBlock } from '../hpack/header-block.ts';
 import { Http2Stream } from '../streams/stream.ts';
 import type { StreamTable } from '../streams/table.ts';
@@ -16,6 +17,7 @@ import {
   ON_STREAM_ZERO,
   REFUSED,
   TOO_MANY_IDLE_FRAMES,
+  TOO_MANY_LATE_FRAMES,
   TRAILERS_NOT_LAST,
   WRONG_LENGTH,
 } from './faults.ts';
@@ -29,6 +31,12 @@ import type { Sender } from './sender.ts';
 
 /** `:status: 431` (Request Header Fields Too Large), a literal with an indexed name. */
 const TOO_LARGE_BLOCK = Buffer.from('0803343331', 'hex');
+
+/**
+ * DATA on a closed stream that carries at least this much costs the peer more than us, and is not charged: a peer may
+ * have a whole window of it under way when a call is refused early.
+ */
+const PAID_BYTES = 1_024;
 
 const NOTHING = new Uint8Array(0);
 
@@ -78,7 +86,7 @@ export class Requests {
     const stream = this.#streams.get(id);
     if (stream !== undefined) return section.fault ?? this.#onTrailers(stream, block, section.endStream);
     if (this.#streams.closed.wasSkipped(id)) return ON_SKIPPED;
-    return this.#onNoStream(id, section.endStream);
+    return this.#onNoStream(id, section.endStream, 0);
   }
 
   /** A DATA frame (RFC 9113, 6.1). */
@@ -94,7 +102,8 @@ export class Requests {
     if (range.start === range.end && !endStream && !this.#budgets.idleFrames.spend())
       return TOO_MANY_IDLE_FRAMES;
     const stream = this.#streams.get(id);
-    if (stream === undefined) return this.#streams.isIdle(id) ? ON_IDLE : this.#onNoStream(id, endStream);
+    if (stream === undefined)
+      return this.#streams.isIdle(id) ? ON_IDLE : this.#onNoStream(id, endStream, range.end - range.start);
     if (stream.state !== 'open') return ON_HALF_CLOSED;
     if (endStream) stream.state = 'halfClosed';
     const exceeded = this.#windows.receiveOn(stream, size);
@@ -151,12 +160,16 @@ export class Requests {
     return null;
   }
 
-  /** A frame of a request on a stream that is closed: to be ignored, or a fault (RFC 9113, 5.1). */
-  #onNoStream(id: number, endStream: boolean): Http2Fault | null {
-    const { closed } = this.#streams;
+  /**
+   * A frame of a request on a closed stream. HEADERS on a stream that the peer reset, RST_STREAM, DATA: clients that
+   * cancel calls early send this, and it must not cost them the other calls of the connection.
+   */
+  #onNoStream(id: number, endStream: boolean, size: number): Http2Fault | null {
     if (!this.#drain.serves(id)) return null;
-    if (!closed.mayStillCome(id)) return ON_CLOSED;
-    if (endStream) closed.ended(id);
+    const late = this.#streams.closed.late(id, endStream);
+    if (late === 'fault') return ON_CLOSED;
+    if (size < PAID_BYTES && !this.#budgets.lateFrames.spend()) return TOO_MANY_LATE_FRAMES;
+    if (late === 'reset') writeRstStream(this.#sender.out, id, ERROR.streamClosed);
     return null;
   }
 }

@@ -62,9 +62,10 @@ export class StreamEnds {
     const stream = streams.get(id);
     if (!this.#mayReset(stream)) return TOO_MANY_RESETS;
     if (stream === undefined) {
-      streams.closed.ended(id);
+      if (streams.closed.isUnfinished(id)) streams.closed.resetByPeer(id);
       return null;
     }
+    if (stream.state === 'open') streams.closed.resetByPeer(id);
     sender.forget(stream);
     streams.remove(stream);
     this.#tell(stream, readUint32(bytes, start) as ErrorCode);

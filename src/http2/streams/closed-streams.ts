@@ -1,40 +1,57 @@
-/** How many streams that we ended before the peer did are remembered one by one. */
+/** How many streams that were closed before the peer had ended its request are remembered one by one. */
 const REMEMBERED = 1_024;
+
+/** What to do with a frame of the peer on a closed stream. */
+export type LateFrame = 'ignore' | 'reset' | 'fault';
 
 /** What has to be known of streams that are closed, in bounded memory. */
 export class ClosedStreams {
-  /** Streams that we ended and the peer has not, oldest first. */
-  readonly #awaited = new Set<number>();
-  /** The highest id that was dropped from `#awaited`. */
+  /**
+   * Streams whose request the peer has not ended, oldest first. True when the peer reset the stream, and no frame has
+   * come on it since.
+   */
+  readonly #unfinished = new Map<number, boolean>();
+  /** The highest id that was dropped from `#unfinished`. */
   #droppedUpTo = 0;
   #firstSkipped = 0;
   #lastSkipped = 0;
 
   /** How many streams are remembered one by one. */
   get size(): number {
-    return this.#awaited.size;
+    return this.#unfinished.size;
   }
 
   /** Notes that the peer may send on, because it does not know yet that we have reset the stream. */
   awaitEnd(id: number): void {
-    this.#awaited.add(id);
-    if (this.#awaited.size <= REMEMBERED) return;
-    const oldest = this.#awaited.values().next().value as number;
-    this.#awaited.delete(oldest);
-    this.#droppedUpTo = Math.max(this.#droppedUpTo, oldest);
-  }
-
-  /** Notes that the peer has ended the stream as well: whatever comes after that breaks a rule. */
-  ended(id: number): void {
-    this.#awaited.delete(id);
+    this.#remember(id, false);
   }
 
   /**
-   * Whether a frame of the peer may have been under way when we ended the stream: it is to be ignored (RFC 9113, 5.1).
-   * Where memory has run out the answer is yes, since the other one would end the connection of an honest peer.
+   * Notes that the peer has reset a stream whose request it had not ended. Netty writes frames that were queued before
+   * the reset after it, when all of them leave in one flush.
    */
-  mayStillCome(id: number): boolean {
-    return this.#awaited.has(id) || id <= this.#droppedUpTo;
+  resetByPeer(id: number): void {
+    this.#remember(id, true);
+  }
+
+  /** Whether the peer may still have had a request to send on this stream when it was closed. */
+  isUnfinished(id: number): boolean {
+    return this.#unfinished.has(id);
+  }
+
+  /**
+   * What to do with a frame of a request on a closed stream (RFC 9113, 5.1). Frames on a stream that we reset were
+   * under way and are ignored. The first frame on a stream that the peer reset is a stream error; the answer to it is
+   * our reset, so that what follows is ignored as well. After END_STREAM nothing may follow.
+   *
+   * If memory has run out the frame is ignored: a fault would end the connection of an honest peer.
+   */
+  late(id: number, endStream: boolean): LateFrame {
+    const isReset = this.#unfinished.get(id);
+    if (isReset === undefined) return id <= this.#droppedUpTo ? 'ignore' : 'fault';
+    if (endStream) this.#unfinished.delete(id);
+    else if (isReset) this.#unfinished.set(id, false);
+    return isReset ? 'reset' : 'ignore';
   }
 
   /** Notes ids that the peer passed over; the latest are enough, as honest peers pass over one at most, the first. */
@@ -46,5 +63,13 @@ export class ClosedStreams {
   /** Whether the stream was closed without ever being used. */
   wasSkipped(id: number): boolean {
     return id >= this.#firstSkipped && id <= this.#lastSkipped;
+  }
+
+  #remember(id: number, isReset: boolean): void {
+    this.#unfinished.set(id, isReset);
+    if (this.#unfinished.size <= REMEMBERED) return;
+    const oldest = this.#unfinished.keys().next().value as number;
+    this.#unfinished.delete(oldest);
+    this.#droppedUpTo = Math.max(this.#droppedUpTo, oldest);
   }
 }

@@ -14,6 +14,7 @@ import {
   PARAMETER,
   ping,
   priority,
+  rstStream,
   settings,
   settingsAck,
   TYPE,
@@ -29,8 +30,10 @@ interface Flood {
 }
 
 const OPEN_REQUEST = headers(1, fieldBlock(grpcFields('/s/Echo')));
+const RESET_REQUEST = Buffer.concat([OPEN_REQUEST, rstStream(1)]);
 const CONTROL = /too many .*PING, SETTINGS/;
 const IDLE = /too many empty DATA or WINDOW_UPDATE/;
+const LATE = /too many frames on closed streams/;
 
 const FLOODS: Record<string, Flood> = {
   PING: { each: ping(), reason: CONTROL },
@@ -52,11 +55,21 @@ const FLOODS: Record<string, Flood> = {
   },
   'WINDOW_UPDATE of the connection': { each: windowUpdate(0, 1), reason: IDLE },
   'WINDOW_UPDATE of a stream': { before: OPEN_REQUEST, each: windowUpdate(1, 1), reason: IDLE },
+  'small DATA on a stream that the peer has reset': {
+    before: RESET_REQUEST,
+    each: data(1, Buffer.from('x')),
+    reason: LATE,
+  },
+  'trailers on a stream that the peer has reset': {
+    before: RESET_REQUEST,
+    each: headers(1, fieldBlock([['x-sum', '1']])),
+    reason: LATE,
+  },
 };
 
 const BURST = 50;
 const terms = { burst: BURST, perSecond: 1, perRequest: 1 };
-const connection: Partial<ConnectionLimits> = { control: terms, idleFrames: terms };
+const connection: Partial<ConnectionLimits> = { control: terms, idleFrames: terms, lateFrames: terms };
 
 function times(count: number, each: Buffer): Buffer {
   return Buffer.concat(Array<Buffer>(count).fill(each));

@@ -189,8 +189,13 @@ const FATAL: Record<string, { frames: Buffer; code: number }> = {
     frames: Buffer.concat([grpcCall(1, '/s/Echo'), data(1, grpcMessage())]),
     code: ERRORS.streamClosed,
   },
-  'data on a stream that the peer has reset': {
-    frames: Buffer.concat([headers(1, REQUEST), rstStream(1), data(1, grpcMessage())]),
+  'data on a stream that the peer has reset, behind its end': {
+    frames: Buffer.concat([
+      headers(1, REQUEST),
+      rstStream(1),
+      data(1, grpcMessage(), FLAGS.endStream),
+      data(1, grpcMessage()),
+    ]),
     code: ERRORS.streamClosed,
   },
   'data on an idle stream': { frames: data(7, grpcMessage()), code: ERRORS.protocolError },

@@ -92,14 +92,31 @@ const CASES: readonly Case[] = [
     hears: ['HEADERS 1 200/-', 'DATA 1 "\\u0000\\u0000\\u0000\\u0000\\u0001x"'],
   },
   {
-    name: '5.1 closed by RST_STREAM: DATA is an error of type STREAM_CLOSED',
-    says: [...RESET, data(1, Buffer.from('x'), END_STREAM)],
-    hears: connectionError('STREAM_CLOSED', 1),
+    name: '5.1 closed by RST_STREAM: DATA is a stream error of type STREAM_CLOSED',
+    says: [...RESET, data(1, Buffer.from('x'), END_STREAM), echoCall(3, 'on')],
+    hears: [...streamError('STREAM_CLOSED'), ...echoed(3, 'on')],
   },
   {
-    name: '5.1 closed by RST_STREAM: HEADERS are an error of type STREAM_CLOSED',
-    says: [...RESET, echoHead(1)],
-    hears: connectionError('STREAM_CLOSED', 1),
+    name: '5.1 closed by RST_STREAM: HEADERS are a stream error of type STREAM_CLOSED',
+    says: [...RESET, echoHead(1), echoCall(3, 'on')],
+    hears: [...streamError('STREAM_CLOSED'), ...echoed(3, 'on')],
+  },
+  {
+    name: '5.1 closed by RST_STREAM: one stream error is enough for all frames that follow',
+    says: [
+      ...RESET,
+      data(1, Buffer.from('queued')),
+      windowUpdate(1, 1),
+      priority(1),
+      headers(1, TRAILERS, EVERYTHING),
+      echoCall(3, 'on'),
+    ],
+    hears: [...streamError('STREAM_CLOSED'), ...echoed(3, 'on')],
+  },
+  {
+    name: '5.1 closed by RST_STREAM: frames behind END_STREAM are a connection error of type STREAM_CLOSED',
+    says: [...RESET, data(1, Buffer.from('last'), END_STREAM), data(1, Buffer.from('behind it'))],
+    hears: [...streamError('STREAM_CLOSED'), ...connectionError('STREAM_CLOSED', 1)],
   },
   {
     name: '5.1 closed by RST_STREAM: CONTINUATION is a connection error of type PROTOCOL_ERROR',

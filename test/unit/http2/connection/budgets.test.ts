@@ -84,6 +84,35 @@ for (const [allowance, frames] of Object.entries(FLOODS)) {
   }
 }
 
+for (const [closing, code] of [
+  ['the client', rstStream(1)],
+  ['an error of the client', windowUpdate(1, 0)],
+] as const) {
+  for (const [name, flood] of [
+    ['trailers without END_STREAM', headers(1, requestBlock())],
+    ['DATA of one octet', data(1, Buffer.from('x'))],
+  ] as const) {
+    t.test(`${name} without end on a stream that ${closing} has reset ends the connection`, async t => {
+      const peer = Http2Peer.open({ limits: { lateFrames: TERMS } });
+      peer.request(1);
+      peer.send(code);
+      for (let i = 0; i < TERMS.burst; i++) {
+        peer.send(flood);
+        t.notOk(peer.connection.closed, `frame ${i}`);
+      }
+      t.equal(peer.send(flood).at(-1), CALM);
+    });
+  }
+}
+
+t.test('DATA that carries 1 KiB may come on a closed stream without end: its windows bound it', async t => {
+  const peer = Http2Peer.open({ limits: { lateFrames: TERMS } });
+  peer.request(1);
+  peer.send(rstStream(1));
+  for (let i = 0; i < 20_000; i++) peer.send(data(1, Buffer.alloc(1_024)));
+  t.notOk(peer.connection.closed);
+});
+
 t.test('time brings the allowance back', async t => {
   const peer = Http2Peer.open({ limits: { control: { burst: 3, perSecond: 1, perRequest: 0 } } });
   peer.send(ping());

@@ -73,6 +73,18 @@ const CLOSED_BY_US: State['outcomes'] = {
   'DATA, END_STREAM': IGNORED,
 };
 
+/**
+ * RFC 9113, 5.1 and RFC 7540, 5.1: a stream that the client reset before it had ended its request. Frames that it had
+ * queued may follow, and are a stream error: the other calls of the connection go on.
+ */
+const RESET_BY_CLIENT: State['outcomes'] = {
+  ...CLOSED,
+  HEADERS: ['RST_STREAM 1 STREAM_CLOSED'],
+  'HEADERS, END_STREAM': ['RST_STREAM 1 STREAM_CLOSED'],
+  DATA: ['RST_STREAM 1 STREAM_CLOSED'],
+  'DATA, END_STREAM': ['RST_STREAM 1 STREAM_CLOSED'],
+};
+
 const STATES: Readonly<Record<string, State>> = {
   idle: {
     id: 1,
@@ -156,6 +168,30 @@ const STATES: Readonly<Record<string, State>> = {
       peer.request(1);
       peer.send(rstStream(1));
     },
+    outcomes: RESET_BY_CLIENT,
+  },
+  'closed by RST_STREAM of the client, and answered with ours': {
+    id: 1,
+    reach: peer => {
+      peer.request(1);
+      peer.send(rstStream(1), data(1, Buffer.from('x')));
+    },
+    outcomes: CLOSED_BY_US,
+  },
+  'closed by RST_STREAM of the client, and ended by it after that': {
+    id: 1,
+    reach: peer => {
+      peer.request(1);
+      peer.send(rstStream(1), data(1, Buffer.from('x'), END_STREAM));
+    },
+    outcomes: CLOSED,
+  },
+  'closed by RST_STREAM of the client after it had ended it': {
+    id: 1,
+    reach: peer => {
+      peer.request(1, END_BOTH);
+      peer.send(rstStream(1));
+    },
     outcomes: CLOSED,
   },
   'closed by our RST_STREAM after the client had ended it': {
@@ -218,7 +254,7 @@ const STATES: Readonly<Record<string, State>> = {
       peer.connection.reset(peer.stream(1), ERROR.internalError);
       peer.send(rstStream(1));
     },
-    outcomes: CLOSED,
+    outcomes: RESET_BY_CLIENT,
   },
   'closed because a higher one was opened': {
     id: 1,

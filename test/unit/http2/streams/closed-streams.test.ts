@@ -1,28 +1,43 @@
 import t from 'tap';
 import { ClosedStreams } from '../../../../src/http2/streams/closed-streams.ts';
 
-t.test('frames may still come on a stream that we ended first, until the peer ends it', async t => {
+t.test('frames on a stream that we ended first are ignored, until the peer ends it', async t => {
   const closed = new ClosedStreams();
-  t.equal(closed.mayStillCome(3), false);
+  t.equal(closed.late(3, false), 'fault');
   closed.awaitEnd(3);
-  t.equal(closed.mayStillCome(3), true);
-  t.equal(closed.mayStillCome(1), false);
-  closed.ended(3);
-  t.equal(closed.mayStillCome(3), false);
+  t.equal(closed.late(3, false), 'ignore');
+  t.equal(closed.late(1, false), 'fault');
+  t.equal(closed.late(3, true), 'ignore');
+  t.equal(closed.late(3, true), 'fault');
 });
 
-t.test('what memory has lost gets the benefit of the doubt', async t => {
+t.test('of the frames on a stream that the peer reset, the first is answered with a reset', async t => {
   const closed = new ClosedStreams();
-  for (let id = 11; id < 11 + 2 * 1_024; id += 2) closed.awaitEnd(id);
-  t.equal(closed.mayStillCome(9), false, 'all 1,024 are remembered');
+  closed.resetByPeer(3);
+  t.equal(closed.late(3, false), 'reset');
+  t.equal(closed.late(3, false), 'ignore');
+  t.equal(closed.late(3, true), 'ignore');
+  t.equal(closed.late(3, true), 'fault');
+  closed.resetByPeer(5);
+  t.equal(closed.late(5, true), 'reset');
+  t.equal(closed.late(5, false), 'fault');
+});
+
+t.test('frames on streams that memory has lost are ignored', async t => {
+  const closed = new ClosedStreams();
+  for (let id = 11; id < 11 + 2 * 1_024; id += 2) {
+    if (id % 4 === 1) closed.awaitEnd(id);
+    else closed.resetByPeer(id);
+  }
+  t.equal(closed.late(9, true), 'fault', 'all 1,024 are remembered');
   t.equal(closed.size, 1_024);
   closed.awaitEnd(9_999);
   t.equal(closed.size, 1_024, 'and no more');
-  t.equal(closed.mayStillCome(11), true, 'the oldest is not');
-  t.equal(closed.mayStillCome(9), true, 'nor what was before it');
-  t.equal(closed.mayStillCome(13), true);
-  closed.ended(13);
-  t.equal(closed.mayStillCome(13), false, 'others are known as before');
+  t.equal(closed.late(11, false), 'ignore', 'the oldest is lost');
+  t.equal(closed.late(9, false), 'ignore', 'like those before it');
+  t.equal(closed.late(13, true), 'ignore');
+  t.equal(closed.late(13, true), 'fault', 'others are known as before');
+  t.equal(closed.late(15, true), 'reset');
 });
 
 t.test('ids that were passed over are known', async t => {

@@ -46,7 +46,7 @@ t.test(
     table.removeReset(first);
     table.removeReset(second);
     t.same([first.state, second.state, table.size], ['closed', 'closed', 0]);
-    t.same([table.closed.mayStillCome(1), table.closed.mayStillCome(3)], [true, false]);
+    t.same([table.closed.late(1, true), table.closed.late(3, true)], ['ignore', 'fault']);
   },
 );
 
@@ -58,5 +58,5 @@ t.test('a stream that is done is forgotten', async t => {
   table.remove(stream);
   t.equal(stream.state, 'closed');
   t.equal(table.get(1), undefined);
-  t.equal(table.closed.mayStillCome(1), false);
+  t.equal(table.closed.late(1, false), 'fault');
 });
