@@ -4,6 +4,7 @@
  *
  * - `bad_request`: the caller's message breaks a rule; the text names the field and what is accepted
  * - `unparseable`: the caller's bytes are not a message at all
+ * - `too_large`: the message is well formed, but holds more than one request may hold
  * - `no_rules`: no configuration has been loaded yet
  * - `store_failed`: the counter store did not answer; no hit is known to be counted
  * - `overloaded`: a queue is full; trying again later helps
@@ -13,6 +14,7 @@
 export type FaultCode =
   | 'bad_request'
   | 'unparseable'
+  | 'too_large'
   | 'no_rules'
   | 'store_failed'
   | 'overloaded'

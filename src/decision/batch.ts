@@ -92,6 +92,7 @@ export class DecisionBatch {
       this.requests.decode(start, end);
       return null;
     } catch (fault) {
+      if (fault instanceof Fault) return this.#leaveOut(fault);
       if (!(fault instanceof WireFault)) throw fault;
       return this.#leaveOut(new Fault('unparseable', `not a RateLimitRequest: ${fault.message}`));
     }

@@ -1,7 +1,11 @@
+import type { FaultCode } from '../base/fault.ts';
 import { CHAR } from './json-chars.ts';
 
 /** How much of the caller's text a fault repeats, in bytes. */
 const MAX_QUOTED = 40;
+
+/** The part of the causes of faults that a document can have. */
+export type JsonFaultCode = Extract<FaultCode, 'unparseable' | 'too_large'>;
 
 /** A JSON document was refused. The text says where, what was found and what is accepted. */
 export class JsonFault extends Error {
@@ -9,18 +13,29 @@ export class JsonFault extends Error {
   readonly path: string;
   /** The byte of the document that the fault is about, counted from 0. */
   readonly offset: number;
+  readonly code: JsonFaultCode;
 
-  constructor(place: { readonly path: string; readonly offset: number }, text: string) {
+  constructor(
+    place: { readonly path: string; readonly offset: number },
+    text: string,
+    code: JsonFaultCode = 'unparseable',
+  ) {
     super(`${place.path === '' ? 'the document' : place.path}: ${text} (at byte ${place.offset})`);
     this.name = 'JsonFault';
     this.path = place.path;
     this.offset = place.offset;
+    this.code = code;
   }
 }
 
 /** Makes the fault for `offset`. Everything before `offset` must already have been read as correct JSON. */
-export function jsonFault(bytes: Uint8Array, offset: number, text: string): JsonFault {
-  return new JsonFault({ path: pathAt(bytes, offset), offset }, text);
+export function jsonFault(
+  bytes: Uint8Array,
+  offset: number,
+  text: string,
+  code: JsonFaultCode = 'unparseable',
+): JsonFault {
+  return new JsonFault({ path: pathAt(bytes, offset), offset }, text, code);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { ByteWriter } from '../base/bytes.ts';
 import { CHAR, isNumberPart, isSpace } from './json-chars.ts';
-import { describeAt, type JsonFault, jsonFault, quotingHint } from './json-fault.ts';
+import { describeAt, type JsonFault, type JsonFaultCode, jsonFault, quotingHint } from './json-fault.ts';
 import { exactInteger, type IntegerRange } from './json-integer.ts';
 import type { NameTable } from './json-names.ts';
 import { checkString, decodeString } from './json-string.ts';
@@ -109,9 +109,9 @@ export class JsonReader {
   }
 
   /** The fault for what comes next, when the caller has a rule of its own against it. */
-  refuse(text: string): JsonFault {
+  refuse(text: string, code: JsonFaultCode = 'unparseable'): JsonFault {
     this.#skipSpace();
-    return this.#fault(this.#position, text);
+    return jsonFault(this.#bytes, this.#position, text, code);
   }
 
   #fault(offset: number, text: string): JsonFault {

@@ -80,7 +80,7 @@ function readRequest(reader: JsonReader, writer: ByteWriter): void {
 function readDescriptors(reader: JsonReader, writer: ByteWriter): void {
   let count = 0;
   for (let more = reader.firstItem(); more; more = reader.nextItem()) {
-    if (++count > MAX_DESCRIPTORS) throw reader.refuse(TOO_MANY_DESCRIPTORS);
+    if (++count > MAX_DESCRIPTORS) throw reader.refuse(TOO_MANY_DESCRIPTORS, 'too_large');
     const content = beginLength(writer, 2);
     readDescriptor(reader, writer);
     endLength(writer, content);
@@ -102,7 +102,7 @@ function readDescriptor(reader: JsonReader, writer: ByteWriter): void {
 function readEntries(reader: JsonReader, writer: ByteWriter): void {
   let count = 0;
   for (let more = reader.firstItem(); more; more = reader.nextItem()) {
-    if (++count > MAX_ENTRIES) throw reader.refuse(TOO_MANY_ENTRIES);
+    if (++count > MAX_ENTRIES) throw reader.refuse(TOO_MANY_ENTRIES, 'too_large');
     const content = beginLength(writer, 1);
     readEntry(reader, writer);
     endLength(writer, content);

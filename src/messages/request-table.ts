@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { grownCapacity } from '../base/bytes.ts';
 import { doubled } from '../base/columns.ts';
+import { Fault } from '../base/fault.ts';
 import { MAX_DESCRIPTORS, MAX_ENTRIES, TOO_MANY_DESCRIPTORS, TOO_MANY_ENTRIES } from './limits.ts';
 import { WireReader } from './wire.ts';
 
@@ -62,7 +63,7 @@ export class RequestTable {
 
   /**
    * Copies and decodes one `RateLimitRequest`; it becomes row `requestCount - 1`.
-   * @throws WireFault when the bytes are no such message; the table is as it was before.
+   * @throws WireFault when the bytes are no such message, {@link Fault} when it is too large; the table is as it was before.
    */
   add(message: Uint8Array): void {
     const start = this.byteCount;
@@ -82,7 +83,7 @@ export class RequestTable {
 
   /**
    * Decodes the `RateLimitRequest` in `bytes[start, end)`; it becomes row `requestCount - 1`.
-   * @throws WireFault when the bytes are no such message; the table is as it was before.
+   * @throws WireFault when the bytes are no such message, {@link Fault} when it is too large; the table is as it was before.
    */
   decode(start: number, end: number): void {
     if (this.requestCount === this.domainStart.length) this.#growRequests();
@@ -131,7 +132,7 @@ export class RequestTable {
       const tag = reader.field * 8 + reader.wireType;
       if (tag === REQUEST_TAG.descriptors) {
         if (this.descriptorRows - this.firstDescriptor[row] === MAX_DESCRIPTORS) {
-          throw reader.fault(TOO_MANY_DESCRIPTORS, reader.position);
+          throw new Fault('too_large', TOO_MANY_DESCRIPTORS);
         }
         this.#descriptor(reader.delimited());
       } else if (tag === REQUEST_TAG.domain) {
@@ -159,7 +160,7 @@ export class RequestTable {
       const tag = reader.field * 8 + reader.wireType;
       if (tag === DESCRIPTOR_TAG.entries) {
         if (this.entryRows - this.firstEntry[row] === MAX_ENTRIES) {
-          throw reader.fault(TOO_MANY_ENTRIES, reader.position);
+          throw new Fault('too_large', TOO_MANY_ENTRIES);
         }
         this.#entry(reader.delimited());
       } else if (tag === DESCRIPTOR_TAG.limit) this.#override(row, reader.delimited());

@@ -10,6 +10,7 @@ export const ANSWER_KIND = { ok: 0, overLimit: 1, fault: 2 } as const;
 const FAULT_CODES = [
   'bad_request',
   'unparseable',
+  'too_large',
   'no_rules',
   'store_failed',
   'overloaded',

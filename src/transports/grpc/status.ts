@@ -6,6 +6,7 @@ export const STATUS_OF_FAULT: Readonly<Record<FaultCode, GrpcStatus>> = {
   bad_request: GRPC_STATUS.invalidArgument,
   // Not INVALID_ARGUMENT: gRPC libraries answer INTERNAL when a request does not parse, so callers know it as that.
   unparseable: GRPC_STATUS.internal,
+  too_large: GRPC_STATUS.resourceExhausted,
   no_rules: GRPC_STATUS.unavailable,
   store_failed: GRPC_STATUS.unavailable,
   overloaded: GRPC_STATUS.resourceExhausted,

@@ -10,7 +10,7 @@ import type { CallSpan, CallTracing, HeaderReader } from '../tracing.ts';
 import { readBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import type { Route } from './routes.ts';
-import { type ErrorText, errorAnswer } from './status.ts';
+import { type ErrorCode, type ErrorText, errorAnswer } from './status.ts';
 
 /**
  * `/json`: a decision for a `RateLimitRequest` in proto3 JSON, whatever the `Content-Type` says. 200 when no limit
@@ -23,7 +23,7 @@ export function jsonRoute(decider: Decider, log: Logger, tracing: CallTracing | 
     request.reset();
     const fault = convert(body, request);
     if (fault !== null) {
-      span?.end({ 'http.response.status_code': 400 }, '');
+      span?.end({ 'http.response.status_code': statusOf(fault) }, '');
       refuse(exchange, fault, log);
       return;
     }
@@ -62,8 +62,8 @@ export function convert(body: Uint8Array, writer: ByteWriter): ErrorText | null 
     return null;
   } catch (thrown) {
     if (!(thrown instanceof JsonFault)) throw thrown;
-    const { message, path } = thrown;
-    return { code: 'unparseable', message, ...(path === '' ? {} : { path }) };
+    const { code, message, path } = thrown;
+    return { code, message, ...(path === '' ? {} : { path }) };
   }
 }
 
@@ -90,11 +90,15 @@ class JsonReply implements DecisionReply {
   }
 }
 
+function statusOf({ code }: { readonly code: ErrorCode }): number {
+  return Number.parseInt(errorAnswer({ code, message: '' }).status, 10);
+}
+
 /** The span of a call has the status that it is answered with. */
 const STATUS_WORDS: SpanWords = {
   answered: overLimit => ({ 'http.response.status_code': overLimit ? 429 : 200 }),
   refused: fault => {
-    const status = Number.parseInt(errorAnswer({ code: fault.code, message: '' }).status, 10);
+    const status = statusOf(fault);
     return [{ 'http.response.status_code': status }, status < 500 ? '' : fault.message];
   },
 };

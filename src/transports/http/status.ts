@@ -14,6 +14,7 @@ export type ErrorCode =
 const STATUSES: Readonly<Record<ErrorCode, string>> = {
   bad_request: '400 Bad Request',
   unparseable: '400 Bad Request',
+  too_large: '413 Content Too Large',
   not_found: '404 Not Found',
   method_not_allowed: '405 Method Not Allowed',
   conflict: '409 Conflict',

@@ -81,6 +81,7 @@ function randomAnswer(random: SeededRandom): (reply: DecisionReply) => void {
     const codes = [
       'bad_request',
       'unparseable',
+      'too_large',
       'no_rules',
       'store_failed',
       'overloaded',

@@ -28,6 +28,7 @@ t.test('each kind of refusal has its status, and keeps its text', async t => {
   const statuses: Record<FaultCode, number> = {
     bad_request: 3,
     unparseable: 13,
+    too_large: 8,
     no_rules: 14,
     store_failed: 14,
     overloaded: 8,

@@ -166,8 +166,14 @@ t.test('a body that is not a request is 400 and says what is wrong and where', a
     t.match(error.message, message, body);
     if (path !== undefined) t.equal(error.path, path, body);
   }
+  await connection.write(post('/json', `{"descriptors":[${Array(4_097).fill('{}').join()}]}`));
+  const tooLarge = await connection.response();
+  t.equal(tooLarge.status, 413);
+  t.match(JSON.parse(tooLarge.body), {
+    error: { code: 'too_large', message: /at most 4096/, path: 'descriptors[4096]' },
+  });
   t.equal(decider.asked.length, 0);
-  t.equal(log.lines.length, bad.length);
+  t.equal(log.lines.length, bad.length + 1);
   t.match(log.lines[3], { level: 'debug', message: /\/json refused a request: domain/ });
 });
 
@@ -189,6 +195,7 @@ t.test('each cause has its status, and only a full queue says when to come back'
   const statuses: Record<FaultCode, number> = {
     bad_request: 400,
     unparseable: 400,
+    too_large: 413,
     no_rules: 503,
     store_failed: 503,
     overloaded: 503,
