@@ -192,14 +192,20 @@ t.test('bytes that are no message are refused as such, and are no call that fail
   t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.service_error'), 0);
 });
 
-t.test('more descriptors than a request may hold, or entries than a descriptor may, are told the bound', async t => {
-  const decisions = new Decisions({ store: new GatedStore(), rules: RULES });
-  const entries = (count: number) => Array.from({ length: count }, () => 'a=x').join();
-  const descriptors = Array.from({ length: 4_097 }, () => 'a=x');
-  await t.rejects(decisions.ask(request('d', ...descriptors)), { code: 'too_large', message: /at most 4096/ });
-  await t.rejects(decisions.ask(request('d', entries(257))), { code: 'too_large', message: /at most 256/ });
-  t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.service_error'), 2);
-});
+t.test(
+  'more descriptors than a request may hold, or entries than a descriptor may, are told the bound',
+  async t => {
+    const decisions = new Decisions({ store: new GatedStore(), rules: RULES });
+    const entries = (count: number) => Array.from({ length: count }, () => 'a=x').join();
+    const descriptors = Array.from({ length: 4_097 }, () => 'a=x');
+    await t.rejects(decisions.ask(request('d', ...descriptors)), {
+      code: 'too_large',
+      message: /at most 4096/,
+    });
+    await t.rejects(decisions.ask(request('d', entries(257))), { code: 'too_large', message: /at most 256/ });
+    t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.service_error'), 2);
+  },
+);
 
 t.test('drained resolves when nothing waits any more', async t => {
   const store = new GatedStore();
