@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from '../base/logger.ts';
+import { HookedStream } from './hooked-stream.ts';
 import { LogOutput } from './log-output.ts';
 import { textLine } from './log-text.ts';
 
@@ -8,7 +9,7 @@ export interface LoggerOptions {
   /** The least severe level that is written. */
   readonly level: LogLevel;
   readonly format: 'text' | 'json';
-  /** Takes each line with its line feed. Default: standard error, without waiting for its reader ({@link LogOutput}). */
+  /** Takes each line with its line feed. Default: standard error, without waiting for its reader ({@link StandardError}). */
   readonly write?: (line: string) => void;
   readonly clock?: Clock;
 }
@@ -34,11 +35,23 @@ const CUT_MARK = '…[cut]';
 /** How long the end of the process waits for a reader that does not read. */
 const EXIT_PATIENCE_MS = 1_000;
 
+/** The logger of the process. */
+export interface ProcessLogger extends Logger {
+  /** Writes a line at level `info` whatever the threshold is: for the few facts that every log must contain. */
+  announce(message: string, fields: LogFields): void;
+  /** Resolves when all lines so far are written, or after one second. Await it before `process.exit`. */
+  written(): Promise<void>;
+}
+
 /** Makes the program's logger. Lines look as the reference implementation writes them, so that log pipelines keep working. */
-export function createLogger(options: LoggerOptions): Logger {
+export function createLogger(options: LoggerOptions): ProcessLogger {
   const { level: threshold, format, clock = systemClock } = options;
   // Whatever the threshold: lines that it let through are missing.
-  const write = options.write ?? toStandardError(lost => writeLine('error', linesLost(lost), {}));
+  const output =
+    options.write === undefined
+      ? new StandardError(lines => writeLine('error', LINES_LOST, { lines }))
+      : null;
+  const write = options.write ?? (line => output?.write(line));
   const writeLine = format === 'json' ? jsonLines(write, clock) : textLines(write, clock);
   const least = LOG_LEVELS.indexOf(threshold);
   const enabled = (level: LogLevel): boolean => LOG_LEVELS.indexOf(level) >= least;
@@ -56,19 +69,43 @@ export function createLogger(options: LoggerOptions): Logger {
     debug: at('debug'),
     trace: at('trace'),
     enabled,
+    announce: (message, fields) => writeLine('info', message, lineFields(fields)),
+    written: async () => output?.written(),
   };
 }
 
-function toStandardError(dropped: (lines: number) => void): (line: string) => void {
+const LINES_LOST =
+  'Log lines were dropped because standard error is not being read; read it faster or set LOG_LEVEL to write less';
+
+/**
+ * Standard error: its descriptor, or what has been put in place of its `write`. Lines are written at once, and nothing
+ * waits for the reader except the end of the process.
+ */
+class StandardError {
   // To touch `process.stderr` makes the descriptor of a pipe or socket one that does not block. Files never do for
   // long; a terminal does when its user stops it (Ctrl-S).
-  const output = new LogOutput({ descriptor: process.stderr.fd, dropped });
-  process.once('exit', () => output.flush(EXIT_PATIENCE_MS));
-  return line => output.write(line);
-}
+  readonly #descriptor: LogOutput;
+  readonly #hooked: HookedStream;
 
-function linesLost(lines: number): string {
-  return `${lines} log lines were dropped: standard error was not read; read it faster, or set LOG_LEVEL to write less`;
+  constructor(dropped: (lines: number) => void) {
+    this.#descriptor = new LogOutput({ descriptor: process.stderr.fd, dropped });
+    this.#hooked = new HookedStream(process.stderr, dropped);
+    process.once('exit', () => {
+      for (const line of this.#hooked.takeUnconfirmed()) this.#descriptor.write(line);
+      this.#descriptor.flush(EXIT_PATIENCE_MS);
+    });
+  }
+
+  write(line: string): void {
+    // The hook of a supervisor sends lines over the channel to it, and fails where the channel is closed.
+    const isCutOff = process.send !== undefined && !process.connected;
+    if (this.#hooked.isHooked && !isCutOff) this.#hooked.write(line);
+    else this.#descriptor.write(line);
+  }
+
+  written(): Promise<void> {
+    return this.#hooked.written(EXIT_PATIENCE_MS);
+  }
 }
 
 /** One object per line: `level`, `@timestamp` (RFC 3339, UTC), `@message`, then the fields. */

@@ -1,9 +1,13 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
+import { HookedStream } from '../../../src/app/hooked-stream.ts';
 import { createLogger, type LoggerOptions } from '../../../src/app/logging.ts';
 import { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from '../../../src/base/logger.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { tempDirectory } from '../../support/temp-directory.ts';
 
 /** The local zone decides how text lines show the time. */
 process.env['TZ'] = 'Asia/Kolkata';
@@ -143,12 +147,13 @@ t.test('a message of ordinary length is never cut', async t => {
   t.equal(JSON.parse(lineOf('json', long))['@message'], long);
 });
 
-/** A program that has a logger on standard error and runs `body`. */
-function program(body: string): string[] {
+/** A program that runs `before`, makes a logger on standard error and runs `body`. */
+function program(body: string, before = ''): string[] {
   // The source or its build, whichever this test is.
   const module = new URL(`../../../src/app/logging${import.meta.url.slice(-3)}`, import.meta.url).href;
   const script = `
     import { createLogger } from ${JSON.stringify(module)};
+    ${before}
     const logger = createLogger({ level: 'info', format: 'json' });
     ${body}`;
   return ['--input-type=module', '-e', script];
@@ -197,15 +202,106 @@ t.test(
     let text = '';
     for await (const chunk of child.stderr.setEncoding('utf8')) {
       text += chunk;
-      if (/lines were dropped/.test(chunk)) child.stdin.end('end');
+      if (/lines were dropped/.test(text.slice(-1_000))) child.stdin.end('end');
     }
     const lines = text
       .trimEnd()
       .split('\n')
       .map(line => JSON.parse(line));
-    const dropped = Number.parseInt(lines.at(-1)['@message'], 10);
+    const dropped = lines.at(-1).lines;
     t.equal(lines.at(-1).level, 'error');
     t.equal(lines.length - 1 + dropped, 10_000);
     t.equal(lines[1_000]['@message'], 'line 1000');
   },
 );
+
+/** Puts a hook in place of the `write` of standard error that writes to a file in its own time, as PM2 does. */
+function hookInto(path: string, confirm: string): string {
+  return `
+    import { appendFile } from 'node:fs';
+    let waiting = Promise.resolve();
+    process.stderr.write = (text, encoding, done) => {
+      waiting = waiting.then(() => new Promise(next => appendFile(${JSON.stringify(path)}, text, next))).then(() => {
+        ${confirm}
+      });
+    };`;
+}
+
+t.test('lines go through a hook on standard error, and all are written before the end', async t => {
+  const path = join(tempDirectory(t), 'lines');
+  const args = program(
+    `for (let line = 0; line < 200; line++) logger.info('line ' + line);
+    await logger.written();
+    process.exit(5);`,
+    hookInto(path, 'done();'),
+  );
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 30_000 });
+  t.equal(status, 5);
+  t.equal(stderr, '', 'nothing goes past the hook');
+  const lines = readFileSync(path, 'utf8').trimEnd().split('\n');
+  t.equal(lines.length, 200);
+  t.equal(JSON.parse(lines[199])['@message'], 'line 199');
+});
+
+t.test('lines that a hook has not written at the end go to the descriptor', async t => {
+  const path = join(tempDirectory(t), 'lines');
+  const args = program(
+    `for (let line = 0; line < 200; line++) logger.info('line ' + line);
+    process.exit(5);`,
+    hookInto(path, 'done();'),
+  );
+  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', timeout: 30_000 });
+  t.equal(status, 5);
+  t.match(stderr, /line 0"/);
+  t.match(stderr, /line 199"/);
+});
+
+t.test('a hook that never confirms a line gets all of them', async t => {
+  const path = join(tempDirectory(t), 'lines');
+  const args = program(
+    "for (let line = 0; line < 20_000; line++) logger.info('line ' + line, { padding: 'x'.repeat(100) });",
+    hookInto(path, ''),
+  );
+  const { status } = spawnSync(process.execPath, args, {
+    encoding: 'utf8',
+    timeout: 30_000,
+    maxBuffer: 10_000_000,
+  });
+  t.equal(status, 0);
+  t.equal(readFileSync(path, 'utf8').trimEnd().split('\n').length, 20_000);
+});
+
+t.test('a hook that stalls loses lines beyond a bound, and tells how many', async t => {
+  const stream = {
+    written: [] as string[],
+    confirm: [] as (() => void)[],
+    write(_: string, __: string, ___: () => void) {},
+  };
+  const dropped: number[] = [];
+  const hooked = new HookedStream(stream, lines => dropped.push(lines));
+  stream.write = (text, _encoding, done) => {
+    stream.written.push(text);
+    stream.confirm.push(done);
+  };
+  const line = `${'x'.repeat(1_023)}\n`;
+  hooked.write(line);
+  stream.confirm.shift()?.();
+  for (let i = 0; i < 1_500; i++) hooked.write(line);
+  t.equal(stream.written.length, 1 + 1_024, 'no more than 1 MiB waits');
+  for (const confirm of stream.confirm) confirm();
+  t.same(dropped, [1_500 - 1_024]);
+  hooked.write(line);
+  t.equal(stream.written.length, 1 + 1_025);
+});
+
+t.test('an announcement is written whatever the level is, and is called info', async t => {
+  const lines: string[] = [];
+  const logger = createLogger({ level: 'panic', format: 'json', write: line => lines.push(line) });
+  logger.error('not written');
+  logger.announce('Sluice is ready', { store: 'embedded' });
+  t.match(
+    lines.map(line => JSON.parse(line)),
+    [{ level: 'info', '@message': 'Sluice is ready', store: 'embedded' }],
+  );
+  t.equal(lines.length, 1);
+});
