@@ -60,6 +60,13 @@ export class MetricsEndpoint implements Service {
     return this.#listener.port;
   }
 
+  /** Host and port that are listened on; null while there are none. */
+  get address(): string | null {
+    const { host } = this.#options;
+    if (this.port === 0) return null;
+    return `${host.includes(':') ? `[${host}]` : host || '0.0.0.0'}:${this.port}`;
+  }
+
   /** Opens the port. The service does its work without it, so one that cannot be opened is logged and tried again. */
   async start(): Promise<void> {
     await this.#open('tell');
@@ -72,12 +79,11 @@ export class MetricsEndpoint implements Service {
   }
 
   async #open(failure: 'tell' | 'keep'): Promise<void> {
-    const { host, path, clock, logger } = this.#options;
+    const { path, clock, logger } = this.#options;
     if (this.#stopped) return;
     try {
       await this.#listener.start();
-      const shown = host.includes(':') ? `[${host}]` : host || '0.0.0.0';
-      logger.info('listening', { name: this.name, address: `${shown}:${this.port}`, path });
+      logger.info('listening', { name: this.name, address: this.address ?? '', path });
     } catch (thrown) {
       if (failure === 'tell') {
         logger.error(`${asError(thrown).message}; trying again every ${RETRY_MS / 1000} s`);

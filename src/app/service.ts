@@ -13,6 +13,7 @@ import { StatsRegistry } from '../stats/registry.ts';
 import type { CallTracing } from '../transports/tracing.ts';
 import { createDecisionThreads, type DecisionThreads } from './decision-threads.ts';
 import { engineOptions, openOverLimitCache } from './engine-settings.ts';
+import { MetricsEndpoint } from './metrics-endpoint.ts';
 import { OverLimitFigures } from './over-limit-figures.ts';
 import { type Addresses, Ports } from './ports.ts';
 import { RuleCompiler } from './rule-compiler.ts';
@@ -35,6 +36,12 @@ export interface ServiceParts {
   readonly tracing: (CallTracing & Service) | null;
   /** Makes the task service on what the two share; null while tasks are not served. */
   readonly openTasks: ((shared: TasksShared) => TasksService) | null;
+}
+
+/** Where a service that has started can be reached. */
+export interface StartedAt extends Addresses {
+  /** The page for Prometheus: undefined when it is off, null when its port could not be opened. */
+  readonly metrics: string | null | undefined;
 }
 
 /** The health component that a termination signal sets unhealthy (spec 3.4). */
@@ -164,7 +171,7 @@ export class DecisionService {
    * Starts everything; null when {@link stop} was called before it was done.
    * @throws Error when the store cannot be reached within its bound or a port cannot be opened; all is stopped again
    */
-  async start(): Promise<Addresses | null> {
+  async start(): Promise<StartedAt | null> {
     const { settings } = this.#parts;
     this.#health.set(TERMINATION_COMPONENT, true);
     this.#health.set(STORE_COMPONENT, false);
@@ -172,8 +179,8 @@ export class DecisionService {
       // First, so that it stops last: the spans of the last calls are to be sent.
       if (this.#parts.tracing !== null) await this.#stack.start(this.#parts.tracing);
       // Before all that has statistics, so that the last of them are sent.
-      for (const sink of await openSinks({ ...this.#parts, stats: this.#stats }))
-        await this.#stack.start(sink);
+      const sinks = await openSinks({ ...this.#parts, stats: this.#stats });
+      for (const sink of sinks) await this.#stack.start(sink);
       await this.#stack.start(this.#store);
       this.#health.set(STORE_COMPONENT, true);
       if (this.#threads !== null) await this.#stack.start(this.#threads.threads);
@@ -183,7 +190,8 @@ export class DecisionService {
       await this.#loader.settled();
       if (!settings.forceStartWithoutInitialConfig) await this.#firstRules(source);
       if (this.#tasks !== null) await this.#stack.start(this.#tasks);
-      return await this.#openPorts();
+      const metrics = sinks.find(sink => sink instanceof MetricsEndpoint)?.address;
+      return { ...(await this.#openPorts()), metrics };
     } catch (failure) {
       // After a stop nothing starts any more, and what starts fails.
       if (this.#stopping !== null) return null;

@@ -6,7 +6,7 @@ export interface CliIo {
   stdout(text: string): void;
   stderr(text: string): void;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** True when standard error, where logs go, is a terminal. */
+  /** True when standard output is a terminal: somebody reads it. */
   readonly isTerminal: boolean;
   /** Who is told that the service is ready, and left when it has ended; undefined when there is nobody. */
   readonly supervisor?: Supervisor | undefined;
@@ -25,7 +25,7 @@ export function processIo(): CliIo {
     stdout: text => void process.stdout.write(text),
     stderr: text => void process.stderr.write(text),
     env: process.env,
-    isTerminal: process.stderr.isTTY === true,
+    isTerminal: process.stdout.isTTY === true,
     supervisor: processSupervisor(),
     endWithin: ms => void setTimeout(() => process.exit(), ms).unref(),
   };

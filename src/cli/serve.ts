@@ -1,6 +1,5 @@
-import { createLogger } from '../app/logging.ts';
-import type { Addresses } from '../app/ports.ts';
-import { DecisionService } from '../app/service.ts';
+import { createLogger, type ProcessLogger } from '../app/logging.ts';
+import { DecisionService, type StartedAt } from '../app/service.ts';
 import type { TasksShared } from '../app/tasks/tasks-service.ts';
 import { systemClock } from '../base/clock.ts';
 import { asError } from '../base/fault.ts';
@@ -8,10 +7,11 @@ import type { Logger } from '../base/logger.ts';
 import { SettingsRefused } from '../settings/faults.ts';
 import { describeSettings, loadSettings } from '../settings/load.ts';
 import type { Settings } from '../settings/table.ts';
-import { CommandFault, UsageFault } from './command-fault.ts';
+import { UsageFault } from './command-fault.ts';
 import { parseFlags } from './flags.ts';
 import { type CliIo, EXIT } from './io.ts';
-import { commandsToTry, quickstartEnvironment } from './quickstart.ts';
+import { quickstartEnvironment } from './quickstart.ts';
+import { reportFailure, reportReady, ServeFault } from './start-report.ts';
 import { packageVersion } from './version.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
@@ -29,7 +29,19 @@ export async function runServe(args: string[], io: CliIo): Promise<number> {
   if (positionals.length > 0) {
     throw new UsageFault(`"${positionals[0]}" is not understood; all settings come from the environment`);
   }
-  const settings = readSettings(values.quickstart ? { ...quickstartEnvironment(io.env), ...io.env } : io.env);
+  try {
+    return await serve(values.quickstart, io);
+  } catch (failure) {
+    reportFailure(io, failure);
+    return EXIT.failed;
+  } finally {
+    io.supervisor?.leave();
+    io.endWithin?.(AFTER_THE_END_MS);
+  }
+}
+
+async function serve(quickstart: boolean, io: CliIo): Promise<number> {
+  const settings = readSettings(quickstart ? { ...quickstartEnvironment(io.env), ...io.env } : io.env);
   const logger = createLogger({ level: settings.logLevel, format: settings.logFormat });
   warnOfNoEffect(settings, logger);
   logSettings(settings, logger);
@@ -37,10 +49,9 @@ export async function runServe(args: string[], io: CliIo): Promise<number> {
   // Timers of the service do not keep a process alive, and before a port is open nothing else might.
   const alive = setInterval(() => {}, 2_147_483_647);
   try {
-    const missingKey = values.quickstart ? 'make' : 'refuse';
-    const { addresses, stopped } = await startService(settings, logger, missingKey);
-    if (addresses !== null) {
-      io.stdout(banner(addresses, values.quickstart));
+    const { at, stopped } = await startService(settings, logger, quickstart ? 'make' : 'refuse');
+    if (at !== null) {
+      reportReady(io, { settings, logger }, { at, quickstart });
       io.supervisor?.ready();
     }
     await stopped;
@@ -48,19 +59,17 @@ export async function runServe(args: string[], io: CliIo): Promise<number> {
   } finally {
     clearInterval(alive);
     release();
-    io.supervisor?.leave();
-    io.endWithin?.(AFTER_THE_END_MS);
   }
 }
 
 interface StartedService {
   /** Null when a signal came before the service had started. */
-  readonly addresses: Addresses | null;
-  /** Resolves after the orderly stop that a signal brings about; rejects with a CommandFault when it was none. */
+  readonly at: StartedAt | null;
+  /** Resolves after the orderly stop that a signal brings about; rejects with a {@link ServeFault} when it was none. */
   readonly stopped: Promise<void>;
 }
 
-/** @throws CommandFault when it cannot start */
+/** @throws ServeFault when it cannot start */
 async function startService(
   settings: Settings,
   logger: Logger,
@@ -79,9 +88,9 @@ async function startService(
     const stopped = stopOnSignal(service, logger);
     // A stop that fails before the start has ended is nobody's yet; it is told to whoever waits later.
     stopped.catch(() => {});
-    return { addresses: await service.start(), stopped };
+    return { at: await service.start(), stopped };
   } catch (failure) {
-    throw new CommandFault(`the service could not start: ${reasons(failure)}`, { cause: failure });
+    throw new ServeFault('Sluice cannot start', failure);
   }
 }
 
@@ -113,7 +122,7 @@ function readSettings(env: CliIo['env']): Settings {
   try {
     return loadSettings(env);
   } catch (refused) {
-    if (refused instanceof SettingsRefused) throw new CommandFault(refused.message, { cause: refused });
+    if (refused instanceof SettingsRefused) throw new ServeFault('Sluice cannot start', refused);
     throw refused;
   }
 }
@@ -129,19 +138,6 @@ function logSettings(settings: Settings, logger: Logger): void {
   if (!logger.enabled('debug')) return;
   for (const { name, value, source } of describeSettings(settings))
     logger.debug('setting', { name, value, source });
-}
-
-function banner(addresses: Addresses, quickstart: boolean): string {
-  const ports = [
-    `Sluice ${packageVersion()} serves rate limit decisions:`,
-    `  gRPC   ${addresses.grpc}`,
-    `  HTTP   http://${addresses.http}  (/json, /healthcheck)`,
-    addresses.debug === null
-      ? '  debug  closed: its port could not be opened'
-      : `  debug  http://${addresses.debug}  (/stats, /rlconfig, /debug/pprof/)`,
-    '',
-  ].join('\n');
-  return quickstart ? `${ports}\n${commandsToTry(addresses)}\nCtrl-C stops it.\n` : ports;
 }
 
 /** Resolves once the service has stopped after the first signal; a further one ends `SHUTDOWN_DELAY` early. */
@@ -162,33 +158,28 @@ function stopOnSignal(service: DecisionService, logger: Logger): Promise<void> {
             logger.info('stopped');
             resolve();
           },
-          failure =>
-            reject(
-              new CommandFault(`the service did not stop cleanly: ${reasons(failure)}`, { cause: failure }),
-            ),
+          failure => reject(new ServeFault('Sluice did not shut down cleanly', failure)),
         );
       });
     }
   });
 }
 
-/** What went wrong, all of it where several things did. */
-function reasons(failure: unknown): string {
-  if (failure instanceof AggregateError) return failure.errors.map(reasons).join('; ');
-  return asError(failure).message;
-}
-
 /**
  * A promise that nobody waited for is a defect, but no reason to stop deciding: it is logged with its origin. After
  * an exception that nobody caught the state is unknown, so the process ends and its supervisor starts another.
  */
-function watchProcess(logger: Logger): () => void {
+function watchProcess(logger: ProcessLogger): () => void {
   const rejected = (reason: unknown): void => {
-    logger.error('a rejection was not handled', { error: asError(reason).stack });
+    logger.error('Unhandled promise rejection (this is a bug; please report it)', {
+      error: asError(reason).stack,
+    });
   };
-  const thrown = (failure: Error): void => {
-    logger.error('an exception was not handled; the process ends', { error: failure.stack });
-    process.exit(EXIT.failed);
+  const thrown = (failure: unknown): void => {
+    logger.error('Uncaught exception; the process exits (this is a bug; please report it)', {
+      error: asError(failure).stack,
+    });
+    void logger.written().then(() => process.exit(EXIT.failed));
   };
   process.on('unhandledRejection', rejected);
   process.on('uncaughtException', thrown);

@@ -22,13 +22,17 @@ export const logging = {
       names: ['LOG_LEVEL'],
       kind: choice({ texts: LEVEL_TEXTS, letterCase: 'ignored' }),
       default: 'warning',
-      help: 'Least severe level that is written. `debug` adds the settings, every `/json` request that is refused and every connection that fails; `trace` adds nothing.',
+      help:
+        'Least severe level that is logged. The line that names the addresses and the store once Sluice is ready is logged at ' +
+        'every level. `debug` adds the settings, every rejected `/json` request and every failed connection; `trace` adds nothing.',
     }),
     logFormat: setting({
       names: ['LOG_FORMAT'],
       kind: choice({ texts: { text: 'text', json: 'json', '': 'text' }, letterCase: 'ignored' }),
       default: 'text',
-      help: 'Form of the log lines; `json` has the keys `@message`, `@timestamp` and `level`. Empty is text.',
+      help:
+        'Format of the log lines. With `json` everything on standard error is JSON, including the reasons why a start fails; the ' +
+        'keys are `@message`, `@timestamp`, `level` and those of the fields. Empty is text.',
     }),
   },
 } as const;

@@ -59,8 +59,16 @@ t.test('a reader of standard output that has gone does not end the service', asy
 
 t.test('a reader of standard error that reads nothing holds up neither decisions nor the end', async t => {
   const child = spawned(t, { LOG_LEVEL: 'debug' });
-  const [banner] = await once(child.stdout.setEncoding('utf8'), 'data');
-  const address = /http:\/\/(\S+) {2}\(\/json/.exec(banner)?.[1] as string;
+  const address = await new Promise<string>(resolve => {
+    let text = '';
+    child.stderr.setEncoding('utf8').on('data', chunk => {
+      text += chunk;
+      const ready = /"Sluice is ready".*?"http":"([^"]*)"/.exec(text);
+      if (ready === null) return;
+      child.stderr.pause();
+      resolve(ready[1]);
+    });
+  });
   // Each of these is a line at debug, and together they are more than a pipe holds.
   const wrong = { ['x'.repeat(1_000)]: 1 };
   for (let i = 0; i < 500; i++) await askOverHttp(address, wrong);

@@ -5,7 +5,7 @@ import { askOverGrpc, askOverHttp, dialled, getPage } from '../support/asking.ts
 import { request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
 import { repositoryRoot } from '../support/repository.ts';
-import { startService } from '../support/service.ts';
+import { ServiceProcess, startService } from '../support/service.ts';
 
 const ASK_JSON = { domain: 'demo', descriptors: [{ entries: [{ key: 'user', value: 'bob' }] }] };
 
@@ -28,7 +28,7 @@ t.test('the quick start serves the sample rules; counts go on across both fronts
 });
 
 t.test('the three commands that the quick start prints work as they are printed', async t => {
-  const service = await startService({ args: ['serve', '--quickstart'] });
+  const service = new ServiceProcess({ args: ['serve', '--quickstart'], env: { LOG_FORMAT: 'text' } });
   t.teardown(() => service.terminate());
   await service.written(/Ctrl-C stops it/);
   const commands = service.output

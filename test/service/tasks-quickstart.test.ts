@@ -7,7 +7,7 @@ import t, { type Test } from 'tap';
 import { Child } from '../support/child-process.ts';
 import { freePort } from '../support/free-port.ts';
 import { repositoryRoot } from '../support/repository.ts';
-import { startService } from '../support/service.ts';
+import { ServiceProcess } from '../support/service.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 
 /** The commands of the README, with other ports. */
@@ -23,16 +23,16 @@ function readmeCommands(ports: Readonly<Record<number, string>>): string[] {
 
 t.test('the five commands of the README work as they are printed', async t => {
   const data = join(tempDirectory(t), 'data');
-  const service = await startService({
+  const service = new ServiceProcess({
     args: ['serve', '--quickstart'],
-    env: { TASKS_DATA_DIRECTORY: data },
+    env: { TASKS_DATA_DIRECTORY: data, LOG_FORMAT: 'text' },
   });
   t.teardown(() => service.terminate());
-  const port = service.http.split(':')[1];
+  await service.written(/Ctrl-C stops it/);
+  const port = /HTTP +http:\/\/[^:]+:(\d+)/.exec(service.output)?.[1] as string;
   const commands = readmeCommands({ 8080: port, 9000: String(await freePort()) });
   t.equal(commands.length, 5);
 
-  await service.written(/Ctrl-C stops it/);
   const first = commands[0].split('  #')[0];
   const printed = service.output.split('\n').map(line => line.trim());
   t.ok(printed.includes(first), 'the service prints the first one');

@@ -234,8 +234,8 @@ t.test('what cannot be used ends the start, with a text that names it', async t 
   ).map(async ([env, text]) => {
     const service = new ServiceProcess({ env: tasksEnv(t, env) });
     t.match(await service.ended, { status: 2 }, text);
-    t.ok(service.output.includes(`sluice serve: the service could not start: `), service.output);
-    t.ok(service.output.includes(text), service.output);
+    const line = service.logs.find(each => each['@message'] === 'Sluice cannot start');
+    t.match(line, { level: 'error', reason: text }, service.output);
     t.notMatch(service.output, MASTER_KEY);
     t.notOk(service.logs.some((line: LogLine) => line['@message'] === 'listening'));
   });

@@ -243,11 +243,14 @@ t.test('TLS files that are of no use end the start with a text that names settin
   const env = settings(t, directory);
   const mismatched = new ServiceProcess({ env });
   t.match(await mismatched.ended, { status: 2 });
-  t.match(mismatched.output, /could not start: GRPC_SERVER_TLS_KEY: the key in '.*tls\.key' does not belong/);
+  t.match(
+    mismatched.output,
+    /Sluice cannot start","reason":"GRPC_SERVER_TLS_KEY: the key in '.*tls\.key' does not belong/,
+  );
   rmSync(env['GRPC_SERVER_TLS_CERT']);
   const missing = new ServiceProcess({ env });
   t.match(await missing.ended, { status: 2 });
-  t.match(missing.output, /could not start: GRPC_SERVER_TLS_CERT: '.*tls\.crt' does not exist/);
+  t.match(missing.output, /Sluice cannot start","reason":"GRPC_SERVER_TLS_CERT: '.*tls\.crt' does not exist/);
   t.notMatch(missing.output, /"listening"/);
 });
 

@@ -161,7 +161,9 @@ t.test('a file for TLS that is not there ends the start', async t => {
     },
   });
   t.match(await service.ended, { status: 2 });
-  t.match(service.output, /CONFIG_GRPC_XDS_SERVER_TLS_CACERT="\/nowhere\/ca\.pem" cannot be read/);
+  t.match(service.logs.at(-1), {
+    reason: /CONFIG_GRPC_XDS_SERVER_TLS_CACERT="\/nowhere\/ca\.pem" cannot be read/,
+  });
 });
 
 t.test('a signal ends a service that waits for its first rules', async t => {

@@ -1,0 +1,105 @@
+import { createLogger, type ProcessLogger } from '../app/logging.ts';
+import type { StartedAt } from '../app/service.ts';
+import { describeStore, describeTaskStore } from '../app/store-text.ts';
+import { asError } from '../base/fault.ts';
+import { SettingsRefused } from '../settings/faults.ts';
+import type { Settings } from '../settings/table.ts';
+import { CommandFault } from './command-fault.ts';
+import type { CliIo } from './io.ts';
+import { commandsToTry } from './quickstart.ts';
+import { packageVersion } from './version.ts';
+
+/**
+ * Says where the service can be reached and which store counts: on a terminal, and in the quick start, as a text for
+ * people on standard output; otherwise as one line of the log, which every log level has.
+ */
+export function reportReady(
+  io: CliIo,
+  { settings, logger }: { readonly settings: Settings; readonly logger: ProcessLogger },
+  { at, quickstart }: { readonly at: StartedAt; readonly quickstart: boolean },
+): void {
+  if (settings.logFormat === 'text' && (io.isTerminal || quickstart)) {
+    io.stdout(banner(settings, at, quickstart));
+    return;
+  }
+  logger.announce('Sluice is ready', {
+    version: packageVersion(),
+    grpc: at.grpc,
+    http: at.http,
+    debug: at.debug ?? 'closed',
+    metrics: at.metrics === undefined ? undefined : (at.metrics ?? 'closed'),
+    store: describeStore(settings),
+    tasks: settings.tasksEnabled ? describeTaskStore(settings) : undefined,
+  });
+}
+
+function banner(settings: Settings, at: StartedAt, quickstart: boolean): string {
+  const lines = [
+    `Sluice ${packageVersion()} is ready:`,
+    `  gRPC     ${at.grpc}`,
+    `  HTTP     http://${at.http}  (/json, /healthcheck)`,
+    at.debug === null
+      ? '  debug    closed: the port could not be opened; see the log'
+      : `  debug    http://${at.debug}  (/stats, /rlconfig, /debug/pprof/)`,
+  ];
+  if (at.metrics === null) lines.push('  metrics  closed: the port could not be opened; see the log');
+  else if (at.metrics !== undefined) lines.push(`  metrics  http://${at.metrics}${settings.prometheusPath}`);
+  lines.push(`  store    ${describeStore(settings)}`);
+  if (settings.tasksEnabled)
+    lines.push(`  tasks    on the HTTP port; stored in ${describeTaskStore(settings)}`);
+  const text = `${lines.join('\n')}\n`;
+  return quickstart ? `${text}\n${commandsToTry(at)}\nCtrl-C stops it.\n` : text;
+}
+
+/** What happened, by its name in the log, as a text for people says it. */
+const TEXTS = {
+  'Sluice cannot start': 'the service could not start',
+  'Sluice did not shut down cleanly': 'the service did not shut down cleanly',
+} as const;
+
+/** The service could not start, or could not shut down as it should. */
+export class ServeFault extends CommandFault {
+  /** Why, without what it led to. */
+  readonly reason: string;
+  /** What it led to, as the log says it. */
+  readonly event: string;
+
+  constructor(event: keyof typeof TEXTS, cause: unknown) {
+    const reason = reasonOf(cause);
+    super(`${TEXTS[event]}: ${reason}`, { cause });
+    this.event = event;
+    this.reason = reason;
+  }
+}
+
+/** Every reason where several things went wrong. */
+function reasonOf(failure: unknown): string {
+  if (failure instanceof AggregateError) return failure.errors.map(reasonOf).join('; ');
+  return asError(failure).message;
+}
+
+/**
+ * Says why `serve` fails: as text, or as lines of the log where LOG_FORMAT asks for JSON. It must work when the settings
+ * themselves are at fault, so LOG_FORMAT is read from the environment, and the level does not count.
+ */
+export function reportFailure(io: CliIo, failure: unknown): void {
+  if (io.env['LOG_FORMAT']?.toLowerCase() !== 'json') {
+    if (!(failure instanceof CommandFault)) throw failure;
+    io.stderr(`sluice serve: ${failure.message}\n`);
+    return;
+  }
+  const logger = createLogger({ level: 'error', format: 'json', write: line => io.stderr(line) });
+  if (!(failure instanceof ServeFault)) {
+    logger.error('Sluice failed (this is a bug; please report it)', { error: asError(failure).stack });
+    return;
+  }
+  const { cause, event, reason } = failure;
+  if (!(cause instanceof SettingsRefused)) {
+    logger.error(event, { reason });
+    return;
+  }
+  for (const { given, problem, accepted } of cause.faults) {
+    logger.error('Invalid setting', { setting: given.join(' and '), problem, accepted });
+  }
+  logger.error(event, { reason: 'the settings are invalid', faults: cause.faults.length });
+}
