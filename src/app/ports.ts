@@ -197,6 +197,7 @@ function grpcServer(parts: PortsParts, tls: TlsHandshakes | undefined): GrpcServ
       nowMs: () => performance.now(),
     }),
     maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
+    maxMetadataBytes: settings.grpcMaxMetadataBytes,
     maxConnectionAgeMs: settings.grpcMaxConnectionAgeMs,
     maxConnectionAgeGraceMs: settings.grpcMaxConnectionAgeGraceMs,
     drainTimeoutMs: settings.shutdownTimeoutMs,

@@ -41,6 +41,8 @@ export abstract class Call implements Dated, Unfinished {
   readonly path: string;
   deadlineMs = Number.POSITIVE_INFINITY;
   beganMs = 0;
+  /** What it counts as while its request is unfinished, of what such requests may hold. */
+  heldBytes = 0;
   older: Call | null = null;
   newer: Call | null = null;
   done = false;
@@ -127,7 +129,7 @@ function frame(message: Uint8Array): ByteWriter {
 export class UnaryCall extends Call implements UnaryReply {
   readonly #method: UnaryMethod;
   #isAbandoned = false;
-  readonly #head: RequestHead;
+  #head: RequestHead | null;
 
   constructor(stream: Http2Stream, head: RequestHead, context: CallContext, method: UnaryMethod) {
     super(stream, head.path, context);
@@ -136,11 +138,12 @@ export class UnaryCall extends Call implements UnaryReply {
   }
 
   header(name: string): string {
-    return fieldOf(this.#head.block, name);
+    return this.#head === null ? '' : fieldOf(this.#head.block, name);
   }
 
   run(message: Uint8Array): void {
     this.#method(message, this);
+    this.#head = null;
   }
 
   send(response: Uint8Array): void {

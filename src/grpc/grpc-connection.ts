@@ -38,8 +38,13 @@ export interface Transport {
   wrote(): void;
 }
 
-/** What a request without its message counts as, of what unfinished requests may hold: about what it takes in memory. */
+/** The least that a request without its message counts as, of what unfinished requests may hold. */
 const CALL_BYTES = 1_024;
+
+/** What it counts as: about what it takes in memory. */
+function bytesOf({ block }: RequestHead): number {
+  return Math.max(CALL_BYTES, block.listBytes);
+}
 
 function refusal(status: GrpcStatus, message: string): Uint8Array {
   return trailersOnlyBlock(status, message);
@@ -177,7 +182,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
 
   requestEnded(call: Call): void {
     this.#unfinished.remove(call);
-    this.#held.release(CALL_BYTES);
+    this.#held.release(call.heldBytes);
   }
 
   methodFailed(call: Call, thrown: unknown): void {
@@ -192,16 +197,16 @@ export class GrpcConnection implements StreamHandler, CallContext {
     head.route ??= routeOf(head, this.#options.service);
     const route = head.route as Route;
     if (route.kind === 'refused') this.connection.end(stream, route.block);
-    else if (route.kind === 'not gRPC') this.#refuseRequest(stream, route, endStream);
+    else if (route.kind === 'not gRPC') this.#refuseRequest(stream, head, route, endStream);
     else if (this.abandoned >= this.#options.callLimits.maxAbandoned)
       this.connection.end(stream, TOO_MANY_ABANDONED);
-    else if (!this.#held.take(CALL_BYTES)) this.connection.end(stream, MESSAGE_REFUSALS['no room']);
+    else if (!this.#held.take(bytesOf(head))) this.connection.end(stream, MESSAGE_REFUSALS['no room']);
     else {
       const call =
         route.kind === 'unary'
           ? new UnaryCall(stream, head, this, route.method)
           : new StreamCall(stream, route.path, this, route.method);
-      this.#begin(call);
+      this.#begin(call, bytesOf(head));
       if (route.timeoutMs !== NO_TIMEOUT) call.setDeadline(this.#nowMs + route.timeoutMs);
       if (endStream) this.#refuse(call, 'none');
     }
@@ -231,17 +236,19 @@ export class GrpcConnection implements StreamHandler, CallContext {
     this.#unfinishedBytes = bytes;
   }
 
-  #begin(call: Call): void {
+  #begin(call: Call, heldBytes: number): void {
     call.stream.call = call;
+    call.heldBytes = heldBytes;
     call.beganMs = this.#nowMs;
     this.#unfinished.add(call);
   }
 
   /** Holds the answer back until the request has ended, unless nobody would be served by that. */
-  #refuseRequest(stream: Http2Stream, route: NotGrpcRoute, endStream: boolean): void {
-    if (endStream || route.isAwaited || !this.#held.take(CALL_BYTES))
-      sendHttpRefusal(this.connection, stream, route.refusal);
-    else this.#begin(new RefusedRequest(stream, route.path, this, route.refusal));
+  #refuseRequest(stream: Http2Stream, head: RequestHead, route: NotGrpcRoute, endStream: boolean): void {
+    const { path, refusal, isAwaited } = route;
+    if (endStream || isAwaited || !this.#held.take(bytesOf(head)))
+      sendHttpRefusal(this.connection, stream, refusal);
+    else this.#begin(new RefusedRequest(stream, path, this, refusal), bytesOf(head));
   }
 
   #collect(call: Call, bytes: Uint8Array, start: number, end: number): MessageFault | null {

@@ -14,7 +14,10 @@ export type UnaryMethod = (request: Uint8Array, reply: UnaryReply) => void;
 export interface UnaryReply {
   /** Nothing is answered any more: it has been, the caller is gone, or the deadline has passed. */
   readonly done: boolean;
-  /** A header field of the call, by its name in lower case; empty when the call does not have it. */
+  /**
+   * A header field of the call, by its name in lower case; empty when the call does not have it. Only until the method
+   * returns: fields may be large, and are not kept for as long as a call takes.
+   */
   header(name: string): string;
   /** `response` is only valid during the call. */
   send(response: Uint8Array): void;

@@ -1,5 +1,5 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from './durations.ts';
-import { adjusted, bool, checkedText, choice, duration, host, port } from './kinds.ts';
+import { adjusted, bool, checkedText, choice, duration, host, integer, port } from './kinds.ts';
 import { setting } from './setting.ts';
 
 /** What Linux holds for the path of a unix socket, its end mark not counted. */
@@ -72,6 +72,15 @@ export const servers = {
       help:
         'Implementation of the gRPC server: `sluice` is the fast one of this program, `grpc-js` the library ' +
         '`@grpc/grpc-js`, for a second opinion.',
+    }),
+    grpcMaxMetadataBytes: setting({
+      names: ['GRPC_MAX_METADATA_BYTES'],
+      kind: integer({ min: 8_192, max: 1_048_576 }),
+      default: 131_072,
+      help:
+        'Maximum size of the metadata of a gRPC call: the bytes of all names and values, and 32 for each field. A call ' +
+        'with more is answered with HTTP status 431. Each open call may hold this much memory until its message has ' +
+        'arrived. Does not apply to `GRPC_SERVER_ENGINE=grpc-js`.',
     }),
     debugHost: setting({
       names: ['DEBUG_HOST'],

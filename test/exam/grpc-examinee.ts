@@ -5,6 +5,7 @@ import type { GrpcService, StreamMethod, UnaryMethod, UnaryReply } from '../../s
 import type { ListenAddress } from '../../src/transports/grpc/listener.ts';
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
+  DEFAULT_MAX_METADATA_BYTES,
   type GrpcServer,
   type GrpcServerOptions,
 } from '../../src/transports/grpc/server.ts';
@@ -54,6 +55,7 @@ export class Examinee {
       listen: options.listen ?? this.listen(t),
       service: serviceOf(methods),
       maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
+      maxMetadataBytes: DEFAULT_MAX_METADATA_BYTES,
       maxConnectionAgeMs: 0,
       maxConnectionAgeGraceMs: 0,
       drainTimeoutMs: 30_000,

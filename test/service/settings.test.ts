@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:http2';
 import t from 'tap';
 import { askOverHttp, dialled } from '../support/asking.ts';
-import { GrpcClient } from '../support/grpc-client.ts';
+import { callOverHttp2, GrpcClient, openHttp2 } from '../support/grpc-client.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { startService } from '../support/service.ts';
@@ -118,6 +118,24 @@ t.test(
     t.same(statuses.sort(), [200, 503]);
   },
 );
+
+t.test('GRPC_MAX_METADATA_BYTES bounds the metadata of a call, which is 128 KiB by default', async t => {
+  for (const [env, advertised, bytes, status] of [
+    [{}, 131_072, 60_000, 200],
+    [{ GRPC_MAX_METADATA_BYTES: '9000' }, 9_000, 8_000, 200],
+    [{ GRPC_MAX_METADATA_BYTES: '9000' }, 9_000, 9_000, 431],
+  ] as const) {
+    const service = await startService({ env: { ...rooted(t), ...env } });
+    t.teardown(() => service.terminate());
+    const session = openHttp2(dialled(service.grpc));
+    t.teardown(() => session.destroy());
+    const headers = { 'x-long': 'x'.repeat(bytes) };
+    const answer = await callOverHttp2(session, '/grpc.health.v1.Health/Check', headers);
+    t.equal(answer[':status'], status, `${bytes} bytes of ${advertised}`);
+    t.equal(session.remoteSettings.maxHeaderListSize, advertised);
+    await service.terminate();
+  }
+});
 
 t.test('GRPC_MAX_CONNECTION_AGE asks a connection to go, GRPC_MAX_CONNECTION_AGE_GRACE cuts it', async t => {
   const ages = { GRPC_MAX_CONNECTION_AGE: '300ms', GRPC_MAX_CONNECTION_AGE_GRACE: '300ms' };

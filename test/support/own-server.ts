@@ -8,7 +8,11 @@ import {
   OwnGrpcServer,
   type ServerLimits,
 } from '../../src/transports/grpc/own-server.ts';
-import { DEFAULT_MAX_MESSAGE_BYTES, type GrpcServerOptions } from '../../src/transports/grpc/server.ts';
+import {
+  DEFAULT_MAX_MESSAGE_BYTES,
+  DEFAULT_MAX_METADATA_BYTES,
+  type GrpcServerOptions,
+} from '../../src/transports/grpc/server.ts';
 import { echo, type LogLine, type Methods, serviceOf } from '../exam/grpc-examinee.ts';
 import { GrpcClient } from './grpc-client.ts';
 import { ManualClock } from './manual-clock.ts';
@@ -44,6 +48,7 @@ export async function serveOwn(t: Test, served: OwnServed = {}): Promise<OwnServ
       listen: { host: '127.0.0.1', port: 0 },
       service: serviceOf({ unary: { '/s/Echo': echo, ...served.unary }, streaming: served.streaming ?? {} }),
       maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
+      maxMetadataBytes: DEFAULT_MAX_METADATA_BYTES,
       maxConnectionAgeMs: 0,
       maxConnectionAgeGraceMs: 0,
       drainTimeoutMs: 0,

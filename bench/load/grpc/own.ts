@@ -1,6 +1,9 @@
 import { systemClock } from '../../../src/base/clock.ts';
 import { OwnGrpcServer } from '../../../src/transports/grpc/own-server.ts';
-import { DEFAULT_MAX_MESSAGE_BYTES } from '../../../src/transports/grpc/server.ts';
+import {
+  DEFAULT_MAX_MESSAGE_BYTES,
+  DEFAULT_MAX_METADATA_BYTES,
+} from '../../../src/transports/grpc/server.ts';
 import { standardErrorLogger } from '../../support/standard-error-logger.ts';
 import { ANSWER, METHOD_PATH } from './call.ts';
 import { contest, countCall } from './contestant.ts';
@@ -22,6 +25,7 @@ await contest(async () => {
       serverStreaming: new Map(),
     },
     maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
+    maxMetadataBytes: DEFAULT_MAX_METADATA_BYTES,
     maxConnectionAgeMs: 0,
     maxConnectionAgeGraceMs: 0,
     drainTimeoutMs: 1_000,

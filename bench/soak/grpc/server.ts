@@ -6,7 +6,10 @@ import { Http2Connection } from '../../../src/http2/connection/http2-connection.
 import { Http2Stream } from '../../../src/http2/streams/stream.ts';
 import { GrpcSocket } from '../../../src/transports/grpc/grpc-socket.ts';
 import { OwnGrpcServer } from '../../../src/transports/grpc/own-server.ts';
-import { DEFAULT_MAX_MESSAGE_BYTES } from '../../../src/transports/grpc/server.ts';
+import {
+  DEFAULT_MAX_MESSAGE_BYTES,
+  DEFAULT_MAX_METADATA_BYTES,
+} from '../../../src/transports/grpc/server.ts';
 import { answerBench } from '../../support/control-channel.ts';
 import { CountingClock } from './counting-clock.ts';
 import { SoakMethods } from './methods.ts';
@@ -40,6 +43,7 @@ const server = new OwnGrpcServer({
   listen: { host: '127.0.0.1', port: 0 },
   service: methods.service,
   maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
+  maxMetadataBytes: DEFAULT_MAX_METADATA_BYTES,
   maxConnectionAgeMs: 0,
   maxConnectionAgeGraceMs: 0,
   drainTimeoutMs: 1_000,

@@ -19,7 +19,7 @@ export class HeaderSections {
   readonly #context: ConnectionContext;
   readonly #requests: Requests;
   readonly #hpack: HpackDecoder;
-  readonly #collector = new HeaderCollector();
+  readonly #collector: HeaderCollector;
   readonly #range: Range = { start: 0, end: 0 };
   /** The section at hand. Written anew for each, so that none allocates. */
   readonly #section = { id: 0, endStream: false, fault: null as Http2Fault | null };
@@ -30,6 +30,7 @@ export class HeaderSections {
   constructor(context: ConnectionContext, requests: Requests) {
     this.#context = context;
     this.#requests = requests;
+    this.#collector = new HeaderCollector(context.limits.maxHeaderListBytes);
     this.#hpack = new HpackDecoder({
       maxTableSize: HEADER_TABLE_BYTES,
       maxListBytes: context.limits.maxHeaderListBytes,

@@ -52,8 +52,8 @@ export interface ConnectionLimits {
 
 export const DEFAULT_LIMITS: ConnectionLimits = {
   maxStreams: 1_000,
-  maxHeaderListBytes: 16_384,
-  maxHeaderFields: 100,
+  maxHeaderListBytes: 131_072,
+  maxHeaderFields: 1_000,
   streamWindow: 65_535,
   connectionWindow: 4 * 1_048_576,
   maxQueuedBytes: 32 * 1_048_576,

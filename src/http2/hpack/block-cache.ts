@@ -5,6 +5,8 @@ import type { HeaderBlock } from './header-block.ts';
 const KEPT_BLOCKS = 4;
 /** Longer blocks hold values of their own, which are unlikely to come again. */
 const MAX_KEPT_BYTES = 1024;
+/** An octet can stand for a field, so that a short block can be a long list, which would cost idle connections memory. */
+const MAX_KEPT_FIELDS = 100;
 
 interface KeptBlock {
   /** The first `length` octets are the block's; the memory is used again for the next block in this place. */
@@ -46,7 +48,7 @@ export class BlockCache {
   /** Keeps what `bytes[start, end)` was decoded to, unless it is too long. The bytes are copied. */
   keep(bytes: Uint8Array, start: number, end: number, version: number, block: HeaderBlock): void {
     const length = end - start;
-    if (length > MAX_KEPT_BYTES) return;
+    if (length > MAX_KEPT_BYTES || block.names.length > MAX_KEPT_FIELDS) return;
     if (version !== this.#version) {
       this.#version = version;
       this.#count = 0;

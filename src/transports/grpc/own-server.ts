@@ -78,7 +78,7 @@ export class OwnGrpcServer implements GrpcServer {
     this.#held = new HeldBytes(this.#limits.maxHeldBytes);
     this.#shared = {
       service: options.service,
-      limits: this.#limits.connection,
+      limits: { ...this.#limits.connection, maxHeaderListBytes: options.maxMetadataBytes },
       callLimits: this.#limits.calls,
       maxMessageBytes: options.maxMessageBytes,
       held: this.#held,

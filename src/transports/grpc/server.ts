@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { GrpcService } from '../../grpc/service.ts';
+import { DEFAULT_LIMITS } from '../../http2/connection/limits.ts';
 import type { ListenAddress } from './listener.ts';
 import type { TlsHandshakes } from './tls.ts';
 
@@ -25,6 +26,8 @@ export interface GrpcServerOptions {
   readonly service: GrpcService;
   /** A longer request message is answered with RESOURCE_EXHAUSTED. */
   readonly maxMessageBytes: number;
+  /** Bytes of the header fields of a request; for grpc-js those of Node.js hold. */
+  readonly maxMetadataBytes: number;
   /** After this time, give or take a tenth at random, a connection is told to go away. 0: never. */
   readonly maxConnectionAgeMs: number;
   /** How long the calls of a connection that was told to go away may still run. 0: without end. */
@@ -38,6 +41,9 @@ export interface GrpcServerOptions {
 
 /** The request size that gRPC libraries accept unless told otherwise. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
+
+/** Lets in the 64 KiB that callers of the reference implementation are known to send, and as much again. */
+export const DEFAULT_MAX_METADATA_BYTES = DEFAULT_LIMITS.maxHeaderListBytes;
 
 /** The status message of streams that end because the server stops. */
 export const STOPPING_MESSAGE = 'the server is stopping; connect again';

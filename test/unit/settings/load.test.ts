@@ -26,6 +26,7 @@ t.test('without variables every setting is at its default', async t => {
     grpcSocketPath: '',
     sharePorts: false,
     grpcServerEngine: 'sluice',
+    grpcMaxMetadataBytes: 131_072,
     debugHost: '0.0.0.0',
     debugPort: 6070,
     grpcMaxConnectionAgeMs: 86_400_000,

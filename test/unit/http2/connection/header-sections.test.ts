@@ -1,6 +1,7 @@
 import t from 'tap';
 import { ByteWriter } from '../../../../src/base/bytes.ts';
-import { MAX_BLOCK_BYTES, MAX_CONTINUATIONS } from '../../../../src/http2/connection/header-collector.ts';
+import { maxBlockBytes, maxContinuations } from '../../../../src/http2/connection/header-collector.ts';
+import { DEFAULT_LIMITS } from '../../../../src/http2/connection/limits.ts';
 import { HpackEncoder } from '../../../../src/http2/hpack/encoder.ts';
 import {
   END_BOTH,
@@ -22,6 +23,7 @@ import {
   settings,
 } from '../../../support/wire-frames.ts';
 
+const LIST_BYTES = DEFAULT_LIMITS.maxHeaderListBytes;
 const BLOCK = requestBlock();
 
 t.test('a section may come in any number of parts, also empty ones (RFC 9113, 6.10)', async t => {
@@ -84,7 +86,7 @@ t.test('CONTINUATION has to follow a section that is not at its end (RFC 9113, 6
 
 t.test('more CONTINUATION frames than anybody needs end the connection', async t => {
   const peer = Http2Peer.open();
-  const parts = Array.from({ length: MAX_CONTINUATIONS }, () => continuation(1, Buffer.alloc(0)));
+  const parts = Array.from({ length: maxContinuations(LIST_BYTES) }, () => continuation(1, Buffer.alloc(0)));
   t.strictSame(peer.send(headers(1, BLOCK, 0), ...parts), [], 'up to the border');
   t.strictSame(peer.send(continuation(1, Buffer.alloc(0), END_HEADERS)), ['GOAWAY 0 ENHANCE_YOUR_CALM']);
 });
@@ -93,7 +95,7 @@ t.test('the count of CONTINUATION frames begins anew with each section', async t
   const peer = Http2Peer.open();
   const section = (id: number): Buffer[] => [
     headers(id, BLOCK, 0),
-    ...Array.from({ length: MAX_CONTINUATIONS - 1 }, () => continuation(id, Buffer.alloc(0))),
+    ...Array.from({ length: maxContinuations(LIST_BYTES) - 1 }, () => continuation(id, Buffer.alloc(0))),
     continuation(id, Buffer.alloc(0), END_HEADERS),
   ];
   t.strictSame(peer.send(...section(1), ...section(3)), []);
@@ -103,9 +105,16 @@ t.test('the count of CONTINUATION frames begins anew with each section', async t
 t.test('a compressed section longer than the bound ends the connection', async t => {
   const peer = Http2Peer.open();
   const part = Buffer.alloc(16_384);
-  const whole = Array.from({ length: MAX_BLOCK_BYTES / part.length - 1 }, () => continuation(1, part));
+  const whole = Array.from({ length: maxBlockBytes(LIST_BYTES) / part.length - 1 }, () =>
+    continuation(1, part),
+  );
   t.strictSame(peer.send(headers(1, part, 0), ...whole), [], 'up to the border');
   t.strictSame(peer.send(continuation(1, Buffer.alloc(1))), ['GOAWAY 0 ENHANCE_YOUR_CALM']);
+});
+
+t.test('the bounds of a section grow with the header list that is accepted', async t => {
+  t.strictSame([8_192, 131_072, 1_048_576].map(maxBlockBytes), [65_536, 262_144, 2_097_152]);
+  t.strictSame([8_192, 131_072, 1_048_576].map(maxContinuations), [32, 32, 256]);
 });
 
 t.test('a block that cannot be decoded is a COMPRESSION_ERROR (RFC 9113, 4.3)', async t => {

@@ -4,6 +4,7 @@ import { type HeaderField, HpackEncoder } from '../../../../src/http2/hpack/enco
 import type { HeaderBlock } from '../../../../src/http2/hpack/header-block.ts';
 import { HpackFault } from '../../../../src/http2/hpack/hpack-fault.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
+import { fieldBlock } from '../../../support/wire-frames.ts';
 import {
   decodeAll,
   decoderWith,
@@ -183,9 +184,22 @@ t.test('a block above 1 KiB is decoded afresh each time', async t => {
     [1024, true],
     [1025, false],
   ] as const) {
-    const bytes = Buffer.alloc(length, 0x82);
+    const bytes = fieldBlock([['x', 'y'.repeat(length - 6)]]);
+    t.equal(bytes.length, length);
     const [first, second] = [decodeAll(decoder, bytes), decodeAll(decoder, bytes)];
     t.equal(first === second, isKept, `${length} octets`);
+  }
+});
+
+t.test('a block of more than 100 fields is decoded afresh each time: an octet can stand for one', async t => {
+  const decoder = decoderWith({ maxFields: 1_000 });
+  for (const [fields, isKept] of [
+    [100, true],
+    [101, false],
+  ] as const) {
+    const bytes = Buffer.alloc(fields, 0x82);
+    const [first, second] = [decodeAll(decoder, bytes), decodeAll(decoder, bytes)];
+    t.equal(first === second, isKept, `${fields} fields`);
   }
 });
 

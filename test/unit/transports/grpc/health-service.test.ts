@@ -18,6 +18,7 @@ import { measuredService } from '../../../../src/transports/grpc/measured.ts';
 import { OwnGrpcServer } from '../../../../src/transports/grpc/own-server.ts';
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
+  DEFAULT_MAX_METADATA_BYTES,
   type GrpcServer,
   type GrpcServerOptions,
 } from '../../../../src/transports/grpc/server.ts';
@@ -92,6 +93,7 @@ async function serve(t: Test, Server: new (options: GrpcServerOptions) => GrpcSe
     listen: { host: '127.0.0.1', port: 0 },
     service: measuredService(healthService(health), { stats, nowMs: () => 0 }),
     maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
+    maxMetadataBytes: DEFAULT_MAX_METADATA_BYTES,
     maxConnectionAgeMs: 0,
     maxConnectionAgeGraceMs: 0,
     drainTimeoutMs: 30_000,

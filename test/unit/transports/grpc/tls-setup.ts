@@ -8,6 +8,7 @@ import type { ListenAddress } from '../../../../src/transports/grpc/listener.ts'
 import { OwnGrpcServer } from '../../../../src/transports/grpc/own-server.ts';
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
+  DEFAULT_MAX_METADATA_BYTES,
   type GrpcServer,
   type GrpcServerOptions,
 } from '../../../../src/transports/grpc/server.ts';
@@ -70,6 +71,7 @@ export async function startTlsServer(t: Test, setup: TlsServerSetup = {}): Promi
     tls: handshakes,
     service: { unary: new Map([['/s/Echo', echo]]), serverStreaming: new Map() },
     maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
+    maxMetadataBytes: DEFAULT_MAX_METADATA_BYTES,
     maxConnectionAgeMs: 0,
     maxConnectionAgeGraceMs: 0,
     drainTimeoutMs: 30_000,
