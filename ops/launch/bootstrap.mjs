@@ -1,6 +1,7 @@
 // Makes a fresh clone ready to start, or with --for-tests ready to test, on a machine that has nothing but
 // Node.js 20 or newer and npm. npm runs it before `npm start` and `npm test`; when all is ready it only looks.
 import { buildSources } from './build.mjs';
+import { bringEnvoy } from './envoy.mjs';
 import { installPackages, installPm2 } from './packages.mjs';
 import { bringServers } from './servers.mjs';
 import { attempt, StepFailure } from './step.mjs';
@@ -21,5 +22,6 @@ await attempt(() => {
     prepareTestRunner();
     installPm2();
     bringServers();
+    bringEnvoy();
   }
 });

@@ -218,6 +218,7 @@ export class DecisionService {
       const seconds = settings.shutdownDelayMs / 1_000;
       logger.info('unhealthy; requests are still served until SHUTDOWN_DELAY has passed', { seconds });
       await this.#shutdownDelay.passed();
+      logger.info('draining');
     }
     this.#drainUntilMs = clock.nowMs() + settings.shutdownTimeoutMs;
     this.#ports.drain();

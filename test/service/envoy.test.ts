@@ -1,0 +1,198 @@
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import t from 'tap';
+import { Authority } from '../support/certificates.ts';
+import { Envoy, envoyMissing, type Substitutions } from '../support/envoy.ts';
+import { freePort } from '../support/free-port.ts';
+import { writeRules } from '../support/rule-files.ts';
+import { type ServiceProcess, startService } from '../support/service.ts';
+import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
+import { until } from '../support/until.ts';
+
+// A real Envoy runs the files of ops/envoy as they are, except addresses, paths and timeouts. Its own statistics tell
+// what it was answered.
+
+const RULES = `domain: demo
+descriptors:
+  - key: user
+    rate_limit: {unit: year, requests_per_unit: 2}
+  - key: user
+    value: load
+    rate_limit: {unit: year, requests_per_unit: 4000000000}
+`;
+const LIMIT = '2, 2;w=31536000';
+
+/** The web server behind Envoy. */
+async function startUpstream(t: Teardown): Promise<number> {
+  const server = createServer((_request, response) => response.end('hello'));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+async function startSluice(t: Teardown, env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
+  const root = writeRules(tempDirectory(t), { 'config/rules.yaml': RULES });
+  const service = await startService({ env: { RUNTIME_ROOT: root, DISABLE_STATS: 'true', ...env } });
+  t.teardown(() => service.terminate());
+  return service;
+}
+
+/** Addresses of tcp.yaml and mtls.yaml; several instances of Sluice are what the name would be resolved to. */
+async function overTcp(t: Teardown, instances: readonly ServiceProcess[]): Promise<Substitutions> {
+  const indent = ' '.repeat(14);
+  const endpoints = instances.map(({ grpc }) => {
+    const address = `{ address: 127.0.0.1, port_value: ${grpc.split(':')[1]} }`;
+    return `${indent}- endpoint:\n${indent}    address:\n${indent}      socket_address: ${address}`;
+  });
+  const shipped = '{ address: sluice, port_value: 8081 }';
+  return [
+    ['address: upstream, port_value: 80 ', `address: 127.0.0.1, port_value: ${await startUpstream(t)} `],
+    [
+      `${indent}- endpoint:\n${indent}    address:\n${indent}      socket_address: ${shipped}`,
+      endpoints.join('\n'),
+    ],
+  ];
+}
+
+/** Callers that ask Envoy one call after the other, until they are told to end. */
+class Load {
+  calls = 0;
+  /** Calls that Sluice did not decide. */
+  unanswered = 0;
+  #isGoing = true;
+  readonly #callers: Promise<unknown>;
+
+  constructor(envoy: Envoy) {
+    this.#callers = Promise.all([this.#ask(envoy), this.#ask(envoy)]);
+  }
+
+  /** How many calls there were. */
+  async end(): Promise<number> {
+    this.#isGoing = false;
+    await this.#callers;
+    return this.calls;
+  }
+
+  async #ask(envoy: Envoy): Promise<void> {
+    while (this.#isGoing) {
+      const { status, limit } = await envoy.ask('load');
+      this.calls++;
+      if (status !== 200 || limit === null) this.unanswered++;
+    }
+  }
+}
+
+t.test(
+  'tcp.yaml: 200 within the limit, then 429; 200 while the service is stopped',
+  { skip: envoyMissing },
+  async t => {
+    const service = await startSluice(t);
+    const envoy = await Envoy.start(t, 'tcp.yaml', await overTcp(t, [service]));
+    t.same(await envoy.ask('ann'), { status: 200, limit: LIMIT });
+    t.same(await envoy.ask('ann'), { status: 200, limit: LIMIT });
+    t.same(await envoy.ask('ann'), { status: 429, limit: LIMIT });
+    t.equal(await envoy.statistic('cluster.upstream.ratelimit.ok'), 2);
+    t.equal(await envoy.statistic('cluster.upstream.ratelimit.over_limit'), 1);
+    await service.terminate();
+    t.same(await envoy.ask('ann'), { status: 200, limit: null }, 'failure_mode_deny: false');
+    t.equal(await envoy.statistic('cluster.upstream.ratelimit.failure_mode_allowed'), 1);
+  },
+);
+
+t.test(
+  'unix-socket.yaml: the same; with failure_mode_deny: true 500 while the service is stopped',
+  { skip: envoyMissing },
+  async t => {
+    const socket = join(tempDirectory(t), 'grpc.sock');
+    const service = await startSluice(t, { GRPC_UDS: socket });
+    const envoy = await Envoy.start(t, 'unix-socket.yaml', [
+      ['address: 127.0.0.1, port_value: 8000', `address: 127.0.0.1, port_value: ${await startUpstream(t)}`],
+      ['/run/sluice/grpc.sock', socket],
+      ['failure_mode_deny: false', 'failure_mode_deny: true'],
+    ]);
+    t.match(
+      [await envoy.ask('ann'), await envoy.ask('ann'), await envoy.ask('ann')],
+      [{ status: 200 }, { status: 200 }, { status: 429 }],
+    );
+    await service.terminate();
+    t.same(await envoy.ask('ann'), { status: 500, limit: null });
+    t.equal(await envoy.statistic('cluster.upstream.ratelimit.error'), 1);
+  },
+);
+
+t.test('mtls.yaml: the same, where each shows the other a certificate', { skip: envoyMissing }, async t => {
+  const directory = tempDirectory(t);
+  const authority = new Authority('root');
+  const server = authority.issue({
+    subject: 'sluice',
+    names: ['sluice.example.internal'],
+    usage: ['server'],
+  });
+  const client = authority.issue({ subject: 'envoy', names: ['envoy.example.internal'], usage: ['client'] });
+  const files = {
+    'ca.pem': authority.certificate,
+    'server.pem': server.certificate,
+    'server.key': server.key,
+    'client.pem': client.certificate,
+    'client.key': client.key,
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
+  const service = await startSluice(t, {
+    GRPC_SERVER_USE_TLS: 'true',
+    GRPC_SERVER_TLS_CERT: join(directory, 'server.pem'),
+    GRPC_SERVER_TLS_KEY: join(directory, 'server.key'),
+    GRPC_CLIENT_TLS_CACERT: join(directory, 'ca.pem'),
+    GRPC_CLIENT_TLS_SAN: 'envoy.example.internal',
+  });
+  const envoy = await Envoy.start(t, 'mtls.yaml', [
+    ...(await overTcp(t, [service])),
+    ['/etc/envoy/tls', directory],
+  ]);
+  t.match(
+    [await envoy.ask('ann'), await envoy.ask('ann'), await envoy.ask('ann')],
+    [{ status: 200 }, { status: 200 }, { status: 429 }],
+  );
+  t.ok((await envoy.statistic('cluster.sluice.ssl.handshake')) > 0);
+});
+
+t.test(
+  'a rolling restart of two instances with SHUTDOWN_DELAY fails no call under load',
+  { skip: envoyMissing },
+  async t => {
+    const ports = [await freePort(), await freePort()];
+    const start = (port: number, delay: string) =>
+      startSluice(t, { GRPC_PORT: String(port), SHUTDOWN_DELAY: delay });
+    // The test ends the delay with a second signal, as soon as Envoy has noticed.
+    const instances = await Promise.all(ports.map(port => start(port, '10m')));
+    const envoy = await Envoy.start(t, 'tcp.yaml', await overTcp(t, instances));
+    const sends = (port: number, isWanted: boolean) =>
+      until(async () => (await envoy.sendsTo(`127.0.0.1:${port}`)) === isWanted);
+    for (const port of ports) await sends(port, true);
+    const load = new Load(envoy);
+    for (const [index, port] of ports.entries()) {
+      const asked = load.calls;
+      const instance = instances[index];
+      instance.signal('SIGTERM');
+      await sends(port, false);
+      const again = setInterval(() => instance.signal('SIGTERM'), 50);
+      await instance.logged(line => line['@message'] === 'draining').finally(() => clearInterval(again));
+      t.match(await instance.ended, { status: 0 });
+      await start(port, '0');
+      await sends(port, true);
+      t.ok(load.calls > asked + 10, `${load.calls - asked} calls meanwhile`);
+    }
+    const calls = await load.end();
+    t.equal(load.unanswered, 0);
+    t.equal(
+      await envoy.statistic('cluster.upstream.ratelimit.ok'),
+      calls,
+      'every call was answered by Sluice',
+    );
+    t.equal(await envoy.statistic('cluster.upstream.ratelimit.error'), 0);
+    t.equal(await envoy.statistic('cluster.upstream.ratelimit.failure_mode_allowed'), 0);
+  },
+);

