@@ -2,7 +2,7 @@ import { setPriority } from 'node:os';
 import type { CompileRequest, CompileResponse } from '../src/app/compile-message.ts';
 import { compileRules } from '../src/rules/compile/compile.ts';
 import { loadRuleSet } from '../src/rules/parse/load.ts';
-import { RuleSetRefused } from '../src/rules/rule-set.ts';
+import { type RuleFault, RuleSetRefused } from '../src/rules/rule-set.ts';
 
 /**
  * Where cores are scarce the threads that decide go first. Not by all that there is (19): a reload under full load would
@@ -13,8 +13,12 @@ if (process.platform === 'linux') setPriority(0, 10);
 /** Reads, checks and compiles rules beside the thread that decides, which goes on with the rules it has. */
 export default function compile(request: CompileRequest): CompileResponse {
   try {
-    const rules = loadRuleSet(request.files, { mergeDomains: request.mergeDomains });
-    return { kind: 'compiled', buffer: compileRules(rules) };
+    const warnings: RuleFault[] = [];
+    const rules = loadRuleSet(request.files, {
+      mergeDomains: request.mergeDomains,
+      onWarning: warning => warnings.push(warning),
+    });
+    return { kind: 'compiled', buffer: compileRules(rules), warnings };
   } catch (refused) {
     if (!(refused instanceof RuleSetRefused)) throw refused;
     return { kind: 'refused', faults: refused.faults };

@@ -6,7 +6,11 @@ export interface CompileRequest {
   readonly mergeDomains: boolean;
 }
 
-/** From the compile thread: compiled rules in shared memory, or every fault that was found. */
+/** From the compile thread: compiled rules in shared memory and warnings about them, or every fault that was found. */
 export type CompileResponse =
-  | { readonly kind: 'compiled'; readonly buffer: SharedArrayBuffer }
+  | {
+      readonly kind: 'compiled';
+      readonly buffer: SharedArrayBuffer;
+      readonly warnings: readonly RuleFault[];
+    }
   | { readonly kind: 'refused'; readonly faults: readonly RuleFault[] };

@@ -1,11 +1,17 @@
 import { Piscina } from 'piscina';
 import type { Service } from '../base/lifecycle.ts';
 import { CompiledRules } from '../rules/compiled-rules.ts';
-import { type RuleFile, RuleSetRefused } from '../rules/rule-set.ts';
+import { type RuleFault, type RuleFile, RuleSetRefused } from '../rules/rule-set.ts';
 import type { CompileRequest, CompileResponse } from './compile-message.ts';
 
 /** A thread that has had nothing to compile for this long ends; the next load starts another. */
 const IDLE_MS = 10_000;
+
+/** Rules, and which of their places may not do what was meant. */
+export interface CompileResult {
+  readonly rules: CompiledRules;
+  readonly warnings: readonly RuleFault[];
+}
 
 /** Compiles rules in a thread of its own, so that loading many of them holds up no decision. */
 export class RuleCompiler implements Service {
@@ -32,7 +38,7 @@ export class RuleCompiler implements Service {
    * The compiled rules; null when the compiler is stopped by then, and nobody waits for them.
    * @throws RuleSetRefused with every fault of the rules; Error when the thread failed, which is no fault of the rules
    */
-  async compile(files: readonly RuleFile[], mergeDomains: boolean): Promise<CompiledRules | null> {
+  async compile(files: readonly RuleFile[], mergeDomains: boolean): Promise<CompileResult | null> {
     const pool = this.#pool;
     if (pool === null) return null;
     // Destroying the pool fails what runs in it.
@@ -42,6 +48,6 @@ export class RuleCompiler implements Service {
     });
     if (response === null || this.#pool !== pool) return null;
     if (response.kind === 'refused') throw new RuleSetRefused(response.faults);
-    return new CompiledRules(response.buffer);
+    return { rules: new CompiledRules(response.buffer), warnings: response.warnings };
   }
 }

@@ -6,7 +6,13 @@ import type { Batcher } from '../decision/batcher.ts';
 import { RuleGeneration } from '../decision/generation.ts';
 import type { RuleStatistics } from '../decision/rule-statistics.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
-import { describeRuleFault, type RuleFile, RuleSetRefused } from '../rules/rule-set.ts';
+import {
+  describeRuleFault,
+  MAX_REPORTED_FAULTS,
+  type RuleFault,
+  type RuleFile,
+  RuleSetRefused,
+} from '../rules/rule-set.ts';
 import type { RuleSourceListener } from '../rules/source/file-source.ts';
 import type { LoadOutcome, RuleSetTaker } from '../rules/source/xds/rule-set-taker.ts';
 import type { Counter } from '../stats/registry.ts';
@@ -45,6 +51,8 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
   readonly #parts: RuleLoaderParts;
   #current: CompiledRules | null = null;
   #fileCount = 0;
+  /** The warnings that were logged last. */
+  #warned = '';
   #next: Load | null = null;
   #loading: Promise<void> | null = null;
   #announceFirst: () => void = () => {};
@@ -113,9 +121,10 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
 
   async #loadOne({ files, done }: Load): Promise<void> {
     try {
-      const rules = await this.#parts.compiler.compile(files, this.#parts.mergeDomains);
-      if (rules === null) return done({ kind: 'dropped' });
-      this.#publish(rules, files.length);
+      const compiled = await this.#parts.compiler.compile(files, this.#parts.mergeDomains);
+      if (compiled === null) return done({ kind: 'dropped' });
+      this.#publish(compiled.rules, files.length);
+      this.#logWarnings(compiled.warnings);
       done({ kind: 'in force' });
       await this.#carryOverStatistics();
     } catch (failure) {
@@ -137,6 +146,20 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
     if (healthNeedsDomain) health.set(CONFIG_COMPONENT, rules.domainCount > 0);
     logger.info('rules loaded', { files: fileCount, domains: rules.domainCount, limits: rules.limitCount });
     this.#announceFirst();
+  }
+
+  /** Only when the warnings have changed: rules may be loaded every few seconds. */
+  #logWarnings(warnings: readonly RuleFault[]): void {
+    const texts = warnings.map(describeRuleFault).join('\n');
+    if (texts === this.#warned) return;
+    this.#warned = texts;
+    const { logger } = this.#parts;
+    for (const { file, line, column, path, message } of warnings) {
+      logger.warning('A rule may not do what was meant', { file, line, column, rule: path, reason: message });
+    }
+    if (warnings.length >= MAX_REPORTED_FAULTS) {
+      logger.warning('Further warnings about the rules are left out');
+    }
   }
 
   /** A little at a time: decisions go on meanwhile. The rules before stay in memory until it is done. */

@@ -14,16 +14,22 @@ export interface CheckResult {
   readonly files: readonly string[];
   /** Names of entries of the directory that are no rule files. */
   readonly ignored: readonly string[];
+  /** Places that may not do what was meant; the service logs them when it loads the files. */
+  readonly warnings: readonly RuleFault[];
   readonly outcome: LoadOutcome;
 }
 
 /** The rules, or why the service would refuse them. */
 export type LoadOutcome = { readonly ruleSet: RuleSet } | { readonly faults: readonly RuleFault[] };
 
-/** The result for people: every fault on a line of its own and their count, or what would be loaded. */
+/** The result for people: every warning and fault on a line of its own and their count, or what would be loaded. */
 export function checkText(directory: string, result: CheckResult): string {
-  const { files, ignored, outcome } = result;
-  const lines = 'faults' in outcome ? faultLines(outcome.faults) : [summary(files, outcome.ruleSet)];
+  const { files, ignored, warnings, outcome } = result;
+  const lines = warnings.map(warning =>
+    describeRuleFault({ ...warning, message: `warning: ${warning.message}` }),
+  );
+  if ('faults' in outcome) lines.push(...faultLines(outcome.faults));
+  else lines.push(summary(files, outcome.ruleSet, warnings.length));
   if (files.length === 0)
     lines.push(`no *.yaml or *.yml file in ${directory}: every request would be allowed`);
   if (ignored.length > 0) lines.push(`not read, as not *.yaml or *.yml: ${ignored.join(', ')}`);
@@ -40,9 +46,11 @@ function faultLines(faults: readonly RuleFault[]): string[] {
   ];
 }
 
-function summary(files: readonly string[], { domains }: RuleSet): string {
+function summary(files: readonly string[], { domains }: RuleSet, warnings: number): string {
   const rules = domains.reduce((total, domain) => total + countRules(domain), 0);
-  return `no faults: ${counted(files.length, 'file')}, ${counted(domains.length, 'domain')}, ${counted(rules, 'rule')}`;
+  const more = warnings >= MAX_REPORTED_FAULTS ? ' or more' : '';
+  const warned = warnings === 0 ? '' : `, ${warnings}${more} ${warnings === 1 ? 'warning' : 'warnings'}`;
+  return `no faults${warned}: ${counted(files.length, 'file')}, ${counted(domains.length, 'domain')}, ${counted(rules, 'rule')}`;
 }
 
 function counted(count: number, noun: string): string {
@@ -51,11 +59,11 @@ function counted(count: number, noun: string): string {
 
 /** The result as one line of JSON: `faults` where there are some, else `domains`. */
 export function checkJson(result: CheckResult): string {
-  const { files, ignored, outcome } = result;
+  const { files, ignored, warnings, outcome } = result;
   if ('faults' in outcome)
-    return `${JSON.stringify({ ok: false, files, ignored, faults: outcome.faults })}\n`;
+    return `${JSON.stringify({ ok: false, files, ignored, warnings, faults: outcome.faults })}\n`;
   const domains = outcome.ruleSet.domains.map(domain => ({ name: domain.name, rules: countRules(domain) }));
-  return `${JSON.stringify({ ok: true, files, ignored, domains })}\n`;
+  return `${JSON.stringify({ ok: true, files, ignored, warnings, domains })}\n`;
 }
 
 /** Entries with a limit, unlimited ones among them. */

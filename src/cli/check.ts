@@ -1,5 +1,5 @@
-import { loadRuleSet } from '../rules/parse/load.ts';
-import { type RuleFile, RuleSetRefused } from '../rules/rule-set.ts';
+import { type LoadOptions, loadRuleSet } from '../rules/parse/load.ts';
+import { type RuleFault, type RuleFile, RuleSetRefused } from '../rules/rule-set.ts';
 import { type RuleDirectoryContent, readRuleDirectory } from '../rules/source/read-directory.ts';
 import { RuleSourceFault } from '../rules/source/source-fault.ts';
 import { CHECK_FLAGS } from './check-flags.ts';
@@ -9,7 +9,7 @@ import { parseFlags } from './flags.ts';
 import { type CliIo, EXIT } from './io.ts';
 
 /**
- * `sluice check`: reads a rule directory through the same functions as the service and reports every fault.
+ * `sluice check`: reads a rule directory through the same functions as the service and reports every fault and warning.
  *
  * @returns the exit status: `refused` when the service would not load the rules
  * @throws CommandFault when the arguments are wrong or the directory cannot be read
@@ -18,10 +18,13 @@ export async function runCheck(args: readonly string[], io: CliIo): Promise<numb
   const { values: flags, positionals } = parseFlags(args, CHECK_FLAGS);
   const directory = onlyDirectory([flags['config-dir'], ...positionals].filter(text => text !== ''));
   const content = await readDirectory(directory, flags['ignore-dot-files']);
+  const warnings: RuleFault[] = [];
+  const onWarning = (warning: RuleFault): unknown => warnings.push(warning);
   const result: CheckResult = {
     files: content.files.map(file => file.name),
     ignored: content.ignored,
-    outcome: load(content.files, flags['merge-domain-configs']),
+    warnings,
+    outcome: load(content.files, { mergeDomains: flags['merge-domain-configs'], onWarning }),
   };
   io.stdout(flags.json ? checkJson(result) : checkText(directory, result));
   return 'faults' in result.outcome ? EXIT.refused : EXIT.done;
@@ -42,9 +45,9 @@ function onlyDirectory(directories: readonly string[]): string {
   throw new UsageFault(`one directory at a time, not ${directories.length}: ${directories.join(', ')}.`);
 }
 
-function load(files: readonly RuleFile[], mergeDomains: boolean): LoadOutcome {
+function load(files: readonly RuleFile[], options: LoadOptions): LoadOutcome {
   try {
-    return { ruleSet: loadRuleSet(files, { mergeDomains }) };
+    return { ruleSet: loadRuleSet(files, options) };
   } catch (failure) {
     if (!(failure instanceof RuleSetRefused)) throw failure;
     return { faults: failure.faults };

@@ -1,11 +1,13 @@
 import type { RuleEntry } from '../rule-set.ts';
-import { MAX_ENTRIES, MAX_ENTRY_LEVELS } from './bounds.ts';
+import { MAX_ENTRIES, MAX_ENTRY_LEVELS, MAX_NAME_CHARACTERS } from './bounds.ts';
 import { checkKeys } from './check-keys.ts';
 import { checkLimit } from './check-limit.ts';
 import { fieldOf, flagField, listField, mapField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { readMetadata } from './metadata.ts';
+import { emptyMap, isEmptyLimit } from './overlaid-value.ts';
 import { printable, quote } from './quote.ts';
+import { settled, warnAboutRepeats } from './repeated-keys.ts';
 import type { YamlMap } from './yaml-node.ts';
 
 const NO_ENTRIES: readonly RuleEntry[] = [];
@@ -19,9 +21,10 @@ interface Definition {
 /** The entries that one level has so far, by composite key. With merging, the top level spans several files. */
 export type Level = Map<string, Definition>;
 
-/** Counts the entries of a load. */
+/** Counts the entries of a load and the characters of their full names. */
 export class EntryBudget {
   #left = MAX_ENTRIES;
+  #charactersLeft = MAX_NAME_CHARACTERS;
 
   /** False when there are too many entries; that is reported once. */
   take(check: FileCheck, offset: number): boolean {
@@ -30,6 +33,17 @@ export class EntryBudget {
       check.fault(offset, `there are more than ${MAX_ENTRIES} entries in all files: remove some`);
     }
     return this.#left >= 0;
+  }
+
+  /** Reports once when the full names are too long in total. */
+  takeName(check: FileCheck, offset: number): void {
+    if (this.#charactersLeft < 0) return;
+    this.#charactersLeft -= check.nameLength;
+    if (this.#charactersLeft >= 0) return;
+    check.fault(
+      offset,
+      `the full names of all entries have more than ${MAX_NAME_CHARACTERS} characters: write fewer levels or shorter values`,
+    );
   }
 }
 
@@ -67,11 +81,12 @@ export function checkEntries(
 
 function checkEntry(
   check: FileCheck,
-  map: YamlMap,
+  written: YamlMap,
   place: { readonly level: Level; readonly unnamed: string },
   budget: EntryBudget,
 ): RuleEntry {
   check.enter(place.unnamed);
+  const map = settled(check, written, 'entry');
   const key = checkKey(check, map);
   check.leave();
   check.enter(key ?? place.unnamed);
@@ -79,9 +94,11 @@ function checkEntry(
   check.leave();
   const composite = value === '' || key === null ? (key ?? place.unnamed) : `${key}_${value}`;
   check.enter(composite);
+  budget.takeName(check, map.offset);
   if (key !== null) claim(check, map, place.level, composite);
   checkKeys(check, map, 'entry');
-  const block = mapField(check, map, 'rate_limit');
+  warnAboutRepeats(check, written, map, 'entry');
+  const block = limitField(check, map);
   const entry: RuleEntry = {
     key: key ?? '',
     value,
@@ -97,6 +114,12 @@ function checkEntry(
   };
   check.leave();
   return entry;
+}
+
+/** The limit of an entry as it is written; null when there is none. */
+function limitField(check: FileCheck, map: YamlMap): YamlMap | null {
+  const node = fieldOf(map, 'rate_limit');
+  return node !== null && isEmptyLimit(node) ? emptyMap(node.offset) : mapField(check, map, 'rate_limit');
 }
 
 /** The key of an entry; null when it is missing or faulty, which is reported. */

@@ -10,7 +10,7 @@ import type { YamlMap, YamlNode, YamlPair } from './yaml-node.ts';
  * over in silence, yet what it holds has to be well formed.
  */
 export function checkKeys(check: FileCheck, map: YamlMap, kind: MapKind): void {
-  const accepted: readonly string[] = FIELDS[kind];
+  const accepted = FIELDS[kind];
   for (const pair of map.pairs) if (!accepted.includes(pair.key)) checkPassedOver(check, pair, kind);
 }
 

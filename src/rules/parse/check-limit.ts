@@ -1,21 +1,36 @@
 import { type RuleLimit, UNIT_NUMBERS, type Unit } from '../rule-set.ts';
 import { checkKeys } from './check-keys.ts';
-import { countField, fieldOf, flagField, listField, textField } from './fields.ts';
+import { countField, fieldOf, flagField, isNull, listField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { quote } from './quote.ts';
+import { settled, warnAboutRepeats } from './repeated-keys.ts';
 import type { YamlMap } from './yaml-node.ts';
 
 const NO_NAMES: readonly string[] = [];
 const UNIT_LIST = Object.keys(UNIT_NUMBERS).join(', ');
 
 /** Checks a `rate_limit` block. What it gives is worth something only when no fault was reported. */
-export function checkLimit(check: FileCheck, block: YamlMap): RuleLimit {
+export function checkLimit(check: FileCheck, written: YamlMap): RuleLimit {
+  const block = settled(check, written, 'rate_limit');
+  warnAboutRepeats(check, written, block, 'rate_limit');
   checkKeys(check, block, 'rate_limit');
   const unlimited = flagField(check, block, 'unlimited');
   const unit = checkUnit(check, block, unlimited);
   const requestsPerUnit = countField(check, block, 'requests_per_unit');
+  if (unit !== null && lacksCount(block)) {
+    check.warn(
+      block.offset,
+      `the limit has a \`unit\` and no \`requests_per_unit\`, so it is 0 per ${unit} and rejects every request: ` +
+        'write `requests_per_unit: ` and a number',
+    );
+  }
   const name = textField(check, block, 'name') ?? '';
   return { unit, requestsPerUnit, unlimited, name, replaces: checkReplaces(check, block, name) };
+}
+
+function lacksCount(block: YamlMap): boolean {
+  const count = fieldOf(block, 'requests_per_unit');
+  return count === null || isNull(count);
 }
 
 /** The unit, in any case of letters. Beside `unlimited` a text that is no unit is passed over, as in the reference. */
@@ -42,7 +57,9 @@ function checkReplaces(check: FileCheck, block: YamlMap, ownName: string): reado
   const items = listField(check, block, 'replaces', '- name: ...');
   if (items.length === 0) return NO_NAMES;
   const names: string[] = [];
-  for (const item of items) {
+  for (const written of items) {
+    const item = settled(check, written, 'replaces');
+    warnAboutRepeats(check, written, item, 'replaces');
     checkKeys(check, item, 'replaces');
     const name = textField(check, item, 'name');
     if (name === null) continue;

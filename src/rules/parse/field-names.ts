@@ -1,26 +1,46 @@
-/** The keys that mean something in each kind of map, in the order in which they are listed to users. */
-export const FIELDS = {
-  file: ['domain', 'descriptors'],
-  entry: [
-    'key',
-    'value',
-    'rate_limit',
-    'descriptors',
-    'shadow_mode',
-    'quota_mode',
-    'detailed_metric',
-    'value_to_metric',
-    'share_threshold',
-    'metadata',
-  ],
-  rate_limit: ['unit', 'requests_per_unit', 'unlimited', 'name', 'replaces'],
-  replaces: ['name'],
-} as const;
+/** What kind of value a field takes. */
+export type FieldKind = 'text' | 'count' | 'flag' | 'limit' | 'metadata' | 'entries' | 'replaces';
 
-export type MapKind = keyof typeof FIELDS;
+export type MapKind = 'file' | 'entry' | 'rate_limit' | 'replaces';
+
+/** The keys that mean something in each kind of map, in the order in which they are listed to users. */
+export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
+  file: new Map([
+    ['domain', 'text'],
+    ['descriptors', 'entries'],
+  ]),
+  entry: new Map([
+    ['key', 'text'],
+    ['value', 'text'],
+    ['rate_limit', 'limit'],
+    ['descriptors', 'entries'],
+    ['shadow_mode', 'flag'],
+    ['quota_mode', 'flag'],
+    ['detailed_metric', 'flag'],
+    ['value_to_metric', 'flag'],
+    ['share_threshold', 'flag'],
+    ['metadata', 'metadata'],
+  ]),
+  rate_limit: new Map([
+    ['unit', 'text'],
+    ['requests_per_unit', 'count'],
+    ['unlimited', 'flag'],
+    ['name', 'text'],
+    ['replaces', 'replaces'],
+  ]),
+  replaces: new Map([['name', 'text']]),
+};
+
+/** The names of these keys. */
+export const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
+  file: [...FIELD_KINDS.file.keys()],
+  entry: [...FIELD_KINDS.entry.keys()],
+  rate_limit: [...FIELD_KINDS.rate_limit.keys()],
+  replaces: [...FIELD_KINDS.replaces.keys()],
+};
 
 /** Every key that means something in some kind of map. */
-export const FIELD_NAMES: readonly string[] = [...new Set<string>(Object.values(FIELDS).flat())];
+export const FIELD_NAMES: readonly string[] = [...new Set(Object.values(FIELDS).flat())];
 
 const KNOWN: ReadonlySet<string> = new Set(FIELD_NAMES);
 

@@ -108,7 +108,8 @@ export function checkLeaf(check: FileCheck, scalar: YamlScalar): boolean {
   return false;
 }
 
-function isNull(node: YamlNode): boolean {
+/** True for null, written out or left out. */
+export function isNull(node: YamlNode): boolean {
   return node.kind === 'scalar' && node.plain && node.text.length <= 4 && typedScalar(node.text) === null;
 }
 

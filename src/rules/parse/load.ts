@@ -1,4 +1,11 @@
-import type { DomainRules, RuleEntry, RuleFile, RuleSet } from '../rule-set.ts';
+import type {
+  DomainRules,
+  MAX_REPORTED_FAULTS,
+  RuleEntry,
+  RuleFault,
+  RuleFile,
+  RuleSet,
+} from '../rule-set.ts';
 import { checkEntries, EntryBudget, type Level } from './check-entries.ts';
 import { checkKeys } from './check-keys.ts';
 import { FaultList } from './fault-list.ts';
@@ -7,11 +14,14 @@ import type { FileCheck } from './file-check.ts';
 import { quote } from './quote.ts';
 import { readRuleFile } from './read-file.ts';
 import { readResource } from './read-resource.ts';
+import { settled, warnAboutRepeats } from './repeated-keys.ts';
 import type { YamlMap } from './yaml-node.ts';
 
 export interface LoadOptions {
   /** Several files may define entries of one domain. */
   readonly mergeDomains: boolean;
+  /** Called for each place of a file that may not do what was meant, at most {@link MAX_REPORTED_FAULTS} times. */
+  readonly onWarning?: (warning: RuleFault) => void;
 }
 
 interface Domain {
@@ -27,7 +37,7 @@ interface Domain {
  * @throws RuleSetRefused with every fault that was found
  */
 export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): RuleSet {
-  const faults = new FaultList();
+  const faults = new FaultList(options.onWarning);
   const domains = new Map<string, Domain>();
   const budget = new EntryBudget();
   for (const file of files) {
@@ -45,7 +55,8 @@ interface LoadState extends LoadOptions {
   readonly budget: EntryBudget;
 }
 
-function checkFile(check: FileCheck, root: YamlMap, state: LoadState): void {
+function checkFile(check: FileCheck, written: YamlMap, state: LoadState): void {
+  const root = settled(check, written, 'file');
   const name = textField(check, root, 'domain');
   if (name === '') {
     check.fault(
@@ -55,6 +66,7 @@ function checkFile(check: FileCheck, root: YamlMap, state: LoadState): void {
   }
   if (name) check.enterDomain(name);
   checkKeys(check, root, 'file');
+  warnAboutRepeats(check, written, root, 'file');
   const domain = openDomain(check, root, name ?? '', state);
   for (const entry of checkEntries(check, root, domain.level, state.budget)) domain.entries.push(entry);
 }

@@ -21,7 +21,7 @@ export interface YamlList {
 
 export interface YamlMap {
   readonly kind: 'map';
-  /** In file order, duplicates included: of equal keys the last one counts. */
+  /** In the order in which they take effect, repeated keys included. Pairs of a merge stand where its `<<` stands. */
   readonly pairs: readonly YamlPair[];
   readonly offset: number;
 }
@@ -31,6 +31,8 @@ export interface YamlPair {
   readonly keyPlain: boolean;
   readonly keyOffset: number;
   readonly value: YamlNode;
+  /** For a pair that a merge brings, the offset of the `<<` in the map that it is brought into. */
+  readonly mergedAt?: number;
 }
 
 /** What is wrong with a text as YAML, and at which offset. */

@@ -10,7 +10,7 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { MAX_REPORTED_FAULTS } from '../rule-set.ts';
-import { MAX_EXPANDED_NODES, MAX_YAML_DEPTH } from './bounds.ts';
+import { allowedAliasShare, MAX_EXPANDED_NODES, MAX_YAML_DEPTH } from './bounds.ts';
 import { printable, quote } from './quote.ts';
 import type { YamlFault, YamlNode, YamlPair } from './yaml-node.ts';
 
@@ -35,16 +35,26 @@ const TYPED_TAGS: ReadonlySet<string> = new Set(
 );
 /** Tags of YAML's own that change nothing. */
 const NEUTRAL_TAGS: ReadonlySet<string> = new Set(['str', 'map', 'seq'].map(name => CORE + name));
+const MERGE_TAG = `${CORE}merge`;
+
+/** Below these counts, aliases are never too many. */
+const FEW_ALIASED = 100;
+const FEW_NODES = 1000;
 
 /**
  * Turns the document of the `yaml` package into a {@link YamlNode} tree: resolves aliases and merge keys.
- * Aliases share the node that they stand for, so a bomb of aliases costs no memory; it is counted as if it were written
- * out, and refused beyond {@link MAX_EXPANDED_NODES}, which bounds the work of whoever walks the tree.
+ * Aliases share the node that they stand for, so a bomb of aliases costs no memory. It is counted as if it were written
+ * out, and refused beyond {@link MAX_EXPANDED_NODES} and {@link allowedAliasShare}, which bounds the work of every later
+ * walk over the tree.
  */
 export class YamlTree {
   readonly faults: YamlFault[] = [];
-  readonly #anchors = new Map<string, Anchored>();
+  /** Null while the node with the anchor is being built: an alias to it then contains itself. */
+  readonly #anchors = new Map<string, Anchored | null>();
   #size = 0;
+  /** How much of the size stands for aliases. */
+  #aliased = 0;
+  #tooManyAliases = false;
 
   /** The tree of a document; worth something only when `faults` stays empty. */
   build(root: unknown): YamlNode {
@@ -65,6 +75,23 @@ export class YamlTree {
         `the file holds more than ${MAX_EXPANDED_NODES} values, aliases included: use fewer aliases`,
       );
     }
+    this.#checkAliasShare(offset);
+  }
+
+  /** The share only grows while an alias is expanded, so that checking after it is as good as checking at each value. */
+  #checkAliasShare(offset: number): void {
+    if (this.#tooManyAliases || this.#aliased <= FEW_ALIASED || this.#size <= FEW_NODES) return;
+    if (this.#aliased / this.#size <= allowedAliasShare(this.#size)) return;
+    this.#tooManyAliases = true;
+    this.#fault(
+      offset,
+      `aliases stand for ${this.#aliased} of the ${this.#size} values up to here, which is too many: use fewer aliases`,
+    );
+  }
+
+  /** True when going on is of no use. */
+  get #full(): boolean {
+    return this.#tooManyAliases || this.#size > MAX_EXPANDED_NODES;
   }
 
   /** @param emptyOffset where a value that is left out is said to be */
@@ -72,8 +99,9 @@ export class YamlTree {
     if (isAlias(node)) return this.#alias(node, depth);
     const sizeBefore = this.#size;
     this.#count(1, emptyOffset);
-    const built = this.#withoutAnchor(node, emptyOffset, depth);
     const anchor = isScalar(node) || isMap(node) || isSeq(node) ? node.anchor : undefined;
+    if (anchor !== undefined) this.#anchors.set(anchor, null);
+    const built = this.#withoutAnchor(node, emptyOffset, depth);
     if (anchor !== undefined) this.#anchors.set(anchor, { ...built, size: this.#size - sizeBefore });
     return built;
   }
@@ -88,6 +116,13 @@ export class YamlTree {
     const offset = offsetOf(alias);
     const name = alias.source;
     const anchored = this.#anchors.get(name);
+    if (anchored === null) {
+      this.#fault(
+        offset,
+        `the alias \`*${printable(name)}\` stands inside its own anchor: write the values out`,
+      );
+      return { node: emptyScalar(offset), height: 0 };
+    }
     if (anchored === undefined) {
       const text = quote(`*${name}`);
       this.#fault(
@@ -100,7 +135,8 @@ export class YamlTree {
       this.#fault(offset, `aliases nest deeper than ${MAX_YAML_DEPTH} levels: write a flatter file`);
       return { node: emptyScalar(offset), height: 0 };
     }
-    this.#count(anchored.size, offset);
+    this.#aliased += anchored.size;
+    this.#count(anchored.size + 1, offset);
     return anchored;
   }
 
@@ -130,7 +166,7 @@ export class YamlTree {
     const items: YamlNode[] = [];
     let height = 0;
     for (const item of list.items) {
-      if (this.#size > MAX_EXPANDED_NODES) break;
+      if (this.#full) break;
       const built = this.#build(item, offset, depth + 1);
       items.push(built.node);
       height = Math.max(height, built.height);
@@ -141,35 +177,43 @@ export class YamlTree {
   #map(map: YAMLMap, depth: number): Built {
     const offset = offsetOf(map);
     this.#checkTag(map, offset);
-    const merged: YamlPair[] = [];
-    const own: YamlPair[] = [];
+    const pairs: YamlPair[] = [];
     let height = 0;
     for (const pair of map.items) {
-      if (this.#size > MAX_EXPANDED_NODES) break;
+      if (this.#full) break;
       const keyOffset = offsetOf(pair.key, offset);
-      const key = this.#build(pair.key, keyOffset, depth + 1).node;
+      const key = isMergeKey(pair.key) ? null : this.#build(pair.key, keyOffset, depth + 1).node;
       const value = this.#build(pair.value, keyOffset, depth + 1);
       height = Math.max(height, value.height);
-      if (key.kind !== 'scalar') {
+      if (key === null) this.#merge(pair.value, value.node, keyOffset, pairs);
+      else if (key.kind === 'scalar') {
+        pairs.push({ key: key.text, keyPlain: key.plain, keyOffset, value: value.node });
+      } else {
         this.#fault(keyOffset, `a key must be text, not a ${key.kind}: write one word before the colon`);
-      } else if (key.plain && key.text === '<<') this.#merge(value.node, merged);
-      else own.push({ key: key.text, keyPlain: key.plain, keyOffset, value: value.node });
+      }
     }
-    // Of equal keys the last one counts, so own keys win over merged ones wherever the merge key stands.
-    return { node: { kind: 'map', pairs: merged.concat(own), offset }, height: height + 1 };
+    return { node: { kind: 'map', pairs, offset }, height: height + 1 };
   }
 
-  #merge(source: YamlNode, into: YamlPair[]): void {
+  /** Adds the pairs that a `<<` at `mergedAt` brings. As in the reference implementation, a list has to be written out. */
+  #merge(written: unknown, value: YamlNode, mergedAt: number, into: YamlPair[]): void {
     // Of several maps the earlier one wins.
-    const maps = source.kind === 'list' ? source.items.toReversed() : [source];
+    const maps = value.kind === 'list' && !isAlias(written) ? value.items.toReversed() : [value];
     for (const map of maps) {
       if (map.kind !== 'map') {
-        this.#fault(source.offset, 'the merge key `<<` takes a map or a list of maps: write an alias to one');
+        this.#fault(value.offset, 'the merge key `<<` takes a map or a list of maps: write an alias to one');
         return;
       }
-      for (const pair of map.pairs) into.push(pair);
+      for (const { key, keyPlain, keyOffset, value } of map.pairs) {
+        into.push({ key, keyPlain, keyOffset, value, mergedAt });
+      }
     }
   }
+}
+
+function isMergeKey(key: unknown): boolean {
+  if (!isScalar(key) || key.source !== '<<') return false;
+  return key.tag === undefined ? key.type === 'PLAIN' : key.tag === MERGE_TAG || key.tag === '!';
 }
 
 function emptyScalar(offset: number): YamlNode {

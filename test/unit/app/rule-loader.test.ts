@@ -101,6 +101,37 @@ t.test('faults of the files are told one by one, and counted once', async t => {
   t.same(loads, { good: 0, bad: 1 });
 });
 
+t.test('warnings about rules are logged, and once only while they stay the same', async t => {
+  const { loader, logger, loads } = await freshLoader(t);
+  const text = 'domain: d\ndescriptors:\n- key: a\n  rate_limit: {unit: hour}\n';
+  const warnings = (): number => logger.messages('warning').length;
+  for (const [content, logged] of [
+    [text, 1],
+    [`${text}- key: b\n`, 1],
+    [text.replace('hour', 'day'), 2],
+    ['domain: d\n', 2],
+    [text, 3],
+  ] as const) {
+    loader.loaded([file(content)]);
+    await loader.settled();
+    t.equal(warnings(), logged, content);
+  }
+  t.match(
+    logger.lines.find(line => line.level === 'warning'),
+    {
+      message: 'A rule may not do what was meant',
+      fields: {
+        file: 'a.yaml',
+        line: 4,
+        column: 15,
+        rule: 'd.a',
+        reason: /0 per hour and rejects every request/,
+      },
+    },
+  );
+  t.equal(loads.good, 5);
+});
+
 t.test('reads are counted whatever becomes of the rules, and the files of the last one', async t => {
   const { loader, reads } = await freshLoader(t);
   t.equal(loader.fileCount, 0);

@@ -53,6 +53,21 @@ t.test('every fault is printed with its place, then their count', async t => {
   ]);
 });
 
+t.test('warnings are printed with their place, and the files still load', async t => {
+  const text = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: { unit: hour }\n';
+  const directory = rules(t, { 'a.yaml': text });
+  const place = join(directory, 'a.yaml');
+  const { status, stdout } = await run('check', '-config_dir', directory);
+  t.equal(status, 0);
+  t.match(stdout.split('\n'), [
+    new RegExp(`^${place}:4:17: d\\.a: warning: the limit has a .unit. and no .requests_per_unit.`),
+    /^no faults, 1 warning: 1 file, 1 domain, 1 rule$/,
+    '',
+  ]);
+  const json = JSON.parse((await run('check', '--json', directory)).stdout);
+  t.match(json, { ok: true, warnings: [{ file: place, line: 4, column: 17, path: 'd.a' }] });
+});
+
 t.test('a list of faults that was cut off says so', async t => {
   const entry = '  - key: a\n    rate_limit: { unit: minutes, requests_per_unit: 5 }\n';
   const directory = rules(t, { 'faulty.yaml': `domain: d\ndescriptors:\n${entry.repeat(30)}` });
@@ -104,6 +119,7 @@ t.test('--json says the same to programs', async t => {
     ok: true,
     files: [join(good, 'shop.yaml')],
     ignored: ['notes.txt'],
+    warnings: [],
     domains: [{ name: 'shop', rules: 2 }],
   });
   const bad = rules(t, { 'faulty.yaml': FAULTY });

@@ -7,6 +7,7 @@ import { compileRules } from '../../../../src/rules/compile/compile.ts';
 import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { HEADER, LIMIT } from '../../../../src/rules/layout.ts';
 import { MATCHED, Matcher } from '../../../../src/rules/match/matcher.ts';
+import { MAX_ENTRY_LEVELS } from '../../../../src/rules/parse/bounds.ts';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
 import type { RuleEntry } from '../../../../src/rules/rule-set.ts';
 import { randomDescriptor, randomEntries } from '../../../exam/decisions/random-rules.ts';
@@ -54,6 +55,16 @@ class Matching {
 function matchesValue(pattern: string, value: string): boolean {
   return new Matching([{ key: 'k', value: pattern, rate_limit: limit(1) }]).pathOf(`k=${value}`) !== null;
 }
+
+t.test('rules of as many levels as a descriptor may have entries are compiled and matched', async t => {
+  let entries: EntryText[] = [{ key: 'k', value: 'v', rate_limit: limit(1) }];
+  for (let level = 1; level < MAX_ENTRY_LEVELS; level++)
+    entries = [{ key: 'k', value: 'v', descriptors: entries }];
+  const matching = new Matching(entries);
+  const pairs = (count: number): string => 'k=v,'.repeat(count).slice(0, -1);
+  t.equal(matching.pathOf(pairs(MAX_ENTRY_LEVELS)), `d${'.k_v'.repeat(MAX_ENTRY_LEVELS)}`);
+  t.equal(matching.pathOf(pairs(MAX_ENTRY_LEVELS - 1)), null);
+});
 
 t.test('a wildcard stands for no or more characters, wherever it is', async t => {
   for (const [pattern, yes, no] of [

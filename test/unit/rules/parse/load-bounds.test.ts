@@ -1,5 +1,11 @@
 import t from 'tap';
-import { MAX_ENTRIES, MAX_ENTRY_LEVELS, MAX_FILE_BYTES } from '../../../../src/rules/parse/bounds.ts';
+import { readBlockYaml } from '../../../../src/rules/parse/block-yaml.ts';
+import {
+  MAX_ENTRIES,
+  MAX_ENTRY_LEVELS,
+  MAX_FILE_BYTES,
+  MAX_NAME_CHARACTERS,
+} from '../../../../src/rules/parse/bounds.ts';
 import { EntryBudget } from '../../../../src/rules/parse/check-entries.ts';
 import { FaultList } from '../../../../src/rules/parse/fault-list.ts';
 import { FileCheck } from '../../../../src/rules/parse/file-check.ts';
@@ -19,8 +25,21 @@ function nested(levels: number): string {
 t.test('entries may be nested down to a bound', async t => {
   t.equal(load(nested(MAX_ENTRY_LEVELS)).domains.length, 1);
   const [fault] = faultsOf(nested(MAX_ENTRY_LEVELS + 1));
-  t.equal(fault.message, 'entries are nested deeper than 32 levels: write fewer levels');
+  t.equal(fault.message, 'entries are nested deeper than 256 levels: write fewer levels');
   t.equal(fault.line, 2 * MAX_ENTRY_LEVELS + 3);
+});
+
+t.test('the complete reader takes as many levels as the fast one', async t => {
+  const flow = (levels: number): string =>
+    `{key: k${levels > 1 ? `, descriptors: [${flow(levels - 1)}]` : ''}}`;
+  const deepest = nested(MAX_ENTRY_LEVELS);
+  for (const text of [
+    `domain: &d d${deepest.slice('domain: d'.length)}`,
+    `domain: d\ndescriptors: [&x ${flow(256)}]`,
+  ]) {
+    t.notOk(readBlockYaml(text).known);
+    t.strictSame(load(text), load(deepest));
+  }
 });
 
 t.test('a file that is too large is refused unread', async t => {
@@ -44,15 +63,28 @@ t.test('the entries of a load are counted, and one too many is reported once', a
   });
 });
 
+t.test('the full names of all entries have a bound, and too many characters are reported once', async t => {
+  const faults = new FaultList();
+  const check = new FileCheck(new SourceText('a.yaml', ''), faults);
+  const budget = new EntryBudget();
+  check.enter('k'.repeat(MAX_NAME_CHARACTERS / 4 - 1));
+  for (let i = 0; i < 4; i++) budget.takeName(check, 0);
+  t.doesNotThrow(() => faults.throwIfAny());
+  for (let i = 0; i < 2; i++) budget.takeName(check, 0);
+  t.throws(() => faults.throwIfAny(), {
+    message: /^a.yaml:1:1: k+…: the full names of all entries have more than 536870912 characters: [^\n]*$/,
+  });
+});
+
 t.test('nesting, bombs of aliases and endless texts are refused with a place', async t => {
   t.match(
     refusal(`domain: ${'['.repeat(10_000)}`),
-    /^rules.yaml:1:\d+: maps and lists are nested deeper than 128 levels/,
+    /^rules.yaml:1:\d+: maps and lists are nested deeper than 600 levels/,
   );
   const bomb = Array.from({ length: 40 }, (_, i) => `- &a${i + 1} {key: k, descriptors: [*a${i}, *a${i}]}`);
   t.match(
     refusal(`- &a0 {key: k}\n${bomb.join('\n')}`),
-    /^rules.yaml:\d+:\d+: the file holds more than 4000000 values/,
+    /^rules.yaml:\d+:\d+: aliases stand for \d+ of the \d+ values up to here, which is too many/,
   );
   t.match(refusal(`domain: "${'x\n'.repeat(50_000)}`), /^rules.yaml:1:9: .* never closed/);
 });

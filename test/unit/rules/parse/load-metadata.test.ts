@@ -10,7 +10,7 @@ t.test('metadata is JSON with the types of YAML 1.1', async t => {
   t.strictSame(
     metadata(
       'text: a\nquoted: "1"\nint: 010\nfloat: 1.5\nodd: 08\nhuge: 18446744073709551616\nyes: off\nnothing: ~\nempty:\n' +
-        'date: 2020-01-01\nlist: [1, [x], {y: z}]\nmap: {a: {b: c}}',
+        'date: 2020-01-01\nlist: [1, [x], {w: z}]\nmap: {a: {b: c}}',
     ),
     {
       text: 'a',
@@ -23,19 +23,44 @@ t.test('metadata is JSON with the types of YAML 1.1', async t => {
       nothing: null,
       empty: null,
       date: '2020-01-01',
-      list: [1, ['x'], { y: 'z' }],
+      list: [1, ['x'], { w: 'z' }],
       map: { a: { b: 'c' } },
     },
   );
 });
 
-t.test('keys keep their source text, whatever their type, and the last of equal keys counts', async t => {
+t.test('keys at the top keep their source text but for null, and the last of equal keys counts', async t => {
   t.strictSame(metadata('1.5: a\ntrue: b\n~: c\n0x10: d\ndup: 1\ndup: 2'), {
     '1.5': 'a',
     true: 'b',
-    '~': 'c',
+    '': 'c',
     '0x10': 'd',
     dup: 2,
+  });
+});
+
+t.test('keys below are the text of their type, as the reference implementation prints it', async t => {
+  const keys =
+    'yes ~ 010 0x1F 1_000 1.5 1e5 1e6 1234567.0 0.0001 0.00001 -0.0 .inf -.inf .nan 2020-01-01 12345678901234567890';
+  const lines = keys.split(' ').map(key => `{${key}: x}`);
+  t.strictSame(metadata(`m: [${lines.join(', ')}, {"010": x}]`), {
+    m: [
+      ...[
+        'true',
+        '<nil>',
+        '8',
+        '31',
+        '1000',
+        '1.5',
+        '100000',
+        '1e+06',
+        '1.234567e+06',
+        '0.0001',
+        '1e-05',
+        '-0',
+      ],
+      ...['+Inf', '-Inf', 'NaN', '2020-01-01', '12345678901234567890', '010'],
+    ].map(key => ({ [key]: 'x' })),
   });
 });
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { ByteWriter } from '../../../../src/base/bytes.ts';
 import { writeBytes, writeText } from '../../../../src/messages/wire.ts';
-import { MAX_YAML_DEPTH } from '../../../../src/rules/parse/bounds.ts';
+import { MAX_ENTRY_LEVELS, MAX_YAML_DEPTH } from '../../../../src/rules/parse/bounds.ts';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
 import { type RuleFile, type RuleSet, RuleSetRefused } from '../../../../src/rules/rule-set.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
@@ -189,6 +189,25 @@ t.test('fields of later versions are passed over', async t => {
   t.strictSame(refusal(resource(writer.take())), []);
 });
 
+t.test('a resource may have as many levels of entries as a file', async t => {
+  const nested = (levels: number): Uint8Array => {
+    const writer = new ByteWriter();
+    writeText(writer, 1, 'k');
+    if (levels > 1) writeBytes(writer, 4, nested(levels - 1));
+    return writer.take();
+  };
+  const config = (levels: number): RuleFile => {
+    const writer = new ByteWriter();
+    writeText(writer, 2, 'd');
+    writeBytes(writer, 3, nested(levels));
+    return resource(writer.take());
+  };
+  t.strictSame(refusal(config(MAX_ENTRY_LEVELS)), []);
+  t.match(refusal(config(MAX_ENTRY_LEVELS + 1)), [
+    /entries are nested deeper than 256 levels: write fewer levels$/,
+  ]);
+});
+
 t.test('messages nested without end are refused before they end the process', async t => {
   let content: Uint8Array = new Uint8Array(0);
   for (let level = 0; level <= MAX_YAML_DEPTH; level++) {
@@ -196,7 +215,7 @@ t.test('messages nested without end are refused before they end the process', as
     writeBytes(writer, level === MAX_YAML_DEPTH ? 3 : 4, content);
     content = writer.take();
   }
-  t.match(refusal(resource(content)), [/nested deeper than 128 levels at byte \d+: write a flatter one$/]);
+  t.match(refusal(resource(content)), [/nested deeper than 600 levels at byte \d+: write a flatter one$/]);
 });
 
 t.test('any bytes give rules or a refusal', async t => {

@@ -1,0 +1,120 @@
+import { FIELD_KINDS, type FieldKind, type MapKind } from './field-names.ts';
+import { isNull } from './fields.ts';
+import type { FileCheck } from './file-check.ts';
+import { overlaidValue } from './overlaid-value.ts';
+import { printable } from './quote.ts';
+import type { YamlMap, YamlNode, YamlPair } from './yaml-node.ts';
+
+/** Up to this many pairs, comparing each with each is faster than a set. */
+const FEW_PAIRS = 16;
+
+/**
+ * The map with every key once, as the reference implementation decodes it: values are applied in the order of the
+ * file. A later value replaces an earlier one, but limits and metadata are merged key by key, until a null ends what
+ * came before. Pairs of a merge are applied at the place of their `<<`.
+ */
+export function settled(check: FileCheck, map: YamlMap, kind: MapKind): YamlMap {
+  if (!repeatsKey(map)) return map;
+  const kinds = FIELD_KINDS[kind];
+  const pairs = new Map<string, YamlPair>();
+  for (const pair of map.pairs) {
+    const before = pairs.get(pair.key);
+    const fieldKind = kinds.get(pair.key);
+    const both = before !== undefined && fieldKind !== undefined;
+    pairs.set(pair.key, both ? overlay(check, before, pair, fieldKind) : pair);
+  }
+  return { ...map, pairs: [...pairs.values()] };
+}
+
+/** The pair that results when the second one is applied over the first. */
+function overlay(check: FileCheck, before: YamlPair, pair: YamlPair, kind: FieldKind): YamlPair {
+  const below = overlaidValue(check, before, kind);
+  if (!isMergedByKey(kind) || below.kind !== 'map' || pair.value.kind !== 'map') return pair;
+  return { ...pair, value: { ...pair.value, pairs: [...below.pairs, ...pair.value.pairs] } };
+}
+
+function isMergedByKey(kind: FieldKind | undefined): boolean {
+  return kind === 'limit' || kind === 'metadata';
+}
+
+function repeatsKey({ pairs }: YamlMap): boolean {
+  if (pairs.length > FEW_PAIRS) return new Set(pairs.map(pair => pair.key)).size < pairs.length;
+  for (let later = 1; later < pairs.length; later++) {
+    for (let earlier = 0; earlier < later; earlier++) {
+      if (pairs[earlier].key === pairs[later].key) return true;
+    }
+  }
+  return false;
+}
+
+/**
+ * Warns about each key of a map whose result may not be what was meant: a key that is repeated, a `<<` that replaces
+ * what stands before it, and a limit or metadata of which a merge has left a part.
+ *
+ * @param map the map as it is written
+ * @param result the same, settled
+ */
+export function warnAboutRepeats(check: FileCheck, map: YamlMap, result: YamlMap, kind: MapKind): void {
+  if (map === result) return;
+  for (const { key, value } of result.pairs) {
+    const fieldKind = FIELD_KINDS[kind].get(key);
+    if (fieldKind === undefined) continue;
+    const written = map.pairs.filter(pair => pair.key === key);
+    const warning = repeatWarning(written, value, fieldKind);
+    if (warning !== null) check.warn(warning.offset, `${warning.what}. The result is ${shown(value)}`);
+  }
+}
+
+interface RepeatWarning {
+  readonly offset: number;
+  readonly what: string;
+}
+
+function repeatWarning(
+  written: readonly YamlPair[],
+  result: YamlNode,
+  kind: FieldKind,
+): RepeatWarning | null {
+  const { key } = written[0];
+  const how = isMergedByKey(kind) ? 'they are merged key by key' : 'the last one counts';
+  const own = written.filter(pair => pair.mergedAt === undefined);
+  if (own.length > 1) {
+    return { offset: own[1].keyOffset, what: `\`${key}\` is written ${own.length} times; ${how}` };
+  }
+  const last = written.at(-1);
+  if (own.length === 1 && last?.mergedAt !== undefined) {
+    const effect = isMergedByKey(kind) ? 'is merged into' : 'replaces';
+    const what = `\`<<\` stands below \`${key}\`, so the \`${key}\` that it brings ${effect} the one above it`;
+    return { offset: last.mergedAt, what };
+  }
+  if (last === undefined || !addsKeys(last.value, result)) return null;
+  const offset = last.mergedAt ?? last.keyOffset;
+  return { offset, what: `\`${key}\` is merged key by key with the one that \`<<\` brings` };
+}
+
+/** True when the result has keys that the last value alone has not. */
+function addsKeys(last: YamlNode, result: YamlNode): boolean {
+  if (last.kind !== 'map' || result.kind !== 'map') return false;
+  const keys = new Set(last.pairs.map(pair => pair.key));
+  return result.pairs.some(pair => !keys.has(pair.key));
+}
+
+/** A value in the flow form of YAML, short enough for a log. */
+function shown(node: YamlNode): string {
+  return `\`${printable(flowText(node))}\``;
+}
+
+const SHOWN_PARTS = 8;
+
+function flowText(node: YamlNode): string {
+  if (isNull(node)) return 'null';
+  if (node.kind === 'scalar') return node.plain ? node.text : JSON.stringify(node.text);
+  if (node.kind === 'list') return `[${shortList(node.items.map(() => '…'))}]`;
+  const last = new Map(node.pairs.map(pair => [pair.key, pair.value]));
+  return `{${shortList(Array.from(last, ([key, value]) => `${key}: ${value.kind === 'map' ? '{…}' : flowText(value)}`))}}`;
+}
+
+function shortList(parts: readonly string[]): string {
+  const more = parts.length > SHOWN_PARTS ? [...parts.slice(0, SHOWN_PARTS), '…'] : parts;
+  return more.join(', ');
+}
