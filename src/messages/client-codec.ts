@@ -15,6 +15,8 @@ export interface RequestDescriptor {
   readonly limit: LimitOverride | null;
   /** Hits of this descriptor, 0 to 2^53 - 1; 0 only asks. Null: the hits of the request count. */
   readonly hitsAddend: number | null;
+  /** The hits are given back: they come off the count, which never falls below 0. */
+  readonly isNegativeHits?: boolean;
 }
 
 export interface LimitOverride {
@@ -98,6 +100,7 @@ function writeDescriptor(writer: ByteWriter, descriptor: RequestDescriptor): voi
     });
   }
   if (hitsAddend !== null) writeMessage(writer, 3, nested => writeUint(nested, 1, hitsAddend));
+  if (descriptor.isNegativeHits === true) writeUint(writer, 4, 1);
 }
 
 /** Writes a message field, also when the message is empty: being there says something. */

@@ -11,6 +11,8 @@ export const NO_FIELD = 0;
 const UNKNOWN = -1;
 const END = -1;
 const NULL = new TextEncoder().encode('null');
+const TRUE = new TextEncoder().encode('true');
+const FALSE = new TextEncoder().encode('false');
 
 /** More digits than this may not be exact in a double. */
 const MAX_PLAIN_DIGITS = 15;
@@ -63,11 +65,15 @@ export class JsonReader {
   /** Passes over a `null`; false when something else stands here. */
   takeNull(): boolean {
     if (this.#skipSpace() !== NULL[0]) return false;
-    const bytes = this.#bytes;
-    const at = this.#position;
-    if (bytes[at + 1] !== NULL[1] || bytes[at + 2] !== NULL[2] || bytes[at + 3] !== NULL[3]) return false;
-    this.#position = at + 4;
-    return true;
+    return this.#takeWord(NULL);
+  }
+
+  /** Reads `true` or `false`. */
+  boolean(): boolean {
+    this.#skipSpace();
+    if (this.#takeWord(TRUE)) return true;
+    if (this.#takeWord(FALSE)) return false;
+    throw this.#found('must be true or false');
   }
 
   /** Reads a string and appends its content, decoded, in UTF-8. */
@@ -173,6 +179,15 @@ export class JsonReader {
     if (this.#skipSpace() !== CHAR.colon) throw this.#found('a colon must follow the field name');
     this.#position++;
     return field;
+  }
+
+  /** Passes over a word that stands at the position; false when another one does. */
+  #takeWord(word: Uint8Array): boolean {
+    const bytes = this.#bytes;
+    const at = this.#position;
+    for (let i = 0; i < word.length; i++) if (bytes[at + i] !== word[i]) return false;
+    this.#position = at + word.length;
+    return true;
   }
 
   /** Reads the string at the position as a name of the table. */

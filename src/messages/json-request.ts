@@ -21,11 +21,14 @@ const REQUEST_FIELDS = nameTable({
 
 const ENTRIES = 1;
 const LIMIT = 2;
+const IS_NEGATIVE_HITS = 8;
 const DESCRIPTOR_FIELDS = nameTable({
   entries: ENTRIES,
   limit: LIMIT,
   hitsAddend: HITS_ADDEND,
   hits_addend: HITS_ADDEND,
+  isNegativeHits: IS_NEGATIVE_HITS,
+  is_negative_hits: IS_NEGATIVE_HITS,
 });
 
 const KEY = 1;
@@ -95,6 +98,7 @@ function readDescriptor(reader: JsonReader, writer: ByteWriter): void {
     if (reader.takeNull()) continue;
     if (field === ENTRIES) readEntries(reader, writer);
     else if (field === LIMIT) readLimit(reader, writer);
+    else if (field === IS_NEGATIVE_HITS) writeUint(writer, 4, reader.boolean() ? 1 : 0);
     else readOwnHits(reader, writer);
   }
 }

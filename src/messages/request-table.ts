@@ -7,7 +7,7 @@ import { WireReader } from './wire.ts';
 
 /** Tags (field number × 8 + wire type) of `RateLimitRequest`, `RateLimitDescriptor`, `Entry`, `RateLimitOverride`. */
 const REQUEST_TAG = { domain: 10, descriptors: 18, hitsAddend: 24 } as const;
-const DESCRIPTOR_TAG = { entries: 10, limit: 18, hitsAddend: 26 } as const;
+const DESCRIPTOR_TAG = { entries: 10, limit: 18, hitsAddend: 26, isNegativeHits: 32 } as const;
 const ENTRY_TAG = { key: 10, value: 18 } as const;
 const OVERRIDE_TAG = { requestsPerUnit: 8, unit: 16 } as const;
 const WRAPPER_TAG = { value: 8 } as const;
@@ -41,6 +41,8 @@ export class RequestTable {
   entryCount = new Int32Array(INITIAL_ROWS);
   /** `hits_addend` of the descriptor; -1 when it is not set. */
   descriptorHits = new Float64Array(INITIAL_ROWS);
+  /** 1 when the descriptor gives its hits back (`is_negative_hits`). */
+  isRefund = new Uint8Array(INITIAL_ROWS);
   /** 1 when the descriptor carries a `limit`. */
   hasOverride = new Uint8Array(INITIAL_ROWS);
   overrideRequestsPerUnit = new Float64Array(INITIAL_ROWS);
@@ -153,6 +155,7 @@ export class RequestTable {
     reader.end = end;
     this.firstEntry[row] = this.entryRows;
     this.descriptorHits[row] = -1;
+    this.isRefund[row] = 0;
     this.hasOverride[row] = 0;
     this.overrideRequestsPerUnit[row] = 0;
     this.overrideUnit[row] = 0;
@@ -165,6 +168,7 @@ export class RequestTable {
         this.#entry(reader.delimited());
       } else if (tag === DESCRIPTOR_TAG.limit) this.#override(row, reader.delimited());
       else if (tag === DESCRIPTOR_TAG.hitsAddend) this.#hits(row, reader.delimited());
+      else if (tag === DESCRIPTOR_TAG.isNegativeHits) this.isRefund[row] = reader.bool() ? 1 : 0;
       else reader.skip();
     }
     this.entryCount[row] = this.entryRows - this.firstEntry[row];
@@ -247,6 +251,7 @@ export class RequestTable {
     this.firstEntry = doubled(this.firstEntry, Int32Array);
     this.entryCount = doubled(this.entryCount, Int32Array);
     this.descriptorHits = doubled(this.descriptorHits, Float64Array);
+    this.isRefund = doubled(this.isRefund, Uint8Array);
     this.hasOverride = doubled(this.hasOverride, Uint8Array);
     this.overrideRequestsPerUnit = doubled(this.overrideRequestsPerUnit, Float64Array);
     this.overrideUnit = doubled(this.overrideUnit, Float64Array);

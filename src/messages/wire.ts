@@ -100,6 +100,13 @@ export class WireReader {
     return this.high > 0x1fffff ? Number.MAX_SAFE_INTEGER : this.high * 0x1_0000_0000 + this.low;
   }
 
+  /** The value of a bool: every varint but 0 is true. */
+  bool(): boolean {
+    this.#expect(WIRE.varint);
+    this.#varint();
+    return this.low !== 0 || this.high !== 0;
+  }
+
   /** Enters a length-delimited field: returns where it ends; `position` is where it starts. */
   delimited(): number {
     this.#expect(WIRE.bytes);

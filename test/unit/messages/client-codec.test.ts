@@ -27,8 +27,9 @@ const { responseSerialize, requestDeserialize } = service['ShouldRateLimit'];
 
 /** A request as protobufjs shows it. */
 function asRead(request: RateLimitRequest): object {
-  const descriptors = request.descriptors.map(({ hitsAddend, ...rest }) => ({
+  const descriptors = request.descriptors.map(({ hitsAddend, isNegativeHits = false, ...rest }) => ({
     ...rest,
+    isNegativeHits,
     hitsAddend: hitsAddend === null ? null : { value: hitsAddend },
   }));
   return { ...request, descriptors };
@@ -118,6 +119,7 @@ class Draws {
         entries: this.list(3, () => ({ key: this.text(), value: this.text() })),
         limit: this.optional(() => ({ requestsPerUnit: this.uint32(), unit: this.number(8) })),
         hitsAddend: this.optional(() => this.pick([0, this.uint32(), 2 ** 53 - 1])),
+        isNegativeHits: this.number(2) === 0,
       })),
       hitsAddend: this.uint32(),
     };

@@ -28,6 +28,7 @@ interface LoadedRequest {
     readonly entries: readonly { readonly key: string; readonly value: string }[];
     readonly limit: { readonly requestsPerUnit: number; readonly unit: number } | null;
     readonly hitsAddend: { readonly value: string } | null;
+    readonly isNegativeHits: boolean;
   }[];
   readonly hitsAddend: number;
 }
@@ -37,11 +38,12 @@ export function readIndependently(bytes: Uint8Array): ReadRequest {
   const loaded = service['ShouldRateLimit'].requestDeserialize(Buffer.from(bytes)) as LoadedRequest;
   return {
     domain: loaded.domain,
-    descriptors: loaded.descriptors.map(({ entries, limit, hitsAddend }) => ({
+    descriptors: loaded.descriptors.map(({ entries, limit, hitsAddend, isNegativeHits }) => ({
       entries: entries.map(({ key, value }) => ({ key, value })),
       // Enums are signed there.
       limit: limit === null ? null : { requestsPerUnit: limit.requestsPerUnit, unit: limit.unit >>> 0 },
       hits: hitsAddend === null ? null : Math.min(Number(hitsAddend.value), Number.MAX_SAFE_INTEGER),
+      isRefund: isNegativeHits,
     })),
     hits: loaded.hitsAddend,
   };

@@ -117,6 +117,10 @@ function integer(min: bigint, max: bigint, quoted: boolean): Read {
   };
 }
 
+const bool: Read = value => {
+  if (typeof value !== 'boolean') throw new Error('no bool');
+  return value;
+};
 const uint32: Read = value => Number(integer(0n, 2n ** 32n - 1n, true)(value));
 const uint64Value: Read = value => ({ value: integer(0n, 2n ** 64n - 1n, true)(value) });
 const UNITS = ['UNKNOWN', 'SECOND', 'MINUTE', 'HOUR', 'DAY', 'MONTH', 'YEAR'];
@@ -134,6 +138,7 @@ const request = message({
       entries: list(message({ key: text, value: text })),
       limit: message({ requestsPerUnit: uint32, unit }),
       hitsAddend: uint64Value,
+      isNegativeHits: bool,
     }),
   ),
   hitsAddend: uint32,

@@ -45,7 +45,7 @@ export const ownHits = (text: string): string => `{"descriptors":[{"hitsAddend":
 export const EMPTY = { domain: '', descriptors: [], hitsAddend: 0 };
 export const withDescriptor = (descriptor: object): object => ({
   ...EMPTY,
-  descriptors: [{ entries: [], limit: null, hitsAddend: null, ...descriptor }],
+  descriptors: [{ entries: [], limit: null, hitsAddend: null, isNegativeHits: false, ...descriptor }],
 });
 export const withKey = (text: string): object => withDescriptor({ entries: [{ key: text, value: '' }] });
 export const withLimit = (requestsPerUnit: number, unit: number): object =>

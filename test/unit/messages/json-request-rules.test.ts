@@ -96,6 +96,29 @@ const RULES: readonly RuleCase[] = [
     ],
   },
   {
+    rule: 'a refund is true or false',
+    accepted: [
+      ['{"descriptors":[{"isNegativeHits":true}]}', withDescriptor({ isNegativeHits: true })],
+      ['{"descriptors":[{"is_negative_hits": true }]}', withDescriptor({ isNegativeHits: true })],
+      ['{"descriptors":[{"isNegativeHits":false}]}', withDescriptor({})],
+      ['{"descriptors":[{"isNegativeHits":null}]}', withDescriptor({})],
+    ],
+    refused: [
+      [
+        '{"descriptors":[{"isNegativeHits":1}]}',
+        'descriptors[0].isNegativeHits',
+        'must be true or false, not',
+      ],
+      [
+        '{"descriptors":[{"isNegativeHits":"true"}]}',
+        'descriptors[0].isNegativeHits',
+        'must be true or false',
+      ],
+      ['{"descriptors":[{"isNegativeHits":tru}]}', 'descriptors[0].isNegativeHits', 'not the text tru'],
+      ['{"descriptors":[{"isNegativeHits":truer}]}', 'descriptors[0].isNegativeHits', 'not the text r'],
+    ],
+  },
+  {
     rule: 'texts are JSON strings in UTF-8',
     accepted: [
       [key('""'), withKey('')],

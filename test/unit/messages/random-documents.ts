@@ -17,6 +17,7 @@ function descriptor(draws: Draws): string {
     ['entries', list(draws, 4, () => entry(draws))],
     ['limit', limit(draws)],
     [draws.pick(['hitsAddend', 'hits_addend']), uint64(draws)],
+    [draws.pick(['isNegativeHits', 'is_negative_hits']), draws.pick(['true', 'false'])],
   ]);
 }
 

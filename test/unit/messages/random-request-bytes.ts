@@ -31,7 +31,8 @@ function descriptorBytes(random: SeededRandom): Buffer {
     // At most one: what protobufjs makes of two is not what the format asks for.
     ...several(random, 1, limit),
     ...several(random, 1, () => message(3, ...several(random, 2, () => anyLargeNumber(random)))),
-    ...several(random, 1, () => unknownBytes(random, 4)),
+    ...several(random, 2, () => anyNumber(random, 4)),
+    ...several(random, 1, () => unknownBytes(random, 5)),
   ];
   return message(2, ...shuffled(random, fields));
 }

@@ -11,6 +11,7 @@ export interface ReadDescriptor {
   readonly entries: readonly { readonly key: string; readonly value: string }[];
   readonly limit: { readonly requestsPerUnit: number; readonly unit: number } | null;
   readonly hits: number | null;
+  readonly isRefund: boolean;
 }
 
 /** All requests of a table, read back out of its columns. */
@@ -36,5 +37,6 @@ function readDescriptor(table: RequestTable, row: number): ReadDescriptor {
     }),
     limit: table.hasOverride[row] === 1 ? limit : null,
     hits: table.descriptorHits[row] < 0 ? null : table.descriptorHits[row],
+    isRefund: table.isRefund[row] === 1,
   };
 }

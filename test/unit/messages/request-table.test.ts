@@ -54,23 +54,30 @@ t.test('a message field that comes twice is merged', async t => {
 t.test('what is set to its default is told from what is not set', async t => {
   const { descriptors } = read(message(2), message(2, message(2)), message(2, message(3)));
   t.strictSame(descriptors, [
-    { entries: [], limit: null, hits: null },
-    { entries: [], limit: { requestsPerUnit: 0, unit: 0 }, hits: null },
-    { entries: [], limit: null, hits: 0 },
+    { entries: [], limit: null, hits: null, isRefund: false },
+    { entries: [], limit: { requestsPerUnit: 0, unit: 0 }, hits: null, isRefund: false },
+    { entries: [], limit: null, hits: 0, isRefund: false },
   ]);
 });
 
 t.test('unknown fields, and known numbers with another wire type, are passed over', async t => {
   const unknown = [number(9, 1), message(10, 'x'), fixed(11, 4), fixed(12, 8), message(2 ** 29 - 1, 'x')];
   const inRequest = [...unknown, number(1, 5), fixed(2, 8), fixed(3, 4), message(3, 'x')];
-  const inDescriptor = [...unknown, number(1, 5), fixed(2, 4), number(3, 5)];
+  const inDescriptor = [...unknown, number(1, 5), fixed(2, 4), number(3, 5), message(4, 'x')];
   const inEntry = [...unknown, fixed(1, 8), message(1, 'k'), number(2, 3)];
   const inLimit = [...unknown, message(1, 'x'), number(1, 6), fixed(2, 4)];
   const inHits = [...unknown, message(1, 'x'), number(1, 7), fixed(1, 8)];
   const descriptor = [...inDescriptor, message(1, ...inEntry), message(2, ...inLimit), message(3, ...inHits)];
   t.strictSame(read(message(1, 'd'), message(2, ...descriptor), ...inRequest), {
     domain: 'd',
-    descriptors: [{ entries: [{ key: 'k', value: '' }], limit: { requestsPerUnit: 6, unit: 0 }, hits: 7 }],
+    descriptors: [
+      {
+        entries: [{ key: 'k', value: '' }],
+        limit: { requestsPerUnit: 6, unit: 0 },
+        hits: 7,
+        isRefund: false,
+      },
+    ],
     hits: 0,
   });
 });
@@ -197,6 +204,15 @@ t.test('a request holds so many descriptors, a descriptor so many entries, and n
   });
   table.add(Buffer.concat([entries(MAX_ENTRIES), entries(MAX_ENTRIES)]));
   t.equal(table.requestCount, 3, 'what was refused left nothing, and the bound is for each');
+});
+
+t.test('every number but 0 says that the hits are given back, and the last one counts', async t => {
+  const refunds = (...values: number[]): boolean =>
+    read(message(2, ...values.map(value => number(4, value)))).descriptors[0].isRefund;
+  t.strictSame(
+    [refunds(), refunds(0), refunds(1), refunds(2 ** 40), refunds(1, 0)],
+    [false, false, true, true, false],
+  );
 });
 
 /** Adds bytes that may be wrong: whatever is thrown must be a WireFault that leaves the table alone. */
