@@ -48,7 +48,7 @@ export async function openDecisionThread(
   });
   const decider = new ThreadDecider({
     makeEngine: ({ counters, clock }) => {
-      const overLimit = openOverLimitCache(settings, clock);
+      const overLimit = openOverLimitCache(settings, clock, setup.store);
       const engine = new Engine({
         options: engineOptions(settings),
         store: opened.store,

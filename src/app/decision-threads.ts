@@ -39,10 +39,10 @@ export interface DecisionThreads {
 /** The threads of the pool and what they share with this one; not yet started. */
 export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThreads {
   const { settings, store, stats, overLimit, storeHealth, clock, logger } = parts;
-  const { fingerprintKey, memory } = store;
+  const { fingerprintKey, memory, refundMarks } = store;
   const setup: Omit<DecisionThreadSetup, 'channel'> = {
     settings,
-    store: { fingerprintKey, memory },
+    store: { fingerprintKey, memory, refundMarks },
     logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
   };
   const threadsStats = new ThreadsStats(stats);

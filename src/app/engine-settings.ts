@@ -1,8 +1,10 @@
 import type { Clock } from '../base/clock.ts';
+import { RefundMarks } from '../counters/refund-marks.ts';
 import type { EngineOptions } from '../decision/engine.ts';
 import { OverLimitCache } from '../decision/over-limit-cache.ts';
 import type { Uncounted } from '../decision/settle.ts';
 import type { Settings } from '../settings/table.ts';
+import type { StoreSharing } from './stores.ts';
 
 /** How the settings want decisions to be made. */
 export function engineOptions(settings: Settings): EngineOptions {
@@ -28,9 +30,11 @@ export function engineOptions(settings: Settings): EngineOptions {
 export function openOverLimitCache(
   { localCacheSizeBytes, workerThreads }: Settings,
   clock: Pick<Clock, 'nowMs'>,
+  { refundMarks }: Pick<StoreSharing, 'refundMarks'>,
 ): OverLimitCache | null {
-  if (localCacheSizeBytes === 0) return null;
-  return new OverLimitCache(Math.floor(localCacheSizeBytes / (1 + workerThreads)), clock);
+  if (refundMarks === null) return null;
+  const bytes = Math.floor(localCacheSizeBytes / (1 + workerThreads));
+  return new OverLimitCache(bytes, clock, new RefundMarks(refundMarks));
 }
 
 /** The other two ways leave no descriptor without a count, unless there is no room for it. */

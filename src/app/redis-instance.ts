@@ -39,7 +39,11 @@ export function redisInstance(
   const encrypted = (address: Omit<RedisEndpoint, 'tls'>): RedisEndpoint => ({ ...address, tls });
   if (type === 'cluster') {
     const seeds = clusterEndpoints(settings).map(encrypted);
-    return new ClusterCounters(new ClusterNodes({ seeds, pool }, parts), settings.clusterParallelism);
+    return new ClusterCounters(
+      new ClusterNodes({ seeds, pool }, parts),
+      settings.clusterParallelism,
+      sharedKeys,
+    );
   }
   if (type === 'sentinel') {
     const { masterName, access, sentinels } = sentinelAddress(settings, sentinelAuth);

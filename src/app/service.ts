@@ -95,7 +95,7 @@ export class DecisionService {
     const statistics = new RuleStatistics();
     stats.addSource(statistics);
     const counters = engineCounters(stats);
-    const overLimit = openOverLimitCache(settings, clock);
+    const overLimit = openOverLimitCache(settings, clock, this.#store);
     const figures = overLimit === null ? null : new OverLimitFigures(overLimit, stats);
     this.#threads =
       settings.workerThreads === 0

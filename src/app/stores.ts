@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
 import type { FingerprintKey } from '../counters/fingerprint.ts';
+import { RefundMarks } from '../counters/refund-marks.ts';
 import type { CounterStore } from '../counters/store.ts';
 import type { Settings } from '../settings/table.ts';
 import type { StatsRegistry } from '../stats/registry.ts';
@@ -30,6 +31,8 @@ export interface StoreSharing {
   readonly fingerprintKey: FingerprintKey;
   /** Counters that lie in this process; null when none do. */
   readonly memory: SharedArrayBuffer | null;
+  /** Memory of `RefundMarks`; null when there is no local cache. */
+  readonly refundMarks: SharedArrayBuffer | null;
 }
 
 /** A store as something that starts and stops. */
@@ -43,14 +46,18 @@ export interface OpenedStore extends Service, StoreSharing {
 export function createStore(parts: StoreParts): OpenedStore {
   const { settings, shared } = parts;
   const fingerprintKey = shared?.fingerprintKey ?? chooseFingerprintKey(settings.memoryStoreSnapshotPath);
-  if (settings.backendType === 'embedded') return openMemoryStore(parts, fingerprintKey);
+  const sharing = {
+    fingerprintKey,
+    refundMarks: shared === undefined ? openMarks(settings) : shared.refundMarks,
+  };
+  if (settings.backendType === 'embedded') return openMemoryStore(parts, sharing);
   const store = settings.backendType === 'redis' ? createRedisStore(parts) : createMemcachedStore(parts);
   const local = settings.storeFailureMode === 'local' ? createMemoryStore(parts) : null;
   const guarded = guardStore(store, { ...parts, local: local?.store ?? null }, fingerprintKey);
   return {
     name: `${store.name} store`,
     store: guarded,
-    fingerprintKey,
+    ...sharing,
     memory: local?.table.buffer ?? null,
     start: () => guarded.start(),
     stop: () => guarded.stop(),
@@ -58,13 +65,19 @@ export function createStore(parts: StoreParts): OpenedStore {
   };
 }
 
-function openMemoryStore(parts: StoreParts, fingerprintKey: FingerprintKey): OpenedStore {
+/** Marks of refunds for the local caches of all threads; null when there are none. */
+function openMarks({ localCacheSizeBytes }: Settings): SharedArrayBuffer | null {
+  return localCacheSizeBytes === 0 ? null : new RefundMarks().buffer;
+}
+
+function openMemoryStore(parts: StoreParts, sharing: Omit<StoreSharing, 'memory'>): OpenedStore {
   const { store, table } = createMemoryStore(parts);
-  const keeper = parts.shared === undefined ? createSnapshotKeeper(parts, table, fingerprintKey) : null;
+  const keeper =
+    parts.shared === undefined ? createSnapshotKeeper(parts, table, sharing.fingerprintKey) : null;
   return {
     name: `${store.name} store`,
     store,
-    fingerprintKey,
+    ...sharing,
     memory: table.buffer,
     start: async () => keeper?.start(),
     stop: async () => keeper?.stop(),

@@ -14,6 +14,7 @@ export const REQUEST_FLAGS = {
     default: '1',
     help: 'hits to count on each descriptor; 0 counts nothing and reports the present state',
   },
+  refund: { kind: 'switch', help: 'give the hits back instead of counting them' },
 } as const;
 
 /** Flags of `sluice client`. The first three and the TLS ones are those of the reference implementation's client. */

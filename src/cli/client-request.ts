@@ -21,7 +21,12 @@ export function requestFromFlags(flags: FlagValues<typeof REQUEST_FLAGS>): RateL
   const hitsAddend = hits === 0 ? 0 : null;
   return {
     domain: flags.domain,
-    descriptors: flags.descriptors.map(text => ({ entries: parseEntries(text), limit: null, hitsAddend })),
+    descriptors: flags.descriptors.map(text => ({
+      entries: parseEntries(text),
+      limit: null,
+      hitsAddend,
+      isNegativeHits: flags.refund,
+    })),
     hitsAddend: hits,
   };
 }

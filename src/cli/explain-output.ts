@@ -1,4 +1,4 @@
-import type { DescriptorExplanation, Explanation } from '../decision/explanation.ts';
+import type { DescriptorExplanation, ExplainedCount, Explanation } from '../decision/explanation.ts';
 import { formatDuration, SECOND_MS } from '../settings/durations.ts';
 import { aligned } from './aligned.ts';
 import { printable } from './printable.ts';
@@ -22,13 +22,19 @@ function cells(each: DescriptorExplanation): string[] {
   return [nameOf(each), String(each.status['code']), ...limitCells(each)];
 }
 
-function limitCells({ outcome, limit, count, window }: DescriptorExplanation): string[] {
+function limitCells(each: DescriptorExplanation): string[] {
+  const { outcome, limit, count, window } = each;
   if (outcome !== 'limited' || limit === undefined) return [outcome];
   const cells = [`${limit.requestsPerUnit} per ${limit.unit.toLowerCase()}`];
   if (count == null) cells.push('count unknown', '');
-  else cells.push(`${count.now} used`, count.heldBack ? 'held back' : `${count.after} with this request`);
+  else cells.push(`${count.now} used`, effect(each, count));
   if (window !== undefined) cells.push(`resets in ${formatDuration(window.resetSeconds * SECOND_MS)}`);
   return cells;
+}
+
+function effect({ isRefund }: DescriptorExplanation, { after, heldBack }: ExplainedCount): string {
+  if (heldBack) return 'held back';
+  return isRefund ? `${after} after this refund` : `${after} with this request`;
 }
 
 function details(each: DescriptorExplanation): string[] {

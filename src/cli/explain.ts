@@ -74,9 +74,10 @@ async function post(
 function requestJson({ domain, descriptors, hitsAddend }: RateLimitRequest): string {
   return JSON.stringify({
     domain,
-    descriptors: descriptors.map(({ entries, hitsAddend: own }) => ({
+    descriptors: descriptors.map(({ entries, hitsAddend: own, isNegativeHits }) => ({
       entries,
       ...(own === null ? {} : { hitsAddend: own }),
+      ...(isNegativeHits === true ? { isNegativeHits } : {}),
     })),
     hitsAddend,
   });

@@ -1,6 +1,7 @@
 import { ByteWriter, grownCapacity } from '../base/bytes.ts';
 import { doubled } from '../base/columns.ts';
 import { Fingerprinter, type FingerprintKey } from './fingerprint.ts';
+import { afterRefund, SlotChanges } from './slot-changes.ts';
 import { SECOND } from './window.ts';
 
 const INITIAL_OPS = 256;
@@ -11,6 +12,8 @@ const APART = 0x5ec0_11d5;
 /** What is to be counted under a key. */
 export interface CounterOp {
   readonly hits: number;
+  /** The hits are given back: they come off the count, which stops at 0. */
+  readonly isRefund: boolean;
   /** `requests_per_unit` of the limit. */
   readonly limit: number;
   /** Unit of the limit. */
@@ -34,8 +37,8 @@ export class CounterBatch {
   /** Keys of all slots, one after the other: slot `s` is `keys.bytes[keyEnds[s - 1], keyEnds[s])`. */
   readonly keys = new ByteWriter(16_384);
   keyEnds = new Int32Array(INITIAL_OPS);
-  /** Sum of the hits of the slot's ops. */
-  amounts = new Float64Array(INITIAL_OPS);
+  /** What all ops do to each slot, in order. */
+  readonly changes = new SlotChanges(INITIAL_OPS);
   /** Seconds that the store keeps the count; the largest that an op asked for. */
   ttls = new Int32Array(INITIAL_OPS);
   /** Last second, exclusive, in which the count matters: the end of the window. */
@@ -44,12 +47,16 @@ export class CounterBatch {
   prints = new Int32Array(INITIAL_OPS * 3);
   /** Unit of the window that ends last; numbers as in `window.ts`. */
   units = new Uint8Array(INITIAL_OPS);
-  /** Filled by the store: the count after the whole batch; NaN when this key could not be counted. */
-  totals = new Float64Array(INITIAL_OPS);
+  /** Filled by the store: the count before the batch; NaN when this key could not be counted. */
+  counts = new Float64Array(INITIAL_OPS);
 
   opCount = 0;
   opSlots = new Int32Array(INITIAL_OPS);
   opHits = new Float64Array(INITIAL_OPS);
+  /** 1 when the op gives its hits back. */
+  opRefunds = new Uint8Array(INITIAL_OPS);
+  /** How many ops do. */
+  refundCount = 0;
   /** `requests_per_unit` of the op's limit. */
   opLimits = new Float64Array(INITIAL_OPS);
   /** The count right after this op; NaN when its key could not be counted. */
@@ -82,6 +89,7 @@ export class CounterBatch {
     this.#clearIndex();
     this.slotCount = 0;
     this.opCount = 0;
+    this.refundCount = 0;
     this.groupCount = 0;
     this.failureText = '';
     this.keys.reset();
@@ -93,7 +101,10 @@ export class CounterBatch {
     this.#print.take(bytes, range.start, range.end);
     if (this.secondsApart && op.unit === SECOND) this.#print.a ^= APART;
     const slot = this.#slotOf(bytes, range.start, range.end);
-    this.amounts[slot] += op.hits;
+    if (op.isRefund) {
+      this.changes.giveBack(slot, op.hits);
+      this.refundCount++;
+    } else this.changes.add(slot, op.hits);
     if (op.ttlS > this.ttls[slot]) this.ttls[slot] = op.ttlS;
     if (op.expiryS > this.expiries[slot]) {
       this.expiries[slot] = op.expiryS;
@@ -102,6 +113,7 @@ export class CounterBatch {
     const number = this.opCount++;
     this.opSlots[number] = slot;
     this.opHits[number] = op.hits;
+    this.opRefunds[number] = op.isRefund ? 1 : 0;
     this.opLimits[number] = op.limit;
     this.opHeld[number] = 0;
     return number;
@@ -131,17 +143,32 @@ export class CounterBatch {
     );
   }
 
-  /**
-   * Works out `opAfters` from `totals`: the first op of a key starts from the total less all hits of the batch.
-   * For stores that add whole slots.
-   */
-  spreadTotals(): void {
-    for (let slot = 0; slot < this.slotCount; slot++) this.totals[slot] -= this.amounts[slot];
-    for (let op = 0; op < this.opCount; op++) {
-      const slot = this.opSlots[op];
-      this.totals[slot] += this.opHits[op];
-      this.opAfters[op] = this.totals[slot];
+  /** Works out `opAfters` from `counts`, op by op; `counts` then hold what the batch leaves. For stores that change whole slots. */
+  spreadCounts(): void {
+    const { counts, opSlots, opHits, opAfters } = this;
+    if (this.refundCount > 0) {
+      for (let op = 0; op < this.opCount; op++) this.spreadOp(op);
+      return;
     }
+    for (let op = 0; op < this.opCount; op++) {
+      const slot = opSlots[op];
+      counts[slot] += opHits[op];
+      opAfters[op] = counts[slot];
+    }
+  }
+
+  /** A word of the fingerprint of an op's key, by which `RefundMarks` know it. */
+  markWord(op: number): number {
+    return this.prints[this.opSlots[op] * 3 + 1];
+  }
+
+  /** Lets an op change the count of its slot, and fills in its `opAfters`. */
+  spreadOp(op: number): void {
+    const slot = this.opSlots[op];
+    const hits = this.opHits[op];
+    const count = this.counts[slot];
+    this.counts[slot] = this.opRefunds[op] === 1 ? afterRefund(count, hits) : count + hits;
+    this.opAfters[op] = this.counts[slot];
   }
 
   #slotOf(bytes: Uint8Array, start: number, end: number): number {
@@ -169,7 +196,7 @@ export class CounterBatch {
     this.prints[slot * 3] = this.#print.a;
     this.prints[slot * 3 + 1] = this.#print.b;
     this.prints[slot * 3 + 2] = this.#print.c;
-    this.amounts[slot] = 0;
+    this.changes.clear(slot);
     this.ttls[slot] = 0;
     this.expiries[slot] = 0;
     return slot;
@@ -188,15 +215,16 @@ export class CounterBatch {
   #growOps(): void {
     this.opSlots = doubled(this.opSlots, Int32Array);
     this.opHits = doubled(this.opHits, Float64Array);
+    this.opRefunds = doubled(this.opRefunds, Uint8Array);
     this.opLimits = doubled(this.opLimits, Float64Array);
     this.opAfters = doubled(this.opAfters, Float64Array);
     this.opHeld = doubled(this.opHeld, Uint8Array);
     this.keyEnds = doubled(this.keyEnds, Int32Array);
-    this.amounts = doubled(this.amounts, Float64Array);
+    this.changes.grow();
     this.ttls = doubled(this.ttls, Int32Array);
     this.expiries = doubled(this.expiries, Float64Array);
     this.units = doubled(this.units, Uint8Array);
-    this.totals = doubled(this.totals, Float64Array);
+    this.counts = doubled(this.counts, Float64Array);
     this.prints = doubled(this.prints, Int32Array);
     this.#index = new Int32Array(grownCapacity(this.#index.length, this.opSlots.length * 4));
     const mask = this.#index.length - 1;

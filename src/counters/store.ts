@@ -11,8 +11,9 @@ export interface CounterStore {
   readonly secondsApart?: boolean;
 
   /**
-   * Adds the amount of every key of the batch and fills in the count after it. A count that did not exist starts
-   * at 0 and has its time to live from then on. A store that counts in memory returns nothing, the others a promise.
+   * Makes the changes of every key of the batch and fills in what its ops find. A count that did not exist starts
+   * at 0 and has its time to live from then on; a key that is only refunded is not made, and its time to live stays.
+   * A store that counts in memory returns nothing, the others a promise.
    * @throws (or rejects with) Fault `store_failed`: no count of the batch is valid, hits may or may not be counted.
    */
   increment(batch: CounterBatch): void | Promise<void>;
@@ -24,7 +25,7 @@ export interface CounterStore {
   incrementHoldingBack(batch: CounterBatch): void | Promise<void>;
 
   /**
-   * Fills in `totals` with the present count of every key of the batch and counts nothing: 0 for a key that has no
+   * Fills in `counts` with the present count of every key of the batch and counts nothing: 0 for a key that has no
    * count, NaN for one that cannot be read. Not for decisions; a store that cannot do it has no such method.
    * @throws (or rejects with) Fault `store_failed` when no count can be read
    */

@@ -27,6 +27,8 @@ export class DecisionTable {
   keyEnd = new Int32Array(INITIAL_ROWS);
   /** The op that counts this descriptor; -1 when the local cache knows it to be over its limit. */
   op = new Int32Array(INITIAL_ROWS);
+  /** What `RefundMarks` said of the key before the store was asked; only where there is a local cache. */
+  mark = new Int32Array(INITIAL_ROWS);
   /** The row of statistics: totals (see `shared-totals.ts`) and the slot that the row begins at. */
   statistics: Int32Array[] = [];
   statisticsBase = new Int32Array(INITIAL_ROWS);
@@ -47,6 +49,7 @@ export class DecisionTable {
       this.keyStart = doubled(this.keyStart, Int32Array);
       this.keyEnd = doubled(this.keyEnd, Int32Array);
       this.op = doubled(this.op, Int32Array);
+      this.mark = doubled(this.mark, Int32Array);
       this.statisticsBase = doubled(this.statisticsBase, Int32Array);
       this.code = doubled(this.code, Uint8Array);
       this.remaining = doubled(this.remaining, Float64Array);

@@ -128,6 +128,7 @@ export class Engine {
   }
 
   #answerAll(batch: DecisionBatch, generation: RuleGeneration | null, beganMs: number): void {
+    this.#markRefunds(batch);
     for (let request = 0; request < batch.size; request++) {
       let fault = batch.faults[request];
       let overLimit = false;
@@ -146,6 +147,15 @@ export class Engine {
     batch.spentMs += this.#measure(batch) - beganMs;
   }
 
+  /** Once the store has refunded the keys: what caches know of them from before holds no longer. */
+  #markRefunds({ counters }: DecisionBatch): void {
+    const { overLimit } = this.#parts;
+    if (overLimit === null || counters.refundCount === 0) return;
+    for (let op = 0; op < counters.opCount; op++) {
+      if (counters.opRefunds[op] === 1) overLimit.marks.refunded(counters.markWord(op));
+    }
+  }
+
   /** The time, for batches whose cost is of interest; always 0 for others. */
   #measure(batch: DecisionBatch): number {
     const { nowMs } = this.#parts;
@@ -153,6 +163,8 @@ export class Engine {
   }
 
   #failAll(batch: DecisionBatch, generation: RuleGeneration | null, failure: unknown): void {
+    // The store may have counted them all the same.
+    this.#markRefunds(batch);
     if (generation !== null) generation.batches--;
     const fault = failure instanceof Fault ? failure : this.#defect(failure);
     const decoded = batch.requests.requestCount;

@@ -36,7 +36,8 @@ export function explainDescriptors(decided: DecidedRequest): DescriptorExplanati
     const row = first + i;
     const match = matches[i];
     const { levels } = match;
-    const common = { entries: explainer.entries(row), hits: hitsOf(batch, 0, row), levels, status };
+    const isRefund = batch.requests.isRefund[row] === 1;
+    const common = { entries: explainer.entries(row), hits: hitsOf(batch, 0, row), isRefund, levels, status };
     const kind = batch.decisions.kind[row];
     if (kind === KIND.none) {
       if (match.limit < 0) return { ...common, outcome: 'no limit', why: explainer.whyNoLimit(row, match) };

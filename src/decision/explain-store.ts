@@ -19,13 +19,12 @@ export class ReadingStore implements CounterStore {
 
   async increment(batch: CounterBatch): Promise<void> {
     await this.#read(batch);
-    for (let slot = 0; slot < batch.slotCount; slot++) batch.totals[slot] += batch.amounts[slot];
-    batch.spreadTotals();
+    batch.spreadCounts();
   }
 
   async incrementHoldingBack(batch: CounterBatch): Promise<void> {
     await this.#read(batch);
-    holdBack(batch, this.present.slice());
+    holdBack(batch);
   }
 
   async start(): Promise<void> {}
@@ -36,6 +35,6 @@ export class ReadingStore implements CounterStore {
     const store = this.#store;
     if (store.read === undefined) throw new Fault('store_failed', `the store ${store.name} cannot be read`);
     await store.read(batch);
-    this.present = batch.totals.slice(0, batch.slotCount);
+    this.present = batch.counts.slice(0, batch.slotCount);
   }
 }

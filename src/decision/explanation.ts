@@ -21,6 +21,8 @@ export type Outcome = 'limited' | 'unlimited' | 'replaced' | 'no limit';
 export interface DescriptorExplanation {
   readonly entries: readonly { readonly key: string; readonly value: string }[];
   readonly hits: number;
+  /** The hits are given back, and the descriptor is OK in any case. */
+  readonly isRefund: boolean;
   readonly outcome: Outcome;
   /** In a sentence: why this rule, or why none. */
   readonly why: string;
@@ -68,7 +70,7 @@ export interface ExplainedWindow {
 export interface ExplainedCount {
   /** Hits in the window so far. */
   readonly now: number;
-  /** Hits with those of this request. */
+  /** Hits with those of this request; for a refund, without those that it gives back. */
   readonly after: number;
   /** The hits of this descriptor would not be added, because the request is over another limit. */
   readonly heldBack: boolean;

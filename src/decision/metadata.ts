@@ -36,6 +36,7 @@ function describeDescriptor(batch: DecisionBatch, row: number): JsonObject {
   const described: Record<string, JsonValue> = { entries };
   if (requests.hasOverride[row] === 1) described['limit'] = overrideText(batch, row);
   if (requests.descriptorHits[row] >= 0) described['hitsAddend'] = requests.descriptorHits[row];
+  if (requests.isRefund[row] === 1) described['isNegativeHits'] = true;
   return described;
 }
 

@@ -168,9 +168,9 @@ export class Planner {
     }
   }
 
-  /** Counts `total_hits`, asks the local cache, and hands the rest to the store as one group. */
+  /** Counts `total_hits` or `total_negative_hits`, asks the local cache about hits, and hands the rest to the store as one group. */
   #addOps(batch: DecisionBatch, first: number, end: number): void {
-    const { decisions, counters, keys, nowS } = batch;
+    const { requests, decisions, counters, keys, nowS } = batch;
     const { overLimit } = this.#parts;
     let anyKnownOver = false;
     for (let row = first; row < end; row++) {
@@ -178,35 +178,42 @@ export class Planner {
       const statistics = decisions.statistics[row];
       const base = decisions.statisticsBase[row];
       const hits = decisions.hits[row];
-      addTotal(statistics, base + RULE_STAT.totalHits, hits);
+      const isRefund = requests.isRefund[row] === 1;
+      addTotal(statistics, base + (isRefund ? RULE_STAT.totalNegativeHits : RULE_STAT.totalHits), hits);
       if (decisions.kind[row] === KIND.unlimited) {
-        addTotal(statistics, base + RULE_STAT.withinLimit, hits);
+        if (!isRefund) addTotal(statistics, base + RULE_STAT.withinLimit, hits);
         continue;
       }
       const start = decisions.keyStart[row];
-      if (overLimit?.has(keys.bytes, start, decisions.keyEnd[row])) {
+      if (!isRefund && overLimit?.has(keys.bytes, start, decisions.keyEnd[row])) {
         decisions.op[row] = -1;
         anyKnownOver = true;
         continue;
       }
       const unit = decisions.unit[row];
-      decisions.op[row] = counters.addOp(
+      const op = counters.addOp(
         keys.bytes,
         { start, end: decisions.keyEnd[row] },
         {
           hits,
+          isRefund,
           limit: decisions.requestsPerUnit[row],
           unit,
           ttlS: windowLengthS(unit) + this.#parts.expiryJitterS(),
           expiryS: nowS + secondsUntilReset(unit, nowS),
         },
       );
+      decisions.op[row] = op;
+      if (overLimit !== null) decisions.mark[row] = overLimit.marks.of(counters.markWord(op));
     }
     counters.endGroup(anyKnownOver);
   }
 }
 
-/** `hits_addend` of the descriptor, else of the request, else 1; a descriptor may ask with 0 without counting. */
+/**
+ * The hits, or those to give back: `hits_addend` of the descriptor, else of the request, else 1; a descriptor may ask
+ * with 0 without counting.
+ */
 export function hitsOf(batch: DecisionBatch, request: number, row: number): number {
   const own = batch.requests.descriptorHits[row];
   if (own >= 0) return own;

@@ -17,7 +17,7 @@ export const NAME_BOUNDS: NameBounds = { bytes: 16 * 1024 * 1024, nameBytes: 512
 /** How many rows are looked at, or names moved, before others may run. */
 const ROWS_AT_ONCE = 512;
 
-/** The numbers of one name: six or more totals of `numbers`, from the slot `base` on. */
+/** The numbers of one name: seven or more totals of `numbers`, from the slot `base` on. */
 interface Row {
   readonly numbers: Int32Array;
   readonly base: number;
@@ -161,8 +161,8 @@ function* ruleTotals({ generation, names }: Published, isCurrent: () => boolean)
     if (limit % ROWS_AT_ONCE === 0) yield PAUSE;
     if (!isCurrent()) return;
     const row = rowOf(generation, limit);
-    // Every counted hit is in `total_hits`, so a rule without any is passed over before its name is read.
-    if (totalOf(row.numbers, row.base + RULE_STAT.totalHits) === 0 || names.twins.has(limit)) continue;
+    // Every hit is in one of two totals, so a rule without any is passed over before its name is read.
+    if (!isUsed(row) || names.twins.has(limit)) continue;
     yield* rowTotals(names.name(limit), row, RULE_STATS);
   }
 }
@@ -186,6 +186,11 @@ function onlyDomain(numbers: Int32Array): Int32Array {
   const row = ownTotals(NAMED_STATS.length);
   addTotal(row, DOMAIN_NOT_FOUND, totalOf(numbers, DOMAIN_NOT_FOUND));
   return row;
+}
+
+function isUsed({ numbers, base }: Row): boolean {
+  const counted = totalOf(numbers, base + RULE_STAT.totalHits);
+  return counted !== 0 || totalOf(numbers, base + RULE_STAT.totalNegativeHits) !== 0;
 }
 
 function isZero({ numbers, base }: Row): boolean {

@@ -54,7 +54,7 @@ export class Settler {
   }
 
   #settleLimited(batch: DecisionBatch, row: number): boolean {
-    const { decisions, counters } = batch;
+    const { requests, decisions, counters } = batch;
     const statistics = decisions.statistics[row];
     const base = decisions.statisticsBase[row];
     const hits = decisions.hits[row];
@@ -66,6 +66,7 @@ export class Settler {
       return true;
     }
     const after = counters.opAfters[op];
+    if (requests.isRefund[row] === 1) return this.#settleRefund(batch, row, after);
     if (Number.isNaN(after)) return this.#settleUncounted(batch, row);
     const outcome = this.#outcome;
     outcome.requestsPerUnit = decisions.requestsPerUnit[row];
@@ -79,6 +80,19 @@ export class Settler {
       this.#remember(batch, row);
       this.#markOver(batch, row, hitsOverLimit(outcome));
     } else decisions.remaining[row] = outcome.requestsPerUnit - after;
+    return true;
+  }
+
+  /**
+   * A refund asks for nothing: it is OK whatever the count says, and counts neither as near the limit nor as over it.
+   * Where the store could not count it, what remains is all or nothing, by the mode.
+   */
+  #settleRefund({ decisions }: DecisionBatch, row: number, after: number): boolean {
+    const { uncounted } = this.#parts;
+    const isCounted = !Number.isNaN(after);
+    if (!isCounted && uncounted === 'refuse') return false;
+    const used = isCounted ? after : uncounted === 'allow' ? 0 : Number.POSITIVE_INFINITY;
+    decisions.remaining[row] = Math.max(decisions.requestsPerUnit[row] - used, 0);
     return true;
   }
 
@@ -105,13 +119,12 @@ export class Settler {
   }
 
   #remember(batch: DecisionBatch, row: number): void {
-    const { decisions, nowS } = batch;
-    this.#parts.overLimit?.add(
-      batch.keys.bytes,
-      decisions.keyStart[row],
-      decisions.keyEnd[row],
-      secondsUntilReset(decisions.unit[row], nowS),
-    );
+    const { overLimit } = this.#parts;
+    if (overLimit === null) return;
+    const { decisions, keys, nowS } = batch;
+    const key = { start: decisions.keyStart[row], end: decisions.keyEnd[row] };
+    const known = { word: batch.counters.markWord(decisions.op[row]), mark: decisions.mark[row] };
+    overLimit.add(keys.bytes, key, secondsUntilReset(decisions.unit[row], nowS), known);
   }
 }
 

@@ -6,6 +6,7 @@ export const RULE_STATS = [
   'over_limit',
   'over_limit_with_local_cache',
   'shadow_mode',
+  'total_negative_hits',
 ] as const;
 
 /** Slots of the statistics of a rule; a row of them has `RULE_STATS.length` numbers. */
@@ -16,6 +17,7 @@ export const RULE_STAT = {
   overLimit: 3,
   overLimitWithLocalCache: 4,
   shadowMode: 5,
+  totalNegativeHits: 6,
 } as const;
 
 /** What rule statistics begin with. */

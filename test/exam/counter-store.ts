@@ -1,6 +1,14 @@
 import type { Test } from 'tap';
 import type { CounterStore } from '../../src/counters/store.ts';
-import { aftersOf, batchOf, count, countHoldingBack, NOON, type TestGroup } from '../support/counting.ts';
+import {
+  aftersOf,
+  batchOf,
+  count,
+  countHoldingBack,
+  NOON,
+  type TestGroup,
+  type TestOp,
+} from '../support/counting.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
 
 type Open = (t: Test) => Promise<CounterStore>;
@@ -18,6 +26,7 @@ export function counterStoreExam(t: Test, open: Open, exempt: Exemptions = {}): 
   countsHits(t, open);
   keepsKeysApart(t, open, exempt);
   countsConcurrently(t, open, exempt);
+  refunds(t, open);
   holdsBack(t, open);
   readsWithoutCounting(t, open);
   equalsTheModel(t, open);
@@ -75,7 +84,11 @@ function countsHits(t: Test, open: Open): void {
     t.same(aftersOf(batch), [1]);
     batch.reset(NOON.nowS);
     const bytes = Buffer.from('b');
-    batch.addOp(bytes, { start: 0, end: 1 }, { hits: 2, limit: 5, unit: 2, ttlS: 60, expiryS: NOON.expiryS });
+    batch.addOp(
+      bytes,
+      { start: 0, end: 1 },
+      { hits: 2, isRefund: false, limit: 5, unit: 2, ttlS: 60, expiryS: NOON.expiryS },
+    );
     batch.endGroup(false);
     await store.increment(batch);
     t.same(aftersOf(batch), [2], 'nothing of the first use is left');
@@ -143,6 +156,74 @@ function countsConcurrently(t: Test, open: Open, { concurrently }: Exemptions): 
       t.same(afters, expected, 'each of the four keys gave every count from 1 to 500 once');
     },
   );
+}
+
+function refunds(t: Test, open: Open): void {
+  const refund = (key: string, hits: number): TestOp => ({ key, hits, isRefund: true });
+
+  t.test('a refund takes hits off the count', async t => {
+    const store = await open(t);
+    await count(store, [{ key: 'a', hits: 6 }]);
+    t.same(await count(store, [refund('a', 4)]), [2]);
+    t.same(await count(store, [{ key: 'a', hits: 0 }]), [2]);
+  });
+
+  t.test('a count never falls below 0', async t => {
+    const store = await open(t);
+    await count(store, [{ key: 'a', hits: 5 }]);
+    t.same(await count(store, [refund('a', 3)]), [2]);
+    t.same(await count(store, [refund('a', 3)]), [0]);
+    t.same(await count(store, [{ key: 'a', hits: 1 }]), [1], 'what was refunded in excess is not owed');
+  });
+
+  t.test('the order of hits and refunds in a batch holds', async t => {
+    const store = await open(t);
+    await count(store, [{ key: 'a', hits: 2 }]);
+    const ops = [
+      refund('a', 5),
+      { key: 'a', hits: 4 },
+      refund('a', 1),
+      { key: 'b', hits: 1 },
+      refund('a', 9),
+    ];
+    t.same(await count(store, ops), [0, 4, 3, 1, 0]);
+    t.same(await count(store, [{ key: 'a', hits: 3 }, refund('a', 1), refund('b', 0)]), [3, 2, 1]);
+    t.same(await count(store, [refund('a', 0)]), [2], 'the store agrees');
+  });
+
+  t.test(
+    'a refund of a key that is not there finds 0 and leaves nothing to the hits that follow',
+    async t => {
+      const store = await open(t);
+      t.same(await count(store, [refund('a', 3)]), [0]);
+      t.same(await count(store, [refund('a', 3), { key: 'a', hits: 2 }]), [0, 2]);
+      t.same(await count(store, [refund('a', 0)]), [2]);
+    },
+  );
+
+  t.test('refunds beyond 32 bits are exact', async t => {
+    const store = await open(t);
+    await count(store, [{ key: 'a', hits: 8_589_934_590 }]);
+    t.same(await count(store, [refund('a', 4_294_967_297)]), [4_294_967_293]);
+  });
+
+  t.test('refunds are not held back, and a request has those of its own before its hits', async t => {
+    const store = await open(t);
+    await count(store, [
+      { key: 'a', hits: 3 },
+      { key: 'b', hits: 5 },
+    ]);
+    const groups = [
+      { ops: [{ key: 'a', hits: 1, limit: 3 }, refund('b', 2), { key: 'c', hits: 1 }] },
+      { ops: [{ key: 'a', hits: 1, limit: 3 }, refund('a', 2), { key: 'c', hits: 1 }] },
+      { held: true, ops: [refund('a', 1), { key: 'c', hits: 1 }, refund('none', 1)] },
+    ];
+    t.same(await countHoldingBack(store, groups), {
+      afters: [4, 3, 0, 3, 2, 1, 2, 1, 0],
+      held: [false, false, true, false, false, false, false, true, false],
+    });
+    t.same(await count(store, [refund('a', 0), refund('b', 0), refund('c', 0)]), [2, 3, 1]);
+  });
 }
 
 function holdsBack(t: Test, open: Open): void {
@@ -234,7 +315,7 @@ function readsWithoutCounting(t: Test, open: Open): void {
     const batch = batchOf([{ ops: ['a', 'none', 'b', 'a'].map(key => ({ key, hits: 7 })) }]);
     for (let time = 1; time <= 2; time++) {
       await store.read?.(batch);
-      t.same(Array.from(batch.totals.subarray(0, batch.slotCount)), [3, 0, 5_000_000_000], `time ${time}`);
+      t.same(Array.from(batch.counts.subarray(0, batch.slotCount)), [3, 0, 5_000_000_000], `time ${time}`);
     }
     const after = await count(store, [
       { key: 'a', hits: 0 },
@@ -250,23 +331,26 @@ function readsWithoutCounting(t: Test, open: Open): void {
   });
 }
 
-/** Sequential truth: a map of counts, and the rule for holding back. */
+/** Sequential truth: a map of counts, refunds that stop at 0, and the rule for holding back. */
 class Model {
   readonly #counts = new Map<string, number>();
 
-  add(key: string, hits: number): number {
-    const after = (this.#counts.get(key) ?? 0) + hits;
+  run({ key, hits, isRefund }: TestOp): number {
+    const count = this.#counts.get(key) ?? 0;
+    const after = isRefund === true ? Math.max(count - hits, 0) : count + hits;
     this.#counts.set(key, after);
     return after;
   }
 
   addHoldingBack(group: TestGroup): { afters: number[]; held: boolean[] } {
+    const refunded = group.ops.map(op => (op.isRefund === true ? this.run(op) : null));
     const full = group.ops.map(
-      op => !group.held && (this.#counts.get(op.key) ?? 0) + op.hits > (op.limit ?? 100),
+      op => !op.isRefund && !group.held && (this.#counts.get(op.key) ?? 0) + op.hits > (op.limit ?? 100),
     );
     const any = group.held === true || full.includes(true);
-    const held = group.ops.map((_op, i) => any && !full[i]);
-    return { held, afters: group.ops.map((op, i) => this.add(op.key, held[i] ? 0 : op.hits)) };
+    const held = group.ops.map((op, i) => any && !full[i] && !op.isRefund);
+    const afters = group.ops.map((op, i) => refunded[i] ?? this.run(held[i] ? { ...op, hits: 0 } : op));
+    return { held, afters };
   }
 }
 
@@ -279,8 +363,9 @@ function equalsTheModel(t: Test, open: Open): void {
       const ops = Array.from({ length: random.below(20) }, () => ({
         key: `k${random.below(12)}`,
         hits: random.below(51),
+        isRefund: random.below(3) === 0,
       }));
-      const expected = ops.map(op => model.add(op.key, op.hits));
+      const expected = ops.map(op => model.run(op));
       t.strictSame(await count(store, ops), expected, `round ${round}`);
     }
   });
@@ -310,7 +395,7 @@ function equalsTheModel(t: Test, open: Open): void {
 function randomGroup(random: SeededRandom): TestGroup {
   const ops = Array.from({ length: random.below(4) }, () => {
     const key = random.below(30);
-    return { key: `k${key}`, hits: random.below(4), limit: 10 + key * 3 };
+    return { key: `k${key}`, hits: random.below(4), limit: 10 + key * 3, isRefund: random.below(4) === 0 };
   });
   return { ops, held: random.below(10) === 0 };
 }

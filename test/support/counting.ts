@@ -6,6 +6,8 @@ import { TEST_FINGERPRINT_KEY } from './stores.ts';
 export interface TestOp {
   readonly key: string;
   readonly hits: number;
+  /** The hits are given back. */
+  readonly isRefund?: boolean;
   readonly limit?: number;
   /** Unit of the limit; minutes when it is not given. */
   readonly unit?: number;
@@ -42,7 +44,14 @@ export function fill(batch: CounterBatch, groups: readonly TestGroup[], time: Co
       batch.addOp(
         bytes,
         { start: 0, end: bytes.length },
-        { hits: op.hits, limit: op.limit ?? 100, unit: op.unit ?? 2, ttlS, expiryS },
+        {
+          hits: op.hits,
+          isRefund: op.isRefund ?? false,
+          limit: op.limit ?? 100,
+          unit: op.unit ?? 2,
+          ttlS,
+          expiryS,
+        },
       );
     }
     batch.endGroup(group.held ?? false);

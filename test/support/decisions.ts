@@ -183,10 +183,16 @@ export function request(domain: string, ...descriptors: string[]): RateLimitRequ
   return { domain, descriptors: descriptors.map(text => descriptor(text)), hitsAddend: 0 };
 }
 
+/** A request that gives so many hits of each descriptor back. */
+export function refund(domain: string, hits: number, ...descriptors: string[]): RateLimitRequest {
+  const own = { hitsAddend: hits, isNegativeHits: true };
+  return { domain, descriptors: descriptors.map(text => descriptor(text, own)), hitsAddend: 0 };
+}
+
 /** A descriptor from `key=value,key=value` (the value may hold further equals signs), with its own hits or limit. */
 export function descriptor(
   text: string,
-  own: Partial<Pick<RequestDescriptor, 'limit' | 'hitsAddend'>> = {},
+  own: Partial<Pick<RequestDescriptor, 'limit' | 'hitsAddend' | 'isNegativeHits'>> = {},
 ): RequestDescriptor {
   const entries = text.split(',').map(pair => {
     const at = pair.indexOf('=');

@@ -202,7 +202,7 @@ export class GuardedStore implements CounterStore {
 /** Reads the counts of a batch; those of a store that cannot be read are not known. */
 async function readOrLeave(store: CounterStore | null, batch: CounterBatch): Promise<void> {
   if (store?.read !== undefined) await store.read(batch);
-  else batch.totals.fill(Number.NaN, 0, batch.slotCount);
+  else batch.counts.fill(Number.NaN, 0, batch.slotCount);
 }
 
 type Count = (store: CounterStore, batch: CounterBatch) => void | Promise<void>;

@@ -26,11 +26,14 @@ export class ProbeKeys {
   take(batch: CounterBatch): void {
     this.#secondsApart = batch.secondsApart;
     this.#keys = [];
-    for (let slot = 0; slot < Math.min(batch.slotCount, MAX_KEYS); slot++) {
+    for (let slot = 0; slot < batch.slotCount && this.#keys.length < MAX_KEYS; slot++) {
+      // Asking makes a key that is not there, and one that was only refunded must stay absent.
+      if (batch.changes.opens[slot] === 0) continue;
       this.#keys.push({
         bytes: batch.keys.bytes.slice(batch.keyStart(slot), batch.keyEnds[slot]),
         op: {
           hits: 0,
+          isRefund: false,
           limit: 0,
           unit: batch.units[slot],
           ttlS: batch.ttls[slot],
@@ -47,7 +50,8 @@ export class ProbeKeys {
     batch.reset(nowS);
     for (const { bytes, op } of this.#keys) batch.addOp(bytes, { start: 0, end: bytes.length }, op);
     if (batch.opCount === 0) {
-      const op = { hits: 0, limit: 0, unit: MINUTE, ttlS: MADE_UP_TTL_S, expiryS: nowS + MADE_UP_TTL_S };
+      const times = { ttlS: MADE_UP_TTL_S, expiryS: nowS + MADE_UP_TTL_S };
+      const op = { hits: 0, isRefund: false, limit: 0, unit: MINUTE, ...times };
       batch.addOp(this.#madeUp, { start: 0, end: this.#madeUp.length }, op);
     }
     batch.endGroup(false);

@@ -66,6 +66,7 @@ export class UncountedOps {
       { start: from.keyStart(slot), end: from.keyEnds[slot] },
       {
         hits: from.opHits[op],
+        isRefund: from.opRefunds[op] === 1,
         limit: from.opLimits[op],
         unit: from.units[slot],
         ttlS: from.ttls[slot],

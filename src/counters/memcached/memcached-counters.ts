@@ -15,5 +15,8 @@ export function memcachedCounters(stats: StatsRegistry): MemcachedCounters {
     added: counter('add.__code=success'),
     notAdded: counter('add.__code=not_stored'),
     addFailed: counter('add.__code=error'),
+    decremented: counter('decrement.__code=success'),
+    decrementMissed: counter('decrement.__code=miss'),
+    decrementFailed: counter('decrement.__code=error'),
   };
 }

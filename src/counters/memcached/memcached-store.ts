@@ -4,9 +4,11 @@ import type { Logger } from '../../base/logger.ts';
 import type { Counter } from '../../stats/registry.ts';
 import type { CounterBatch } from '../batch.ts';
 import { FailureLog } from '../failure-log.ts';
-import { holdBack } from '../holding-back.ts';
+import { heldBackChanges, holdBack } from '../holding-back.ts';
+import type { SlotChanges } from '../slot-changes.ts';
 import type { CounterStore } from '../store.ts';
 import { MemcachedConnection } from './connection.ts';
+import { type DecrementCounters, DecrementExchange, type Refund } from './decrement-exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { FetchExchange } from './fetch-exchange.ts';
 import { type Addition, type IncrementCounters, IncrementExchange } from './increment-exchange.ts';
@@ -14,7 +16,7 @@ import { keyFault } from './key.ts';
 import type { MemcachedNodes } from './nodes.ts';
 
 /** What is counted about memcached (`ratelimit.memcache.*`). */
-export interface MemcachedCounters extends IncrementCounters {
+export interface MemcachedCounters extends IncrementCounters, DecrementCounters {
   /** Batches whose counts were all read, and batches with some that were not. */
   readonly fetched: Counter;
   readonly fetchFailed: Counter;
@@ -75,34 +77,32 @@ export class MemcachedCounterStore implements CounterStore {
 
   async increment(batch: CounterBatch): Promise<void> {
     if (batch.slotCount === 0) return;
-    await this.#fetch(batch, ({ slots, keys }) => this.#additions(batch, slots, keys, batch.amounts));
-    for (let slot = 0; slot < batch.slotCount; slot++) batch.totals[slot] += batch.amounts[slot];
-    batch.spreadTotals();
+    await this.#fetch(batch, share => changesOf(batch, share, batch.changes));
+    batch.spreadCounts();
   }
 
   async read(batch: CounterBatch): Promise<void> {
-    if (batch.slotCount > 0) await this.#fetch(batch, () => []);
+    if (batch.slotCount > 0) await this.#fetch(batch, () => NO_CHANGES);
   }
 
   /** The counts are read first; what follows from them is added afterwards, so this is not atomic. */
   async incrementHoldingBack(batch: CounterBatch): Promise<void> {
     if (batch.slotCount === 0) return;
-    const shares = await this.#fetch(batch, () => []);
-    const counts = batch.totals.slice(0, batch.slotCount);
-    holdBack(batch, counts);
-    const amounts = counts.map((count, slot) => count - batch.totals[slot]);
-    for (const [connection, { slots, keys }] of shares) {
-      this.#add(connection, this.#additions(batch, slots, keys, amounts));
-    }
+    const shares = await this.#fetch(batch, () => NO_CHANGES);
+    holdBack(batch);
+    const changes = heldBackChanges(batch);
+    for (let slot = 0; slot < batch.slotCount; slot++)
+      if (Number.isNaN(batch.counts[slot])) changes.clear(slot);
+    for (const [connection, share] of shares) this.#send(connection, changesOf(batch, share, changes));
   }
 
   /**
-   * Reads all counts into `totals`, NaN for those that cannot be read, and adds what `additions` says in the same write.
+   * Reads all counts of the batch, NaN for those that cannot be read, and makes `changes` in the same write.
    * @throws Fault `store_failed` when no node can be asked
    */
   async #fetch(
     batch: CounterBatch,
-    additions: (share: Share) => Addition[],
+    changes: (share: Share) => KeyChanges,
   ): Promise<ReadonlyMap<MemcachedConnection, Share>> {
     const { nodes, counters } = this.#parts;
     const shares = this.#share(batch);
@@ -112,13 +112,13 @@ export class MemcachedCounterStore implements CounterStore {
       return new Promise<void>(resolve => {
         const fetch = new FetchExchange(share.keys, ({ counts, found, failure }) => {
           share.slots.forEach((slot, i) => {
-            batch.totals[slot] = counts[i];
+            batch.counts[slot] = counts[i];
           });
           counters.keysFound.add(found);
           batch.failureText ||= failure;
           resolve();
         });
-        this.#add(connection, additions(share), fetch);
+        this.#send(connection, changes(share), fetch);
       });
     });
     counters.keysRequested.add(keyCount);
@@ -138,7 +138,7 @@ export class MemcachedCounterStore implements CounterStore {
       const fault = keyFault(key);
       const counting = fault === '' ? this.#parts.nodes.connectionFor(key) : null;
       if (!(counting instanceof MemcachedConnection)) {
-        batch.totals[slot] = Number.NaN;
+        batch.counts[slot] = Number.NaN;
         batch.failureText ||=
           counting === null ? fault : `memcached at ${counting.address}: ${counting.reason}`;
         continue;
@@ -153,32 +153,38 @@ export class MemcachedCounterStore implements CounterStore {
     return shares;
   }
 
-  #additions(
-    batch: CounterBatch,
-    slots: readonly number[],
-    keys: readonly string[],
-    amounts: Float64Array,
-  ): Addition[] {
-    const additions: Addition[] = [];
-    for (const [i, slot] of slots.entries()) {
-      // No hits change nothing, and NaN is a count that could not be read.
-      if (amounts[slot] > 0) additions.push({ key: keys[i], amount: amounts[slot], ttlS: batch.ttls[slot] });
-    }
-    return additions;
-  }
-
-  #add(connection: MemcachedConnection, additions: readonly Addition[], fetch?: FetchExchange): void {
+  #send(connection: MemcachedConnection, { refunds, additions }: KeyChanges, fetch?: FetchExchange): void {
     const { counters, clock } = this.#parts;
+    const send = (exchange: Exchange): void => connection.send([exchange]);
+    const lost = (reason: string): void => this.#lost.failed(reason);
     const exchanges: Exchange[] = fetch === undefined ? [] : [fetch];
-    if (additions.length > 0)
-      exchanges.push(
-        new IncrementExchange(additions, {
-          counters,
-          send: exchange => connection.send([exchange]),
-          lost: reason => this.#lost.failed(reason),
-          nowS: () => Math.floor(clock.nowMs() / 1_000),
-        }),
-      );
+    if (refunds.length > 0) exchanges.push(new DecrementExchange(refunds, { counters, send, lost }));
+    if (additions.length > 0) {
+      const nowS = (): number => Math.floor(clock.nowMs() / 1_000);
+      exchanges.push(new IncrementExchange(additions, { counters, send, lost, nowS }));
+    }
     connection.send(exchanges);
   }
+}
+
+/** What is to be done to the keys of a share: refunds first. */
+interface KeyChanges {
+  readonly refunds: readonly Refund[];
+  readonly additions: readonly Addition[];
+}
+
+const NO_CHANGES: KeyChanges = { refunds: [], additions: [] };
+
+/** Hits of 0 change nothing, and are left out. */
+function changesOf(batch: CounterBatch, { slots, keys }: Share, changes: SlotChanges): KeyChanges {
+  const refunds: Refund[] = [];
+  const additions: Addition[] = [];
+  for (const [i, slot] of slots.entries()) {
+    const key = keys[i];
+    const amount = changes.amounts[slot];
+    const refund = changes.refunds[slot];
+    if (refund > 0) refunds.push({ key, amount: refund, hitsFollow: amount > 0 });
+    if (amount > 0) additions.push({ key, amount, ttlS: batch.ttls[slot] });
+  }
+  return { refunds, additions };
 }

@@ -1,12 +1,15 @@
 import { Fault } from '../../base/fault.ts';
 import type { CounterBatch } from '../batch.ts';
+import type { SlotChanges } from '../slot-changes.ts';
 import { MAX_CHUNK } from './chunks.ts';
 import { type Redirect, readRedirect } from './cluster-map.ts';
 import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
-import type { RedisCounters, Slots, Tally } from './counters.ts';
+import { joined, type RedisCounters, type Slots, type Tally } from './counters.ts';
 import { hashSlot } from './hash-slot.ts';
-import { blamesKey, type RedisReplyError } from './reply-error.ts';
+import { refundBySteps, type StepRunner } from './refund-by-steps.ts';
+import { blamesKey, type RedisReplyError, refusesScripts } from './reply-error.ts';
 import { SingleCommands, type Step, type Steps } from './single-commands.ts';
+import type { SharedKeys } from './time-to-live.ts';
 
 /** How often a key is looked for at another node. */
 const MAX_REDIRECTS = 5;
@@ -33,13 +36,14 @@ interface Moved {
  */
 export class ClusterCounters implements RedisCounters {
   readonly #nodes: ClusterNodes;
-  readonly #single = new SingleCommands();
+  readonly #single: SingleCommands;
   readonly #parallelism: number;
 
   /** @param parallelism nodes that are asked at the same time; 0 for all */
-  constructor(nodes: ClusterNodes, parallelism: number) {
+  constructor(nodes: ClusterNodes, parallelism: number, sharedKeys: SharedKeys) {
     this.#nodes = nodes;
     this.#parallelism = parallelism === 0 ? Number.POSITIVE_INFINITY : parallelism;
+    this.#single = new SingleCommands(sharedKeys);
   }
 
   get address(): string {
@@ -54,16 +58,34 @@ export class ClusterCounters implements RedisCounters {
     return this.#nodes.stop();
   }
 
-  add(batch: CounterBatch, slots: Slots, amounts: Float64Array): Promise<Tally> {
-    return new Round(this.#nodes, this.#single, batch, amounts).run('add', slots, this.#parallelism);
+  async change(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
+    if (batch.refundCount === 0) return this.#run(batch, 'add', slots, changes);
+    const refunded = slots.filter(slot => changes.givesBack(slot));
+    const others = slots.filter(slot => !changes.givesBack(slot));
+    return joined(
+      await Promise.all([this.#run(batch, 'add', others, changes), this.#refund(batch, refunded, changes)]),
+    );
   }
 
   read(batch: CounterBatch, slots: Slots): Promise<Tally> {
-    return new Round(this.#nodes, this.#single, batch, batch.amounts).run('read', slots, this.#parallelism);
+    return this.#run(batch, 'read', slots, batch.changes);
   }
 
   holdBack(): null {
     return null;
+  }
+
+  /** By a script for each key, and where nodes refuse that, step by step. */
+  async #refund(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
+    const round = new Round(this.#nodes, this.#single, batch, changes);
+    const tally = await round.run('refund', slots, this.#parallelism);
+    if (round.scriptless.length === 0) return tally;
+    const run: StepRunner = (step, some, changes) => this.#run(batch, step, some, changes);
+    return joined([tally, await refundBySteps(run, batch, Int32Array.from(round.scriptless), changes)]);
+  }
+
+  #run(batch: CounterBatch, step: Step, slots: Slots, changes: SlotChanges): Promise<Tally> {
+    return new Round(this.#nodes, this.#single, batch, changes).run(step, slots, this.#parallelism);
   }
 }
 
@@ -72,15 +94,17 @@ class Round {
   readonly #nodes: ClusterNodes;
   readonly #single: SingleCommands;
   readonly #batch: CounterBatch;
-  readonly #amounts: Float64Array;
+  readonly #changes: SlotChanges;
+  /** Slots whose node refuses scripts. */
+  readonly scriptless: number[] = [];
   #moved: Moved[] = [];
   #failure = '';
 
-  constructor(nodes: ClusterNodes, single: SingleCommands, batch: CounterBatch, amounts: Float64Array) {
+  constructor(nodes: ClusterNodes, single: SingleCommands, batch: CounterBatch, changes: SlotChanges) {
     this.#nodes = nodes;
     this.#single = single;
     this.#batch = batch;
-    this.#amounts = amounts;
+    this.#changes = changes;
   }
 
   async run(step: Step, slots: Slots, parallelism: number): Promise<Tally> {
@@ -97,7 +121,7 @@ class Round {
       // Some may be new.
       await Promise.all(groups.map(({ node }) => node.pool.connected()));
     }
-    const counted = slots.reduce((sum, slot) => sum + (Number.isNaN(this.#batch.totals[slot]) ? 0 : 1), 0);
+    const counted = slots.reduce((sum, slot) => sum + (Number.isNaN(this.#batch.counts[slot]) ? 0 : 1), 0);
     return { counted, failure: this.#failure };
   }
 
@@ -140,7 +164,7 @@ class Round {
   }
 
   #group(node: ClusterNode, step: Step, slots: readonly number[], asking: boolean): Group {
-    return { node, step, slots: Int32Array.from(slots), amounts: this.#amounts, asking };
+    return { node, step, slots: Int32Array.from(slots), changes: this.#changes, asking };
   }
 
   /** Asks one node for its keys, in parts when they are very many. */
@@ -171,11 +195,14 @@ class Round {
   #take(node: ClusterNode, slot: number, reply: number | RedisReplyError, step: Step): void {
     if (typeof reply === 'number') {
       // Where only the time to live was set, the count is known since the addition.
-      if (step !== 'expire') this.#batch.totals[slot] = reply;
+      if (step !== 'expire') this.#batch.counts[slot] = reply;
       return;
     }
     const redirect = readRedirect(reply.message, node.host);
-    if (redirect !== null) this.#moved.push({ slot, step, redirect, error: reply.message });
+    if (step === 'refund' && refusesScripts(reply)) {
+      this.#batch.counts[slot] = Number.NaN;
+      this.scriptless.push(slot);
+    } else if (redirect !== null) this.#moved.push({ slot, step, redirect, error: reply.message });
     else if (blamesKey(reply.message)) this.#fail(slot, reply.message);
     else {
       this.#fail(slot, `Redis at ${node.pool.address}: ${reply.message}`);
@@ -185,7 +212,7 @@ class Round {
   }
 
   #fail(slot: number, failure: string): void {
-    this.#batch.totals[slot] = Number.NaN;
+    this.#batch.counts[slot] = Number.NaN;
     this.#failure ||= failure;
   }
 }

@@ -1,4 +1,5 @@
 import type { CounterBatch } from '../batch.ts';
+import type { SlotChanges } from '../slot-changes.ts';
 
 /** What became of a question. */
 export interface Tally {
@@ -24,9 +25,9 @@ export interface RedisCounters {
   /** Connects. Resolves when counting can begin. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Adds to each slot its amount (by slot) and fills in `totals`. */
-  add(batch: CounterBatch, slots: Slots, amounts: Float64Array): Promise<Tally>;
-  /** Fills in `totals` with the present counts. */
+  /** Makes the changes of each slot and fills in `counts` with what was there before. */
+  change(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally>;
+  /** Fills in `counts` with the present counts. */
   read(batch: CounterBatch, slots: Slots): Promise<Tally>;
   /**
    * Adds all ops, holding back, request by request and atomically: fills in `opAfters` and `opHeld`. Null when these
@@ -49,7 +50,7 @@ export class FirstSlots {
 
 /** Marks slots that could not be counted. */
 export function uncounted(batch: CounterBatch, slots: Iterable<number>, failure: string): Tally {
-  for (const slot of slots) batch.totals[slot] = Number.NaN;
+  for (const slot of slots) batch.counts[slot] = Number.NaN;
   return { counted: 0, failure };
 }
 

@@ -43,8 +43,8 @@ export class RedisCounterStore implements CounterStore {
   async increment(batch: CounterBatch): Promise<void> {
     if (batch.slotCount === 0) return;
     const slots = this.#slots.take(batch.slotCount);
-    await this.#settle(batch, this.#counters.add(batch, slots, batch.amounts));
-    batch.spreadTotals();
+    await this.#settle(batch, this.#counters.change(batch, slots, batch.changes));
+    batch.spreadCounts();
   }
 
   async incrementHoldingBack(batch: CounterBatch): Promise<void> {

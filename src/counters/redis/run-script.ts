@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { encodedWords } from './command-writer.ts';
-import { HOLD_BACK_SCRIPT, INCREMENT_SCRIPT } from './scripts.ts';
+import { HOLD_BACK_SCRIPT, INCREMENT_SCRIPT, REFUND_SCRIPT } from './scripts.ts';
 
 /** A script as the words that call it. */
 export interface Script {
@@ -11,6 +11,7 @@ export interface Script {
 }
 
 export const INCREMENT = script(INCREMENT_SCRIPT);
+export const REFUND = script(REFUND_SCRIPT);
 export const HOLD_BACK = script(HOLD_BACK_SCRIPT);
 
 function script(source: string): Script {

@@ -1,10 +1,11 @@
 import type { CounterBatch } from '../batch.ts';
+import type { SlotChanges } from '../slot-changes.ts';
 import { type Chunk, groupStart, opsOf, slotsOf } from './chunks.ts';
-import { CommandWriter } from './command-writer.ts';
+import { CommandWriter, encodedWords } from './command-writer.ts';
 import type { Slots, Tally } from './counters.ts';
 import type { RedisLink } from './redis-link.ts';
 import { isUnknownScript, RedisReplyError } from './reply-error.ts';
-import { HOLD_BACK, INCREMENT, type Script } from './run-script.ts';
+import { HOLD_BACK, INCREMENT, REFUND, type Script } from './run-script.ts';
 import { readScriptReply, type ScriptReply } from './script-reply.ts';
 import type { SharedKeys } from './time-to-live.ts';
 
@@ -18,18 +19,37 @@ export class ScriptedCommands {
   }
 
   /** @throws RedisReplyError, or Fault `store_failed`, when nothing of the slots is known to be counted */
-  async add(link: RedisLink, batch: CounterBatch, slots: Slots, amounts: Float64Array): Promise<Tally> {
+  async change(link: RedisLink, batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
+    if (batch.refundCount > 0) return this.#changeWithRefunds(link, batch, slots, changes);
+    const { amounts } = changes;
     const encode = (script: Uint8Array) => this.#encodeAdd(script, batch, slots, amounts);
     const { numbers, failure } = await this.#run(link, INCREMENT, slots.length, encode);
     let counted = 0;
     for (let i = 0; i < slots.length; i++) {
-      batch.totals[slots[i]] = numbers[i];
+      const slot = slots[i];
+      batch.counts[slot] = numbers[i] - amounts[slot];
       if (!Number.isNaN(numbers[i])) counted++;
     }
     return { counted, failure };
   }
 
-  /** Fills in `opAfters` and `opHeld` of the groups. Throws as `add` does. */
+  async #changeWithRefunds(
+    link: RedisLink,
+    batch: CounterBatch,
+    slots: Slots,
+    changes: SlotChanges,
+  ): Promise<Tally> {
+    const encode = (script: Uint8Array) => this.#encodeRefund(script, batch, slots, changes);
+    const { numbers, failure } = await this.#run(link, REFUND, slots.length, encode);
+    let counted = 0;
+    for (let i = 0; i < slots.length; i++) {
+      batch.counts[slots[i]] = numbers[i];
+      if (!Number.isNaN(numbers[i])) counted++;
+    }
+    return { counted, failure };
+  }
+
+  /** Fills in `opAfters` and `opHeld` of the groups. Throws as `change` does. */
   async holdBack(link: RedisLink, batch: CounterBatch, groups: Chunk): Promise<Tally> {
     const ops = opsOf(batch, groups);
     const encode = (script: Uint8Array) => this.#encodeHoldBack(script, batch, groups);
@@ -82,6 +102,17 @@ export class ScriptedCommands {
     return writer.take();
   }
 
+  #encodeRefund(script: Uint8Array, batch: CounterBatch, slots: Slots, changes: SlotChanges): Buffer {
+    const writer = this.#writer;
+    writer.command(3 + 6 * slots.length);
+    writer.encoded(script);
+    writer.number(slots.length);
+    for (const slot of slots) writer.key(batch, slot);
+    for (const slot of slots)
+      writeRefundArguments(writer, batch, slot, { changes, shared: this.#sharedKeys });
+    return writer.take();
+  }
+
   #encodeHoldBack(script: Uint8Array, batch: CounterBatch, groups: Chunk): Buffer {
     const writer = this.#writer;
     const shared = this.#sharedKeys.at(batch.nowS);
@@ -103,12 +134,29 @@ export class ScriptedCommands {
       for (let op = first; op < end; op++) {
         writer.number(places[batch.opSlots[op]] + 1);
         writer.number(batch.opHits[op]);
-        writer.number(batch.opLimits[op]);
+        if (batch.opRefunds[op] === 1) writer.encoded(IS_REFUND);
+        else writer.number(batch.opLimits[op]);
       }
     }
     return writer.take();
   }
 }
+
+/** What the refund script is told of one key. */
+export function writeRefundArguments(
+  writer: CommandWriter,
+  batch: CounterBatch,
+  slot: number,
+  { changes, shared }: { readonly changes: SlotChanges; readonly shared: SharedKeys },
+): void {
+  writer.number(changes.refunds[slot]);
+  writer.number(changes.amounts[slot]);
+  writer.number(changes.opens[slot]);
+  writer.number(batch.ttls[slot]);
+  writer.number(shared.at(batch.nowS)[batch.units[slot]] === 0 ? 0 : secondsLeft(batch, slot));
+}
+
+const IS_REFUND = encodedWords('-');
 
 /** Seconds until the window ends. */
 function secondsLeft(batch: CounterBatch, slot: number): number {

@@ -46,19 +46,87 @@ end
 results[keys + 1] = failure
 ${PACKED_REPLY}`;
 
+/** Where a key is told of whose count a refund has lowered: processes that took it for over its limit ask again. */
+export const REFUNDS_CHANNEL = 'sluice:refunds';
+
+/** Not everybody may publish. The refund is counted all the same. */
+const TELL = `redis.pcall('PUBLISH', '${REFUNDS_CHANNEL}', KEYS[i])`;
+
+/**
+ * The same for batches with refunds. A key without a refund costs what it costs there. A refund comes off what is there
+ * and stops at 0; the time to live stays as it is, and a key that is not there is made only for hits.
+ *
+ *     KEYS    counters
+ *     ARGV    for each key: refund, amount, 1 when there are hits (also 0 of them), else 0, seconds to live, the seconds
+ *             that it has to live at least (0 when it is not shared)
+ *     returns for each key the count before; then the first error
+ */
+export const REFUND_SCRIPT = `local results = {}
+local failure = false
+for i = 1, #KEYS do
+  local at = 5 * i - 4
+  local refund = tonumber(ARGV[at])
+  local amount = tonumber(ARGV[at + 1])
+  local opens = ARGV[at + 2] == '1'
+  local before = false
+  local fresh = false
+  local err = nil
+  if refund == 0 and opens then
+    local count = redis.pcall('INCRBY', KEYS[i], ARGV[at + 1])
+    if type(count) == 'number' then
+      before = count - amount
+      fresh = count == amount
+    else
+      err = count.err
+    end
+  else
+    local text = redis.pcall('GET', KEYS[i])
+    if not text then
+      before = 0
+      fresh = opens
+    elseif type(text) == 'string' and string.find(text, '^-?%d+$') then
+      before = tonumber(text)
+    else
+      err = text.err or 'ERR value is not an integer or out of range'
+    end
+    local taken = before and math.min(refund, math.max(before, 0)) or 0
+    if before and (fresh or amount ~= taken) then
+      local count = redis.pcall('INCRBY', KEYS[i], string.format('%.0f', amount - taken))
+      if type(count) ~= 'number' then
+        before = false
+        err = count.err
+      end
+    end
+    if before and taken > 0 then ${TELL} end
+  end
+  if before and opens then
+    local least = tonumber(ARGV[at + 4])
+    if fresh or (least > 0 and redis.call('TTL', KEYS[i]) < least) then
+      redis.call('EXPIRE', KEYS[i], ARGV[at + 3])
+    end
+  end
+  results[i] = before
+  failure = failure or err or false
+end
+results[#KEYS + 1] = failure
+${PACKED_REPLY}`;
+
 /**
  * The same for requests that hold their counters back: reads all counters of a request; when some of them would
- * exceed their limit, only those are added to, and the others get 0.
+ * exceed their limit, only those are added to, and the others get 0. Refunds of a request come before its hits, and are
+ * never held back.
  *
  *     KEYS    counters
  *     ARGV    for each key: seconds to live, the seconds that it has to live at least (0 when it is not shared); then
  *             for each request: 1 when nothing of it is added, else 0, the number of its ops, and for each op: index
- *             of its key (from 1), hits, limit
+ *             of its key (from 1), hits, limit, or `-` when the hits are a refund
  *     returns for each op: the count afterwards; 1 when its hits were held back, else 0; then the first error
  */
 export const HOLD_BACK_SCRIPT = `local counts = {}
-local added = {}
+local change = {}
 local fresh = {}
+local opens = {}
+local lowered = {}
 local failure = false
 for i = 1, #KEYS do
   local text = redis.pcall('GET', KEYS[i])
@@ -71,7 +139,7 @@ for i = 1, #KEYS do
     counts[i] = false
     failure = failure or text.err or 'ERR value is not an integer or out of range'
   end
-  added[i] = 0
+  change[i] = 0
 end
 local results = {}
 local keys = {}
@@ -82,34 +150,54 @@ while at <= #ARGV do
   at = at + 2
   local full = {}
   local any = hold
+  local after = {}
+  for op = 0, ops - 1 do
+    local key = tonumber(ARGV[at + 3 * op])
+    if ARGV[at + 3 * op + 2] == '-' and counts[key] then
+      local taken = math.min(tonumber(ARGV[at + 3 * op + 1]), math.max(counts[key], 0))
+      counts[key] = counts[key] - taken
+      change[key] = change[key] - taken
+      lowered[key] = lowered[key] or taken > 0
+      after[op] = counts[key]
+    end
+  end
   for op = 0, ops - 1 do
     local count = counts[tonumber(ARGV[at + 3 * op])]
-    if not hold and count and count + tonumber(ARGV[at + 3 * op + 1]) > tonumber(ARGV[at + 3 * op + 2]) then
+    local limit = tonumber(ARGV[at + 3 * op + 2])
+    if limit and not hold and count and count + tonumber(ARGV[at + 3 * op + 1]) > limit then
       full[op] = true
       any = true
     end
   end
   for op = 0, ops - 1 do
     local key = tonumber(ARGV[at + 3 * op])
-    local hits = tonumber(ARGV[at + 3 * op + 1])
-    local held = any and not full[op]
-    if counts[key] and not held then
-      counts[key] = counts[key] + hits
-      added[key] = added[key] + hits
+    local refund = ARGV[at + 3 * op + 2] == '-'
+    local held = any and not full[op] and not refund
+    if not refund then
+      opens[key] = true
+      if counts[key] and not held then
+        local hits = tonumber(ARGV[at + 3 * op + 1])
+        counts[key] = counts[key] + hits
+        change[key] = change[key] + hits
+      end
     end
     keys[#keys + 1] = key
-    results[#results + 1] = counts[key]
+    results[#results + 1] = after[op] or counts[key]
     results[#results + 1] = held and 1 or 0
   end
   at = at + 3 * ops
 end
 for i = 1, #KEYS do
-  local count = counts[i] and redis.pcall('INCRBY', KEYS[i], string.format('%.0f', added[i]))
+  local count = counts[i]
+  if count and (change[i] ~= 0 or opens[i]) then
+    count = redis.pcall('INCRBY', KEYS[i], string.format('%.0f', change[i]))
+  end
   if type(count) == 'number' then
     local least = tonumber(ARGV[2 * i])
-    if fresh[i] or (least > 0 and redis.call('TTL', KEYS[i]) < least) then
+    if opens[i] and (fresh[i] or (least > 0 and redis.call('TTL', KEYS[i]) < least)) then
       redis.call('EXPIRE', KEYS[i], ARGV[2 * i - 1])
     end
+    if lowered[i] then ${TELL} end
   else
     failure = failure or count.err
     counts[i] = false

@@ -1,4 +1,5 @@
 import type { CounterBatch } from '../batch.ts';
+import type { SlotChanges } from '../slot-changes.ts';
 import type { RedisCounters, Slots, Tally } from './counters.ts';
 import { MasterWatch } from './master-watch.ts';
 import { type PoolOptions, RedisPool } from './pool.ts';
@@ -41,8 +42,8 @@ export class SentinelCounters implements RedisCounters {
     await Promise.all([this.#sentinels.stop(), this.#master.stop()]);
   }
 
-  add(batch: CounterBatch, slots: Slots, amounts: Float64Array): Promise<Tally> {
-    return this.#master.add(batch, slots, amounts);
+  change(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
+    return this.#master.change(batch, slots, changes);
   }
 
   read(batch: CounterBatch, slots: Slots): Promise<Tally> {

@@ -1,9 +1,11 @@
 import type { Fault } from '../../base/fault.ts';
 import type { CounterBatch } from '../batch.ts';
+import type { SlotChanges } from '../slot-changes.ts';
 import { groupChunks, MAX_CHUNK } from './chunks.ts';
 import { joined, type RedisCounters, type Slots, type Tally } from './counters.ts';
 import type { RedisPool } from './pool.ts';
 import type { RedisLink } from './redis-link.ts';
+import { refundBySteps, type StepRunner } from './refund-by-steps.ts';
 import {
   blamesKey,
   mayEndWithNewConnection,
@@ -22,11 +24,12 @@ import type { SharedKeys } from './time-to-live.ts';
 export class ServerCounters implements RedisCounters {
   readonly #pool: RedisPool;
   readonly #scripted: ScriptedCommands;
-  readonly #single = new SingleCommands();
+  readonly #single: SingleCommands;
 
   constructor(pool: RedisPool, sharedKeys: SharedKeys) {
     this.#pool = pool;
     this.#scripted = new ScriptedCommands(sharedKeys);
+    this.#single = new SingleCommands(sharedKeys);
   }
 
   get address(): string {
@@ -41,21 +44,22 @@ export class ServerCounters implements RedisCounters {
     return this.#pool.stop();
   }
 
-  add(batch: CounterBatch, slots: Slots, amounts: Float64Array): Promise<Tally> {
+  change(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
     return this.#using(link =>
-      inParts(slots, part =>
-        link.takesScripts
-          ? this.#scripted.add(link, batch, part, amounts)
-          : this.#singly(link, batch, { step: 'add', slots: part, amounts, asking: false }),
-      ),
+      inParts(slots, part => {
+        if (link.takesScripts) return this.#scripted.change(link, batch, part, changes);
+        const run: StepRunner = (step, slots, changes) =>
+          this.#singly(link, batch, { step, slots, changes, asking: false });
+        return batch.refundCount === 0 ? run('add', part, changes) : refundBySteps(run, batch, part, changes);
+      }),
     );
   }
 
   read(batch: CounterBatch, slots: Slots): Promise<Tally> {
-    const amounts = batch.amounts;
+    const { changes } = batch;
     return this.#using(link =>
       inParts(slots, part =>
-        this.#singly(link, batch, { step: 'read', slots: part, amounts, asking: false }),
+        this.#singly(link, batch, { step: 'read', slots: part, changes, asking: false }),
       ),
     );
   }
@@ -76,13 +80,13 @@ export class ServerCounters implements RedisCounters {
     let failure = '';
     await this.#single.run(link, batch, steps, (slot, reply, step) => {
       if (typeof reply === 'number') {
-        batch.totals[slot] = reply;
+        batch.counts[slot] = reply;
         counted++;
         return;
       }
       // Its addition was counted before the time to live was refused.
       if (step === 'expire') counted--;
-      batch.totals[slot] = Number.NaN;
+      batch.counts[slot] = Number.NaN;
       failure ||= reply.message;
     });
     return { counted, failure };

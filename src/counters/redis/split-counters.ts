@@ -1,5 +1,6 @@
 import { Fault } from '../../base/fault.ts';
 import type { CounterBatch } from '../batch.ts';
+import type { SlotChanges } from '../slot-changes.ts';
 import { SECOND } from '../window.ts';
 import { joined, NOTHING, type RedisCounters, type Slots, type Tally, uncounted } from './counters.ts';
 
@@ -26,8 +27,8 @@ export class SplitCounters implements RedisCounters {
     await Promise.all([this.#perSecond.stop(), this.#main.stop()]);
   }
 
-  add(batch: CounterBatch, slots: Slots, amounts: Float64Array): Promise<Tally> {
-    return this.#both(batch, slots, (counters, own) => counters.add(batch, own, amounts));
+  change(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
+    return this.#both(batch, slots, (counters, own) => counters.change(batch, own, changes));
   }
 
   read(batch: CounterBatch, slots: Slots): Promise<Tally> {

@@ -21,15 +21,20 @@ export class SharedCounterStore implements CounterStore {
 
   increment(batch: CounterBatch): void {
     const table = this.#table;
+    const { changes } = batch;
     for (let slot = 0; slot < batch.slotCount; slot++) {
       this.#readPrint(batch, slot);
       const region = table.regionOf(this.#print.a);
       table.lock(region);
-      const cell = table.claim(this.#print, batch.nowS, batch.expiries[slot]);
-      batch.totals[slot] = table.add(cell, batch.amounts[slot]);
+      const cell = this.#cellOf(batch, slot);
+      batch.counts[slot] = cell < 0 ? 0 : table.count(cell);
+      if (cell >= 0) {
+        if (changes.refunds[slot] > 0) table.giveBack(cell, changes.refunds[slot]);
+        table.add(cell, changes.amounts[slot]);
+      }
       table.unlock(region);
     }
-    batch.spreadTotals();
+    batch.spreadCounts();
   }
 
   incrementHoldingBack(batch: CounterBatch): void {
@@ -48,19 +53,34 @@ export class SharedCounterStore implements CounterStore {
       const region = table.regionOf(this.#print.a);
       table.lock(region);
       const cell = table.find(this.#print, batch.nowS);
-      batch.totals[slot] = cell < 0 ? 0 : table.count(cell);
+      batch.counts[slot] = cell < 0 ? 0 : table.count(cell);
       table.unlock(region);
     }
   }
 
-  /** Reads all counters of the group, then adds: to all, or only to those that would exceed their limit. */
+  /** The cell of a slot whose print was read; -1 when it has none and is only refunded. */
+  #cellOf(batch: CounterBatch, slot: number): number {
+    return batch.changes.opens[slot] === 1
+      ? this.#table.claim(this.#print, batch.nowS, batch.expiries[slot])
+      : this.#table.find(this.#print, batch.nowS);
+  }
+
+  /**
+   * Takes what the group gives back, reads all its counters, then adds: to all, or only to those that would exceed
+   * their limit.
+   */
   #countGroup(batch: CounterBatch, group: { first: number; end: number; held: boolean }): void {
     const { first, end } = group;
     if (first === end) return;
     this.#lockRegions(batch, first, end);
     this.#cells.length = 0;
+    if (batch.refundCount > 0) this.#refundGroup(batch, first, end);
     let anyFull = false;
     for (let op = first; op < end; op++) {
+      if (batch.opRefunds[op] === 1) {
+        this.#cells.push(-1);
+        continue;
+      }
       const slot = batch.opSlots[op];
       this.#readPrint(batch, slot);
       const cell = this.#table.claim(this.#print, batch.nowS, batch.expiries[slot], this.#cells);
@@ -72,12 +92,23 @@ export class SharedCounterStore implements CounterStore {
     }
     const holdBack = group.held || anyFull;
     for (let op = first; op < end; op++) {
+      if (batch.opRefunds[op] === 1) continue;
       if (!holdBack) batch.opHeld[op] = 0;
       const cell = this.#cells[op - first];
       const added = batch.opHeld[op] === 1 ? 0 : batch.opHits[op];
       batch.opAfters[op] = cell < 0 ? Number.NaN : this.#table.add(cell, added);
     }
     this.#unlockRegions();
+  }
+
+  #refundGroup(batch: CounterBatch, first: number, end: number): void {
+    for (let op = first; op < end; op++) {
+      if (batch.opRefunds[op] === 0) continue;
+      this.#readPrint(batch, batch.opSlots[op]);
+      const cell = this.#table.find(this.#print, batch.nowS);
+      batch.opHeld[op] = 0;
+      batch.opAfters[op] = cell < 0 ? 0 : this.#table.giveBack(cell, batch.opHits[op]);
+    }
   }
 
   /** Locks in ascending order, each region once, so that two threads never wait for each other. */

@@ -1,4 +1,5 @@
 import { threadId } from 'node:worker_threads';
+import { afterRefund } from '../slot-changes.ts';
 
 /**
  * Counters in shared memory, exact over all threads of the process.
@@ -196,6 +197,13 @@ export class CounterTable {
   /** Adds to a claimed cell and returns the count after it, held at 2^53 - 1. */
   add(cell: number, hits: number): number {
     const after = Math.min(this.#counts[cell] + hits, Number.MAX_SAFE_INTEGER);
+    this.#counts[cell] = after;
+    return after;
+  }
+
+  /** Takes hits off a cell, as many as there are, and returns the count after it. */
+  giveBack(cell: number, hits: number): number {
+    const after = afterRefund(this.#counts[cell], hits);
     this.#counts[cell] = after;
     return after;
   }

@@ -59,7 +59,7 @@ class Pooled {
       cancelled: stats.counter('cancelled'),
       globalShadowMode: stats.counter('globalShadowMode'),
     };
-    const overLimit = openOverLimitCache(settings, systemClock);
+    const overLimit = openOverLimitCache(settings, systemClock, this.store);
     const { threads, pool } = createDecisionThreads({
       ...parts,
       store: this.store,

@@ -74,8 +74,9 @@ t.test('the service sees the domain, the descriptors in order and one hit', asyn
           ],
           limit: null,
           hitsAddend: null,
+          isNegativeHits: false,
         },
-        { entries: [{ key: 'user', value: 'anna' }], limit: null, hitsAddend: null },
+        { entries: [{ key: 'user', value: 'anna' }], limit: null, hitsAddend: null, isNegativeHits: false },
       ],
       hitsAddend: 1,
     },
@@ -97,6 +98,12 @@ t.test('a value keeps every "=" after the first', async t => {
       ],
     },
   ]);
+});
+
+t.test('--refund gives the hits back', async t => {
+  const { address, requests } = await startRateLimitServer(t, { answer: OK });
+  await ask(address, '--refund', '--hits', '7');
+  t.match(requests, [{ hitsAddend: 7, descriptors: [{ isNegativeHits: true }] }]);
 });
 
 t.test('--hits counts that many on each descriptor, and 0 counts nothing', async t => {

@@ -23,6 +23,7 @@ const EXPLANATION: Explanation = {
     {
       entries: [{ key: 'user', value: 'anna' }],
       hits: 1,
+      isRefund: false,
       outcome: 'limited',
       why: '`user` matches `user=anna` by key alone',
       levels: [],
@@ -38,6 +39,7 @@ const EXPLANATION: Explanation = {
         { key: 'method', value: '\u001b[31m' },
       ],
       hits: 1,
+      isRefund: false,
       outcome: 'no limit',
       why: 'there are no entries below `shop.path`',
       levels: [],

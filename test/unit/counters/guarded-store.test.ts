@@ -202,7 +202,7 @@ t.test('counts are read where they are counted', async t => {
   const read = async (from = guarded) => {
     const batch = batchOf([{ ops: [{ key: 'a', hits: 0 }] }]);
     await from.read(batch);
-    return batch.totals[0];
+    return batch.counts[0];
   };
   await count(guarded, [{ key: 'a', hits: 5 }]);
   t.equal(await read(), 5);
@@ -279,9 +279,9 @@ t.test('while its store fails and nobody counts in its place, no count can be re
   await count(guarded, ONE);
   const batch = batchOf([{ ops: ONE }]);
   await guarded.read(batch);
-  t.same(batch.totals[0], 1);
+  t.same(batch.counts[0], 1);
   store.failure = 'away';
   await count(guarded, ONE);
   await guarded.read(batch);
-  t.same(batch.totals[0], Number.NaN);
+  t.same(batch.counts[0], Number.NaN);
 });

@@ -9,6 +9,7 @@ import { examineMatching } from '../../exam/decisions/matching.ts';
 import { examineMetricKeys } from '../../exam/decisions/metric-keys.ts';
 import { examineOverride } from '../../exam/decisions/override.ts';
 import { examineRandomRequests } from '../../exam/decisions/random-requests.ts';
+import { examineRefunds } from '../../exam/decisions/refunds.ts';
 import { examineShadowAndQuota } from '../../exam/decisions/shadow-and-quota.ts';
 import { examineUnlimitedAndReplaces } from '../../exam/decisions/unlimited-and-replaces.ts';
 import { examineWindows } from '../../exam/decisions/windows.ts';
@@ -30,6 +31,7 @@ for (const kind of await pooledStoreKinds(t)) {
     examineWindows(t, open);
     examineHits(t, open);
     examineHoldingBack(t, open);
+    examineRefunds(t, open);
     examineRandomRequests(t, open);
   });
 }

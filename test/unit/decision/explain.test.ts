@@ -48,6 +48,7 @@ t.test('a descriptor with a limit: rule, key, window, count and what the answer 
       {
         entries: [{ key: 'user', value: 'ann' }],
         hits: 1,
+        isRefund: false,
         outcome: 'limited',
         why: '`user` matches `user=ann` by key alone',
         levels: [{ entry: 'user=ann', rule: 'user', matched: 'by key alone' }],

@@ -1,14 +1,21 @@
 import t from 'tap';
+import { RefundMarks } from '../../../src/counters/refund-marks.ts';
 import { OverLimitCache } from '../../../src/decision/over-limit-cache.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
 const key = (text: string): [Uint8Array, number, number] => [Buffer.from(text), 0, Buffer.byteLength(text)];
 
+/** Remembers a key as over its limit; what was known of refunds is from now. */
+function add(cache: OverLimitCache, text: string, secondsLeft: number, word = 0): void {
+  const [bytes, start, end] = key(text);
+  cache.add(bytes, { start, end }, secondsLeft, { word, mark: cache.marks.of(word) });
+}
+
 t.test('a key is known until its window ends', async t => {
   const clock = new ManualClock(1_000);
   const cache = new OverLimitCache(1, clock);
   t.notOk(cache.has(...key('a')));
-  cache.add(...key('a'), 10);
+  add(cache, 'a', 10);
   t.ok(cache.has(...key('a')));
   clock.advance(9_999);
   t.ok(cache.has(...key('a')));
@@ -19,15 +26,15 @@ t.test('a key is known until its window ends', async t => {
 
 t.test('keys that differ only in bytes beyond ASCII are different keys', async t => {
   const cache = new OverLimitCache(1, new ManualClock(0));
-  cache.add(...key('ä'), 10);
+  add(cache, 'ä', 10);
   t.notOk(cache.has(...key('ö')));
 });
 
 t.test('its size in bytes is a bound: the least recently asked keys go', async t => {
   const cache = new OverLimitCache(524_288, new ManualClock(0));
-  cache.add(...key('kept'), 60);
+  add(cache, 'kept', 60);
   for (let i = 0; i < 5_000; i++) {
-    cache.add(...key(`${'x'.repeat(100)}${i}`), 60);
+    add(cache, `${'x'.repeat(100)}${i}`, 60);
     if (i % 100 === 0) cache.has(...key('kept'));
   }
   t.ok(cache.size < 524_288 / 200, `${cache.size} entries`);
@@ -37,7 +44,7 @@ t.test('its size in bytes is a bound: the least recently asked keys go', async t
 
 t.test('a key larger than the whole cache is not kept', async t => {
   const cache = new OverLimitCache(1, new ManualClock(0));
-  cache.add(...key('x'.repeat(600_000)), 60);
+  add(cache, 'x'.repeat(600_000), 60);
   t.equal(cache.size, 0);
 });
 
@@ -47,7 +54,7 @@ t.test(
     const clock = new ManualClock(0);
     const cache = new OverLimitCache(524_288, clock);
     const fill = (name: string): void => {
-      for (let i = 0; i < 5_000; i++) cache.add(...key(`${name}${'x'.repeat(100)}${i}`), 60);
+      for (let i = 0; i < 5_000; i++) add(cache, `${name}${'x'.repeat(100)}${i}`, 60);
     };
     fill('a');
     const { evicted } = cache;
@@ -58,5 +65,47 @@ t.test(
     fill('b');
     t.equal(cache.expired, held);
     t.equal(cache.evicted, 2 * evicted);
+  },
+);
+
+t.test('a refund makes what is known of its key worthless, in every cache that shares the marks', async t => {
+  const clock = new ManualClock(0);
+  const mine = new OverLimitCache(1, clock);
+  const theirs = new OverLimitCache(1, clock, new RefundMarks(mine.marks.buffer));
+  for (const cache of [mine, theirs]) {
+    add(cache, 'a', 10, 7);
+    add(cache, 'b', 10, 8);
+  }
+  mine.marks.refunded(7);
+  for (const cache of [mine, theirs]) {
+    t.notOk(cache.has(...key('a')));
+    t.ok(cache.has(...key('b')), 'a key of another bucket');
+    add(cache, 'a', 10, 7);
+    t.ok(cache.has(...key('a')), 'over its limit after the refund as well');
+  }
+});
+
+t.test('a count from before a refund that arrives after it is not remembered', async t => {
+  const cache = new OverLimitCache(1, new ManualClock(0));
+  const mark = cache.marks.of(7);
+  cache.marks.refunded(7);
+  const [bytes, start, end] = key('a');
+  cache.add(bytes, { start, end }, 10, { word: 7, mark });
+  t.notOk(cache.has(bytes, start, end));
+});
+
+t.test(
+  'while refunds of other processes may go unseen nothing is known, and nothing of before afterwards',
+  async t => {
+    const cache = new OverLimitCache(1, new ManualClock(0));
+    add(cache, 'a', 10);
+    cache.marks.feedDown();
+    t.notOk(cache.has(...key('a')));
+    add(cache, 'b', 10);
+    cache.marks.feedUp();
+    t.notOk(cache.has(...key('a')));
+    t.notOk(cache.has(...key('b')));
+    add(cache, 'a', 10);
+    t.ok(cache.has(...key('a')));
   },
 );

@@ -8,6 +8,7 @@ const RULE_STATS = {
   near_limit: 'Hits above the near-limit ratio and within the limit.',
   over_limit: 'Hits over the limit.',
   shadow_mode: 'Hits over the limit that shadow mode let pass.',
+  total_negative_hits: 'Hits that refunds asked to give back.',
 };
 
 const RULE_METRIC = 'ratelimit_service_rate_limit_';
