@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pinnedNode } from './pinned-node.mjs';
-import { note, root, run, scriptOf } from './step.mjs';
+import { root, run, scriptOf } from './step.mjs';
 
 /**
  * What is built, the smaller first. Serving leaves tests and benchmarks out: a fault in them keeps nobody from
@@ -16,22 +16,29 @@ const BUILDS = {
 /** Path of the built program's entry. */
 export const builtMain = join(root, 'build/src/cli/main.js');
 
-/** Compiles the sources that `what` (`serving` or `tests`) needs into `build`, unless that was made from exactly these. */
-export function buildSources(what) {
+/** True when `build` holds all that `what` (`serving` or `tests`) needs, made from exactly the sources of now. */
+export function isBuilt(what) {
+  const { folders, mark } = BUILDS[what];
+  if (!existsSync(inRoot(mark)) || readFileSync(inRoot(mark), 'utf8') !== fingerprint(folders)) return false;
+  return hasOutputs(folders);
+}
+
+/** Compiles the sources that `what` needs into `build`, unless it {@link isBuilt}. */
+export async function buildSources(what) {
+  if (isBuilt(what)) return;
   const { project, folders, mark } = BUILDS[what];
   // Taken before the compiler reads, so that a file changed meanwhile is compiled next time.
   const current = fingerprint(folders);
-  if (existsSync(builtMain) && existsSync(inRoot(mark))) {
-    if (readFileSync(inRoot(mark), 'utf8') === current) return;
-  }
   const served = fingerprint(BUILDS.serving.folders);
-  note('compiling (tsc)');
   // Of both: what the other was built from is overwritten.
   for (const build of Object.values(BUILDS)) rmSync(inRoot(build.mark), { force: true });
-  run({
+  // With its record the compiler writes only what has changed, and takes for granted that the rest is there.
+  if (!hasOutputs(folders)) rmSync(inRoot('build/.tsbuildinfo'), { force: true });
+  await run({
+    doing: 'compiling (tsc)',
     command: pinnedNode(),
     args: [scriptOf('typescript', 'tsc'), '--project', project],
-    advice: 'The faults stand above, by file and line. Mend them and try again.',
+    advice: 'The faults stand above, by file and line. Fix them and try again.',
   });
   for (const folder of folders) removeOrphans(folder);
   mkdirSync(inRoot('build'), { recursive: true });
@@ -49,6 +56,12 @@ function fingerprint(folders) {
     hash.update(`${file}\0${text.length}\0`).update(text);
   }
   return hash.digest('hex');
+}
+
+/** True when every source has its file in `build`. */
+function hasOutputs(folders) {
+  const sources = folders.flatMap(folder => filesIn(folder)).filter(file => /(?<!\.d)\.ts$/.test(file));
+  return sources.every(file => existsSync(inRoot(join('build', file.replace(/\.ts$/, '.js')))));
 }
 
 /** Removes what was built from a source that is gone: a test that was deleted must not run on. */

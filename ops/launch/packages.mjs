@@ -1,26 +1,35 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { pinnedNode } from './pinned-node.mjs';
-import { note, root, run } from './step.mjs';
+import { holdWhileRunning } from './lock.mjs';
+import { pinnedNode, runs } from './pinned-node.mjs';
+import { root, run } from './step.mjs';
 
 /** Makes `node_modules` what package-lock.json says, unless it is that already. */
-export function installPackages() {
-  if (isInstalled('.') && pinnedNode() !== undefined) return;
-  note('installing packages (npm ci)');
-  install('.');
+export async function installPackages() {
+  if (!arePackagesInstalled()) await install('.', 'installing packages (npm ci)');
+}
+
+/** True when `node_modules` is what package-lock.json says, and the Node.js in it runs. */
+export function arePackagesInstalled() {
+  return isInstalled('.') && runs(pinnedNode());
 }
 
 /** The same for PM2, which has a lock file of its own: only the tests of its ecosystem file start it. */
-export function installPm2() {
-  if (isInstalled('ops/pm2')) return;
-  note('installing PM2 for its tests (npm ci)');
-  install('ops/pm2');
+export async function installPm2() {
+  if (!isPm2Installed()) await install('ops/pm2', 'installing PM2 for its tests (npm ci)');
 }
 
-function install(folder) {
+export function isPm2Installed() {
+  return isInstalled('ops/pm2');
+}
+
+async function install(folder, doing) {
   const npm = npmCommand();
-  run({
+  await run({
+    doing,
     ...npm,
+    // npm goes on when this process is killed; another one must not install beside it.
+    started: holdWhileRunning,
     args: [
       ...npm.args,
       'ci',
@@ -42,8 +51,8 @@ function install(folder) {
 }
 
 /**
- * True when npm's own record of what it installed equals the lock file. It is written last, so an installation
- * that broke off does not count, and one made by hand with `npm ci` does.
+ * True when npm's own record of what it installed equals the lock file, and every package of the record is there. npm
+ * writes the record last, so an installation that broke off does not count, and one made by hand with `npm ci` does.
  */
 function isInstalled(folder) {
   const present = lockedPackages(join(folder, 'node_modules/.package-lock.json'));
@@ -55,12 +64,17 @@ function isInstalled(folder) {
     path in present
       ? present[path].version === version && present[path].integrity === integrity
       : optional === true;
-  return Object.entries(wanted).every(isMet) && Object.keys(present).every(path => path in wanted);
+  const isThere = path => path in wanted && existsSync(join(root, folder, path, 'package.json'));
+  return Object.entries(wanted).every(isMet) && Object.keys(present).every(isThere);
 }
 
+/** The packages that a lock file lists; undefined when it is missing, or was cut off while it was written. */
 function lockedPackages(file) {
-  const path = join(root, file);
-  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).packages : undefined;
+  try {
+    return JSON.parse(readFileSync(join(root, file), 'utf8')).packages;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The npm that runs this script, else the one on the PATH. */

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -44,4 +45,11 @@ function installedNode(packageName) {
 /** True when this process runs on the Node.js at `path`. */
 export function runsOn(path) {
   return realpathSync(path) === realpathSync(process.execPath);
+}
+
+/** True when the file at `path` is a Node.js that starts: one that was cut off while it was copied does not. */
+export function runs(path) {
+  if (path === undefined) return false;
+  const { stdout } = spawnSync(path, ['--version'], { encoding: 'utf8' });
+  return stdout?.startsWith(`v${MAJOR}.`) === true;
 }

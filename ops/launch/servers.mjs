@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { note, run, StepFailure } from './step.mjs';
+import { run, StepFailure } from './step.mjs';
 
 /** Real servers and clients that tests talk to, by the name of their program, and the packages that bring them. */
 const PROGRAMS = [
@@ -13,23 +13,26 @@ const PROGRAMS = [
 ];
 
 /** Sees to it that each program is on the PATH: installs what is missing where that is allowed, else says how to. */
-export function bringServers() {
+export async function bringServers() {
   const missing = PROGRAMS.filter(({ program }) => !isOnPath(program));
   if (missing.length === 0) return;
   const isAllowed = process.getuid?.() === 0 && isOnPath('apt-get');
   if (!isAllowed) throw new StepFailure(explain(missing));
   const packages = packagesOf(missing, 'debian');
-  note(`installing ${packages.join(', ')} (apt-get)`);
-  withoutServiceStarts(() => {
-    apt(['update'], missing);
-    apt(['install', '-y', '--no-install-recommends', ...packages], missing);
+  await withoutServiceStarts(async () => {
+    await apt('reading the lists of packages (apt-get)', ['update'], missing);
+    const install = ['install', '-y', '--no-install-recommends', ...packages];
+    await apt(`installing ${packages.join(', ')} (apt-get)`, install, missing);
   });
   const absent = missing.filter(({ program }) => !isOnPath(program));
   if (absent.length > 0) throw new StepFailure(explain(absent));
 }
 
-function apt(args, missing) {
-  run({
+async function apt(doing, args, missing) {
+  await run({
+    doing,
+    // Killed half-way, it would leave packages that are not configured.
+    graceMs: Infinity,
     command: 'apt-get',
     args: ['-q', ...args],
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
@@ -72,16 +75,12 @@ const POLICY = '/usr/sbin/policy-rc.d';
  * ports, and a Redis on the usual port would surprise the machine's owner. This is the switch Debian has for it;
  * a machine that has set it already (containers do) is left as it is.
  */
-function withoutServiceStarts(work) {
-  if (existsSync(POLICY)) return work();
-  // Ctrl-C reaches apt-get by itself. Listening keeps it from ending this process before the switch is back.
-  const stayAlive = () => {};
-  process.on('SIGINT', stayAlive).on('SIGTERM', stayAlive);
+async function withoutServiceStarts(work) {
+  if (existsSync(POLICY)) return await work();
   writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755, flag: 'wx' });
   try {
-    work();
+    await work();
   } finally {
     rmSync(POLICY, { force: true });
-    process.off('SIGINT', stayAlive).off('SIGTERM', stayAlive);
   }
 }

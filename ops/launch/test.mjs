@@ -9,16 +9,16 @@ import { TapReport } from './tap-report.mjs';
 
 await attempt(async () => {
   const files = process.argv.slice(2).map(builtName);
-  if (files.length === 0) checkStyle();
+  if (files.length === 0) await checkStyle();
   await runTests(files);
 });
 
-function checkStyle() {
-  note('checking format and style (biome)');
-  run({
+async function checkStyle() {
+  await run({
+    doing: 'checking format and style (biome)',
     command: pinnedNode(),
     args: [scriptOf('@biomejs/biome', 'biome'), 'check', '--error-on-warnings', '.'],
-    advice: 'The faults stand above. "npm run format" mends what can be mended without a decision.',
+    advice: 'The faults stand above. "npm run format" fixes what needs no decision.',
   });
 }
 

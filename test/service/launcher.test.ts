@@ -1,22 +1,17 @@
-import { linkSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { Child } from '../support/child-process.ts';
+import { hostNode } from '../support/host-node.ts';
 import { repositoryRoot } from '../support/repository.ts';
 import { type Teardown, tempDirectory } from '../support/temp-directory.ts';
 
-const PATIENCE_MS = 20_000;
+const PATIENCE_MS = 60_000;
 
-/**
- * Starts `sluice` on a Node.js that is not the packaged one, as a host's is not: the same program at another
- * place, so that the launcher has to hand over. In `build`, since a hard link cannot leave its file system.
- */
+/** Starts `sluice` on a Node.js that is not the packaged one, so that the launcher has to hand over. */
 function launchOnForeignNode(t: Teardown, args: readonly string[]): Child {
-  const node = join(tempDirectory(t, join(repositoryRoot(), 'build')), 'node');
-  linkSync(process.execPath, node);
   const ports = { PORT: '0', GRPC_PORT: '0', DEBUG_PORT: '0', HOST: '127.0.0.1', GRPC_HOST: '127.0.0.1' };
-  return new Child({
-    command: node,
+  const launcher = new Child({
+    command: hostNode(t),
     args: [join(repositoryRoot(), 'ops/launch/sluice.mjs'), ...args],
     env: {
       PATH: process.env['PATH'],
@@ -27,6 +22,8 @@ function launchOnForeignNode(t: Teardown, args: readonly string[]): Child {
       ...ports,
     },
   });
+  t.teardown(() => launcher.end('SIGKILL', PATIENCE_MS).then(() => {}));
+  return launcher;
 }
 
 t.test('a command is handed over to the packaged Node.js, and its answer and status come back', async t => {
@@ -46,4 +43,14 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
       t.same(await launcher.end(signal, PATIENCE_MS), { status: 0, signal: null });
     },
   );
+}
+
+for (const signal of ['SIGKILL', 'SIGQUIT'] as const) {
+  t.test(`a launcher that ${signal} ends leaves no service behind: it shuts down in order`, async t => {
+    const launcher = launchOnForeignNode(t, ['serve', '--quickstart']);
+    await launcher.line(line => (/"listening"/.test(line) ? true : undefined), PATIENCE_MS);
+    // The service writes to the same pipes, so they are complete when both have ended.
+    t.same(await launcher.end(signal, PATIENCE_MS), { status: null, signal });
+    t.match(launcher.output, /"stopped"/);
+  });
 }

@@ -25,7 +25,7 @@ function smallRepository(t: Test) {
   });
   /** What `npm start` does about the sources, or `npm test`; gives the exit status and the output. */
   const build = async (what: 'serving' | 'tests') => {
-    const script = `import { buildSources } from './ops/launch/build.mjs'; buildSources('${what}');`;
+    const script = `import { buildSources } from './ops/launch/build.mjs'; await buildSources('${what}');`;
     const child = new Child({
       // The test runner puts a loader into NODE_OPTIONS of every child, which the compiler does not start with.
       command: '/usr/bin/env',

@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs';
+import { buildSources, builtMain, isBuilt } from './build.mjs';
+import { bringEnvoy } from './envoy.mjs';
+import { locked } from './lock.mjs';
+import { arePackagesInstalled, installPackages, installPm2, isPm2Installed } from './packages.mjs';
+import { pinnedNode } from './pinned-node.mjs';
+import { bringServers } from './servers.mjs';
+import { isTestRunnerPrepared, prepareTestRunner } from './test-runner.mjs';
+
+/** Installs and builds what `what` (`serving` or `tests`) needs. When all of it is there, it only looks. */
+export async function prepare(what) {
+  const forTests = what === 'tests';
+  const isReady =
+    arePackagesInstalled() && isBuilt(what) && (!forTests || (isTestRunnerPrepared() && isPm2Installed()));
+  if (!isReady) {
+    await locked(async () => {
+      await installPackages();
+      await buildSources(what);
+      if (!forTests) return;
+      await prepareTestRunner();
+      await installPm2();
+    });
+  }
+  if (!forTests) return;
+  await bringServers();
+  bringEnvoy();
+}
+
+/** Path of the Node.js to serve with. Installs and builds where that was never done; changes of sources are left alone. */
+export async function preparedNode() {
+  if (!existsSync(builtMain) || pinnedNode() === undefined) await prepare('serving');
+  return pinnedNode();
+}
