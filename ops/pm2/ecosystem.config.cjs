@@ -21,7 +21,6 @@ module.exports = {
       // and spans (5 s) may take.
       kill_timeout: 60_000,
       exp_backoff_restart_delay: 100,
-      time: true,
     },
   ],
 };
