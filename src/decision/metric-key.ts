@@ -69,14 +69,18 @@ export function metricKey(
       metric += `${key}_${detailed || valued ? pattern.split('*', 1)[0] : pattern}`;
     } else if (detailed) metric += value === '' && matcher.shared ? key : `${key}_${value}`;
     else if (how === MATCHED.exact) metric += `${key}_${value}`;
-    else if (valued) metric += how === MATCHED.keyOnly && value === '' ? key : `${key}_${value}`;
+    else if (valued) metric += value === '' ? key : `${key}_${value}`;
     else metric += how === MATCHED.wildcard ? `${key}_${sharedPattern(rules, record, key)}` : key;
   }
   return metric;
 }
 
-/** The metric key of a descriptor that brings its own limit: every value, `<key>` alone for an empty one. */
+/**
+ * The metric key of a descriptor that brings its own limit: every value, `<key>` alone for an empty one. Without any
+ * entry it ends in a dot, as in the reference implementation.
+ */
 export function overrideMetricKey(table: RequestTable, descriptor: number, domain: string): string {
+  if (table.entryCount[descriptor] === 0) return `${domain}.`;
   let metric = domain;
   const first = table.firstEntry[descriptor];
   for (let entry = first; entry < first + table.entryCount[descriptor]; entry++) {

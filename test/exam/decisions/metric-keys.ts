@@ -127,7 +127,8 @@ function wildcardCases(): Case[] {
       'wild=foo1,other=bar,limit=X',
       'd.wild_foo*.other_bar.limit',
     ],
-    [path(['wild=*', VALUED]), 'wild=', 'd.wild_'],
+    [path(['wild=*', VALUED]), 'wild=', 'd.wild'],
+    [path(['wild=*', VALUED], ['k']), 'wild=,k=1', 'd.wild.k'],
     [path(['wild=*']), 'wild=', 'd.wild_*'],
     [path(['wild=foo*', VALUED]), 'wild=foo*', 'd.wild_foo*'],
   ];
@@ -229,8 +230,11 @@ function examineOverrideKeys(t: Test, open: OpenStore): void {
       ['key1=value1,subkey1=something', 'd.key1_value1.subkey1_something'],
       ['key1=value1', 'd.key1_value1'],
       ['key1=,subkey1=x', 'd.key1.subkey1_x'],
+      ['', 'd.'],
     ]) {
-      const own = descriptor(text, { limit: { requestsPerUnit: 5, unit: 1 } });
+      const limit = { requestsPerUnit: 5, unit: 1 };
+      const own =
+        text === '' ? { ...descriptor('k=v', { limit }), entries: [] } : descriptor(text, { limit });
       const growth = await grown(decisions, () =>
         decisions.ask({ domain: 'd', descriptors: [own], hitsAddend: 0 }),
       );

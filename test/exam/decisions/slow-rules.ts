@@ -65,7 +65,7 @@ export function slowMetricKey(domain: string, levels: readonly SlowLevel[]): str
     }
     if (detailed) return anyShared && value === '' ? key : `${key}_${value}`;
     if (how === 'exact') return `${key}_${value}`;
-    if (how === 'wildcard') return `${key}_${entry.valueToMetric ? value : configuredPattern(level)}`;
+    if (how === 'wildcard' && !entry.valueToMetric) return `${key}_${configuredPattern(level)}`;
     return entry.valueToMetric && value !== '' ? `${key}_${value}` : key;
   });
   return [domain, ...parts].join('.');

@@ -165,7 +165,7 @@ function ownLimit(domain: string, { entries, limit }: RequestDescriptor): Applie
     kind: 'limited',
     limit: { ...NOTHING.limit, requestsPerUnit: limit.requestsPerUnit },
     unit: limit.unit,
-    metricKey: [domain, ...parts].join('.'),
+    metricKey: `${domain}.${parts.join('.')}`,
     cacheKey: `${domain}_${entries.map(({ key, value }) => `${key}_${value}_`).join('')}`,
   };
 }
