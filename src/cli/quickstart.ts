@@ -4,8 +4,8 @@ import type { Addresses } from '../app/ports.ts';
 import type { Environment } from '../settings/load.ts';
 
 /**
- * Variables that `--quickstart` sets where the environment does not: the sample rules, reloaded when edited, and tasks
- * in a file beside them, for callers and workers on this machine.
+ * Variables that `--quickstart` sets where the environment does not: the sample rules, reloaded when edited and with a
+ * log line that confirms it, and tasks in a file beside them, for callers and workers on this machine.
  */
 export function quickstartEnvironment(given: Environment): Record<string, string> {
   const data = given['TASKS_DATA_DIRECTORY'] ?? join(packageFolder(), 'data');
@@ -14,6 +14,7 @@ export function quickstartEnvironment(given: Environment): Record<string, string
     RUNTIME_ROOT: join(packageFolder(), 'ops', 'quickstart'),
     RUNTIME_APPDIRECTORY: 'config',
     RUNTIME_WATCH_ROOT: 'false',
+    LOG_LEVEL: 'info',
     TASKS_ENABLED: 'true',
     TASKS_DATA_DIRECTORY: data,
     ...(!hasKey && { SECRETS_MASTER_KEY_FILE: join(data, 'master.key') }),

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { askOverGrpc, askOverHttp, dialled, getPage } from '../support/asking.ts';
@@ -57,6 +58,22 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     t.equal((await watch.status).code, 14, 'the open watch is told that the server is unavailable');
   });
 }
+
+t.test('the quick start confirms a rule file that was corrected', async t => {
+  const root = t.testdir({ config: { 'demo.yaml': 'domain: demo\n' } });
+  const env = { RUNTIME_ROOT: root, LOG_FORMAT: 'text', LOG_LEVEL: undefined };
+  const service = new ServiceProcess({ args: ['serve', '--quickstart'], env });
+  t.teardown(() => service.terminate());
+  await service.written(/Ctrl-C stops it/);
+  writeFileSync(join(root, 'config', 'demo.yaml'), 'domain: demo\ndescriptors: [{kez: a}]\n');
+  await service.written(/unknown key `kez`/);
+  writeFileSync(
+    join(root, 'config', 'demo.yaml'),
+    'domain: demo\ndescriptors: [{key: a, rate_limit: {unlimited: true}}]\n',
+  );
+  await service.written(/rules loaded.*limits=1/);
+  t.pass('the log says so');
+});
 
 t.test('the debug port lists its pages and answers each of them', async t => {
   const service = await startService({ args: ['serve', '--quickstart'] });

@@ -7,8 +7,8 @@ import { makeTempDirectory, removeDirectory } from './temp-directory.ts';
 export type Front = 'http' | 'grpc' | 'debug';
 
 export interface ServiceOptions {
-  /** Settings. Fronts listen on free loopback ports unless set here; nothing else is taken from this process. */
-  readonly env?: Readonly<Record<string, string>>;
+  /** Settings. Fronts listen on free loopback ports unless set here; nothing else is taken from this process. Undefined unsets one. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
   /** Arguments of the program; without any: `serve`. */
   readonly args?: readonly string[];
   /** The fronts to wait for; without any: all three. */

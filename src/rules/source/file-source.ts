@@ -6,7 +6,7 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { WatchRetry } from '../../base/watch-retry.ts';
 import type { RuleFile } from '../rule-set.ts';
-import { DATA_LINK, isRuleFileName, readRuleDirectory } from './read-directory.ts';
+import { DATA_LINK, isRuleFileName, leadsOverLink, readRuleDirectory } from './read-directory.ts';
 import { SETTLE_MS, Settling } from './settling.ts';
 import { RuleSourceFault } from './source-fault.ts';
 
@@ -83,10 +83,22 @@ export class FileRuleSource implements Service {
   }
 
   /** Resolves once the listener has heard the first outcome, be it good or bad. */
-  start(): Promise<void> {
+  async start(): Promise<void> {
     this.#active = true;
     this.#watchDue = true;
-    return this.reload();
+    await Promise.all([this.reload(), this.#warnUnlessSwappable()]);
+  }
+
+  /** Warns when nothing on the way to the rule files is a link: then changes of them are not noticed. */
+  async #warnUnlessSwappable(): Promise<void> {
+    const { root, watchRoot, logger } = this.#options;
+    if (!watchRoot || (await leadsOverLink(root, this.#directory)) || !this.#active) return;
+    logger.warning(
+      'RUNTIME_WATCH_ROOT=true reloads the rules only when a symbolic link on the way to them is swapped, and there is ' +
+        'none: changes of the rule files have no effect until a restart. Set RUNTIME_WATCH_ROOT=false to reload when a ' +
+        'rule file changes',
+      { root, directory: this.#directory },
+    );
   }
 
   /** Resolves once the listener has heard the outcome of a read that began after this call, or the source is stopped. */

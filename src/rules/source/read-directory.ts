@@ -1,6 +1,6 @@
 import { constants } from 'node:fs';
 import { open, opendir, readlink, realpath } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { readWhole } from '../../base/read-whole.ts';
 import { systemCode } from '../../base/system-code.ts';
 import type { RuleFile } from '../rule-set.ts';
@@ -102,6 +102,20 @@ async function readGeneration(
     throw new RuleSourceFault('unsettled', text);
   }
   return { files, ignored };
+}
+
+/**
+ * True when the root, something between it and the directory, or the directory's data is a link, or when there is no
+ * such directory yet.
+ */
+export async function leadsOverLink(root: string, directory: string): Promise<boolean> {
+  try {
+    const top = resolve(root);
+    const unlinked = join(await realpath(dirname(top)), basename(top), relative(top, resolve(directory)));
+    return (await realpath(directory)) !== unlinked || (await dataTarget(unlinked)) !== null;
+  } catch {
+    return true;
+  }
 }
 
 /** Where the `..data` link leads, null when there is none. */

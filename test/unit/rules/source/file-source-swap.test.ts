@@ -154,3 +154,26 @@ inBothModes(
     t.ok(await listener.until('third'));
   },
 );
+
+t.test('watching the root warns when there is no link that could be swapped', async t => {
+  const base = t.testdir({
+    plain: { config: { 'a.yaml': '' } },
+    kubernetes: { data: { 'a.yaml': '' }, config: { '..data': t.fixture('symlink', '../data') } },
+    link: t.fixture('symlink', 'plain'),
+    below: { sub: t.fixture('symlink', '../plain') },
+  });
+  const warnings = async (root: string, options: { subdirectory?: string; watchRoot?: boolean } = {}) => {
+    const { source, logger } = await startSource(t, { root: join(base, root), watchRoot: true, ...options });
+    await source.stop();
+    return logger.lines.filter(line => line.startsWith('warning'));
+  };
+  t.match(await warnings('plain'), [
+    /^warning: RUNTIME_WATCH_ROOT=true .* Set RUNTIME_WATCH_ROOT=false to reload/,
+  ]);
+  t.match(await warnings('./below/../plain/'), { length: 1 });
+  t.strictSame(await warnings('plain', { watchRoot: false }), []);
+  t.strictSame(await warnings('link'), []);
+  t.strictSame(await warnings('kubernetes'), []);
+  t.strictSame(await warnings('below', { subdirectory: 'sub' }), []);
+  t.strictSame(await warnings('missing'), [], 'a link may still be put there');
+});
