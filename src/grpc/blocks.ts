@@ -34,5 +34,5 @@ export function trailersOnlyBlock(
   return preencode([OK, CONTENT_TYPE, ...statusFields(status, message), ...more]);
 }
 
-/** What is accepted; goes with a refusal of compressed messages (gRPC compression, "Compression Method Asymmetry"). */
-export const ACCEPTED_ENCODING: Field = ['grpc-accept-encoding', 'identity'];
+/** What is accepted; goes with a refusal of other encodings (gRPC compression, "Compression Method Asymmetry"). */
+export const ACCEPTED_ENCODING: Field = ['grpc-accept-encoding', 'identity,gzip'];

@@ -8,11 +8,12 @@ import type { RequestHead } from '../http2/connection/request-head.ts';
 import { ERROR } from '../http2/error-code.ts';
 import type { Http2Fault } from '../http2/fault.ts';
 import type { Http2Stream } from '../http2/streams/stream.ts';
-import { ACCEPTED_ENCODING, trailersOnlyBlock } from './blocks.ts';
+import { trailersOnlyBlock } from './blocks.ts';
 import { type Call, type CallContext, StreamCall, UnaryCall } from './calls.ts';
 import type { Deadlines } from './deadlines.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { sendHttpRefusal } from './http-refusal.ts';
+import type { Inflater } from './inflater.ts';
 import type { CallLimits } from './limits.ts';
 import { type MessageFault, MessageReader, PREFIX_BYTES, wholeMessage } from './message-reader.ts';
 import { RefusedRequest } from './refused-request.ts';
@@ -28,6 +29,7 @@ export interface GrpcConnectionOptions {
   readonly maxMessageBytes: number;
   /** What the unfinished requests of all connections may hold together. */
   readonly held: HeldBytes;
+  readonly inflater: Inflater;
   readonly deadlines: Deadlines;
   readonly logger: Logger;
 }
@@ -52,10 +54,14 @@ function refusal(status: GrpcStatus, message: string): Uint8Array {
 
 /** What is answered to content that is not one message. */
 const MESSAGE_REFUSALS: Readonly<Record<MessageFault, Uint8Array>> = {
-  compressed: trailersOnlyBlock(
-    GRPC_STATUS.unimplemented,
-    'compressed messages are not accepted; send them with grpc-encoding identity',
-    [ACCEPTED_ENCODING],
+  compressed: refusal(
+    GRPC_STATUS.internal,
+    'the message is compressed, but grpc-encoding does not name an encoding',
+  ),
+  'not gzip': refusal(GRPC_STATUS.internal, 'grpc-encoding is gzip, but the message is not valid gzip'),
+  'too much inflated': refusal(
+    GRPC_STATUS.resourceExhausted,
+    'the server has received too many messages that are much larger than their compressed size; try again later',
   ),
   'bad flag': refusal(GRPC_STATUS.internal, 'a message begins with its compressed flag, 0 or 1'),
   'too large': refusal(
@@ -207,6 +213,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
           ? new UnaryCall(stream, head, this, route.method)
           : new StreamCall(stream, route.path, this, route.method);
       this.#begin(call, bytesOf(head));
+      if (route.isGzip) call.reader = this.#reader(this.#options.inflater);
       if (route.timeoutMs !== NO_TIMEOUT) call.setDeadline(this.#nowMs + route.timeoutMs);
       if (endStream) this.#refuse(call, 'none');
     }
@@ -252,10 +259,14 @@ export class GrpcConnection implements StreamHandler, CallContext {
   }
 
   #collect(call: Call, bytes: Uint8Array, start: number, end: number): MessageFault | null {
-    call.reader ??= new MessageReader(this.#options.maxMessageBytes, this.#held);
+    call.reader ??= this.#reader(null);
     const fault = call.reader.append(bytes, start, end);
     if (fault === null) this.connection.expect(call.stream, call.reader.missing);
     return fault;
+  }
+
+  #reader(inflater: Inflater | null): MessageReader {
+    return new MessageReader(this.#options.maxMessageBytes, this.#held, inflater);
   }
 
   #finish(call: Call): void {

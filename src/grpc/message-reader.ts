@@ -1,5 +1,6 @@
 import { grownCapacity } from '../base/bytes.ts';
 import type { HeldBytes } from './held-bytes.ts';
+import type { Inflater } from './inflater.ts';
 
 /** Octets before a message: the compressed flag and the length ("gRPC over HTTP2", Length-Prefixed-Message). */
 export const PREFIX_BYTES = 5;
@@ -10,6 +11,8 @@ const LEAST_BYTES = 1_024;
 /** Why the content of a request is not one message. */
 export type MessageFault =
   | 'compressed'
+  | 'not gzip'
+  | 'too much inflated'
   | 'bad flag'
   | 'too large'
   | 'none'
@@ -39,6 +42,8 @@ const NOTHING = new Uint8Array(0);
 export class MessageReader implements ContentReader {
   readonly #maxBytes: number;
   readonly #room: HeldBytes;
+  readonly #inflater: Inflater | null;
+  #isCompressed = false;
   /** Octets of the prefix that have come. */
   #prefixed = 0;
   /** Octets of the message, as far as its prefix says. */
@@ -46,10 +51,14 @@ export class MessageReader implements ContentReader {
   #bytes = NOTHING;
   #received = 0;
 
-  /** @param room what unfinished messages may hold together */
-  constructor(maxMessageBytes: number, room: HeldBytes) {
+  /**
+   * @param room what unfinished messages may hold together
+   * @param inflater for calls that may have a compressed message
+   */
+  constructor(maxMessageBytes: number, room: HeldBytes, inflater: Inflater | null = null) {
     this.#maxBytes = maxMessageBytes;
     this.#room = room;
+    this.#inflater = inflater;
   }
 
   get missing(): number {
@@ -61,7 +70,9 @@ export class MessageReader implements ContentReader {
     while (at < end && this.#prefixed < PREFIX_BYTES) {
       const octet = bytes[at++];
       if (this.#prefixed++ > 0) this.#length = this.#length * 256 + octet;
-      else if (octet !== 0) return octet === 1 ? 'compressed' : 'bad flag';
+      else if (octet > 1) return 'bad flag';
+      else if (octet === 1 && this.#inflater === null) return 'compressed';
+      else this.#isCompressed = octet === 1;
     }
     if (this.#prefixed < PREFIX_BYTES) return null;
     if (this.#length > this.#maxBytes) return 'too large';
@@ -76,7 +87,7 @@ export class MessageReader implements ContentReader {
   finish(): Uint8Array | MessageFault {
     if (this.#prefixed === 0) return 'none';
     if (this.#prefixed < PREFIX_BYTES || this.missing > 0) return 'incomplete';
-    return this.#bytes;
+    return this.#isCompressed && this.#inflater !== null ? this.#inflater.inflate(this.#bytes) : this.#bytes;
   }
 
   dispose(): void {

@@ -16,12 +16,14 @@ export type Route =
       readonly kind: 'unary';
       readonly path: string;
       readonly timeoutMs: number;
+      readonly isGzip: boolean;
       readonly method: UnaryMethod;
     }
   | {
       readonly kind: 'stream';
       readonly path: string;
       readonly timeoutMs: number;
+      readonly isGzip: boolean;
       readonly method: StreamMethod;
     }
   | { readonly kind: 'refused'; readonly block: Uint8Array }
@@ -41,6 +43,9 @@ export const NO_TIMEOUT = Number.POSITIVE_INFINITY;
 /** With a suffix or parameters; `application/grpc-web` is another protocol. Media types have no case (RFC 9110, 8.3.1). */
 const GRPC_CONTENT = /^application\/grpc(?:[+;\s]|$)/i;
 
+/** The encoding of messages that is accepted beside `identity`. */
+const GZIP = 'gzip';
+
 /** How much of what a caller sent is shown to it again. */
 const MAX_QUOTED_METHOD = 20;
 const MAX_QUOTED_ENCODING = 40;
@@ -57,8 +62,8 @@ function refusal(head: RequestHead): Route | null {
   if (!GRPC_CONTENT.test(fieldOf(block, 'content-type')))
     return notGrpc(head, 415, 'this port takes gRPC calls: content-type application/grpc');
   const encoding = fieldOf(block, 'grpc-encoding');
-  if (encoding === '' || encoding === 'identity') return null;
-  const message = `grpc-encoding ${encoding.slice(0, MAX_QUOTED_ENCODING)} is not accepted; use identity`;
+  if (encoding === '' || encoding === 'identity' || encoding === GZIP) return null;
+  const message = `grpc-encoding ${encoding.slice(0, MAX_QUOTED_ENCODING)} is not accepted; use gzip or identity`;
   return {
     kind: 'refused',
     block: trailersOnlyBlock(GRPC_STATUS.unimplemented, message, [ACCEPTED_ENCODING]),
@@ -78,10 +83,11 @@ function methodRoute({ path, block }: RequestHead, service: GrpcService): Route 
   if (Number.isNaN(timeoutMs)) {
     return refused(GRPC_STATUS.internal, 'grpc-timeout is not up to eight digits and one of H M S m u n');
   }
+  const isGzip = fieldOf(block, 'grpc-encoding') === GZIP;
   const unary = service.unary.get(path);
-  if (unary !== undefined) return { kind: 'unary', path, timeoutMs, method: unary };
+  if (unary !== undefined) return { kind: 'unary', path, timeoutMs, isGzip, method: unary };
   const streaming = service.serverStreaming.get(path);
-  if (streaming !== undefined) return { kind: 'stream', path, timeoutMs, method: streaming };
+  if (streaming !== undefined) return { kind: 'stream', path, timeoutMs, isGzip, method: streaming };
   return refused(GRPC_STATUS.unimplemented, `there is no method ${path.slice(0, MAX_QUOTED_PATH)}`);
 }
 

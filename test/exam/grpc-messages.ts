@@ -1,7 +1,5 @@
-import { gzipSync } from 'node:zlib';
 import type { Test } from 'tap';
 import { GRPC_STATUS, type UnaryMethod } from '../../src/grpc/service.ts';
-import { callOverHttp2, openHttp2 } from '../support/grpc-client.ts';
 import { WireClient } from '../support/wire-client.ts';
 import {
   data,
@@ -195,31 +193,6 @@ export function examineWrongMessages(t: Test, examinee: Examinee): void {
     t.equal((await client.answer(1)).fields['grpc-status'], String(GRPC_STATUS.resourceExhausted));
     t.equal(await client.call(3, '/s/Echo', 'x'.repeat(1_000)), '0');
     t.equal(await client.call(5, '/s/Echo', 'x'.repeat(1_001)), '8');
-  });
-
-  const accepts = { ':status': '200', 'grpc-status': '12', 'grpc-accept-encoding': 'identity' };
-  examinee.test(t, 'an encoding other than identity is UNIMPLEMENTED, and told what is accepted', async t => {
-    const { server } = await examinee.start(t, { unary: { '/s/Echo': echo } });
-    const session = openHttp2(server.address);
-    t.teardown(() => session.destroy());
-    t.match(await callOverHttp2(session, '/s/Echo', { 'grpc-encoding': 'gzip' }), {
-      ...accepts,
-      ':status': 200,
-      'grpc-message': /gzip/,
-    });
-    const identity = await callOverHttp2(session, '/s/Echo', { 'grpc-encoding': 'identity' });
-    t.equal(identity['grpc-status'], '0');
-  });
-
-  examinee.test(t, 'a compressed message is UNIMPLEMENTED, and told what is accepted', async t => {
-    const { server } = await examinee.start(t, { unary: { '/s/Echo': echo } });
-    const client = await WireClient.open(t, server.address);
-    const compressed = grpcMessage(gzipSync('abc'), 1);
-    client.send(headers(1, REQUEST), data(1, compressed, FLAGS.endStream));
-    t.match((await client.answer(1)).fields, accepts);
-    const block = fieldBlock(grpcFields('/s/Echo', { 'grpc-encoding': 'gzip' }));
-    client.send(headers(3, block), data(3, compressed, FLAGS.endStream));
-    t.match((await client.answer(3)).fields, accepts);
   });
 }
 

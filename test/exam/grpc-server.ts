@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { examineFailures, examineStreams, examineUnaryCalls } from './grpc-calls.ts';
+import { examineCompression } from './grpc-compression.ts';
 import { examineConnections, examineStop } from './grpc-connections.ts';
 import { Examinee, type KnownFailures, type MakeGrpcServer } from './grpc-examinee.ts';
 import { examineTcpListen, examineUnixListen } from './grpc-listen.ts';
@@ -23,6 +24,7 @@ export function grpcServerExam(t: Test, makeServer: MakeGrpcServer, knownFailure
       examineUnaryCalls(t, examinee);
       examineMessages(t, examinee);
       examineWrongMessages(t, examinee);
+      examineCompression(t, examinee);
       examineHeaders(t, examinee);
       examineStreams(t, examinee);
       examineFailures(t, examinee);

@@ -1,9 +1,11 @@
 import { Deadlines } from '../../src/grpc/deadlines.ts';
 import { GrpcConnection } from '../../src/grpc/grpc-connection.ts';
 import { HeldBytes } from '../../src/grpc/held-bytes.ts';
+import { Inflater } from '../../src/grpc/inflater.ts';
 import { DEFAULT_CALL_LIMITS } from '../../src/grpc/limits.ts';
 import { GRPC_STATUS, type GrpcService, type ReplyStream, type UnaryReply } from '../../src/grpc/service.ts';
 import { DEFAULT_LIMITS } from '../../src/http2/connection/limits.ts';
+import { DEFAULT_SERVER_LIMITS } from '../../src/transports/grpc/own-server.ts';
 import { KeepingLogger } from './keeping-logger.ts';
 import { ManualClock } from './manual-clock.ts';
 
@@ -25,6 +27,10 @@ export class InMemory {
       callLimits: DEFAULT_CALL_LIMITS,
       maxMessageBytes: 4_194_304,
       held: this.held,
+      inflater: new Inflater(
+        { maxMessageBytes: 4_194_304, terms: DEFAULT_SERVER_LIMITS.inflation },
+        this.clock,
+      ),
       deadlines: this.deadlines,
       logger: this.logger,
     };

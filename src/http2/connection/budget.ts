@@ -31,11 +31,11 @@ export class Budget {
     this.#left = Math.min(this.#left + count, this.#terms.burst);
   }
 
-  /** Takes one; false when nothing is left. */
-  spend(): boolean {
-    if (this.#left < 1) this.#refill();
-    if (this.#left < 1) return false;
-    this.#left--;
+  /** Takes so much; false, and nothing taken, when there is not enough left. */
+  spend(count = 1): boolean {
+    if (this.#left < count) this.#refill();
+    if (this.#left < count) return false;
+    this.#left -= count;
     return true;
   }
 

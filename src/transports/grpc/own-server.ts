@@ -2,8 +2,10 @@ import type { Socket } from 'node:net';
 import type { Timer } from '../../base/clock.ts';
 import { Deadlines } from '../../grpc/deadlines.ts';
 import { HeldBytes } from '../../grpc/held-bytes.ts';
+import { Inflater } from '../../grpc/inflater.ts';
 import { type CallLimits, DEFAULT_CALL_LIMITS } from '../../grpc/limits.ts';
 import { GRPC_STATUS } from '../../grpc/service.ts';
+import type { BudgetTerms } from '../../http2/connection/budget.ts';
 import { type ConnectionLimits, DEFAULT_LIMITS } from '../../http2/connection/limits.ts';
 import { GrpcSocket, type GrpcSocketOptions } from './grpc-socket.ts';
 import { type ListenAddress, Listener } from './listener.ts';
@@ -19,6 +21,8 @@ export interface ServerLimits {
   readonly maxHeldBytes: number;
   /** Bytes of answers that peers do not take, of all connections; beyond, those that hold the most are cut. */
   readonly maxQueuedBytes: number;
+  /** Bytes that compressed messages of all connections inflate to beyond `FREE_RATIO` times their size. */
+  readonly inflation: BudgetTerms;
 }
 
 export const DEFAULT_SERVER_LIMITS: ServerLimits = {
@@ -27,6 +31,8 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   maxConnections: 20_000,
   maxHeldBytes: 64 * 1_048_576,
   maxQueuedBytes: 256 * 1_048_576,
+  // To inflate as much takes about a twentieth of a core.
+  inflation: { burst: 64 * 1_048_576, perSecond: 16 * 1_048_576, perRequest: 0 },
 };
 
 /** What tests replace. */
@@ -82,6 +88,10 @@ export class OwnGrpcServer implements GrpcServer {
       callLimits: this.#limits.calls,
       maxMessageBytes: options.maxMessageBytes,
       held: this.#held,
+      inflater: new Inflater(
+        { maxMessageBytes: options.maxMessageBytes, terms: this.#limits.inflation },
+        options.clock,
+      ),
       deadlines: this.#deadlines,
       ages: this.#ages,
       ageGraceMs: options.maxConnectionAgeGraceMs,

@@ -153,13 +153,9 @@ const CASES: readonly Case[] = [
     hears: echoed(1, 'on'),
   },
   {
-    name: '10.5.1 a header section beyond SETTINGS_MAX_HEADER_LIST_SIZE is answered 431',
+    name: '10.5.1 a header section of too many fields is answered 431',
     says: [
-      headers(
-        1,
-        echoBlock(...Array.from({ length: 99 }, (_, i) => [`x-${i}`, 'x'.repeat(100)] as const)),
-        END_BOTH,
-      ),
+      headers(1, echoBlock(...Array.from({ length: 1_000 }, (_, i) => [`x-${i}`, ''] as const)), END_BOTH),
       echoCall(3, 'on'),
     ],
     hears: ['HEADERS 1 431/- END_STREAM', ...echoed(3, 'on')],

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import type { ListenAddress } from '../../../src/transports/grpc/listener.ts';
+import type { GrpcServerOptions } from '../../../src/transports/grpc/server.ts';
 import { serveOwn } from '../../support/own-server.ts';
 import { tempDirectory } from '../../support/temp-directory.ts';
 import { missing, outputOf } from '../../support/tools.ts';
@@ -10,8 +11,8 @@ import { TRANSPORTS } from './transports.ts';
 
 const FIELDS = ['-H', 'content-type: application/grpc', '-H', 'te: trailers'];
 
-async function served(t: Test, listen: (t: Test) => ListenAddress) {
-  const { server, log } = await serveOwn(t, { options: { listen: listen(t) } });
+async function served(t: Test, listen: (t: Test) => ListenAddress, options: Partial<GrpcServerOptions> = {}) {
+  const { server, log } = await serveOwn(t, { options: { ...options, listen: listen(t) } });
   const directory = tempDirectory(t);
   const file = (name: string, content: Uint8Array): string => {
     const path = join(directory, name);
@@ -61,7 +62,7 @@ for (const [way, options] of Object.entries(NGHTTP_WAYS)) {
 }
 
 t.test('nghttp is told when its header section is too large', { skip: noNghttp }, async t => {
-  const { base, file } = await served(t, TRANSPORTS['TCP']);
+  const { base, file } = await served(t, TRANSPORTS['TCP'], { maxMetadataBytes: 16_384 });
   const message = file('message', grpcMessage('from nghttp'));
   const output = await outputOf('nghttp', [
     '-v',

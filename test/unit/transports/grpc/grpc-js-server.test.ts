@@ -13,8 +13,12 @@ grpcServerExam(t, options => new GrpcJsServer(options), {
   'part of a prefix is INTERNAL': UNFINISHED,
   'part of a message is INTERNAL': UNFINISHED,
   'a flag that is neither 0 nor 1 is INTERNAL': COMPRESSION,
-  'an encoding other than identity is UNIMPLEMENTED, and told what is accepted': COMPRESSION,
-  'a compressed message is UNIMPLEMENTED, and told what is accepted': COMPRESSION,
+  'a compressed message of a call with grpc-encoding null is INTERNAL': COMPRESSION,
+  'a compressed message of a call with grpc-encoding identity is INTERNAL': COMPRESSION,
+  'a message compressed of a call with another encoding is UNIMPLEMENTED, and told what is accepted':
+    COMPRESSION,
+  'a message not compressed of a call with another encoding is UNIMPLEMENTED, and told what is accepted':
+    COMPRESSION,
   'the content type "application/grpc-web" is answered with 415': MEDIA_TYPES,
   'the content type "application/grpcx" is answered with 415': MEDIA_TYPES,
   'the content type "Application/GRPC" is one of gRPC': MEDIA_TYPES,

@@ -5,10 +5,12 @@ import { createLogger } from '../../../../src/app/logging.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { Deadlines } from '../../../../src/grpc/deadlines.ts';
 import { HeldBytes } from '../../../../src/grpc/held-bytes.ts';
+import { Inflater } from '../../../../src/grpc/inflater.ts';
 import { DEFAULT_CALL_LIMITS } from '../../../../src/grpc/limits.ts';
 import type { UnaryMethod, UnaryReply } from '../../../../src/grpc/service.ts';
 import { DEFAULT_LIMITS } from '../../../../src/http2/connection/limits.ts';
 import { GrpcSocket } from '../../../../src/transports/grpc/grpc-socket.ts';
+import { DEFAULT_SERVER_LIMITS } from '../../../../src/transports/grpc/own-server.ts';
 import { echo, HeldCalls, serviceOf } from '../../../exam/grpc-examinee.ts';
 import { WireClient } from '../../../support/wire-client.ts';
 import { grpcCall } from '../../../support/wire-frames.ts';
@@ -30,6 +32,10 @@ async function serveCounted(t: Test, unary: Record<string, UnaryMethod>) {
       callLimits: DEFAULT_CALL_LIMITS,
       maxMessageBytes: 1_000_000,
       held: new HeldBytes(1_000_000),
+      inflater: new Inflater(
+        { maxMessageBytes: 1_000_000, terms: DEFAULT_SERVER_LIMITS.inflation },
+        systemClock,
+      ),
       deadlines: new Deadlines(systemClock),
       ages: new Deadlines(systemClock),
       clock: systemClock,
