@@ -24,6 +24,7 @@ import { tracedService } from '../transports/grpc/traced.ts';
 import { jsonRoute } from '../transports/http/decision-routes.ts';
 import { healthRoute } from '../transports/http/health-route.ts';
 import { HttpListener } from '../transports/http/listener.ts';
+import { readinessRoutes } from '../transports/http/readiness-routes.ts';
 import { jsonNotFound } from '../transports/http/routes.ts';
 import { TracedDecider } from '../transports/traced-decider.ts';
 import type { CallTracing } from '../transports/tracing.ts';
@@ -143,7 +144,11 @@ function deciderOf({ decider, tracing }: PortsParts): Decider {
 
 function httpListener(parts: PortsParts): HttpListener {
   const { settings, health, clock, logger, tracing } = parts;
-  const decisionRoutes = [healthRoute(health), jsonRoute(deciderOf(parts), logger, tracing)];
+  const decisionRoutes = [
+    healthRoute(health),
+    ...readinessRoutes(health, parts.tasks?.readiness ?? {}, clock),
+    jsonRoute(deciderOf(parts), logger, tracing),
+  ];
   const routes = [...decisionRoutes, ...(parts.tasks?.routes(decisionRoutes, tracing) ?? [])];
   return new HttpListener({
     name: 'http',

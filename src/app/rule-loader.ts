@@ -21,6 +21,8 @@ import type { RuleCompiler } from './rule-compiler.ts';
 /** The health component that says whether a domain is loaded (spec 3.4). */
 const CONFIG_COMPONENT = 'config';
 
+const NO_DOMAIN = 'no domain is loaded';
+
 export interface RuleLoaderParts {
   readonly compiler: Pick<RuleCompiler, 'compile'>;
   readonly batcher: Batcher;
@@ -64,7 +66,7 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
     this.firstLoad = new Promise(resolve => {
       this.#announceFirst = resolve;
     });
-    if (parts.healthNeedsDomain) parts.health.set(CONFIG_COMPONENT, false);
+    if (parts.healthNeedsDomain) parts.health.set(CONFIG_COMPONENT, false, NO_DOMAIN);
   }
 
   /** The rules in force; null before the first good load. */
@@ -143,7 +145,10 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
     batcher.use(generation);
     this.#current = rules;
     loadSuccess.add(1);
-    if (healthNeedsDomain) health.set(CONFIG_COMPONENT, rules.domainCount > 0);
+    if (healthNeedsDomain) {
+      const isLoaded = rules.domainCount > 0;
+      health.set(CONFIG_COMPONENT, isLoaded, isLoaded ? null : NO_DOMAIN);
+    }
     logger.info('rules loaded', { files: fileCount, domains: rules.domainCount, limits: rules.limitCount });
     this.#announceFirst();
   }

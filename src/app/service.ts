@@ -21,7 +21,7 @@ import { RuleLoader } from './rule-loader.ts';
 import { createRuleSource, type RuleSource } from './rule-source.ts';
 import { ShutdownDelay } from './shutdown-delay.ts';
 import { openSinks } from './sinks.ts';
-import { STORE_COMPONENT, StoreHealth } from './store-health.ts';
+import { StoreHealth } from './store-health.ts';
 import { createStore, type OpenedStore } from './stores.ts';
 import type { TasksService, TasksShared } from './tasks/tasks-service.ts';
 
@@ -83,6 +83,8 @@ export class DecisionService {
     });
     this.#shutdownDelay = new ShutdownDelay(clock, settings.shutdownDelayMs);
     const storeHealth = new StoreHealth(this.#health, settings.redisHealthCheckActiveConnection);
+    // Of Redis alone connections are told, and a start need not wait for it where its failures are not passed on.
+    if (settings.backendType === 'redis') storeHealth.connectionsChanged(false);
     this.#store = createStore({
       settings,
       logger,
@@ -174,7 +176,6 @@ export class DecisionService {
   async start(): Promise<StartedAt | null> {
     const { settings } = this.#parts;
     this.#health.set(TERMINATION_COMPONENT, true);
-    this.#health.set(STORE_COMPONENT, false);
     try {
       // First, so that it stops last: the spans of the last calls are to be sent.
       if (this.#parts.tracing !== null) await this.#stack.start(this.#parts.tracing);
@@ -182,7 +183,6 @@ export class DecisionService {
       const sinks = await openSinks({ ...this.#parts, stats: this.#stats });
       for (const sink of sinks) await this.#stack.start(sink);
       await this.#stack.start(this.#store);
-      this.#health.set(STORE_COMPONENT, true);
       if (this.#threads !== null) await this.#stack.start(this.#threads.threads);
       await this.#stack.start(this.#compiler);
       const source = createRuleSource({ ...this.#parts, loader: this.#loader });
@@ -213,7 +213,7 @@ export class DecisionService {
 
   async #stopAll(): Promise<void> {
     const { settings, clock, logger } = this.#parts;
-    this.#health.set(TERMINATION_COMPONENT, false);
+    this.#health.set(TERMINATION_COMPONENT, false, 'the process shuts down');
     if (this.#portsOpen && settings.shutdownDelayMs > 0) {
       const seconds = settings.shutdownDelayMs / 1_000;
       logger.info('unhealthy; requests are still served until SHUTDOWN_DELAY has passed', { seconds });

@@ -1,38 +1,41 @@
+/** What is known of a part of the process. */
+export interface ComponentHealth {
+  /** Whether it works. */
+  readonly ok: boolean;
+  /** Whether the process is unhealthy while it does not. */
+  readonly decides: boolean;
+  /** What is worth knowing about it, most often why it does not work; null for nothing. */
+  readonly note: string | null;
+}
+
 /**
- * Health of the process: healthy only while every component is (spec 3.4).
+ * Health of the process: healthy only while every component that decides is (spec 3.4). Other components are only told.
  * Components are added by name; a name that was never added does not count.
  */
 export class Health {
-  readonly #components = new Map<string, boolean>();
-  readonly #notes = new Map<string, string>();
+  readonly #components = new Map<string, ComponentHealth>();
   readonly #listeners = new Set<(healthy: boolean) => void>();
 
-  /** Adds a component, or changes one that is there. Listeners hear only changes of the whole. */
-  set(component: string, healthy: boolean): void {
+  /** Adds a component that decides, or changes it. Listeners hear only changes of the whole. */
+  set(component: string, ok: boolean, note: string | null = null): void {
     const before = this.healthy;
-    this.#components.set(component, healthy);
+    this.#components.set(component, { ok, decides: true, note });
     const after = this.healthy;
     if (before !== after) for (const listener of this.#listeners) listener(after);
   }
 
+  /** Adds a component that does not decide, or changes it. */
+  tell(component: string, ok: boolean, note: string | null = null): void {
+    this.#components.set(component, { ok, decides: false, note });
+  }
+
   get healthy(): boolean {
-    for (const healthy of this.#components.values()) if (!healthy) return false;
+    for (const { ok, decides } of this.#components.values()) if (decides && !ok) return false;
     return true;
   }
 
-  /** Says what is worth knowing about a component that is healthy all the same; null when nothing is any more. */
-  note(component: string, text: string | null): void {
-    if (text === null) this.#notes.delete(component);
-    else this.#notes.set(component, text);
-  }
-
-  /** What is worth knowing, by component. */
-  get notes(): ReadonlyMap<string, string> {
-    return this.#notes;
-  }
-
-  /** Every component and whether it is healthy, in the order in which they were added. */
-  get components(): ReadonlyMap<string, boolean> {
+  /** Every component, in the order in which they were added. */
+  get components(): ReadonlyMap<string, ComponentHealth> {
     return this.#components;
   }
 

@@ -37,6 +37,10 @@ t.test('during SHUTDOWN_DELAY health is bad on every port, and everything is ser
   const check = await client.unary(`${HEALTH}/Check`, RATELIMIT);
   t.equal(decodeHealthCheckResponse(check.response), SERVING_STATUS.notServing);
   t.same(await getPage(service.http, '/healthcheck'), { status: 500, text: '' });
+  const ready = await getPage(service.http, '/readyz');
+  t.equal(ready.status, 503);
+  t.match(JSON.parse(ready.text).components, { termination: 'the process shuts down', task_store: 'ok' });
+  t.same(await getPage(service.http, '/healthz'), { status: 200, text: 'OK' }, 'it is not to be killed');
 
   t.equal((await askOverGrpc(client, request('d', 'a=x'))).statuses[0].limitRemaining, 99);
   const late = new GrpcClient(dialled(service.grpc));

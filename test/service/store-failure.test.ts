@@ -50,9 +50,13 @@ for (const { mode, meanwhile } of [
     t.same(answers, meanwhile);
     t.equal(await statistic(service.debug, ERRORS), 4);
     t.equal(await statistic(service.debug, 'ratelimit.store_failure.active'), mode === 'error' ? 0 : 1);
-    const { healthy, notes } = await health(service);
-    t.equal(healthy, true);
-    if (mode !== 'error') t.match(notes?.store, /Redis/);
+    t.match(await health(service), {
+      healthy: true,
+      components: { store: false },
+      decides: { store: false },
+      notes: { store: /./ },
+    });
+    t.equal((await getPage(service.http, '/readyz')).status, 200);
     const hits = await statistic(service.debug, 'ratelimit.service.rate_limit.d.a.within_limit');
     t.equal(hits, mode === 'local' ? 5 : 2, 'what nobody counted is not counted as within the limit');
 
@@ -60,7 +64,7 @@ for (const { mode, meanwhile } of [
     if (mode === 'error') while ((await ask(service, 'other')).startsWith('failed')) await nextTurn();
     else await service.logged(line => line['@message'] === 'the store is back');
     t.equal(await ask(service), 'OK 2', 'the restarted Redis begins at 0');
-    t.equal((await health(service)).notes, undefined);
+    t.match(await health(service), { healthy: true, components: { store: true }, notes: undefined });
     t.equal(
       service.logs.filter(line => /^the store (fails|is back)/.test(String(line['@message']))).length,
       mode === 'error' ? 0 : 2,
@@ -72,10 +76,16 @@ t.test('a start while Redis is away begins without it, where failures are not pa
   const redis = await startRedis();
   t.teardown(() => redis.stop());
   await redis.kill();
-  const service = await start(t, { REDIS_URL: redis.address, STORE_FAILURE_MODE: 'local' });
+  const service = await start(t, {
+    REDIS_URL: redis.address,
+    STORE_FAILURE_MODE: 'local',
+    REDIS_HEALTH_CHECK_ACTIVE_CONNECTION: 'true',
+  });
   t.same([await ask(service), await ask(service)], ['OK 2', 'OK 1']);
+  t.match(await health(service), { healthy: false, components: { store: false, store_connection: false } });
   await redis.start();
   await service.logged(line => line['@message'] === 'the store is back');
+  t.match(await health(service), { healthy: true, components: { store: true, store_connection: true } });
   t.equal(await ask(service), 'OK 2');
 });
 

@@ -25,7 +25,7 @@ import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
-import { readinessRoutes } from '../../transports/http/readiness-routes.ts';
+import type { ReadinessChecks } from '../../transports/http/readiness-routes.ts';
 import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
 import { tasksRoutes } from '../../transports/http/tasks-routes.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
@@ -56,6 +56,8 @@ export interface TasksShared {
 export interface TasksFront {
   /** What is served beside these routes. */
   routes(others: readonly Route[], tracing: CallTracing | null): readonly Route[];
+  /** What has to hold before requests are sent here. */
+  readonly readiness: ReadinessChecks;
   /** Tells the port that URLs in answers have to show. */
   listeningOn(port: number): void;
 }
@@ -118,12 +120,12 @@ export class TasksService implements Service {
     const handler = restService(rest, parts.version, shared, statistics);
     this.front = {
       routes: (others, tracing) => {
-        const readiness = readinessRoutes({ store: () => this.#store.ping() }, clock);
         // At the top, a host that is not for accounts has nothing.
-        const unknown = jsonNotFound([...others, ...readiness]);
+        const unknown = jsonNotFound(others);
         const { serviceHost } = settings;
-        return [...readiness, ...tasksRoutes({ handler, serviceHost, unknown, tracing })];
+        return tasksRoutes({ handler, serviceHost, unknown, tracing });
       },
+      readiness: { task_store: () => this.#store.ping() },
       listeningOn: opened => {
         port.shown = opened;
       },

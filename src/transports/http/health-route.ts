@@ -12,8 +12,10 @@ const VERBOSE = /^verbose(=|$)/;
 
 /**
  * `/healthcheck`: 200 with the body `OK`, or 500 with none, whatever the method (spec 4.1, 3.4). With `?verbose` the
- * body is `{"healthy": <bool>, "components": {"<name>": <bool>, ...}}`, for people who want to know why; `notes`
- * says what is worth knowing about a component that is healthy all the same.
+ * body tells of each component whether it works and whether it decides, and what is worth knowing about some:
+ *
+ *     {"healthy": true, "components": {"termination": true, "store": false},
+ *      "decides": {"termination": true, "store": false}, "notes": {"store": "Redis at ... is not connected: ..."}}
  */
 export function healthRoute(health: Health): Route {
   return {
@@ -27,15 +29,17 @@ export function healthRoute(health: Health): Route {
   };
 }
 
-function componentsOf(health: Health): Answer {
-  const { healthy } = health;
+function componentsOf({ healthy, components }: Health): Answer {
+  const all = [...components];
+  const notes = all.flatMap(([name, { note }]) => (note === null ? [] : [[name, note] as const]));
   return {
     status: healthy ? HEALTHY_STATUS : UNHEALTHY_STATUS,
     contentType: 'application/json',
     body: JSON.stringify({
       healthy,
-      components: Object.fromEntries(health.components),
-      ...(health.notes.size > 0 && { notes: Object.fromEntries(health.notes) }),
+      components: Object.fromEntries(all.map(([name, { ok }]) => [name, ok])),
+      decides: Object.fromEntries(all.map(([name, { decides }]) => [name, decides])),
+      ...(notes.length > 0 && { notes: Object.fromEntries(notes) }),
     }),
   };
 }

@@ -1,10 +1,14 @@
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
+import type { Health } from '../../base/health.ts';
 import { type Answer, textAnswer } from './answer.ts';
 import type { Route } from './routes.ts';
 
 /** What has to hold before requests are sent here: resolves when it does, rejects with what is wrong. */
 export type ReadinessCheck = () => Promise<void>;
+
+/** By the name of the component that each is about. */
+export type ReadinessChecks = Readonly<Record<string, ReadinessCheck>>;
 
 /** A check that takes longer has failed. */
 const BOUND_MS = 2_000;
@@ -12,17 +16,17 @@ const BOUND_MS = 2_000;
 const ALIVE = textAnswer('OK');
 
 /**
- * `/healthz`: 200 while the process answers at all. `/readyz`: 200 while every check holds, else 503; the body says
- * which do not, and why: `{"ready": false, "components": {"store": "the store does not answer"}}`.
+ * `/healthz`: 200 while the process answers at all. `/readyz`: 200 while the process is healthy and every check holds,
+ * else 503. The body tells of each component `ok` or what is wrong, and whether it decides:
+ *
+ *     {"ready": true, "components": {"termination": "ok", "store": "Redis at ... is not connected: ..."},
+ *      "decides": {"termination": true, "store": false}}
  */
-export function readinessRoutes(
-  checks: Readonly<Record<string, ReadinessCheck>>,
-  clock: Clock,
-): readonly Route[] {
+export function readinessRoutes(health: Health, checks: ReadinessChecks, clock: Clock): readonly Route[] {
   // Whoever asks while checks run gets their outcome: asking often does not ask the store more often.
   let running: Promise<Answer> | null = null;
   const ask = (): Promise<Answer> => {
-    running ??= readiness(checks, clock).finally(() => {
+    running ??= readiness(health, checks, clock).finally(() => {
       running = null;
     });
     return running;
@@ -48,15 +52,29 @@ export function readinessRoutes(
   ];
 }
 
-async function readiness(checks: Readonly<Record<string, ReadinessCheck>>, clock: Clock): Promise<Answer> {
-  const outcomes = await Promise.all(
-    Object.entries(checks).map(async ([name, check]) => [name, await outcomeOf(check, clock)] as const),
+async function readiness(health: Health, checks: ReadinessChecks, clock: Clock): Promise<Answer> {
+  const checked = await Promise.all(
+    Object.entries(checks).map(async ([name, check]) => ({
+      name,
+      outcome: await outcomeOf(check, clock),
+      decides: true,
+    })),
   );
-  const ready = outcomes.every(([, outcome]) => outcome === 'ok');
+  const known = [...health.components].map(([name, { ok, decides, note }]) => ({
+    name,
+    outcome: ok ? 'ok' : (note ?? 'it does not work'),
+    decides,
+  }));
+  const all = [...known, ...checked];
+  const ready = health.healthy && checked.every(({ outcome }) => outcome === 'ok');
   return {
     status: ready ? '200 OK' : '503 Service Unavailable',
     contentType: 'application/json',
-    body: JSON.stringify({ ready, components: Object.fromEntries(outcomes) }),
+    body: JSON.stringify({
+      ready,
+      components: Object.fromEntries(all.map(({ name, outcome }) => [name, outcome])),
+      decides: Object.fromEntries(all.map(({ name, decides }) => [name, decides])),
+    }),
   };
 }
 

@@ -25,3 +25,23 @@ t.test('listeners hear changes of the whole, until they leave', async t => {
   health.set('b', false);
   t.same(heard, [false, true]);
 });
+
+t.test(
+  'components that do not decide are told, and change neither health nor what listeners hear',
+  async t => {
+    const health = new Health();
+    const heard: boolean[] = [];
+    health.onChange(healthy => heard.push(healthy));
+    health.set('termination', true);
+    health.tell('store', false, 'Redis is not connected');
+    t.ok(health.healthy);
+    t.same(heard, []);
+    t.same(
+      [...health.components],
+      [
+        ['termination', { ok: true, decides: true, note: null }],
+        ['store', { ok: false, decides: false, note: 'Redis is not connected' }],
+      ],
+    );
+  },
+);

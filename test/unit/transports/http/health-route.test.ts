@@ -45,35 +45,37 @@ t.test(
   },
 );
 
-t.test('/healthcheck?verbose lists the components, with the same status', async t => {
+t.test('/healthcheck?verbose tells of each component whether it works, and whether it decides', async t => {
   const health = new Health();
   const listener = await serve(t, [healthRoute(health)]);
   const connection = await RawConnection.open(listener.port);
   t.teardown(() => connection.destroy());
-  health.set('store', true);
+  health.tell('store', true);
   health.set('config', true);
 
   await connection.write(plain('GET', '/healthcheck?verbose'));
   const healthy = await connection.response();
   t.equal(healthy.status, 200);
   t.equal(healthy.headers.get('content-type'), 'application/json');
-  t.same(JSON.parse(healthy.body), { healthy: true, components: { store: true, config: true } });
+  const decides = { store: false, config: true };
+  t.same(JSON.parse(healthy.body), { healthy: true, components: { store: true, config: true }, decides });
 
-  health.note('store', 'not connected');
+  health.tell('store', false, 'not connected');
   await connection.write(plain('GET', '/healthcheck?verbose'));
-  const noted = JSON.parse((await connection.response()).body);
-  t.same(
-    noted,
-    { ...JSON.parse(healthy.body), notes: { store: 'not connected' } },
-    'a note leaves health alone',
-  );
-  health.note('store', null);
+  const storeAway = await connection.response();
+  t.equal(storeAway.status, 200, 'it does not decide');
+  t.same(JSON.parse(storeAway.body), {
+    healthy: true,
+    components: { store: false, config: true },
+    decides,
+    notes: { store: 'not connected' },
+  });
 
-  health.set('store', false);
+  health.set('config', false);
   await connection.write(plain('GET', '/healthcheck?verbose=1'));
   const unhealthy = await connection.response();
   t.equal(unhealthy.status, 500);
-  t.same(JSON.parse(unhealthy.body), { healthy: false, components: { store: false, config: true } });
+  t.match(JSON.parse(unhealthy.body), { healthy: false, components: { store: false, config: false } });
 
   await connection.write(plain('GET', '/healthcheck?verbosely'));
   t.match(await connection.response(), { status: 500, body: '' }, 'other queries change nothing');

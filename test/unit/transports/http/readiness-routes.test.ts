@@ -1,14 +1,14 @@
 import type { HttpRequest } from 'uWebSockets.js';
 import t, { type Test } from 'tap';
+import { Health } from '../../../../src/base/health.ts';
 import type { Answer } from '../../../../src/transports/http/answer.ts';
 import type { Exchange } from '../../../../src/transports/http/exchange.ts';
-import { type ReadinessCheck, readinessRoutes } from '../../../../src/transports/http/readiness-routes.ts';
+import { type ReadinessChecks, readinessRoutes } from '../../../../src/transports/http/readiness-routes.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { serve } from './serving.ts';
 
-async function front(t: Test, checks: Readonly<Record<string, ReadinessCheck>>) {
-  const clock = new ManualClock(0);
-  const listener = await serve(t, readinessRoutes(checks, clock));
+async function front(t: Test, checks: ReadinessChecks, health = new Health()) {
+  const listener = await serve(t, readinessRoutes(health, checks, new ManualClock(0)));
   const ask = async (path: string) => {
     const response = await fetch(`http://127.0.0.1:${listener.port}${path}`);
     return { status: response.status, text: await response.text() };
@@ -29,13 +29,33 @@ t.test('/readyz is 200 while all checks hold, else 503 with what is wrong', asyn
   const { ask } = await front(t, { store, master_key: async () => {} });
   t.same(await ask('/readyz'), {
     status: 200,
-    text: '{"ready":true,"components":{"store":"ok","master_key":"ok"}}',
+    text: '{"ready":true,"components":{"store":"ok","master_key":"ok"},"decides":{"store":true,"master_key":true}}',
   });
   fault = new Error('the store does not answer');
-  t.same(await ask('/readyz'), {
-    status: 503,
-    text: '{"ready":false,"components":{"store":"the store does not answer","master_key":"ok"}}',
+  const { status, text } = await ask('/readyz');
+  t.equal(status, 503);
+  t.match(JSON.parse(text), {
+    ready: false,
+    components: { store: 'the store does not answer', master_key: 'ok' },
   });
+});
+
+t.test('/readyz follows the health of the process, and tells of what does not decide it', async t => {
+  const health = new Health();
+  const { ask } = await front(t, {}, health);
+  health.set('termination', true);
+  health.tell('store', false, 'Redis is not connected');
+  t.same(await ask('/readyz'), {
+    status: 200,
+    text:
+      '{"ready":true,"components":{"termination":"ok","store":"Redis is not connected"},' +
+      '"decides":{"termination":true,"store":false}}',
+  });
+  health.set('termination', false, 'the process shuts down');
+  const { status, text } = await ask('/readyz');
+  t.equal(status, 503);
+  t.match(JSON.parse(text), { ready: false, components: { termination: 'the process shuts down' } });
+  t.equal((await ask('/healthz')).status, 200);
 });
 
 t.test('a check that hangs has failed after two seconds, and is not begun again meanwhile', async t => {
@@ -45,7 +65,9 @@ t.test('a check that hangs has failed after two seconds, and is not begun again 
     return new Promise<void>(() => {});
   };
   const clock = new ManualClock(0);
-  const ready = readinessRoutes({ store: hanging }, clock).find(({ path }) => path === '/readyz');
+  const ready = readinessRoutes(new Health(), { store: hanging }, clock).find(
+    ({ path }) => path === '/readyz',
+  );
   const ask = () =>
     new Promise<Answer>(resolve => {
       ready?.handle({ answer: resolve } as unknown as Exchange, {} as HttpRequest);
