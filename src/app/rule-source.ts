@@ -3,9 +3,11 @@ import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
 import { FileRuleSource } from '../rules/source/file-source.ts';
 import { waitMultiplier } from '../rules/source/xds/growth.ts';
-import { XdsRuleSource } from '../rules/source/xds/xds-source.ts';
+import { SeveralXdsSources } from '../rules/source/xds/several-sources.ts';
+import { XdsRuleSource, type XdsRuleSourceOptions } from '../rules/source/xds/xds-source.ts';
 import type { Settings } from '../settings/table.ts';
 import { DEFAULT_MESSAGE_BYTES } from '../settings/xds.ts';
+import { nodeIds, type XdsServer } from '../settings/xds-servers.ts';
 import type { RuleLoader } from './rule-loader.ts';
 
 export interface RuleSourceParts {
@@ -31,11 +33,11 @@ export function createRuleSource(parts: RuleSourceParts): RuleSource {
     // It has been read by the time it has started.
     return { service: fileSource(parts), patienceMs: 0, advice: 'mend the rule files' };
   }
-  const { xdsServerUrl } = parts.settings;
+  const addresses = parts.settings.xdsServerUrl.map(({ target }) => target).join(', ');
   return {
     service: xdsSource(parts),
     patienceMs: 5_000,
-    advice: `see to it that the xDS server at ${xdsServerUrl} can be reached and sends some`,
+    advice: `check that the xDS server at ${addresses} is reachable and sends rules`,
   };
 }
 
@@ -54,30 +56,40 @@ function fileSource({ settings, logger, clock, loader }: RuleSourceParts): FileR
   );
 }
 
-function xdsSource({ settings, logger, clock, random, loader }: RuleSourceParts): XdsRuleSource {
+function xdsSource(parts: RuleSourceParts): Service {
+  const { settings, loader } = parts;
+  const servers = settings.xdsServerUrl;
+  const ids = nodeIds(settings.xdsNodeId, servers.length) ?? [];
+  const options = servers.map((server, i) => xdsOptions(parts, server, ids[i]));
+  if (options.length === 1) return new XdsRuleSource(options[0], loader);
+  return new SeveralXdsSources(options, loader, settings.mergeDomainConfig);
+}
+
+function xdsOptions(
+  { settings, logger, clock, random }: RuleSourceParts,
+  server: XdsServer,
+  nodeId: string,
+): XdsRuleSourceOptions {
   const tls = {
     caFile: settings.xdsTlsCaCert,
     certFile: settings.xdsTlsClientCert,
     keyFile: settings.xdsTlsClientKey,
     serverName: settings.xdsTlsServerName,
   };
-  return new XdsRuleSource(
-    {
-      target: settings.xdsServerUrl,
-      headers: settings.xdsHeaders,
-      maxMessageBytes: settings.xdsMaxMessageBytes || DEFAULT_MESSAGE_BYTES,
-      tls: settings.xdsUseTls ? tls : null,
-      node: { id: settings.xdsNodeId, metadata: settings.xdsNodeMetadata },
-      connectRetryMs: settings.xdsConnectRetryMs,
-      backoff: {
-        initialMs: settings.xdsBackoffInitialMs,
-        maxMs: settings.xdsBackoffMaxMs,
-        multiplier: waitMultiplier(settings.xdsBackoffFactor),
-      },
-      logger,
-      clock,
-      random: settings.xdsBackoffJitter ? random : () => 1,
+  return {
+    target: server.target,
+    headers: settings.xdsHeaders,
+    maxMessageBytes: settings.xdsMaxMessageBytes || DEFAULT_MESSAGE_BYTES,
+    tls: (server.tls ?? settings.xdsUseTls) ? tls : null,
+    node: { id: nodeId, metadata: settings.xdsNodeMetadata },
+    connectRetryMs: settings.xdsConnectRetryMs,
+    backoff: {
+      initialMs: settings.xdsBackoffInitialMs,
+      maxMs: settings.xdsBackoffMaxMs,
+      multiplier: waitMultiplier(settings.xdsBackoffFactor),
     },
-    loader,
-  );
+    logger,
+    clock,
+    random: settings.xdsBackoffJitter ? random : () => 1,
+  };
 }

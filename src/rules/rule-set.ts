@@ -68,6 +68,8 @@ export interface RuleFile {
   readonly content: Uint8Array;
   /** `resource`: a `RateLimitConfig` in protobuf wire format; else the content is YAML. */
   readonly format?: 'yaml' | 'resource';
+  /** Which of several sources it is from; faults name it. */
+  readonly origin?: string;
 }
 
 /** Rules were refused as a whole; every fault found is listed (at most {@link MAX_REPORTED_FAULTS}). */

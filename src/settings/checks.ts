@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { redisAddressFault } from './redis-address.ts';
 import type { SettingKey, SettingValues } from './table.ts';
+import { nodeIds } from './xds-servers.ts';
 
 /** What is wrong between settings that are right by themselves. */
 interface Finding {
@@ -48,7 +49,11 @@ export const CROSS_CHECKS: readonly CrossCheck[] = [
     find: memcachedClientHasItsFiles,
   },
   { reads: ['backendType', 'memoryStoreSnapshotPath'], find: snapshotIsOfTheEmbeddedStore },
-  { reads: ['configType', 'xdsUseTls', 'xdsTlsClientCert', 'xdsTlsClientKey'], find: xdsClientHasItsFiles },
+  {
+    reads: ['configType', 'xdsServerUrl', 'xdsUseTls', 'xdsTlsClientCert', 'xdsTlsClientKey'],
+    find: xdsClientHasItsFiles,
+  },
+  { reads: ['configType', 'xdsServerUrl', 'xdsNodeId'], find: xdsServersHaveTheirNodeIds },
   { reads: ['grpcServerUseTls', 'grpcServerTlsCert', 'grpcServerTlsKey'], find: tlsHasItsFiles },
   { reads: ['grpcServerUseTls', 'grpcClientTlsCaCert'], find: clientCaNeedsTls },
   { reads: ['grpcClientTlsCaCert', 'grpcClientTlsSan'], find: clientNameNeedsCa },
@@ -206,12 +211,23 @@ function snapshotIsOfTheEmbeddedStore(values: SettingValues): Finding | null {
 }
 
 function xdsClientHasItsFiles(values: SettingValues): Finding | null {
-  if (values.configType !== 'xds' || !values.xdsUseTls) return null;
+  const usesTls = values.xdsServerUrl.some(({ tls }) => tls ?? values.xdsUseTls);
+  if (values.configType !== 'xds' || !usesTls) return null;
   if ((values.xdsTlsClientCert === '') === (values.xdsTlsClientKey === '')) return null;
   return {
     blamed: ['xdsTlsClientCert', 'xdsTlsClientKey'],
     problem: 'a certificate and its key are of no use without each other',
     accepted: 'the paths of both files, or neither',
+  };
+}
+
+function xdsServersHaveTheirNodeIds(values: SettingValues): Finding | null {
+  const servers = values.xdsServerUrl.length;
+  if (values.configType !== 'xds' || nodeIds(values.xdsNodeId, servers) !== null) return null;
+  return {
+    blamed: ['xdsNodeId', 'xdsServerUrl'],
+    problem: 'the number of node ids is not the number of servers',
+    accepted: `one node id for all ${servers} servers, or ${servers} separated by commas`,
   };
 }
 

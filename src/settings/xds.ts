@@ -1,23 +1,9 @@
 import { HOUR_MS, SECOND_MS } from './durations.ts';
-import { adjusted, anyText, bool, checkedText, duration, float, integer, path } from './kinds.ts';
+import { adjusted, anyText, bool, duration, float, integer, path } from './kinds.ts';
 import { setting } from './setting.ts';
 import { nameInCertificate } from './tls.ts';
+import { xdsServers } from './xds-servers.ts';
 import { headerList, metadata } from './xds-texts.ts';
-
-const HOST_AND_PORT = /^(?:[^:/[\]\s]+|\[[^\]\s]+\]):(\d{1,5})$/;
-
-/** What gRPC would misread is refused: it takes a missing port for 443, and `http:` for the name of a host. */
-function isTarget(text: string): boolean {
-  if (/^(unix|dns|ipv4|ipv6):./.test(text)) return true;
-  const port = HOST_AND_PORT.exec(text)?.[1];
-  return port !== undefined && Number(port) <= 65_535;
-}
-
-const target = checkedText({
-  label: 'host:port, or another target of gRPC',
-  accepts: 'host:port, or a target of gRPC that begins with dns:, ipv4:, ipv6: or unix:',
-  holds: isTarget,
-});
 
 const wait = duration({ min: 1, max: 24 * HOUR_MS });
 
@@ -33,15 +19,19 @@ export const xds = {
   settings: {
     xdsServerUrl: setting({
       names: ['CONFIG_GRPC_XDS_SERVER_URL'],
-      kind: target,
-      default: 'localhost:18000',
-      help: 'Address of the server.',
+      kind: xdsServers,
+      default: [{ target: 'localhost:18000', tls: null }],
+      help:
+        'Address of the xDS server, or of several servers whose rules are joined. `https://` before an address connects with ' +
+        'TLS, `http://` without, whatever `CONFIG_GRPC_XDS_SERVER_USE_TLS` says.',
     }),
     xdsNodeId: setting({
       names: ['CONFIG_GRPC_XDS_NODE_ID'],
       kind: anyText,
       default: 'default',
-      help: 'What the server knows this service by.',
+      help:
+        'Node id sent to the xDS server. With several servers, one id for all of them or a comma-separated list with one id ' +
+        'for each server, in their order.',
     }),
     xdsNodeMetadata: setting({
       names: ['CONFIG_GRPC_XDS_NODE_METADATA'],
@@ -53,7 +43,7 @@ export const xds = {
       names: ['CONFIG_GRPC_XDS_CLIENT_ADDITIONAL_HEADERS'],
       kind: headerList,
       default: [],
-      help: 'Headers that are sent to the server, such as credentials. Never printed.',
+      help: 'Headers that are sent to every xDS server, such as credentials. Never printed.',
       secret: true,
     }),
     xdsConnectRetryMs: setting({
@@ -98,7 +88,7 @@ export const xds = {
       names: ['CONFIG_GRPC_XDS_SERVER_USE_TLS'],
       kind: bool,
       default: false,
-      help: 'Connect with TLS. The files below are read anew for each connection.',
+      help: 'Connect with TLS to servers whose address has no scheme. The files below are read again for each connection.',
     }),
     xdsTlsCaCert: setting({
       names: ['CONFIG_GRPC_XDS_SERVER_TLS_CACERT'],

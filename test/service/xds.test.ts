@@ -95,6 +95,48 @@ t.test('over TLS with certificates on both sides and a name of its own', async t
   });
 });
 
+t.test('two servers at once, one over TLS and one without, share one service', async t => {
+  const ca = new Authority('server root');
+  const { certificate, key } = ca.issue({ subject: 'gateway', names: ['localhost'] });
+  const pair = { cert_chain: Buffer.from(certificate), private_key: Buffer.from(key) };
+  const gateway = await AdsServer.start(t, { credentials: ServerCredentials.createSsl(null, [pair]) });
+  const quota = await AdsServer.start(t);
+  const caFile = join(tempDirectory(t), 'ca.pem');
+  writeFileSync(caFile, ca.certificate);
+  const service = new ServiceProcess({
+    env: {
+      ...from(gateway),
+      CONFIG_GRPC_XDS_SERVER_URL: `${gateway.address},http://${quota.address}`,
+      CONFIG_GRPC_XDS_SERVER_USE_TLS: 'true',
+      CONFIG_GRPC_XDS_SERVER_TLS_CACERT: caFile,
+      CONFIG_GRPC_XDS_NODE_ID: 'envoy-ratelimit,envoy-ai-gateway-ratelimit',
+    },
+  });
+  t.teardown(() => service.terminate());
+  t.match(await gateway.request(), { node: { id: 'envoy-ratelimit' } });
+  t.match(await quota.request(), { node: { id: 'envoy-ai-gateway-ratelimit' } });
+  const quotaStream = await quota.stream();
+  quotaStream.send('1', hourly('ai-gateway-quota', 'backend_name', 5));
+  t.match(await quota.request(), { version_info: '1', error_detail: null });
+  await service.listening(['http', 'debug'], 20_000);
+  (await gateway.stream()).send('1', hourly('shop', 'user', 7));
+  t.match(await gateway.request(), { version_info: '1', error_detail: null });
+  quotaStream.send('2', hourly('shop', 'user', 1));
+  const refused = await quota.request();
+  t.match(refused, { version_info: '1', response_nonce: 'nonce-2' });
+  t.match(refused.error_detail?.message, `is already defined in shop-limits (from ${gateway.address})`);
+  for (const [domain, key, requestsPerUnit] of [
+    ['shop', 'user', 7],
+    ['ai-gateway-quota', 'backend_name', 5],
+  ] as const) {
+    t.match(await askOverHttp(service.http, ask(domain, key)), {
+      body: { statuses: [{ currentLimit: { requestsPerUnit } }] },
+    });
+  }
+  t.equal(await statistic(service.debug, 'ratelimit.service.config_load_success'), 2);
+  t.equal(await statistic(service.debug, 'ratelimit.service.config_load_error'), 1);
+});
+
 t.test('the server is told who asks: node id, metadata and headers', async t => {
   const ads = await AdsServer.start(t);
   const service = new ServiceProcess({

@@ -14,11 +14,15 @@ export function readResource(resource: RuleFile, faults: FaultList): ReadFile | 
   const reading = readTree(resource, faults);
   if (reading === null) return null;
   const source = {
-    file: reading.name === '' ? resource.name : printable(reading.name),
+    file: shownName(resource, reading.name === '' ? resource.name : printable(reading.name)),
     noun: 'resource',
     placeOf: () => NO_PLACE,
   } as const;
   return { check: new FileCheck(source, faults), root: reading.root };
+}
+
+function shownName({ origin }: RuleFile, name: string): string {
+  return origin === undefined ? name : `${name} (from ${origin})`;
 }
 
 function readTree(resource: RuleFile, faults: FaultList): ResourceReading | null {
@@ -27,7 +31,7 @@ function readTree(resource: RuleFile, faults: FaultList): ResourceReading | null
   } catch (failure) {
     if (!(failure instanceof WireFault || failure instanceof ResourceFault)) throw failure;
     const message = `the resource is no RateLimitConfig that can be read: ${failure.message}`;
-    faults.add({ file: resource.name, ...NO_PLACE, path: '', message });
+    faults.add({ file: shownName(resource, resource.name), ...NO_PLACE, path: '', message });
     return null;
   }
 }

@@ -39,7 +39,7 @@ t.test('without variables every setting is at its default', async t => {
     grpcClientTlsCaCert: '',
     grpcClientTlsSan: '',
     configType: 'file',
-    xdsServerUrl: 'localhost:18000',
+    xdsServerUrl: [{ target: 'localhost:18000', tls: null }],
     xdsNodeId: 'default',
     xdsNodeMetadata: {},
     xdsHeaders: [],

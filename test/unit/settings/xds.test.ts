@@ -1,5 +1,6 @@
 import t from 'tap';
 import { describeSettings, loadSettings } from '../../../src/settings/load.ts';
+import { nodeIds } from '../../../src/settings/xds-servers.ts';
 
 t.test('additional headers are split at commas and at the one colon, names in lower case', async t => {
   const headers = (text: string) =>
@@ -34,11 +35,68 @@ t.test('metadata are pairs of texts, or JSON', async t => {
 t.test('the address is a target of gRPC with a port', async t => {
   const url = (text: string) => loadSettings({ CONFIG_GRPC_XDS_SERVER_URL: text }).xdsServerUrl;
   for (const text of ['xds.local:18000', '10.0.0.1:1', '[::1]:18000', 'dns:///xds:1', 'unix:/run/xds.sock']) {
-    t.equal(url(text), text);
+    t.same(url(text), [{ target: text, tls: null }]);
   }
-  for (const text of ['', 'xds.local', 'http://xds:18000', 'xds:99999', 'a b:1']) {
-    t.throws(() => url(text), /accepted: host:port, or a target of gRPC/, text);
+  for (const text of [
+    '',
+    'xds.local',
+    'http://xds',
+    'ftp://xds:18000',
+    'https://dns:///x:1',
+    'xds:99999',
+    'a b:1',
+    'a:1,',
+  ]) {
+    t.throws(
+      () => url(text),
+      /not of the accepted form; accepted: host:port, with http:\/\/ or https:\/\//,
+      text,
+    );
   }
+});
+
+t.test('a scheme before an address decides about TLS', async t => {
+  const url = (text: string) => loadSettings({ CONFIG_GRPC_XDS_SERVER_URL: text }).xdsServerUrl;
+  for (const [scheme, tls] of [
+    ['http', false],
+    ['grpc', false],
+    ['https', true],
+    ['grpcs', true],
+  ] as const) {
+    t.same(url(`${scheme}://xds:1`), [{ target: 'xds:1', tls }]);
+    t.same(url(`${scheme}://[::1]:1/`), [{ target: '[::1]:1', tls }]);
+  }
+});
+
+t.test('there may be several servers, each with a node id of its own or one for all', async t => {
+  const env = (servers: string, ids: string) => ({
+    CONFIG_TYPE: 'GRPC_XDS_SOTW',
+    CONFIG_GRPC_XDS_SERVER_URL: servers,
+    CONFIG_GRPC_XDS_NODE_ID: ids,
+  });
+  t.same(loadSettings(env('https://gw:18001, http://ai:18002', 'a,b')).xdsServerUrl, [
+    { target: 'gw:18001', tls: true },
+    { target: 'ai:18002', tls: false },
+  ]);
+  t.same(
+    loadSettings(env('ipv4:10.0.0.1:1,10.0.0.2:1,ai:1,10.0.0.3:1', 'a')).xdsServerUrl.map(
+      ({ target }) => target,
+    ),
+    ['ipv4:10.0.0.1:1,10.0.0.2:1', 'ai:1', '10.0.0.3:1'],
+    'commas within a list of addresses are part of it',
+  );
+  t.throws(() => loadSettings(env('gw:1,ai:1,gw:1', 'a')), /a server that is named twice/);
+  t.throws(
+    () => loadSettings(env(Array.from({ length: 17 }, (_, i) => `gw:${i}`).join(','), 'a')),
+    /more than 16/,
+  );
+  t.throws(
+    () => loadSettings(env('gw:1,ai:1', 'a,b,c')),
+    /the number of node ids is not the number of servers; accepted: one node id for all 2 servers, or 2/,
+  );
+  t.same(nodeIds('a,b', 1), ['a,b'], 'a comma is part of the id of a single server');
+  t.same(nodeIds('a', 2), ['a', 'a']);
+  t.same(nodeIds('a, b', 2), ['a', 'b']);
 });
 
 t.test('a response may have 256 MiB, and whoever asks for more gets that', async t => {
@@ -57,4 +115,10 @@ t.test('a client certificate without its key is refused where it would be used',
     /of no use without each other; accepted: the paths of both files, or neither/,
   );
   t.doesNotThrow(() => loadSettings(alone));
+  const byScheme = {
+    ...alone,
+    CONFIG_TYPE: 'GRPC_XDS_SOTW',
+    CONFIG_GRPC_XDS_SERVER_URL: 'http://a:1,https://b:1',
+  };
+  t.throws(() => loadSettings(byScheme), /of no use without each other/);
 });

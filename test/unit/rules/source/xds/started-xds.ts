@@ -29,6 +29,26 @@ export interface StartedXds {
   readonly clock: WaitClock;
 }
 
+/** Options of a source that asks at `target`. */
+export function xdsOptions(
+  target: string,
+  clock: WaitClock,
+  logger = new KeepingLogger(),
+): XdsRuleSourceOptions {
+  return {
+    target,
+    headers: [],
+    maxMessageBytes: 4_194_304,
+    tls: null,
+    node: { id: 'default', metadata: {} },
+    connectRetryMs: 3_000,
+    backoff: { initialMs: 10_000, maxMs: 60_000, multiplier: 1.5 },
+    logger,
+    clock,
+    random: () => 1,
+  };
+}
+
 /** A source that asks at `target`, on a clock of its own; it ends with the test. */
 export async function startXds(
   t: Test,
@@ -38,22 +58,7 @@ export async function startXds(
   const taker = new KeepingTaker();
   const logger = new KeepingLogger();
   const clock = new WaitClock(1_700_000_000_000);
-  const source = new XdsRuleSource(
-    {
-      target,
-      headers: [],
-      maxMessageBytes: 4_194_304,
-      tls: null,
-      node: { id: 'default', metadata: {} },
-      connectRetryMs: 3_000,
-      backoff: { initialMs: 10_000, maxMs: 60_000, multiplier: 1.5 },
-      logger,
-      clock,
-      random: () => 1,
-      ...options,
-    },
-    taker,
-  );
+  const source = new XdsRuleSource({ ...xdsOptions(target, clock, logger), ...options }, taker);
   t.teardown(() => source.stop());
   await source.start();
   return { source, taker, logger, clock };

@@ -1,0 +1,32 @@
+import type { Service } from '../../../base/lifecycle.ts';
+import { JoinedRuleSets } from './joined-rule-sets.ts';
+import type { RuleSetTaker } from './rule-set-taker.ts';
+import { XdsRuleSource, type XdsRuleSourceOptions } from './xds-source.ts';
+
+/**
+ * Rules from several xDS servers at once. Each has a stream, versions and retries of its own, so that a server that is
+ * away or sends rules with faults changes nothing about the rules of the others.
+ */
+export class SeveralXdsSources implements Service {
+  readonly name = 'xDS rules';
+  readonly #sources: readonly XdsRuleSource[];
+
+  constructor(servers: readonly XdsRuleSourceOptions[], taker: RuleSetTaker, mergeDomains: boolean) {
+    const joined = new JoinedRuleSets(taker, mergeDomains);
+    this.#sources = servers.map(server => new XdsRuleSource(server, joined.addSource(server.target)));
+  }
+
+  /** @throws Error naming the setting, when a file for TLS cannot be used; then no source is left running */
+  async start(): Promise<void> {
+    try {
+      await Promise.all(this.#sources.map(source => source.start()));
+    } catch (failure) {
+      await this.stop();
+      throw failure;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#sources.map(source => source.stop()));
+  }
+}
