@@ -36,7 +36,9 @@ interface Mounted {
 }
 
 interface Running extends Mounted {
-  readonly socket: us_listen_socket;
+  readonly port: number;
+  /** Null once the port is closed, while connections are still served. */
+  socket: us_listen_socket | null;
 }
 
 /** `LIBUS_LISTEN_DEFAULT` and `LIBUS_LISTEN_EXCLUSIVE_PORT`; the names that are declared are not there at run time. */
@@ -79,7 +81,7 @@ export class HttpListener implements Service {
 
   /** The port that is listened on; 0 while there is none. */
   get port(): number {
-    return this.#running === null ? 0 : us_socket_local_port(this.#running.socket);
+    return this.#running?.port ?? 0;
   }
 
   /** How many requests wait for their answer. */
@@ -98,16 +100,21 @@ export class HttpListener implements Service {
     const socket = listen(app, this.#options);
     if (socket === false) throw new Error(this.#cannotListen());
     this.#mounted = null;
-    this.#running = { app, socket, traffic };
-  }
-
-  /** From now on every answer asks its caller to close the connection, so that callers move elsewhere. */
-  drain(): void {
-    this.#running?.traffic.drain();
+    this.#running = { app, traffic, socket, port: us_socket_local_port(socket) };
   }
 
   /**
-   * Closes the port, lets running requests finish within the bound, then closes every connection.
+   * From now on every answer asks its caller to close the connection, so that callers move elsewhere. A shared port is
+   * closed for this listener, because callers that come back here would be asked to leave again.
+   */
+  drain(): void {
+    if (this.#running === null) return;
+    if (this.#options.shared === true) closePort(this.#running);
+    this.#running.traffic.drain();
+  }
+
+  /**
+   * Closes the port, lets callers finish within the bound, then closes every connection.
    * @param drainMs the bound, where it is not the one of the options
    */
   stop(drainMs = this.#options.drainMs): Promise<void> {
@@ -119,10 +126,11 @@ export class HttpListener implements Service {
     return this.#stopped;
   }
 
-  async #close({ app, socket, traffic }: Running, drainMs: number): Promise<void> {
-    us_listen_socket_close(socket);
+  async #close(running: Running, drainMs: number): Promise<void> {
+    const { app, traffic } = running;
+    closePort(running);
     traffic.drain();
-    await traffic.idle(this.#options.clock, drainMs);
+    await traffic.drained(this.#options.clock, drainMs);
     // The last answer reaches the socket when the callback that wrote it has returned to uWebSockets.js, which is
     // after the promise above has run on. Closing before that would throw the answer away.
     await new Promise(resolve => setImmediate(resolve));
@@ -139,9 +147,15 @@ export class HttpListener implements Service {
   }
 }
 
+function closePort(running: Running): void {
+  if (running.socket !== null) us_listen_socket_close(running.socket);
+  running.socket = null;
+}
+
 function mount(options: HttpListenerOptions): Mounted {
   const traffic = new Traffic();
   const app = App();
+  app.filter((_, change) => traffic.connectionsChanged(change));
   mountRoutes(app, options, { traffic, log: options.log });
   return { app, traffic };
 }

@@ -1,10 +1,18 @@
-import type { Clock } from '../../base/clock.ts';
+import type { Clock, Timer } from '../../base/clock.ts';
 
-/** The requests of one listener that wait for their answer, and whether the listener is closing down. */
+/**
+ * A listener that drains asks every caller to close. Callers that send one request after the other learn of it within
+ * this time; connections that stay silent for as long are idle, and are closed.
+ */
+const SILENCE_MS = 250;
+
+/** The connections of one listener, the requests that wait for their answer, and whether the listener is closing down. */
 export class Traffic {
+  #connections = 0;
   #inFlight = 0;
+  #arrivals = 0;
   #draining = false;
-  #whenIdle: (() => void) | null = null;
+  #whenEmpty: (() => void) | null = null;
 
   /** How many requests have arrived and are neither answered nor given up by their caller. */
   get inFlight(): number {
@@ -20,24 +28,44 @@ export class Traffic {
     this.#draining = true;
   }
 
+  /** A connection has been opened (1) or has ended (-1). */
+  connectionsChanged(change: number): void {
+    this.#connections += change;
+    if (this.#connections === 0) this.#whenEmpty?.();
+  }
+
   arrived(): void {
     this.#inFlight++;
+    this.#arrivals++;
   }
 
   finished(): void {
     this.#inFlight--;
-    if (this.#inFlight === 0) this.#whenIdle?.();
   }
 
-  /** Resolves once no request is in flight, or after `boundMs` if that comes first. */
-  idle(clock: Clock, boundMs: number): Promise<void> {
-    if (this.#inFlight === 0) return Promise.resolve();
+  /**
+   * Resolves once every connection has ended, or the ones that are left have been silent for {@link SILENCE_MS}, or
+   * after `boundMs`. To close a connection any earlier would reset a request that is on its way.
+   */
+  drained(clock: Clock, boundMs: number): Promise<void> {
+    if (this.#connections === 0) return Promise.resolve();
     return new Promise(resolve => {
-      const bound = clock.after(boundMs, resolve);
-      this.#whenIdle = () => {
+      const done = (): void => {
         bound.cancel();
+        silence.cancel();
+        this.#whenEmpty = null;
         resolve();
       };
+      const listen = (): Timer => {
+        const before = this.#arrivals;
+        return clock.after(SILENCE_MS, () => {
+          if (this.#inFlight === 0 && this.#arrivals === before) done();
+          else silence = listen();
+        });
+      };
+      let silence = listen();
+      const bound = clock.after(boundMs, done);
+      this.#whenEmpty = done;
     });
   }
 }
