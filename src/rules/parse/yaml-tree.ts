@@ -12,6 +12,7 @@ import {
 import { MAX_REPORTED_FAULTS } from '../rule-set.ts';
 import { allowedAliasShare, MAX_EXPANDED_NODES, MAX_YAML_DEPTH } from './bounds.ts';
 import { printable, quote } from './quote.ts';
+import { typedScalar } from './typed-scalar.ts';
 import type { YamlFault, YamlNode, YamlPair } from './yaml-node.ts';
 
 /** A node with an anchor, ready for its aliases. */
@@ -148,6 +149,9 @@ export class YamlTree {
       this.#fault(offset, 'an escape stands for half of a surrogate pair: write the character itself');
     }
     this.#checkTag(scalar, offset);
+    if (scalar.tag !== undefined && !fitsTag(text, scalar.tag)) {
+      this.#fault(offset, `${quote(text)} is not what its tag says: remove the tag, or correct the value`);
+    }
     const plain = scalar.tag === undefined ? scalar.type === 'PLAIN' : TYPED_TAGS.has(scalar.tag);
     return { kind: 'scalar', text, plain, offset };
   }
@@ -209,6 +213,15 @@ export class YamlTree {
       }
     }
   }
+}
+
+/** False when YAML gives the text another type than its tag. */
+function fitsTag(text: string, tag: string): boolean {
+  const type = typedScalar(text);
+  if (tag === `${CORE}int`) return typeof type === 'bigint';
+  if (tag === `${CORE}float`) return typeof type === 'number' || typeof type === 'bigint';
+  if (tag === `${CORE}bool`) return typeof type === 'boolean';
+  return tag !== `${CORE}null` || type === null;
 }
 
 function isMergeKey(key: unknown): boolean {

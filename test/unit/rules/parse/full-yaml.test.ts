@@ -80,6 +80,22 @@ t.test('tags that would change the value are refused', async t => {
   }
 });
 
+t.test('a value that is not what its tag says is refused', async t => {
+  for (const text of [
+    'a: !!int x',
+    'a: !!int 1.5',
+    'a: !!float x',
+    'a: !!bool 1',
+    'a: !!bool "x"',
+    'a: !!null x',
+  ]) {
+    t.match(faultOf(text)?.message, /is not what its tag says: remove the tag, or correct the value$/, text);
+  }
+  for (const text of ['a: !!int 0x1F', 'a: !!float 5', 'a: !!bool "yes"', 'a: !!null ~']) {
+    t.equal(faultOf(text), undefined, text);
+  }
+});
+
 t.test('only the first document counts, whatever follows', async t => {
   const first = { map: [['a', '<b>']] };
   for (const rest of ['---\nc: d', '---\n}', '...\n%', '...\n---\n"', '--- x']) {
