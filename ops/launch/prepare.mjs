@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { buildSources, builtMain, isBuilt } from './build.mjs';
 import { bringEnvoy } from './envoy.mjs';
+import { bringGrpcClients } from './grpc-clients.mjs';
 import { locked } from './lock.mjs';
 import { arePackagesInstalled, installPackages, installPm2, isPm2Installed } from './packages.mjs';
 import { pinnedNode } from './pinned-node.mjs';
@@ -24,6 +25,7 @@ export async function prepare(what) {
   if (!forTests) return;
   await bringServers();
   bringEnvoy();
+  await bringGrpcClients();
 }
 
 /** Path of the Node.js to serve with. Installs and builds where that was never done; changes of sources are left alone. */

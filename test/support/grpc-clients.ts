@@ -1,0 +1,39 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { repositoryRoot } from './repository.ts';
+
+/** What a client in another language saw of a server; see `test/wire/interop/clients`. */
+export interface Seen {
+  readonly echo: string;
+  readonly large: boolean;
+  readonly gzip: boolean;
+  readonly encoding: string;
+  readonly deadline: string;
+  /** How many calls ended in which way. */
+  readonly load: Readonly<Record<string, number>>;
+}
+
+/** Clients in other languages, as `ops/launch/grpc-clients.mjs` builds them. */
+export const CLIENT_LANGUAGES = ['java', 'go', 'python'] as const;
+export type ClientLanguage = (typeof CLIENT_LANGUAGES)[number];
+
+function recordOf(language: ClientLanguage): string {
+  return join(repositoryRoot(), 'node_modules/.cache/grpc-clients', language, 'client.json');
+}
+
+/** The reason why tests with this client are skipped, where it was not built; else false. */
+export function clientMissing(language: ClientLanguage): string | false {
+  if (existsSync(recordOf(language))) return false;
+  return `the gRPC client in ${language} is not built: npm test builds it where the toolchain and its packages are there`;
+}
+
+/** Runs the client to its end. Fails with what it wrote when it fails, or takes longer than a minute. */
+export async function runClient(language: ClientLanguage, address: string, calls: number): Promise<Seen> {
+  const [program, ...args] = JSON.parse(readFileSync(recordOf(language), 'utf8')).command as string[];
+  const { stdout } = await promisify(execFile)(program, [...args, address, String(calls)], {
+    timeout: 60_000,
+  });
+  return JSON.parse(stdout) as Seen;
+}
