@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
+import { nearest } from '../base/nearest.ts';
 import { bool, type Kind } from '../settings/kinds.ts';
 import { UsageFault } from './command-fault.ts';
-import { nearest } from './nearest.ts';
 
 /** A flag of a command. Its name is its key in the {@link FlagTable}, in kebab case. */
 export type FlagDeclaration =
@@ -107,8 +107,10 @@ function followingValue(args: readonly string[], index: number, name: string, pl
  */
 export function readFlag<V>(name: string, text: string, kind: Kind<V>): V {
   const reading = kind.read(text);
-  if ('value' in reading) return reading.value;
-  throw new UsageFault(`--${name}=${text}: ${reading.refused}. Write ${kind.accepts}.`);
+  // A person who types a flag is there to correct it, so nothing stands for a number that is out of range.
+  if ('value' in reading && reading.clamped !== true) return reading.value;
+  const refused = 'refused' in reading ? reading.refused : 'out of range';
+  throw new UsageFault(`--${name}=${text}: ${refused}. Write ${kind.accepts}.`);
 }
 
 /** A line for each flag, with its default where it has one. */

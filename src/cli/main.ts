@@ -1,9 +1,9 @@
+import { nearest } from '../base/nearest.ts';
 import { settingsHelp } from '../settings/help.ts';
 import { CommandFault, UsageFault } from './command-fault.ts';
 import { COMMANDS } from './commands.ts';
 import { asksForHelp } from './flags.ts';
 import { type CliIo, EXIT } from './io.ts';
-import { nearest } from './nearest.ts';
 import { packageVersion } from './version.ts';
 
 /**

@@ -43,7 +43,7 @@ export async function runServe(args: string[], io: CliIo): Promise<number> {
 async function serve(quickstart: boolean, io: CliIo): Promise<number> {
   const settings = readSettings(quickstart ? { ...quickstartEnvironment(io.env), ...io.env } : io.env);
   const logger = createLogger({ level: settings.logLevel, format: settings.logFormat });
-  warnOfNoEffect(settings, logger);
+  for (const { message, fields } of settings.warnings) logger.warning(message, fields);
   logSettings(settings, logger);
   const release = watchProcess(logger);
   // Timers of the service do not keep a process alive, and before a port is open nothing else might.
@@ -124,13 +124,6 @@ function readSettings(env: CliIo['env']): Settings {
   } catch (refused) {
     if (refused instanceof SettingsRefused) throw new ServeFault('Sluice cannot start', refused);
     throw refused;
-  }
-}
-
-/** Deployments of the reference implementation carry them along, where they have none either. */
-function warnOfNoEffect({ givenBy, ...settings }: Settings, logger: Logger): void {
-  for (const key of ['redisPipelineLimit', 'redisPerSecondPipelineLimit'] as const) {
-    if (settings[key] > 0) logger.warning(`${givenBy[key]} has no effect`);
   }
 }
 

@@ -101,5 +101,6 @@ export function reportFailure(io: CliIo, failure: unknown): void {
   for (const { given, problem, accepted } of cause.faults) {
     logger.error('Invalid setting', { setting: given.join(' and '), problem, accepted });
   }
+  for (const { message, fields } of cause.hints) logger.error(message, fields);
   logger.error(event, { reason: 'the settings are invalid', faults: cause.faults.length });
 }

@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { redisAddressFault } from './redis-address.ts';
-import type { SettingKey, SettingValues } from './table.ts';
+import { STORE_SETTING_KEYS, storelessSettings } from './store-settings.ts';
+import type { SettingKey, Settings, SettingValues } from './table.ts';
 import { nodeIds } from './xds-servers.ts';
 
 /** What is wrong between settings that are right by themselves. */
@@ -14,7 +15,7 @@ interface Finding {
 export interface CrossCheck {
   /** What `find` reads, or derives from. It is not asked when one of these settings has a fault of its own. */
   readonly reads: readonly SettingKey[];
-  readonly find: (values: SettingValues) => Finding | null;
+  readonly find: (values: SettingValues, givenBy: Settings['givenBy']) => Finding | null;
 }
 
 type Listener = 'http' | 'grpc' | 'debug';
@@ -42,6 +43,7 @@ export const CROSS_CHECKS: readonly CrossCheck[] = [
     reads: ['redisTls', 'redisPerSecondTls', 'redisTlsClientCert', 'redisTlsClientKey'],
     find: redisClientHasItsFiles,
   },
+  { reads: ['backendType', ...STORE_SETTING_KEYS], find: storeIsChosen },
   { reads: ['backendType', 'redisPerSecond'], find: perSecondNeedsRedis },
   { reads: ['backendType', 'memcachedServers', 'memcachedSrv'], find: memcachedHasOneSource },
   {
@@ -159,9 +161,24 @@ function perSecondAddressFits(values: SettingValues): Finding | null {
   return fault === null ? null : { blamed: ['redisPerSecondUrl', key], ...fault };
 }
 
-/** Whoever sets it up expects its limits to be counted there. */
-function perSecondNeedsRedis(values: SettingValues): Finding | null {
+/** Without this, a slip in the name of an address would leave every replica counting for itself. */
+function storeIsChosen(values: SettingValues, givenBy: Settings['givenBy']): Finding | null {
+  const blamed = storelessSettings({ values, givenBy });
+  if (blamed.length === 0) return null;
+  return {
+    blamed,
+    problem: 'settings of a counter store without the address of one; each process would count for itself',
+    accepted:
+      'the address of Redis in KVCACHE_URL (or REDIS_URL), or of memcached in ALTCACHE_HOST_PORT (or ' +
+      'MEMCACHE_HOST_PORT); or BACKEND_TYPE=memory to count in the memory of each process on purpose',
+  };
+}
+
+/** A second instance was set up, and its limits are expected to be counted there. */
+function perSecondNeedsRedis(values: SettingValues, givenBy: Settings['givenBy']): Finding | null {
   if (!values.redisPerSecond || values.backendType !== 'embedded') return null;
+  // Otherwise the check that a store is chosen has said so.
+  if (givenBy.backendType === undefined) return null;
   return {
     blamed: ['redisPerSecond', 'backendType'],
     problem: 'there is no first instance of Redis beside which limits per second could have a second one',
@@ -261,8 +278,15 @@ function clientNameNeedsCa(values: SettingValues): Finding | null {
   };
 }
 
-function tasksInRedisHaveAnAddress(values: SettingValues): Finding | null {
+function tasksInRedisHaveAnAddress(values: SettingValues, givenBy: Settings['givenBy']): Finding | null {
   const { tasksEnabled, tasksStore, tasksRedisUrl: url, tasksRedisType: type } = values;
+  if (tasksEnabled && url !== '' && givenBy.tasksStore === undefined) {
+    return {
+      blamed: ['tasksRedisUrl', 'tasksStore'],
+      problem: 'tasks have an address in Redis but would be kept in a file of this machine',
+      accepted: 'TASKS_STORE=redis, or TASKS_STORE=sqlite to keep them in a file on purpose',
+    };
+  }
   if (!tasksEnabled || tasksStore !== 'redis') return null;
   if (url === '') {
     return {

@@ -100,7 +100,7 @@ export const decision = {
     }),
     maxQueuedDecisions: setting({
       names: ['MAX_QUEUED_DECISIONS'],
-      kind: integer({ min: 1, max: 16_777_216 }),
+      kind: integer({ min: 1, max: 16_777_216, strict: 'min' }),
       default: 65_536,
       help:
         'Requests that may wait for a decision; more are refused at once. Each takes memory while it ' +

@@ -1,3 +1,5 @@
+import type { LogFields } from '../base/logger.ts';
+
 /** One thing wrong with the settings. */
 export interface SettingFault {
   /** The variables at fault, each with its text as {@link shownAs} gives it: `PORT="80x"`. */
@@ -8,20 +10,36 @@ export interface SettingFault {
   readonly accepted: string;
 }
 
+/** Something an operator should know about the settings although the service starts: a log line at level warning. */
+export interface SettingWarning {
+  readonly message: string;
+  /** Never the text of a secret. */
+  readonly fields: LogFields;
+}
+
+/** A warning as one line of text: `message (name=REDIS_ULR closest=REDIS_URL)`. */
+function describeWarning({ message, fields }: SettingWarning): string {
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return `${message} (${given.map(([name, value]) => `${name}=${value}`).join(' ')})`;
+}
+
 /** One line for a log: `PORT="80x": not a whole number; accepted: a whole number from 0 to 65535`. */
 export function describeSettingFault(fault: SettingFault): string {
   return `${fault.given.join(' and ')}: ${fault.problem}; accepted: ${fault.accepted}`;
 }
 
-/** The start is refused. The message lists every fault of every setting, a line each. */
+/** The start is refused. The message lists every fault of every setting, a line each, and then the hints. */
 export class SettingsRefused extends Error {
   readonly faults: readonly SettingFault[];
 
-  constructor(faults: readonly SettingFault[]) {
+  /** What may have led to the faults. */
+  readonly hints: readonly SettingWarning[];
+
+  constructor(faults: readonly SettingFault[], hints: readonly SettingWarning[] = []) {
     const count = faults.length === 1 ? 'one fault' : `${faults.length} faults`;
-    super(
-      [`the settings have ${count}:`, ...faults.map(fault => `  ${describeSettingFault(fault)}`)].join('\n'),
-    );
+    const lines = [...faults.map(describeSettingFault), ...hints.map(describeWarning)];
+    super([`the settings have ${count}:`, ...lines.map(line => `  ${line}`)].join('\n'));
+    this.hints = hints;
     this.name = 'SettingsRefused';
     this.faults = faults;
   }

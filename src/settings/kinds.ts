@@ -3,7 +3,13 @@ import { formatDuration, parseDuration } from './durations.ts';
 import { parseInteger, parseNumber } from './numbers.ts';
 
 /** What reading a text gave: the value, or why there is none. */
-export type Reading<V> = { readonly value: V } | { readonly refused: string };
+export type Reading<V> =
+  | {
+      readonly value: V;
+      /** True when the text lies outside of the range, and the end of the range that is nearest stands for it. */
+      readonly clamped?: true;
+    }
+  | { readonly refused: string };
 
 /** A kind of setting: how its text is read and shown, and what it accepts. */
 export interface Kind<V> {
@@ -17,11 +23,16 @@ export interface Kind<V> {
   write(value: V): string;
 }
 
-/** Both ends are included. */
+/**
+ * Both ends are included. A number outside of the range is replaced by the nearest end, because a deployment that moves
+ * here must start with the numbers that it has.
+ */
 interface Range {
   /** Without it there is no lower end. */
   readonly min?: number;
   readonly max: number;
+  /** The ends that replace no number: they would not be what was meant, so a number beyond them is a fault. */
+  readonly strict?: 'min' | 'both';
 }
 
 const EMPTY = 'the text is empty (leave the variable unset for the default)';
@@ -52,13 +63,13 @@ export function integer(range: Range): Kind<number> {
     read(text) {
       const value = parseInteger(text);
       if (value === null) return { refused: text === '' ? EMPTY : 'not a whole number' };
-      return Number.isSafeInteger(value) ? within(range, value) : { refused: OUT_OF_RANGE };
+      return within({ min: Number.MIN_SAFE_INTEGER, ...range }, value);
     },
     write: String,
   };
 }
 
-/** Numbers with a fraction. `inf` and `nan` are read as in Go, and lie outside every range. */
+/** Numbers with a fraction. `inf` and `nan` are read as in Go; `nan` is always a fault. */
 export function float(range: Range): Kind<number> {
   return {
     label: `number, ${rangeLabel(range, String)}`,
@@ -87,10 +98,11 @@ export function duration(range: Range): Kind<number> {
   };
 }
 
-function within(range: Range, value: number): Reading<number> {
-  // Written so that NaN fails.
-  const inside = value >= (range.min ?? -Infinity) && value <= range.max;
-  return inside ? { value } : { refused: OUT_OF_RANGE };
+function within({ min = -Infinity, max, strict }: Range, value: number): Reading<number> {
+  if (value >= min && value <= max) return { value };
+  const isFault = strict === 'both' || (strict === 'min' && value < min);
+  if (isFault || Number.isNaN(value)) return { refused: OUT_OF_RANGE };
+  return { value: value < min ? min : max, clamped: true };
 }
 
 function rangeLabel(range: Range, show: (value: number) => string): string {
@@ -176,7 +188,7 @@ export const host: Kind<string> = {
 };
 
 /** 0 lets the system pick a free port. */
-export const port: Kind<number> = integer({ min: 0, max: 65_535 });
+export const port: Kind<number> = integer({ min: 0, max: 65_535, strict: 'both' });
 
 /** The same kind, its values changed after they were read: for texts that are accepted but have an equal. */
 export function adjusted<V>(kind: Kind<V>, adjust: (value: V) => V): Kind<V> {
@@ -185,7 +197,7 @@ export function adjusted<V>(kind: Kind<V>, adjust: (value: V) => V): Kind<V> {
     accepts: kind.accepts,
     read(text) {
       const reading = kind.read(text);
-      return 'value' in reading ? { value: adjust(reading.value) } : reading;
+      return 'value' in reading ? { ...reading, value: adjust(reading.value) } : reading;
     },
     write: value => kind.write(value),
   };

@@ -1,7 +1,8 @@
 import { CROSS_CHECKS } from './checks.ts';
 import { withDerivedDefaults } from './derived.ts';
-import { MASK, type SettingFault, SettingsRefused, shownAs } from './faults.ts';
+import { MASK, type SettingFault, SettingsRefused, type SettingWarning, shownAs } from './faults.ts';
 import type { Reading } from './kinds.ts';
+import { misspelledSettings } from './misspelled.ts';
 import { readMogrifiers } from './mogrifiers.ts';
 import type { Setting } from './setting.ts';
 import {
@@ -12,6 +13,7 @@ import {
   type SettingValues,
   settingEntries,
 } from './table.ts';
+import { outOfRange, withoutEffect } from './warnings.ts';
 
 /** Variables by name, as `process.env` gives them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -20,8 +22,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const MAX_TEXT_CHARACTERS = 8_192;
 
 /**
- * Reads every setting from the variables of the process. Variables that are no setting are ignored, except those that
- * ask for something of the reference implementation that is not here.
+ * Reads every setting from the variables of the process. Variables that are no setting are ignored, with a warning for
+ * those that look as if they were meant to be one.
  * @throws SettingsRefused with every fault there is
  */
 export function loadSettings(env: Environment): Settings {
@@ -29,24 +31,33 @@ export function loadSettings(env: Environment): Settings {
   const givenBy: Partial<Record<SettingKey, string>> = {};
   const refused = new Set<SettingKey>();
   const faults: SettingFault[] = [];
+  const warnings: SettingWarning[] = [];
   for (const [key, setting] of settingEntries()) {
     values[key] = setting.default;
     const given = givenTexts(setting, env);
     if (given.length === 0) continue;
-    givenBy[key] = given[0].variable;
-    const reading = readText(setting, given[0].text);
-    if ('value' in reading) values[key] = reading.value;
+    const { variable, text } = given[0];
+    const reading = readText(setting, text);
+    // A text that stands for the default gives nothing.
+    if ('refused' in reading || reading.value !== null) givenBy[key] = variable;
+    if ('value' in reading) {
+      values[key] = reading.value;
+      if (reading.clamped) warnings.push(outOfRange(variable, text, setting, reading.value));
+    }
     const found = faultsOf(setting, given);
     if (found.length > 0) refused.add(key);
     faults.push(...found);
   }
   // Each key of the table got a value of its own kind above, which the compiler cannot follow.
   const complete = withDerivedDefaults(values as DeclaredValues);
-  faults.push(...crossFaults({ complete, refused, shown: key => shownSetting(key, complete, env) }));
+  const shown = (key: SettingKey) => shownSetting(key, complete, env);
+  faults.push(...crossFaults({ complete, givenBy, refused, shown }));
   const sendsDogStatsd = complete.useDogStatsd && !complete.disableStats;
   const mogrifiers = readMogrifiers(sendsDogStatsd ? complete.dogStatsdMogrifiers : [], env, faults);
-  if (faults.length > 0) throw new SettingsRefused(faults);
-  return Object.freeze({ ...complete, mogrifiers, givenBy: Object.freeze(givenBy) });
+  const misspelled = misspelledSettings(env, complete, givenBy);
+  if (faults.length > 0) throw new SettingsRefused(faults, misspelled);
+  warnings.push(...withoutEffect({ values: complete, givenBy }), ...misspelled);
+  return Object.freeze({ ...complete, mogrifiers, givenBy: Object.freeze(givenBy), warnings });
 }
 
 interface GivenText {
@@ -88,14 +99,15 @@ function faultsOf(setting: Setting<unknown>, given: readonly GivenText[]): Setti
 
 interface CrossCheckInput {
   readonly complete: SettingValues;
+  readonly givenBy: Settings['givenBy'];
   readonly refused: ReadonlySet<SettingKey>;
   readonly shown: (key: SettingKey) => string;
 }
 
 /** Checks over several settings, where each is right by itself: a default stands in for a refused one. */
-function crossFaults({ complete, refused, shown }: CrossCheckInput): SettingFault[] {
+function crossFaults({ complete, givenBy, refused, shown }: CrossCheckInput): SettingFault[] {
   return CROSS_CHECKS.flatMap(check => {
-    const finding = check.reads.some(key => refused.has(key)) ? null : check.find(complete);
+    const finding = check.reads.some(key => refused.has(key)) ? null : check.find(complete, givenBy);
     if (finding === null) return [];
     return [{ given: finding.blamed.map(shown), problem: finding.problem, accepted: finding.accepted }];
   });

@@ -6,6 +6,9 @@ export const READING_RULES: readonly string[] = [
     'a fault.',
   'A fault stops the start. The message lists every fault: the variable, its text (never that of a ' +
     'secret), and what is accepted.',
+  'A number or duration outside its range acts as the nearest end of the range, and a warning at start ' +
+    'says so. It is a fault where that end would not be what was meant: for a port, for the time that ' +
+    'tasks are kept, and for a count or interval below its range whose `0` could mean "none" or "no limit".',
   'Choices are written in the letter case shown, unless noted otherwise.',
   'bool: `true`, `True`, `TRUE`, `t`, `T`, `1`, or `false`, `False`, `FALSE`, `f`, `F`, `0`.',
   'whole number: decimal, `0x1F`, `0o17` or `0b101`. A leading zero means octal: `010` is 8. `_` may ' +

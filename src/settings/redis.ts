@@ -263,6 +263,14 @@ export const redis = {
       default: false,
       help: 'Be unhealthy while there is no connection to Redis, or to one of the two instances.',
     }),
+    redisCloseConnectionOnReadonlyError: setting({
+      names: bothNames('', 'CLOSE_CONNECTION_ON_READONLY_ERROR'),
+      kind: bool,
+      default: true,
+      help:
+        'Replace a connection on which Redis answers `READONLY`, so that a failover behind one address is noticed. ' +
+        'Sluice always does this; `false` has no effect and logs a warning.',
+    }),
   },
 } as const;
 

@@ -1,5 +1,5 @@
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from './durations.ts';
-import { adjusted, bool, checkedText, choice, duration, host, integer, port } from './kinds.ts';
+import { bool, checkedText, choice, duration, host, integer, port } from './kinds.ts';
 import { setting } from './setting.ts';
 
 /** What Linux holds for the path of a unix socket, its end mark not counted. */
@@ -11,14 +11,8 @@ const socketPath = checkedText({
   holds: text => Buffer.byteLength(text) <= MAX_SOCKET_PATH_BYTES,
 });
 
-/**
- * A timer runs for at most 2^31 - 1 ms, some 596 hours, and jitter adds a tenth to a connection's age.
- * Longer texts are in use and mean "practically never", so they are accepted and shortened.
- */
-const LONGEST_TIMER_MS = 480 * HOUR_MS;
-const connectionAge = adjusted(duration({ min: 0, max: 8_760 * HOUR_MS }), ms =>
-  Math.min(ms, LONGEST_TIMER_MS),
-);
+/** A timer runs for at most 2^31 - 1 ms, some 596 hours, and jitter adds a tenth to a connection's age. */
+const connectionAge = duration({ min: 0, max: 480 * HOUR_MS });
 
 /** Listeners, connections and the stop of the process (spec 2.7). */
 export const servers = {
@@ -100,15 +94,13 @@ export const servers = {
       default: 24 * HOUR_MS,
       help:
         'Age at which a gRPC connection is told to go away (GOAWAY), with up to 10 % of jitter either ' +
-        'way. `0` is no limit; more than `480h` acts as `480h`.',
+        'way. `0` is no limit.',
     }),
     grpcMaxConnectionAgeGraceMs: setting({
       names: ['GRPC_MAX_CONNECTION_AGE_GRACE'],
       kind: connectionAge,
       default: HOUR_MS,
-      help:
-        'Time that calls have to finish after that, before the connection is cut. `0` is no limit; more ' +
-        'than `480h` acts as `480h`.',
+      help: 'Time that calls have to finish after that, before the connection is cut. `0` is no limit.',
     }),
     shutdownDelayMs: setting({
       names: ['SHUTDOWN_DELAY'],

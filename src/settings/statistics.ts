@@ -38,7 +38,7 @@ export const statistics = {
     }),
     statsFlushIntervalMs: setting({
       names: ['STATS_FLUSH_INTERVAL'],
-      kind: duration({ min: 1, max: HOUR_MS }),
+      kind: duration({ min: 1, max: HOUR_MS, strict: 'min' }),
       default: 10 * SECOND_MS,
       help: 'Time between two times that statistics are sent.',
     }),
@@ -66,7 +66,7 @@ export const statistics = {
     }),
     statsdPort: setting({
       names: ['PUSHSTATS_PORT', 'STATSD_PORT'],
-      kind: integer({ min: 1, max: 65_535 }),
+      kind: integer({ min: 1, max: 65_535, strict: 'both' }),
       default: 8125,
       help: 'Port of that host.',
     }),

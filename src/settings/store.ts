@@ -34,7 +34,7 @@ export const store = {
     }),
     memoryStoreMaxKeys: setting({
       names: ['MEMORY_STORE_MAX_KEYS'],
-      kind: integer({ min: 1_024, max: 67_108_864 }),
+      kind: integer({ min: 1_024, max: 67_108_864, strict: 'min' }),
       default: 1_048_576,
       help:
         'Counters that the embedded store holds; beyond that, the one that expires first gives way. Each has ' +
@@ -50,7 +50,7 @@ export const store = {
     }),
     memoryStoreSnapshotIntervalMs: setting({
       names: ['MEMORY_STORE_SNAPSHOT_INTERVAL'],
-      kind: duration({ min: SECOND_MS, max: 24 * HOUR_MS }),
+      kind: duration({ min: SECOND_MS, max: 24 * HOUR_MS, strict: 'min' }),
       default: 60 * SECOND_MS,
       help: 'Time between two of these files: what a crash forgets at most.',
     }),

@@ -1,4 +1,5 @@
 import { decision } from './decision.ts';
+import type { SettingWarning } from './faults.ts';
 import { logging } from './logging.ts';
 import { memcached } from './memcached.ts';
 import type { MogrifierSetting } from './mogrifiers.ts';
@@ -69,6 +70,8 @@ export interface Settings extends SettingValues {
   readonly mogrifiers: readonly MogrifierSetting[];
   /** The variable that gave a setting; a setting at its default has none. */
   readonly givenBy: Readonly<Partial<Record<SettingKey, string>>>;
+  /** What an operator should know about them although the service starts; for the log. */
+  readonly warnings: readonly SettingWarning[];
 }
 
 /** The declarations with their keys, in order. `Object.entries` forgets the type of the keys. */

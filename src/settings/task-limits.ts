@@ -4,67 +4,70 @@ import { derivedSetting, setting } from './setting.ts';
 
 const DAY_MS = 24 * HOUR_MS;
 
+/** Tasks that were to be kept for longer or shorter than they are would be a bad surprise, so neither end stands in. */
+const retention = duration({ min: HOUR_MS, max: 366 * DAY_MS, strict: 'both' });
+
 /** What a tenant may have unless its account says otherwise. */
 export const taskLimits = {
   title: 'Limits of a tenant',
   settings: {
     tasksMaxOpen: derivedSetting({
       names: ['TASKS_MAX_OPEN'],
-      kind: integer({ min: 1, max: 100_000_000 }),
+      kind: integer({ min: 1, max: 100_000_000, strict: 'min' }),
       default: '1000000 with `TASKS_STORE=sqlite`, 200000 with `redis`',
       help: 'Tasks that are not final yet.',
     }),
     tasksRetainSucceededMs: setting({
       names: ['TASKS_RETAIN_SUCCEEDED'],
-      kind: duration({ min: HOUR_MS, max: 366 * DAY_MS }),
+      kind: retention,
       default: 7 * DAY_MS,
       help: 'How long a task that succeeded is kept, with its history.',
     }),
     tasksRetainOtherMs: setting({
       names: ['TASKS_RETAIN_OTHER'],
-      kind: duration({ min: HOUR_MS, max: 366 * DAY_MS }),
+      kind: retention,
       default: 30 * DAY_MS,
       help: 'The same for one that failed, was canceled or expired.',
     }),
     tasksMaxPayloadBytes: setting({
       names: ['TASKS_MAX_PAYLOAD_BYTES'],
-      kind: integer({ min: 1, max: 1_048_576 }),
+      kind: integer({ min: 1, max: 1_048_576, strict: 'min' }),
       default: 262_144,
       help: 'Size of a payload.',
     }),
     tasksMaxWorkers: setting({
       names: ['TASKS_MAX_WORKERS'],
-      kind: integer({ min: 1, max: 100_000 }),
+      kind: integer({ min: 1, max: 100_000, strict: 'min' }),
       default: 100,
       help: 'Workers.',
     }),
     tasksMaxSchedules: setting({
       names: ['TASKS_MAX_SCHEDULES'],
-      kind: integer({ min: 1, max: 1_000_000 }),
+      kind: integer({ min: 1, max: 1_000_000, strict: 'min' }),
       default: 1_000,
       help: 'Schedules.',
     }),
     tasksMaxUsers: setting({
       names: ['TASKS_MAX_USERS'],
-      kind: integer({ min: 1, max: 100_000 }),
+      kind: integer({ min: 1, max: 100_000, strict: 'min' }),
       default: 100,
       help: 'Users.',
     }),
     tasksMaxTokens: setting({
       names: ['TASKS_MAX_TOKENS'],
-      kind: integer({ min: 1, max: 1_000 }),
+      kind: integer({ min: 1, max: 1_000, strict: 'min' }),
       default: 50,
       help: 'Tokens of one user.',
     }),
     tasksMaxInFlight: setting({
       names: ['TASKS_MAX_IN_FLIGHT'],
-      kind: integer({ min: 1, max: 100_000 }),
+      kind: integer({ min: 1, max: 100_000, strict: 'min' }),
       default: 200,
       help: 'Tasks that run at once.',
     }),
     tasksDispatchRate: setting({
       names: ['TASKS_DISPATCH_RATE'],
-      kind: integer({ min: 1, max: 1_000_000 }),
+      kind: integer({ min: 1, max: 1_000_000, strict: 'min' }),
       default: 500,
       help: 'Tasks that start in a second.',
     }),

@@ -169,7 +169,7 @@ export const tasks = {
     }),
     tasksRedisTimeoutMs: setting({
       names: ['TASKS_REDIS_TIMEOUT'],
-      kind: duration({ min: 100, max: MINUTE_MS }),
+      kind: duration({ min: 100, max: MINUTE_MS, strict: 'min' }),
       default: 5 * SECOND_MS,
       help: 'Longest time for a connection to that Redis, and for the answer to a command.',
     }),
@@ -219,13 +219,13 @@ export const tasks = {
     }),
     tasksPushThreads: setting({
       names: ['TASKS_PUSH_THREADS'],
-      kind: integer({ min: 1, max: 16 }),
+      kind: integer({ min: 1, max: 16, strict: 'min' }),
       default: 1,
       help: 'Threads that push tasks.',
     }),
     tasksPushConcurrency: setting({
       names: ['TASKS_PUSH_CONCURRENCY'],
-      kind: integer({ min: 1, max: 10_000 }),
+      kind: integer({ min: 1, max: 10_000, strict: 'min' }),
       default: 256,
       help: 'Pushes that this process has under way at once.',
     }),

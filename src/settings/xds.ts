@@ -1,5 +1,5 @@
 import { HOUR_MS, SECOND_MS } from './durations.ts';
-import { adjusted, anyText, bool, duration, float, integer, path } from './kinds.ts';
+import { anyText, bool, duration, float, integer, path } from './kinds.ts';
 import { setting } from './setting.ts';
 import { nameInCertificate } from './tls.ts';
 import { xdsServers } from './xds-servers.ts';
@@ -80,9 +80,9 @@ export const xds = {
     }),
     xdsMaxMessageBytes: setting({
       names: ['XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES'],
-      kind: adjusted(integer({ min: 0, max: 2_147_483_647 }), bytes => Math.min(bytes, MOST_MESSAGE_BYTES)),
+      kind: integer({ min: 0, max: MOST_MESSAGE_BYTES }),
       default: 0,
-      help: 'Largest response that is taken. `0` is 4 MiB; more than 256 MiB acts as 256 MiB.',
+      help: 'Maximum size of a response. `0` is 4 MiB.',
     }),
     xdsUseTls: setting({
       names: ['CONFIG_GRPC_XDS_SERVER_USE_TLS'],

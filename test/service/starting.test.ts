@@ -22,9 +22,11 @@ const watching = (root: string): Record<string, string> => ({
 });
 
 t.test('every fault of the settings is reported at once, and nothing starts', async t => {
-  const service = new ServiceProcess({ env: { PORT: '80x', NEAR_LIMIT_RATIO: '2', SHADOW_MODE: 'maybe' } });
+  const service = new ServiceProcess({
+    env: { PORT: '80x', NEAR_LIMIT_RATIO: 'most', SHADOW_MODE: 'maybe' },
+  });
   t.match(await service.ended, { status: 2 });
-  for (const name of ['PORT="80x"', 'NEAR_LIMIT_RATIO="2"', 'SHADOW_MODE="maybe"']) {
+  for (const name of ['PORT="80x"', 'NEAR_LIMIT_RATIO="most"', 'SHADOW_MODE="maybe"']) {
     t.ok(
       service.logs.some(line => line['setting'] === name),
       name,
@@ -32,16 +34,52 @@ t.test('every fault of the settings is reported at once, and nothing starts', as
   }
 });
 
-t.test('settings that have no effect in the reference either are named, and the start goes on', async t => {
+t.test('what is to be known about settings that are no faults is told, and the start goes on', async t => {
+  const redis = await startRedis({ args: ['--requirepass', 's3cret'] });
+  t.teardown(() => redis.stop());
   const service = await startService({
-    env: { ...watching(rulesIn(t, GOOD)), REDIS_PIPELINE_LIMIT: '8', KVCACHE_PERSECOND_PIPELINE_LIMIT: '0' },
+    env: {
+      ...watching(rulesIn(t, GOOD)),
+      REDIS_URL: `redis://:s3cret@${redis.address}`,
+      REDIS_POOL_SIZE: '5000',
+      REDIS_PIPELINE_LIMIT: '8',
+      KVCACHE_PERSECOND_PIPELINE_LIMIT: '0',
+      REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR: 'false',
+      MEMCACHE_MAX_IDLE_CONNS: '100',
+      LIMIT_RESPONSE_HEADER_ENABLED: 's3cret',
+    },
   });
   t.teardown(() => service.terminate());
   const warnings = service.logs.filter(line => line['level'] === 'warning');
-  t.same(
-    warnings.map(line => line['@message']),
-    ['REDIS_PIPELINE_LIMIT has no effect'],
-  );
+  t.match(warnings, [
+    { given: 'REDIS_POOL_SIZE="5000"', used: '1000' },
+    { given: 'MEMCACHE_MAX_IDLE_CONNS="100"', used: '64' },
+    { '@message': 'A setting has no effect', name: 'REDIS_PIPELINE_LIMIT' },
+    { name: 'REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR', reason: /always replaced/ },
+    { store: 'redis', settings: 'MEMCACHE_MAX_IDLE_CONNS' },
+    { name: 'LIMIT_RESPONSE_HEADER_ENABLED', closest: 'LIMIT_RESPONSE_HEADERS_ENABLED' },
+  ]);
+  t.equal(warnings.length, 6);
+  const ready = await service.logged(line => line['@message'] === 'Sluice is ready');
+  t.equal(ready['store'], `Redis at redis://*****@${redis.address}`);
+  t.notMatch(service.output, 's3cret');
+});
+
+t.test('settings of a store without its address end the start, and a name with a slip is told', async t => {
+  const service = new ServiceProcess({
+    env: { ...watching(rulesIn(t, GOOD)), REDIS_ULR: 'redis:6379', REDIS_AUTH: 's3cret' },
+  });
+  t.match(await service.ended, { status: 2 });
+  t.match(service.logs, [
+    {
+      setting: 'REDIS_AUTH=***',
+      problem: /^settings of a counter store without the address of one/,
+      accepted: /BACKEND_TYPE=memory/,
+    },
+    { name: 'REDIS_ULR', closest: 'REDIS_URL' },
+    { '@message': 'Sluice cannot start' },
+  ]);
+  t.notMatch(service.output, 's3cret');
 });
 
 const oneLoopback = process.platform !== 'linux' && 'this system has one loopback address only';

@@ -1,6 +1,6 @@
+import { nearest } from '../../base/nearest.ts';
 import { UsageFault } from '../command-fault.ts';
 import type { CliIo } from '../io.ts';
-import { nearest } from '../nearest.ts';
 import { cancelTasks, retryTasks } from './act-on-tasks.ts';
 import { createAccount } from './create-account.ts';
 import { createTask } from './create-task.ts';

@@ -41,14 +41,23 @@ t.test('empty text is a fault for a bool, a number, a duration, and a choice wit
   }
 });
 
-t.test('a whole number must lie in its range, both ends included', async t => {
+/** What stands for a text that lies outside of the range. */
+function clampedFrom(kind: Kind<unknown>, text: string): unknown {
+  const reading = kind.read(text);
+  if ('value' in reading && reading.clamped === true) return reading.value;
+  throw new Error(`${JSON.stringify(text)} was not clamped: ${JSON.stringify(reading)}`);
+}
+
+t.test('the nearest end of the range stands for a whole number outside of it', async t => {
   const kind = integer({ min: -8, max: 8 });
   t.equal(kind.label, 'whole number, -8 to 8');
   t.equal(kind.accepts, 'a whole number from -8 to 8');
   t.equal(valueFrom(kind, '010'), 8);
   t.equal(valueFrom(kind, '-8'), -8);
-  t.equal(refusalFrom(kind, '9'), 'out of range');
-  t.equal(refusalFrom(kind, '-9'), 'out of range');
+  t.same(kind.read('8'), { value: 8 }, 'both ends are in the range');
+  t.equal(clampedFrom(kind, '9'), 8);
+  t.equal(clampedFrom(kind, '-9'), -8);
+  t.equal(clampedFrom(kind, '99999999999999999999999'), 8);
   t.equal(refusalFrom(kind, '1.5'), 'not a whole number');
 });
 
@@ -56,15 +65,24 @@ t.test('a whole number without a lower end still is one that is held exactly', a
   const kind = integer({ max: 8 });
   t.equal(kind.accepts, 'a whole number up to 8');
   t.equal(valueFrom(kind, '-9007199254740991'), -9_007_199_254_740_991);
-  t.equal(refusalFrom(kind, '-9007199254740992'), 'out of range');
+  t.equal(clampedFrom(kind, '-9007199254740992'), -9_007_199_254_740_991);
 });
 
-t.test('a number must lie in its range, where nan and inf never are', async t => {
+t.test('an end that would not be what was meant stands for no number', async t => {
+  const count = integer({ min: 1, max: 8, strict: 'min' });
+  t.equal(refusalFrom(count, '0'), 'out of range');
+  t.equal(clampedFrom(count, '9'), 8);
+  const exact = duration({ min: 1_000, max: 2_000, strict: 'both' });
+  for (const text of ['999ms', '2001ms']) t.equal(refusalFrom(exact, text), 'out of range', text);
+});
+
+t.test('the nearest end stands for a number outside of its range, and nothing for nan', async t => {
   const kind = float({ min: 0, max: 1 });
   t.equal(valueFrom(kind, '0'), 0);
   t.equal(valueFrom(kind, '1'), 1);
-  for (const text of ['1.01', '-0.1', 'nan', 'inf', '-inf'])
-    t.equal(refusalFrom(kind, text), 'out of range', text);
+  for (const text of ['1.01', '80', 'inf']) t.equal(clampedFrom(kind, text), 1, text);
+  for (const text of ['-0.1', '-inf']) t.equal(clampedFrom(kind, text), 0, text);
+  t.equal(refusalFrom(kind, 'nan'), 'out of range');
   t.equal(refusalFrom(kind, '80%'), 'not a number');
 });
 
@@ -73,8 +91,8 @@ t.test('a bare number is told to lack a unit', async t => {
   t.equal(kind.accepts, 'a duration from 0 to 1h with units, such as 1m30s or 500ms');
   t.equal(refusalFrom(kind, '10'), 'a number without a unit');
   t.equal(refusalFrom(kind, 'soon'), 'not a duration');
-  t.equal(refusalFrom(kind, '61m'), 'out of range');
-  t.equal(refusalFrom(kind, '-1ns'), 'out of range');
+  t.equal(clampedFrom(kind, '61m'), 3_600_000);
+  t.equal(clampedFrom(kind, '-1ns'), 0);
   t.equal(valueFrom(kind, '60m'), 3_600_000);
 });
 
@@ -138,8 +156,15 @@ t.test('a port is a number from 0 to 65535', async t => {
   t.equal(refusalFrom(port, '-1'), 'out of range');
 });
 
-t.test('an adjusted kind changes values and passes refusals on', async t => {
-  const kind = adjusted(integer({ max: 9 }), value => Math.max(value, 0));
+t.test('an adjusted kind changes values, and passes on refusals and what was out of range', async t => {
+  const kind = adjusted(integer({ max: 9, strict: 'both' }), value => Math.max(value, 0));
+  t.equal(
+    clampedFrom(
+      adjusted(integer({ min: 0, max: 9 }), value => value || 4),
+      '-1',
+    ),
+    4,
+  );
   t.equal(valueFrom(kind, '-5'), 0);
   t.equal(valueFrom(kind, '5'), 5);
   t.equal(refusalFrom(kind, '10'), 'out of range');

@@ -135,6 +135,7 @@ t.test('without variables every setting is at its default', async t => {
     redisStartupMaxIntervalMs: 30_000,
     redisStartupMaxElapsedMs: 0,
     redisHealthCheckActiveConnection: false,
+    redisCloseConnectionOnReadonlyError: true,
     redisPerSecond: false,
     redisPerSecondUrl: '/var/run/nutcracker/ratelimitpersecond.sock',
     redisPerSecondType: 'single',
@@ -188,6 +189,7 @@ t.test('without variables every setting is at its default', async t => {
     logLevel: 'warning',
     logFormat: 'text',
     givenBy: {},
+    warnings: [],
   });
 });
 
@@ -208,7 +210,7 @@ t.test('the record cannot be changed', async t => {
 });
 
 t.test('variables that are no setting are ignored', async t => {
-  t.same(loadSettings({ PATH: '/bin', KVCACHE_UNKNOWN: 'x', port: '1', Host: '?' }), loadSettings({}));
+  t.same(loadSettings({ PATH: '/bin', HOME: '/', port: '1', Host: '?' }), loadSettings({}));
 });
 
 t.test('a variable that is set to the empty text overrides the default of a text', async t => {
@@ -291,20 +293,55 @@ t.test('values that mean the same as another are brought to that one', async t =
   t.equal(loadSettings({ EXPIRATION_JITTER_MAX_SECONDS: '-1' }).expirationJitterMaxSeconds, 0);
   t.equal(loadSettings({ LOCAL_CACHE_SIZE_IN_BYTES: '1' }).localCacheSizeBytes, 524_288);
   t.equal(loadSettings({ LocalCacheSizeInBytes: '1048576' }).localCacheSizeBytes, 1_048_576);
-  t.equal(loadSettings({ KVCACHE_TIMEOUT: '-1s' }).redisTimeoutMs, 0);
-  t.equal(loadSettings({ KVCACHE_STARTUP_MAX_ELAPSED_TIME: '-1s' }).redisStartupMaxElapsedMs, 0);
+  const redis = { BACKEND_TYPE: 'redis' };
+  t.equal(loadSettings({ ...redis, KVCACHE_TIMEOUT: '-1s' }).redisTimeoutMs, 0);
+  t.equal(loadSettings({ ...redis, KVCACHE_STARTUP_MAX_ELAPSED_TIME: '-1s' }).redisStartupMaxElapsedMs, 0);
 });
 
-t.test('a typing slip that would hurt is out of range', async t => {
+t.test('a number that is out of range acts as the end of the range and is told as a warning', async t => {
+  const HOUR_MS = 3_600_000;
+  const cases = [
+    ['MEMCACHE_MAX_IDLE_CONNS', '100', 'memcachedConnections', 64, '64'],
+    ['REDIS_POOL_SIZE', '5000', 'redisPoolSize', 1_000, '1000'],
+    ['REDIS_POOL_SIZE', '-1', 'redisPoolSize', 4, '4'],
+    ['REDIS_TIMEOUT', '10h', 'redisTimeoutMs', HOUR_MS, '1h'],
+    ['REDIS_STARTUP_INITIAL_INTERVAL', '0', 'redisStartupInitialIntervalMs', 1, '1ms'],
+    ['GRPC_MAX_CONNECTION_AGE', '87600h', 'grpcMaxConnectionAgeMs', 480 * HOUR_MS, '480h'],
+    ['GRPC_MAX_CONNECTION_AGE_GRACE', '8760h', 'grpcMaxConnectionAgeGraceMs', 480 * HOUR_MS, '480h'],
+    ['SHUTDOWN_TIMEOUT', '4h', 'shutdownTimeoutMs', HOUR_MS / 6, '10m'],
+    ['EXPIRATION_JITTER_MAX_SECONDS', '300000000', 'expirationJitterMaxSeconds', 31_536_000, '31536000'],
+    ['LOCAL_CACHE_SIZE_IN_BYTES', '104857600000', 'localCacheSizeBytes', 4_294_967_296, '4294967296'],
+    ['NEAR_LIMIT_RATIO', '80', 'nearLimitRatio', 1, '1'],
+    ['XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES', '2147483647', 'xdsMaxMessageBytes', 268_435_456, '268435456'],
+  ] as const;
+  for (const [name, text, key, value, used] of cases) {
+    const store = name.startsWith('MEMCACHE')
+      ? { MEMCACHE_HOST_PORT: 'memcached:11211' }
+      : { REDIS_URL: 'redis:6379' };
+    const settings = loadSettings({ ...store, [name]: text });
+    t.equal(settings[key], value, name);
+    t.match(settings.warnings, [
+      {
+        message: 'A setting is out of range; the nearest accepted value is used',
+        fields: { given: `${name}="${text}"`, used },
+      },
+    ]);
+    t.equal(settings.warnings.length, 1, name);
+  }
+});
+
+t.test('a number whose nearest end would be something else than was meant stops the start', async t => {
   const slips = {
-    SHUTDOWN_TIMEOUT: '4h',
-    GRPC_MAX_CONNECTION_AGE: '24000h',
-    EXPIRATION_JITTER_MAX_SECONDS: '300000000',
-    LOCAL_CACHE_SIZE_IN_BYTES: '104857600000',
+    PORT: '80800',
+    STATSD_PORT: '0',
     MAX_QUEUED_DECISIONS: '0',
     MEMORY_STORE_MAX_KEYS: '1023',
-    KVCACHE_TIMEOUT: '10h',
-    NEAR_LIMIT_RATIO: '80',
+    MEMORY_STORE_SNAPSHOT_INTERVAL: '0',
+    STATS_FLUSH_INTERVAL: '0',
+    TASKS_RETAIN_SUCCEEDED: '87600h',
+    TASKS_RETAIN_OTHER: '0',
+    TASKS_MAX_OPEN: '0',
+    TASKS_PUSH_CONCURRENCY: '0',
   };
   const lines = faultLines(slips);
   t.equal(lines.length, Object.keys(slips).length);
@@ -324,9 +361,10 @@ t.test('the path of a socket must fit the address of one', async t => {
 });
 
 t.test('either name of a setting works, and both with the same text', async t => {
-  t.equal(loadSettings({ KVCACHE_TIMEOUT: '5s' }).redisTimeoutMs, 5_000);
-  t.equal(loadSettings({ REDIS_TIMEOUT: '5s' }).redisTimeoutMs, 5_000);
-  t.equal(loadSettings({ KVCACHE_TIMEOUT: '5s', REDIS_TIMEOUT: '5s' }).redisTimeoutMs, 5_000);
+  const timeout = (env: Environment) => loadSettings({ BACKEND_TYPE: 'redis', ...env }).redisTimeoutMs;
+  t.equal(timeout({ KVCACHE_TIMEOUT: '5s' }), 5_000);
+  t.equal(timeout({ REDIS_TIMEOUT: '5s' }), 5_000);
+  t.equal(timeout({ KVCACHE_TIMEOUT: '5s', REDIS_TIMEOUT: '5s' }), 5_000);
 });
 
 t.test('two names with different texts are a fault that names both', async t => {
@@ -414,7 +452,9 @@ t.test('no secret is ever part of a fault', async t => {
 });
 
 t.test('a description says for each setting what it is and where it is from', async t => {
-  const described = describeSettings(loadSettings({ REDIS_TIMEOUT: '90s', LOG_LEVEL: 'INFO' }));
+  const described = describeSettings(
+    loadSettings({ BACKEND_TYPE: 'redis', REDIS_TIMEOUT: '90s', LOG_LEVEL: 'INFO' }),
+  );
   t.equal(described.length, settingEntries().length);
   const find = (name: string) => described.find(one => one.name === name);
   t.same(find('REDIS_TIMEOUT'), { name: 'REDIS_TIMEOUT', value: '1m30s', source: 'environment' });

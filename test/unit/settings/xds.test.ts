@@ -104,7 +104,7 @@ t.test('a response may have 256 MiB, and whoever asks for more gets that', async
   t.equal(bytes('0'), 0);
   t.equal(bytes('1000'), 1_000);
   t.equal(bytes('2147483647'), 268_435_456);
-  t.throws(() => bytes('-1'), /out of range/);
+  t.equal(bytes('-1'), 0);
 });
 
 t.test('a client certificate without its key is refused where it would be used', async t => {

@@ -1,0 +1,50 @@
+import { type SettingWarning, shownAs } from './faults.ts';
+import type { Setting } from './setting.ts';
+import { harmlessStoreSettings, type StoreSettings, unusedStoreSettings } from './store-settings.ts';
+import type { SettingKey } from './table.ts';
+
+/** A number was outside of the range of its setting, and the end of the range stands for it. */
+export function outOfRange(
+  variable: string,
+  text: string,
+  setting: Setting<unknown>,
+  value: unknown,
+): SettingWarning {
+  return {
+    message: 'A setting is out of range; the nearest accepted value is used',
+    fields: {
+      given: shownAs(variable, text, setting.secret),
+      used: setting.kind.write(value),
+      accepted: setting.kind.accepts,
+    },
+  };
+}
+
+/** Settings that were given and change nothing. */
+export function withoutEffect(given: StoreSettings): SettingWarning[] {
+  const { values, givenBy } = given;
+  const warnings: SettingWarning[] = [];
+  for (const key of ['redisPipelineLimit', 'redisPerSecondPipelineLimit'] as const) {
+    if (values[key] > 0) warnings.push(noEffect(givenBy[key], 'batches are not limited by it'));
+  }
+  if (!values.redisCloseConnectionOnReadonlyError) {
+    const reason = 'a connection on which Redis answers READONLY is always replaced';
+    warnings.push(noEffect(givenBy.redisCloseConnectionOnReadonlyError, reason));
+  }
+  const unused = [...unusedStoreSettings(given), ...harmlessStoreSettings(given)];
+  if (unused.length > 0) {
+    warnings.push({
+      message: 'Settings of another counter store have no effect',
+      fields: { store: values.backendType, settings: namesOf(unused, givenBy) },
+    });
+  }
+  return warnings;
+}
+
+function noEffect(name: string | undefined, reason: string): SettingWarning {
+  return { message: 'A setting has no effect', fields: { name, reason } };
+}
+
+function namesOf(keys: readonly SettingKey[], givenBy: StoreSettings['givenBy']): string {
+  return keys.map(key => givenBy[key]).join(', ');
+}

@@ -1,0 +1,132 @@
+import t from 'tap';
+import { type Environment, loadSettings } from '../../../src/settings/load.ts';
+import { STORE_SETTING_KEYS } from '../../../src/settings/store-settings.ts';
+import { SETTINGS } from '../../../src/settings/table.ts';
+
+function refusal(env: Environment): string {
+  try {
+    loadSettings(env);
+  } catch (refused) {
+    if (refused instanceof Error) return refused.message;
+  }
+  return '';
+}
+
+const NO_STORE =
+  /settings of a counter store without the address of one; each process would count for itself/;
+const UNUSED = 'Settings of another counter store have no effect';
+
+// What counts as "settings of a store are given, and no store is".
+t.test('settings that describe a store stop the start where nothing says which store it is', async t => {
+  const given: readonly Environment[] = [
+    { REDIS_AUTH: 's3cret' },
+    { KVCACHE_AUTH: 's3cret', BACKEND_TYPE: '' },
+    { REDIS_TLS: 'true' },
+    { REDIS_TLS_CACERT: '/ca.pem' },
+    { REDIS_TYPE: 'cluster' },
+    { REDIS_SOCKET_TYPE: 'unix' },
+    { REDIS_POOL_SIZE: '20' },
+    { REDIS_TIMEOUT: '1s' },
+    { REDIS_PERSECOND: 'true' },
+    { REDIS_PERSECOND_URL: 'redis:6379' },
+    { REDIS_SENTINEL_AUTH: 's3cret' },
+    { REDIS_HEALTH_CHECK_ACTIVE_CONNECTION: 'true' },
+    { MEMCACHE_MAX_IDLE_CONNS: '10' },
+    { ALTCACHE_TLS: 'true' },
+  ];
+  for (const env of given) {
+    const text = refusal(env);
+    t.match(text, NO_STORE, JSON.stringify(env));
+    t.match(
+      text,
+      /accepted: the address of Redis in KVCACHE_URL .*BACKEND_TYPE=memory to count in the memory/,
+    );
+    t.notMatch(text, 's3cret');
+  }
+});
+
+t.test('settings that promise no store do not', async t => {
+  const given: readonly Environment[] = [
+    {},
+    // What Envoy Gateway sets where its configuration has no block for Redis.
+    {
+      RUNTIME_ROOT: '/data',
+      LOG_LEVEL: 'info',
+      USE_STATSD: 'false',
+      GRPC_SERVER_TLS_CA_CERT: '/certs/ca.crt',
+      FORCE_START_WITHOUT_INITIAL_CONFIG: 'true',
+    },
+    {
+      REDIS_TLS: 'false',
+      REDIS_AUTH: '',
+      REDIS_PERSECOND: 'false',
+      REDIS_TYPE: 'SINGLE',
+      REDIS_POOL_SIZE: '10',
+    },
+    // Names of no settings.
+    { REDIS_PORT: 'tcp://10.0.0.1:6379', REDIS_SERVICE_HOST: '10.0.0.1' },
+  ];
+  for (const env of given) {
+    const settings = loadSettings(env);
+    t.equal(settings.backendType, 'embedded');
+    t.same(settings.warnings, [], JSON.stringify(env));
+  }
+});
+
+t.test('a socket type of TCP alone is ignored with a warning', async t => {
+  const settings = loadSettings({ REDIS_SOCKET_TYPE: 'tcp' });
+  t.equal(settings.backendType, 'embedded');
+  t.same(settings.warnings, [
+    { message: UNUSED, fields: { store: 'embedded', settings: 'REDIS_SOCKET_TYPE' } },
+  ]);
+});
+
+t.test('BACKEND_TYPE=memory counts in memory on purpose, and a warning names what has no effect', async t => {
+  const settings = loadSettings({ BACKEND_TYPE: 'memory', REDIS_AUTH: 's3cret', REDIS_URL: 'redis:6379' });
+  t.equal(settings.backendType, 'embedded');
+  t.same(settings.warnings, [
+    { message: UNUSED, fields: { store: 'embedded', settings: 'REDIS_URL, REDIS_AUTH' } },
+  ]);
+  t.same(loadSettings({ BACKEND_TYPE: 'memory' }).warnings, []);
+});
+
+t.test('settings of the other store are told to have no effect', async t => {
+  const redis = { REDIS_URL: 'redis:6379', REDIS_AUTH: 'x', MEMCACHE_MAX_IDLE_CONNS: '10' };
+  t.same(loadSettings(redis).warnings, [
+    { message: UNUSED, fields: { store: 'redis', settings: 'MEMCACHE_MAX_IDLE_CONNS' } },
+  ]);
+  const memcached = { ALTCACHE_HOST_PORT: 'm:11211', ALTCACHE_TLS: 'true', REDIS_TLS: 'true' };
+  t.same(loadSettings(memcached).warnings, [
+    { message: UNUSED, fields: { store: 'memcached', settings: 'REDIS_TLS' } },
+  ]);
+});
+
+t.test('every setting whose name begins as those of a store do is one of a store', async t => {
+  const named = Object.entries(SETTINGS).filter(([, { names }]) => /^(KVCACHE|ALTCACHE)_/.test(names[0]));
+  t.same(named.map(([key]) => key).sort(), [...STORE_SETTING_KEYS].sort());
+});
+
+t.test('REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR is known, and says that nothing else happens', async t => {
+  const redis = { REDIS_URL: 'redis:6379' };
+  t.same(loadSettings({ ...redis, REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR: 'true' }).warnings, []);
+  t.match(loadSettings({ ...redis, REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR: 'false' }).warnings, [
+    {
+      message: 'A setting has no effect',
+      fields: { name: 'REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR', reason: /always replaced/ },
+    },
+  ]);
+});
+
+t.test('tasks with an address in Redis are not kept in a file unless that is said', async t => {
+  const tasks = {
+    TASKS_ENABLED: 'true',
+    SECRETS_MASTER_KEY: '0'.repeat(64),
+    TASKS_REDIS_URL: 'redis://u:s3cret@h:6379',
+  };
+  t.match(
+    refusal(tasks),
+    'TASKS_REDIS_URL=*** and TASKS_STORE="sqlite" (default): tasks have an address in Redis',
+  );
+  t.equal(refusal({ ...tasks, TASKS_STORE: 'redis' }), '');
+  t.equal(refusal({ ...tasks, TASKS_STORE: 'sqlite' }), '');
+});
