@@ -1,25 +1,41 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { type ConnectionOptions, createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
+import { createSecureContext } from 'node:tls';
+import type { ClientTls } from '../base/client-tls.ts';
 import { asError } from '../base/fault.ts';
+import { explainTlsFailure, type TlsRemedies } from '../base/tls-failure.ts';
+import { trustedCas } from '../base/trusted-cas.ts';
 
 /** Files for connections to a store over TLS, and the settings that name them. An empty path names none. */
 export interface ClientTlsFiles {
   readonly certificate: string;
   readonly key: string;
-  /** Trusted beside the well-known CAs. */
+  /** Trusted beside the other CAs. */
   readonly ca: string;
   readonly skipHostnameVerification: boolean;
   /** What the names of the settings begin with: `ALTCACHE_TLS`. */
   readonly settings: string;
 }
 
+/** What settings of these names can do about a failed handshake, when all of them exist. */
+export function allRemedies(settings: string, enabledBy: string = settings): TlsRemedies {
+  return {
+    ca: `${settings}_CACERT`,
+    otherName: `set ${settings}_SKIP_HOSTNAME_VERIFICATION=true`,
+    clientCertificate: `${settings}_CLIENT_CERT`,
+    plain: `set ${enabledBy}=false`,
+  };
+}
+
 /**
- * What `tls.connect` needs beside the address, for connections that this process opens. Certificates of the other side
- * are always checked against the trusted CAs.
+ * What connections to one store have in common. Certificates of the other side are always checked against the trusted
+ * CAs, which are read once, not for each connection.
  * @throws Error naming setting and file, when a file cannot be read or does not hold what it must
  */
-export function clientTls(files: ClientTlsFiles): ConnectionOptions {
+export function clientTls(
+  files: ClientTlsFiles,
+  remedies: TlsRemedies = allRemedies(files.settings),
+): ClientTls {
   const { settings } = files;
   const ca = readCa(files.ca, `${settings}_CACERT`);
   const cert = read(
@@ -30,25 +46,17 @@ export function clientTls(files: ClientTlsFiles): ConnectionOptions {
   );
   const key = read(files.key, `${settings}_CLIENT_KEY`, 'private key without a passphrase', createPrivateKey);
   return {
-    minVersion: 'TLSv1.2',
-    ...(ca !== '' && { ca: [...rootCertificates, ca] }),
-    ...(cert !== '' && { cert, key }),
-    // The library has checked the chain by then; this would have compared the name.
-    ...(files.skipHostnameVerification && { checkServerIdentity: () => undefined }),
+    options: {
+      secureContext: createSecureContext({
+        minVersion: 'TLSv1.2',
+        ca: trustedCas(ca),
+        ...(cert !== '' && { cert, key }),
+      }),
+      // The library has checked the chain by then; this would have compared the name.
+      ...(files.skipHostnameVerification && { checkServerIdentity: () => undefined }),
+    },
+    explain: reason => explainTlsFailure(reason, remedies),
   };
-}
-
-/** The same for many connections: the certificates of all well-known CAs are read once, not for each of them. */
-export function connectionTls(files: ClientTlsFiles): ConnectionTls {
-  const { checkServerIdentity, ...context } = clientTls(files);
-  return {
-    secureContext: createSecureContext(context),
-    ...(checkServerIdentity !== undefined && { checkServerIdentity }),
-  };
-}
-
-export interface ConnectionTls extends Pick<ConnectionOptions, 'checkServerIdentity'> {
-  readonly secureContext: SecureContext;
 }
 
 /**

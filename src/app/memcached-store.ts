@@ -5,7 +5,7 @@ import { MemcachedCounterStore } from '../counters/memcached/memcached-store.ts'
 import { MemcachedNodes } from '../counters/memcached/nodes.ts';
 import { memcachedAddresses } from '../settings/memcached-address.ts';
 import type { Settings } from '../settings/table.ts';
-import { connectionTls } from './client-tls.ts';
+import { clientTls } from './client-tls.ts';
 import type { StoreParts } from './stores.ts';
 
 /** As in the reference implementation: a slower memcached helps nobody who waits for a decision. */
@@ -27,12 +27,12 @@ export function createMemcachedStore(
   const nodes = new MemcachedNodes(nodeSource(settings, lookUp), {
     connections: settings.memcachedConnections,
     tls: settings.memcachedTls
-      ? connectionTls({
+      ? clientTls({
           certificate: settings.memcachedTlsClientCert,
           key: settings.memcachedTlsClientKey,
           ca: settings.memcachedTlsCaCert,
           skipHostnameVerification: settings.memcachedTlsSkipHostnameVerification,
-          settings: 'ALTCACHE_TLS',
+          settings: settings.givenBy.memcachedTls ?? 'ALTCACHE_TLS',
         })
       : null,
     timeoutMs: TIMEOUT_MS,

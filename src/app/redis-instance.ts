@@ -1,3 +1,4 @@
+import type { ClientTls } from '../base/client-tls.ts';
 import { ClusterCounters } from '../counters/redis/cluster-counters.ts';
 import { ClusterNodes } from '../counters/redis/cluster-nodes.ts';
 import type { RedisCounters } from '../counters/redis/counters.ts';
@@ -13,29 +14,24 @@ import {
   redisEndpoint,
   sentinelAddress,
 } from '../settings/redis-address.ts';
-import { type ClientTlsFiles, connectionTls } from './client-tls.ts';
 
 /** How one instance of Redis is reached; the settings of spec 2.7 that exist for each of the two. */
 export interface RedisInstanceSettings extends RedisAddressSettings {
   readonly type: 'single' | 'sentinel' | 'cluster';
   readonly sentinelAuth: string;
   /** Null: no TLS. */
-  readonly tls: ClientTlsFiles | null;
+  readonly tls: ClientTls | null;
   readonly pool: PoolOptions;
   readonly clusterParallelism: number;
 }
 
-/**
- * Counters in one instance of Redis, as its settings arrange it.
- * @throws Error naming setting and file, when a file for TLS cannot be used
- */
+/** Counters in one instance of Redis, as its settings arrange it. */
 export function redisInstance(
   settings: RedisInstanceSettings,
   parts: RedisLinkParts,
   sharedKeys: SharedKeys,
 ): RedisCounters {
-  const { type, pool, sentinelAuth } = settings;
-  const tls = settings.tls === null ? null : connectionTls(settings.tls);
+  const { type, pool, sentinelAuth, tls } = settings;
   const encrypted = (address: Omit<RedisEndpoint, 'tls'>): RedisEndpoint => ({ ...address, tls });
   if (type === 'cluster') {
     const seeds = clusterEndpoints(settings).map(encrypted);

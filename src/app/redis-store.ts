@@ -1,3 +1,4 @@
+import type { ClientTls } from '../base/client-tls.ts';
 import { ConnectionCount } from '../counters/redis/connection-count.ts';
 import type { RedisCounters } from '../counters/redis/counters.ts';
 import type { RedisLinkParts } from '../counters/redis/redis-link.ts';
@@ -7,7 +8,7 @@ import { SharedKeys } from '../counters/redis/time-to-live.ts';
 import type { CounterStore } from '../counters/store.ts';
 import type { Settings } from '../settings/table.ts';
 import type { StatsRegistry } from '../stats/registry.ts';
-import type { ClientTlsFiles } from './client-tls.ts';
+import { allRemedies, clientTls } from './client-tls.ts';
 import { type RedisInstanceSettings, redisInstance } from './redis-instance.ts';
 import type { StoreParts } from './stores.ts';
 
@@ -69,7 +70,7 @@ function mainInstance(settings: Settings): RedisInstanceSettings {
     url: settings.redisUrl,
     auth: settings.redisAuth,
     sentinelAuth: settings.redisSentinelAuth,
-    tls: settings.redisTls ? tlsFiles(settings) : null,
+    tls: settings.redisTls ? instanceTls(settings, 'redisTls') : null,
     pool: {
       size: settings.redisPoolSize,
       onEmpty: { behavior: settings.redisPoolOnEmptyBehavior, waitMs: settings.redisPoolOnEmptyWaitMs },
@@ -85,7 +86,7 @@ function perSecondInstance(settings: Settings): RedisInstanceSettings {
     url: settings.redisPerSecondUrl,
     auth: settings.redisPerSecondAuth,
     sentinelAuth: settings.redisPerSecondSentinelAuth,
-    tls: settings.redisPerSecondTls ? tlsFiles(settings) : null,
+    tls: settings.redisPerSecondTls ? instanceTls(settings, 'redisPerSecondTls') : null,
     pool: {
       size: settings.redisPerSecondPoolSize,
       onEmpty: {
@@ -97,13 +98,16 @@ function perSecondInstance(settings: Settings): RedisInstanceSettings {
   };
 }
 
-/** The same files for both instances. */
-function tlsFiles(settings: Settings): ClientTlsFiles {
-  return {
+/** The same files for both instances. Texts name the settings as the environment does. */
+function instanceTls(settings: Settings, enabledBy: 'redisTls' | 'redisPerSecondTls'): ClientTls {
+  const enabled = settings.givenBy[enabledBy] ?? 'KVCACHE_TLS';
+  const names = enabled.startsWith('REDIS_') ? 'REDIS_TLS' : 'KVCACHE_TLS';
+  const files = {
     certificate: settings.redisTlsClientCert,
     key: settings.redisTlsClientKey,
     ca: settings.redisTlsCaCert,
     skipHostnameVerification: settings.redisTlsSkipHostnameVerification,
-    settings: 'KVCACHE_TLS',
+    settings: names,
   };
+  return clientTls(files, allRemedies(names, enabled));
 }

@@ -33,6 +33,8 @@ import {
 import type { Clock } from '../base/clock.ts';
 import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
+import { explainTlsFailure, type TlsRemedies } from '../base/tls-failure.ts';
+import { trustCasEverywhere } from '../base/trusted-cas.ts';
 import { FailureLog } from '../counters/failure-log.ts';
 import type { Settings } from '../settings/table.ts';
 import {
@@ -73,6 +75,7 @@ export class OtlpTracing implements CallTracing, Service {
   }
 
   static async open({ settings, clock, logger }: OtlpTracingParts): Promise<OtlpTracing> {
+    trustCasEverywhere();
     const processor = new BatchSpanProcessor({
       exporter: await openExporter(settings.tracingExporterProtocol),
       ...batchOptions(),
@@ -188,6 +191,13 @@ function resourceOf(settings: Settings): Resource {
   return detectResources({ detectors: [envDetector] }).merge(own);
 }
 
+/** The variables of the OpenTelemetry specification ("OTLP Exporter"). */
+const OTLP_REMEDIES: TlsRemedies = {
+  ca: 'OTEL_EXPORTER_OTLP_CERTIFICATE',
+  clientCertificate: 'OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE',
+  plain: 'begin OTEL_EXPORTER_OTLP_ENDPOINT with http://',
+};
+
 function reasonOf(failure: unknown): string {
-  return failure instanceof Error ? failure.message : String(failure);
+  return explainTlsFailure(failure instanceof Error ? failure.message : String(failure), OTLP_REMEDIES);
 }

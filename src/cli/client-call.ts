@@ -3,6 +3,7 @@ import { type ChannelCredentials, Client, connectivityState, credentials, Metada
 import { systemClock } from '../base/clock.ts';
 import { asError } from '../base/fault.ts';
 import { withOwnedSockets } from '../base/owned-sockets.ts';
+import { trustedCas } from '../base/trusted-cas.ts';
 import { GRPC_STATUS } from '../grpc/service.ts';
 import { SHOULD_RATE_LIMIT_PATH } from '../messages/client-codec.ts';
 import { type CallTarget, describeFailedCall, type TlsFiles } from './client-fault.ts';
@@ -58,11 +59,11 @@ function checkedAddress(address: string): string {
 
 async function credentialsOf(tls: TlsFiles | null): Promise<ChannelCredentials> {
   if (tls === null) return credentials.createInsecure();
-  const ca = await readPem('grpc-server-ca-file', tls.caFile);
+  const ca = (await readPem('grpc-server-ca-file', tls.caFile))?.toString();
   const key = await readPem('grpc-key-file', tls.keyFile);
   const cert = await readPem('grpc-cert-file', tls.certFile);
   try {
-    return credentials.createSsl(ca, key, cert);
+    return credentials.createSsl(Buffer.from(trustedCas(ca).join('\n')), key, cert);
   } catch (failure) {
     const given = [tls.caFile, tls.keyFile, tls.certFile].filter(file => file !== '').join(', ');
     const reason = asError(failure).message;

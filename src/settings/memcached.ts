@@ -81,7 +81,7 @@ export const memcached = {
       names: ['ALTCACHE_TLS_CACERT', 'MEMCACHE_TLS_CACERT'],
       kind: path,
       default: '',
-      help: 'PEM file with the certificates of CAs that are trusted beside the well-known ones.',
+      help: 'PEM file with the certificates of CAs that are trusted in addition to those of the system, of Node.js and of `NODE_EXTRA_CA_CERTS`.',
     }),
     memcachedTlsSkipHostnameVerification: setting({
       names: ['ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION', 'MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION'],

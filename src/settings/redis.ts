@@ -224,7 +224,7 @@ export const redis = {
       names: bothNames('', 'TLS_CACERT'),
       kind: path,
       default: '',
-      help: 'PEM file with the certificates of CAs that are trusted beside the well-known ones.',
+      help: 'PEM file with the certificates of CAs that are trusted in addition to those of the system, of Node.js and of `NODE_EXTRA_CA_CERTS`.',
     }),
     redisTlsSkipHostnameVerification: setting({
       names: bothNames('', 'TLS_SKIP_HOSTNAME_VERIFICATION'),

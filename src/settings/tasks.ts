@@ -165,7 +165,7 @@ export const tasks = {
       names: ['TASKS_REDIS_TLS_CACERT'],
       kind: path,
       default: '',
-      help: 'CA certificate (PEM) to trust for that, beside the well-known ones.',
+      help: 'CA certificates (PEM) to trust for that, in addition to those of the system, of Node.js and of `NODE_EXTRA_CA_CERTS`.',
     }),
     tasksRedisTimeoutMs: setting({
       names: ['TASKS_REDIS_TIMEOUT'],
@@ -215,7 +215,7 @@ export const tasks = {
       names: ['TASKS_PUSH_CACERT'],
       kind: path,
       default: '',
-      help: 'CA certificates (PEM) that workers may be signed by, beside the well-known ones.',
+      help: 'CA certificates (PEM) that the certificates of workers may be signed by, in addition to those of the system, of Node.js and of `NODE_EXTRA_CA_CERTS`.',
     }),
     tasksPushThreads: setting({
       names: ['TASKS_PUSH_THREADS'],

@@ -94,7 +94,7 @@ export const xds = {
       names: ['CONFIG_GRPC_XDS_SERVER_TLS_CACERT'],
       kind: path,
       default: '',
-      help: 'PEM file with CAs that may have signed the certificate of the server, beside the well-known ones.',
+      help: 'PEM file with CAs that may have signed the certificate of the server, in addition to those of the system, of Node.js and of `NODE_EXTRA_CA_CERTS`.',
     }),
     xdsTlsClientCert: setting({
       names: ['CONFIG_GRPC_XDS_CLIENT_TLS_CERT'],

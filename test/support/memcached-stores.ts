@@ -1,4 +1,4 @@
-import type { ConnectionOptions as TlsOptions } from 'node:tls';
+import type { ClientTls } from '../../src/base/client-tls.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { NodeSource } from '../../src/counters/memcached/addresses.ts';
 import { memcachedCounters } from '../../src/counters/memcached/memcached-counters.ts';
@@ -11,7 +11,7 @@ import { KeepingLogger } from './keeping-logger.ts';
 
 export interface MemcachedStoreOptions {
   readonly connections?: number;
-  readonly tls?: TlsOptions;
+  readonly tls?: ClientTls;
   readonly timeoutMs?: number;
   readonly clock?: Clock;
   readonly logger?: KeepingLogger;

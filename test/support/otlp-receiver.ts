@@ -1,8 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import { WIRE, WireReader } from '../../src/messages/wire.ts';
+import type { CertificatePair } from './certificates.ts';
 
 /** A span as it was exported. Ids are hexadecimal; `parent` is empty for the first of a trace. */
 export interface ReceivedSpan {
@@ -47,17 +49,21 @@ export interface OtlpReceiver {
   close(): Promise<void>;
 }
 
-/** An OpenTelemetry collector over HTTP that only listens. */
-export async function httpReceiver(): Promise<OtlpReceiver> {
+/** An OpenTelemetry collector over HTTP that only listens; with a certificate over HTTPS. */
+export async function httpReceiver(pair?: CertificatePair): Promise<OtlpReceiver> {
   const received = new ReceivedSpans();
-  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+  const take = (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     request.on('data', chunk => chunks.push(chunk));
     request.on('end', () => {
       if (request.url === '/v1/traces') received.take(Buffer.concat(chunks));
       response.writeHead(200, { 'content-type': 'application/x-protobuf' }).end();
     });
-  });
+  };
+  const server =
+    pair === undefined
+      ? createServer(take)
+      : createTlsServer({ cert: pair.certificate, key: pair.key }, take);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -66,7 +72,18 @@ export async function httpReceiver(): Promise<OtlpReceiver> {
     server.close();
     await once(server, 'close');
   };
-  return { endpoint: `http://127.0.0.1:${port}`, received, close };
+  return { endpoint: `${schemeOf(pair)}://127.0.0.1:${port}`, received, close };
+}
+
+function grpcCredentials(pair: CertificatePair | undefined): ServerCredentials {
+  if (pair === undefined) return ServerCredentials.createInsecure();
+  const { certificate, key } = pair;
+  const own = { cert_chain: Buffer.from(certificate), private_key: Buffer.from(key) };
+  return ServerCredentials.createSsl(null, [own]);
+}
+
+function schemeOf(pair: CertificatePair | undefined): string {
+  return pair === undefined ? 'http' : 'https';
 }
 
 /** A collector that takes connections and never answers. */
@@ -87,8 +104,8 @@ export async function silentReceiver(): Promise<OtlpReceiver> {
   return { endpoint: `http://127.0.0.1:${port}`, received: new ReceivedSpans(), close };
 }
 
-/** A collector over gRPC. */
-export async function grpcReceiver(): Promise<OtlpReceiver> {
+/** A collector over gRPC; with a certificate over TLS. */
+export async function grpcReceiver(pair?: CertificatePair): Promise<OtlpReceiver> {
   const received = new ReceivedSpans();
   const server = new Server();
   const asBytes = (bytes: Buffer) => bytes;
@@ -103,12 +120,12 @@ export async function grpcReceiver(): Promise<OtlpReceiver> {
     'unary',
   );
   const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (failure, bound) =>
+    server.bindAsync('127.0.0.1:0', grpcCredentials(pair), (failure, bound) =>
       failure === null ? resolve(bound) : reject(failure),
     );
   });
   return {
-    endpoint: `http://127.0.0.1:${port}`,
+    endpoint: `${schemeOf(pair)}://127.0.0.1:${port}`,
     received,
     close: async () => server.forceShutdown(),
   };

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import type { ClientTlsFiles } from '../../src/app/client-tls.ts';
+import { type ClientTlsFiles, clientTls } from '../../src/app/client-tls.ts';
 import { redisInstance } from '../../src/app/redis-instance.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { FingerprintKey } from '../../src/counters/fingerprint.ts';
@@ -119,7 +119,7 @@ export function redisCounters(endpoint: TestEndpoint, options: RedisStoreOptions
       ...endpoint,
       type,
       sentinelAuth,
-      tls,
+      tls: tls === null ? null : clientTls(tls),
       pool: { size: options.poolSize ?? 10, onEmpty },
       clusterParallelism: 0,
     },

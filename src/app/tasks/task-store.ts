@@ -10,7 +10,7 @@ import { REDIS_TASK_STORE_DEFAULTS, type RedisAddress } from '../../tasks/store/
 import { RedisTaskStore } from '../../tasks/store/redis/redis-store.ts';
 import { threadedSqliteStore } from '../../tasks/store/sqlite/open-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
-import { connectionTls } from '../client-tls.ts';
+import { clientTls } from '../client-tls.ts';
 
 export interface TaskStoreParts {
   readonly settings: Settings;
@@ -63,13 +63,16 @@ function redisStore({ settings, clock, random, logger }: TaskStoreParts): TaskSt
       : [redisEndpoint({ socketType: url.startsWith('/') ? 'unix' : 'tcp', url, auth: '' })];
   const [{ username, password, database }] = endpoints;
   const tls = settings.tasksRedisTls
-    ? connectionTls({
-        certificate: '',
-        key: '',
-        ca: settings.tasksRedisTlsCaCert,
-        skipHostnameVerification: false,
-        settings: 'TASKS_REDIS_TLS',
-      })
+    ? clientTls(
+        {
+          certificate: '',
+          key: '',
+          ca: settings.tasksRedisTlsCaCert,
+          skipHostnameVerification: false,
+          settings: 'TASKS_REDIS_TLS',
+        },
+        { ca: 'TASKS_REDIS_TLS_CACERT', plain: 'set TASKS_REDIS_TLS=false' },
+      )
     : null;
   return new RedisTaskStore({
     ...REDIS_TASK_STORE_DEFAULTS,
@@ -78,9 +81,10 @@ function redisStore({ settings, clock, random, logger }: TaskStoreParts): TaskSt
     access: {
       ...(username !== '' && { username }),
       ...(password !== '' && { password }),
-      ...(tls !== null && { tls }),
+      ...(tls !== null && { tls: tls.options }),
       ...(type === 'single' && { db: database }),
     },
+    explain: tls === null ? reason => reason : tls.explain,
     keyPrefix: settings.tasksRedisKeyPrefix,
     durability: settings.tasksRedisDurability,
     timeoutMs: settings.tasksRedisTimeoutMs,

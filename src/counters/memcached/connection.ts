@@ -1,5 +1,6 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
-import { connect as connectTls, type ConnectionOptions as TlsOptions } from 'node:tls';
+import { connect as connectTls } from 'node:tls';
+import type { ClientTls } from '../../base/client-tls.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Exchange } from './exchange.ts';
@@ -12,7 +13,7 @@ export type NodeTarget = { readonly path: string } | { readonly host: string; re
 export interface ConnectionOptions {
   readonly target: NodeTarget;
   /** Null for a connection in clear. */
-  readonly tls: TlsOptions | null;
+  readonly tls: ClientTls | null;
   /** Bound of connecting, and of any time in which an answer is awaited and nothing comes. */
   readonly timeoutMs: number;
   readonly clock: Clock;
@@ -42,6 +43,7 @@ export class MemcachedConnection {
   readonly #idle: (() => void)[] = [];
   readonly #close: (reason: string) => void;
   #commands = 0;
+  #answered = false;
   #reason = '';
   #progressMs: number;
   #watch: Timer | null = null;
@@ -107,6 +109,7 @@ export class MemcachedConnection {
   }
 
   #receive(chunk: Buffer): void {
+    this.#answered = true;
     this.#progressMs = this.#options.clock.nowMs();
     try {
       this.#reader.feed(chunk);
@@ -142,8 +145,10 @@ export class MemcachedConnection {
     });
   };
 
-  #end(reason: string): void {
+  #end(cause: string): void {
     if (this.#reason !== '') return;
+    // The server may refuse our certificate after the handshake, so it is over when the first answer has come.
+    const reason = this.#answered ? cause : (this.#options.tls?.explain(cause) ?? cause);
     this.#reason = reason;
     this.#socket.destroy();
     this.#commands = 0;
@@ -159,5 +164,5 @@ function openSocket({ target, tls }: ConnectionOptions): Socket {
   if (tls === null) return connectPlain(target);
   // A server behind one address with others chooses its certificate by the name; an IP address is none.
   const servername = 'host' in target && isIP(target.host) === 0 ? { servername: target.host } : {};
-  return connectTls({ ...target, ...servername, ...tls });
+  return connectTls({ ...target, ...servername, ...tls.options });
 }

@@ -1,5 +1,5 @@
-import type { ConnectionOptions as TlsOptions } from 'node:tls';
 import { backoffMs } from '../../base/backoff.ts';
+import type { ClientTls } from '../../base/client-tls.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -9,7 +9,7 @@ import { MemcachedConnection, type NodeTarget } from './connection.ts';
 export interface NodeOptions {
   /** Connections that are kept. */
   readonly connections: number;
-  readonly tls: TlsOptions | null;
+  readonly tls: ClientTls | null;
   /** Bound of connecting, and of any time in which an answer is awaited and nothing comes. */
   readonly timeoutMs: number;
   readonly clock: Clock;

@@ -121,7 +121,7 @@ export class RedisConnection {
 
   #failed(message: string): void {
     const isUnasked = message.startsWith(UNASKED);
-    this.#reason = isUnasked ? 'it answered what it was not asked' : message;
+    this.#reason = isUnasked ? 'it answered what it was not asked' : this.#explained(message);
     // The answers that follow would be taken for those to other commands, and the client library goes on.
     if (isUnasked) this.close();
   }
@@ -192,7 +192,11 @@ export class RedisConnection {
     if (failure instanceof CommandTimeout) return failure;
     if (failure instanceof ReplyError) return new RedisReplyError(message);
     if (message === TIMED_OUT) return new CommandTimeout(message);
-    return new Error(message === CLOSED ? this.#reason : message);
+    return new Error(message === CLOSED ? this.#reason : this.#explained(message));
+  }
+
+  #explained(reason: string): string {
+    return this.#endpoint.tls?.explain(reason) ?? reason;
   }
 }
 
@@ -201,7 +205,7 @@ function clientOptions(endpoint: RedisEndpoint, timeoutMs: number): Omit<RedisOp
     ...endpoint.target,
     ...(endpoint.tls !== null && {
       // Said here, because an environment variable of Node.js changes the default.
-      tls: { rejectUnauthorized: true, ...serverName(endpoint), ...endpoint.tls },
+      tls: { rejectUnauthorized: true, ...serverName(endpoint), ...endpoint.tls.options },
     }),
     connectTimeout: timeoutMs > 0 ? timeoutMs : MAX_TIMER_MS,
     commandTimeout: timeoutMs > 0 ? timeoutMs : undefined,

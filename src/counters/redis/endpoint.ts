@@ -1,4 +1,4 @@
-import type { ConnectionOptions } from 'node:tls';
+import type { ClientTls } from '../../base/client-tls.ts';
 
 /** Who asks Redis. Empty for nobody. */
 export interface Credentials {
@@ -16,7 +16,7 @@ export interface RedisEndpoint extends Credentials {
     | { readonly host: string; readonly port: number; readonly family: 0 | 4 | 6 };
   readonly database: number;
   /** Null: no TLS. */
-  readonly tls: ConnectionOptions | null;
+  readonly tls: ClientTls | null;
 }
 
 /** `host:port`, as log lines show it and as Redis names other servers. */

@@ -141,18 +141,25 @@ function connectFault(failure: unknown, reached: boolean): DeliveryFault {
   );
 }
 
+/** The tenant cannot do it, but the operator can. */
+const ADD_AUTHORITY = '; the operator of this service can add it in TASKS_PUSH_CACERT';
+
 /** The words of the TLS library are kept out: they hold what a certificate says, and it can say anything. */
 function tlsMessage(code: string): string {
   const known: Readonly<Record<string, string>> = {
     CERT_HAS_EXPIRED: 'the certificate has expired',
     CERT_NOT_YET_VALID: 'the certificate is not valid yet',
-    DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is signed by itself',
-    SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is signed by an authority that is not trusted',
-    UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is signed by an authority that is not known',
-    UNABLE_TO_GET_ISSUER_CERT: 'the certificate is signed by an authority that is not known',
-    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is signed by an authority that is not known',
+    DEPTH_ZERO_SELF_SIGNED_CERT: `the certificate is signed by itself${ADD_AUTHORITY}`,
+    SELF_SIGNED_CERT_IN_CHAIN: `the certificate is signed by an authority that is not trusted${ADD_AUTHORITY}`,
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: `the certificate is signed by an authority that is not known${ADD_AUTHORITY}`,
+    UNABLE_TO_GET_ISSUER_CERT: `the certificate is signed by an authority that is not known${ADD_AUTHORITY}`,
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: `the certificate is signed by an authority that is not known${ADD_AUTHORITY}`,
     ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
     CERT_REVOKED: 'the certificate was revoked',
+    ERR_SSL_WRONG_VERSION_NUMBER:
+      'no TLS connection: the server does not use TLS, so the URL must begin with http://',
+    ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+      'no TLS connection: the server asks for a client certificate, which pushes do not have',
   };
   return known[code] ?? `no TLS connection${/^[A-Z0-9_]+$/.test(code) ? `: ${code}` : ''}`;
 }

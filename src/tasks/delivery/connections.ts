@@ -1,5 +1,6 @@
-import { createSecureContext, rootCertificates } from 'node:tls';
+import { createSecureContext } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
+import { trustedCas } from '../../base/trusted-cas.ts';
 import { Connection, type ConnectionParts } from './connection.ts';
 import type { HostAddress } from './host-addresses.ts';
 
@@ -24,7 +25,7 @@ export class Connections {
   /** @throws Error when the certificates cannot be read */
   constructor({ maxIdle, ca, clock }: ConnectionOptions) {
     this.#maxIdle = maxIdle;
-    this.#parts = { secureContext: createSecureContext(ca === null ? {} : { ca: withWellKnown(ca) }), clock };
+    this.#parts = { secureContext: createSecureContext({ ca: trustedCas(ca ?? '') }), clock };
   }
 
   /** Connections that there are, idle or in use. */
@@ -95,9 +96,4 @@ export class Connections {
     if (at >= 0) idle.splice(at, 1);
     if (idle.length === 0) this.#idle.delete(connection.key);
   }
-}
-
-/** Whoever names certificates would else replace the well-known ones. */
-export function withWellKnown(ca: string): string[] {
-  return [...rootCertificates, ca];
 }

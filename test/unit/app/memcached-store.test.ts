@@ -18,6 +18,7 @@ import { settledStore } from '../../support/memcached-stores.ts';
 import type { Teardown } from '../../support/stores.ts';
 import { tempDirectory } from '../../support/temp-directory.ts';
 import { missing, outputOf } from '../../support/tools.ts';
+import { trustByDefault } from '../../support/trust.ts';
 
 /** A store as the settings ask for it, not yet started. */
 function openStore(t: Teardown, env: Record<string, string>, dns?: DnsServer) {
@@ -107,12 +108,31 @@ t.test('TLS', { skip: noTls }, async t => {
     const env = { ALTCACHE_TLS: 'true', ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION: 'true' };
     t.match(
       await refusal({ ...env, ...byName(plain.port) }),
-      /unable to verify the first certificate|self-signed/,
+      /unable to verify the first certificate .*set ALTCACHE_TLS_CACERT/,
     );
   });
 
+  t.test('an authority that the process trusts is trusted, also beside the file of another CA', async t => {
+    trustByDefault(t, servers.certificate);
+    for (const ca of [{}, { MEMCACHE_TLS_CACERT: file('stranger.pem', clients.certificate) }]) {
+      const { store } = openStore(t, { MEMCACHE_TLS: 'true', ...ca, ...byName(plain.port) });
+      await store.start();
+      t.equal((await countOne(store)).length, 1);
+    }
+  });
+
+  t.test('a server that does not use TLS, and one that wants a certificate, are told as that', async t => {
+    const clear = await startMemcached();
+    t.teardown(() => clear.stop());
+    t.match(await refusal({ MEMCACHE_TLS: 'true', ...byName(clear.port) }), /set MEMCACHE_TLS=false/);
+    t.match(await refusal({ ...CA, ...byName(strict.port) }), /set ALTCACHE_TLS_CLIENT_CERT and/);
+  });
+
   t.test('a server of another name is refused, unless its name is not looked at', async t => {
-    t.match(await refusal({ ...CA, ...byAddress(plain.port) }), /does not match certificate's altnames/);
+    t.match(
+      await refusal({ ...CA, ...byAddress(plain.port) }),
+      /does not match certificate's altnames.*set ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION=true/,
+    );
     const { store } = openStore(t, {
       ...CA,
       ...byAddress(plain.port),

@@ -1,13 +1,15 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { isIP } from 'node:net';
-import { checkServerIdentity, getCACertificates } from 'node:tls';
+import { checkServerIdentity } from 'node:tls';
 import { type ChannelCredentials, credentials } from '@grpc/grpc-js';
 import { asError } from '../../../base/fault.ts';
+import type { TlsRemedies } from '../../../base/tls-failure.ts';
+import { trustedCas } from '../../../base/trusted-cas.ts';
 
 /** How an xDS server proves who it is, and we to it. Paths of PEM files, each empty for none. */
 export interface XdsTls {
-  /** CAs that may have signed the server's certificate, beside the well-known ones. */
+  /** CAs that may have signed the server's certificate, beside the other trusted ones. */
   readonly caFile: string;
   readonly certFile: string;
   readonly keyFile: string;
@@ -25,7 +27,7 @@ export async function channelCredentials(tls: XdsTls | null): Promise<ChannelCre
   const cert = await readPem('CONFIG_GRPC_XDS_CLIENT_TLS_CERT', tls.certFile);
   const key = await readPem('CONFIG_GRPC_XDS_CLIENT_TLS_KEY', tls.keyFile);
   if (ca !== null) checkCertificate('CONFIG_GRPC_XDS_SERVER_TLS_CACERT', tls.caFile, ca);
-  const roots = ca && Buffer.from([...getCACertificates('default'), ca.toString()].join('\n'));
+  const roots = Buffer.from(trustedCas(ca?.toString()).join('\n'));
   try {
     return credentials.createSsl(roots, key, cert, identityCheck(tls.serverName));
   } catch (failure) {
@@ -35,6 +37,14 @@ export async function channelCredentials(tls: XdsTls | null): Promise<ChannelCre
     throw new Error(text, { cause: failure });
   }
 }
+
+/** What to do about a handshake that failed. */
+export const XDS_TLS_REMEDIES: TlsRemedies = {
+  ca: 'CONFIG_GRPC_XDS_SERVER_TLS_CACERT',
+  otherName: 'set CONFIG_GRPC_XDS_SERVER_TLS_SAN to the name in the certificate',
+  clientCertificate: 'CONFIG_GRPC_XDS_CLIENT_TLS_CERT',
+  plain: 'set CONFIG_GRPC_XDS_SERVER_USE_TLS=false',
+};
 
 /** The channel options that go with the credentials. A name is also what the server is asked for (SNI). */
 export function serverNameOptions(tls: XdsTls | null): Record<string, string> {

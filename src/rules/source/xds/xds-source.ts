@@ -4,6 +4,7 @@ import { asError } from '../../../base/fault.ts';
 import type { JsonObject } from '../../../base/json.ts';
 import type { Service } from '../../../base/lifecycle.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { explainTlsFailure } from '../../../base/tls-failure.ts';
 import {
   type DiscoveryResponse,
   decodeDiscoveryResponse,
@@ -11,7 +12,12 @@ import {
   encodeNode,
 } from '../../../messages/discovery-codec.ts';
 import { AdsStream, type AdsStreamOptions } from './ads-stream.ts';
-import { channelCredentials, serverNameOptions, type XdsTls } from './channel-credentials.ts';
+import {
+  channelCredentials,
+  serverNameOptions,
+  XDS_TLS_REMEDIES,
+  type XdsTls,
+} from './channel-credentials.ts';
 import { CONFIG_TYPE_URL, isConfigType, resourceFiles } from './resource-files.ts';
 import type { LoadOutcome, RuleSetTaker } from './rule-set-taker.ts';
 
@@ -160,8 +166,9 @@ export class XdsRuleSource implements Service {
 
   #tell(message: string, reason: string, waitMs: number): void {
     if (this.#stopped) return;
-    const { logger, target } = this.#options;
-    logger.error(message, { address: target, reason, retryInMs: Math.round(waitMs) });
+    const { logger, target, tls } = this.#options;
+    const explained = tls === null ? reason : explainTlsFailure(reason, XDS_TLS_REMEDIES);
+    logger.error(message, { address: target, reason: explained, retryInMs: Math.round(waitMs) });
   }
 
   async #pause(waitMs: number): Promise<void> {

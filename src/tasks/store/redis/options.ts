@@ -12,6 +12,8 @@ export interface RedisTaskStoreOptions {
   readonly addresses: readonly RedisAddress[];
   /** Who asks, and how it is encrypted. `db` is for a single server. */
   readonly access: Pick<RedisOptions, 'username' | 'password' | 'tls' | 'db'>;
+  /** The reason why a connection failed, with the setting that helps. */
+  readonly explain: (reason: string) => string;
   /** What every key begins with; without braces, which say what a key's slot is. */
   readonly keyPrefix: string;
   /** What `appendfsync` must be: with `everysec` about the last second can be lost when the power fails. */
@@ -36,6 +38,7 @@ export interface RedisTaskStoreOptions {
 /** What fits most; the rest has to be said. */
 export const REDIS_TASK_STORE_DEFAULTS = {
   access: {},
+  explain: reason => reason,
   keyPrefix: 'sluice:',
   durability: 'everysec',
   timeoutMs: 5_000,

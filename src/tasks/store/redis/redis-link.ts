@@ -204,7 +204,8 @@ export class RedisLink {
 
   #heard(failure: unknown): void {
     const error = asError(failure) as Error & { lastNodeError?: Error };
-    this.#reason = error.lastNodeError?.message ?? (error.message || String(failure));
+    const reason = error.lastNodeError?.message ?? (error.message || String(failure));
+    this.#reason = this.#options.explain(reason);
   }
 
   async #connected(startMs: number): Promise<void> {

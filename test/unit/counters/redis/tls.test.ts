@@ -7,8 +7,9 @@ import { count } from '../../../support/counting.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { startCluster } from '../../../support/redis-cluster.ts';
 import { startRedis } from '../../../support/redis-server.ts';
-import { redisStore, type TestEndpoint } from '../../../support/stores.ts';
+import { type RedisStoreOptions, redisStore, type TestEndpoint } from '../../../support/stores.ts';
 import { tempDirectory } from '../../../support/temp-directory.ts';
+import { trustByDefault } from '../../../support/trust.ts';
 
 const authority = new Authority('Test CA');
 const files = tempDirectory(t);
@@ -50,9 +51,15 @@ const TRUSTING: ClientTlsFiles = {
   settings: 'KVCACHE_TLS',
 };
 
-function store(t: Test, url: string, tls: ClientTlsFiles | null, type: TestEndpoint['type'] = 'single') {
+function store(
+  t: Test,
+  url: string,
+  tls: ClientTlsFiles | null,
+  type: TestEndpoint['type'] = 'single',
+  options: RedisStoreOptions = {},
+) {
   const endpoint = { socketType: 'tcp', url, auth: '', type, ...(tls !== null && { tls }) } as const;
-  const opened = redisStore(endpoint, { startMaxElapsedMs: 30 });
+  const opened = redisStore(endpoint, { startMaxElapsedMs: 30, ...options });
   t.teardown(() => opened.stop());
   return opened;
 }
@@ -125,6 +132,54 @@ t.test('the nodes of a cluster are reached over TLS too', async t => {
   const clustered = store(t, `127.0.0.1:${port}`, TRUSTING, 'cluster');
   await clustered.start();
   t.same(await count(clustered, [{ key: 'a', hits: 1 }]), [1]);
+});
+
+t.test(
+  'an authority that the process trusts is trusted here, also beside the file of another CA',
+  async t => {
+    trustByDefault(t, authority.certificate);
+    const url = await startTls(t, ['127.0.0.1'], ['--tls-auth-clients', 'no']);
+    const stranger = file('stranger.crt', new Authority('Stranger').certificate);
+    for (const ca of ['', stranger]) {
+      const trusting = store(t, url, { ...TRUSTING, ca });
+      await trusting.start();
+      t.same((await count(trusting, [{ key: 'a', hits: 1 }])).length, 1);
+    }
+  },
+);
+
+t.test('the reason of a handshake that fails names the setting that helps', async t => {
+  const tls = (args: readonly string[], names = ['127.0.0.1'], to?: string) =>
+    startTls(t, authority.issue({ subject: 'redis', names, ...(to !== undefined && { to }) }), args);
+  const anybody = ['--tls-auth-clients', 'no'];
+  const stranger = new Authority('Stranger').issue({ subject: 'stranger' });
+  const asStranger = {
+    certificate: file('stranger-client.crt', stranger.certificate),
+    key: file('stranger-client.key', stranger.key),
+  };
+  const fails = (url: string, files: ClientTlsFiles, reason: RegExp, options: RedisStoreOptions = {}) =>
+    t.rejects(store(t, url, files, 'single', options).start(), { message: reason });
+  const open = await tls(anybody);
+  await fails(open, { ...TRUSTING, ca: '' }, /set KVCACHE_TLS_CACERT to the file of its CA\)$/);
+  await fails(
+    await tls(anybody, ['elsewhere.example']),
+    TRUSTING,
+    /is for another name; .*, or set KVCACHE_TLS_SKIP_HOSTNAME_VERIFICATION=true\)$/,
+  );
+  await fails(await tls(anybody, ['127.0.0.1'], '2021-01-01'), TRUSTING, /expired \(.* renew it/);
+  const strict = await tls(['--tls-auth-clients', 'yes']);
+  await fails(strict, TRUSTING, /set KVCACHE_TLS_CLIENT_CERT and the file of its key\)$/);
+  await fails(strict, { ...TRUSTING, ...asStranger }, /check KVCACHE_TLS_CLIENT_CERT\)$/);
+  const old = await tls(['--tls-auth-clients', 'yes', '--tls-protocols', 'TLSv1.2']);
+  await fails(old, TRUSTING, /set KVCACHE_TLS_CLIENT_CERT/);
+  const plain = await startRedis();
+  t.teardown(() => plain.stop());
+  await fails(
+    `127.0.0.1:${plain.port}`,
+    TRUSTING,
+    /ETIMEDOUT.* \(if the server does not use TLS, set KVCACHE_TLS=false\)$/,
+    { timeoutMs: 100 },
+  );
 });
 
 t.test('a file that cannot be used stops the start with its setting and its name', async t => {

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { rootCertificates, type TlsOptions } from 'node:tls';
+import type { TlsOptions } from 'node:tls';
 import t from 'tap';
-import { withWellKnown } from '../../../../src/tasks/delivery/connections.ts';
 import type { HostAddress, Resolve } from '../../../../src/tasks/delivery/host-addresses.ts';
 import { Authority, selfSigned } from '../../../support/certificates.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { headerOf, localDeliveries, pushTo, reply, startPushWorker } from '../../../support/push-workers.ts';
 import type { Teardown } from '../../../support/temp-directory.ts';
+import { trustByDefault } from '../../../support/trust.ts';
 
 const NOW = 1_767_225_600_000;
 const NAME = 'hooks.example.com';
@@ -231,8 +231,17 @@ t.test('where the URL has an address, the certificate must hold it', async t => 
   });
 });
 
-t.test('authorities that the operator names are trusted beside the well-known ones', async t => {
-  t.same(withWellKnown(authority.certificate), [...rootCertificates, authority.certificate]);
+t.test('authorities that the process trusts are trusted beside those that the operator names', async t => {
+  const other = new Authority('Company');
+  const { certificate: cert, key } = other.issue({ subject: NAME, names: [NAME] });
+  t.match((await over(t, { cert, key })).outcome, {
+    error: {
+      code: 'tls',
+      message: /not known; the operator of this service can add it in TASKS_PUSH_CACERT$/,
+    },
+  });
+  trustByDefault(t, other.certificate);
+  t.match((await over(t, { cert, key })).outcome, { status: 200 });
 });
 
 const UNTRUSTED = {

@@ -1,6 +1,13 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { createTaskStore } from '../../../../src/app/tasks/task-store.ts';
 import { Fault } from '../../../../src/base/fault.ts';
+import { loadSettings } from '../../../../src/settings/load.ts';
+import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import type { RedisTaskStore } from '../../../../src/tasks/store/redis/redis-store.ts';
+import { Authority } from '../../../support/certificates.ts';
+import { freePort } from '../../../support/free-port.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { type RedisServer, startRedis } from '../../../support/redis-server.ts';
@@ -10,6 +17,7 @@ import {
   redisTaskStore,
   TASK_SERVER_ARGS,
 } from '../../../support/tasks/redis-backend.ts';
+import { tempDirectory } from '../../../support/temp-directory.ts';
 import { until } from '../../../support/until.ts';
 
 const ACME = 'acme';
@@ -201,6 +209,41 @@ t.test('a replica that a store is led to says what is wrong', async t => {
   await failsWith(() => store.ping(), /it is a replica: the address must lead to the master/);
   await server.command('REPLICAOF', 'NO', 'ONE');
   await answers(store);
+});
+
+t.test('a handshake that fails is told with the setting that helps', async t => {
+  const pair = new Authority('stranger').issue({ subject: 'redis', names: ['127.0.0.1'] });
+  const directory = tempDirectory(t);
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(directory, name), text);
+    return join(directory, name);
+  };
+  const port = await freePort();
+  const pem = ['--tls-cert-file', file('r.crt', pair.certificate), '--tls-key-file', file('r.key', pair.key)];
+  const files = [...pem, '--tls-ca-cert-file', file('ca.crt', pair.certificate)];
+  await openServer(t, ['--tls-port', String(port), '--tls-auth-clients', 'no', ...files]);
+  const env = {
+    TASKS_ENABLED: 'true',
+    TASKS_STORE: 'redis',
+    TASKS_REDIS_URL: `127.0.0.1:${port}`,
+    TASKS_REDIS_TLS: 'true',
+    SECRETS_MASTER_KEY: '0'.repeat(64),
+  };
+  const clock = new ManualClock(NOW);
+  const store = createTaskStore({
+    settings: loadSettings(env),
+    stats: new StatsRegistry(),
+    clock,
+    random: () => 0,
+    logger: new KeepingLogger(),
+  });
+  const started = store.start();
+  started.catch(() => {});
+  t.teardown(() => store.stop());
+  // The start waits for a Redis that may come up; the reason is what it heard last.
+  await failsWith(() => store.ping(), /TASKS_REDIS_TLS_CACERT/);
+  clock.advance(30_000);
+  await t.rejects(started, /unable to verify the first certificate .*set TASKS_REDIS_TLS_CACERT to the file/);
 });
 
 t.test('a server that comes back with other settings is not ready', async t => {
