@@ -41,6 +41,17 @@ t.test('counters are there after a stop, also in a store of another size', async
   t.equal(await ask(third), 96);
 });
 
+t.test('a refund is in the file as well', async t => {
+  const { start } = place(t);
+  const first = await start();
+  await askOverHttp(first.http, { ...ASK, hitsAddend: 6 });
+  const descriptors = [{ ...ASK.descriptors[0], hitsAddend: 4, isNegativeHits: true }];
+  const refunded = await askOverHttp(first.http, { ...ASK, descriptors });
+  t.match(refunded, { status: 200, body: { statuses: [{ code: 'OK', limitRemaining: 98 }] } });
+  await first.terminate();
+  t.equal(await ask(await start()), 97);
+});
+
 t.test('after a crash the counters of the last snapshot are there', async t => {
   const { start } = place(t);
   const first = await start({ MEMORY_STORE_SNAPSHOT_INTERVAL: '1s' });

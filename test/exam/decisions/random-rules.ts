@@ -77,6 +77,7 @@ export function randomDescriptor(random: SeededRandom, rules: readonly EntryText
     entries,
     limit: random.below(10) === 0 ? { requestsPerUnit: random.below(12), unit: 1 + random.below(7) } : null,
     hitsAddend: random.below(3) === 0 ? random.below(5) : null,
+    isNegativeHits: random.below(5) === 0,
   };
 }
 

@@ -32,6 +32,7 @@ interface Applied {
   readonly metricKey: string;
   readonly cacheKey: string;
   readonly hits: number;
+  readonly isRefund: boolean;
 }
 
 /** The decision service for one request after the other: maps and texts, no batches, no columns. */
@@ -69,7 +70,8 @@ export class SlowService {
       const own = ownLimit(request.domain, descriptor) ?? ruleLimit(domain, descriptor);
       const start = nowS - (nowS % LENGTH_S[own.unit]);
       const hits = descriptor.hitsAddend ?? (request.hitsAddend === 0 ? 1 : request.hitsAddend);
-      return { ...own, cacheKey: `${own.cacheKey}${start}`, hits };
+      const isRefund = descriptor.isNegativeHits === true;
+      return { ...own, cacheKey: `${own.cacheKey}${start}`, hits, isRefund };
     });
     const replaced = new Set(found.flatMap(({ limit }) => limit.replaces));
     return found.map(each => (each.kind === 'limited' && replaced.has(each.limit.name) ? NOTHING : each));
@@ -77,13 +79,19 @@ export class SlowService {
 
   #count(applied: readonly Applied[], nowS: number): DescriptorStatus[] {
     const limited = applied.filter(({ kind }) => kind === 'limited');
-    const known = new Set(limited.filter(({ cacheKey }) => this.#knownOver.has(cacheKey)));
+    const asking = limited.filter(({ isRefund }) => !isRefund);
+    const known = new Set(asking.filter(({ cacheKey }) => this.#knownOver.has(cacheKey)));
+    // Holding back looks at the counts of a request once what it gives back is given back.
+    const given = new Map<Applied, number>();
+    if (this.#options.holdBack)
+      for (const each of limited) if (each.isRefund) given.set(each, this.#giveBack(each));
     const isFull = ({ cacheKey, hits, limit }: Applied) =>
       (this.#counts.get(cacheKey) ?? 0) + hits > limit.requestsPerUnit;
-    const full = new Set(known.size > 0 ? [] : limited.filter(each => !known.has(each) && isFull(each)));
+    const full = new Set(known.size > 0 ? [] : asking.filter(each => !known.has(each) && isFull(each)));
     const holding = this.#options.holdBack && (known.size > 0 || full.size > 0);
-    return applied.map(each => {
+    const statuses = applied.map(each => {
       if (each.kind === 'none') return NO_LIMIT;
+      if (each.isRefund) return this.#refund(each, nowS, given.get(each));
       this.#add(`rate_limit.${each.metricKey}.total_hits`, each.hits);
       if (each.kind === 'unlimited') {
         this.#add(`rate_limit.${each.metricKey}.within_limit`, each.hits);
@@ -96,6 +104,26 @@ export class SlowService {
       }
       return this.#countOne(each, nowS, holding && !full.has(each));
     });
+    // A request that refunds a key does not learn anything about it, whatever else it counts there.
+    for (const { isRefund, hits, cacheKey } of limited)
+      if (isRefund && hits > 0) this.#knownOver.delete(cacheKey);
+    return statuses;
+  }
+
+  #refund(each: Applied, nowS: number, given: number | undefined): DescriptorStatus {
+    this.#add(`rate_limit.${each.metricKey}.total_negative_hits`, each.hits);
+    if (each.kind === 'unlimited') return { ...NO_LIMIT, limitRemaining: 4_294_967_295 };
+    const after = given ?? this.#giveBack(each);
+    const remaining = Math.max(each.limit.requestsPerUnit - after, 0);
+    return this.#status(each, nowS, { over: false, overHits: 0, remaining });
+  }
+
+  /** One hit at a time, as long as there is one. */
+  #giveBack({ cacheKey, hits }: Applied): number {
+    let count = this.#counts.get(cacheKey) ?? 0;
+    for (let hit = 0; hit < hits && count > 0; hit++) count--;
+    this.#counts.set(cacheKey, count);
+    return count;
   }
 
   #countOne(each: Applied, nowS: number, held: boolean): DescriptorStatus {
@@ -154,6 +182,7 @@ const NOTHING: Applied = {
   metricKey: '',
   cacheKey: '',
   hits: 0,
+  isRefund: false,
 };
 
 /** What the limit of the request's own gives; null when there is none. The cache key lacks its window and hits. */
@@ -185,5 +214,6 @@ function ruleLimit(domain: DomainRules, { entries }: RequestDescriptor): Applied
     metricKey: slowMetricKey(domain.name, levels),
     cacheKey: `${domain.name}_${slowCacheText(levels)}`,
     hits: 0,
+    isRefund: false,
   };
 }

@@ -2,7 +2,7 @@ import t from 'tap';
 import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
 import { CounterTable } from '../../../src/counters/shared/table.ts';
 import type { Uncounted } from '../../../src/decision/settle.ts';
-import { Decisions, descriptor, request } from '../../support/decisions.ts';
+import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
 import { FailingStore } from '../../support/failing-store.ts';
 
 const RULES = `
@@ -74,6 +74,22 @@ t.test('deny leaves alone what no count decides, and a rule in shadow mode lets 
   const shadowed = decisions('deny', { modes: { shadow: true, quota: false } });
   t.match(await shadowed.ask(request('d', 'k=lost')), { overallCode: 1, statuses: [{ code: 2 }] });
 });
+
+t.test(
+  'a refund that cannot be counted is refused, or is OK with the whole limit or nothing left',
+  async t => {
+    await t.rejects(decisions('refuse').ask(refund('d', 2, 'k=lost')), { code: 'store_failed' });
+    for (const [mode, limitRemaining] of [
+      ['allow', 9],
+      ['deny', 0],
+    ] as const) {
+      const answering = decisions(mode);
+      const answer = { overallCode: 1, statuses: [{ code: 1, limitRemaining }] };
+      t.match(await answering.ask(refund('d', 2, 'k=lost')), answer, mode);
+      t.same(answering.rule('d.k'), { total_negative_hits: 2 }, mode);
+    }
+  },
+);
 
 t.test('requests of one batch are decided each by its own keys', async t => {
   const denying = decisions('deny');
