@@ -3,6 +3,7 @@ import { ConnectionCount } from '../counters/redis/connection-count.ts';
 import type { RedisCounters } from '../counters/redis/counters.ts';
 import type { RedisLinkParts } from '../counters/redis/redis-link.ts';
 import { RedisCounterStore } from '../counters/redis/redis-store.ts';
+import type { FeedListener } from '../counters/redis/refund-feed.ts';
 import { SplitCounters } from '../counters/redis/split-counters.ts';
 import { SharedKeys } from '../counters/redis/time-to-live.ts';
 import type { CounterStore } from '../counters/store.ts';
@@ -14,9 +15,10 @@ import type { StoreParts } from './stores.ts';
 
 /**
  * The store in one instance of Redis, or in two.
+ * @param listener told of refunds that other processes make; null for nobody
  * @throws Error naming setting and file, when a file for TLS cannot be used
  */
-export function createRedisStore(parts: StoreParts): CounterStore {
+export function createRedisStore(parts: StoreParts, listener: FeedListener | null): CounterStore {
   const { settings, logger, clock, stats, connectionsChanged } = parts;
   const sharedKeys = new SharedKeys(settings.expirationJitterMaxSeconds);
   const connected = new Map<string, boolean>();
@@ -28,14 +30,15 @@ export function createRedisStore(parts: StoreParts): CounterStore {
     });
     return redisInstance(instance, linkParts(parts, timeoutMs, connections), sharedKeys);
   };
+  const refunds = listener === null ? null : { listener, timeoutMs: settings.redisTimeoutMs };
   const main = open('redis_pool', settings.redisTimeoutMs, mainInstance(settings));
   if (!settings.redisPerSecond) {
-    return new RedisCounterStore({ counters: main, secondsApart: false, clock, logger });
+    return new RedisCounterStore({ counters: main, secondsApart: false, refunds, clock, logger });
   }
   const timeoutMs = settings.redisPerSecondTimeoutMs;
   const perSecond = open('redis_per_second_pool', timeoutMs, perSecondInstance(settings));
   const counters = new SplitCounters({ main, perSecond });
-  return new RedisCounterStore({ counters, secondsApart: true, clock, logger });
+  return new RedisCounterStore({ counters, secondsApart: true, refunds, clock, logger });
 }
 
 function countConnections(

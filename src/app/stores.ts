@@ -1,7 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
-import type { FingerprintKey } from '../counters/fingerprint.ts';
+import { Fingerprinter, type FingerprintKey } from '../counters/fingerprint.ts';
+import type { FeedListener } from '../counters/redis/refund-feed.ts';
 import { RefundMarks } from '../counters/refund-marks.ts';
 import type { CounterStore } from '../counters/store.ts';
 import type { Settings } from '../settings/table.ts';
@@ -51,7 +52,12 @@ export function createStore(parts: StoreParts): OpenedStore {
     refundMarks: shared === undefined ? openMarks(settings) : shared.refundMarks,
   };
   if (settings.backendType === 'embedded') return openMemoryStore(parts, sharing);
-  const store = settings.backendType === 'redis' ? createRedisStore(parts) : createMemcachedStore(parts);
+  if (settings.backendType === 'memcached' && sharing.refundMarks !== null && shared === undefined)
+    parts.logger.warning(UNHEARD, { setting: 'LOCAL_CACHE_SIZE_IN_BYTES' });
+  const store =
+    settings.backendType === 'redis'
+      ? createRedisStore(parts, shared === undefined ? refundListener(sharing) : null)
+      : createMemcachedStore(parts);
   const local = settings.storeFailureMode === 'local' ? createMemoryStore(parts) : null;
   const guarded = guardStore(store, { ...parts, local: local?.store ?? null }, fingerprintKey);
   return {
@@ -62,6 +68,25 @@ export function createStore(parts: StoreParts): OpenedStore {
     start: () => guarded.start(),
     stop: () => guarded.stop(),
     threadEnded: threadId => local?.table.releaseLocksOf(threadId),
+  };
+}
+
+const UNHEARD =
+  'memcached cannot notify instances of refunds: the local cache of one instance may keep refusing a key that another ' +
+  'instance refunded, until its window ends. Unset LOCAL_CACHE_SIZE_IN_BYTES if callers give hits back';
+
+/** Marks what other processes refund; null when there is no local cache. */
+function refundListener({ fingerprintKey, refundMarks }: Omit<StoreSharing, 'memory'>): FeedListener | null {
+  if (refundMarks === null) return null;
+  const marks = new RefundMarks(refundMarks);
+  const print = new Fingerprinter(fingerprintKey);
+  return {
+    refunded: key => {
+      print.take(key, 0, key.length);
+      marks.refunded(print.b);
+    },
+    down: () => marks.feedDown(),
+    up: () => marks.feedUp(),
   };
 }
 

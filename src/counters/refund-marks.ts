@@ -48,7 +48,8 @@ export class RefundMarks {
   }
 }
 
-const BUCKETS = 16_384;
+/** A quarter of a mebibyte: two of a thousand keys that are over their limit hardly ever share one. */
+const BUCKETS = 65_536;
 
 function placeOf(word: number): number {
   return 1 + (word & (BUCKETS - 1));

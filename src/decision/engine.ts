@@ -152,7 +152,8 @@ export class Engine {
     const { overLimit } = this.#parts;
     if (overLimit === null || counters.refundCount === 0) return;
     for (let op = 0; op < counters.opCount; op++) {
-      if (counters.opRefunds[op] === 1) overLimit.marks.refunded(counters.markWord(op));
+      const lowers = counters.opRefunds[op] === 1 && counters.opHits[op] > 0;
+      if (lowers) overLimit.marks.refunded(counters.markWord(op));
     }
   }
 

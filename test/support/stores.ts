@@ -7,6 +7,7 @@ import { ConnectionCount } from '../../src/counters/redis/connection-count.ts';
 import type { RedisCounters } from '../../src/counters/redis/counters.ts';
 import type { OnEmpty } from '../../src/counters/redis/pool.ts';
 import { RedisCounterStore } from '../../src/counters/redis/redis-store.ts';
+import type { FeedListener } from '../../src/counters/redis/refund-feed.ts';
 import { SharedKeys } from '../../src/counters/redis/time-to-live.ts';
 import { SharedCounterStore } from '../../src/counters/shared/shared-store.ts';
 import { CounterTable } from '../../src/counters/shared/table.ts';
@@ -95,6 +96,8 @@ export interface RedisStoreOptions {
   readonly poolSize?: number;
   readonly onEmpty?: OnEmpty;
   readonly connected?: (connected: boolean) => void;
+  /** Told of refunds that other processes make. */
+  readonly listener?: FeedListener;
   /** Seconds by which a time to live may be longer than its window. */
   readonly jitterS?: number;
 }
@@ -103,7 +106,9 @@ export interface RedisStoreOptions {
 export function redisStore(endpoint: TestEndpoint, options: RedisStoreOptions = {}): RedisCounterStore {
   const { clock = systemClock, logger = new KeepingLogger() } = options;
   const counters = redisCounters(endpoint, { ...options, logger, clock });
-  return new RedisCounterStore({ counters, secondsApart: false, clock, logger });
+  const { listener = null } = options;
+  const refunds = listener === null ? null : { listener, timeoutMs: options.timeoutMs ?? 5_000 };
+  return new RedisCounterStore({ counters, secondsApart: false, refunds, clock, logger });
 }
 
 /** Counters in one instance of Redis, not yet connected. */

@@ -7,6 +7,7 @@ import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
 import { joined, type RedisCounters, type Slots, type Tally } from './counters.ts';
 import { hashSlot } from './hash-slot.ts';
 import { refundBySteps, type StepRunner } from './refund-by-steps.ts';
+import type { FeedSource } from './refund-feed.ts';
 import { blamesKey, type RedisReplyError, refusesScripts } from './reply-error.ts';
 import { SingleCommands, type Step, type Steps } from './single-commands.ts';
 import type { SharedKeys } from './time-to-live.ts';
@@ -48,6 +49,10 @@ export class ClusterCounters implements RedisCounters {
 
   get address(): string {
     return this.#nodes.address;
+  }
+
+  get feeds(): readonly FeedSource[] {
+    return [this.#nodes.feed];
   }
 
   start(): Promise<void> {

@@ -4,6 +4,7 @@ import { elsewhere, hostPort, type RedisEndpoint } from './endpoint.ts';
 import { startPatiently } from './patient-start.ts';
 import { type PoolOptions, RedisPool } from './pool.ts';
 import type { RedisLinkParts } from './redis-link.ts';
+import type { FeedSource } from './refund-feed.ts';
 import { SideConnections } from './side-connections.ts';
 import { Waits } from './waits.ts';
 
@@ -74,6 +75,16 @@ export class ClusterNodes {
     await this.#refreshing;
   }
 
+  /** Where refunds of other processes can be heard: every node tells what was published at any of them. */
+  get feed(): FeedSource {
+    return {
+      address: this.address,
+      find: async () => this.#endpointsInTurn()[0],
+      isCurrent: shown => this.#nodes.has(shown) || [...this.#nodes.values()].every(node => !node.pool.up),
+      mustBeMaster: false,
+    };
+  }
+
   /** The node that has a slot; null when there is none. */
   owner(slot: number): ClusterNode | null {
     const name = this.#owners[slot];
@@ -122,14 +133,8 @@ export class ClusterNodes {
    * take turns, because one that is cut off from the others goes on telling the map that it knew.
    */
   async #askAround(): Promise<ClusterMap> {
-    const [seed] = this.#options.seeds;
-    const connected = [...this.#nodes.entries()].flatMap(([name, node]) =>
-      node.pool.up ? [elsewhere(seed, node.host, Number(name.slice(name.lastIndexOf(':') + 1)))] : [],
-    );
-    const first = connected.length === 0 ? 0 : this.#turn++ % connected.length;
-    const inTurn = [...connected.slice(first), ...connected.slice(0, first)];
     const problems: string[] = [];
-    for (const endpoint of [...inTurn, ...this.#options.seeds]) {
+    for (const endpoint of this.#endpointsInTurn()) {
       try {
         const map = await this.#ask(endpoint);
         if (map.nodes.size > 0) return map;
@@ -140,6 +145,16 @@ export class ClusterNodes {
       if (this.#stopped) break;
     }
     throw new Error(problems.join('; '));
+  }
+
+  /** Those that are connected, another one first each time, and then those that were set, likewise. */
+  #endpointsInTurn(): RedisEndpoint[] {
+    const { seeds } = this.#options;
+    const connected = [...this.#nodes.entries()].flatMap(([name, node]) =>
+      node.pool.up ? [elsewhere(seeds[0], node.host, Number(name.slice(name.lastIndexOf(':') + 1)))] : [],
+    );
+    const turn = this.#turn++;
+    return [...rotated(connected, turn), ...rotated(seeds, turn)];
   }
 
   #ask(endpoint: RedisEndpoint): Promise<ClusterMap> {
@@ -187,4 +202,9 @@ export class ClusterNodes {
     const [node] = this.#nodes.values();
     return node === undefined ? 'the cluster has no nodes' : node.pool.reason;
   }
+}
+
+function rotated<T>(items: readonly T[], by: number): T[] {
+  const first = items.length === 0 ? 0 : by % items.length;
+  return [...items.slice(first), ...items.slice(0, first)];
 }

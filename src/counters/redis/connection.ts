@@ -113,6 +113,19 @@ export class RedisConnection {
     }
   }
 
+  /**
+   * Hands over what is published on a channel from now on. Few other commands are taken on the connection then.
+   * @throws as `send` does
+   */
+  async subscribe(channel: string, take: (message: Buffer) => void): Promise<void> {
+    this.#redis.on('messageBuffer', (_channel: Buffer, message: Buffer) => take(message));
+    try {
+      await this.#redis.subscribe(channel);
+    } catch (failure) {
+      throw this.#failureOf(failure);
+    }
+  }
+
   /** Closes it; `closed` follows within a tenth of a second. */
   close(): void {
     // Closing what is closed would hold up the end of the process.

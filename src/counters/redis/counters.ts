@@ -1,5 +1,6 @@
 import type { CounterBatch } from '../batch.ts';
 import type { SlotChanges } from '../slot-changes.ts';
+import type { FeedSource } from './refund-feed.ts';
 
 /** What became of a question. */
 export interface Tally {
@@ -22,6 +23,8 @@ export type Slots = Int32Array;
 export interface RedisCounters {
   /** How log lines and errors name it: without credentials. */
   readonly address: string;
+  /** Where refunds of other processes can be heard: one source for each server, or group of servers. */
+  readonly feeds: readonly FeedSource[];
   /** Connects. Resolves when counting can begin. */
   start(): Promise<void>;
   stop(): Promise<void>;

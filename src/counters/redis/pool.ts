@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { notConnected, RedisLink, type RedisLinkParts, type RedisTarget } from './redis-link.ts';
+import type { FeedSource } from './refund-feed.ts';
 
 /** What happens when all connections of a pool are at work. */
 export interface OnEmpty {
@@ -72,6 +73,13 @@ export class RedisPool {
   /** False when Redis, or a proxy before it, refuses scripts. */
   get takesScripts(): boolean {
     return this.#kept[0].takesScripts;
+  }
+
+  /** Where refunds of other processes can be heard: at the server that these connections lead to. */
+  get feed(): FeedSource {
+    const { address, find, mustBeMaster } = this.#target;
+    const leadsTo = (shown: string) => this.#kept.some(link => link.up && link.endpoint?.shown === shown);
+    return { address, find, mustBeMaster, isCurrent: shown => !this.up || leadsTo(shown) };
   }
 
   /** Why none is. */

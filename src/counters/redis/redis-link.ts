@@ -293,4 +293,6 @@ export function notConnected(address: string, reason: string): Fault {
 const PASSWORD_UNASKED = 'Redis asks for no password, and the one that is set was not used';
 
 const NO_SCRIPTS =
-  'Redis takes no scripts: hits are counted by single commands, so holding back is not atomic';
+  'Redis does not run scripts for this user; counting with single commands. ' +
+  'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT and refunds are not atomic, and the local caches of other instances do not ' +
+  'learn of refunds';

@@ -6,12 +6,15 @@ import { FailureLog } from '../failure-log.ts';
 import type { CounterStore } from '../store.ts';
 import { FirstSlots, type RedisCounters, type Tally } from './counters.ts';
 import { holdBackByReading } from './hold-back-by-reading.ts';
+import { type FeedListener, RefundFeed } from './refund-feed.ts';
 import { blamesKey, shortened } from './reply-error.ts';
 
 export interface RedisCounterStoreParts {
   readonly counters: RedisCounters;
   /** True when limits per second are counted in an instance of their own. */
   readonly secondsApart: boolean;
+  /** Told of refunds that other processes make; null when nobody wants to know. */
+  readonly refunds: { readonly listener: FeedListener; readonly timeoutMs: number } | null;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -23,21 +26,30 @@ export class RedisCounterStore implements CounterStore {
   readonly #counters: RedisCounters;
   readonly #failures: FailureLog;
   readonly #slots = new FirstSlots();
+  readonly #feeds: readonly RefundFeed[];
 
-  constructor({ counters, secondsApart, clock, logger }: RedisCounterStoreParts) {
+  constructor({ counters, secondsApart, refunds, clock, logger }: RedisCounterStoreParts) {
     this.#counters = counters;
     this.secondsApart = secondsApart;
     this.#failures = new FailureLog(clock, (reason, times) =>
       logger.error('Redis could not count', { address: counters.address, reason, times }),
     );
+    this.#feeds =
+      refunds === null
+        ? []
+        : counters.feeds.map(
+            source =>
+              new RefundFeed(source, { timeoutMs: refunds.timeoutMs, clock, logger }, refunds.listener),
+          );
   }
 
-  start(): Promise<void> {
-    return this.#counters.start();
+  async start(): Promise<void> {
+    await this.#counters.start();
+    for (const feed of this.#feeds) feed.start();
   }
 
-  stop(): Promise<void> {
-    return this.#counters.stop();
+  async stop(): Promise<void> {
+    await Promise.all([this.#counters.stop(), ...this.#feeds.map(feed => feed.stop())]);
   }
 
   async increment(batch: CounterBatch): Promise<void> {

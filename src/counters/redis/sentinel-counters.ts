@@ -4,6 +4,7 @@ import type { RedisCounters, Slots, Tally } from './counters.ts';
 import { MasterWatch } from './master-watch.ts';
 import { type PoolOptions, RedisPool } from './pool.ts';
 import type { RedisLinkParts } from './redis-link.ts';
+import type { FeedSource } from './refund-feed.ts';
 import { type SentinelOptions, Sentinels } from './sentinels.ts';
 import { ServerCounters } from './server-counters.ts';
 import type { SharedKeys } from './time-to-live.ts';
@@ -30,6 +31,10 @@ export class SentinelCounters implements RedisCounters {
     const pool = new RedisPool(target, options.pool, parts);
     this.#master = new ServerCounters(pool, options.sharedKeys);
     this.#watch = new MasterWatch(this.#sentinels, pool, clock);
+  }
+
+  get feeds(): readonly FeedSource[] {
+    return this.#master.feeds;
   }
 
   async start(): Promise<void> {

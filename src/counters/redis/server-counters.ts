@@ -6,6 +6,7 @@ import { joined, type RedisCounters, type Slots, type Tally } from './counters.t
 import type { RedisPool } from './pool.ts';
 import type { RedisLink } from './redis-link.ts';
 import { refundBySteps, type StepRunner } from './refund-by-steps.ts';
+import type { FeedSource } from './refund-feed.ts';
 import {
   blamesKey,
   mayEndWithNewConnection,
@@ -34,6 +35,10 @@ export class ServerCounters implements RedisCounters {
 
   get address(): string {
     return this.#pool.address;
+  }
+
+  get feeds(): readonly FeedSource[] {
+    return [this.#pool.feed];
   }
 
   start(): Promise<void> {

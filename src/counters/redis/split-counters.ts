@@ -3,6 +3,7 @@ import type { CounterBatch } from '../batch.ts';
 import type { SlotChanges } from '../slot-changes.ts';
 import { SECOND } from '../window.ts';
 import { joined, NOTHING, type RedisCounters, type Slots, type Tally, uncounted } from './counters.ts';
+import type { FeedSource } from './refund-feed.ts';
 
 /**
  * Two instances of Redis: one for limits per second, one for all others. Both are asked at the same time. When one
@@ -17,6 +18,10 @@ export class SplitCounters implements RedisCounters {
     this.#main = instances.main;
     this.#perSecond = instances.perSecond;
     this.address = `${instances.main.address} and, for limits per second, ${instances.perSecond.address}`;
+  }
+
+  get feeds(): readonly FeedSource[] {
+    return [...this.#main.feeds, ...this.#perSecond.feeds];
   }
 
   async start(): Promise<void> {

@@ -30,7 +30,13 @@ async function openStore(t: Test) {
     main: redisCounters({ socketType: 'tcp', url: main.address, auth: '' }, { logger }),
     perSecond: redisCounters({ socketType: 'tcp', url: perSecond.address, auth: '' }, { logger }),
   });
-  const store = new RedisCounterStore({ counters, secondsApart: true, clock: systemClock, logger });
+  const store = new RedisCounterStore({
+    counters,
+    secondsApart: true,
+    refunds: null,
+    clock: systemClock,
+    logger,
+  });
   t.teardown(() => store.stop());
   await store.start();
   return { store, logger };
