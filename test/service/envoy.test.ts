@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
@@ -25,9 +25,32 @@ descriptors:
 `;
 const LIMIT = '2, 2;w=31536000';
 
-/** The web server behind Envoy. */
-async function startUpstream(t: Teardown): Promise<number> {
-  const server = createServer((_request, response) => response.end('hello'));
+/**
+ * A hit for each request, given back when it is done. Envoy 1.40 sends `hits_addend` only from the list of the filter:
+ * in that of a route it takes the field without an error and leaves it out.
+ */
+const GIVING_BACK = [
+  '                      domain: demo\n',
+  `                      domain: demo
+                      rate_limits:
+                        - actions:
+                            - request_headers: { header_name: x-user, descriptor_key: user }
+                        - actions:
+                            - request_headers: { header_name: x-user, descriptor_key: user }
+                          apply_on_stream_done: true
+                          hits_addend: { number: 1, is_negative_hits: true }
+`,
+] as const;
+
+/** The web server behind Envoy, and its port. What becomes of requests for `/hold` is for the caller to say. */
+async function startUpstream(
+  t: Teardown,
+  hold: (response: ServerResponse) => void = () => {},
+): Promise<number> {
+  const server = createServer((request, response) => {
+    if (request.url === '/hold') hold(response);
+    else response.end('hello');
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.teardown(() => server.close());
@@ -42,7 +65,7 @@ async function startSluice(t: Teardown, env: Readonly<Record<string, string>> = 
 }
 
 /** Addresses of tcp.yaml and mtls.yaml; several instances of Sluice are what the name would be resolved to. */
-async function overTcp(t: Teardown, instances: readonly ServiceProcess[]): Promise<Substitutions> {
+function overTcp(upstream: number, instances: readonly ServiceProcess[]): Substitutions {
   const indent = ' '.repeat(14);
   const endpoints = instances.map(({ grpc }) => {
     const address = `{ address: 127.0.0.1, port_value: ${grpc.split(':')[1]} }`;
@@ -50,7 +73,7 @@ async function overTcp(t: Teardown, instances: readonly ServiceProcess[]): Promi
   });
   const shipped = '{ address: sluice, port_value: 8081 }';
   return [
-    ['address: upstream, port_value: 80 ', `address: 127.0.0.1, port_value: ${await startUpstream(t)} `],
+    ['address: upstream, port_value: 80 ', `address: 127.0.0.1, port_value: ${upstream} `],
     [
       `${indent}- endpoint:\n${indent}    address:\n${indent}      socket_address: ${shipped}`,
       endpoints.join('\n'),
@@ -91,7 +114,7 @@ t.test(
   { skip: envoyMissing },
   async t => {
     const service = await startSluice(t);
-    const envoy = await Envoy.start(t, 'tcp.yaml', await overTcp(t, [service]));
+    const envoy = await Envoy.start(t, 'tcp.yaml', overTcp(await startUpstream(t), [service]));
     t.same(await envoy.ask('ann'), { status: 200, limit: LIMIT });
     t.same(await envoy.ask('ann'), { status: 200, limit: LIMIT });
     t.same(await envoy.ask('ann'), { status: 429, limit: LIMIT });
@@ -149,7 +172,7 @@ t.test('mtls.yaml: the same, where each shows the other a certificate', { skip: 
     GRPC_CLIENT_TLS_SAN: 'envoy.example.internal',
   });
   const envoy = await Envoy.start(t, 'mtls.yaml', [
-    ...(await overTcp(t, [service])),
+    ...overTcp(await startUpstream(t), [service]),
     ['/etc/envoy/tls', directory],
   ]);
   t.match(
@@ -168,7 +191,7 @@ t.test(
       startSluice(t, { GRPC_PORT: String(port), SHUTDOWN_DELAY: delay });
     // The test ends the delay with a second signal, as soon as Envoy has noticed.
     const instances = await Promise.all(ports.map(port => start(port, '10m')));
-    const envoy = await Envoy.start(t, 'tcp.yaml', await overTcp(t, instances));
+    const envoy = await Envoy.start(t, 'tcp.yaml', overTcp(await startUpstream(t), instances));
     const sends = (port: number, isWanted: boolean) =>
       until(async () => (await envoy.sendsTo(`127.0.0.1:${port}`)) === isWanted);
     for (const port of ports) await sends(port, true);
@@ -194,5 +217,27 @@ t.test(
     );
     t.equal(await envoy.statistic('cluster.upstream.ratelimit.error'), 0);
     t.equal(await envoy.statistic('cluster.upstream.ratelimit.failure_mode_allowed'), 0);
+  },
+);
+
+t.test(
+  'hits that Envoy gives back when a request is done make a limit of requests in progress',
+  { skip: envoyMissing },
+  async t => {
+    const service = await startSluice(t);
+    const held: ServerResponse[] = [];
+    const upstream = await startUpstream(t, response => held.push(response));
+    const envoy = await Envoy.start(t, 'tcp.yaml', [...overTcp(upstream, [service]), GIVING_BACK]);
+    const first = envoy.ask('ann', '/hold');
+    await until(() => held.length === 1);
+    const second = envoy.ask('ann', '/hold');
+    await until(() => held.length === 2);
+    t.match(await envoy.ask('ann'), { status: 429 }, 'two are in progress');
+    held[0].end();
+    t.match(await first, { status: 200 });
+    await until(async () => (await envoy.ask('ann')).status === 200);
+    held[1].end();
+    t.match(await second, { status: 200 });
+    t.equal(await envoy.statistic('cluster.upstream.ratelimit.error'), 0);
   },
 );

@@ -67,8 +67,8 @@ export class Envoy {
   }
 
   /** The status of a request for a user, and the limit that the answer shows. */
-  async ask(user: string): Promise<{ readonly status: number; readonly limit: string | null }> {
-    const response = await fetch(`http://${this.front}/`, { headers: { 'x-user': user } });
+  async ask(user: string, path = '/'): Promise<{ readonly status: number; readonly limit: string | null }> {
+    const response = await fetch(`http://${this.front}${path}`, { headers: { 'x-user': user } });
     await response.arrayBuffer();
     return { status: response.status, limit: response.headers.get('x-ratelimit-limit') };
   }
