@@ -79,6 +79,12 @@ export class Envoy {
     return text.includes(`sluice::${instance}::health_flags::healthy`);
   }
 
+  /** How many calls Envoy has sent to the instance of Sluice at `host:port`, those for its health aside. */
+  async callsTo(instance: string): Promise<number> {
+    const { text } = await getPage(this.#admin, '/clusters');
+    return Number(text.split(`sluice::${instance}::rq_total::`)[1].split('\n')[0]);
+  }
+
   /** A counter or gauge; 0 while it has no value. */
   async statistic(name: string): Promise<number> {
     const { text } = await getPage(this.#admin, `/stats?filter=^${name.replaceAll('.', '\\.')}$`);
