@@ -2,7 +2,7 @@ import type { Fault } from '../../base/fault.ts';
 import type { CounterBatch } from '../batch.ts';
 import type { SlotChanges } from '../slot-changes.ts';
 import { groupChunks, MAX_CHUNK } from './chunks.ts';
-import { joined, type RedisCounters, type Slots, type Tally } from './counters.ts';
+import { joined, NOTHING, type RedisCounters, type Slots, type Tally } from './counters.ts';
 import type { RedisPool } from './pool.ts';
 import type { RedisLink } from './redis-link.ts';
 import { refundBySteps, type StepRunner } from './refund-by-steps.ts';
@@ -53,11 +53,24 @@ export class ServerCounters implements RedisCounters {
     return this.#using(link =>
       inParts(slots, part => {
         if (link.takesScripts) return this.#scripted.change(link, batch, part, changes);
-        const run: StepRunner = (step, slots, changes) =>
-          this.#singly(link, batch, { step, slots, changes, asking: false });
-        return batch.refundCount === 0 ? run('add', part, changes) : refundBySteps(run, batch, part, changes);
+        return this.#changeSingly(link, batch, part, changes);
       }),
     );
+  }
+
+  async #changeSingly(
+    link: RedisLink,
+    batch: CounterBatch,
+    slots: Slots,
+    changes: SlotChanges,
+  ): Promise<Tally> {
+    const run: StepRunner = (step, slots, changes) =>
+      this.#singly(link, batch, { step, slots, changes, asking: false });
+    if (batch.refundCount === 0) return run('add', slots, changes);
+    const others = slots.filter(slot => !changes.givesBack(slot));
+    const refunded = slots.filter(slot => changes.givesBack(slot));
+    const added = others.length === 0 ? NOTHING : await run('add', others, changes);
+    return joined([added, await refundBySteps(run, batch, refunded, changes)]);
   }
 
   read(batch: CounterBatch, slots: Slots): Promise<Tally> {

@@ -3,6 +3,7 @@ import type { FeedListener } from '../../../../src/counters/redis/refund-feed.ts
 import { count, countHoldingBack, type TestOp } from '../../../support/counting.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { startCluster } from '../../../support/redis-cluster.ts';
+import { MASTER_NAME, startSentinel } from '../../../support/redis-sentinel.ts';
 import { type RedisServer, startRedis } from '../../../support/redis-server.ts';
 import { type RedisStoreOptions, redisStore, type TestEndpoint } from '../../../support/stores.ts';
 import { until } from '../../../support/until.ts';
@@ -43,7 +44,7 @@ async function freshRedis(t: Test, args: readonly string[] = []): Promise<[Redis
   return [redis, { socketType: 'tcp', url: redis.address, auth: '' }];
 }
 
-for (const kind of ['one server', 'a cluster']) {
+for (const kind of ['one server', 'behind a sentinel', 'a cluster']) {
   t.test(`${kind}: another process hears of each key whose count a refund has lowered`, async t => {
     const heard = new Heard();
     let endpoint: TestEndpoint;
@@ -51,6 +52,12 @@ for (const kind of ['one server', 'a cluster']) {
       const cluster = await startCluster();
       t.teardown(() => cluster.stop());
       endpoint = { socketType: 'tcp', url: cluster.address, auth: '', type: 'cluster' };
+    } else if (kind === 'behind a sentinel') {
+      const [redis] = await freshRedis(t);
+      const sentinel = await startSentinel(redis.port);
+      t.teardown(() => sentinel.stop());
+      const url = `${MASTER_NAME},${sentinel.address}`;
+      endpoint = { socketType: 'tcp', url, auth: '', type: 'sentinel' };
     } else [, endpoint] = await freshRedis(t);
     const refunding = await started(t, endpoint);
     await started(t, endpoint, { listener: heard });
