@@ -1,7 +1,7 @@
 import { FIELD_KINDS, type FieldKind, type MapKind } from './field-names.ts';
 import { isNull } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
-import { overlaidValue } from './overlaid-value.ts';
+import { isEmptyLimit, overlaidValue } from './overlaid-value.ts';
 import { printable } from './quote.ts';
 import type { YamlMap, YamlNode, YamlPair } from './yaml-node.ts';
 
@@ -15,22 +15,29 @@ const FEW_PAIRS = 16;
  */
 export function settled(check: FileCheck, map: YamlMap, kind: MapKind): YamlMap {
   if (!repeatsKey(map)) return map;
-  const kinds = FIELD_KINDS[kind];
-  const pairs = new Map<string, YamlPair>();
+  const byKey = new Map<string, YamlPair[]>();
   for (const pair of map.pairs) {
-    const before = pairs.get(pair.key);
-    const fieldKind = kinds.get(pair.key);
-    const both = before !== undefined && fieldKind !== undefined;
-    pairs.set(pair.key, both ? overlay(check, before, pair, fieldKind) : pair);
+    const written = byKey.get(pair.key);
+    if (written === undefined) byKey.set(pair.key, [pair]);
+    else written.push(pair);
   }
-  return { ...map, pairs: [...pairs.values()] };
+  const pairs = Array.from(byKey, ([key, written]) => result(check, written, FIELD_KINDS[kind].get(key)));
+  return { ...map, pairs };
 }
 
-/** The pair that results when the second one is applied over the first. */
-function overlay(check: FileCheck, before: YamlPair, pair: YamlPair, kind: FieldKind): YamlPair {
-  const below = overlaidValue(check, before, kind);
-  if (!isMergedByKey(kind) || below.kind !== 'map' || pair.value.kind !== 'map') return pair;
-  return { ...pair, value: { ...pair.value, pairs: [...below.pairs, ...pair.value.pairs] } };
+/** What results from the pairs of one key. Of a key that means nothing here only the last value is looked at. */
+function result(check: FileCheck, written: readonly YamlPair[], kind: FieldKind | undefined): YamlPair {
+  const last = written[written.length - 1];
+  if (kind === undefined) return last;
+  let below: YamlPair[] = [];
+  for (const pair of written.slice(0, -1)) {
+    if (check.full) return last;
+    const value = overlaidValue(check, pair, kind);
+    if (value.kind !== 'map' || isEmptyLimit(pair.value)) below = [];
+    else for (const inner of value.pairs) below.push(inner);
+  }
+  if (!isMergedByKey(kind) || below.length === 0 || last.value.kind !== 'map') return last;
+  return { ...last, value: { ...last.value, pairs: [...below, ...last.value.pairs] } };
 }
 
 function isMergedByKey(kind: FieldKind | undefined): boolean {

@@ -73,6 +73,9 @@ t.test('a limit that is written twice is merged field by field, other values are
   t.strictSame(entry(lines('{unit: day, requests_per_unit: 10}', '{unit: hour}')), ['k: 10/hour']);
   t.strictSame(entry(lines('{unit: day, requests_per_unit: 10}', '~', '{unit: hour}')), ['k: 0/hour']);
   t.strictSame(entry(lines('{unit: day, requests_per_unit: 10}', '~')), ['k: none']);
+  t.strictSame(entry(lines('{requests_per_unit: 10}', 'NULL', '{unit: hour}')), ['k: 0/hour']);
+  const often = new Array<string>(30_000).fill('{unit: day, requests_per_unit: 10}');
+  t.strictSame(entry(lines(...often, '{unit: hour}')), ['k: 10/hour']);
   t.strictSame(entry(lines('{unit: day, oops: 1}', '{requests_per_unit: 3}')), ['k: 3/day']);
   t.strictSame(entry(lines('{unit: day, requests_per_unit: 1.9}', '{name: n}')), ['k: 1/day named n']);
   t.strictSame(entry(lines('{unit: day, replaces: [{name: w, oops: 1}]}', '{name: n}')), [
