@@ -1,3 +1,4 @@
+import type { AuthFile } from '../base/auth-file.ts';
 import type { ClientTls } from '../base/client-tls.ts';
 import { ClusterCounters } from '../counters/redis/cluster-counters.ts';
 import { ClusterNodes } from '../counters/redis/cluster-nodes.ts';
@@ -18,7 +19,10 @@ import {
 /** How one instance of Redis is reached; the settings of spec 2.7 that exist for each of the two. */
 export interface RedisInstanceSettings extends RedisAddressSettings {
   readonly type: 'single' | 'sentinel' | 'cluster';
+  /** Used instead of `auth`; null for none. */
+  readonly authFile: AuthFile | null;
   readonly sentinelAuth: string;
+  readonly sentinelAuthFile: AuthFile | null;
   /** Null: no TLS. */
   readonly tls: ClientTls | null;
   readonly pool: PoolOptions;
@@ -31,10 +35,14 @@ export function redisInstance(
   parts: RedisLinkParts,
   sharedKeys: SharedKeys,
 ): RedisCounters {
-  const { type, pool, sentinelAuth, tls } = settings;
-  const encrypted = (address: Omit<RedisEndpoint, 'tls'>): RedisEndpoint => ({ ...address, tls });
+  const { type, pool, sentinelAuth, tls, authFile, sentinelAuthFile } = settings;
+  const reached = (address: Omit<RedisEndpoint, 'tls' | 'authFile'>): RedisEndpoint => ({
+    ...address,
+    tls,
+    authFile,
+  });
   if (type === 'cluster') {
-    const seeds = clusterEndpoints(settings).map(encrypted);
+    const seeds = clusterEndpoints(settings).map(reached);
     return new ClusterCounters(
       new ClusterNodes({ seeds, pool }, parts),
       settings.clusterParallelism,
@@ -43,10 +51,11 @@ export function redisInstance(
   }
   if (type === 'sentinel') {
     const { masterName, access, sentinels } = sentinelAddress(settings, sentinelAuth);
-    const found = { masterName, access: encrypted(access), sentinels: sentinels.map(encrypted) };
+    const asked = sentinels.map(each => ({ ...reached(each), authFile: sentinelAuthFile }));
+    const found = { masterName, access: reached(access), sentinels: asked };
     return new SentinelCounters({ sentinels: found, pool, sharedKeys }, parts);
   }
-  const endpoint = encrypted(redisEndpoint(settings));
+  const endpoint = reached(redisEndpoint(settings));
   const target = { address: endpoint.shown, find: async () => endpoint, mustBeMaster: false, scripts: true };
   return new ServerCounters(new RedisPool(target, pool, parts), sharedKeys);
 }

@@ -1,3 +1,4 @@
+import { AuthFile } from '../base/auth-file.ts';
 import type { ClientTls } from '../base/client-tls.ts';
 import { ConnectionCount } from '../counters/redis/connection-count.ts';
 import type { RedisCounters } from '../counters/redis/counters.ts';
@@ -72,7 +73,9 @@ function mainInstance(settings: Settings): RedisInstanceSettings {
     socketType: settings.redisSocketType,
     url: settings.redisUrl,
     auth: settings.redisAuth,
+    authFile: authFile(settings, 'redisAuthFile'),
     sentinelAuth: settings.redisSentinelAuth,
+    sentinelAuthFile: authFile(settings, 'redisSentinelAuthFile'),
     tls: settings.redisTls ? instanceTls(settings, 'redisTls') : null,
     pool: {
       size: settings.redisPoolSize,
@@ -88,7 +91,9 @@ function perSecondInstance(settings: Settings): RedisInstanceSettings {
     socketType: settings.redisPerSecondSocketType,
     url: settings.redisPerSecondUrl,
     auth: settings.redisPerSecondAuth,
+    authFile: authFile(settings, 'redisPerSecondAuthFile'),
     sentinelAuth: settings.redisPerSecondSentinelAuth,
+    sentinelAuthFile: authFile(settings, 'redisPerSecondSentinelAuthFile'),
     tls: settings.redisPerSecondTls ? instanceTls(settings, 'redisPerSecondTls') : null,
     pool: {
       size: settings.redisPerSecondPoolSize,
@@ -99,6 +104,17 @@ function perSecondInstance(settings: Settings): RedisInstanceSettings {
     },
     clusterParallelism: settings.redisPerSecondClusterParallelism,
   };
+}
+
+type AuthFileKey =
+  | 'redisAuthFile'
+  | 'redisSentinelAuthFile'
+  | 'redisPerSecondAuthFile'
+  | 'redisPerSecondSentinelAuthFile';
+
+/** Null when the setting names no file. */
+function authFile(settings: Settings, key: AuthFileKey): AuthFile | null {
+  return settings[key] === '' ? null : new AuthFile(settings[key], settings.givenBy[key] ?? key);
 }
 
 /** The same files for both instances. Texts name the settings as the environment does. */

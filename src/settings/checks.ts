@@ -44,6 +44,10 @@ export const CROSS_CHECKS: readonly CrossCheck[] = [
     find: redisClientHasItsFiles,
   },
   { reads: ['backendType', ...STORE_SETTING_KEYS], find: storeIsChosen },
+  onePassword('redisAuth', 'redisAuthFile'),
+  onePassword('redisSentinelAuth', 'redisSentinelAuthFile'),
+  onePassword('redisPerSecondAuth', 'redisPerSecondAuthFile'),
+  onePassword('redisPerSecondSentinelAuth', 'redisPerSecondSentinelAuthFile'),
   { reads: ['backendType', 'redisPerSecond'], find: perSecondNeedsRedis },
   { reads: ['backendType', 'memcachedServers', 'memcachedSrv'], find: memcachedHasOneSource },
   {
@@ -171,6 +175,21 @@ function storeIsChosen(values: SettingValues, givenBy: Settings['givenBy']): Fin
     accepted:
       'the address of Redis in KVCACHE_URL (or REDIS_URL), or of memcached in ALTCACHE_HOST_PORT (or ' +
       'MEMCACHE_HOST_PORT); or BACKEND_TYPE=memory to count in the memory of each process on purpose',
+  };
+}
+
+/** Of two passwords nobody can say which one is meant. */
+function onePassword(auth: SettingKey, file: SettingKey): CrossCheck {
+  return {
+    reads: [auth, file],
+    find(values) {
+      if (values[auth] === '' || values[file] === '') return null;
+      return {
+        blamed: [auth, file],
+        problem: 'two sources of one password',
+        accepted: 'the password itself, or the file that holds it',
+      };
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net';
+import { parseCredentials } from '../base/credentials.ts';
 
 /** Where the reference implementation looks for Redis when it is given no address. */
 export const DEFAULT_REDIS_ADDRESS = '/var/run/nutcracker/ratelimit.sock';
@@ -127,7 +128,7 @@ interface Endpoint {
  */
 export function redisEndpoint({ socketType, url, auth }: RedisAddressSettings): Endpoint {
   if (socketType === 'unix') {
-    return { shown: url, target: { path: url }, database: 0, ...(credentials(auth) ?? NOBODY) };
+    return { shown: url, target: { path: url }, database: 0, ...(parseCredentials(auth) ?? NOBODY) };
   }
   return tcpEndpoint(url, auth, FAMILIES[socketType]);
 }
@@ -173,7 +174,7 @@ export function sentinelAddress(
     ...(each.password === '' ? { ...each, username, password } : each),
     database: 0,
   }));
-  const access = { ...sentinels[0], ...(credentials(auth) ?? NOBODY) };
+  const access = { ...sentinels[0], ...(parseCredentials(auth) ?? NOBODY) };
   return { masterName, sentinels, access };
 }
 
@@ -221,17 +222,10 @@ function tcpEndpoint(url: string, auth: string, family: 0 | 4 | 6): Endpoint {
     shown,
     target: { host, port, family },
     database,
-    ...(credentials(auth) ?? { username, password }),
+    ...(parseCredentials(auth) ?? { username, password }),
   };
 }
 
 const FAMILIES = { tcp: 0, tcp4: 4, tcp6: 6 } as const;
 
 const NOBODY = { username: '', password: '' };
-
-/** Split at the first colon: without one it is a password. */
-function credentials(auth: string): { readonly username: string; readonly password: string } | null {
-  if (auth === '') return null;
-  const colon = auth.indexOf(':');
-  return { username: auth.slice(0, Math.max(colon, 0)), password: auth.slice(colon + 1) };
-}

@@ -75,6 +75,20 @@ function auth(instance: Instance) {
   });
 }
 
+function authFile(instance: Instance, name: 'AUTH' | 'SENTINEL_AUTH') {
+  return setting({
+    names: bothNames(instance, `${name}_FILE`),
+    kind: path,
+    default: '',
+    help: helpOf(
+      instance,
+      `${name}_FILE`,
+      `File that holds what \`KVCACHE_${name}\` would, in place of it. It is read for each connection, so a password ` +
+        'can be replaced and a token renewed without a restart.',
+    ),
+  });
+}
+
 function sentinelAuth(instance: Instance) {
   return setting({
     names: bothNames(instance, 'SENTINEL_AUTH'),
@@ -206,7 +220,9 @@ export const redis = {
     redisType: type(''),
     redisSocketType: socketType(''),
     redisAuth: auth(''),
+    redisAuthFile: authFile('', 'AUTH'),
     redisSentinelAuth: sentinelAuth(''),
+    redisSentinelAuthFile: authFile('', 'SENTINEL_AUTH'),
     redisTls: tls(''),
     redisTlsClientCert: setting({
       names: bothNames('', 'TLS_CLIENT_CERT'),
@@ -294,7 +310,9 @@ export const redisPerSecond = {
     redisPerSecondType: type('PERSECOND_'),
     redisPerSecondSocketType: socketType('PERSECOND_'),
     redisPerSecondAuth: auth('PERSECOND_'),
+    redisPerSecondAuthFile: authFile('PERSECOND_', 'AUTH'),
     redisPerSecondSentinelAuth: sentinelAuth('PERSECOND_'),
+    redisPerSecondSentinelAuthFile: authFile('PERSECOND_', 'SENTINEL_AUTH'),
     redisPerSecondTls: tls('PERSECOND_'),
     redisPerSecondTimeoutMs: timeout('PERSECOND_'),
     redisPerSecondPoolSize: poolSize('PERSECOND_'),

@@ -149,6 +149,14 @@ export const tasks = {
       help: 'Address of the Redis with the tasks; needed for `TASKS_STORE=redis`. Version 7.0 or later. Never printed.',
       secret: true,
     }),
+    tasksRedisAuthFile: setting({
+      names: ['TASKS_REDIS_AUTH_FILE'],
+      kind: path,
+      default: '',
+      help:
+        'File that holds `password` or `user:password` for that Redis, in place of the one in the address. It is read ' +
+        'again when a connection is lost, so a password can be replaced without a restart.',
+    }),
     tasksRedisType: setting({
       names: ['TASKS_REDIS_TYPE'],
       kind: choice({ texts: { single: 'single', cluster: 'cluster' }, letterCase: 'exact' }),

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { askOverHttp, statistic } from '../support/asking.ts';
 import { startCluster } from '../support/redis-cluster.ts';
@@ -67,6 +69,37 @@ t.test('KVCACHE_TYPE=cluster, and sentinels for limits per second, each with its
   t.ok((await statistic(service.debug, 'ratelimit.redis_per_second_pool.cx_active')) >= 1);
   t.match(await service.terminate(), { status: 0 });
   t.notMatch(service.output, /cl4ster|m4ster|s3ntinel/, 'no password is in the log');
+});
+
+t.test('every password may be in a file, which is read again when it was replaced', async t => {
+  const { master, url } = await startWatched(t);
+  const perSecond = await startWatched(t);
+  const directory = tempDirectory(t);
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(directory, name), text);
+    return join(directory, name);
+  };
+  await master.command('ACL', 'SETUSER', 'app', 'on', '>old', '~*', '&*', '+@all');
+  const auth = file('auth', 'app:old\n');
+  const sentinelAuth = file('sentinel', 's3ntinel\n');
+  const service = await start(t, {
+    WORKER_THREADS: '1',
+    KVCACHE_TYPE: 'sentinel',
+    KVCACHE_URL: url,
+    KVCACHE_AUTH_FILE: auth,
+    KVCACHE_SENTINEL_AUTH_FILE: sentinelAuth,
+    KVCACHE_PERSECOND: 'true',
+    KVCACHE_PERSECOND_TYPE: 'sentinel',
+    KVCACHE_PERSECOND_URL: perSecond.url,
+    KVCACHE_PERSECOND_AUTH_FILE: file('persecond', 'm4ster'),
+    KVCACHE_PERSECOND_SENTINEL_AUTH_FILE: sentinelAuth,
+  });
+  t.equal((await askOverHttp(service.http, ASK)).status, 200);
+  file('auth', 'app:new\n');
+  await master.command('ACL', 'SETUSER', 'app', 'resetpass', '>new');
+  await master.command('CLIENT', 'KILL', 'USER', 'app');
+  while ((await askOverHttp(service.http, ASK)).status !== 200);
+  t.notMatch(service.output, /m4ster|s3ntinel|app:/, 'no password is in the log');
 });
 
 t.test('KVCACHE_TYPE=sentinel, and a cluster for limits per second', async t => {

@@ -114,6 +114,20 @@ export class RedisServer {
   /** Sends one command over a connection of its own and returns the reply, to look at what is stored. */
   async command(name: string, ...args: (string | number | Buffer)[]): Promise<unknown> {
     const password = this.#args[this.#args.indexOf('--requirepass') + 1];
+    const isAsked = this.#args.includes('--requirepass') && password !== undefined;
+    return await this.#command(isAsked ? { password } : {}, name, args);
+  }
+
+  /** The same as a user without a password. */
+  async commandAs(username: string, name: string, ...args: (string | number | Buffer)[]): Promise<unknown> {
+    return await this.#command({ username, password: 'any' }, name, args);
+  }
+
+  async #command(
+    access: { readonly username?: string; readonly password?: string },
+    name: string,
+    args: readonly (string | number | Buffer)[],
+  ): Promise<unknown> {
     const client = new Redis({
       host: '127.0.0.1',
       port: this.port,
@@ -121,7 +135,7 @@ export class RedisServer {
       maxRetriesPerRequest: 0,
       retryStrategy: () => null,
       connectTimeout: PATIENCE_MS,
-      ...(this.#args.includes('--requirepass') && password !== undefined ? { password } : {}),
+      ...access,
     });
     // A failing connection is told by the rejected command; without a listener it would be printed as well.
     client.on('error', () => {});

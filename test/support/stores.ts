@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { type ClientTlsFiles, clientTls } from '../../src/app/client-tls.ts';
 import { redisInstance } from '../../src/app/redis-instance.ts';
+import type { AuthFile } from '../../src/base/auth-file.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { FingerprintKey } from '../../src/counters/fingerprint.ts';
 import { ConnectionCount } from '../../src/counters/redis/connection-count.ts';
@@ -82,6 +83,8 @@ export interface TestEndpoint {
   /** One server when it is not given. */
   readonly type?: 'single' | 'sentinel' | 'cluster';
   readonly sentinelAuth?: string;
+  readonly authFile?: AuthFile;
+  readonly sentinelAuthFile?: AuthFile;
   readonly tls?: ClientTlsFiles;
 }
 
@@ -118,12 +121,15 @@ export function redisCounters(endpoint: TestEndpoint, options: RedisStoreOptions
   const connections = new ConnectionCount(counters, options.connected);
   stats.gauge('active', () => connections.active);
   const { type = 'single', sentinelAuth = '', tls = null } = endpoint;
+  const { authFile = null, sentinelAuthFile = null } = endpoint;
   const onEmpty = options.onEmpty ?? { behavior: 'create', waitMs: 1_000 };
   return redisInstance(
     {
       ...endpoint,
       type,
+      authFile,
       sentinelAuth,
+      sentinelAuthFile,
       tls: tls === null ? null : clientTls(tls),
       pool: { size: options.poolSize ?? 10, onEmpty },
       clusterParallelism: 0,

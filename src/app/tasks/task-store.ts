@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { AuthFile } from '../../base/auth-file.ts';
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -84,6 +85,10 @@ function redisStore({ settings, clock, random, logger }: TaskStoreParts): TaskSt
       ...(tls !== null && { tls: tls.options }),
       ...(type === 'single' && { db: database }),
     },
+    authFile:
+      settings.tasksRedisAuthFile === ''
+        ? null
+        : new AuthFile(settings.tasksRedisAuthFile, 'TASKS_REDIS_AUTH_FILE'),
     explain: tls === null ? reason => reason : tls.explain,
     keyPrefix: settings.tasksRedisKeyPrefix,
     durability: settings.tasksRedisDurability,

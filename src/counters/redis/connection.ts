@@ -149,7 +149,8 @@ export class RedisConnection {
 
   /** Says who we are; true when nobody asked. */
   async #authenticate(): Promise<boolean> {
-    const { username, password } = this.#endpoint;
+    const { authFile } = this.#endpoint;
+    const { username, password } = authFile === null ? this.#endpoint : await authFile.read();
     if (username === '' && password === '') return false;
     try {
       await this.send('AUTH', username === '' ? [password] : [username, password]);

@@ -1,10 +1,6 @@
+import type { AuthFile } from '../../base/auth-file.ts';
 import type { ClientTls } from '../../base/client-tls.ts';
-
-/** Who asks Redis. Empty for nobody. */
-export interface Credentials {
-  readonly username: string;
-  readonly password: string;
-}
+import type { Credentials } from '../../base/credentials.ts';
 
 /** How to reach one Redis server, and as whom (spec 2.8). */
 export interface RedisEndpoint extends Credentials {
@@ -15,6 +11,8 @@ export interface RedisEndpoint extends Credentials {
     | { readonly path: string }
     | { readonly host: string; readonly port: number; readonly family: 0 | 4 | 6 };
   readonly database: number;
+  /** Read for each connection, and used instead of the credentials; null when there is none. */
+  readonly authFile: AuthFile | null;
   /** Null: no TLS. */
   readonly tls: ClientTls | null;
 }

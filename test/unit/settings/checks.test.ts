@@ -153,6 +153,19 @@ t.test('a second instance of Redis needs a first one', async t => {
   t.ok(accepted({ KVCACHE_PERSECOND: 'true', ALTCACHE_HOST_PORT: 'm:1' }), 'memcached has no use for it');
 });
 
+t.test('a password is given by itself or by a file, not by both', async t => {
+  for (const name of ['AUTH', 'SENTINEL_AUTH', 'PERSECOND_AUTH', 'PERSECOND_SENTINEL_AUTH']) {
+    const file = { REDIS_URL: 'h:1', [`REDIS_${name}_FILE`]: '/run/secrets/redis' };
+    t.ok(accepted(file));
+    const both = refusal({ ...file, [`KVCACHE_${name}`]: 's3cret' });
+    t.match(
+      both,
+      `KVCACHE_${name}=*** and REDIS_${name}_FILE="/run/secrets/redis": two sources of one password`,
+    );
+    t.ok(accepted({ ...file, [`KVCACHE_${name}`]: '' }), 'an empty one is none');
+  }
+});
+
 t.test('a certificate for Redis needs its key', async t => {
   t.match(
     refusal({ KVCACHE_URL: 'h:1', KVCACHE_TLS: 'true', KVCACHE_TLS_CLIENT_CERT: '/tls/own.crt' }),

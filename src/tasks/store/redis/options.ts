@@ -1,4 +1,5 @@
 import type { RedisOptions } from 'ioredis';
+import type { AuthFile } from '../../../base/auth-file.ts';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/logger.ts';
 
@@ -12,6 +13,8 @@ export interface RedisTaskStoreOptions {
   readonly addresses: readonly RedisAddress[];
   /** Who asks, and how it is encrypted. `db` is for a single server. */
   readonly access: Pick<RedisOptions, 'username' | 'password' | 'tls' | 'db'>;
+  /** Holds user and password, in place of those in `access`; null for none. */
+  readonly authFile: AuthFile | null;
   /** The reason why a connection failed, with the setting that helps. */
   readonly explain: (reason: string) => string;
   /** What every key begins with; without braces, which say what a key's slot is. */
@@ -38,6 +41,7 @@ export interface RedisTaskStoreOptions {
 /** What fits most; the rest has to be said. */
 export const REDIS_TASK_STORE_DEFAULTS = {
   access: {},
+  authFile: null,
   explain: reason => reason,
   keyPrefix: 'sluice:',
   durability: 'everysec',

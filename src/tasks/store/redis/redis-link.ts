@@ -3,6 +3,7 @@ import { asError, Fault } from '../../../base/fault.ts';
 import { redisClient } from './client.ts';
 import { Deadlines } from './deadlines.ts';
 import { storeFailure } from './failure.ts';
+import { LatestCredentials } from './latest-credentials.ts';
 import { type RedisTaskStoreOptions, shownAddress } from './options.ts';
 import { unmetRequirements } from './requirements.ts';
 import type { Script } from './scripts.ts';
@@ -27,6 +28,8 @@ export class RedisLink {
   readonly #options: RedisTaskStoreOptions;
   readonly #client: Redis | Cluster;
   readonly #deadlines: Deadlines;
+  /** Null where the credentials are not in a file. */
+  readonly #credentials: LatestCredentials | null;
   /** Connections that hold back what is written in this turn; null between turns. */
   #corked: { uncork(): void }[] | null = null;
   #inFlight = 0;
@@ -46,6 +49,9 @@ export class RedisLink {
     this.address = options.addresses.map(shownAddress).join(', ');
     this.#client = redisClient(options);
     this.#deadlines = new Deadlines(options.clock, options.timeoutMs);
+    const { authFile } = options;
+    this.#credentials = authFile && new LatestCredentials(authFile, failure => this.#heard(failure));
+    this.#credentials?.useIn(this.#client);
     this.#client.on('error', (failure: unknown) => this.#heard(failure));
     this.#client.on('node error', (failure: unknown) => this.#heard(failure));
   }
@@ -220,7 +226,11 @@ export class RedisLink {
         reject(new Error(`Redis at ${this.address} was not ready within ${startMs} ms: ${this.#reason}`));
       });
     });
-    client.connect().catch((failure: unknown) => this.#heard(failure));
+    const connect = async () => {
+      await this.#credentials?.refresh();
+      if (!this.#stopped) await client.connect();
+    };
+    connect().catch((failure: unknown) => this.#heard(failure));
     try {
       await Promise.race([isReady, hasEnded, isLate]);
     } catch (failure) {

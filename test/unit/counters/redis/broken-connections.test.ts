@@ -117,7 +117,7 @@ t.test('a connection to a server that does not close its side is cut a tenth of 
   });
   const { port } = server.address() as AddressInfo;
   const target = { host: '127.0.0.1', port, family: 0 } as const;
-  const endpoint = { shown: '', target, username: '', password: '', database: 0, tls: null };
+  const endpoint = { shown: '', target, username: '', password: '', database: 0, authFile: null, tls: null };
   const connection = new RedisConnection({ endpoint, timeoutMs: 5_000 });
   await connection.open({ tryScripts: false, mustBeMaster: false });
   const timers = t.capture(globalThis, 'setTimeout', globalThis.setTimeout);

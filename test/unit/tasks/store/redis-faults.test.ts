@@ -2,14 +2,17 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { createTaskStore } from '../../../../src/app/tasks/task-store.ts';
+import { AuthFile } from '../../../../src/base/auth-file.ts';
+import { systemClock } from '../../../../src/base/clock.ts';
 import { Fault } from '../../../../src/base/fault.ts';
 import { loadSettings } from '../../../../src/settings/load.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
-import type { RedisTaskStore } from '../../../../src/tasks/store/redis/redis-store.ts';
+import type { TaskStore } from '../../../../src/tasks/store/task-store.ts';
 import { Authority } from '../../../support/certificates.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { startCluster } from '../../../support/redis-cluster.ts';
 import { type RedisServer, startRedis } from '../../../support/redis-server.ts';
 import { Factory, settlement } from '../../../support/tasks/factories.ts';
 import {
@@ -66,7 +69,7 @@ function failsWith(operation: () => Promise<unknown>, message: RegExp): Promise<
   );
 }
 
-function answers(store: RedisTaskStore): Promise<void> {
+function answers(store: TaskStore): Promise<void> {
   return until(() =>
     store.ping().then(
       () => true,
@@ -244,6 +247,64 @@ t.test('a handshake that fails is told with the setting that helps', async t => 
   await failsWith(() => store.ping(), /TASKS_REDIS_TLS_CACERT/);
   clock.advance(30_000);
   await t.rejects(started, /unable to verify the first certificate .*set TASKS_REDIS_TLS_CACERT to the file/);
+});
+
+/** A file in a directory of the test; the path, and how to replace its text. */
+function authFile(t: Test, text: string) {
+  const path = join(tempDirectory(t), 'auth');
+  const write = (replaced: string) => writeFileSync(path, replaced);
+  write(text);
+  return { path, write };
+}
+
+t.test('a password in a file is read again when the connection is lost or refused', async t => {
+  const server = await openServer(t, ['--user', 'app', 'on', '>old', '~*', '&*', '+@all']);
+  const { path, write } = authFile(t, 'app:old\n');
+  const store = createTaskStore({
+    settings: loadSettings({
+      TASKS_ENABLED: 'true',
+      TASKS_STORE: 'redis',
+      TASKS_REDIS_URL: `redis://:other@127.0.0.1:${server.port}`,
+      TASKS_REDIS_AUTH_FILE: path,
+      SECRETS_MASTER_KEY: '0'.repeat(64),
+    }),
+    stats: new StatsRegistry(),
+    clock: systemClock,
+    random: () => 0,
+    logger: new KeepingLogger(),
+  });
+  t.teardown(() => store.stop());
+  await store.start();
+  const replace = async (password: string) => {
+    await server.command('ACL', 'SETUSER', 'app', 'resetpass', `>${password}`);
+    await server.command('CLIENT', 'KILL', 'USER', 'app');
+  };
+  write('app:second');
+  await replace('second');
+  await answers(store);
+  // The file is late.
+  await replace('third');
+  await failsWith(() => store.ping(), /WRONGPASS|NOAUTH/);
+  write('app:third');
+  await answers(store);
+});
+
+t.test('a file without a password is told, and the nodes of a cluster take theirs from one', async t => {
+  const { path, write } = authFile(t, '');
+  const cluster = await startCluster({ nodes: 3, args: [...TASK_SERVER_ARGS, '--requirepass', 'cl4ster'] });
+  t.teardown(() => cluster.stop());
+  const file = new AuthFile(path, 'TASKS_REDIS_AUTH_FILE');
+  const store = redisTaskStore(cluster.nodes, { authFile: file, startMs: 60_000 });
+  t.teardown(() => store.stop());
+  const started = store.start();
+  started.catch(() => {});
+  await failsWith(() => store.ping(), /TASKS_REDIS_AUTH_FILE: '.*auth' is empty; it must hold/);
+  write('cl4ster\n');
+  await started;
+  await Promise.all(
+    cluster.nodes.map(node => node.command('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')),
+  );
+  await answers(store);
 });
 
 t.test('a server that comes back with other settings is not ready', async t => {
