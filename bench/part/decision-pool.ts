@@ -1,5 +1,6 @@
 // What a batch costs the thread with the connections, decided there or in another thread, on the embedded store.
 // Run: node build/bench/part/decision-pool.js
+
 import { createDecisionThreads } from '../../src/app/decision-threads.ts';
 import { engineOptions } from '../../src/app/engine-settings.ts';
 import { StoreHealth } from '../../src/app/store-health.ts';
@@ -7,6 +8,7 @@ import { createStore } from '../../src/app/stores.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { Health } from '../../src/base/health.ts';
 import type { Logger } from '../../src/base/logger.ts';
+import { OutageLog } from '../../src/base/outage-log.ts';
 import { DecisionBatch } from '../../src/decision/batch.ts';
 import type { DecisionReply } from '../../src/decision/decider.ts';
 import { Engine } from '../../src/decision/engine.ts';
@@ -38,7 +40,8 @@ const stats = new StatsRegistry();
 const statistics = new RuleStatistics();
 const rules = loadRuleSet([{ name: 'bench.yaml', content: Buffer.from(RULES) }], { mergeDomains: false });
 const generation = new RuleGeneration(new CompiledRules(compileRules(rules)));
-const parts = { settings, stats, clock: systemClock, logger: silent, random: Math.random };
+const outages = new OutageLog({ clock: systemClock, logger: silent });
+const parts = { settings, stats, clock: systemClock, logger: silent, random: Math.random, outages };
 const counter = stats.counter('any');
 const counters = {
   storeError: counter,

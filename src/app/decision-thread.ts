@@ -42,6 +42,12 @@ export async function openDecisionThread(
     clock: systemClock,
     random: Math.random,
     stats,
+    outages: {
+      began: (texts, reason, atStart) =>
+        post({ kind: 'outage', threadId, texts, change: { reason, atStart } }),
+      over: (texts, failedCalls) =>
+        post({ kind: 'outage', threadId, texts, change: { reason: null, failedCalls } }),
+    },
     storeChanged: reason => post({ kind: 'store', threadId, reason }),
     connectionsChanged: connected => post({ kind: 'connections', threadId, connected }),
     shared: setup.store,

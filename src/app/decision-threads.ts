@@ -1,10 +1,11 @@
 import type { Clock } from '../base/clock.ts';
 import { LOG_LEVELS, type Logger } from '../base/logger.ts';
+import type { OutageLog } from '../base/outage-log.ts';
 import type { EngineCounters } from '../decision/engine.ts';
 import { DecisionPool, type DecisionPoolParts } from '../decision/pool/decision-pool.ts';
 import { PiscinaThreads } from '../decision/pool/piscina-threads.ts';
 import { Placement } from '../decision/pool/placement.ts';
-import type { ThreadMessage } from '../decision/pool/thread-messages.ts';
+import type { ThreadMessage, ThreadOutage } from '../decision/pool/thread-messages.ts';
 import type { RuleStatistics } from '../decision/rule-statistics.ts';
 import type { Settings } from '../settings/table.ts';
 import type { StatsRegistry } from '../stats/registry.ts';
@@ -24,6 +25,7 @@ export interface DecisionThreadsParts {
   readonly overLimit: OverLimitFigures | null;
   readonly stats: StatsRegistry;
   readonly storeHealth: StoreHealth;
+  readonly outages: OutageLog;
   /** Says which batches are for the threads; without it what is measured does. */
   readonly placement?: DecisionPoolParts['placement'];
   readonly clock: Clock;
@@ -59,6 +61,7 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
       overLimit?.ended(threadId);
       storeHealth.storeChanged(null, threadId);
       storeHealth.connectionsChanged(null, threadId);
+      parts.outages.threadEnded(threadId);
     },
     clock,
     logger,
@@ -83,8 +86,14 @@ function tell(parts: DecisionThreadsParts, stats: ThreadsStats, message: ThreadM
   const { threadId } = message;
   if (message.kind === 'log') logLine(parts.logger, message.level, message.message, message.fields);
   else if (message.kind === 'stats') stats.told(message);
+  else if (message.kind === 'outage') tellOutage(parts.outages, message);
   else if (message.kind === 'store') parts.storeHealth.storeChanged(message.reason, threadId);
   else if (message.kind === 'connections') parts.storeHealth.connectionsChanged(message.connected, threadId);
+}
+
+function tellOutage(outages: OutageLog, { texts, change, threadId }: ThreadOutage): void {
+  if (change.reason === null) outages.over(texts, change.failedCalls, threadId);
+  else outages.began(texts, change.reason, change.atStart, threadId);
 }
 
 /** The part of the time that the event loop of this thread was busy since it was asked last. */

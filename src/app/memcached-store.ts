@@ -1,4 +1,5 @@
 import { Resolver } from 'node:dns/promises';
+import type { Outage } from '../base/outage-log.ts';
 import type { LookUpService, NodeSource } from '../counters/memcached/addresses.ts';
 import { memcachedCounters } from '../counters/memcached/memcached-counters.ts';
 import { MemcachedCounterStore } from '../counters/memcached/memcached-store.ts';
@@ -6,6 +7,8 @@ import { MemcachedNodes } from '../counters/memcached/nodes.ts';
 import { memcachedAddresses } from '../settings/memcached-address.ts';
 import type { Settings } from '../settings/table.ts';
 import { clientTls } from './client-tls.ts';
+import { storeOutage } from './store-outage.ts';
+import { describeStore } from './store-text.ts';
 import type { StoreParts } from './stores.ts';
 
 /** As in the reference implementation: a slower memcached helps nobody who waits for a decision. */
@@ -17,13 +20,17 @@ const DNS_TRIES = 2;
 
 /**
  * The store in the memcached servers of the settings.
+ * @param guard what is told of the store, where requests are kept from failing with it; null to tell it with the requests
+ *   that fail
  * @throws Error naming setting and file, when a file for TLS cannot be used
  */
 export function createMemcachedStore(
   parts: StoreParts,
+  guard: Outage | null,
   lookUp: LookUpService = lookUpService,
 ): MemcachedCounterStore {
   const { settings, logger, clock, random, stats } = parts;
+  const outage = guard ?? storeOutage(parts, describeStore(settings));
   const nodes = new MemcachedNodes(nodeSource(settings, lookUp), {
     connections: settings.memcachedConnections,
     tls: settings.memcachedTls
@@ -36,11 +43,20 @@ export function createMemcachedStore(
         })
       : null,
     timeoutMs: TIMEOUT_MS,
+    outage,
     clock,
     logger,
     random,
   });
-  return new MemcachedCounterStore({ nodes, counters: memcachedCounters(stats), clock, logger });
+  const counters = memcachedCounters(stats);
+  return new MemcachedCounterStore({
+    nodes,
+    counters,
+    outage,
+    countsFailedCalls: guard === null,
+    clock,
+    logger,
+  });
 }
 
 function nodeSource(settings: Settings, lookUp: LookUpService): NodeSource {

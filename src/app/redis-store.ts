@@ -1,5 +1,6 @@
 import { AuthFile } from '../base/auth-file.ts';
 import type { ClientTls } from '../base/client-tls.ts';
+import type { Outage } from '../base/outage-log.ts';
 import { ConnectionCount } from '../counters/redis/connection-count.ts';
 import type { RedisCounters } from '../counters/redis/counters.ts';
 import type { RedisLinkParts } from '../counters/redis/redis-link.ts';
@@ -12,34 +13,63 @@ import type { Settings } from '../settings/table.ts';
 import type { StatsRegistry } from '../stats/registry.ts';
 import { allRemedies, clientTls } from './client-tls.ts';
 import { type RedisInstanceSettings, redisInstance } from './redis-instance.ts';
+import { storeOutage } from './store-outage.ts';
+import { describeMainRedis, describePerSecondRedis } from './store-text.ts';
 import type { StoreParts } from './stores.ts';
 
 /**
  * The store in one instance of Redis, or in two.
- * @param listener told of refunds that other processes make; null for nobody
+ * @param told who is told of refunds that other processes make, null for nobody; and of outages of all instances
+ *   together, where requests are kept from failing with them, null to tell each with the requests that fail
  * @throws Error naming setting and file, when a file for TLS cannot be used
  */
-export function createRedisStore(parts: StoreParts, listener: FeedListener | null): CounterStore {
+export function createRedisStore(
+  parts: StoreParts,
+  { refunds: listener, guard }: { readonly refunds: FeedListener | null; readonly guard: Outage | null },
+): CounterStore {
   const { settings, logger, clock, stats, connectionsChanged } = parts;
   const sharedKeys = new SharedKeys(settings.expirationJitterMaxSeconds);
   const connected = new Map<string, boolean>();
-  const open = (name: string, timeoutMs: number, instance: RedisInstanceSettings): RedisCounters => {
+  const outages: Outage[] = [];
+  const open = (
+    { name, shown, timeoutMs }: NamedInstance,
+    instance: RedisInstanceSettings,
+  ): RedisCounters => {
     connected.set(name, false);
     const connections = countConnections(stats, `ratelimit.${name}`, isConnected => {
       connected.set(name, isConnected);
       connectionsChanged?.([...connected.values()].every(Boolean));
     });
-    return redisInstance(instance, linkParts(parts, timeoutMs, connections), sharedKeys);
+    const outage = guard ?? storeOutage(parts, shown);
+    if (guard === null) outages.push(outage);
+    return redisInstance(instance, linkParts(parts, timeoutMs, { connections, outage }), sharedKeys);
   };
   const refunds = listener === null ? null : { listener, timeoutMs: settings.redisTimeoutMs };
-  const main = open('redis_pool', settings.redisTimeoutMs, mainInstance(settings));
+  const main = open(
+    { name: 'redis_pool', shown: describeMainRedis(settings), timeoutMs: settings.redisTimeoutMs },
+    mainInstance(settings),
+  );
   if (!settings.redisPerSecond) {
-    return new RedisCounterStore({ counters: main, secondsApart: false, refunds, clock, logger });
+    return new RedisCounterStore({ counters: main, secondsApart: false, refunds, outages, clock, logger });
   }
-  const timeoutMs = settings.redisPerSecondTimeoutMs;
-  const perSecond = open('redis_per_second_pool', timeoutMs, perSecondInstance(settings));
+  const perSecond = open(
+    {
+      name: 'redis_per_second_pool',
+      shown: describePerSecondRedis(settings),
+      timeoutMs: settings.redisPerSecondTimeoutMs,
+    },
+    perSecondInstance(settings),
+  );
   const counters = new SplitCounters({ main, perSecond });
-  return new RedisCounterStore({ counters, secondsApart: true, refunds, clock, logger });
+  return new RedisCounterStore({ counters, secondsApart: true, refunds, outages, clock, logger });
+}
+
+interface NamedInstance {
+  /** In the names of its statistics. */
+  readonly name: string;
+  /** In log lines. */
+  readonly shown: string;
+  readonly timeoutMs: number;
 }
 
 function countConnections(
@@ -57,14 +87,14 @@ function countConnections(
 function linkParts(
   { settings, logger, clock, random }: StoreParts,
   timeoutMs: number,
-  connections: ConnectionCount,
+  told: Pick<RedisLinkParts, 'connections' | 'outage'>,
 ): RedisLinkParts {
   const startup = {
     initialMs: settings.redisStartupInitialIntervalMs,
     maxMs: settings.redisStartupMaxIntervalMs,
     maxElapsedMs: settings.redisStartupMaxElapsedMs,
   };
-  return { timeoutMs, startup, clock, logger, random, connections };
+  return { timeoutMs, startup, clock, logger, random, ...told };
 }
 
 function mainInstance(settings: Settings): RedisInstanceSettings {

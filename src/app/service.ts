@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import { Health } from '../base/health.ts';
 import { type Service, ServiceStack } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
+import { OutageLog } from '../base/outage-log.ts';
 import { BatchWindow } from '../decision/batch-window.ts';
 import { Batcher } from '../decision/batcher.ts';
 import { Engine, type EngineCounters } from '../decision/engine.ts';
@@ -58,6 +59,7 @@ export class DecisionService {
   readonly #stack = new ServiceStack();
   readonly #health = new Health();
   readonly #stats = new StatsRegistry();
+  readonly #outages: OutageLog;
   readonly #store: OpenedStore;
   readonly #batcher: Batcher;
   /** Null when this thread decides everything. */
@@ -85,12 +87,14 @@ export class DecisionService {
     const storeHealth = new StoreHealth(this.#health, settings.redisHealthCheckActiveConnection);
     // Of Redis alone connections are told, and a start need not wait for it where its failures are not passed on.
     if (settings.backendType === 'redis') storeHealth.connectionsChanged(false);
+    this.#outages = new OutageLog({ clock, logger });
     this.#store = createStore({
       settings,
       logger,
       clock,
       random,
       stats,
+      outages: this.#outages,
       storeChanged: reason => storeHealth.storeChanged(reason),
       connectionsChanged: connected => storeHealth.connectionsChanged(connected),
     });
@@ -110,6 +114,7 @@ export class DecisionService {
             overLimit: figures,
             stats,
             storeHealth,
+            outages: this.#outages,
             clock,
             logger,
           });
@@ -180,7 +185,7 @@ export class DecisionService {
       // First, so that it stops last: the spans of the last calls are to be sent.
       if (this.#parts.tracing !== null) await this.#stack.start(this.#parts.tracing);
       // Before all that has statistics, so that the last of them are sent.
-      const sinks = await openSinks({ ...this.#parts, stats: this.#stats });
+      const sinks = await openSinks({ ...this.#parts, stats: this.#stats, outages: this.#outages });
       for (const sink of sinks) await this.#stack.start(sink);
       await this.#stack.start(this.#store);
       if (this.#threads !== null) await this.#stack.start(this.#threads.threads);
@@ -224,7 +229,11 @@ export class DecisionService {
     this.#ports.drain();
     this.#tasks?.drain();
     this.#announceStop();
-    await this.#stack.stop();
+    try {
+      await this.#stack.stop();
+    } finally {
+      this.#outages.stop();
+    }
   }
 
   /** Resolves when rules are in force, or a stop was asked for. */

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { asError } from '../base/fault.ts';
 import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
+import { Outage, type OutageListener, type OutageTexts } from '../base/outage-log.ts';
 import { readWhole } from '../base/read-whole.ts';
 import { parseDuration } from '../settings/durations.ts';
 import type { Settings } from '../settings/table.ts';
@@ -28,6 +29,7 @@ export interface SinkParts {
   readonly settings: Settings;
   readonly stats: StatsRegistry;
   readonly logger: Logger;
+  readonly outages: OutageListener;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -78,12 +80,19 @@ interface Pushing {
 }
 
 function pushSink(
-  { settings, stats, clock, logger }: SinkParts,
+  { settings, stats, clock, outages }: SinkParts,
   { counted, output, format }: Pushing,
 ): PushSink {
   const { useStatsd, statsdHost, statsdPort } = settings.givenBy;
   const isAskedFor =
     counted !== 'statsd' || [useStatsd, statsdHost, statsdPort].some(given => given !== undefined);
+  const texts: OutageTexts = {
+    // statsd is on unless it is switched off, so most who have no statsd have never heard of it.
+    level: isAskedFor ? 'warning' : 'info',
+    began: 'Statistics cannot be sent; counters are kept for a later flush',
+    over: 'Statistics are sent again',
+    fields: { receiver: output.name },
+  };
   return new PushSink({
     stats,
     format,
@@ -91,10 +100,8 @@ function pushSink(
     intervalMs: settings.statsFlushIntervalMs,
     failedFlushes: stats.counter(`ratelimit.stats.${counted}.failed_flushes`),
     lostLines: stats.counter(`ratelimit.stats.${counted}.lost_lines`),
-    // statsd is on unless it is switched off, so most who have no statsd have never heard of it.
-    failureLevel: isAskedFor ? 'warning' : 'info',
+    outage: new Outage(texts, outages, clock),
     clock,
-    logger,
   });
 }
 

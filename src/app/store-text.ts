@@ -11,18 +11,22 @@ import type { Settings } from '../settings/table.ts';
 export function describeStore(settings: Settings): string {
   if (settings.backendType === 'embedded') return 'embedded, in this process only';
   if (settings.backendType === 'memcached') return `memcached at ${memcachedText(settings)}`;
-  const main = redisText(settings.redisType, {
-    socketType: settings.redisSocketType,
-    url: settings.redisUrl,
-    auth: '',
-  });
-  if (!settings.redisPerSecond) return main;
-  const perSecond = redisText(settings.redisPerSecondType, {
-    socketType: settings.redisPerSecondSocketType,
-    url: settings.redisPerSecondUrl,
-    auth: '',
-  });
-  return `${main}; for limits per second, ${perSecond}`;
+  const main = describeMainRedis(settings);
+  return settings.redisPerSecond
+    ? `${main}; for limits per second, ${describePerSecondRedis(settings)}`
+    : main;
+}
+
+/** The instance of Redis for all limits, or all but those per second. */
+export function describeMainRedis(settings: Settings): string {
+  const { redisType, redisSocketType: socketType, redisUrl: url } = settings;
+  return redisText(redisType, { socketType, url, auth: '' });
+}
+
+/** The instance of Redis for limits per second. */
+export function describePerSecondRedis(settings: Settings): string {
+  const { redisPerSecondType, redisPerSecondSocketType: socketType, redisPerSecondUrl: url } = settings;
+  return redisText(redisPerSecondType, { socketType, url, auth: '' });
 }
 
 /** Where tasks are kept, in the same way. */

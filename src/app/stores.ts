@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
+import type { OutageListener } from '../base/outage-log.ts';
 import { Fingerprinter, type FingerprintKey } from '../counters/fingerprint.ts';
 import type { FeedListener } from '../counters/redis/refund-feed.ts';
 import { RefundMarks } from '../counters/refund-marks.ts';
@@ -11,6 +12,8 @@ import { guardStore } from './guard-store.ts';
 import { createMemcachedStore } from './memcached-store.ts';
 import { chooseFingerprintKey, createMemoryStore, createSnapshotKeeper } from './memory-store.ts';
 import { createRedisStore } from './redis-store.ts';
+import { storeOutage } from './store-outage.ts';
+import { describeStore } from './store-text.ts';
 
 export interface StoreParts {
   readonly settings: Settings;
@@ -18,6 +21,8 @@ export interface StoreParts {
   readonly clock: Clock;
   readonly random: () => number;
   readonly stats: StatsRegistry;
+  /** Told when the store, or one instance of it, cannot be used, and when it can again. */
+  readonly outages: OutageListener;
   /** Told why the store does not count, and null when it does again; not told where failures reach the caller. */
   readonly storeChanged?: (reason: string | null) => void;
   /** Told when the first connection to the store comes up and when the last one ends; of Redis only. */
@@ -54,12 +59,17 @@ export function createStore(parts: StoreParts): OpenedStore {
   if (settings.backendType === 'embedded') return openMemoryStore(parts, sharing);
   if (settings.backendType === 'memcached' && sharing.refundMarks !== null && shared === undefined)
     parts.logger.warning(UNHEARD, { setting: 'LOCAL_CACHE_SIZE_IN_BYTES' });
+  const outage = settings.storeFailureMode === 'error' ? null : storeOutage(parts, describeStore(settings));
+  const refunds = shared === undefined ? refundListener(sharing) : null;
   const store =
     settings.backendType === 'redis'
-      ? createRedisStore(parts, shared === undefined ? refundListener(sharing) : null)
-      : createMemcachedStore(parts);
+      ? createRedisStore(parts, { refunds, guard: outage })
+      : createMemcachedStore(parts, outage);
   const local = settings.storeFailureMode === 'local' ? createMemoryStore(parts) : null;
-  const guarded = guardStore(store, { ...parts, local: local?.store ?? null }, fingerprintKey);
+  const guarded =
+    outage === null
+      ? store
+      : guardStore(store, { ...parts, outage, local: local?.store ?? null }, fingerprintKey);
   return {
     name: `${store.name} store`,
     store: guarded,

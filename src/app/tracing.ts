@@ -12,6 +12,7 @@ import {
 } from '@opentelemetry/api';
 import {
   CompositePropagator,
+  ExportResultCode,
   getNumberFromEnv,
   setGlobalErrorHandler,
   W3CTraceContextPropagator,
@@ -33,9 +34,9 @@ import {
 import type { Clock } from '../base/clock.ts';
 import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
+import { Outage, OutageLog } from '../base/outage-log.ts';
 import { explainTlsFailure, type TlsRemedies } from '../base/tls-failure.ts';
 import { trustCasEverywhere } from '../base/trusted-cas.ts';
-import { FailureLog } from '../counters/failure-log.ts';
 import type { Settings } from '../settings/table.ts';
 import {
   type CallSpan,
@@ -51,6 +52,17 @@ export interface OtlpTracingParts {
   readonly logger: Logger;
 }
 
+/** The one part of an outage of tracing. */
+const COLLECTOR = 'collector';
+
+/** The calls of the second line are batches of spans. */
+const OUTAGE_TEXTS = {
+  level: 'warning',
+  began: 'Spans cannot be sent to the collector and are dropped',
+  over: 'Spans are sent to the collector again',
+  fields: {},
+} as const;
+
 /** Time that the last spans get to be sent when the process stops. */
 const FLUSH_MS = 5_000;
 
@@ -62,22 +74,30 @@ export class OtlpTracing implements CallTracing, Service {
   readonly name = 'tracing';
   readonly current = new CurrentSpan();
   readonly #provider: TracerProvider;
+  readonly #outages: OutageLog;
   readonly #tracer: Tracer;
   readonly #propagator: TextMapPropagator = new CompositePropagator({
     propagators: [new W3CTraceContextPropagator(), new B3Propagator()],
   });
 
-  private constructor(provider: TracerProvider, failures: FailureLog) {
+  private constructor(provider: TracerProvider, outages: OutageLog, outage: Outage) {
     this.#provider = provider;
+    this.#outages = outages;
     this.#tracer = provider.getTracer('ratelimit');
     // The library's own would write to standard error by itself. While the collector is away, each batch fails.
-    setGlobalErrorHandler(failure => failures.failed(reasonOf(failure)));
+    setGlobalErrorHandler(failure => {
+      outage.failed(COLLECTOR, reasonOf(failure));
+      outage.callsFailed(1);
+    });
   }
 
   static async open({ settings, clock, logger }: OtlpTracingParts): Promise<OtlpTracing> {
     trustCasEverywhere();
+    const outages = new OutageLog({ clock, logger });
+    const outage = new Outage(OUTAGE_TEXTS, outages, clock);
+    const exporter = await openExporter(settings.tracingExporterProtocol);
     const processor = new BatchSpanProcessor({
-      exporter: await openExporter(settings.tracingExporterProtocol),
+      exporter: noticingSuccess(exporter, () => outage.succeeded(COLLECTOR)),
       ...batchOptions(),
     });
     const provider = new TracerProvider({
@@ -85,10 +105,7 @@ export class OtlpTracing implements CallTracing, Service {
       sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(settings.tracingSamplingRate) }),
       spanProcessors: [processor],
     });
-    const failures = new FailureLog(clock, (reason, times) =>
-      logger.warning('spans could not be sent', { reason, times }),
-    );
-    return new OtlpTracing(provider, failures);
+    return new OtlpTracing(provider, outages, outage);
   }
 
   async start(): Promise<void> {}
@@ -99,6 +116,7 @@ export class OtlpTracing implements CallTracing, Service {
     const timer = setTimeout(bound.resolve, FLUSH_MS);
     await Promise.race([this.#provider.shutdown().catch(() => {}), bound.promise]);
     clearTimeout(timer);
+    this.#outages.stop();
   }
 
   begin(name: string, attributes: SpanAttributes, header: HeaderReader): CallSpan {
@@ -106,6 +124,20 @@ export class OtlpTracing implements CallTracing, Service {
     const span = this.#tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, parent);
     return new OtlpSpan(this.#tracer, span, parent);
   }
+}
+
+/** The exporter, with a call for each batch that was exported: of those the library tells nobody. */
+function noticingSuccess(exporter: SpanExporter, exported: () => void): SpanExporter {
+  return {
+    export(spans, done) {
+      exporter.export(spans, result => {
+        if (result.code === ExportResultCode.SUCCESS) exported();
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: async () => exporter.forceFlush?.(),
+  };
 }
 
 class OtlpSpan implements CallSpan {

@@ -244,11 +244,11 @@ t.test('no port opens before Redis answers; a signal ends the waiting with statu
     REDIS_STARTUP_MAX_INTERVAL: '50ms',
   };
   const waiting = new ServiceProcess({ env });
-  await waiting.logged(line => line['@message'] === 'cannot connect to Redis');
+  await waiting.logged(line => /^Redis is unavailable; ports stay closed/.test(String(line['@message'])));
   t.match(await waiting.terminate(), { status: 0, signal: null });
   const service = new ServiceProcess({ env });
   t.teardown(() => service.terminate());
-  await service.logged(line => line['@message'] === 'cannot connect to Redis');
+  await service.logged(line => /^Redis is unavailable; ports stay closed/.test(String(line['@message'])));
   t.notOk(service.logs.some(line => line['@message'] === 'listening'));
   const redis = await startRedis({ port });
   t.teardown(() => redis.stop());

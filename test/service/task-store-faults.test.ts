@@ -103,7 +103,7 @@ class Scene {
 
 /** The store was told of outcomes, and did not take them. */
 async function outcomesAreHeld({ service }: Scene): Promise<void> {
-  await service.logged(({ '@message': message }) => /^the task store fails/.test(String(message)));
+  await service.logged(({ '@message': message }) => /^The task store is unavailable/.test(String(message)));
 }
 
 /** A task was refused for a time, and nothing else is known of it. */

@@ -1,5 +1,6 @@
 import type { ClientTls } from '../../src/base/client-tls.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { Outage, OutageLog, type OutageTexts } from '../../src/base/outage-log.ts';
 import type { NodeSource } from '../../src/counters/memcached/addresses.ts';
 import { memcachedCounters } from '../../src/counters/memcached/memcached-counters.ts';
 import { MemcachedCounterStore } from '../../src/counters/memcached/memcached-store.ts';
@@ -24,18 +25,34 @@ export function memcachedStore(
   options: MemcachedStoreOptions = {},
 ): MemcachedCounterStore {
   const { clock = systemClock, logger = new KeepingLogger(), stats = new StatsRegistry() } = options;
+  const texts: OutageTexts = {
+    level: 'error',
+    began: 'memcached is unavailable',
+    beganAtStart: 'memcached is unavailable at start',
+    over: 'memcached is available again',
+    fields: {},
+  };
+  const outage = new Outage(texts, new OutageLog({ clock, logger }), clock);
   const nodes = new MemcachedNodes(
     typeof source === 'string' ? { addresses: memcachedAddresses(source) } : source,
     {
       connections: options.connections ?? 2,
       tls: options.tls ?? null,
       timeoutMs: options.timeoutMs ?? 10_000,
+      outage,
       clock,
       logger,
       random: () => 0,
     },
   );
-  return new MemcachedCounterStore({ nodes, counters: memcachedCounters(stats), clock, logger });
+  return new MemcachedCounterStore({
+    nodes,
+    counters: memcachedCounters(stats),
+    outage,
+    countsFailedCalls: true,
+    clock,
+    logger,
+  });
 }
 
 /** The same store for those who wait: a batch is done when its hits are added as well. */

@@ -3,6 +3,7 @@ import { type ClientTlsFiles, clientTls } from '../../src/app/client-tls.ts';
 import { redisInstance } from '../../src/app/redis-instance.ts';
 import type { AuthFile } from '../../src/base/auth-file.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { Outage, OutageLog, type OutageTexts } from '../../src/base/outage-log.ts';
 import type { FingerprintKey } from '../../src/counters/fingerprint.ts';
 import { ConnectionCount } from '../../src/counters/redis/connection-count.ts';
 import type { RedisCounters } from '../../src/counters/redis/counters.ts';
@@ -105,13 +106,22 @@ export interface RedisStoreOptions {
   readonly jitterS?: number;
 }
 
+/** How the stores of tests log that Redis cannot be used. */
+export const REDIS_OUTAGES: OutageTexts = {
+  level: 'error',
+  began: 'Redis is unavailable',
+  beganAtStart: 'Redis is unavailable at start',
+  over: 'Redis is available again',
+  fields: {},
+};
+
 /** A store on one instance of Redis, not yet started. */
 export function redisStore(endpoint: TestEndpoint, options: RedisStoreOptions = {}): RedisCounterStore {
   const { clock = systemClock, logger = new KeepingLogger() } = options;
   const counters = redisCounters(endpoint, { ...options, logger, clock });
   const { listener = null } = options;
   const refunds = listener === null ? null : { listener, timeoutMs: options.timeoutMs ?? 5_000 };
-  return new RedisCounterStore({ counters, secondsApart: false, refunds, clock, logger });
+  return new RedisCounterStore({ counters, secondsApart: false, refunds, outages: [], clock, logger });
 }
 
 /** Counters in one instance of Redis, not yet connected. */
@@ -141,6 +151,7 @@ export function redisCounters(endpoint: TestEndpoint, options: RedisStoreOptions
       logger,
       random: () => randomInt(1_000_000) / 1_000_000,
       connections,
+      outage: new Outage(REDIS_OUTAGES, new OutageLog({ clock, logger }), clock),
     },
     new SharedKeys(options.jitterS ?? 0),
   );

@@ -1,19 +1,21 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError, Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Outage } from '../../base/outage-log.ts';
 import type { Counter } from '../../stats/registry.ts';
 import type { CounterBatch } from '../batch.ts';
+import { callsOf } from '../failed-calls.ts';
 import type { CounterStore } from '../store.ts';
 import type { ProbeKeys } from './probe-keys.ts';
-import { callsOf, leaveUncounted, type UncountedOps } from './uncounted-ops.ts';
+import { leaveUncounted, type UncountedOps } from './uncounted-ops.ts';
 
 export interface GuardedStoreParts {
   /** The store that may fail. */
   readonly store: CounterStore;
   /** Counts while it does; null when nobody is to, so that the keys stay without a count. */
   readonly local: CounterStore | null;
-  /** What becomes of requests meanwhile, for the log: `counted in this process`. */
-  readonly fate: string;
+  /** Of the store as a whole; its texts say what becomes of requests meanwhile. */
+  readonly outage: Outage;
   readonly uncounted: UncountedOps;
   readonly probes: ProbeKeys;
   readonly counters: {
@@ -26,6 +28,9 @@ export interface GuardedStoreParts {
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** This store among the parts of the outage: it lasts until the probe has an answer. */
+const GUARD = 'guard';
 
 /** Waits between two looks whether the store is back. */
 const PROBE_MS = 1_000;
@@ -45,8 +50,6 @@ export class GuardedStore implements CounterStore {
   readonly name: string;
   readonly #parts: GuardedStoreParts;
   #reason: string | null = null;
-  #failingSinceMs = 0;
-  #calls = 0;
   readonly #timers = new Set<Timer>();
   #stopped = false;
 
@@ -102,6 +105,7 @@ export class GuardedStore implements CounterStore {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#parts.outage.left(GUARD);
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
     await this.#parts.store.stop();
@@ -128,7 +132,7 @@ export class GuardedStore implements CounterStore {
     const { local, counters } = this.#parts;
     const calls = callsOf(batch);
     counters.storeError.add(calls);
-    this.#calls += calls;
+    this.#parts.outage.callsFailed(calls);
     if (local === null) leaveUncounted(batch, reason);
     else {
       batch.failureText = '';
@@ -139,29 +143,27 @@ export class GuardedStore implements CounterStore {
   /** Some keys could not be counted, for instance those of one node. */
   #countLeftOvers(batch: CounterBatch, count: Count): void {
     const { local, uncounted, counters } = this.#parts;
-    counters.storeError.add(uncounted.take(batch));
+    const calls = uncounted.take(batch);
+    counters.storeError.add(calls);
+    this.#parts.outage.callsFailed(calls);
     if (local === null) return;
     count(local, uncounted.batch);
     uncounted.giveBack(batch);
   }
 
   #fails(reason: string): void {
-    const { store, counters, fate, changed, clock, logger } = this.#parts;
+    const { outage, counters, changed } = this.#parts;
     this.#reason = reason;
-    this.#failingSinceMs = clock.nowMs();
-    this.#calls = 0;
     counters.outages.add(1);
-    logger.warning(`the store fails: requests are ${fate} until it is back`, { store: store.name, reason });
+    outage.lost(GUARD, reason);
     changed(reason);
     this.#after(PROBE_MS, () => void this.#probe());
   }
 
   #isBack(): void {
-    const { store, changed, clock, logger } = this.#parts;
-    const seconds = Math.round((clock.nowMs() - this.#failingSinceMs) / 1_000);
     this.#reason = null;
-    logger.warning('the store is back', { store: store.name, seconds, requests: this.#calls });
-    changed(null);
+    this.#parts.outage.connected(GUARD);
+    this.#parts.changed(null);
   }
 
   async #probe(): Promise<void> {
@@ -170,7 +172,10 @@ export class GuardedStore implements CounterStore {
     try {
       await store.increment(batch);
     } catch (failure) {
-      logger.debug('the store fails still', { store: store.name, reason: asError(failure).message });
+      logger.debug('The counter store is still unavailable', {
+        store: store.name,
+        reason: asError(failure).message,
+      });
       batch.opAfters.fill(Number.NaN, 0, batch.opCount);
     }
     if (this.#stopped) return;
@@ -182,7 +187,7 @@ export class GuardedStore implements CounterStore {
   #startAgain(failure: unknown): void {
     if (this.#stopped) return;
     const { store, logger } = this.#parts;
-    logger.error('the store cannot be started; trying again', {
+    logger.debug('Could not start the counter store; retrying', {
       store: store.name,
       reason: asError(failure).message,
     });

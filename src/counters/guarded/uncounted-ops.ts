@@ -1,18 +1,6 @@
 import { CounterBatch } from '../batch.ts';
 import type { FingerprintKey } from '../fingerprint.ts';
 
-/** Requests of a batch that have something to count. */
-export function callsOf(batch: CounterBatch): number {
-  let calls = 0;
-  let first = 0;
-  for (let group = 0; group < batch.groupCount; group++) {
-    const end = batch.groupEnds[group];
-    if (end > first) calls++;
-    first = end;
-  }
-  return calls;
-}
-
 /** No key of the batch has a count. */
 export function leaveUncounted(batch: CounterBatch, reason: string): void {
   batch.opAfters.fill(Number.NaN, 0, batch.opCount);

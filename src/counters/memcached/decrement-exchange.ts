@@ -21,7 +21,7 @@ export interface DecrementParts {
   /** Sends what follows from the answers, on the same connection. */
   readonly send: (exchange: Exchange) => void;
   /** Refunds were not counted, or nobody knows. */
-  readonly lost: (reason: string) => void;
+  readonly lost: (reason: string, by: 'answer' | 'connection') => void;
 }
 
 /**
@@ -59,7 +59,7 @@ export class DecrementExchange implements Exchange {
 
   failed(reason: string): void {
     this.#parts.counters.decrementFailed.add(this.#refunds.length - this.#answered);
-    this.#parts.lost(reason);
+    this.#parts.lost(reason, 'connection');
   }
 
   #answer(text: string, refund: Refund): void {
@@ -67,7 +67,7 @@ export class DecrementExchange implements Exchange {
     if (/^[0-9]/.test(text)) counters.decremented.add(1);
     else if (text !== 'NOT_FOUND') {
       counters.decrementFailed.add(1);
-      lost(isError(text) ? text : 'it answered with something else');
+      lost(isError(text) ? text : 'it answered with something else', 'answer');
     } else if (this.#isSecond || refund.hitsFollow) counters.decrementMissed.add(1);
     else this.#again.push(refund);
   }

@@ -23,8 +23,8 @@ export interface IncrementParts {
   readonly counters: IncrementCounters;
   /** Sends what follows from the answers, on the same connection. */
   readonly send: (exchange: Exchange) => void;
-  /** Hits were not counted, or nobody knows. */
-  readonly lost: (reason: string, keys: number) => void;
+  /** Hits were not counted, or nobody knows: by an answer, or because the connection failed. */
+  readonly lost: (reason: string, by: 'answer' | 'connection') => void;
   /** Seconds since the epoch. */
   readonly nowS: () => number;
 }
@@ -67,7 +67,7 @@ export class IncrementExchange implements Exchange {
     const { counters, lost } = this.#parts;
     const unanswered = this.#additions.length - this.#answered;
     (this.#step === 'add' ? counters.addFailed : counters.incrementFailed).add(unanswered);
-    lost(reason, unanswered + this.#left.length);
+    lost(reason, 'connection');
   }
 
   #incremented(text: string, addition: Addition): void {
@@ -77,7 +77,7 @@ export class IncrementExchange implements Exchange {
       counters.missed.add(1);
       // A count that is gone again right after somebody made it has been evicted: there is no room for it.
       if (this.#step === 'increment') this.#left.push(addition);
-      else this.#parts.lost('the count was evicted as soon as it was made', 1);
+      else this.#parts.lost('the count was evicted as soon as it was made', 'answer');
     } else this.#refused(text, counters.incrementFailed);
   }
 
@@ -92,7 +92,7 @@ export class IncrementExchange implements Exchange {
 
   #refused(text: string, counter: Counter): void {
     counter.add(1);
-    this.#parts.lost(isError(text) ? text : 'it answered with something else', 1);
+    this.#parts.lost(isError(text) ? text : 'it answered with something else', 'answer');
   }
 
   #goOn(): void {

@@ -12,3 +12,8 @@ export function keyFault(key: string): string {
   if (key === '') return 'a key of memcached is not empty';
   return UNFIT.test(key) ? 'a key of memcached holds no white space and no control characters' : '';
 }
+
+/** True for what {@link keyFault} says. */
+export function isKeyFault(reason: string): boolean {
+  return reason.startsWith('a key of memcached ');
+}

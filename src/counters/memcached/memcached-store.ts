@@ -1,8 +1,10 @@
 import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Outage } from '../../base/outage-log.ts';
 import type { Counter } from '../../stats/registry.ts';
 import type { CounterBatch } from '../batch.ts';
+import { callsOf, callsWithoutCount } from '../failed-calls.ts';
 import { FailureLog } from '../failure-log.ts';
 import { heldBackChanges, holdBack } from '../holding-back.ts';
 import type { SlotChanges } from '../slot-changes.ts';
@@ -11,8 +13,13 @@ import { MemcachedConnection } from './connection.ts';
 import { type DecrementCounters, DecrementExchange, type Refund } from './decrement-exchange.ts';
 import type { Exchange } from './exchange.ts';
 import { FetchExchange } from './fetch-exchange.ts';
-import { type Addition, type IncrementCounters, IncrementExchange } from './increment-exchange.ts';
-import { keyFault } from './key.ts';
+import {
+  type Addition,
+  type IncrementCounters,
+  IncrementExchange,
+  type IncrementParts,
+} from './increment-exchange.ts';
+import { isKeyFault, keyFault } from './key.ts';
 import type { MemcachedNodes } from './nodes.ts';
 
 /** What is counted about memcached (`ratelimit.memcache.*`). */
@@ -27,9 +34,16 @@ export interface MemcachedCounters extends IncrementCounters, DecrementCounters 
 export interface MemcachedStoreParts {
   readonly nodes: MemcachedNodes;
   readonly counters: MemcachedCounters;
+  /** Of all nodes; its parts are their addresses. */
+  readonly outage: Outage;
+  /** False when somebody else counts the calls that fail in an outage. */
+  readonly countsFailedCalls: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** Calls to all servers, as a part of an outage: answers do not tell which server they are from. */
+const CALLS = 'calls';
 
 /** The keys of a batch that one connection counts. */
 interface Share {
@@ -47,6 +61,7 @@ interface Share {
 export class MemcachedCounterStore implements CounterStore {
   readonly name = 'memcached';
   readonly #parts: MemcachedStoreParts;
+  /** Of single keys; what concerns a server is an outage. */
   readonly #failures: FailureLog;
   readonly #lost: FailureLog;
 
@@ -54,10 +69,10 @@ export class MemcachedCounterStore implements CounterStore {
     const { clock, logger } = parts;
     this.#parts = parts;
     this.#failures = new FailureLog(clock, (reason, times) =>
-      logger.error('memcached could not count', { reason, times }),
+      logger.error('memcached cannot count a key; requests that need it fail', { reason, times }),
     );
     this.#lost = new FailureLog(clock, (reason, times) =>
-      logger.error('hits were answered and perhaps not added in memcached', { reason, times }),
+      logger.error('memcached rejected changes of counts; the counts are wrong', { reason, times }),
     );
   }
 
@@ -124,9 +139,30 @@ export class MemcachedCounterStore implements CounterStore {
     counters.keysRequested.add(keyCount);
     await Promise.all(fetching);
     (batch.failureText === '' ? counters.fetched : counters.fetchFailed).add(1);
-    if (batch.failureText !== '') this.#failures.failed(batch.failureText);
-    if (!nodes.anyUp) throw new Fault('store_failed', `memcached is not connected: ${nodes.reason}`);
+    if (!nodes.anyUp) {
+      this.#callsFailed(callsOf(batch));
+      throw new Fault('store_failed', `memcached is not connected: ${nodes.reason}`);
+    }
+    this.#noteCalls(batch, shares.size > 0);
     return shares;
+  }
+
+  #noteCalls(batch: CounterBatch, asked: boolean): void {
+    const { outage } = this.#parts;
+    const reason = batch.failureText;
+    if (isKeyFault(reason)) this.#failures.failed(reason);
+    else if (reason !== '') {
+      // Where a server is unavailable, that is the reason.
+      if (!outage.active) outage.failed(CALLS, reason);
+      this.#callsFailed(callsWithoutCount(batch));
+      return;
+    }
+    if (asked) outage.succeeded(CALLS);
+  }
+
+  #callsFailed(calls: number): void {
+    const { outage, countsFailedCalls } = this.#parts;
+    if (countsFailedCalls) outage.callsFailed(calls);
   }
 
   /** The keys of the batch by the connection that counts them. Those that none can count get NaN. */
@@ -153,10 +189,17 @@ export class MemcachedCounterStore implements CounterStore {
     return shares;
   }
 
+  #changeLost(reason: string, by: 'answer' | 'connection'): void {
+    // A connection that fails is told as an outage.
+    if (by === 'answer') this.#lost.failed(reason);
+    else
+      this.#parts.logger.info('memcached changes of counts may be lost; the connection failed', { reason });
+  }
+
   #send(connection: MemcachedConnection, { refunds, additions }: KeyChanges, fetch?: FetchExchange): void {
     const { counters, clock } = this.#parts;
     const send = (exchange: Exchange): void => connection.send([exchange]);
-    const lost = (reason: string): void => this.#lost.failed(reason);
+    const lost: IncrementParts['lost'] = (reason, by) => this.#changeLost(reason, by);
     const exchanges: Exchange[] = fetch === undefined ? [] : [fetch];
     if (refunds.length > 0) exchanges.push(new DecrementExchange(refunds, { counters, send, lost }));
     if (additions.length > 0) {

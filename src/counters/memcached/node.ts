@@ -3,7 +3,7 @@ import type { ClientTls } from '../../base/client-tls.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
-import { FailureLog } from '../failure-log.ts';
+import type { Outage } from '../../base/outage-log.ts';
 import { MemcachedConnection, type NodeTarget } from './connection.ts';
 
 export interface NodeOptions {
@@ -12,6 +12,8 @@ export interface NodeOptions {
   readonly tls: ClientTls | null;
   /** Bound of connecting, and of any time in which an answer is awaited and nothing comes. */
   readonly timeoutMs: number;
+  /** Of all nodes; its parts are their addresses. */
+  readonly outage: Outage;
   readonly clock: Clock;
   readonly logger: Logger;
   /** From 0 to below 1. */
@@ -32,9 +34,9 @@ export class MemcachedNode {
   /** Every connection that is not closed, also those that are being made. */
   readonly #unclosed = new Set<MemcachedConnection>();
   readonly #timers = new Set<Timer>();
-  readonly #failures: FailureLog;
   #reason = 'it has not answered yet';
   #begun = false;
+  #everUp = false;
   #stopped = false;
 
   /** @param cameUp called whenever a connection was made */
@@ -43,9 +45,6 @@ export class MemcachedNode {
     this.#target = target;
     this.#options = options;
     this.#cameUp = cameUp;
-    this.#failures = new FailureLog(options.clock, (reason, times) =>
-      options.logger.warning('cannot connect to memcached', { address, reason, times }),
-    );
   }
 
   /** Why there is no connection. */
@@ -75,6 +74,7 @@ export class MemcachedNode {
 
   close(): void {
     this.#stopped = true;
+    this.#options.outage.left(this.address);
     for (const timer of this.#timers) timer.cancel();
     this.#timers.clear();
     for (const connection of this.#unclosed) connection.close();
@@ -97,16 +97,21 @@ export class MemcachedNode {
   }
 
   #connected(connection: MemcachedConnection): void {
-    const { logger } = this.#options;
+    const { logger, outage } = this.#options;
     const { address } = this;
+    this.#everUp = true;
     this.#up.push(connection);
+    outage.connected(address);
     if (this.#up.length === 1) logger.info('connected to memcached', { address });
     this.#cameUp();
     void connection.closed.then(reason => {
       this.#up.splice(this.#up.indexOf(connection), 1);
       this.#reason = reason;
       if (this.#stopped) return;
-      if (this.#up.length === 0) logger.warning('lost the connection to memcached', { address, reason });
+      if (this.#up.length === 0) {
+        logger.info('lost the connection to memcached', { address, reason });
+        outage.lost(address, `${address}: ${reason}`);
+      }
       this.#later(0);
     });
   }
@@ -115,7 +120,7 @@ export class MemcachedNode {
     if (this.#stopped) return;
     if (this.#up.length === 0) {
       this.#reason = reason;
-      this.#failures.failed(reason);
+      this.#options.outage.lost(this.address, `${this.address}: ${reason}`, !this.#everUp);
     }
     this.#later(attempts + 1);
   }

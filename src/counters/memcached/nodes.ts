@@ -37,7 +37,6 @@ export class MemcachedNodes {
     await this.#find();
     await Promise.race([connectAll(this.#nodes), this.#stopping.promise]);
     if (!this.anyUp && !this.#stopped) {
-      this.#options.logger.error('no memcached server answers; waiting for one', { reason: this.reason });
       await Promise.race([this.#firstUp.promise, this.#stopping.promise]);
     }
     if (this.#stopped) throw new Error('connecting to memcached was given up because the service stops');

@@ -176,44 +176,57 @@ class Round {
   async #ask(group: Group): Promise<void> {
     const { node, slots } = group;
     let first = 0;
+    let refusal = '';
     try {
       const lent = node.pool.lend();
       const link = lent instanceof Promise ? await lent : lent;
       try {
         for (; first < slots.length; first += MAX_CHUNK) {
           const part = { ...group, slots: slots.subarray(first, first + MAX_CHUNK) };
-          await this.#single.run(link, this.#batch, part, (slot, reply, step) =>
-            this.#take(node, slot, reply, step),
-          );
+          await this.#single.run(link, this.#batch, part, (slot, reply, step) => {
+            refusal ||= this.#take(node, slot, reply, step);
+          });
         }
       } finally {
         node.pool.giveBack(link);
       }
+      if (refusal === '') node.pool.succeeded();
+      else node.pool.failed(refusal);
     } catch (failure) {
       if (!(failure instanceof Fault)) throw failure;
+      node.pool.failed(failure.message);
       // A replica may have taken its place.
       this.#nodes.refresh();
       for (const slot of slots.subarray(first)) this.#fail(slot, failure.message);
     }
   }
 
-  #take(node: ClusterNode, slot: number, reply: number | RedisReplyError, step: Step): void {
+  /** Returns why the node refuses to count; empty when it does not, or only this key. */
+  #take(node: ClusterNode, slot: number, reply: number | RedisReplyError, step: Step): string {
     if (typeof reply === 'number') {
       // Where only the time to live was set, the count is known since the addition.
       if (step !== 'expire') this.#batch.counts[slot] = reply;
-      return;
+      return '';
     }
     const redirect = readRedirect(reply.message, node.host);
     if (step === 'refund' && refusesScripts(reply)) {
       this.#batch.counts[slot] = Number.NaN;
       this.scriptless.push(slot);
-    } else if (redirect !== null) this.#moved.push({ slot, step, redirect, error: reply.message });
-    else if (blamesKey(reply.message)) this.#fail(slot, reply.message);
-    else {
-      this.#fail(slot, `Redis at ${node.pool.address}: ${reply.message}`);
-      // CLUSTERDOWN, LOADING: the map may be another soon.
-      this.#nodes.refresh();
+      return '';
     }
+    if (redirect !== null) {
+      this.#moved.push({ slot, step, redirect, error: reply.message });
+      return '';
+    }
+    if (blamesKey(reply.message)) {
+      this.#fail(slot, reply.message);
+      return '';
+    }
+    const refusal = `Redis at ${node.pool.address}: ${reply.message}`;
+    this.#fail(slot, refusal);
+    // CLUSTERDOWN, LOADING: the map may be another soon.
+    this.#nodes.refresh();
+    return refusal;
   }
 
   #fail(slot: number, failure: string): void {

@@ -55,19 +55,22 @@ export class ClusterNodes {
 
   /** Learns the map and connects to every node; one that does not answer may come later. */
   async start(): Promise<void> {
-    const { startup: bounds, clock, logger, random } = this.#parts;
+    const { startup: bounds, clock, random, outage } = this.#parts;
     const isStopped = () => this.#stopped;
-    const start = { address: this.address, bounds, clock, logger, random, waits: this.#waits, isStopped };
+    const failed = (reason: string): void => outage.lost(this.address, reason, true);
+    const start = { address: this.address, bounds, clock, random, waits: this.#waits, isStopped, failed };
     await startPatiently(start, async () => {
       this.#adopt(await this.#askAround());
       await Promise.all([...this.#nodes.values()].map(node => node.pool.connected()));
       if ([...this.#nodes.values()].every(node => !node.pool.up)) throw new Error(this.#firstReason());
     });
+    outage.left(this.address);
     void this.#refreshForEver();
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#parts.outage.left(this.address);
     this.#waits.cancelAll();
     await this.#connections.stop();
     await Promise.all([...this.#nodes.values()].map(node => node.pool.stop()));

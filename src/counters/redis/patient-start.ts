@@ -1,7 +1,6 @@
 import { type BackoffBounds, backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
-import type { Logger } from '../../base/logger.ts';
 import type { Waits } from './waits.ts';
 
 /** Waits between attempts to connect at start, and the time after which they end (0: never). */
@@ -14,10 +13,11 @@ export interface PatientStart {
   readonly address: string;
   readonly bounds: StartBounds;
   readonly clock: Clock;
-  readonly logger: Logger;
   readonly random: () => number;
   readonly waits: Waits;
   readonly isStopped: () => boolean;
+  /** Called after each attempt that failed and is followed by another. */
+  readonly failed: (reason: string) => void;
 }
 
 /**
@@ -25,7 +25,7 @@ export interface PatientStart {
  * @throws Error when the time for it is over or a stop was asked for; the text names the address and the last cause
  */
 export async function startPatiently(start: PatientStart, attempt: () => Promise<void>): Promise<void> {
-  const { address, bounds, clock, logger, random, waits, isStopped } = start;
+  const { address, bounds, clock, random, waits, isStopped, failed } = start;
   const beganMs = clock.nowMs();
   for (let attempts = 0; !isStopped(); attempts++) {
     try {
@@ -39,9 +39,8 @@ export async function startPatiently(start: PatientStart, attempt: () => Promise
           `Redis at ${address} did not answer for ${elapsedMs} ms (the bound is ${bounds.maxElapsedMs} ms): ${message}`,
         );
       }
-      const waitMs = backoffMs(bounds, attempts, random);
-      logger.error('cannot connect to Redis', { address, error: message, retryInMs: Math.round(waitMs) });
-      await waits.wait(waitMs);
+      failed(message);
+      await waits.wait(backoffMs(bounds, attempts, random));
     }
   }
   throw new Error(`connecting to Redis at ${address} was given up because the service stops`);

@@ -1,5 +1,7 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
+import type { Outage } from '../../base/outage-log.ts';
+import { FailureLog } from '../failure-log.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { notConnected, RedisLink, type RedisLinkParts, type RedisTarget } from './redis-link.ts';
 import type { FeedSource } from './refund-feed.ts';
@@ -18,6 +20,11 @@ export interface PoolOptions {
 }
 
 const STOPPED = 'the service stops';
+
+/** A reason with the server that it is about: the address of the pool may be only the name of a master. */
+export function withServer(link: RedisLink, reason: string): string {
+  return `${link.endpoint?.shown ?? link.address}: ${reason}`;
+}
 
 /** Who waits for a connection. There are no more of them than batches in flight. */
 interface Waiting {
@@ -44,6 +51,7 @@ export class RedisPool {
   readonly #waiting: Waiting[] = [];
   readonly #closing = new Set<Promise<void>>();
   readonly #heartbeat: Heartbeat;
+  readonly #failures: FailureLog;
   #begun: Promise<void> | null = null;
   #stopped = false;
 
@@ -53,11 +61,32 @@ export class RedisPool {
     this.#parts = parts;
     this.#clock = parts.clock;
     this.#heartbeat = new Heartbeat(parts.clock, this.#free);
+    this.#failures = new FailureLog(parts.clock, (reason, times) =>
+      parts.logger.warning('A further Redis connection failed; retrying', {
+        address: target.address,
+        reason,
+        times,
+      }),
+    );
     this.#kept.push(this.#newLink());
   }
 
   get address(): string {
     return this.#target.address;
+  }
+
+  /** A call to the server was answered as it should. */
+  succeeded(): void {
+    if (!this.#stopped) this.#outage.succeeded(this.address);
+  }
+
+  /** A call to the server failed, and not because of its keys. */
+  failed(reason: string): void {
+    if (!this.#stopped) this.#outage.failed(this.address, reason);
+  }
+
+  get #outage(): Outage {
+    return this.#parts.outage;
   }
 
   /** True while a connection is up, lent or not. */
@@ -100,6 +129,7 @@ export class RedisPool {
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#outage.left(this.address);
     this.#free.length = 0;
     this.#heartbeat.stop();
     this.#rejectWaiting(notConnected(this.address, STOPPED));
@@ -132,18 +162,33 @@ export class RedisPool {
   }
 
   #newLink(): RedisLink {
-    return new RedisLink(this.#target, this.#parts, { up: this.#onUp, down: this.#onDown });
+    return new RedisLink(this.#target, this.#parts, {
+      up: this.#onUp,
+      down: this.#onDown,
+      failed: this.#onFailed,
+    });
   }
 
   readonly #onUp = (link: RedisLink): void => {
     if (!this.#stopped) this.#heartbeat.start();
+    this.#outage.connected(this.address);
     if (!this.#extra.has(link) && !this.#lent.has(link)) this.#hand(link);
   };
 
   readonly #onDown = (link: RedisLink): void => {
     const at = this.#free.indexOf(link);
     if (at >= 0) this.#free.splice(at, 1);
-    if (!this.up) this.#rejectWaiting(notConnected(this.address, link.reason));
+    if (this.up) return;
+    if (!this.#stopped) this.#outage.lost(this.address, withServer(link, link.reason));
+    this.#rejectWaiting(notConnected(this.address, link.reason));
+  };
+
+  readonly #onFailed = (link: RedisLink, inARow: number, atStart: boolean): void => {
+    if (this.#stopped) return;
+    // When a server dies, new connections are often refused before the end of the others is noticed.
+    if (this.up) {
+      if (inARow > 1) this.#failures.failed(link.reason);
+    } else this.#outage.lost(this.address, withServer(link, link.reason), atStart);
   };
 
   /** To whoever waits, else back into the pool. */

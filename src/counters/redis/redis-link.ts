@@ -2,7 +2,7 @@ import { type BackoffBounds, backoffMs } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
 import { asError, Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
-import { FailureLog } from '../failure-log.ts';
+import type { Outage } from '../../base/outage-log.ts';
 import { RedisConnection } from './connection.ts';
 import type { ConnectionCount } from './connection-count.ts';
 import type { RedisEndpoint } from './endpoint.ts';
@@ -21,6 +21,19 @@ export interface RedisLinkParts {
   /** From 0 to below 1; spreads the waits. */
   readonly random: () => number;
   readonly connections: ConnectionCount;
+  /** Of this instance; its parts are servers, by their addresses. */
+  readonly outage: Outage;
+}
+
+/** Who uses a link hears what becomes of it. */
+export interface LinkListener {
+  up(link: RedisLink): void;
+  down(link: RedisLink): void;
+  /**
+   * An attempt to connect failed, or takes long; `reason` of the link says why.
+   * @param inARow how many have failed since there was a connection
+   */
+  failed(link: RedisLink, inARow: number, atStart: boolean): void;
 }
 
 /** Where a link leads to. */
@@ -38,7 +51,7 @@ export interface RedisTarget {
 /** Waits between attempts once the link has been up: an outage should end soon after Redis is back. */
 const RECONNECT: BackoffBounds = { initialMs: 125, maxMs: 4_000 };
 
-/** An attempt that takes longer is told in the log: without a time-out it may take for ever. */
+/** An attempt that takes longer counts as failed meanwhile: without a timeout it may take for ever. */
 const PATIENCE_MS = 5_000;
 
 /**
@@ -51,8 +64,7 @@ export class RedisLink {
   readonly address: string;
   readonly #target: RedisTarget;
   readonly #parts: RedisLinkParts;
-  readonly #onUp: (link: RedisLink) => void;
-  readonly #onDown: (link: RedisLink) => void;
+  readonly #on: LinkListener;
   /** The connection that is up. */
   #connection: RedisConnection | null = null;
   #endpoint: RedisEndpoint | null = null;
@@ -62,29 +74,23 @@ export class RedisLink {
   /** Attempts in a row that ended with the first script. */
   #closedByScript = 0;
   #stopped = false;
+  /** Until the first connection of a start that waits for it. */
+  #starting = false;
+  #failedInARow = 0;
   /** Why the link is down. */
   #reason = 'it was not started';
   #upSinceMs = 0;
   /** Attempts since a connection was last up for long. */
   #attempts = 0;
-  readonly #failures: FailureLog;
   readonly #warned = new Set<string>();
   readonly #waits: Waits;
 
-  constructor(
-    target: RedisTarget,
-    parts: RedisLinkParts,
-    on: { readonly up: (link: RedisLink) => void; readonly down: (link: RedisLink) => void },
-  ) {
+  constructor(target: RedisTarget, parts: RedisLinkParts, on: LinkListener) {
     this.#target = target;
     this.#parts = parts;
-    this.#onUp = on.up;
-    this.#onDown = on.down;
+    this.#on = on;
     this.address = target.address;
     this.#waits = new Waits(parts.clock);
-    this.#failures = new FailureLog(parts.clock, (reason, times) =>
-      parts.logger.warning('cannot connect to Redis again', { address: this.address, reason, times }),
-    );
   }
 
   /** True while commands can be sent. */
@@ -107,10 +113,12 @@ export class RedisLink {
    * @throws Error when the time for it is over or the link was stopped; the text names the address and the last cause
    */
   start(): Promise<void> {
-    const { startup: bounds, clock, logger, random } = this.#parts;
+    const { startup: bounds, clock, random } = this.#parts;
     const isStopped = () => this.#stopped;
+    const failed = () => this.#attemptFailed();
+    this.#starting = true;
     const waits = this.#waits;
-    return startPatiently({ address: this.address, bounds, clock, logger, random, waits, isStopped }, () =>
+    return startPatiently({ address: this.address, bounds, clock, random, waits, isStopped, failed }, () =>
       this.connect(),
     );
   }
@@ -119,13 +127,10 @@ export class RedisLink {
   async begin(): Promise<void> {
     try {
       await this.connect();
-    } catch (failure) {
-      this.#failures.failed(this.#reason);
-      if (!this.#stopped) void this.#reconnect();
-      this.#parts.logger.debug('Redis connection error', {
-        address: this.address,
-        error: asError(failure).message,
-      });
+    } catch {
+      if (this.#stopped) return;
+      this.#attemptFailed();
+      void this.#reconnect();
     }
   }
 
@@ -158,17 +163,18 @@ export class RedisLink {
   renew(reason: string): void {
     const connection = this.#connection;
     if (connection === null) return;
-    this.#parts.logger.warning('connecting to Redis anew', { address: this.address, reason });
+    this.#parts.logger.info('Closing a Redis connection; reconnecting', { address: this.address, reason });
     this.#leave(connection, reason);
   }
 
   /** Makes one attempt to connect. */
   async connect(): Promise<void> {
-    const { timeoutMs, clock, logger } = this.#parts;
+    const { timeoutMs, clock } = this.#parts;
     let connection: RedisConnection | null = null;
-    const notice = clock.after(PATIENCE_MS, () =>
-      logger.warning('Redis has not answered yet', { address: this.address, waitedMs: PATIENCE_MS }),
-    );
+    const notice = clock.after(PATIENCE_MS, () => {
+      this.#reason = `no answer within ${PATIENCE_MS} ms`;
+      this.#attemptFailed();
+    });
     try {
       const endpoint = await this.#target.find();
       if (this.#stopped) throw new Error('the connection was closed');
@@ -225,13 +231,15 @@ export class RedisLink {
 
   #connected(connection: RedisConnection, endpoint: RedisEndpoint): void {
     const { clock, logger, connections } = this.#parts;
+    this.#starting = false;
+    this.#failedInARow = 0;
     this.#connection = connection;
     this.#endpoint = endpoint;
     this.#upSinceMs = clock.nowMs();
     connections.opened();
     const found = endpoint.shown === this.address ? {} : { server: endpoint.shown };
     logger.info('connected to Redis', { address: this.address, ...found });
-    this.#onUp(this);
+    this.#on.up(this);
   }
 
   #closed(connection: RedisConnection, reason: string): void {
@@ -241,7 +249,7 @@ export class RedisLink {
 
   #lost(connection: RedisConnection, reason: string): void {
     if (!this.#stopped) {
-      this.#parts.logger.warning('lost the connection to Redis', { address: this.address, reason });
+      this.#parts.logger.info('lost the connection to Redis', { address: this.address, reason });
     }
     this.#leave(connection, reason);
   }
@@ -252,25 +260,29 @@ export class RedisLink {
     this.#reason = reason;
     connections.closed();
     connection.close();
-    this.#onDown(this);
+    this.#on.down(this);
     // A Redis that takes connections and fails right after is not asked for them without pause.
     if (Math.abs(clock.nowMs() - this.#upSinceMs) >= RECONNECT.maxMs) this.#attempts = 0;
     void this.#reconnect();
   }
 
   async #reconnect(): Promise<void> {
-    const { logger, random } = this.#parts;
+    const { random } = this.#parts;
     while (!this.#stopped) {
       await this.#waits.wait(backoffMs(RECONNECT, this.#attempts++, random));
       if (this.#stopped) return;
       try {
         return await this.connect();
-      } catch (failure) {
+      } catch {
         if (this.#stopped) return;
-        this.#failures.failed(this.#reason);
-        logger.debug('Redis connection error', { address: this.address, error: asError(failure).message });
+        this.#attemptFailed();
       }
     }
+  }
+
+  #attemptFailed(): void {
+    this.#parts.logger.debug('Redis connection failed', { address: this.address, error: this.#reason });
+    this.#on.failed(this, ++this.#failedInARow, this.#starting);
   }
 
   #warnOnce(message: string): void {

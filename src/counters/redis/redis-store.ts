@@ -1,7 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { Outage } from '../../base/outage-log.ts';
 import type { CounterBatch } from '../batch.ts';
+import { callsOf, callsWithoutCount } from '../failed-calls.ts';
 import { FailureLog } from '../failure-log.ts';
 import type { CounterStore } from '../store.ts';
 import { FirstSlots, type RedisCounters, type Tally } from './counters.ts';
@@ -15,6 +17,8 @@ export interface RedisCounterStoreParts {
   readonly secondsApart: boolean;
   /** Told of refunds that other processes make; null when nobody wants to know. */
   readonly refunds: { readonly listener: FeedListener; readonly timeoutMs: number } | null;
+  /** Of the instances. */
+  readonly outages: readonly Outage[];
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -24,15 +28,22 @@ export class RedisCounterStore implements CounterStore {
   readonly name = 'redis';
   readonly secondsApart: boolean;
   readonly #counters: RedisCounters;
+  readonly #outages: readonly Outage[];
+  /** Of single keys; what concerns all of them is an outage. */
   readonly #failures: FailureLog;
   readonly #slots = new FirstSlots();
   readonly #feeds: readonly RefundFeed[];
 
-  constructor({ counters, secondsApart, refunds, clock, logger }: RedisCounterStoreParts) {
+  constructor({ counters, secondsApart, refunds, outages, clock, logger }: RedisCounterStoreParts) {
     this.#counters = counters;
+    this.#outages = outages;
     this.secondsApart = secondsApart;
     this.#failures = new FailureLog(clock, (reason, times) =>
-      logger.error('Redis could not count', { address: counters.address, reason, times }),
+      logger.error('Redis cannot count a key; requests that need it fail', {
+        address: counters.address,
+        reason,
+        times,
+      }),
     );
     this.#feeds =
       refunds === null
@@ -79,9 +90,14 @@ export class RedisCounterStore implements CounterStore {
       if (counted === 0 && !blamesKey(failure)) throw new Fault('store_failed', failure);
       batch.failureText = shortened(failure);
     } catch (failure) {
-      if (failure instanceof Fault) this.#failures.failed(failure.message);
+      if (failure instanceof Fault) this.#callsFailed(callsOf(batch));
       throw failure;
     }
-    this.#failures.failed(batch.failureText);
+    if (blamesKey(batch.failureText)) this.#failures.failed(batch.failureText);
+    else this.#callsFailed(callsWithoutCount(batch));
+  }
+
+  #callsFailed(calls: number): void {
+    for (const outage of this.#outages) outage.callsFailed(calls);
   }
 }

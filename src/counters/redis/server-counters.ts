@@ -1,9 +1,9 @@
-import type { Fault } from '../../base/fault.ts';
+import { Fault } from '../../base/fault.ts';
 import type { CounterBatch } from '../batch.ts';
 import type { SlotChanges } from '../slot-changes.ts';
 import { groupChunks, MAX_CHUNK } from './chunks.ts';
 import { joined, NOTHING, type RedisCounters, type Slots, type Tally } from './counters.ts';
-import type { RedisPool } from './pool.ts';
+import { type RedisPool, withServer } from './pool.ts';
 import type { RedisLink } from './redis-link.ts';
 import { refundBySteps, type StepRunner } from './refund-by-steps.ts';
 import type { FeedSource } from './refund-feed.ts';
@@ -111,12 +111,28 @@ export class ServerCounters implements RedisCounters {
   }
 
   async #using(ask: (link: RedisLink) => Promise<Tally>): Promise<Tally> {
-    const lent = this.#pool.lend();
-    const link = lent instanceof Promise ? await lent : lent;
+    try {
+      const lent = this.#pool.lend();
+      const link = lent instanceof Promise ? await lent : lent;
+      const tally = await this.#askOn(link, ask);
+      if (tally.failure === '' || blamesKey(tally.failure)) this.#pool.succeeded();
+      else this.#pool.failed(shortened(tally.failure));
+      return tally;
+    } catch (failure) {
+      if (failure instanceof Fault) this.#pool.failed(failure.message);
+      throw failure;
+    }
+  }
+
+  async #askOn(link: RedisLink, ask: (link: RedisLink) => Promise<Tally>): Promise<Tally> {
     try {
       return await ask(link);
     } catch (failure) {
-      throw failure instanceof RedisReplyError ? refusal(link, failure) : failure;
+      if (!(failure instanceof RedisReplyError)) throw failure;
+      const reason = shortened(failure.message);
+      // Before the connection is renewed: a new one is no sign that Redis counts again.
+      if (!blamesKey(reason)) this.#pool.failed(withServer(link, reason));
+      throw refusal(link, failure);
     } finally {
       this.#pool.giveBack(link);
     }

@@ -1,4 +1,5 @@
 import type { LogFields, LogLevel } from '../../base/logger.ts';
+import type { OutageTexts } from '../../base/outage-log.ts';
 
 /** What a thread of the pool tells beside its answers. */
 export type ThreadMessage =
@@ -6,6 +7,7 @@ export type ThreadMessage =
   | ThreadLog
   | ThreadStats
   | ThreadStoreState
+  | ThreadOutage
   | ThreadConnections
   | ThreadStopped;
 
@@ -37,6 +39,15 @@ export interface ThreadStats extends FromThread {
 export interface ThreadStoreState extends FromThread {
   readonly kind: 'store';
   readonly reason: string | null;
+}
+
+/** Its store, or one instance of it, cannot be used, or can be used again. */
+export interface ThreadOutage extends FromThread {
+  readonly kind: 'outage';
+  readonly texts: OutageTexts;
+  readonly change:
+    | { readonly reason: string; readonly atStart: boolean }
+    | { readonly reason: null; readonly failedCalls: number };
 }
 
 /** Whether its store has connections. */

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Service } from '../../base/lifecycle.ts';
-import type { Logger } from '../../base/logger.ts';
+import type { Outage } from '../../base/outage-log.ts';
 import type { Counter, StatsReader } from '../registry.ts';
 import { CounterDeltas, TimerDeltas } from './deltas.ts';
 import { flushLines } from './flush-lines.ts';
@@ -21,10 +21,9 @@ export interface PushSinkOptions {
   readonly failedFlushes: Counter;
   /** Counts lines that were on their way when that happened, and those that are too long. */
   readonly lostLines: Counter;
-  /** `info` for a sink that nobody has asked for. */
-  readonly failureLevel: 'warning' | 'info';
+  /** Of the receiver. */
+  readonly outage: Outage;
   readonly clock: Clock;
-  readonly logger: Logger;
 }
 
 /**
@@ -43,7 +42,6 @@ export class PushSink implements Service {
   #flushing: Promise<void> | null = null;
   #stopped: Promise<void> | null = null;
   #outputClosed = false;
-  #failing = false;
 
   constructor(options: PushSinkOptions) {
     this.name = options.output.name;
@@ -98,8 +96,7 @@ export class PushSink implements Service {
       this.#failed(asError(failure));
       return;
     }
-    if (this.#failing) this.#options.logger.info(`statistics reach ${this.name} again`);
-    this.#failing = false;
+    this.#options.outage.succeeded(this.name);
   }
 
   async #send(): Promise<void> {
@@ -124,12 +121,9 @@ export class PushSink implements Service {
 
   #failed(failure: Error): void {
     if (this.#outputClosed) return;
-    const { failedFlushes, failureLevel, logger } = this.#options;
+    const { failedFlushes, outage } = this.#options;
     failedFlushes.add(1);
-    if (this.#failing) return;
-    this.#failing = true;
-    logger[failureLevel](
-      `statistics do not reach ${this.name}: ${failure.message}; counters are told with a later flush`,
-    );
+    outage.failed(this.name, failure.message);
+    outage.callsFailed(1);
   }
 }

@@ -2,6 +2,7 @@ import { backoffMs } from '../../base/backoff.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError, Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
+import { Outage, OutageLog } from '../../base/outage-log.ts';
 import type { TaskStore } from '../store/task-store.ts';
 
 export interface StoreOutageParts {
@@ -17,12 +18,19 @@ const PROBES = { initialMs: 100, maxMs: 2_000 };
 /** Where a write went well within this time, it is only a part of the store that fails, if it is. */
 const PART_MS = 1_000;
 
-/** A store that answers and yet fails each write is told of this often. */
-const TELL_MS = 60_000;
+/** The one part of an outage of the store. */
+const STORE = 'store';
+
+const OUTAGE_TEXTS = {
+  level: 'error',
+  began: 'The task store is unavailable; no task starts until it answers',
+  over: 'The task store is available again',
+  fields: {},
+} as const;
 
 /**
  * Whether the store takes calls. Once they fail, and none goes well, nothing is claimed and outcomes are held until it
- * answers again. Says so in the log when it begins, and when it is over.
+ * answers again. The log says when that begins and when it is over.
  *
  * A call may also fail because a part of the store is away, such as a node of a cluster. Then only the tenants whose
  * calls fail wait, and try again every now and then.
@@ -30,9 +38,9 @@ const TELL_MS = 60_000;
 export class StoreOutage {
   readonly #parts: StoreOutageParts;
   readonly #over = new Set<() => void>();
+  readonly #log: OutageLog;
+  readonly #outage: Outage;
   #down = false;
-  #toldMs = Number.NEGATIVE_INFINITY;
-  #told = false;
   /** Failures since the last write that went well. */
   #failures = 0;
   #answeredMs = Number.NEGATIVE_INFINITY;
@@ -41,6 +49,8 @@ export class StoreOutage {
 
   constructor(parts: StoreOutageParts) {
     this.#parts = parts;
+    this.#log = new OutageLog(parts);
+    this.#outage = new Outage(OUTAGE_TEXTS, this.#log, parts.clock);
   }
 
   get down(): boolean {
@@ -54,16 +64,12 @@ export class StoreOutage {
 
   /** A call failed. */
   failed(failure: unknown): void {
-    const { clock, logger } = this.#parts;
-    const quietMs = clock.nowMs() - this.#answeredMs;
+    this.#outage.callsFailed(1);
+    const quietMs = this.#parts.clock.nowMs() - this.#answeredMs;
     if (this.#down || this.#stopped || (quietMs >= 0 && quietMs < PART_MS)) return;
     this.#down = true;
-    if (clock.nowMs() - this.#toldMs >= TELL_MS) {
-      this.#toldMs = clock.nowMs();
-      this.#told = true;
-      const reason = asError(failure).message;
-      logger.error('the task store fails: nothing is started until it answers again', { reason });
-    }
+    this.#outage.lost(STORE, asError(failure).message);
+    this.#outage.callsFailed(1);
     this.#probeLater();
   }
 
@@ -76,6 +82,7 @@ export class StoreOutage {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
+    this.#log.stop();
   }
 
   #probeLater(): void {
@@ -91,8 +98,7 @@ export class StoreOutage {
       return;
     }
     this.#down = false;
-    if (this.#told) this.#parts.logger.info('the task store answers again');
-    this.#told = false;
+    this.#outage.connected(STORE);
     for (const run of this.#over) run();
   }
 }

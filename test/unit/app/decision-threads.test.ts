@@ -7,6 +7,7 @@ import { StoreHealth } from '../../../src/app/store-health.ts';
 import { createStore } from '../../../src/app/stores.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Health } from '../../../src/base/health.ts';
+import { OutageLog } from '../../../src/base/outage-log.ts';
 import { Batcher } from '../../../src/decision/batcher.ts';
 import { Engine } from '../../../src/decision/engine.ts';
 import { RuleGeneration } from '../../../src/decision/generation.ts';
@@ -48,7 +49,14 @@ class Pooled {
     const settings = loadSettings(env);
     const storeHealth = new StoreHealth(this.health, true);
     stats.addSource(statistics);
-    const parts = { settings, logger, clock: systemClock, random: Math.random, stats };
+    const parts = {
+      settings,
+      logger,
+      clock: systemClock,
+      random: Math.random,
+      stats,
+      outages: new OutageLog({ clock: systemClock, logger }),
+    };
     this.store = createStore({
       ...parts,
       connectionsChanged: connected => storeHealth.connectionsChanged(connected),

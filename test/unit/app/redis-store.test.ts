@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import { createStore } from '../../../src/app/stores.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import { OutageLog } from '../../../src/base/outage-log.ts';
 import { CounterBatch } from '../../../src/counters/batch.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
@@ -21,6 +22,7 @@ function openStore(t: Test, env: Readonly<Record<string, string>>) {
   const opened = createStore({
     settings: loadSettings(env),
     logger: new KeepingLogger(),
+    outages: new OutageLog({ clock: systemClock, logger: new KeepingLogger() }),
     clock: systemClock,
     random: () => 0.5,
     stats,

@@ -5,6 +5,7 @@ import { MetricsEndpoint } from '../../../src/app/metrics-endpoint.ts';
 import { openSinks } from '../../../src/app/sinks.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { Service } from '../../../src/base/lifecycle.ts';
+import { OutageLog } from '../../../src/base/outage-log.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
@@ -20,7 +21,14 @@ async function started(t: Test, env: Readonly<Record<string, string>>) {
   const stats = new StatsRegistry();
   const logger = new KeepingLogger();
   const settings = loadSettings(env);
-  const sinks = await openSinks({ settings, stats, logger, clock: systemClock, random: () => 0 });
+  const sinks = await openSinks({
+    settings,
+    stats,
+    logger,
+    outages: new OutageLog({ clock: systemClock, logger }),
+    clock: systemClock,
+    random: () => 0,
+  });
   const stop = async () => void (await Promise.all(sinks.map(sink => sink.stop())));
   t.teardown(stop);
   for (const sink of sinks) await sink.start();
@@ -209,6 +217,7 @@ t.test('without a sink statistics go to standard output; disabled they go nowher
   const parts = {
     stats: new StatsRegistry(),
     logger: new KeepingLogger(),
+    outages: new OutageLog({ clock: systemClock, logger: new KeepingLogger() }),
     clock: systemClock,
     random: () => 0,
   };

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { createStore } from '../../../src/app/stores.ts';
 import { systemClock } from '../../../src/base/clock.ts';
+import { OutageLog } from '../../../src/base/outage-log.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { count } from '../../support/counting.ts';
@@ -14,6 +15,7 @@ t.test('the settings lead to Redis, and its connections are counted by the names
   const opened = createStore({
     settings: loadSettings({ REDIS_URL: `redis://${redis.address}/2`, REDIS_AUTH: 's3cret' }),
     logger: new KeepingLogger(),
+    outages: new OutageLog({ clock: systemClock, logger: new KeepingLogger() }),
     clock: systemClock,
     random: () => 0.5,
     stats,

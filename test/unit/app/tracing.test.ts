@@ -5,21 +5,19 @@ import { loadSettings } from '../../../src/settings/load.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 
-t.test('a collector that is away is one log line in ten seconds, however many batches fail', async t => {
+t.test('a collector that is away is one log line, however many batches fail', async t => {
   const clock = new ManualClock(0);
   const logger = new KeepingLogger();
   const tracing = await OtlpTracing.open({ settings: loadSettings({}), clock, logger });
   t.teardown(() => tracing.stop());
-  const fail = (times: number) => {
-    for (let i = 0; i < times; i++) globalErrorHandler(new Error('connect ECONNREFUSED'));
-  };
-  fail(50);
+  for (let i = 0; i < 50; i++) {
+    globalErrorHandler(new Error('connect ECONNREFUSED'));
+    clock.advance(1_000);
+  }
   t.match(logger.lines, [
-    { level: 'warning', message: 'spans could not be sent', fields: { reason: 'connect ECONNREFUSED' } },
+    { level: 'warning', message: /^Spans cannot be sent/, fields: { reason: 'connect ECONNREFUSED' } },
   ]);
-  clock.advance(10_000);
-  fail(1);
-  t.match(logger.lines, [{}, { fields: { times: 50 } }]);
+  t.equal(logger.lines.length, 1);
 });
 
 t.test('an address that spans cannot be sent to ends the start, and its variable is named', async t => {

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { Outage, OutageLog } from '../../../src/base/outage-log.ts';
 import { GuardedStore } from '../../../src/counters/guarded/guarded-store.ts';
 import { ProbeKeys } from '../../../src/counters/guarded/probe-keys.ts';
 import { UncountedOps } from '../../../src/counters/guarded/uncounted-ops.ts';
@@ -16,6 +17,13 @@ import { TEST_FINGERPRINT_KEY } from '../../support/stores.ts';
 
 const memory = () => new SharedCounterStore(CounterTable.create(16_384));
 
+const TEXTS = {
+  level: 'warning',
+  began: 'it is unavailable',
+  over: 'it is available again',
+  fields: {},
+} as const;
+
 /** A guarded store over one that can be made to fail; `local` counts meanwhile. */
 function guard({ local = memory() as CounterStore | null } = {}) {
   const store = new FailingStore(memory());
@@ -26,7 +34,7 @@ function guard({ local = memory() as CounterStore | null } = {}) {
   const guarded = new GuardedStore({
     store,
     local,
-    fate: 'counted in this process',
+    outage: new Outage(TEXTS, new OutageLog({ clock, logger }), clock),
     uncounted: new UncountedOps(TEST_FINGERPRINT_KEY),
     probes: new ProbeKeys(TEST_FINGERPRINT_KEY, 'prefix_'),
     counters: { storeError: stats.counter('errors'), outages: stats.counter('outages') },
@@ -154,10 +162,10 @@ t.test('each change is told once, and every call that the store did not decide i
   t.match(logger.lines, [
     {
       level: 'warning',
-      message: 'the store fails: requests are counted in this process until it is back',
-      fields: { store: 'failing', reason: 'Redis at r:6379 is not connected' },
+      message: 'it is unavailable',
+      fields: { reason: 'Redis at r:6379 is not connected' },
     },
-    { level: 'warning', message: 'the store is back', fields: { requests: 6 } },
+    { level: 'warning', message: 'it is available again', fields: { seconds: 9, failedCalls: 6 } },
   ]);
   t.same(changes, ['Redis at r:6379 is not connected', null]);
   store.uncountable.add('b');
@@ -234,7 +242,7 @@ t.test('a start waits five seconds for the store, and begins without it then', a
   const started = guarded.start();
   clock.advance(5_000);
   await started;
-  t.match(logger.messages('warning'), [/^the store fails/]);
+  t.match(logger.messages('warning'), ['it is unavailable']);
   t.same(await count(guarded, ONE), [1]);
   starting.resolve();
   store.failure = null;
@@ -258,7 +266,7 @@ t.test('a store that gives up within that time fails the start; later it is star
   await started;
   first.reject(new Error('gave up'));
   await new Promise(resolve => setImmediate(resolve));
-  t.match(late.logger.lines.at(-1), { level: 'error', fields: { reason: 'gave up' } });
+  t.match(late.logger.lines.at(-1), { level: 'debug', fields: { reason: 'gave up' } });
   late.store.starting = Promise.resolve();
   late.clock.advance(5_000);
   t.equal(late.store.starts, 2);

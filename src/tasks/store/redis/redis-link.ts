@@ -76,7 +76,7 @@ export class RedisLink {
     logger.info('connected to Redis for tasks', { address: this.address });
     this.#client.on('close', () => {
       if (!this.#stopped) {
-        logger.warning('lost the connection to Redis', { address: this.address, reason: this.#reason });
+        logger.info('lost the connection to Redis', { address: this.address, reason: this.#reason });
       }
     });
     this.#client.on('ready', () => {

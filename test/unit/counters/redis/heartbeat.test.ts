@@ -49,7 +49,7 @@ t.test('a connection that leads nowhere any more is found before a batch needs i
   const { clock, logger } = await openStore(t, redis.address, { timeoutMs: 2_000 });
   redis.freeze();
   clock.advance(5_000);
-  await until(() => logger.messages('warning').includes('connecting to Redis anew'));
+  await until(() => logger.messages('error').includes('Redis is unavailable'));
   redis.thaw();
 });
 

@@ -34,6 +34,7 @@ async function openStore(t: Test) {
     counters,
     secondsApart: true,
     refunds: null,
+    outages: [],
     clock: systemClock,
     logger,
   });
@@ -135,7 +136,7 @@ t.test('when one instance is away only the requests that need it fail', async t 
   const { store, logger } = await openStore(t);
   await perSecond.kill();
   t.teardown(() => perSecond.restart());
-  await until(() => logger.messages('warning').includes('lost the connection to Redis'));
+  await until(() => logger.messages('error').includes('Redis is unavailable'));
   const both = [
     { ops: [{ key: 'minute', hits: 1, unit: MINUTE, limit: 9 }] },
     { ops: [{ key: 'second', hits: 1, unit: SECOND, limit: 9 }] },

@@ -108,14 +108,14 @@ t.test('a master that the sentinels no longer name is left, although it still an
   const { store, logger } = await openStore(t, sentinel, { clock });
   t.same(await count(store, ONE), [1]);
   named = second.port;
-  const warned = () => logger.messages('warning').includes('connecting to Redis anew');
+  const warned = () => logger.messages('error').includes('Redis is unavailable');
   await until(() => {
     clock.advance(100);
     return warned();
   });
   await until(() => {
     clock.advance(100);
-    return logger.messages('info').length > 1;
+    return logger.messages('error').includes('Redis is available again');
   });
   t.same(await count(store, ONE), [1]);
   t.equal(await second.command('GET', 'a'), '1');

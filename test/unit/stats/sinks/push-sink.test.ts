@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
 import t, { type Test } from 'tap';
+import type { Clock } from '../../../../src/base/clock.ts';
+import type { Logger } from '../../../../src/base/logger.ts';
+import { Outage, OutageLog } from '../../../../src/base/outage-log.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { jsonLines } from '../../../../src/stats/sinks/json-lines.ts';
 import type { LineOutput } from '../../../../src/stats/sinks/line-output.ts';
@@ -22,6 +25,11 @@ interface Sinking {
   readonly stats?: StatsRegistry;
 }
 
+function outageOf(clock: Clock, logger: Logger): Outage {
+  const texts = { level: 'warning', began: 'unavailable', over: 'available again', fields: {} } as const;
+  return new Outage(texts, new OutageLog({ clock, logger }), clock);
+}
+
 /** A sink that has started, with a counter `c`. */
 async function started({ t, output, clock, stats = new StatsRegistry() }: Sinking) {
   const logger = new KeepingLogger();
@@ -32,9 +40,8 @@ async function started({ t, output, clock, stats = new StatsRegistry() }: Sinkin
     intervalMs: INTERVAL_MS,
     failedFlushes: stats.counter('failed'),
     lostLines: stats.counter('lost'),
-    failureLevel: 'warning',
+    outage: outageOf(clock, logger),
     clock,
-    logger,
   });
   t.teardown(() => {
     output.close();
@@ -116,19 +123,15 @@ t.test('while the receiver is away nothing is lost: the next flush tells it all'
     await new Promise(resolve => setImmediate(resolve));
   counter.add(10);
   await advanceUntil(clock, () => logger.messages('warning').length > 0);
-  t.match(
-    logger.messages('warning')[0],
-    /^statistics do not reach statsd: .+; counters are told with a later/,
-  );
+  t.equal(logger.messages('warning')[0], 'unavailable');
   counter.add(100);
   const second = await tcpReceiver(t, { port: first.port });
   await reconnected(output, clock);
   clock.advance(INTERVAL_MS);
   await second.received.until(received => received.counted('c') > 0);
   t.equal(second.received.counted('c'), 110);
-  await advanceUntil(clock, () => logger.messages('info').length > 0);
-  t.same(logger.messages('info'), ['statistics reach statsd again']);
-  t.equal(logger.messages('warning').length, 1, 'told once');
+  await advanceUntil(clock, () => logger.messages('warning').length > 1);
+  t.same(logger.messages('warning'), ['unavailable', 'available again'], 'told once');
   t.ok(total(stats, 'failed') >= 1);
   t.equal(total(stats, 'lost'), 0);
 });
@@ -172,7 +175,7 @@ t.test('a receiver that does not read is given up; what did not reach it yet is 
   const { logger } = await started({ t, output, clock, stats });
   await output.ready();
   await advanceUntil(clock, () => logger.messages('warning').length > 0);
-  t.match(logger.messages('warning')[0], 'it took nothing for 5 s');
+  t.match(logger.lines[0], { message: 'unavailable', fields: { reason: 'it took nothing for 5 s' } });
   const lost = total(stats, 'lost');
   t.ok(lost > 0 && lost < 1_000, `at most a piece is lost: ${lost} lines`);
   t.equal(total(stats, 'failed'), 1);
@@ -207,9 +210,8 @@ t.test('a stop without a start, and a second one, are harmless', async t => {
     intervalMs: INTERVAL_MS,
     failedFlushes: { add() {} },
     lostLines: { add() {} },
-    failureLevel: 'info',
+    outage: outageOf(clock, new KeepingLogger()),
     clock,
-    logger: new KeepingLogger(),
   });
   await sink.stop();
   await sink.stop();
@@ -241,7 +243,7 @@ t.test('UDP: a host without an address is told, and counters wait', async t => {
   counter.add(1);
   clock.advance(INTERVAL_MS);
   while (logger.lines.length === 0) await new Promise(resolve => setImmediate(resolve));
-  t.match(logger.messages('warning'), [/statistics do not reach statsd: .*no-such-host\.invalid/]);
+  t.match(logger.lines[0], { message: 'unavailable', fields: { reason: /no-such-host\.invalid/ } });
   t.equal(total(stats, 'lost'), 0);
 });
 
@@ -259,9 +261,8 @@ t.test('a stream gets JSON lines, and one whose reader has gone ends nothing', a
     intervalMs: INTERVAL_MS,
     failedFlushes: stats.counter('failed'),
     lostLines: stats.counter('lost'),
-    failureLevel: 'warning',
+    outage: outageOf(clock, logger),
     clock,
-    logger,
   });
   await sink.start();
   stats.counter('c').add(1);
@@ -275,7 +276,7 @@ t.test('a stream gets JSON lines, and one whose reader has gone ends nothing', a
   await once(stream, 'close');
   stats.counter('c').add(1);
   await advanceUntil(clock, () => logger.lines.length > 0);
-  t.match(logger.messages('warning'), [/statistics do not reach standard output: /]);
+  t.same(logger.messages('warning'), ['unavailable']);
   await sink.stop();
 });
 
