@@ -134,7 +134,7 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
         const reasons = failure.faults.map(describeRuleFault);
         this.refuse(reasons);
         done({ kind: 'refused', reasons });
-      } else done({ kind: 'refused', reasons: [this.#notCompiled(asError(failure))] });
+      } else done({ kind: 'failed', reasons: [this.#notCompiled(asError(failure))] });
     }
   }
 

@@ -3,8 +3,8 @@ import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
 import { FileRuleSource } from '../rules/source/file-source.ts';
 import { waitMultiplier } from '../rules/source/xds/growth.ts';
-import { SeveralXdsSources } from '../rules/source/xds/several-sources.ts';
-import { XdsRuleSource, type XdsRuleSourceOptions } from '../rules/source/xds/xds-source.ts';
+import type { XdsRuleSourceOptions } from '../rules/source/xds/xds-source.ts';
+import { XdsSources } from '../rules/source/xds/xds-sources.ts';
 import type { Settings } from '../settings/table.ts';
 import { DEFAULT_MESSAGE_BYTES } from '../settings/xds.ts';
 import { nodeIds, type XdsServer } from '../settings/xds-servers.ts';
@@ -61,8 +61,7 @@ function xdsSource(parts: RuleSourceParts): Service {
   const servers = settings.xdsServerUrl;
   const ids = nodeIds(settings.xdsNodeId, servers.length) ?? [];
   const options = servers.map((server, i) => xdsOptions(parts, server, ids[i]));
-  if (options.length === 1) return new XdsRuleSource(options[0], loader);
-  return new SeveralXdsSources(options, loader, settings.mergeDomainConfig);
+  return new XdsSources(options, loader, settings.mergeDomainConfig);
 }
 
 function xdsOptions(

@@ -13,11 +13,16 @@ export class WaitClock extends ManualClock {
 
   /** Resolves once somebody waits for `delayMs`, and lets that time pass. */
   async pass(delayMs: number): Promise<void> {
+    await this.awaited(delayMs);
+    this.advance(delayMs);
+  }
+
+  /** Resolves once somebody waits for `delayMs`. */
+  async awaited(delayMs: number): Promise<void> {
     while (!this.pendingDelaysMs.includes(delayMs)) {
       await new Promise<void>(resolve => {
         this.#begun = resolve;
       });
     }
-    this.advance(delayMs);
   }
 }

@@ -1,15 +1,31 @@
+import { createHash } from 'node:crypto';
 import type { RuleFile } from '../../rule-set.ts';
 import type { LoadOutcome, RuleSetTaker } from './rule-set-taker.ts';
 
+interface Source {
+  /** Names the source in messages; null when there is no other. */
+  readonly address: string | null;
+  accepted: readonly RuleFile[];
+  refusal: Refusal | null;
+}
+
+/** The set of a source that was refused last. */
+interface Refusal {
+  readonly digest: string;
+  /** How many sets had been accepted by then. */
+  readonly after: number;
+  readonly outcome: LoadOutcome;
+}
+
 /**
- * The rules of several sources as one set. A set of one source is loaded together with the accepted sets of the others,
- * and accepted or refused for that source alone. Sources that have sent nothing yet count as empty.
+ * The rules of one source or several as one set. A set of one source is loaded together with the accepted sets of the
+ * others, and accepted or refused for that source alone. Sources that have sent nothing yet count as empty.
  */
 export class JoinedRuleSets {
   readonly #taker: RuleSetTaker;
   readonly #mergeDomains: boolean;
-  /** The accepted set of each source, in the order of the sources. */
-  readonly #accepted: (readonly RuleFile[])[] = [];
+  readonly #sources: Source[] = [];
+  #acceptedSets = 0;
   /** Ends when the last set that was given is loaded. Each source gives its next one only after that. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -18,34 +34,53 @@ export class JoinedRuleSets {
     this.#mergeDomains = mergeDomains;
   }
 
-  /**
-   * Takes the sets of one more source.
-   *
-   * @param address what the source is called in messages
-   */
-  addSource(address: string): RuleSetTaker {
-    const source = this.#accepted.push([]) - 1;
+  /** Takes the sets of one more source; without an address it is the only one. */
+  addSource(address: string | null): RuleSetTaker {
+    const source: Source = { address, accepted: [], refusal: null };
+    this.#sources.push(source);
     return {
       load: files => {
-        const named = files.map(file => ({ ...file, origin: address }));
-        const outcome = this.#turn.then(() => this.#load(source, named));
+        const outcome = this.#turn.then(() => this.#load(source, named(files, address)));
         this.#turn = outcome.catch(() => {});
         return outcome;
       },
-      refuse: reasons => this.#taker.refuse(reasons.map(reason => `${address}: ${reason}`)),
+      refuse: reasons =>
+        this.#taker.refuse(address === null ? reasons : reasons.map(reason => `${address}: ${reason}`)),
     };
   }
 
-  async #load(source: number, files: readonly RuleFile[]): Promise<LoadOutcome> {
+  async #load(source: Source, files: readonly RuleFile[]): Promise<LoadOutcome> {
+    const digest = digestOf(files);
+    const { refusal } = source;
+    // Servers send a refused set again. Nothing has changed, so it is neither logged nor counted for a second time.
+    if (refusal?.digest === digest && refusal.after === this.#acceptedSets) return refusal.outcome;
+    const after = this.#acceptedSets;
     const outcome = await this.#taker.load(this.#joined(source, files));
-    if (outcome.kind === 'in force') this.#accepted[source] = files;
+    source.refusal = outcome.kind === 'refused' ? { digest, after, outcome } : null;
+    if (outcome.kind === 'in force') {
+      source.accepted = files;
+      this.#acceptedSets++;
+    }
     return outcome;
   }
 
-  #joined(source: number, files: readonly RuleFile[]): RuleFile[] {
+  #joined(source: Source, files: readonly RuleFile[]): RuleFile[] {
     // The order of the sources decides between wildcards of one domain, whichever source has sent its rules first.
-    if (this.#mergeDomains) return this.#accepted.with(source, files).flat();
+    if (this.#mergeDomains) {
+      return this.#sources.flatMap(each => (each === source ? files : each.accepted));
+    }
     // A domain that is named twice is reported where it is named for the second time: in the new set.
-    return [...this.#accepted.toSpliced(source, 1).flat(), ...files];
+    const others = this.#sources.flatMap(each => (each === source ? [] : each.accepted));
+    return [...others, ...files];
   }
+}
+
+function named(files: readonly RuleFile[], address: string | null): readonly RuleFile[] {
+  return address === null ? files : files.map(file => ({ ...file, origin: address }));
+}
+
+function digestOf(files: readonly RuleFile[]): string {
+  const hash = createHash('sha256');
+  for (const { content } of files) hash.update(`${content.byteLength}:`).update(content);
+  return hash.digest('base64');
 }

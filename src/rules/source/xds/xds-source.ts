@@ -37,6 +37,9 @@ export interface XdsRuleSourceOptions
   readonly random: () => number;
 }
 
+/** How long a refused version waits for its second refusal and the later ones, while its server sends it again. */
+const RESENT_BACKOFF: BackoffBounds = { initialMs: 1_000, maxMs: 10_000, multiplier: 2 };
+
 /** The longest text of a refusal; it is for people. */
 const MAX_REFUSAL_CHARACTERS = 8_192;
 
@@ -54,6 +57,8 @@ export class XdsRuleSource implements Service {
   readonly #node: Uint8Array;
   /** The version of the rules in force; empty for none. */
   #accepted = '';
+  /** The version that was refused last, and how often it was refused again; null once another one is in use. */
+  #refused: { readonly version: string; readonly times: number } | null = null;
   /** Streams that ended since a response came last. */
   #endedStreams = 0;
   #stream: AdsStream | null = null;
@@ -141,19 +146,30 @@ export class XdsRuleSource implements Service {
       logger.warning('the xDS server sent resources that were not asked for', { type: typeUrl });
       return;
     }
-    const outcome = await this.#load(response);
+    const sentAgain = version === this.#refused?.version;
+    if (sentAgain) await this.#pauseBeforeRefusing();
+    if (this.#stopped) return;
+    const outcome = await this.#load(response, sentAgain);
+    if (outcome.kind === 'dropped') return;
     if (outcome.kind === 'in force') {
       this.#accepted = version;
+      this.#refused = null;
       this.#say(stream, nonce, '');
-    } else if (outcome.kind === 'refused') {
+    } else {
+      this.#refused = { version, times: sentAgain ? (this.#refused?.times ?? 0) + 1 : 0 };
       this.#say(stream, nonce, outcome.reasons.join('\n').slice(0, MAX_REFUSAL_CHARACTERS));
     }
   }
 
-  async #load(response: DiscoveryResponse): Promise<LoadOutcome> {
+  /** Servers based on go-control-plane answer a refusal by sending the same version again, at once and without end. */
+  #pauseBeforeRefusing(): Promise<void> {
+    return this.#pause(backoffMs(RESENT_BACKOFF, this.#refused?.times ?? 0, () => 1));
+  }
+
+  async #load(response: DiscoveryResponse, sentAgain: boolean): Promise<LoadOutcome> {
     const { files, faults } = resourceFiles(response.resources);
     if (faults.length === 0) return Promise.race([this.#taker.load(files), this.#stopAsked.promise]);
-    this.#taker.refuse(faults);
+    if (!sentAgain) this.#taker.refuse(faults);
     return { kind: 'refused', reasons: faults };
   }
 

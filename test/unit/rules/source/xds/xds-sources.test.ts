@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { loadRuleSet } from '../../../../../src/rules/parse/load.ts';
 import type { RuleFile, RuleSet, RuleSetRefused } from '../../../../../src/rules/rule-set.ts';
 import type { LoadOutcome, RuleSetTaker } from '../../../../../src/rules/source/xds/rule-set-taker.ts';
-import { SeveralXdsSources } from '../../../../../src/rules/source/xds/several-sources.ts';
+import { XdsSources } from '../../../../../src/rules/source/xds/xds-sources.ts';
 import { AdsServer } from '../../../../support/ads-server.ts';
 import { WaitClock } from '../../../../support/wait-clock.ts';
 import { hourly } from '../../../../support/xds-messages.ts';
@@ -13,6 +13,7 @@ class LoadingTaker implements RuleSetTaker {
   readonly #mergeDomains: boolean;
   readonly refusals: (readonly string[])[] = [];
   loads = 0;
+  failing = false;
   rules: RuleSet = { domains: [] };
   /** Loads wait for it. */
   ready: Promise<void> = Promise.resolve();
@@ -31,6 +32,7 @@ class LoadingTaker implements RuleSetTaker {
     this.loads++;
     await this.ready;
     this.#running--;
+    if (this.failing) return { kind: 'failed', reasons: ['no memory left'] };
     try {
       this.rules = loadRuleSet(files, { mergeDomains: this.#mergeDomains });
       return { kind: 'in force' };
@@ -45,7 +47,7 @@ class LoadingTaker implements RuleSetTaker {
 }
 
 /** Sources that ask as many servers; all end with the test. */
-async function startSeveral(t: Test, count: number, mergeDomains = false) {
+async function startSources(t: Test, count: number, mergeDomains = false) {
   const servers = await Promise.all(Array.from({ length: count }, () => AdsServer.start(t)));
   const taker = new LoadingTaker(mergeDomains);
   const clock = new WaitClock(1_700_000_000_000);
@@ -53,7 +55,7 @@ async function startSeveral(t: Test, count: number, mergeDomains = false) {
     ...xdsOptions(address, clock),
     node: { id: `node-${i}`, metadata: {} },
   }));
-  const sources = new SeveralXdsSources(options, taker, mergeDomains);
+  const sources = new XdsSources(options, taker, mergeDomains);
   t.teardown(() => sources.stop());
   await sources.start();
   const opened = servers.map(async server => {
@@ -64,7 +66,7 @@ async function startSeveral(t: Test, count: number, mergeDomains = false) {
 }
 
 t.test('each server is asked by its own node id, and its rules join those of the others', async t => {
-  const { taker, asked } = await startSeveral(t, 2);
+  const { taker, asked } = await startSources(t, 2);
   const [one, two] = asked;
   t.same(
     asked.map(({ first }) => first.node.id),
@@ -82,7 +84,7 @@ t.test('each server is asked by its own node id, and its rules join those of the
 });
 
 t.test('rules with a fault are refused on their own stream, and the others go on', async t => {
-  const { taker, asked } = await startSeveral(t, 2);
+  const { taker, asked } = await startSources(t, 2);
   const [one, two] = asked;
   one.stream.send('v1', hourly('shop', 'user', 5));
   await one.server.request();
@@ -103,7 +105,7 @@ t.test('rules with a fault are refused on their own stream, and the others go on
 t.test(
   'a domain of two servers is refused to the one that names it second, which learns who has it',
   async t => {
-    const { taker, asked } = await startSeveral(t, 2);
+    const { taker, asked } = await startSources(t, 2);
     const [one, two] = asked;
     two.stream.send('w1', hourly('shop', 'user', 9));
     t.match(await two.server.request(), { version_info: 'w1', error_detail: null });
@@ -128,8 +130,49 @@ t.test(
   },
 );
 
+t.test(
+  'a refused set that is sent again is loaded only once another server has changed its rules',
+  async t => {
+    const { taker, clock, asked } = await startSources(t, 2);
+    const [one, two] = asked;
+    two.stream.send('w1', hourly('shop', 'user', 9));
+    await two.server.request();
+    for (const waitMs of [0, 1_000, 2_000]) {
+      one.stream.send('v1', hourly('shop', 'path', 5));
+      if (waitMs > 0) await clock.pass(waitMs);
+      t.match((await one.server.request()).error_detail?.message, /is already defined in/);
+    }
+    t.equal(taker.loads, 2);
+    two.stream.send('w2', hourly('quota', 'user', 9));
+    await two.server.request();
+    one.stream.send('v1', hourly('shop', 'path', 5));
+    await clock.pass(4_000);
+    t.match(await one.server.request(), { version_info: 'v1', error_detail: null });
+    t.same(taker.domains, ['quota', 'shop']);
+  },
+);
+
+t.test('a set that could not be tried is tried again when it is sent again', async t => {
+  const { taker, clock, asked } = await startSources(t, 1);
+  const [{ server, stream }] = asked;
+  taker.failing = true;
+  stream.send('v1', hourly('shop', 'path', 5));
+  t.match(await server.request(), { version_info: '', error_detail: { message: 'no memory left' } });
+  taker.failing = false;
+  stream.send('v1', hourly('shop', 'path', 5));
+  await clock.pass(1_000);
+  t.match(await server.request(), { version_info: 'v1', error_detail: null });
+});
+
+t.test('a single server is not named in what is refused', async t => {
+  const { asked } = await startSources(t, 1);
+  const [{ server, stream }] = asked;
+  stream.send('v1', hourly('quota', '', 10));
+  t.match((await server.request()).error_detail?.message, /^quota-limits: quota\.descriptors\[0\]: /);
+});
+
 t.test('with merging, entries of one domain are in the order of the servers', async t => {
-  const { taker, asked } = await startSeveral(t, 2, true);
+  const { taker, asked } = await startSources(t, 2, true);
   const [one, two] = asked;
   const keys = () => taker.rules.domains.map(({ entries }) => entries.map(({ key }) => key));
   two.stream.send('w1', hourly('shop', 'user', 9));
@@ -143,7 +186,7 @@ t.test('with merging, entries of one domain are in the order of the servers', as
 });
 
 t.test('rules of a server that is away stay, also while another one sends new ones', async t => {
-  const { taker, clock, asked } = await startSeveral(t, 2);
+  const { taker, clock, asked } = await startSources(t, 2);
   const [one, two] = asked;
   one.stream.send('v1', hourly('shop', 'user', 5));
   await one.server.request();
@@ -155,7 +198,7 @@ t.test('rules of a server that is away stay, also while another one sends new on
 });
 
 t.test('sets that arrive at the same time are loaded one after the other, and each is answered', async t => {
-  const { taker, asked } = await startSeveral(t, 4);
+  const { taker, asked } = await startSources(t, 4);
   const gate = Promise.withResolvers<void>();
   taker.ready = gate.promise;
   for (const [i, { stream }] of asked.entries()) stream.send('v1', hourly(`d${i}`, 'user', 5));
@@ -168,7 +211,7 @@ t.test('sets that arrive at the same time are loaded one after the other, and ea
 });
 
 t.test('what cannot even be tried is refused with the name of its server', async t => {
-  const { taker, asked } = await startSeveral(t, 2);
+  const { taker, asked } = await startSources(t, 2);
   const [, two] = asked;
   const resources = [{ type_url: 'type.googleapis.com/x.Y', value: Buffer.of(1) }];
   const head = {
@@ -189,6 +232,6 @@ t.test('files for TLS that cannot be used stop the start of all of them', async 
   const clock = new WaitClock(0);
   const tls = { caFile: '/none.pem', certFile: '', keyFile: '', serverName: '' };
   const options = [xdsOptions(ads.address, clock), { ...xdsOptions('localhost:1', clock), tls }];
-  const sources = new SeveralXdsSources(options, new LoadingTaker(false), false);
+  const sources = new XdsSources(options, new LoadingTaker(false), false);
   await t.rejects(sources.start(), /CONFIG_GRPC_XDS_SERVER_TLS_CACERT="\/none.pem" cannot be read/);
 });
