@@ -28,6 +28,13 @@ const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 /** What a field value must not hold: NUL, LF, CR, or white space at either end (RFC 9113, 8.2.1). */
 const BAD_VALUE = /[\0\r\n]|^[ \t]|[ \t]$/;
 
+/**
+ * Values of the block at hand that are longer than this are looked at once. A block can refer to an entry of the dynamic
+ * table by one octet, so looking at each reference would cost a hundred times what the octets do.
+ */
+const LONG_VALUE = 128;
+const longValues = new Set<string>();
+
 const WEB_SCHEME = /^https?$/i;
 
 /** The head of a request; looked up when the same block was checked before. */
@@ -46,6 +53,7 @@ export function fieldOf(block: HeaderBlock, name: string): string {
 
 /** Why the fields of a trailer section are malformed; empty when they are not. Pseudo-fields are (RFC 9113, 8.1). */
 export function trailerFault(block: HeaderBlock): string {
+  if (longValues.size > 0) longValues.clear();
   for (let i = 0; i < block.names.length; i++) {
     const fault = fieldFault(block.names[i], block.values[i]);
     if (fault !== '') return fault;
@@ -54,6 +62,7 @@ export function trailerFault(block: HeaderBlock): string {
 }
 
 function checkHead(block: HeaderBlock): RequestHead {
+  if (longValues.size > 0) longValues.clear();
   const pseudo = new Map<string, string>();
   let fault = '';
   let contentLength = -1;
@@ -64,7 +73,7 @@ function checkHead(block: HeaderBlock): RequestHead {
     if (name.startsWith(':')) {
       if (regular) fault = `${name} after a regular field (RFC 9113, 8.3)`;
       else if (pseudo.has(name)) fault = `${name} twice (RFC 9113, 8.3)`;
-      else if (BAD_VALUE.test(value)) fault = `${name} holds a forbidden character (RFC 9113, 8.2.1)`;
+      else if (isBadValue(value)) fault = `${name} holds a forbidden character (RFC 9113, 8.2.1)`;
       pseudo.set(name, value);
       continue;
     }
@@ -123,9 +132,17 @@ function fieldFault(name: string, value: string): string {
       ? `pseudo-field ${name.slice(0, 40)} among trailers (RFC 9113, 8.1)`
       : 'a field name is empty or holds a forbidden character (RFC 9113, 8.2.1)';
   }
-  if (BAD_VALUE.test(value)) return `${name} holds a forbidden character (RFC 9113, 8.2.1)`;
+  if (isBadValue(value)) return `${name} holds a forbidden character (RFC 9113, 8.2.1)`;
   if (CONNECTION_FIELDS.has(name)) return `${name} belongs to HTTP/1.1 (RFC 9113, 8.2.2)`;
   if (name === 'te' && value.toLowerCase() !== 'trailers')
     return 'te is other than trailers (RFC 9113, 8.2.2)';
   return '';
+}
+
+function isBadValue(value: string): boolean {
+  if (value.length <= LONG_VALUE) return BAD_VALUE.test(value);
+  if (longValues.has(value)) return false;
+  if (BAD_VALUE.test(value)) return true;
+  longValues.add(value);
+  return false;
 }

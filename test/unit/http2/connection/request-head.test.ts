@@ -57,6 +57,12 @@ const MALFORMED: readonly (readonly [clause: string, what: string, fields: Field
   ['8.5', 'CONNECT with :scheme', [...connect, [':scheme', 'http']]],
   ['8.5', 'CONNECT with :path', [...connect, [':path', '/']]],
   ['8.5', 'CONNECT without :authority', connect.slice(0, 1)],
+  ['8.2.1', 'a line feed at the end of a long value', and(['x', `${'x'.repeat(200)}\n`])],
+  [
+    '8.2.1',
+    'a long value with NUL behind one without',
+    and(['x', 'x'.repeat(200)], ['y', `${'x'.repeat(199)}\0`]),
+  ],
   ['8.1.1', 'nothing at all', []],
 ];
 
