@@ -40,8 +40,9 @@ const stats = new StatsRegistry();
 const statistics = new RuleStatistics();
 const rules = loadRuleSet([{ name: 'bench.yaml', content: Buffer.from(RULES) }], { mergeDomains: false });
 const generation = new RuleGeneration(new CompiledRules(compileRules(rules)));
-const outages = new OutageLog({ clock: systemClock, logger: silent });
-const parts = { settings, stats, clock: systemClock, logger: silent, random: Math.random, outages };
+const log = new OutageLog({ clock: systemClock, logger: silent });
+const storeHealth = new StoreHealth(new Health(), false, log);
+const parts = { settings, stats, clock: systemClock, logger: silent, random: Math.random };
 const counter = stats.counter('any');
 const counters = {
   storeError: counter,
@@ -49,7 +50,7 @@ const counters = {
   cancelled: counter,
   globalShadowMode: counter,
 };
-const store = createStore(parts);
+const store = createStore({ ...parts, outages: storeHealth });
 const spent = { dispatchMs: 0, handOverMs: 0 };
 const { threads, pool } = createDecisionThreads({
   ...parts,
@@ -57,7 +58,7 @@ const { threads, pool } = createDecisionThreads({
   statistics,
   counters,
   overLimit: null,
-  storeHealth: new StoreHealth(new Health(), false),
+  storeHealth,
   placement: {
     isForPool: () => true,
     decidedHere: () => {},

@@ -48,7 +48,6 @@ export async function openDecisionThread(
       over: (texts, failedCalls) =>
         post({ kind: 'outage', threadId, texts, change: { reason: null, failedCalls } }),
     },
-    storeChanged: reason => post({ kind: 'store', threadId, reason }),
     connectionsChanged: connected => post({ kind: 'connections', threadId, connected }),
     shared: setup.store,
   });

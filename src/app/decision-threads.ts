@@ -1,6 +1,5 @@
 import type { Clock } from '../base/clock.ts';
 import { LOG_LEVELS, type Logger } from '../base/logger.ts';
-import type { OutageLog } from '../base/outage-log.ts';
 import type { EngineCounters } from '../decision/engine.ts';
 import { DecisionPool, type DecisionPoolParts } from '../decision/pool/decision-pool.ts';
 import { PiscinaThreads } from '../decision/pool/piscina-threads.ts';
@@ -25,7 +24,6 @@ export interface DecisionThreadsParts {
   readonly overLimit: OverLimitFigures | null;
   readonly stats: StatsRegistry;
   readonly storeHealth: StoreHealth;
-  readonly outages: OutageLog;
   /** Says which batches are for the threads; without it what is measured does. */
   readonly placement?: DecisionPoolParts['placement'];
   readonly clock: Clock;
@@ -59,9 +57,7 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
       store.threadEnded(threadId);
       threadsStats.ended(threadId);
       overLimit?.ended(threadId);
-      storeHealth.storeChanged(null, threadId);
-      storeHealth.connectionsChanged(null, threadId);
-      parts.outages.threadEnded(threadId);
+      storeHealth.threadEnded(threadId);
     },
     clock,
     logger,
@@ -86,14 +82,13 @@ function tell(parts: DecisionThreadsParts, stats: ThreadsStats, message: ThreadM
   const { threadId } = message;
   if (message.kind === 'log') logLine(parts.logger, message.level, message.message, message.fields);
   else if (message.kind === 'stats') stats.told(message);
-  else if (message.kind === 'outage') tellOutage(parts.outages, message);
-  else if (message.kind === 'store') parts.storeHealth.storeChanged(message.reason, threadId);
+  else if (message.kind === 'outage') tellOutage(parts.storeHealth, message);
   else if (message.kind === 'connections') parts.storeHealth.connectionsChanged(message.connected, threadId);
 }
 
-function tellOutage(outages: OutageLog, { texts, change, threadId }: ThreadOutage): void {
-  if (change.reason === null) outages.over(texts, change.failedCalls, threadId);
-  else outages.began(texts, change.reason, change.atStart, threadId);
+function tellOutage(health: StoreHealth, { texts, change, threadId }: ThreadOutage): void {
+  if (change.reason === null) health.over(texts, change.failedCalls, threadId);
+  else health.began(texts, change.reason, change.atStart, threadId);
 }
 
 /** The part of the time that the event loop of this thread was busy since it was asked last. */

@@ -12,7 +12,7 @@ export function guardStore(
   parts: StoreParts & { readonly local: CounterStore | null; readonly outage: Outage },
   fingerprintKey: FingerprintKey,
 ): CounterStore {
-  const { settings, stats, clock, logger, outage, storeChanged = () => {} } = parts;
+  const { settings, stats, clock, logger, outage } = parts;
   const guarded = new GuardedStore({
     store,
     local: parts.local,
@@ -23,7 +23,6 @@ export function guardStore(
       storeError: stats.counter('ratelimit.service.call.should_rate_limit.redis_error'),
       outages: stats.counter('ratelimit.store_failure.outages'),
     },
-    changed: storeChanged,
     clock,
     logger,
   });

@@ -84,18 +84,18 @@ export class DecisionService {
       this.#announceStop = resolve;
     });
     this.#shutdownDelay = new ShutdownDelay(clock, settings.shutdownDelayMs);
-    const storeHealth = new StoreHealth(this.#health, settings.redisHealthCheckActiveConnection);
+    this.#outages = new OutageLog({ clock, logger });
+    const connectionsDecide = settings.redisHealthCheckActiveConnection;
+    const storeHealth = new StoreHealth(this.#health, connectionsDecide, this.#outages);
     // Of Redis alone connections are told, and a start need not wait for it where its failures are not passed on.
     if (settings.backendType === 'redis') storeHealth.connectionsChanged(false);
-    this.#outages = new OutageLog({ clock, logger });
     this.#store = createStore({
       settings,
       logger,
       clock,
       random,
       stats,
-      outages: this.#outages,
-      storeChanged: reason => storeHealth.storeChanged(reason),
+      outages: storeHealth,
       connectionsChanged: connected => storeHealth.connectionsChanged(connected),
     });
     const statistics = new RuleStatistics();
@@ -114,7 +114,6 @@ export class DecisionService {
             overLimit: figures,
             stats,
             storeHealth,
-            outages: this.#outages,
             clock,
             logger,
           });

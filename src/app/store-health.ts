@@ -1,4 +1,5 @@
 import type { Health } from '../base/health.ts';
+import type { OutageListener, OutageLog, OutageTexts } from '../base/outage-log.ts';
 
 /** Whether the counter store counts. Decisions go on without it, or fail one by one, so it does not decide. */
 const STORE_COMPONENT = 'store';
@@ -11,39 +12,64 @@ const THIS_THREAD = 0;
 
 const NO_CONNECTION = 'there is no connection to the store';
 
-/** The health of the store as all threads see theirs: it works when it does for each of them. */
-export class StoreHealth {
+/**
+ * The health of the store as all threads see theirs: it works while none of them has an outage of it, or of one of its
+ * instances. What it is told of outages it passes on to the log.
+ */
+export class StoreHealth implements OutageListener {
   readonly #health: Health;
   readonly #connectionsDecide: boolean;
-  readonly #reasons = new Map<number, string>();
+  readonly #log: OutageLog;
+  /** By thread: why each store, or instance of it, that has an outage cannot be used. */
+  readonly #outages = new Map<number, Map<string, string>>();
   readonly #connected = new Map<number, boolean>();
 
   /** @param connectionsDecide whether the process is unhealthy while there are no connections to the store */
-  constructor(health: Health, connectionsDecide: boolean) {
+  constructor(health: Health, connectionsDecide: boolean, log: OutageLog) {
     this.#health = health;
     this.#connectionsDecide = connectionsDecide;
+    this.#log = log;
     this.#tell();
   }
 
-  /** Why the store of a thread does not count; null when it does, or the thread is gone. */
-  storeChanged(reason: string | null, threadId = THIS_THREAD): void {
-    if (reason === null) this.#reasons.delete(threadId);
-    else this.#reasons.set(threadId, reason);
+  began(texts: OutageTexts, reason: string, atStart: boolean, thread = THIS_THREAD): void {
+    const own = this.#outages.get(thread) ?? new Map<string, string>();
+    this.#outages.set(thread, own.set(storeOf(texts), reason));
+    this.#tell();
+    this.#log.began(texts, reason, atStart, thread);
+  }
+
+  over(texts: OutageTexts, failedCalls: number, thread = THIS_THREAD): void {
+    this.#outages.get(thread)?.delete(storeOf(texts));
+    this.#tell();
+    this.#log.over(texts, failedCalls, thread);
+  }
+
+  /** Whether the store of a thread has connections. */
+  connectionsChanged(connected: boolean, thread = THIS_THREAD): void {
+    this.#connected.set(thread, connected);
     this.#tell();
   }
 
-  /** Whether the store of a thread has connections; null when the thread is gone. */
-  connectionsChanged(connected: boolean | null, threadId = THIS_THREAD): void {
-    if (connected === null) this.#connected.delete(threadId);
-    else this.#connected.set(threadId, connected);
+  /** A thread is gone, and its store with it. */
+  threadEnded(thread: number): void {
+    this.#outages.delete(thread);
+    this.#connected.delete(thread);
     this.#tell();
+    this.#log.threadEnded(thread);
   }
 
   #tell(): void {
-    const isConnected = [...this.#connected.values()].every(Boolean);
-    const note = isConnected ? null : NO_CONNECTION;
-    if (this.#connectionsDecide) this.#health.set(CONNECTION_COMPONENT, isConnected, note);
-    const [reason = note] = this.#reasons.values();
+    if (this.#connectionsDecide) {
+      const isConnected = [...this.#connected.values()].every(Boolean);
+      this.#health.set(CONNECTION_COMPONENT, isConnected, isConnected ? null : NO_CONNECTION);
+    }
+    const [reason = null] = [...this.#outages.values()].flatMap(own => [...own.values()]);
     this.#health.tell(STORE_COMPONENT, reason === null, reason);
   }
+}
+
+/** Which store the texts are about: those of two instances differ in it. */
+function storeOf({ began, fields }: OutageTexts): string {
+  return JSON.stringify([began, fields]);
 }

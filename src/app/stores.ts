@@ -23,8 +23,6 @@ export interface StoreParts {
   readonly stats: StatsRegistry;
   /** Told when the store, or one instance of it, cannot be used, and when it can again. */
   readonly outages: OutageListener;
-  /** Told why the store does not count, and null when it does again; not told where failures reach the caller. */
-  readonly storeChanged?: (reason: string | null) => void;
   /** Told when the first connection to the store comes up and when the last one ends; of Redis only. */
   readonly connectionsChanged?: (connected: boolean) => void;
   /** In further threads of the process: what they share with the first. */

@@ -100,6 +100,7 @@ t.test('memcached decides, its failures let pass, and the service is healthy thr
   t.same([await ask(service), await ask(service)], ['OK 2', 'OK 2']);
   t.equal(await statistic(service.debug, ERRORS), 2);
   t.same(await getPage(service.http, '/healthcheck'), { status: 200, text: 'OK' });
+  t.match(await health(service), { components: { store: false }, decides: { store: false } });
   await memcached.start();
   await service.logged(line => /is available again$/.test(String(line['@message'])));
   t.equal(await ask(service), 'OK 2');

@@ -23,8 +23,6 @@ export interface GuardedStoreParts {
     readonly storeError: Counter;
     readonly outages: Counter;
   };
-  /** Told of each change, with the reason while it fails and null when it counts again. */
-  readonly changed: (reason: string | null) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -152,18 +150,16 @@ export class GuardedStore implements CounterStore {
   }
 
   #fails(reason: string): void {
-    const { outage, counters, changed } = this.#parts;
+    const { outage, counters } = this.#parts;
     this.#reason = reason;
     counters.outages.add(1);
     outage.lost(GUARD, reason);
-    changed(reason);
     this.#after(PROBE_MS, () => void this.#probe());
   }
 
   #isBack(): void {
     this.#reason = null;
     this.#parts.outage.connected(GUARD);
-    this.#parts.changed(null);
   }
 
   async #probe(): Promise<void> {

@@ -6,7 +6,6 @@ export type ThreadMessage =
   | ThreadReady
   | ThreadLog
   | ThreadStats
-  | ThreadStoreState
   | ThreadOutage
   | ThreadConnections
   | ThreadStopped;
@@ -33,12 +32,6 @@ export interface ThreadStats extends FromThread {
   readonly kind: 'stats';
   readonly counters: readonly (readonly [name: string, growth: number])[];
   readonly gauges: readonly (readonly [name: string, value: number])[];
-}
-
-/** Why its store does not count, and null when it does again. */
-export interface ThreadStoreState extends FromThread {
-  readonly kind: 'store';
-  readonly reason: string | null;
 }
 
 /** Its store, or one instance of it, cannot be used, or can be used again. */

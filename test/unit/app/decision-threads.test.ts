@@ -47,7 +47,8 @@ class Pooled {
   constructor(env: Readonly<Record<string, string>>) {
     const { stats, logger, statistics } = this;
     const settings = loadSettings(env);
-    const storeHealth = new StoreHealth(this.health, true);
+    const log = new OutageLog({ clock: systemClock, logger });
+    const storeHealth = new StoreHealth(this.health, true, log);
     stats.addSource(statistics);
     const parts = {
       settings,
@@ -55,10 +56,10 @@ class Pooled {
       clock: systemClock,
       random: Math.random,
       stats,
-      outages: new OutageLog({ clock: systemClock, logger }),
     };
     this.store = createStore({
       ...parts,
+      outages: storeHealth,
       connectionsChanged: connected => storeHealth.connectionsChanged(connected),
     });
     const counters = {
