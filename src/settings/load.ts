@@ -4,6 +4,7 @@ import { MASK, type SettingFault, SettingsRefused, type SettingWarning, shownAs 
 import type { Reading } from './kinds.ts';
 import { misspelledSettings } from './misspelled.ts';
 import { readMogrifiers } from './mogrifiers.ts';
+import { isLinkedPort, linkedPorts } from './service-links.ts';
 import type { Setting } from './setting.ts';
 import {
   type DeclaredValues,
@@ -13,7 +14,7 @@ import {
   type SettingValues,
   settingEntries,
 } from './table.ts';
-import { outOfRange, withoutEffect } from './warnings.ts';
+import { outOfRange, storeWarnings } from './warnings.ts';
 
 /** Variables by name, as `process.env` gives them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -56,7 +57,7 @@ export function loadSettings(env: Environment): Settings {
   const mogrifiers = readMogrifiers(sendsDogStatsd ? complete.dogStatsdMogrifiers : [], env, faults);
   const misspelled = misspelledSettings(env, complete, givenBy);
   if (faults.length > 0) throw new SettingsRefused(faults, misspelled);
-  warnings.push(...withoutEffect({ values: complete, givenBy }), ...misspelled);
+  warnings.push(...linkedPorts(env), ...storeWarnings({ values: complete, givenBy }), ...misspelled);
   return Object.freeze({ ...complete, mogrifiers, givenBy: Object.freeze(givenBy), warnings });
 }
 
@@ -69,7 +70,7 @@ interface GivenText {
 function givenTexts(setting: Setting<unknown>, env: Environment): GivenText[] {
   return setting.names.flatMap(variable => {
     const text = env[variable];
-    return text === undefined ? [] : [{ variable, text }];
+    return text === undefined || isLinkedPort(variable, text) ? [] : [{ variable, text }];
   });
 }
 

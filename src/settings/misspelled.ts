@@ -1,5 +1,6 @@
 import { nearest, nearestWithin } from '../base/nearest.ts';
 import type { SettingWarning } from './faults.ts';
+import { isServiceLink } from './service-links.ts';
 import { type SettingKey, type SettingValues, settingEntries } from './table.ts';
 
 /** Every name of a setting, in upper case, as it is written. */
@@ -12,12 +13,6 @@ const KEYS: ReadonlyMap<string, SettingKey> = new Map(
 
 /** Set by deployers of the reference implementation, no version of which reads them. */
 const TOLERATED: ReadonlySet<string> = new Set(['GRPC_SERVER_TLS_CA_CERT']);
-
-/** Variables that Kubernetes makes for each service of the namespace: a service `redis` gives `REDIS_PORT_6379_TCP`. */
-const SERVICE_LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)$/;
-
-/** And `REDIS_PORT`, which holds this. */
-const LINKED_PORT = /^(tcp|udp|sctp):\/\//;
 
 /** Variables that the names of mogrifiers lead to. */
 const MOGRIFIER = /^(AGENTSTATS|DOG_STATSD)_MOGRIFIER_\w+_(PATTERN|NAME|TAGS)$/;
@@ -45,7 +40,7 @@ export function misspelledSettings(
   values: SettingValues,
   givenBy: Readonly<Partial<Record<SettingKey, string>>>,
 ): SettingWarning[] {
-  const hasNoStore = values.backendType === 'embedded' && givenBy.backendType === undefined;
+  const hasNoStore = lacksAddress(values, givenBy);
   const warnings: SettingWarning[] = [];
   for (const [name, text] of Object.entries(env)) {
     if (text === undefined || warnings.length === MAX_WARNINGS || !isUnknown(name, text)) continue;
@@ -65,10 +60,18 @@ export function misspelledSettings(
   return warnings;
 }
 
+/** No address of a store is given, and that is not on purpose. */
+function lacksAddress(
+  { backendType }: SettingValues,
+  givenBy: Readonly<Partial<Record<SettingKey, string>>>,
+): boolean {
+  if (backendType === 'embedded') return givenBy.backendType === undefined;
+  return backendType === 'redis' && givenBy.redisUrl === undefined;
+}
+
 function isUnknown(name: string, text: string): boolean {
   if (!CANDIDATE.test(name) || KEYS.has(name) || TOLERATED.has(name)) return false;
-  if (name.endsWith('_PORT') && LINKED_PORT.test(text)) return false;
-  return !SERVICE_LINK.test(name) && !MOGRIFIER.test(name);
+  return !isServiceLink(name, text) && !MOGRIFIER.test(name);
 }
 
 function addressMeantBy(name: string): string | null {

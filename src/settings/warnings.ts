@@ -20,8 +20,8 @@ export function outOfRange(
   };
 }
 
-/** Settings that were given and change nothing. */
-export function withoutEffect(given: StoreSettings): SettingWarning[] {
+/** What is to be known about the settings of stores: those that change nothing, and an address that was not given. */
+export function storeWarnings(given: StoreSettings): SettingWarning[] {
   const { values, givenBy } = given;
   const warnings: SettingWarning[] = [];
   for (const key of ['redisPipelineLimit', 'redisPerSecondPipelineLimit'] as const) {
@@ -30,6 +30,12 @@ export function withoutEffect(given: StoreSettings): SettingWarning[] {
   if (!values.redisCloseConnectionOnReadonlyError) {
     const reason = 'a connection on which Redis answers READONLY is always replaced';
     warnings.push(noEffect(givenBy.redisCloseConnectionOnReadonlyError, reason));
+  }
+  if (values.backendType === 'redis' && givenBy.redisUrl === undefined) {
+    warnings.push({
+      message: 'No address of Redis is given; the default is used',
+      fields: { setting: 'KVCACHE_URL', used: values.redisUrl },
+    });
   }
   const unused = [...unusedStoreSettings(given), ...harmlessStoreSettings(given)];
   if (unused.length > 0) {

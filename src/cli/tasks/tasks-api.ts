@@ -3,8 +3,13 @@ import { type ClientRequest, request as requestOverHttp } from 'node:http';
 import { request as requestOverHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { asError } from '../../base/fault.ts';
+import { explainTlsFailure, type TlsRemedies } from '../../base/tls-failure.ts';
+import { trustedCas } from '../../base/trusted-cas.ts';
 import { CommandFault, UsageFault } from '../command-fault.ts';
 import { printable } from '../printable.ts';
+
+/** What to do about a handshake that failed. */
+const TLS_REMEDIES: TlsRemedies = { ca: 'NODE_EXTRA_CA_CERTS', plain: 'begin the address with http://' };
 
 /** Longest wait for an answer. */
 const TIMEOUT_MS = 30_000;
@@ -94,9 +99,16 @@ function send(target: ApiTarget, request: ApiRequest): Promise<{ status: number;
       'content-length': Buffer.byteLength(body),
     }),
   };
-  const options = { method: request.method, headers, lookup: lookUp, agent: false as const };
+  const isHttps = url.protocol === 'https:';
+  const options = {
+    method: request.method,
+    headers,
+    lookup: lookUp,
+    agent: false as const,
+    ...(isHttps && { ca: trustedCas() }),
+  };
   return new Promise((resolve, reject) => {
-    const open = url.protocol === 'https:' ? requestOverHttps : requestOverHttp;
+    const open = isHttps ? requestOverHttps : requestOverHttp;
     const call: ClientRequest = open(url, options, answer => {
       const chunks: Buffer[] = [];
       let bytes = 0;
@@ -117,7 +129,8 @@ function send(target: ApiTarget, request: ApiRequest): Promise<{ status: number;
     const fail = (failure: unknown) =>
       reject(
         new CommandFault(
-          `${target.url} could not be asked: ${asError(failure).message}. Is the service running there? ` +
+          `${target.url} could not be asked: ${explainTlsFailure(asError(failure).message, TLS_REMEDIES)}. ` +
+            'Is the service running there? ' +
             'Name another with --url or SLUICE_URL.',
           { cause: failure },
         ),

@@ -90,6 +90,19 @@ t.test('BACKEND_TYPE=memory counts in memory on purpose, and a warning names wha
   t.same(loadSettings({ BACKEND_TYPE: 'memory' }).warnings, []);
 });
 
+t.test('BACKEND_TYPE=redis without an address uses the default one, which is told', async t => {
+  const { redisUrl, warnings } = loadSettings({
+    BACKEND_TYPE: 'redis',
+    REDIS_HOST: 'redis',
+    REDIS_AUTH: 'x',
+  });
+  t.equal(redisUrl, '/var/run/nutcracker/ratelimit.sock');
+  t.match(warnings, [
+    { message: 'No address of Redis is given; the default is used', fields: { used: redisUrl } },
+    { fields: { name: 'REDIS_HOST', closest: 'REDIS_URL' } },
+  ]);
+});
+
 t.test('settings of the other store are told to have no effect', async t => {
   const redis = { REDIS_URL: 'redis:6379', REDIS_AUTH: 'x', MEMCACHE_MAX_IDLE_CONNS: '10' };
   t.same(loadSettings(redis).warnings, [
