@@ -69,11 +69,13 @@ export class MetricsEndpoint implements Service {
 
   /** Opens the port. The service does its work without it, so one that cannot be opened is logged and tried again. */
   async start(): Promise<void> {
+    this.#options.exposition.start();
     await this.#open('tell');
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#options.exposition.stop();
     this.#retry?.cancel();
     await this.#listener.stop();
   }

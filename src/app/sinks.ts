@@ -5,6 +5,7 @@ import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
 import { Outage, type OutageListener, type OutageTexts } from '../base/outage-log.ts';
 import { readWhole } from '../base/read-whole.ts';
+import { systemCode } from '../base/system-code.ts';
 import { parseDuration } from '../settings/durations.ts';
 import type { Settings } from '../settings/table.ts';
 import type { StatsRegistry } from '../stats/registry.ts';
@@ -134,21 +135,33 @@ function shown(name: string, { statsdHost, statsdPort }: Settings): string {
 
 async function prometheusEndpoint(parts: SinkParts): Promise<MetricsEndpoint> {
   const { settings, stats, clock, logger } = parts;
-  const mappings = await readMappings(settings);
+  const mappings = await readMappings(settings, logger);
   const exposition = new Exposition({ stats, mappings, tags: settings.extraTags, clock, logger });
   const { host, port } = settings.prometheusAddress;
   return new MetricsEndpoint({ host, port, path: settings.prometheusPath, exposition, clock, logger });
 }
 
-async function readMappings(settings: Settings): Promise<Mappings> {
+/**
+ * A file that does not exist is no reason to serve no decisions: it may be mounted later. One with faults is a mistake.
+ * @throws Error naming the file and its faults
+ */
+async function readMappings(settings: Settings, logger: Logger): Promise<Mappings> {
   const { prometheusMapperYaml: path, prometheusResponseTimeAsMilliseconds } = settings;
-  if (path === '') return defaultMappings(prometheusResponseTimeAsMilliseconds ? 'milliseconds' : 'seconds');
+  const builtIn = defaultMappings(prometheusResponseTimeAsMilliseconds ? 'milliseconds' : 'seconds');
+  if (path === '') return builtIn;
   try {
     const bytes = await readBounded(path);
     if (bytes.length > MAX_MAPPER_BYTES) throw new Error(`it has more than ${MAX_MAPPER_BYTES} bytes`);
     // A file that was written for decisions alone says nothing of tasks.
     return { ...parseMapperFile(Buffer.from(bytes).toString(), parseDuration), otherwise: TASK_MAPPINGS };
   } catch (failure) {
+    if (systemCode(failure) === 'ENOENT') {
+      logger.error('The mapper file does not exist; the built-in mapping is used until a restart', {
+        setting: 'PULLSTATS_MAPPER_YAML',
+        path,
+      });
+      return builtIn;
+    }
     throw new Error(`PULLSTATS_MAPPER_YAML: cannot use '${path}': ${asError(failure).message}`, {
       cause: failure,
     });

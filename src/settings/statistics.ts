@@ -123,8 +123,8 @@ export const statistics = {
       default: '',
       help:
         'Mapper file, in the form of the statsd exporter of Prometheus: which statistics become which metrics and ' +
-        'labels. It takes the place of the built-in mapping, but for statistics of tasks that it does not match. A ' +
-        'fault in it stops the start.',
+        'labels. It replaces the built-in mapping, except for statistics of tasks that it does not match. A file with ' +
+        'faults stops the start. If the file does not exist, that is logged and the built-in mapping is used.',
     }),
     prometheusResponseTimeAsMilliseconds: setting({
       names: ['PULLSTATS_RESPONSE_TIME_AS_MILLISECONDS', 'PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS'],

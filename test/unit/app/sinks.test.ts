@@ -187,7 +187,6 @@ t.test('a mapper file that cannot be used stops the start, and is named with its
     started(t, env),
     /PULLSTATS_MAPPER_YAML: cannot use '.*mapper\.yaml': mappings\[0\]\.match is "a\.b\*"/,
   );
-  await t.rejects(started(t, { ...env, PULLSTATS_MAPPER_YAML: join(directory, 'none') }), /ENOENT/);
   await t.rejects(started(t, { ...env, PULLSTATS_MAPPER_YAML: directory }), /EISDIR/);
 });
 
@@ -227,4 +226,15 @@ t.test('without a sink statistics go to standard output; disabled they go nowher
   t.same(await opened({ DISABLE_STATS: 'true', USE_STATSD: 'true', USE_PULLSTATS: 'true' }), []);
   t.same(await opened({ ...OFF, USE_AGENTSTATS: 'true' }), ['DogStatsD at localhost:8125']);
   t.same(await opened({ STATSD_HOST: '::1' }), ['statsd at [::1]:8125']);
+});
+
+t.test('a mapper file that does not exist is logged, and the built-in mapping is used', async t => {
+  const path = join(tempDirectory(t), 'none.yaml');
+  const env = { USE_PULLSTATS: 'true', PULLSTATS_ADDR: '127.0.0.1:0', PULLSTATS_MAPPER_YAML: path };
+  const { sinks, logger } = await started(t, { ...OFF, ...env });
+  t.match(
+    logger.lines.filter(line => line.level === 'error'),
+    [{ message: /^The mapper file does not exist/, fields: { setting: 'PULLSTATS_MAPPER_YAML', path } }],
+  );
+  t.match(await (await scraped(sinks)).text(), 'ratelimit_service_rate_limit_over_limit{domain=');
 });

@@ -65,7 +65,8 @@ function oneLevel(stat: string, help: string): Mapping {
 
 /** A rule of two levels or more. One pattern for all of its statistics: there may be hundreds of thousands. */
 function deeperLevels(stats: readonly string[]): Mapping {
-  const part = '([^.]+)';
+  // Values of requests may be part of a name, and so may two dots in a row: the level between them is an empty label.
+  const part = '([^.]*)';
   const pattern = `^ratelimit\\.service\\.rate_limit\\.${part}\\.${part}\\.${part}(?:\\..+)?\\.(${stats.join('|')})$`;
   return {
     ...PLAIN_MAPPING,

@@ -7,7 +7,7 @@ import { Families, type Family } from './families.ts';
 import { Mapper } from './mapper.ts';
 import { DEFAULT_QUANTILES, type Mappings } from './mapping.ts';
 import { observerLines } from './observer-lines.ts';
-import { processLines } from './process-metrics.ts';
+import { ProcessMetrics } from './process-metrics.ts';
 import { helpText, seriesText, valueText } from './text-format.ts';
 
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -33,10 +33,21 @@ export class Exposition {
   readonly #mapper: Mapper;
   readonly #ageing = new Ageing();
   readonly #told = new Set<string>();
+  readonly #process: ProcessMetrics;
 
   constructor(options: ExpositionOptions) {
     this.#options = options;
     this.#mapper = new Mapper(options.mappings, options.tags);
+    this.#process = new ProcessMetrics(options.clock);
+  }
+
+  /** Begins to measure what a page tells of the process. */
+  start(): void {
+    this.#process.start();
+  }
+
+  stop(): void {
+    this.#process.stop();
   }
 
   /** The page, made as it is asked for. An empty text is where others may run. */
@@ -47,7 +58,7 @@ export class Exposition {
     const look = this.#ageing.look(this.#options.clock.nowMs());
     for (const family of families) yield* this.#familyLines(families, family, look);
     look.done();
-    yield processLines(this.#mapper.tagLabels, this.#options.clock);
+    yield this.#process.lines(this.#mapper.tagLabels);
   }
 
   *#gather(families: Families): Iterable<''> {

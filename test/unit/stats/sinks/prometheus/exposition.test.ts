@@ -320,3 +320,43 @@ t.test('the parser of Prometheus agrees', { skip: missing('promtool', 'prometheu
   // Beside faults it tells what it thinks of names and missing help, which are given.
   t.notMatch(stderr, /error while linting|text format parsing error/);
 });
+
+t.test('an empty level of a rule is an empty label', async t => {
+  const { samples } = exposed(
+    counting({
+      [`${RULE}.d.a_x..total_hits`]: 1,
+      [`${RULE}.d..b.total_hits`]: 2,
+      [`${RULE}.d.a..b.total_hits`]: 4,
+      [`${RULE}.d..total_hits`]: 8,
+    }),
+  );
+  t.same(samples('ratelimit_service_rate_limit_total_hits'), {
+    'domain=d key1=a_x key2=': 1,
+    'domain=d key1= key2=b': 2,
+    'domain=d key1=a key2=': 4,
+    'domain=d key1=': 8,
+  });
+});
+
+t.test('memory and garbage collection of the process are metrics', async t => {
+  const { exposition } = exposed(new StatsRegistry());
+  const value = (name: string): number => {
+    const line = [...exposition.lines()]
+      .join('')
+      .split('\n')
+      .find(each => each.startsWith(`${name} `));
+    return Number(line?.split(' ')[1]);
+  };
+  if (process.platform === 'linux') {
+    t.ok(value('process_virtual_memory_bytes') > value('process_resident_memory_bytes'));
+  }
+  t.equal(value('go_memstats_gc_cpu_fraction'), 0);
+  exposition.start();
+  t.teardown(() => exposition.stop());
+  const kept: number[][] = [];
+  while (value('go_memstats_gc_cpu_fraction') === 0) {
+    for (let i = 0; i < 10_000; i++) kept[i] = Array.from({ length: 10 }, () => i);
+    await new Promise(resolve => setImmediate(resolve));
+  }
+  t.ok(value('go_memstats_gc_cpu_fraction') < 1);
+});
