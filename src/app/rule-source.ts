@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
+import type { OutageListener } from '../base/outage-log.ts';
 import { FileRuleSource } from '../rules/source/file-source.ts';
 import { waitMultiplier } from '../rules/source/xds/growth.ts';
 import type { XdsRuleSourceOptions } from '../rules/source/xds/xds-source.ts';
@@ -13,6 +14,7 @@ import type { RuleLoader } from './rule-loader.ts';
 export interface RuleSourceParts {
   readonly settings: Settings;
   readonly logger: Logger;
+  readonly outages: OutageListener;
   readonly clock: Clock;
   readonly random: () => number;
   readonly loader: RuleLoader;
@@ -65,7 +67,7 @@ function xdsSource(parts: RuleSourceParts): Service {
 }
 
 function xdsOptions(
-  { settings, logger, clock, random }: RuleSourceParts,
+  { settings, logger, outages, clock, random }: RuleSourceParts,
   server: XdsServer,
   nodeId: string,
 ): XdsRuleSourceOptions {
@@ -88,6 +90,7 @@ function xdsOptions(
       multiplier: waitMultiplier(settings.xdsBackoffFactor),
     },
     logger,
+    outages,
     clock,
     random: settings.xdsBackoffJitter ? random : () => 1,
   };

@@ -189,7 +189,7 @@ export class DecisionService {
       await this.#stack.start(this.#store);
       if (this.#threads !== null) await this.#stack.start(this.#threads.threads);
       await this.#stack.start(this.#compiler);
-      const source = createRuleSource({ ...this.#parts, loader: this.#loader });
+      const source = createRuleSource({ ...this.#parts, outages: this.#outages, loader: this.#loader });
       await this.#stack.start(source.service);
       await this.#loader.settled();
       if (!settings.forceStartWithoutInitialConfig) await this.#firstRules(source);

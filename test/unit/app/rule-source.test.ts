@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import type { RuleLoader } from '../../../src/app/rule-loader.ts';
 import { createRuleSource } from '../../../src/app/rule-source.ts';
+import { OutageLog } from '../../../src/base/outage-log.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { AdsServer } from '../../support/ads-server.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
@@ -10,10 +11,12 @@ import { hourly } from '../../support/xds-messages.ts';
 /** The rule source that these variables ask for, whose rules all come into force. */
 async function startSource(t: Test, env: Readonly<Record<string, string>>) {
   const clock = new WaitClock(1_700_000_000_000);
+  const logger = new KeepingLogger();
   const loader = { load: async () => ({ kind: 'in force' }), refuse: () => {} } as unknown as RuleLoader;
   const { service } = createRuleSource({
     settings: loadSettings({ CONFIG_TYPE: 'GRPC_XDS_SOTW', ...env }),
-    logger: new KeepingLogger(),
+    logger,
+    outages: new OutageLog({ clock, logger }),
     clock,
     random: () => 0.5,
     loader,

@@ -43,7 +43,7 @@ export const XDS_TLS_REMEDIES: TlsRemedies = {
   ca: 'CONFIG_GRPC_XDS_SERVER_TLS_CACERT',
   otherName: 'set CONFIG_GRPC_XDS_SERVER_TLS_SAN to the name in the certificate',
   clientCertificate: 'CONFIG_GRPC_XDS_CLIENT_TLS_CERT',
-  plain: 'set CONFIG_GRPC_XDS_SERVER_USE_TLS=false',
+  plain: 'set CONFIG_GRPC_XDS_SERVER_USE_TLS=false, or write http:// before its address',
 };
 
 /** The channel options that go with the credentials. A name is also what the server is asked for (SNI). */

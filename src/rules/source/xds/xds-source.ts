@@ -4,6 +4,7 @@ import { asError } from '../../../base/fault.ts';
 import type { JsonObject } from '../../../base/json.ts';
 import type { Service } from '../../../base/lifecycle.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { Outage, type OutageListener, type OutageTexts } from '../../../base/outage-log.ts';
 import { explainTlsFailure } from '../../../base/tls-failure.ts';
 import {
   type DiscoveryResponse,
@@ -32,6 +33,8 @@ export interface XdsRuleSourceOptions
   /** Waits after streams that ended, one after the other. */
   readonly backoff: BackoffBounds;
   readonly logger: Logger;
+  /** Is told when the server becomes unavailable and when it is available again. */
+  readonly outages: OutageListener;
   readonly clock: Clock;
   /** From 0 to below 1, to spread the waits; always 1 for waits that are as long as they may be. */
   readonly random: () => number;
@@ -61,6 +64,7 @@ export class XdsRuleSource implements Service {
   #refused: { readonly version: string; readonly times: number } | null = null;
   /** Streams that ended since a response came last. */
   #endedStreams = 0;
+  readonly #outage: Outage;
   #stream: AdsStream | null = null;
   #running: Promise<void> | null = null;
   #stopped = false;
@@ -70,6 +74,7 @@ export class XdsRuleSource implements Service {
     this.#options = options;
     this.#taker = taker;
     this.#node = encodeNode(options.node);
+    this.#outage = new Outage(outageTexts(options.target), options.outages, options.clock);
   }
 
   /**
@@ -125,6 +130,7 @@ export class XdsRuleSource implements Service {
     if (this.#stopped) throw new Error('the service stops');
     await this.#stream.open();
     logger.info('connected to the xDS server', { address: target });
+    this.#outage.connected(target);
   }
 
   async #follow(): Promise<void> {
@@ -180,11 +186,13 @@ export class XdsRuleSource implements Service {
     );
   }
 
+  /** Attempts are repeated without end, so the log tells of the outage, and of each attempt only at `debug`. */
   #tell(message: string, reason: string, waitMs: number): void {
     if (this.#stopped) return;
     const { logger, target, tls } = this.#options;
     const explained = tls === null ? reason : explainTlsFailure(reason, XDS_TLS_REMEDIES);
-    logger.error(message, { address: target, reason: explained, retryInMs: Math.round(waitMs) });
+    logger.debug(message, { address: target, reason: explained, retryInMs: Math.round(waitMs) });
+    this.#outage.lost(target, explained, this.#accepted === '');
   }
 
   async #pause(waitMs: number): Promise<void> {
@@ -193,6 +201,16 @@ export class XdsRuleSource implements Service {
     await Promise.race([over.promise, this.#stopAsked.promise]);
     timer.cancel();
   }
+}
+
+function outageTexts(address: string): OutageTexts {
+  return {
+    level: 'error',
+    began: 'xDS server unavailable; the rules loaded before stay active',
+    beganAtStart: 'xDS server unavailable; its rules are missing until it answers',
+    over: 'xDS server available again',
+    fields: { address },
+  };
 }
 
 /** @throws Error: without a nonce there is no way to refuse it, so the stream has to end */

@@ -1,4 +1,5 @@
 import type { Test } from 'tap';
+import { OutageLog } from '../../../../../src/base/outage-log.ts';
 import type { RuleFile } from '../../../../../src/rules/rule-set.ts';
 import type { LoadOutcome, RuleSetTaker } from '../../../../../src/rules/source/xds/rule-set-taker.ts';
 import { XdsRuleSource, type XdsRuleSourceOptions } from '../../../../../src/rules/source/xds/xds-source.ts';
@@ -44,6 +45,7 @@ export function xdsOptions(
     connectRetryMs: 3_000,
     backoff: { initialMs: 10_000, maxMs: 60_000, multiplier: 1.5 },
     logger,
+    outages: new OutageLog({ clock, logger }),
     clock,
     random: () => 1,
   };

@@ -164,11 +164,16 @@ t.test('after a lost stream the last accepted version is announced, not one that
   stream.end();
   await clock.pass(10_000);
   t.match(await ads.request(), { version_info: 'v1', response_nonce: '', error_detail: null });
-  t.match(logger.lines.at(-2), {
-    level: 'error',
-    message: 'the stream of the xDS server ended',
-    fields: { address: ads.address, reason: 'the server ended the stream', retryInMs: 10_000 },
-  });
+  t.match(logger.lines.slice(-4), [
+    {
+      level: 'debug',
+      message: 'the stream of the xDS server ended',
+      fields: { address: ads.address, reason: 'the server ended the stream', retryInMs: 10_000 },
+    },
+    { level: 'error', message: 'xDS server unavailable; the rules loaded before stay active' },
+    { level: 'info', message: 'connected to the xDS server' },
+    { level: 'error', message: 'xDS server available again', fields: { address: ads.address, seconds: 10 } },
+  ]);
 });
 
 t.test('waits after lost streams grow up to their maximum, and start anew after a response', async t => {
@@ -217,8 +222,12 @@ t.test('a server that cannot be reached is tried again at the interval for that'
   // An attempt that was under way may have failed just before.
   void clock.pass(1_234);
   t.match(await ads.request(), { version_info: '' });
+  t.same(logger.messages('error'), [
+    'xDS server unavailable; its rules are missing until it answers',
+    'xDS server available again',
+  ]);
   t.match(logger.lines[0], {
-    level: 'error',
+    level: 'debug',
     message: 'cannot connect to the xDS server',
     fields: { address: gone.address, reason: /^UNAVAILABLE: .*ECONNREFUSED/, retryInMs: 1_234 },
   });
