@@ -22,6 +22,7 @@ import type { RuleCompiler } from './rule-compiler.ts';
 const CONFIG_COMPONENT = 'config';
 
 const NO_DOMAIN = 'no domain is loaded';
+const NOT_LOADED = 'the rules read last could not be loaded; the log has the reason';
 
 export interface RuleLoaderParts {
   readonly compiler: Pick<RuleCompiler, 'compile'>;
@@ -66,7 +67,7 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
     this.firstLoad = new Promise(resolve => {
       this.#announceFirst = resolve;
     });
-    if (parts.healthNeedsDomain) parts.health.set(CONFIG_COMPONENT, false, NO_DOMAIN);
+    this.#tellHealth();
   }
 
   /** The rules in force; null before the first good load. */
@@ -105,6 +106,7 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
     for (const text of reasons) logger.error(`rules not loaded: ${text}`);
     const faults = reasons.length === 1 ? 'a fault' : `${reasons.length} faults`;
     logger.error(`the rules have ${faults}; ${this.#whatHolds()}`);
+    this.#tellHealth(NOT_LOADED);
   }
 
   /** Resolves when nothing is being loaded. */
@@ -139,16 +141,13 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
   }
 
   #publish(rules: CompiledRules, fileCount: number): void {
-    const { statistics, batcher, health, healthNeedsDomain, loadSuccess, logger } = this.#parts;
+    const { statistics, batcher, loadSuccess, logger } = this.#parts;
     const generation = new RuleGeneration(rules);
     statistics.publish(generation);
     batcher.use(generation);
     this.#current = rules;
     loadSuccess.add(1);
-    if (healthNeedsDomain) {
-      const isLoaded = rules.domainCount > 0;
-      health.set(CONFIG_COMPONENT, isLoaded, isLoaded ? null : NO_DOMAIN);
-    }
+    this.#tellHealth();
     logger.info('rules loaded', { files: fileCount, domains: rules.domainCount, limits: rules.limitCount });
     this.#announceFirst();
   }
@@ -177,7 +176,17 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
     const reason = `the rules could not be compiled: ${failure.message}`;
     this.#parts.loadError.add(1);
     this.#parts.logger.error(`${reason}; ${this.#whatHolds()}`);
+    this.#tellHealth(NOT_LOADED);
     return reason;
+  }
+
+  /** @param note what is worth knowing while a domain is loaded */
+  #tellHealth(note: string | null = null): void {
+    const { health, healthNeedsDomain } = this.#parts;
+    const isLoaded = this.#current !== null && this.#current.domainCount > 0;
+    const shown = isLoaded ? note : NO_DOMAIN;
+    if (healthNeedsDomain) health.set(CONFIG_COMPONENT, isLoaded, shown);
+    else health.tell(CONFIG_COMPONENT, isLoaded, shown);
   }
 
   #whatHolds(): string {

@@ -208,6 +208,12 @@ t.test('FORCE_START_WITHOUT_INITIAL_CONFIG opens the ports, and calls say what i
   await t.rejects(askOverGrpc(grpc, request('d', 'a=x')), /status 14: .*no rules/);
   t.equal(await statistic(service.debug, 'ratelimit.service.call.should_rate_limit.service_error'), 2);
   t.equal((await getPage(service.debug, '/rlconfig')).text, '');
+  t.match(JSON.parse((await getPage(service.http, '/healthcheck?verbose')).text), {
+    healthy: true,
+    components: { config: false },
+    decides: { config: false },
+    notes: { config: 'no domain is loaded' },
+  });
   writeRules(root, { 'config/rules.yaml': GOOD });
   await service.logged(line => line['@message'] === 'rules loaded');
   t.match(await askOverHttp(service.http, ASK), { status: 200 });

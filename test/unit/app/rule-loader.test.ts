@@ -11,8 +11,9 @@ import { Decisions } from '../../support/decisions.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 
 /** A loader on a compile thread of its own, or on `compiler`. */
-async function freshLoader(t: Test, compiler?: RuleLoaderParts['compiler']) {
+async function freshLoader(t: Test, { compiler, healthNeedsDomain = false }: Partial<RuleLoaderParts> = {}) {
   const logger = new KeepingLogger();
+  const health = new Health();
   const loads = { good: 0, bad: 0 };
   const reads = { tried: 0, failed: 0 };
   const statistics = new WatchedStatistics();
@@ -24,16 +25,16 @@ async function freshLoader(t: Test, compiler?: RuleLoaderParts['compiler']) {
     compiler: compiler ?? thread,
     batcher: new Decisions({ store, rules: null }).batcher,
     statistics,
-    health: new Health(),
+    health,
     logger,
     mergeDomains: false,
-    healthNeedsDomain: false,
+    healthNeedsDomain,
     loadSuccess: { add: () => loads.good++ },
     loadError: { add: () => loads.bad++ },
     readAttempts: { add: () => reads.tried++ },
     readFailures: { add: () => reads.failed++ },
   });
-  return { loader, logger, thread, loads, reads, statistics };
+  return { loader, logger, thread, loads, reads, statistics, health };
 }
 
 /** Statistics that tell how often they were carried over to the end. */
@@ -68,8 +69,10 @@ t.test('a compile thread that fails is told apart from a fault of the files', as
   await thread.start();
   t.teardown(() => thread.stop());
   const { loader, logger, loads } = await freshLoader(t, {
-    compile: (files, mergeDomains) =>
-      failing ? Promise.reject(new Error('no memory left')) : thread.compile(files, mergeDomains),
+    compiler: {
+      compile: (files, mergeDomains) =>
+        failing ? Promise.reject(new Error('no memory left')) : thread.compile(files, mergeDomains),
+    },
   });
   const good = [file('domain: d\ndescriptors: []\n')];
   loader.loaded(good);
@@ -190,3 +193,25 @@ t.test('a set that could not even be tried is counted as one that was refused', 
     'the rules have a fault; no rules are in force yet',
   ]);
 });
+
+for (const decides of [false, true]) {
+  t.test(
+    `the health tells whether a domain is loaded, and ${decides ? 'follows it' : 'does not follow it'}`,
+    async t => {
+      const { loader, health } = await freshLoader(t, { healthNeedsDomain: decides });
+      const config = () => health.components.get('config');
+      t.same(config(), { ok: false, decides, note: 'no domain is loaded' });
+      t.equal(health.healthy, !decides);
+      loader.loaded([file('domain: d\ndescriptors: []\n')]);
+      await loader.settled();
+      t.same(config(), { ok: true, decides, note: null });
+      t.ok(health.healthy);
+      loader.loaded([file('domain: ""\n')]);
+      await loader.settled();
+      t.match(config(), { ok: true, decides, note: /read last could not be loaded/ });
+      loader.loaded([]);
+      await loader.settled();
+      t.same(config(), { ok: false, decides, note: 'no domain is loaded' });
+    },
+  );
+}
