@@ -48,8 +48,8 @@ export const rules = {
       kind: bool,
       default: true,
       help:
-        '`true` reloads when the link `RUNTIME_ROOT` is swapped, `false` when an entry of the directory ' +
-        'of rule files changes.',
+        '`true` reloads the rules when `RUNTIME_ROOT`, or another symbolic link on the way to the rule files, is swapped. ' +
+        'Set `false` when the rules are in a plain directory: they are then reloaded when a file in it changes.',
     }),
     mergeDomainConfig: setting({
       names: ['MERGE_DOMAIN_CONFIG'],
