@@ -47,6 +47,8 @@ export function clientTls(
   const key = read(files.key, `${settings}_CLIENT_KEY`, 'private key without a passphrase', createPrivateKey);
   return {
     options: {
+      // Said here, because an environment variable of Node.js changes the default.
+      rejectUnauthorized: true,
       secureContext: createSecureContext({
         minVersion: 'TLSv1.2',
         ca: trustedCas(ca),

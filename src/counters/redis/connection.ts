@@ -218,8 +218,7 @@ function clientOptions(endpoint: RedisEndpoint, timeoutMs: number): Omit<RedisOp
   return {
     ...endpoint.target,
     ...(endpoint.tls !== null && {
-      // Said here, because an environment variable of Node.js changes the default.
-      tls: { rejectUnauthorized: true, ...serverName(endpoint), ...endpoint.tls.options },
+      tls: { ...serverName(endpoint), ...endpoint.tls.options },
     }),
     connectTimeout: timeoutMs > 0 ? timeoutMs : MAX_TIMER_MS,
     commandTimeout: timeoutMs > 0 ? timeoutMs : undefined,

@@ -129,6 +129,14 @@ t.test('TLS', { skip: noTls }, async t => {
     }
   });
 
+  t.test('a variable that switches checking off for other programs is no switch here', async t => {
+    t.teardown(() => {
+      delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+    });
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    t.match(await refusal({ MEMCACHE_TLS: 'true', ...byName(plain.port) }), /unable to verify the first/);
+  });
+
   t.test('a server that does not use TLS, and one that wants a certificate, are told as that', async t => {
     const clear = await startMemcached();
     t.teardown(() => clear.stop());
