@@ -7,12 +7,16 @@ import { YamlTree } from './yaml-tree.ts';
 /** Control characters that YAML does not allow in a text (YAML 1.2, 5.1). */
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]/;
 
+/** A line end in YAML, which the package takes for text. */
+const LONE_CARRIAGE_RETURN = /\r(?!\n)/g;
+
 /**
  * Reads any YAML: anchors, aliases, merge keys, flow collections, texts of several lines. Only the first document of a
  * text counts, as in the reference implementation; what follows is not even looked at. Null when the text has more
  * than `maxTokens` of YAML's tokens.
  */
-export function readFullYaml(text: string, maxTokens: number): YamlReading | null {
+export function readFullYaml(source: string, maxTokens: number): YamlReading | null {
+  const text = source.replace(LONE_CARRIAGE_RETURN, '\n');
   const forbidden = text.search(FORBIDDEN);
   if (forbidden !== -1) return refused(forbidden, forbiddenMessage(text, forbidden));
   const document = firstDocument(text, maxTokens);

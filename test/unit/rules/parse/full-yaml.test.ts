@@ -80,6 +80,16 @@ t.test('tags that would change the value are refused', async t => {
   }
 });
 
+t.test('a carriage return alone ends a line', async t => {
+  t.strictSame(read('a: b\rc: d\r\ne: "f\r g"\r'), {
+    map: [
+      ['a', '<b>'],
+      ['c', '<d>'],
+      ['e', 'f g'],
+    ],
+  });
+});
+
 t.test('a value that is not what its tag says is refused', async t => {
   for (const text of [
     'a: !!int x',
