@@ -24,7 +24,7 @@ export async function prepare(what) {
   }
   if (!forTests) return;
   await bringServers();
-  bringEnvoy();
+  await bringEnvoy();
   await bringGrpcClients();
 }
 

