@@ -4,6 +4,7 @@ import { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from '../base/
 import { HookedStream } from './hooked-stream.ts';
 import { LogOutput } from './log-output.ts';
 import { textLine } from './log-text.ts';
+import { RepeatBound } from './repeat-bound.ts';
 
 export interface LoggerOptions {
   /** The least severe level that is written. */
@@ -53,11 +54,17 @@ export function createLogger(options: LoggerOptions): ProcessLogger {
       : null;
   const write = options.write ?? (line => output?.write(line));
   const writeLine = format === 'json' ? jsonLines(write, clock) : textLines(write, clock);
+  const bound = new RepeatBound(clock);
   const least = LOG_LEVELS.indexOf(threshold);
   const enabled = (level: LogLevel): boolean => LOG_LEVELS.indexOf(level) >= least;
   const at = (level: WrittenLevel) => {
     if (!enabled(level)) return () => {};
-    return (message: string, fields: LogFields = {}) => {
+    // Who asks for the lower levels wants every line.
+    const isBounded = level !== 'debug' && level !== 'trace';
+    return (message: string, given: LogFields = {}) => {
+      const suppressed = isBounded ? bound.admit(message) : 0;
+      if (suppressed === null) return;
+      const fields = suppressed === 0 ? given : { ...given, suppressedLines: suppressed };
       const text = cut(message, MAX_LINE_BYTES - FRAME_BYTES - FIELDS_BYTES);
       writeLine(level, text, lineFields(fields));
     };

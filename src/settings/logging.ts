@@ -24,7 +24,7 @@ export const logging = {
       default: 'warning',
       help:
         'Least severe level that is logged. The line that names the addresses and the store once Sluice is ready is logged at ' +
-        'every level. `debug` adds the settings, every rejected `/json` request and every failed connection; `trace` adds nothing.',
+        'every level. A message that is logged 200 times without a pause is logged once a second from then on, with the field `suppressedLines`. `debug` adds the settings, every rejected `/json` request and every failed connection; `trace` adds nothing.',
     }),
     logFormat: setting({
       names: ['LOG_FORMAT'],

@@ -207,5 +207,12 @@ t.test('Redis', async t => {
     await redis.start();
     await scene.createAgain('while it is away');
     await isWholeIn(t, scene, redis);
+    const told = scene.service.logs.filter(({ level }) => level === 'warning' || level === 'error');
+    t.match(
+      told.map(line => line['@message']),
+      [/^The task store is unavailable/, 'The task store is available again'],
+      JSON.stringify(told),
+    );
+    t.equal(told.length, 2);
   });
 });

@@ -294,6 +294,33 @@ t.test('a hook that stalls loses lines beyond a bound, and tells how many', asyn
   t.equal(stream.written.length, 1 + 1_025);
 });
 
+t.test('a message that comes again and again is written 200 times, and then once a second', async t => {
+  const lines: string[] = [];
+  const clock = new ManualClock(NOON_UTC_MS);
+  const logger = createLogger({ level: 'info', format: 'json', write: line => lines.push(line), clock });
+  for (let i = 0; i < 1_000; i++) logger.error('it fails', { number: i });
+  logger.error('something else fails');
+  t.equal(lines.length, 201);
+  clock.advance(1_000);
+  for (let i = 0; i < 1_000; i++) logger.error('it fails', { number: i });
+  t.equal(lines.length, 202);
+  t.match(JSON.parse(lines[201]), { '@message': 'it fails', number: 0, suppressedLines: 800 });
+  clock.advance(200_000);
+  for (let i = 0; i < 1_000; i++) logger.error('it fails', { number: i });
+  t.equal(lines.length, 402, 'after a pause the bound is whole again');
+  t.match(JSON.parse(lines[202]), { suppressedLines: 999 });
+  t.equal(JSON.parse(lines[203]).suppressedLines, undefined);
+});
+
+t.test('the bound on repeated lines holds for as many messages as there are, and not for debug', async t => {
+  const lines: string[] = [];
+  const clock = new ManualClock(NOON_UTC_MS);
+  const logger = createLogger({ level: 'debug', format: 'json', write: line => lines.push(line), clock });
+  for (let i = 0; i < 2_000; i++) logger.debug('detail');
+  for (let i = 0; i < 2_000; i++) logger.warning(`message ${i}`);
+  t.equal(lines.length, 4_000);
+});
+
 t.test('an announcement is written whatever the level is, and is called info', async t => {
   const lines: string[] = [];
   const logger = createLogger({ level: 'panic', format: 'json', write: line => lines.push(line) });
