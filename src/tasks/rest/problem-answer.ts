@@ -45,7 +45,11 @@ export function problemOf(thrown: unknown, requestId: string, log: Logger): Prob
   if (thrown instanceof Problem) return thrown;
   const error = asError(thrown);
   if (error instanceof Fault && (error.code === 'store_failed' || error.code === 'overloaded')) {
-    log.warning(`tasks: the store did not answer a request: ${error.message}`, { request_id: requestId });
+    // An outage has its own lines; here each request would be one.
+    log.info('Task request failed because the task store is unavailable', {
+      reason: error.message,
+      request_id: requestId,
+    });
     return new Problem(
       'store_unavailable',
       'the store does not answer: repeat the request, a POST with the same Idempotency-Key',

@@ -2,6 +2,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
+import { isOutage } from './store-outage.ts';
 
 export interface RoundsParts {
   readonly name: string;
@@ -47,11 +48,14 @@ export class Rounds implements Service {
     const { name, round, clock, logger, waitMs } = this.#parts;
     try {
       await round(() => this.#stopped);
-      if (this.#failing) logger.info(`${name}: works again`);
+      if (this.#failing) logger.info('Background work of the task service succeeds again', { work: name });
       this.#failing = false;
     } catch (failure) {
       const reason = asError(failure).message;
-      if (!this.#failing) logger.error(`${name}: failed, and is tried again`, { reason });
+      // An outage of the store has lines of its own.
+      const level = isOutage(failure) ? 'info' : 'error';
+      if (!this.#failing)
+        logger[level]('Background work of the task service failed; retrying', { work: name, reason });
       this.#failing = true;
     }
     this.#running = null;

@@ -10,6 +10,7 @@ import { lookAtRemoval } from './removals.ts';
 import { runAll } from './run-all.ts';
 import type { ScheduleStepParts } from './schedule-step.ts';
 import { type ScheduleCounters, ScheduleWriter } from './schedule-writer.ts';
+import { isOutage } from './store-outage.ts';
 
 export interface ScheduleFirerParts extends ScheduleStepParts {
   readonly store: ScheduleStepParts['store'] &
@@ -116,10 +117,14 @@ export class ScheduleFirer implements Service {
       } while (!this.#stopped && (more || this.#again));
     } catch (failure) {
       const reason = asError(failure).message;
-      if (this.#failures === 0) logger.error('schedules wait: the task store fails', { reason });
+      if (this.#failures === 0) {
+        // An outage of the store has lines of its own.
+        const level = isOutage(failure) ? 'info' : 'error';
+        logger[level]('Schedules are paused because the task store is unavailable', { reason });
+      }
       return backoffMs(RETRIES, this.#failures++, random);
     }
-    if (this.#failures > 0) logger.info('schedules fire again');
+    if (this.#failures > 0) logger.info('Schedules have resumed');
     this.#failures = 0;
     return LOOK_EVERY_MS - (this.#parts.clock.nowMs() % LOOK_EVERY_MS);
   }

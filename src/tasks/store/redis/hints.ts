@@ -85,6 +85,8 @@ export class Hints {
     look: () => Promise<number | null>,
   ): void {
     const isSet = this.set(kind, tenant, member, at);
+    // Whoever awaits it below may have failed before.
+    isSet.catch(() => {});
     const again = async () => {
       // On one connection the order of sending is that of Redis; in a cluster these go to different nodes.
       if (this.#link.isCluster) await isSet;

@@ -411,7 +411,8 @@ export class RedisTaskStore implements TaskStore {
       try {
         await this.sweep();
       } catch (failure) {
-        if (!this.#stopped) logger.warning('looking for lost hints failed', { reason: String(failure) });
+        if (!this.#stopped)
+          logger.info('Could not look for lost hints in Redis; retrying', { reason: String(failure) });
       }
       this.#planSweep();
     });
