@@ -41,11 +41,14 @@ export function storeWarnings(given: StoreSettings): SettingWarning[] {
   if (unused.length > 0) {
     warnings.push({
       message: 'Settings of another counter store have no effect',
-      fields: { store: values.backendType, settings: namesOf(unused, givenBy) },
+      fields: { store: STORE_NAMES[values.backendType], settings: namesOf(unused, givenBy) },
     });
   }
   return warnings;
 }
+
+/** As operators know them. */
+const STORE_NAMES = { embedded: 'memory', redis: 'redis', memcached: 'memcached' } as const;
 
 function noEffect(name: string | undefined, reason: string): SettingWarning {
   return { message: 'A setting has no effect', fields: { name, reason } };

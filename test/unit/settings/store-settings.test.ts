@@ -77,7 +77,7 @@ t.test('a socket type of TCP alone is ignored with a warning', async t => {
   const settings = loadSettings({ REDIS_SOCKET_TYPE: 'tcp' });
   t.equal(settings.backendType, 'embedded');
   t.same(settings.warnings, [
-    { message: UNUSED, fields: { store: 'embedded', settings: 'REDIS_SOCKET_TYPE' } },
+    { message: UNUSED, fields: { store: 'memory', settings: 'REDIS_SOCKET_TYPE' } },
   ]);
 });
 
@@ -85,7 +85,7 @@ t.test('BACKEND_TYPE=memory counts in memory on purpose, and a warning names wha
   const settings = loadSettings({ BACKEND_TYPE: 'memory', REDIS_AUTH: 's3cret', REDIS_URL: 'redis:6379' });
   t.equal(settings.backendType, 'embedded');
   t.same(settings.warnings, [
-    { message: UNUSED, fields: { store: 'embedded', settings: 'REDIS_URL, REDIS_AUTH' } },
+    { message: UNUSED, fields: { store: 'memory', settings: 'REDIS_URL, REDIS_AUTH' } },
   ]);
   t.same(loadSettings({ BACKEND_TYPE: 'memory' }).warnings, []);
 });
