@@ -43,7 +43,10 @@ export class DebugPort implements Service {
     this.#stopped = false;
     const failure = await this.#open();
     if (failure === null) return;
-    this.#logger.error(`the debug port stays closed until it can be opened: ${failure.message}`);
+    this.#logger.error('Debug port could not be opened; retrying', {
+      error: failure.message,
+      retry_in: `${RETRY_MS / 1_000}s`,
+    });
     this.#tryLater();
   }
 
@@ -74,6 +77,6 @@ export class DebugPort implements Service {
 
   async #tryAgain(): Promise<void> {
     if ((await this.#open()) !== null) this.#tryLater();
-    else this.#logger.info('the debug port is open', { port: this.#server.port });
+    else this.#logger.info('Debug port is open', { port: this.#server.port });
   }
 }

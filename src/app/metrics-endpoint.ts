@@ -46,7 +46,7 @@ export class MetricsEndpoint implements Service {
       name: this.name,
       host,
       port,
-      settings: 'PULLSTATS_ADDR: each process has a port of its own, because its statistics are its own',
+      settings: { host: 'PULLSTATS_ADDR', port: 'PULLSTATS_ADDR', sharing: 'never' },
       routes,
       unknown: jsonNotFound(routes),
       drainMs: 0,
@@ -88,8 +88,13 @@ export class MetricsEndpoint implements Service {
       logger.info('listening', { name: this.name, address: this.address ?? '', path });
     } catch (thrown) {
       if (failure === 'tell') {
-        logger.error(`${asError(thrown).message}; trying again every ${RETRY_MS / 1000} s`);
+        const error = asError(thrown).message;
+        logger.error('Metrics port could not be opened; retrying', {
+          error,
+          retry_in: `${RETRY_MS / 1_000}s`,
+        });
       }
+      if (this.#stopped) return;
       this.#retry = clock.after(RETRY_MS, () => void this.#open('keep'));
     }
   }

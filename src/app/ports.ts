@@ -80,8 +80,6 @@ export class Ports implements Service {
   async start(): Promise<void> {
     this.#warnOfCountsApart();
     if (this.#tls !== null) await this.#opened.start(this.#tls.source);
-    // gRPC comes first, because it tells the cause when its port cannot be opened, which the library of the others
-    // does not: most often there is a second process with the same settings.
     await this.#opened.start(this.#grpc);
     await this.#opened.start(this.#debug);
     await this.#opened.start({
@@ -155,9 +153,7 @@ function httpListener(parts: PortsParts): HttpListener {
     host: settings.httpHost,
     port: settings.httpPort,
     shared: settings.sharePorts,
-    settings: settings.sharePorts
-      ? 'HOST or PORT, or start the other program with SHARE_PORTS=true as well'
-      : 'HOST or PORT, or start every process with SHARE_PORTS=true to share the port',
+    settings: { host: 'HOST', port: 'PORT', sharing: 'by SHARE_PORTS' },
     routes,
     unknown: jsonNotFound(routes),
     drainMs: settings.shutdownTimeoutMs,
@@ -217,8 +213,7 @@ function debugServer({ settings, stats, dumpRules, explain, clock, logger }: Por
     host: settings.debugHost,
     port: settings.debugPort,
     // Its statistics and profiles are those of one process.
-    settings:
-      'DEBUG_HOST or DEBUG_PORT: each process has a debug port of its own, also with SHARE_PORTS=true',
+    settings: { host: 'DEBUG_HOST', port: 'DEBUG_PORT', sharing: 'never' },
     dumpRules,
     stats,
     explain,

@@ -19,7 +19,7 @@ export async function examineTcpListen(t: Test, examinee: Examinee): Promise<voi
     const { host, port } = server.address as { host: string; port: number };
     const second = examinee.make(t, {}, { listen: { host, port } });
     await t.rejects(second.start(), {
-      message: `cannot listen on ${host}:${port}, as GRPC_HOST and GRPC_PORT say (EADDRINUSE): another process listens there: stop it, or set GRPC_PORT to a free port, or start every process with SHARE_PORTS=true to share this one`,
+      message: `cannot listen on ${host}:${port} (EADDRINUSE): another process listens on this port; stop it, or set GRPC_PORT to a free port, or start every process with SHARE_PORTS=true to share the port`,
     });
   });
 
@@ -40,7 +40,7 @@ export async function examineTcpListen(t: Test, examinee: Examinee): Promise<voi
     const { host, port } = server.address as { host: string; port: number };
     const second = examinee.make(t, {}, { listen: { host, port, shared: true } });
     await t.rejects(second.start(), {
-      message: `cannot listen on ${host}:${port}, as GRPC_HOST and GRPC_PORT say (EADDRINUSE): a process of another user, or one without SHARE_PORTS=true, listens there: stop it, or set GRPC_PORT to a free port`,
+      message: `cannot listen on ${host}:${port} (EADDRINUSE): the port is in use by a process of another user, or by one without SHARE_PORTS=true; stop that process, or set GRPC_PORT to a free port`,
     });
   });
 

@@ -48,9 +48,9 @@ t.test('without SHARE_PORTS a second process fails, whichever port it would shar
     t.match(second.output, message);
   };
   await Promise.all([
-    fails({ PORT }, /change HOST or PORT, or start every process with SHARE_PORTS=true/),
+    fails({ PORT }, /set PORT to a free port, or start every process with SHARE_PORTS=true/),
     fails({ PORT, GRPC_PORT }, /set GRPC_PORT to a free port, or start every process with SHARE_PORTS=true/),
-    fails({ PORT, SHARE_PORTS: 'true' }, /start the other program with SHARE_PORTS=true as well/),
+    fails({ PORT, SHARE_PORTS: 'true' }, /by one without SHARE_PORTS=true/),
   ]);
   t.match(await askOverHttp(first.http, ASK), { status: 200 });
 });
@@ -69,7 +69,10 @@ t.test('a debug port and a unix socket are for one process: each needs its own',
     fronts: ['http', 'grpc'],
   });
   t.teardown(() => third.terminate());
-  t.match(third.output, /the debug port stays closed.*each process has a debug port of its own/);
+  t.match(
+    third.output,
+    /Debug port could not be opened.*set DEBUG_PORT to a free port, because each process needs its own/,
+  );
   t.match(await getPage(first.debug, '/stats'), { status: 200 });
 });
 

@@ -4,6 +4,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { StatsReader } from '../../stats/registry.ts';
 import { HttpListener } from '../http/listener.ts';
 import type { Route } from '../http/routes.ts';
+import type { AddressSettings, TcpAddress } from '../listen-failure.ts';
 import { CPU_PROFILE } from './cpu-profile.ts';
 import { type Explain, explainRoute } from './explain-route.ts';
 import { HEAP_PROFILE } from './heap-profile.ts';
@@ -11,12 +12,10 @@ import { indexPages, longPageRoutes } from './pages.ts';
 import { ProfileRecorder } from './profile-recorder.ts';
 import { profileIndexRoute, profileRoute } from './profile-routes.ts';
 
-export interface DebugServerOptions {
-  readonly host: string;
-  /** 0 takes any free port. */
-  readonly port: number;
+/** Port 0 takes any free port. */
+export interface DebugServerOptions extends TcpAddress {
   /** The settings that hold host and port, for the message when listening fails. */
-  readonly settings: string;
+  readonly settings: AddressSettings;
   /** The lines of the rules in force, for `/rlconfig`; none while no rules are loaded. */
   readonly dumpRules: () => Iterable<string>;
   readonly stats: StatsReader;

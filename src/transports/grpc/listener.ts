@@ -1,23 +1,10 @@
 import { lstat, unlink } from 'node:fs/promises';
-import {
-  type AddressInfo,
-  connect,
-  createServer,
-  type ListenOptions,
-  type Server,
-  type Socket,
-} from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { type AddressSettings, listenFailure, listenOptions, type TcpAddress } from '../listen-failure.ts';
 import type { TlsHandshakes } from './tls.ts';
 
 /** Where a server listens: a host and port, or the path of a unix socket. */
-export type ListenAddress =
-  | {
-      readonly host: string;
-      readonly port: number;
-      /** Other processes of this user that share it may listen there as well (SO_REUSEPORT). Linux only. */
-      readonly shared?: boolean;
-    }
-  | { readonly path: string };
+export type ListenAddress = TcpAddress | { readonly path: string };
 
 export interface ListenerEvents {
   readonly onConnection: (socket: Socket) => void;
@@ -27,18 +14,8 @@ export interface ListenerEvents {
   readonly tls?: TlsHandshakes | undefined;
 }
 
-/** What to do about the usual causes for which a port cannot be opened, by error code. */
-const TCP_ADVICE: Readonly<Record<string, string>> = {
-  EADDRINUSE:
-    'another process listens there: stop it, or set GRPC_PORT to a free port, or start every process with SHARE_PORTS=true to share this one',
-  EACCES: 'this process may not use that port: set GRPC_PORT to 1024 or higher',
-  EADDRNOTAVAIL: 'this machine does not have that address: set GRPC_HOST to one it has, or to 0.0.0.0',
-  ENOTFOUND: 'the host name does not resolve: set GRPC_HOST to an address of this machine, or to 0.0.0.0',
-};
-
-/** The port was asked for with `shared`, so whoever holds it does not share. */
-const HELD_ALONE =
-  'a process of another user, or one without SHARE_PORTS=true, listens there: stop it, or set GRPC_PORT to a free port';
+/** The settings of the address, when it is a TCP one. */
+const SETTINGS: AddressSettings = { host: 'GRPC_HOST', port: 'GRPC_PORT', sharing: 'by SHARE_PORTS' };
 
 const PATH_ADVICE: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process took the path just now: stop it, or set GRPC_UDS to another path',
@@ -76,8 +53,8 @@ export class Listener {
     if ('path' in listen) await preparePath(listen.path);
     const server = createServer();
     await new Promise<void>((resolve, reject) => {
-      server.once('error', cause => reject(listenFailure(listen, cause)));
-      server.listen(listenOptions(listen), () => {
+      server.once('error', cause => reject(openFailure(listen, cause)));
+      server.listen('path' in listen ? { path: listen.path, exclusive: true } : listenOptions(listen), () => {
         server.removeAllListeners('error');
         resolve();
       });
@@ -102,30 +79,15 @@ export class Listener {
   }
 }
 
-/** Exclusive, because the workers of a Node.js cluster (PM2 has such) would share what nobody asked to be shared. */
-function listenOptions(listen: ListenAddress): ListenOptions {
-  if ('path' in listen) return { path: listen.path, exclusive: true };
-  const { host, port, shared = false } = listen;
-  return { host, port, exclusive: true, ...(shared && { reusePort: true }) };
-}
-
 function errorCode(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
 }
 
-function listenFailure(listen: ListenAddress, cause: Error): Error {
+function openFailure(listen: ListenAddress, cause: Error): Error {
   const code = errorCode(cause);
-  if ('path' in listen) {
-    const advice = PATH_ADVICE[code] ?? 'set GRPC_UDS to a path that can hold a socket';
-    return new Error(`cannot listen on the unix socket ${listen.path} (${code}): ${advice}`, { cause });
-  }
-  const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
-  const isHeldAlone = listen.shared === true && code === 'EADDRINUSE';
-  const advice = isHeldAlone
-    ? HELD_ALONE
-    : (TCP_ADVICE[code] ?? 'set GRPC_HOST and GRPC_PORT to an address that can be opened');
-  const place = `${host}:${listen.port}, as GRPC_HOST and GRPC_PORT say`;
-  return new Error(`cannot listen on ${place} (${code}): ${advice}`, { cause });
+  if (!('path' in listen)) return new Error(listenFailure(listen, code, SETTINGS), { cause });
+  const advice = PATH_ADVICE[code] ?? 'set GRPC_UDS to a path that can hold a socket';
+  return new Error(`cannot listen on the unix socket ${listen.path} (${code}): ${advice}`, { cause });
 }
 
 /**
@@ -141,7 +103,7 @@ async function preparePath(path: string): Promise<void> {
   }
   const found = await lstat(path).catch((error: unknown) => {
     if (errorCode(error) === 'ENOENT') return null;
-    throw listenFailure({ path }, error as Error);
+    throw openFailure({ path }, error as Error);
   });
   if (found === null) return;
   if (!found.isSocket()) {

@@ -8,19 +8,15 @@ import {
 import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
+import { type AddressSettings, listenFailure, listenProblem, type TcpAddress } from '../listen-failure.ts';
 import { type Handler, mountRoutes, type Route } from './routes.ts';
 import { Traffic } from './traffic.ts';
 
-export interface HttpListenerOptions {
+/** Port 0 takes any free port, which is then not shared. */
+export interface HttpListenerOptions extends TcpAddress {
   readonly name: string;
-  /** A name or address of this machine; empty for all of them. */
-  readonly host: string;
-  /** 0 takes any free port, which is then not shared. */
-  readonly port: number;
-  /** Other processes of this user that share it may listen on the port as well (SO_REUSEPORT). Linux only. */
-  readonly shared?: boolean;
-  /** The settings that hold host and port, for the message when listening fails: `HOST or PORT`. */
-  readonly settings: string;
+  /** The settings that hold host and port, for the message when listening fails. */
+  readonly settings: AddressSettings;
   readonly routes: readonly Route[];
   /** Answers paths that are none of the routes. */
   readonly unknown: Handler;
@@ -98,7 +94,11 @@ export class HttpListener implements Service {
     this.#mounted ??= mount(this.#options);
     const { app, traffic } = this.#mounted;
     const socket = listen(app, this.#options);
-    if (socket === false) throw new Error(this.#cannotListen());
+    if (socket === false) {
+      // uWebSockets.js does not tell why.
+      const problem = await listenProblem(this.#options);
+      throw new Error(listenFailure(this.#options, problem ?? 'unknown error', this.#options.settings));
+    }
     this.#mounted = null;
     this.#running = { app, traffic, socket, port: us_socket_local_port(socket) };
   }
@@ -135,15 +135,6 @@ export class HttpListener implements Service {
     // after the promise above has run on. Closing before that would throw the answer away.
     await new Promise(resolve => setImmediate(resolve));
     app.close();
-  }
-
-  #cannotListen(): string {
-    const { name, host, port, settings } = this.#options;
-    const address = `${host.includes(':') ? `[${host}]` : host}:${port}`;
-    return (
-      `${name}: cannot listen on ${address}: another program holds the port, or the host is no address of this ` +
-      `machine, or this user may not open the port; change ${settings}`
-    );
   }
 }
 

@@ -180,7 +180,9 @@ t.test('a port that is taken is named together with the settings to change', asy
   const { port } = holder.address() as AddressInfo;
   const server = debugServer(new ManualClock(0), { port });
   await t.rejects(server.start(), {
-    message: new RegExp(`^debug: cannot listen on 127.0.0.1:${port}: .*; change DEBUG_HOST or DEBUG_PORT$`),
+    message: new RegExp(
+      `^cannot listen on 127.0.0.1:${port} \\(EADDRINUSE\\): .* set DEBUG_PORT to a free port, because`,
+    ),
   });
   t.equal(server.port, 0);
   await server.stop();

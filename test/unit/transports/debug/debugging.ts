@@ -14,7 +14,7 @@ export function debugServer(clock: Clock, options: Partial<DebugServerOptions> =
   return new DebugServer({
     host: '127.0.0.1',
     port: 0,
-    settings: 'DEBUG_HOST or DEBUG_PORT',
+    settings: { host: 'DEBUG_HOST', port: 'DEBUG_PORT', sharing: 'never' },
     dumpRules: () => [],
     explain: () => Promise.reject(new Error('nothing is explained here')),
     stats: new StatsRegistry(),

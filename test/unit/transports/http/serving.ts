@@ -17,7 +17,7 @@ export function listenerFor(
     name: 'http',
     host: '127.0.0.1',
     port: 0,
-    settings: 'HOST or PORT',
+    settings: { host: 'HOST', port: 'PORT', sharing: 'by SHARE_PORTS' },
     routes,
     unknown: jsonNotFound(routes),
     drainMs: 0,
