@@ -81,27 +81,35 @@ function livingHolder(text) {
   } catch {
     return ageMs(FILE) > WRITTEN_WITHIN_MS ? null : '(unknown)';
   }
-  const alive = named.find(({ pid, started }) => isRunning(pid) && identityOf(pid).started === started);
-  return alive?.pid ?? null;
+  return named.find(({ pid, started }) => isRunning(pid) && identityOf(pid).started === started)?.pid ?? null;
 }
 
 /** A process id is given again to another process, which has another start time. Only Linux tells that. */
 function identityOf(pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // Fields are counted from behind the name, which may hold anything.
-    return { pid, started: stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] };
-  } catch {
-    return { pid };
-  }
+  const [, started] = linuxStatus(pid);
+  return { pid, started };
 }
 
 function isRunning(pid) {
+  // It has ended, and its parent has not noticed yet or never will.
+  if (linuxStatus(pid)[0] === 'Z') return false;
   try {
     process.kill(pid, 0);
     return true;
   } catch (failure) {
     return failure.code === 'EPERM';
+  }
+}
+
+/** State and start time of a process; empty where there is no such process, and elsewhere than on Linux. */
+function linuxStatus(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // Fields are counted from behind the name, which may hold anything.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return [fields[0], fields[19]];
+  } catch {
+    return [];
   }
 }
 

@@ -80,7 +80,7 @@ function interruptible(child, doing, graceMs) {
   function interrupt(signal) {
     if (interruption.signal !== null) return;
     interruption.signal = signal;
-    note(`${signal} received; stopping (${doing})`);
+    note(`${signal} received while ${doing}; stopping`);
     child.kill('SIGTERM');
     if (graceMs !== Infinity) timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
   }

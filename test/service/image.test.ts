@@ -17,11 +17,6 @@ import { hourly } from '../support/xds-messages.ts';
 
 const RULES = 'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: hour, requests_per_unit: 2}\n';
 const ASK = { domain: 'd', descriptors: [{ entries: [{ key: 'a', value: 'x' }] }] };
-const MAPPER = `mappings:
-  - match: 'ratelimit.service.rate_limit.*.*.total_hits'
-    name: ratelimit_service_rate_limit_total_hits
-    labels: { domain: '$1', key1: '$2' }
-`;
 const NOBODY = 65_534;
 
 const skip = imageObstacle();
@@ -66,13 +61,12 @@ t.test('the image serves as Envoy Gateway starts it, as 65534 with a read-only r
   });
   const redis = await startRedis();
   t.teardown(() => redis.stop());
-  const mapper = mounted(t, { 'conf.yaml': MAPPER });
   const metrics = await freePort();
   const ports = await freePorts();
   const container = new Container(t, image, {
     command: ['/bin/ratelimit'],
     workingDirectory: '/',
-    volumes: { '/certs': `${files}:ro`, '/etc/statsd-exporter': `${mapper}:ro` },
+    volumes: { '/certs': `${files}:ro` },
     env: {
       RUNTIME_ROOT: '/data',
       RUNTIME_SUBDIRECTORY: 'ratelimit',
@@ -96,6 +90,7 @@ t.test('the image serves as Envoy Gateway starts it, as 65534 with a read-only r
       REDIS_URL: `127.0.0.1:${redis.port}`,
       USE_PROMETHEUS: 'true',
       PROMETHEUS_ADDR: `:${metrics}`,
+      // From a config map that is optional, and missing.
       PROMETHEUS_MAPPER_YAML: '/etc/statsd-exporter/conf.yaml',
       ...ports.env,
     },
