@@ -127,6 +127,7 @@ t.test(
     load.close();
     t.same(load.failures, [], `${load.answered} calls`);
     t.ok(load.answered > 0);
+    t.comment(`${load.answered} calls were answered beside ${RELOADS} reloads`);
 
     const last = await askOverHttp(`127.0.0.1:${http}`, ASK);
     // They belonged to the processes that ended, so they open a moment after.

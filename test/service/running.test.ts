@@ -199,7 +199,7 @@ t.test('a rejection that nobody handles is logged, and the service goes on', asy
   const service = await startService({ env: { ...settings(t, 9), NODE_OPTIONS: preload } });
   t.teardown(() => service.terminate());
   service.signal('SIGUSR2');
-  const line = await service.logged(each => /rejection was not handled/.test(String(each['@message'])));
+  const line = await service.logged(each => /Unhandled promise rejection/.test(String(each['@message'])));
   t.match(line['error'], /forgotten/);
   t.match(await askOverHttp(service.http, ASK), { status: 200 });
 });

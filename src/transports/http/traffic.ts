@@ -4,7 +4,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
  * A listener that drains asks every caller to close. Callers that send one request after the other learn of it within
  * this time; connections that stay silent for as long are idle, and are closed.
  */
-const SILENCE_MS = 250;
+const SILENCE_MS = 100;
 
 /** The connections of one listener, the requests that wait for their answer, and whether the listener is closing down. */
 export class Traffic {
@@ -58,10 +58,13 @@ export class Traffic {
       };
       const listen = (): Timer => {
         const before = this.#arrivals;
-        return clock.after(SILENCE_MS, () => {
-          if (this.#inFlight === 0 && this.#arrivals === before) done();
-          else silence = listen();
-        });
+        // Once sockets have been read: when this process got no time, requests wait there that came long ago.
+        return clock.after(SILENCE_MS, () => setImmediate(judge, before));
+      };
+      const judge = (before: number): void => {
+        if (this.#whenEmpty !== done) return;
+        if (this.#inFlight === 0 && this.#arrivals === before) done();
+        else silence = listen();
       };
       let silence = listen();
       const bound = clock.after(boundMs, done);

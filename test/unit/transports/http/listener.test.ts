@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { TEXT_PAGE, textAnswer } from '../../../../src/transports/http/answer.ts';
 import type { Exchange } from '../../../../src/transports/http/exchange.ts';
@@ -241,12 +242,14 @@ t.test('stop waits for callers that still ask, and closes connections that have 
   const arrived = held.next();
   await slow.write(plain('GET', '/held'));
   const exchange = await arrived;
-  clock.advance(250);
-  clock.advance(250);
+  for (let silences = 0; silences < 3; silences++) {
+    clock.advance(100);
+    await nextTurn();
+  }
   exchange.answer(textAnswer('done'));
   t.equal((await slow.response()).body, 'done');
   t.notOk(isStopped);
-  clock.advance(250);
+  clock.advance(100);
   await Promise.all([stopped, silent.closed(), slow.closed()]);
 });
 
