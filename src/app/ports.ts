@@ -129,8 +129,8 @@ export class Ports implements Service {
     const { settings, logger } = this.#parts;
     if (!settings.sharePorts || settings.backendType !== 'embedded') return;
     logger.warning(
-      'SHARE_PORTS=true with the embedded store: each process counts for itself, so that several let pass several ' +
-        'times the limit; set KVCACHE_URL to a Redis that all of them use',
+      'SHARE_PORTS=true with the embedded store: each process counts separately, so several processes allow several ' +
+        'times the limit. Set KVCACHE_URL to a Redis that all of them use',
     );
   }
 }

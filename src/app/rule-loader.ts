@@ -103,9 +103,8 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
   refuse(reasons: readonly string[]): void {
     const { loadError, logger } = this.#parts;
     loadError.add(1);
-    for (const text of reasons) logger.error(`rules not loaded: ${text}`);
-    const faults = reasons.length === 1 ? 'a fault' : `${reasons.length} faults`;
-    logger.error(`the rules have ${faults}; ${this.#whatHolds()}`);
+    for (const fault of reasons) logger.error('Fault in the rules', { fault });
+    logger.error(`Rules not loaded; ${this.#whatHolds()}`, { faults: reasons.length });
     this.#tellHealth(NOT_LOADED);
   }
 
@@ -173,11 +172,10 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
 
   /** The compile thread failed, for instance for want of memory: the files may be good. */
   #notCompiled(failure: Error): string {
-    const reason = `the rules could not be compiled: ${failure.message}`;
     this.#parts.loadError.add(1);
-    this.#parts.logger.error(`${reason}; ${this.#whatHolds()}`);
+    this.#parts.logger.error(`Rules not compiled; ${this.#whatHolds()}`, { reason: failure.message });
     this.#tellHealth(NOT_LOADED);
-    return reason;
+    return `the rules could not be compiled: ${failure.message}`;
   }
 
   /** @param note what is worth knowing while a domain is loaded */
@@ -190,6 +188,6 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
   }
 
   #whatHolds(): string {
-    return this.#current === null ? 'no rules are in force yet' : 'the rules loaded before stay in force';
+    return this.#current === null ? 'no rules are active yet' : 'the previous rules stay active';
   }
 }

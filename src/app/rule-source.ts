@@ -33,7 +33,7 @@ export interface RuleSource {
 export function createRuleSource(parts: RuleSourceParts): RuleSource {
   if (parts.settings.configType === 'file') {
     // It has been read by the time it has started.
-    return { service: fileSource(parts), patienceMs: 0, advice: 'mend the rule files' };
+    return { service: fileSource(parts), patienceMs: 0, advice: 'fix the rule files' };
   }
   const addresses = parts.settings.xdsServerUrl.map(({ target }) => target).join(', ');
   return {

@@ -241,7 +241,8 @@ export class DecisionService {
     const { clock, logger } = this.#parts;
     const timer = clock.after(patienceMs, () =>
       logger.warning(
-        `no port is open until rules are loaded; ${advice}, or set FORCE_START_WITHOUT_INITIAL_CONFIG=true`,
+        'Ports stay closed until rules are loaded; set FORCE_START_WITHOUT_INITIAL_CONFIG=true to open them without rules',
+        { advice },
       ),
     );
     await Promise.race([this.#loader.firstLoad, this.#stopAsked]);
@@ -271,7 +272,8 @@ export class DecisionService {
         await Promise.race([this.#batcher.drained(), bound.promise]);
         timer.cancel();
         const requests = this.#batcher.pending;
-        if (requests > 0) logger.warning('the store did not answer in time for some requests', { requests });
+        if (requests > 0)
+          logger.warning('Shutdown timeout: the store has not answered some requests', { requests });
       },
     };
   }

@@ -28,11 +28,18 @@ export class WatchRetry {
   broken(place: string, failure: Error): void {
     const { logger, clock, again } = this.#options;
     const forbidden = FORBIDDEN.has(systemCode(failure));
-    const remedy = forbidden
-      ? 'let the user of this process read it'
-      : `trying again in ${WATCH_RETRY_MS / 1000} s; if this persists, raise fs.inotify.max_user_watches and max_user_instances`;
-    logger.warning(`changes in '${place}' may go unnoticed: ${failure.message}; ${remedy}`);
-    if (forbidden) return;
+    const reason = failure.message;
+    if (forbidden) {
+      logger.warning(
+        'Cannot watch a path, so changes may go unnoticed; let the user of this process read the path',
+        { path: place, reason },
+      );
+      return;
+    }
+    logger.warning(
+      'Cannot watch a path, so changes may go unnoticed; retrying. If this persists, raise fs.inotify.max_user_watches and max_user_instances',
+      { path: place, reason, retryInMs: WATCH_RETRY_MS },
+    );
     this.#timer ??= clock.after(WATCH_RETRY_MS, () => {
       this.#timer = null;
       again();

@@ -204,7 +204,9 @@ export class Engine {
     try {
       batch.replies[request].answered(this.#views.of(this.#out.bytes, this.#out.length), overLimit);
     } catch (failure) {
-      this.#parts.logger.error('an answer could not be sent', { error: asError(failure).stack });
+      this.#parts.logger.error('Could not send a response (this is a bug; please report it)', {
+        error: asError(failure).stack,
+      });
     }
   }
 
@@ -213,7 +215,9 @@ export class Engine {
     try {
       batch.replies[request].refused(fault);
     } catch (failure) {
-      this.#parts.logger.error('a refusal could not be sent', { error: asError(failure).stack });
+      this.#parts.logger.error('Could not send an error response (this is a bug; please report it)', {
+        error: asError(failure).stack,
+      });
     }
   }
 
@@ -226,7 +230,9 @@ export class Engine {
 
   #defect(failure: unknown): Fault {
     const cause = asError(failure);
-    this.#parts.logger.error('an answer could not be made', { error: cause.stack });
+    this.#parts.logger.error('Could not make a response (this is a bug; please report it)', {
+      error: cause.stack,
+    });
     return new Fault('internal', 'the answer could not be made; the log of the service says why', { cause });
   }
 }

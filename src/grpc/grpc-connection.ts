@@ -193,7 +193,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
 
   methodFailed(call: Call, thrown: unknown): void {
     const error = asError(thrown);
-    this.#options.logger.error('a gRPC method failed', {
+    this.#options.logger.error('gRPC method failed (this is a bug; please report it)', {
       method: call.path,
       error: error.stack ?? error.message,
     });

@@ -41,7 +41,7 @@ t.test('health follows the connections to Redis, where that is asked for', async
   t.equal((await getPage(following.http, '/healthcheck')).status, 200);
   await redis.kill();
   await untilHealth(following.http, 500);
-  await steady.logged(line => line['@message'] === 'lost the connection to Redis');
+  await steady.logged(line => line['@message'] === 'Redis connection lost; reconnecting');
   t.equal((await getPage(steady.http, '/healthcheck')).status, 200);
   t.equal((await askOverHttp(steady.http, ask('day'))).status, 503);
   await redis.restart();

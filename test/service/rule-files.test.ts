@@ -55,15 +55,12 @@ t.test('MERGE_DOMAIN_CONFIG lets several files hold rules of one domain', async 
   const apart = new ServiceProcess({ env });
   t.teardown(() => apart.terminate());
   const refused = await apart.logged(line => line['level'] === 'error');
-  t.match(refused['@message'], /two\.yaml:1:9: d: the domain "d" is already defined in .*one\.yaml/);
+  t.match(refused['fault'], /two\.yaml:1:9: d: the domain "d" is already defined in .*one\.yaml/);
   const merging = await start(t, { ...env, MERGE_DOMAIN_CONFIG: 'true' });
   t.same(await limitsOf(merging, 'a', 'b'), [1, 2]);
   writeRules(RUNTIME_ROOT, { 'config/two.yaml': daily('a', 2) });
   const twice = await merging.logged(line => line['level'] === 'error');
-  t.match(
-    twice['@message'],
-    /two\.yaml:3:\d+: d\.a: "a" is defined twice on this level, first in .*one\.yaml/,
-  );
+  t.match(twice['fault'], /two\.yaml:3:\d+: d\.a: "a" is defined twice on this level, first in .*one\.yaml/);
   t.same(await limitsOf(merging, 'a', 'b'), [1, 2], 'one entry in two files is refused all the same');
 });
 
@@ -116,7 +113,7 @@ t.test('one rule file that is empty or no YAML refuses all of them; other files 
   const service = await start(t, { RUNTIME_ROOT, RUNTIME_WATCH_ROOT: 'false' });
   t.same(await limitsOf(service, 'a'), [1]);
   const refusals = () =>
-    service.logs.map(line => String(line['@message'])).filter(text => text.startsWith('rules not loaded: '));
+    service.logs.flatMap(line => (line['@message'] === 'Fault in the rules' ? [String(line['fault'])] : []));
   for (const [text, reason] of [
     ["'''", /extra\.yml:1:1: this is not valid YAML: /],
     ['', /extra\.yml: the file is empty: /],

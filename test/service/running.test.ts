@@ -33,7 +33,7 @@ t.test(
     t.match(await askOverHttp(service.http, ASK), { status: 200 });
     writeRules(env['RUNTIME_ROOT'], { 'config/rules.yaml': 'domain: d\ndescriptors: [{key: 1.5}]\n' });
     const logged = await service.logged(line => line['level'] === 'error');
-    t.match(logged['@message'], /rules not loaded: .*config\/rules\.yaml:2:21:/);
+    t.match(logged, { '@message': 'Fault in the rules', fault: /config\/rules\.yaml:2:21:/ });
     t.match(await askOverHttp(service.http, ASK), { status: 200 });
     t.equal(await statistic(service.debug, 'ratelimit.service.config_load_error'), 1);
     t.equal(await statistic(service.debug, 'ratelimit.service.config_load_success'), 2);
@@ -186,7 +186,7 @@ t.test('a stop waits within its bound for decisions whose callers have gone', as
   const end = await service.terminate();
   t.match(end, { status: 0 });
   t.ok(end.elapsedMs >= 300, `${end.elapsedMs} ms`);
-  const left = 'the store did not answer in time for some requests';
+  const left = 'Shutdown timeout: the store has not answered some requests';
   t.match(
     service.logs.find(line => line['@message'] === left),
     { level: 'warning', requests: 1 },
@@ -211,7 +211,7 @@ t.test('logs are text with time, level and msg unless LOG_FORMAT asks for JSON',
   const bad = settings(t, 9);
   writeRules(bad['RUNTIME_ROOT'], { 'config/rules.yaml': 'domain: ""\n' });
   const text = new ServiceProcess({ env: { ...bad, LOG_FORMAT: 'text' } });
-  await text.written(/^time="[^"]+" level=error msg="rules not loaded: /m);
+  await text.written(/^time="[^"]+" level=error msg="Fault in the rules" fault="/m);
   t.match(await text.terminate(), { status: 0 });
 });
 

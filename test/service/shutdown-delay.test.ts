@@ -75,6 +75,6 @@ t.test('a service that serves nothing yet shuts down without SHUTDOWN_DELAY', as
     env: { RUNTIME_ROOT: tempDirectory(t), RUNTIME_WATCH_ROOT: 'false', SHUTDOWN_DELAY: '10m' },
     fronts: [],
   });
-  await service.logged(line => /no port is open until rules are loaded/.test(String(line['@message'])));
+  await service.logged(line => /^Ports stay closed until rules are loaded/.test(String(line['@message'])));
   t.match(await service.terminate(), { status: 0, signal: null });
 });

@@ -69,7 +69,7 @@ t.test('a damaged file is a warning, and the counters begin at 0', async t => {
   writeFileSync(path, 'no counters');
   const service = await start();
   t.match(await service.logged(line => line['level'] === 'warning' && 'reason' in line), {
-    '@message': 'the counters of before cannot be read, and begin at 0',
+    '@message': 'Could not load the counter snapshot; counters start at 0',
     kept: `${path}.damaged`,
   });
   t.equal(await ask(service), 99);
@@ -81,7 +81,7 @@ t.test('a second process with the same file says what to do, and leaves the file
   t.equal(await ask(first), 99);
   const second = await start();
   t.match(await second.logged(line => line['level'] === 'error'), {
-    '@message': 'the counters are not kept: a restart will forget them',
+    '@message': 'Cannot write the counter snapshot; a restart will lose the counts',
     reason: /set MEMORY_STORE_SNAPSHOT_PATH to one of its own/,
   });
   t.equal(await ask(second), 99, 'it counts for itself');

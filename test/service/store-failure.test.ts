@@ -44,7 +44,7 @@ for (const { mode, meanwhile } of [
     const service = await start(t, { REDIS_URL: redis.address, STORE_FAILURE_MODE: mode });
     t.same([await ask(service), await ask(service)], ['OK 2', 'OK 1']);
     await redis.kill();
-    await service.logged(line => /lost .*connection to Redis/i.test(String(line['@message'])));
+    await service.logged(line => /^Redis connection lost/.test(String(line['@message'])));
     const answers: string[] = [];
     for (let i = 0; i < 4; i++) answers.push(await ask(service));
     t.same(answers, meanwhile);
@@ -96,7 +96,7 @@ t.test('memcached decides, its failures let pass, and the service is healthy thr
   while ((await statistic(service.debug, 'ratelimit.memcache.add.__code=success')) === 0) await nextTurn();
   t.same([await ask(service), await ask(service), await ask(service)], ['OK 1', 'OK 0', 'OVER_LIMIT 0']);
   await memcached.kill();
-  await service.logged(line => line['@message'] === 'lost the connection to memcached');
+  await service.logged(line => line['@message'] === 'memcached connection lost; reconnecting');
   t.same([await ask(service), await ask(service)], ['OK 2', 'OK 2']);
   t.equal(await statistic(service.debug, ERRORS), 2);
   t.same(await getPage(service.http, '/healthcheck'), { status: 200, text: 'OK' });

@@ -175,9 +175,7 @@ for (const engine of ENGINES) {
     t.equal(await subjectOf(service), 'second');
 
     rmSync(join(directory, 'tls.key'));
-    await service.logged(line =>
-      /former ones stay in use: GRPC_SERVER_TLS_KEY: .* does not exist/.test(`${line['@message']}`),
-    );
+    await service.logged(line => /^GRPC_SERVER_TLS_KEY: .* does not exist/.test(String(line['reason'])));
     t.equal(await subjectOf(service), 'second', 'the former pair stays in use');
     const failures = await statistic(service.debug, 'certs.load_failures');
     t.ok(failures >= 1);
@@ -261,10 +259,10 @@ t.test('no key is in the log, at its most talkative', async t => {
   const service = await start(t, { ...settings(t, directory), LOG_LEVEL: 'trace' });
   t.equal((await askOverGrpc(client(t, service), request('d', 'a=x'))).overallCode, 1);
   writeFileSync(join(directory, 'tls.key'), pairs[1].key);
-  await service.logged(line => /does not belong to the first certificate/.test(String(line['@message'])));
+  await service.logged(line => /does not belong to the first certificate/.test(String(line['reason'])));
   // A key where the certificate should be, as it happens when the settings are mixed up.
   writeFileSync(join(directory, 'tls.crt'), pairs[1].key);
-  await service.logged(line => /holds no certificate/.test(String(line['@message'])));
+  await service.logged(line => /holds no certificate/.test(String(line['reason'])));
   t.match(await service.terminate(), { status: 0 });
   for (const { key } of pairs) {
     for (const line of key.split('\n').filter(each => each.length > 20))

@@ -102,14 +102,14 @@ export class MemcachedNode {
     this.#everUp = true;
     this.#up.push(connection);
     outage.connected(address);
-    if (this.#up.length === 1) logger.info('connected to memcached', { address });
+    if (this.#up.length === 1) logger.info('Connected to memcached', { address });
     this.#cameUp();
     void connection.closed.then(reason => {
       this.#up.splice(this.#up.indexOf(connection), 1);
       this.#reason = reason;
       if (this.#stopped) return;
       if (this.#up.length === 0) {
-        logger.info('lost the connection to memcached', { address, reason });
+        logger.info('memcached connection lost; reconnecting', { address, reason });
         outage.lost(address, `${address}: ${reason}`);
       }
       this.#later(0);

@@ -94,13 +94,10 @@ export class MemcachedNodes {
       try {
         await this.#refresh(await nodesOfRecord(source.record, source.lookUp));
       } catch (failure) {
-        this.#options.logger.warning(
-          'the memcached servers could not be looked up again; the known ones stay',
-          {
-            record: source.record,
-            reason: asError(failure).message,
-          },
-        );
+        this.#options.logger.warning('Could not look up the memcached servers; keeping the known ones', {
+          record: source.record,
+          reason: asError(failure).message,
+        });
       }
       if (!this.#stopped) this.#refreshLater(source);
     });
@@ -131,7 +128,9 @@ export class MemcachedNodes {
     const before = this.#distinct();
     this.#nodes = nodes;
     const servers = this.#distinct().slice(0, MAX_SHOWN);
-    this.#options.logger.info('memcached servers', { servers: servers.map(node => node.address).join(', ') });
+    this.#options.logger.info('Using these memcached servers', {
+      servers: servers.map(node => node.address).join(', '),
+    });
     for (const node of before) if (!nodes.includes(node)) this.#letGo(node);
   }
 

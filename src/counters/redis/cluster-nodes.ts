@@ -124,7 +124,7 @@ export class ClusterNodes {
     try {
       this.#adopt(await this.#askAround());
     } catch (failure) {
-      this.#parts.logger.debug('no node of the Redis cluster tells where the slots are', {
+      this.#parts.logger.debug('Could not refresh the slot map of the Redis cluster; keeping the known one', {
         address: this.address,
         error: asError(failure).message,
       });

@@ -238,7 +238,7 @@ export class RedisLink {
     this.#upSinceMs = clock.nowMs();
     connections.opened();
     const found = endpoint.shown === this.address ? {} : { server: endpoint.shown };
-    logger.info('connected to Redis', { address: this.address, ...found });
+    logger.info('Connected to Redis', { address: this.address, ...found });
     this.#on.up(this);
   }
 
@@ -249,7 +249,7 @@ export class RedisLink {
 
   #lost(connection: RedisConnection, reason: string): void {
     if (!this.#stopped) {
-      this.#parts.logger.info('lost the connection to Redis', { address: this.address, reason });
+      this.#parts.logger.info('Redis connection lost; reconnecting', { address: this.address, reason });
     }
     this.#leave(connection, reason);
   }
@@ -302,7 +302,7 @@ export function notConnected(address: string, reason: string): Fault {
   return new Fault('store_failed', `Redis at ${address} is not connected: ${reason}`);
 }
 
-const PASSWORD_UNASKED = 'Redis asks for no password, and the one that is set was not used';
+const PASSWORD_UNASKED = 'Redis does not ask for a password; the configured one is not used';
 
 const NO_SCRIPTS =
   'Redis does not run scripts for this user; counting with single commands. ' +

@@ -69,7 +69,7 @@ export class Sentinels {
       } catch (failure) {
         this.#silent.add(sentinel);
         const problem = `${sentinel.shown}: ${asError(failure).message}`;
-        this.#options.logger.debug('a sentinel did not help', { problem });
+        this.#options.logger.debug('Sentinel did not name the master; asking the next one', { problem });
         problems.push(problem);
       }
     }

@@ -61,7 +61,11 @@ export class SnapshotKeeper implements Service {
     const timer = clock.after(LAST_SAVE_MS, () => bound.resolve('late'));
     const outcome = await Promise.race([this.#lastSave(), bound.promise]);
     timer.cancel();
-    if (outcome === 'late') logger.error('the counters could not be kept in time', { path });
+    if (outcome === 'late')
+      logger.error(
+        'Could not write the counter snapshot before the shutdown timeout; the last counts are lost',
+        { path },
+      );
     await this.#lock.release();
   }
 
@@ -111,7 +115,7 @@ export class SnapshotKeeper implements Service {
       const loaded = await loadSnapshot(path, table, { fingerprintKey, nowMs: clock.nowMs() });
       if (loaded === null) return;
       const { counters, expired, writtenMs } = loaded;
-      logger.info('counters were read', {
+      logger.info('Counter snapshot loaded', {
         path,
         counters,
         expired,
@@ -120,7 +124,7 @@ export class SnapshotKeeper implements Service {
     } catch (failure) {
       const reason = asError(failure).message;
       const kept = failure instanceof SnapshotFault ? await setAside(path) : path;
-      logger.warning('the counters of before cannot be read, and begin at 0', { path, reason, kept });
+      logger.warning('Could not load the counter snapshot; counters start at 0', { path, reason, kept });
     }
   }
 
@@ -129,8 +133,8 @@ export class SnapshotKeeper implements Service {
     try {
       const counters = await saveSnapshot(path, table, { writtenMs: clock.nowMs(), fingerprintKey });
       saved.add(1);
-      logger.debug('counters were kept', { path, counters });
-      if (this.#told !== '') logger.warning('the counters are kept again', { path });
+      logger.debug('Counter snapshot written', { path, counters });
+      if (this.#told !== '') logger.warning('The counter snapshot is written again', { path });
       this.#told = '';
     } catch (failure) {
       failed.add(1);
@@ -143,7 +147,7 @@ export class SnapshotKeeper implements Service {
     if (reason === this.#told) return;
     this.#told = reason;
     const { path, logger } = this.#parts;
-    logger.error('the counters are not kept: a restart will forget them', { path, reason });
+    logger.error('Cannot write the counter snapshot; a restart will lose the counts', { path, reason });
   }
 }
 

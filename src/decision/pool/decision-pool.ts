@@ -117,7 +117,7 @@ export class DecisionPool implements BatchPool {
   #fail(batch: DecisionBatch, cause: Error): void {
     const { logger, counters } = this.#parts;
     const requests = batch.replies.length;
-    logger.error('a batch of requests was lost in the thread that decided it', {
+    logger.error('Decision thread crashed; its in-flight batch was rejected', {
       requests,
       error: cause.message,
     });
@@ -137,6 +137,8 @@ export class DecisionPool implements BatchPool {
   }
 
   #notSent(thrown: unknown): void {
-    this.#parts.logger.error('an answer could not be sent', { error: asError(thrown).stack });
+    this.#parts.logger.error('Could not send a response (this is a bug; please report it)', {
+      error: asError(thrown).stack,
+    });
   }
 }

@@ -92,7 +92,7 @@ export class PiscinaThreads implements DecidingThreads, Service {
     pool.on('message', (message: ThreadMessage) => this.#heard(message));
     // A thread that fails while it has a batch fails that; one without tells here.
     pool.on('error', (failure: unknown) =>
-      logger.error('a decision thread failed', { error: asError(failure).message }),
+      logger.error('Decision thread failed', { error: asError(failure).message }),
     );
     pool.on('workerCreate', () => this.#lookForNew(pool));
     this.#lookForNew(pool);
@@ -174,7 +174,7 @@ export class PiscinaThreads implements DecidingThreads, Service {
       return;
     }
     lost.add(1);
-    logger.error('a decision thread ended', {
+    logger.error('Decision thread exited unexpectedly', {
       threadId,
       next: wasReady ? 'it is replaced' : 'it never began',
     });

@@ -215,7 +215,7 @@ export class FileRuleSource implements Service {
     for (const name of ignored) {
       if (this.#ignored.has(name)) continue;
       const path = join(this.#directory, name);
-      this.#options.logger.debug(`'${path}' is not read: rule files are named *.yaml or *.yml`);
+      this.#options.logger.debug('File ignored: only *.yaml and *.yml are rule files', { path });
     }
     this.#ignored = new Set(ignored);
   }
@@ -234,9 +234,9 @@ export class FileRuleSource implements Service {
       else this.#listener.failed(outcome.fault);
     } catch (failure) {
       // A defect of the listener must not end the watching.
-      this.#options.logger.error(
-        `rule files were read, but taking them over failed: ${asError(failure).message}`,
-      );
+      this.#options.logger.error('Could not load the rule files (this is a bug; please report it)', {
+        error: asError(failure).stack,
+      });
     }
   }
 }

@@ -61,8 +61,7 @@ export class GrpcJsServer implements GrpcServer {
     const listener = await Listener.open(listen, {
       tls,
       onConnection: socket => injector.injectConnection(socket),
-      onAcceptError: error =>
-        logger.error('a gRPC connection could not be accepted', { error: error.message }),
+      onAcceptError: error => logger.error('Could not accept a gRPC connection', { error: error.message }),
     });
     this.#running = { grpc, listener };
     this.#address = listener.address;
@@ -86,7 +85,7 @@ export class GrpcJsServer implements GrpcServer {
     const closed = listener.close();
     const shutDown = new Promise<void>(resolve => grpc.tryShutdown(() => resolve()));
     const timer = clock.after(drainTimeoutMs, () => {
-      logger.warning('gRPC connections with unfinished calls were cut', {
+      logger.warning('Shutdown timeout: closed gRPC connections with unfinished calls', {
         connections: listener.connections,
       });
       grpc.forceShutdown();
@@ -143,7 +142,10 @@ function libraryOptions(options: GrpcServerOptions): ServerOptions {
 
 function logFailure(logger: Logger, path: string, thrown: unknown): void {
   const error = asError(thrown);
-  logger.error('a gRPC method failed', { method: path, error: error.stack ?? error.message });
+  logger.error('gRPC method failed (this is a bug; please report it)', {
+    method: path,
+    error: error.stack ?? error.message,
+  });
 }
 
 function unaryHandler(path: string, method: UnaryMethod, logger: Logger) {

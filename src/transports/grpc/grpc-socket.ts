@@ -199,9 +199,12 @@ export class GrpcSocket implements Dated, Transport {
       run();
     } catch (thrown) {
       const error = asError(thrown);
-      this.#options.logger.error('a gRPC connection failed inside the server', {
-        error: error.stack ?? error.message,
-      });
+      this.#options.logger.error(
+        'gRPC connection failed inside the server (this is a bug; please report it)',
+        {
+          error: error.stack ?? error.message,
+        },
+      );
       this.cut();
     }
   }

@@ -140,8 +140,7 @@ export class OwnGrpcServer implements GrpcServer {
     this.#listener = await Listener.open(listen, {
       tls,
       onConnection: socket => this.#accept(socket),
-      onAcceptError: error =>
-        logger.error('a gRPC connection could not be accepted', { error: error.message }),
+      onAcceptError: error => logger.error('Could not accept a gRPC connection', { error: error.message }),
     });
     this.#address = this.#listener.address;
     this.#scheduleTick();
@@ -164,7 +163,7 @@ export class OwnGrpcServer implements GrpcServer {
       socket.drain();
     }
     const timer = clock.after(drainTimeoutMs, () => {
-      logger.warning('gRPC connections with unfinished calls were cut', {
+      logger.warning('Shutdown timeout: closed gRPC connections with unfinished calls', {
         connections: listener.connections,
       });
       listener.destroyConnections();
@@ -181,7 +180,7 @@ export class OwnGrpcServer implements GrpcServer {
   #accept(socket: Socket): void {
     const { maxConnectionAgeMs, logger } = this.#options;
     if (this.#sockets.size >= this.#limits.maxConnections) {
-      logger.debug('a gRPC connection was closed: there are too many', { connections: this.#sockets.size });
+      logger.debug('Refused a gRPC connection: the limit is reached', { connections: this.#sockets.size });
       socket.destroy();
       return;
     }
@@ -231,7 +230,7 @@ export class OwnGrpcServer implements GrpcServer {
     for (const { socket, bytes } of largestFirst) {
       if (total <= bound) return;
       total -= bytes;
-      this.#options.logger.warning('a gRPC connection was cut', { reason, bytes });
+      this.#options.logger.warning('Closed a gRPC connection to free memory', { reason, bytes });
       socket.cut();
     }
   }

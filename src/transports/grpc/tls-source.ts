@@ -96,9 +96,9 @@ export class TlsSource implements Service {
     while (this.#active && this.#readDue) {
       const fault = await this.#refresh();
       if (fault === null) continue;
-      this.#options.logger.error(
-        `changed TLS files were not taken over, the former ones stay in use: ${fault.message}`,
-      );
+      this.#options.logger.error('TLS files not reloaded; the previous ones stay in use', {
+        reason: fault.message,
+      });
     }
     // Without an await between the last look at `#readDue` and this, no change can be missed.
     this.#reading = null;
@@ -125,7 +125,8 @@ export class TlsSource implements Service {
       const material = checkTlsMaterial(read, paths, clock.nowMs());
       loaded(material);
       logger.info('TLS files loaded', { subject: material.subject, validTo: material.validTo });
-      for (const warning of material.warnings) logger.warning(warning);
+      for (const reason of material.warnings)
+        logger.warning('TLS files may cause rejected connections', { reason });
       return null;
     } catch (failure) {
       loadFailures.add(1);

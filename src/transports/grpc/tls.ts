@@ -113,7 +113,7 @@ export class TlsHandshakes {
     const certificate = socket.getPeerX509Certificate();
     if (certificate !== undefined && isValidFor(certificate, name)) return true;
     this.#options.logger.warning(
-      'a TLS client was refused: its certificate is not valid for the name in GRPC_CLIENT_TLS_SAN',
+      'TLS client rejected: its certificate is not valid for the name in GRPC_CLIENT_TLS_SAN',
       { peer, name, names: certificate?.subjectAltName ?? 'none' },
     );
     return false;

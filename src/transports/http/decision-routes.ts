@@ -108,6 +108,7 @@ const STATUS_WORDS: SpanWords = {
  * which lets any caller fill the log.
  */
 function refuse(exchange: Exchange, error: ErrorText, log: Logger): void {
-  if (log.enabled('debug')) log.debug(`/json refused a request: ${error.message}`, { code: error.code });
+  if (log.enabled('debug'))
+    log.debug('Rejected a /json request', { code: error.code, reason: error.message });
   exchange.answer(errorAnswer(error));
 }

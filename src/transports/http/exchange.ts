@@ -134,7 +134,9 @@ export class Exchange {
   /** Answers a request whose handling threw, which is a defect of ours: the cause goes to the log, not to the caller. */
   fail(thrown: unknown): void {
     const error = asError(thrown);
-    this.#context.log.error(`a request failed for a reason nobody foresaw: ${error.stack ?? error.message}`);
+    this.#context.log.error('Request failed (this is a bug; please report it)', {
+      error: error.stack ?? error.message,
+    });
     this.answer(
       errorAnswer({ code: 'internal', message: 'internal error: the log of the service has its cause' }),
     );

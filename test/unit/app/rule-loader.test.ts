@@ -77,19 +77,15 @@ t.test('a compile thread that fails is told apart from a fault of the files', as
   const good = [file('domain: d\ndescriptors: []\n')];
   loader.loaded(good);
   await loader.settled();
-  t.same(logger.messages('error'), [
-    'the rules could not be compiled: no memory left; no rules are in force yet',
-  ]);
+  t.same(logger.messages('error'), ['Rules not compiled; no rules are active yet']);
   failing = false;
   loader.loaded(good);
   await loader.settled();
   failing = true;
   loader.loaded(good);
   await loader.settled();
-  t.equal(
-    logger.messages('error')[1],
-    'the rules could not be compiled: no memory left; the rules loaded before stay in force',
-  );
+  t.equal(logger.messages('error')[1], 'Rules not compiled; the previous rules stay active');
+  t.match(logger.lines.at(-1), { fields: { reason: 'no memory left' } });
   t.same(loads, { good: 1, bad: 2 });
 });
 
@@ -97,10 +93,15 @@ t.test('faults of the files are told one by one, and counted once', async t => {
   const { loader, logger, loads } = await freshLoader(t);
   loader.loaded([file('domain: d\ndescriptors: [{key: 1.5}, {kez: b}]\n')]);
   await loader.settled();
-  const errors = logger.messages('error');
+  const errors = logger.lines.filter(line => line.level === 'error');
   t.ok(errors.length > 2);
-  for (const line of errors.slice(0, -1)) t.match(line, /^rules not loaded: a\.yaml:2:\d+: /);
-  t.match(errors.at(-1), /^the rules have \d+ faults; no rules are in force yet$/);
+  for (const line of errors.slice(0, -1)) {
+    t.match(line, { message: 'Fault in the rules', fields: { fault: /^a\.yaml:2:\d+: / } });
+  }
+  t.match(errors.at(-1), {
+    message: 'Rules not loaded; no rules are active yet',
+    fields: { faults: errors.length - 1 },
+  });
   t.same(loads, { good: 0, bad: 1 });
 });
 
@@ -188,9 +189,9 @@ t.test('a set that could not even be tried is counted as one that was refused', 
   const { loader, loads, logger } = await freshLoader(t);
   loader.refuse(['resources[0]: another type']);
   t.same(loads, { good: 0, bad: 1 });
-  t.same(logger.messages('error'), [
-    'rules not loaded: resources[0]: another type',
-    'the rules have a fault; no rules are in force yet',
+  t.match(logger.lines, [
+    { level: 'error', message: 'Fault in the rules', fields: { fault: 'resources[0]: another type' } },
+    { level: 'error', message: 'Rules not loaded; no rules are active yet', fields: { faults: 1 } },
   ]);
 });
 

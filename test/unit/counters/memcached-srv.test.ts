@@ -82,7 +82,7 @@ t.test(
     dns.failing = true;
     clock.advance(60_000);
     await until(() => logger.messages('warning').length === 1);
-    t.match(logger.lines.at(-1), { message: /the known ones stay/, fields: { reason: /ESERVFAIL/ } });
+    t.match(logger.lines.at(-1), { message: /keeping the known ones/, fields: { reason: /ESERVFAIL/ } });
     t.same(await count(settled, ONE), [2], 'nothing has changed');
 
     dns.failing = false;
@@ -90,7 +90,8 @@ t.test(
     clock.advance(60_000);
     // Connections to the other server come up before it is taken into use.
     await until(
-      () => logger.messages('info').filter(message => message === 'memcached servers').length === 2,
+      () =>
+        logger.messages('info').filter(message => message === 'Using these memcached servers').length === 2,
     );
     t.same(await count(settled, ONE), [1], 'the other server is asked now');
     t.equal(await second.get('a'), '1');

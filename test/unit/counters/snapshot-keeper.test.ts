@@ -49,7 +49,7 @@ t.test('what is counted before a stop is there after the next start', async t =>
   t.same(await count(after.store, ONE), [8]);
   t.match(after.logger.lines[0], {
     level: 'info',
-    message: 'counters were read',
+    message: 'Counter snapshot loaded',
     fields: { counters: 1, expired: 0 },
   });
   await after.keeper.stop();
@@ -75,7 +75,7 @@ t.test('a file that cannot be read is told, set aside, and replaced', async t =>
   t.match(logger.lines, [
     {
       level: 'warning',
-      message: 'the counters of before cannot be read, and begin at 0',
+      message: 'Could not load the counter snapshot; counters start at 0',
       fields: { path, reason: 'it is not a snapshot of counters', kept: `${path}.damaged` },
     },
   ]);
@@ -105,7 +105,7 @@ t.test(
     t.match(second.logger.lines, [
       {
         level: 'error',
-        message: 'the counters are not kept: a restart will forget them',
+        message: 'Cannot write the counter snapshot; a restart will lose the counts',
         fields: {
           reason: /another process keeps its counters in this file: set MEMORY_STORE_SNAPSHOT_PATH to/,
         },
@@ -115,7 +115,10 @@ t.test(
     await first.keeper.stop();
     second.clock.advance(60_000);
     await until(() => second.total('saved') === 1);
-    t.match(second.logger.lines.at(-1), { level: 'warning', message: 'the counters are kept again' });
+    t.match(second.logger.lines.at(-1), {
+      level: 'warning',
+      message: 'The counter snapshot is written again',
+    });
   },
 );
 
@@ -137,7 +140,7 @@ t.test(
     t.same(await count(second.store, ONE, HOUR), [7]);
     t.match(
       second.logger.lines.find(line => line.level === 'info'),
-      { message: 'counters were read', fields: { counters: 1 } },
+      { message: 'Counter snapshot loaded', fields: { counters: 1 } },
     );
     await second.keeper.stop();
     const third = keep(t, path);
@@ -176,11 +179,11 @@ t.test('a file that cannot be written is told once, and again when it can', asyn
   t.equal(total('failed'), 2);
   t.match(
     logger.lines.filter(line => line.level === 'error'),
-    [{ message: /are not kept/, fields: { path, reason: /EISDIR|ENOTEMPTY|EEXIST/ } }],
+    [{ message: /^Cannot write the counter snapshot/, fields: { path, reason: /EISDIR|ENOTEMPTY|EEXIST/ } }],
   );
   rmSync(path, { recursive: true });
   await next();
-  t.match(logger.lines.at(-1), { level: 'warning', message: 'the counters are kept again' });
+  t.match(logger.lines.at(-1), { level: 'warning', message: 'The counter snapshot is written again' });
 });
 
 t.test('a stop during the start writes nothing over the file that was not read yet', async t => {

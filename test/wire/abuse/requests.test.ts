@@ -146,7 +146,7 @@ t.test('of all connections those are cut that hold the most, before there is no 
   t.equal((await modest.answer(1)).content.length, 3_005, 'who holds little keeps it');
   t.match(
     log.filter(({ level }) => level === 'warning'),
-    [{ '@message': 'a gRPC connection was cut', reason: /unfinished requests/, bytes: Number }],
+    [{ '@message': 'Closed a gRPC connection to free memory', reason: /unfinished requests/, bytes: Number }],
   );
 });
 

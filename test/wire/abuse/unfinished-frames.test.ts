@@ -73,7 +73,10 @@ for (const [name, cut] of [
       }
       t.ok(worst > maxHeldBytes / 2 && worst <= maxHeldBytes, `${worst} bytes at most`);
       const [cutLine] = log.filter(({ level }) => level === 'warning');
-      t.match(cutLine, { '@message': 'a gRPC connection was cut', reason: /unfinished requests/ });
+      t.match(cutLine, {
+        '@message': 'Closed a gRPC connection to free memory',
+        reason: /unfinished requests/,
+      });
     },
   );
 }

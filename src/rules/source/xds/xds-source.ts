@@ -129,7 +129,7 @@ export class XdsRuleSource implements Service {
     // A stop before this found no stream to close.
     if (this.#stopped) throw new Error('the service stops');
     await this.#stream.open();
-    logger.info('connected to the xDS server', { address: target });
+    logger.info('Connected to the xDS server', { address: target });
     this.#outage.connected(target);
   }
 
@@ -149,7 +149,7 @@ export class XdsRuleSource implements Service {
     logger.debug('xDS response', { version, nonce, resources: response.resources.length });
     // Resources of another kind say nothing about the rules, not even that there are none.
     if (typeUrl !== '' && !isConfigType(typeUrl)) {
-      logger.warning('the xDS server sent resources that were not asked for', { type: typeUrl });
+      logger.warning('Ignored resources of another type from the xDS server', { type: typeUrl });
       return;
     }
     const sentAgain = version === this.#refused?.version;

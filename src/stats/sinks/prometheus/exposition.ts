@@ -114,7 +114,7 @@ export class Exposition {
       if (this.#told.has(metric) || this.#told.size >= MAX_TOLD) continue;
       this.#told.add(metric);
       this.#options.logger.warning(
-        'statistics of different kinds are mapped to one metric; those of the first kind are shown: change PULLSTATS_MAPPER_YAML',
+        'Statistics of different kinds map to one metric; only those of the first kind are exported. Change PULLSTATS_MAPPER_YAML',
         { metric },
       );
     }

@@ -75,7 +75,7 @@ t.test(
     t.same(await count(store, ONE), [7]);
     await until(() => greetings() === 2);
     t.match(
-      logger.lines.find(line => line.message === 'lost the connection to Redis'),
+      logger.lines.find(line => line.message === 'Redis connection lost; reconnecting'),
       { fields: { reason: 'it answered what it was not asked' } },
     );
     t.same(await untilCounted(store, ONE), [9]);

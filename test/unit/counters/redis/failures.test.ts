@@ -123,7 +123,7 @@ for (const [kind, auth] of [
         [{ message: 'Redis is unavailable', fields: { reason: /READONLY/ } }],
       );
       t.same(await untilCounted(store), [1], 'the next connection finds the new master');
-      t.match(logger.messages('info').at(-1), 'connected to Redis');
+      t.match(logger.messages('info').at(-1), 'Connected to Redis');
     });
   });
 }

@@ -167,8 +167,8 @@ t.test('a password that Redis does not ask for is a warning in the log, and nowh
   t.same(await count(store, [{ key: 'a', hits: 1 }]), [1]);
   t.same(printed(), []);
   t.match(logger.lines, [
-    { level: 'warning', message: 'Redis asks for no password, and the one that is set was not used' },
-    { level: 'info', message: 'connected to Redis' },
+    { level: 'warning', message: 'Redis does not ask for a password; the configured one is not used' },
+    { level: 'info', message: 'Connected to Redis' },
   ]);
 });
 

@@ -77,7 +77,7 @@ t.test('a failover that an operator asks for is followed too', async t => {
   t.same(await count(store, ONE), [1]);
   await master.command('WAIT', '1', '5000');
   await sentinel.command('SENTINEL', 'FAILOVER', MASTER_NAME);
-  const connected = () => logger.lines.filter(line => line.message === 'connected to Redis');
+  const connected = () => logger.lines.filter(line => line.message === 'Connected to Redis');
   await until(() => connected().length > 1 && connected().at(-1)?.fields.server === replica.address);
   t.ok((await untilCounted(store, ONE))[0] >= 2);
   t.equal(connected()[0].fields.server, master.address);

@@ -15,7 +15,7 @@ const OLD = root.issue({ subject: 'old' });
 const NEW = root.issue({ subject: 'new' });
 
 const LOADED = /^TLS files loaded$/;
-const REFUSED = /^changed TLS files were not taken over, the former ones stay in use: /;
+const REFUSED = /^TLS files not reloaded; the previous ones stay in use$/;
 
 class TotalCounter {
   total = 0;
@@ -100,7 +100,9 @@ t.test('what makes peers refuse the certificate is warned of at each load', asyn
   const { source, log, inUse } = makeSource(t, pathsIn(directory));
   await source.start();
   t.equal(inUse(), 'CN=expired');
-  t.match(await log.until(/expired at Jan {2}1 00:00:00 2021 GMT/), [{ level: 'warning' }]);
+  t.match(await log.until(/^TLS files may cause rejected connections$/), [
+    { level: 'warning', reason: /expired at Jan {2}1 00:00:00 2021 GMT/ },
+  ]);
 });
 
 /** Ways to put a new pair where an old one is: `prepare` gives the directory of the files that the settings name. */
@@ -253,7 +255,7 @@ t.test('the client CA is loaded anew as well', async t => {
   await log.until(LOADED, 2);
   writeFileSync(clientCa, 'no certificate');
   t.match(await log.until(REFUSED), [
-    { level: 'error', '@message': /GRPC_CLIENT_TLS_CACERT: '.*ca\.crt' holds no/ },
+    { level: 'error', reason: /GRPC_CLIENT_TLS_CACERT: '.*ca\.crt' holds no/ },
   ]);
 });
 
@@ -267,7 +269,7 @@ t.test(
     writeFileSync(join(directory, 'tls.crt.new'), NEW.certificate);
     renameSync(join(directory, 'tls.crt.new'), join(directory, 'tls.crt'));
     t.match(await log.until(REFUSED), [
-      { level: 'error', '@message': /does not belong to the first certificate/ },
+      { level: 'error', reason: /does not belong to the first certificate/ },
     ]);
     t.equal(inUse(), 'CN=old');
     // More events, same content: nothing new to tell.
@@ -276,7 +278,7 @@ t.test(
     writeFileSync(join(directory, 'tls.key.new'), NEW.key);
     renameSync(join(directory, 'tls.key.new'), join(directory, 'tls.key'));
     await untilLoaded(log, 'CN=new');
-    const mismatches = log.lines.filter(line => /does not belong/.test(String(line['@message'])));
+    const mismatches = log.lines.filter(line => /does not belong/.test(String(line['reason'])));
     t.equal(mismatches.length, 1);
     t.equal(inUse(), 'CN=new');
     t.equal(attempts.total - failures.total, 2, 'two loads were good');
@@ -331,7 +333,7 @@ t.test('when watching fails it is told, and tried again until it works', async t
   const { source, log, inUse } = makeSource(t, pathsIn(directory), clock);
   await source.start();
   t.equal(inUse(), 'CN=old', 'files are read all the same');
-  t.match(await log.until(/may go unnoticed: ENOSPC/), [{ level: 'warning' }]);
+  t.match(await log.until(/may go unnoticed/), [{ level: 'warning' }]);
   t.strictSame(clock.pendingDelaysMs, [10_000], 'one timer for all');
   write(directory, NEW);
   exhausted = false;
@@ -352,7 +354,7 @@ t.test('after the stop nothing is watched, and no timer is left', async t => {
   await source.start();
   for (const watcher of watchers) watcher.once('close', () => closed.add(watcher));
   watchers.at(-1)?.emit('error', new Error('out of order'));
-  await log.until(/out of order/);
+  await log.until(/may go unnoticed/);
   t.equal(clock.pending, 1);
   const open = watchers.length;
   await source.stop();

@@ -174,7 +174,11 @@ t.test('a body that is not a request is 400 and says what is wrong and where', a
   });
   t.equal(decider.asked.length, 0);
   t.equal(log.lines.length, bad.length + 1);
-  t.match(log.lines[3], { level: 'debug', message: /\/json refused a request: domain/ });
+  t.match(log.lines[3], {
+    level: 'debug',
+    message: 'Rejected a /json request',
+    fields: { reason: /^domain/ },
+  });
 });
 
 /** A logger whose lowest level is above debug. */
@@ -223,7 +227,7 @@ t.test('a decider that throws costs its request a 500', async t => {
   const response = await connection.response();
   t.equal(response.status, 500);
   t.notMatch(response.body, /secret/);
-  t.match(log.lines, [{ level: 'error', message: /TypeError: the secret cause/ }]);
+  t.match(log.lines, [{ level: 'error', fields: { error: /TypeError: the secret cause/ } }]);
 });
 
 t.test('a body of exactly the limit is read', async t => {

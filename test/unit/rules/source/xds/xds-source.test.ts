@@ -130,7 +130,7 @@ t.test('a response about other resources says nothing about the rules', async t 
   stream.send('v2', hourly('shop', 'user', 5));
   t.match(await ads.request(), { version_info: 'v2', response_nonce: 'nonce-v2' });
   t.equal(taker.sets.length, 1);
-  t.same(logger.messages('warning'), ['the xDS server sent resources that were not asked for']);
+  t.same(logger.messages('warning'), ['Ignored resources of another type from the xDS server']);
 });
 
 t.test('responses that come at once are dealt with one after the other', async t => {
@@ -171,7 +171,7 @@ t.test('after a lost stream the last accepted version is announced, not one that
       fields: { address: ads.address, reason: 'the server ended the stream', retryInMs: 10_000 },
     },
     { level: 'error', message: 'xDS server unavailable; the rules loaded before stay active' },
-    { level: 'info', message: 'connected to the xDS server' },
+    { level: 'info', message: 'Connected to the xDS server' },
     { level: 'error', message: 'xDS server available again', fields: { address: ads.address, seconds: 10 } },
   ]);
 });
