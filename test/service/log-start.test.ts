@@ -73,7 +73,7 @@ t.test('with LOG_FORMAT=json every failure of a start is JSON, at every level', 
   const running = await startService({ env: settings(t, { LOG_LEVEL: 'info' }) });
   t.teardown(() => running.terminate());
   const port = running.grpc.split(':')[1];
-  for (const [what, env, pattern] of [
+  const failures = [
     ['faults in settings', { PORT: '80x', LOG_LEVEL: 'loud' }, /the settings are invalid/],
     ['a port that is taken', { GRPC_PORT: port }, /GRPC_PORT/],
     [
@@ -81,12 +81,14 @@ t.test('with LOG_FORMAT=json every failure of a start is JSON, at every level', 
       { KVCACHE_URL: `127.0.0.1:${await freePort()}`, KVCACHE_STARTUP_MAX_ELAPSED_TIME: '1ms' },
       /did not answer/,
     ],
-  ] as const) {
+  ] as const;
+  const fails = async ([what, env, pattern]: (typeof failures)[number]): Promise<void> => {
     const lines = await linesUntil(t, 'never', settings(t, { LOG_LEVEL: 'panic', ...env }));
     const parsed = lines.map(line => JSON.parse(line));
     t.match(parsed.at(-1), { level: 'error', '@message': 'Sluice cannot start', reason: pattern }, what);
     t.equal(parsed.length, what === 'faults in settings' ? 3 : 1, what);
-  }
+  };
+  await Promise.all(failures.map(fails));
 });
 
 t.test('each fault in the settings is a line of its own', async t => {

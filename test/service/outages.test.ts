@@ -115,18 +115,11 @@ async function memcached(t: Teardown): Promise<Servers> {
 }
 
 for (const [name, start, env] of [
-  ['one Redis', oneRedis, {}],
   ['one Redis, with decision threads', oneRedis, { WORKER_THREADS: '2' }],
-  [
-    'one Redis, counted in the process meanwhile',
-    oneRedis,
-    { STORE_FAILURE_MODE: 'local', WORKER_THREADS: '2' },
-  ],
+  ['one Redis, counted in the process meanwhile', oneRedis, { STORE_FAILURE_MODE: 'local' }],
   ['the master of a sentinel', sentinel, {}],
   ['a node of a cluster', cluster, {}],
-  ['a node of a cluster, with failures allowed', cluster, { STORE_FAILURE_MODE: 'allow' }],
   ['Redis for limits per second', perSecond, {}],
-  ['two servers of memcached', memcached, { STORE_FAILURE_MODE: 'error' }],
   ['two servers of memcached, with failures allowed', memcached, {}],
 ] as const) {
   const skip = start === memcached && missing('memcached', 'memcached');
@@ -138,7 +131,7 @@ for (const [name, start, env] of [
     await servers.kill();
     await service.logged(line => / is unavailable; /.test(String(line['@message'])));
     // Several rounds of attempts to connect, in which requests go on failing.
-    for (let i = 0; i < 300; i++) await askOverHttp(service.http, ASK);
+    for (let i = 0; i < 100; i++) await askOverHttp(service.http, ASK);
     await servers.restart();
     await service.logged(isAvailable);
     const failed = await stop();
@@ -146,7 +139,7 @@ for (const [name, start, env] of [
     t.equal(told.length, 2, JSON.stringify(told));
     t.equal(told[0]['level'], told[1]['level']);
     t.equal(told[0]['store'], told[1]['store']);
-    t.ok(Number(told[1]['failedCalls']) >= 300, `${told[1]['failedCalls']} failed calls`);
+    t.ok(Number(told[1]['failedCalls']) >= 100, `${told[1]['failedCalls']} failed calls`);
     t.ok(Number(told[1]['seconds']) >= 0);
     if (told[0]['level'] === 'warning') t.equal(failed, 0);
   });
