@@ -204,7 +204,10 @@ export class Planner {
         },
       );
       decisions.op[row] = op;
-      if (overLimit !== null) decisions.mark[row] = overLimit.marks.of(counters.markWord(op));
+      if (overLimit === null) continue;
+      // Hits behind it, in this request and those after it, find what it gives back.
+      if (isRefund && hits > 0) overLimit.marks.refunded(counters.markWord(op));
+      decisions.mark[row] = overLimit.marks.of(counters.markWord(op));
     }
     counters.endGroup(anyKnownOver);
   }

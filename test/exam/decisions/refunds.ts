@@ -178,4 +178,29 @@ function examineCaches(t: Test, open: OpenStore): void {
     t.same(codes(await decisions.ask(request('d', 'k=w'))), [OVER_LIMIT, OVER_LIMIT], 'and keeps the others');
     t.equal(decisions.rule('d.k')['over_limit_with_local_cache'], 2);
   });
+
+  t.test(
+    'a refund is there for the hits behind it, in the same batch or request, whatever the local cache knew',
+    async t => {
+      const decisions = new Decisions({ store: await open(), rules: RULES, localCacheBytes: 1 });
+      await decisions.ask({ ...request('d', 'k=v'), hitsAddend: 11 });
+      const responses = await Promise.all([
+        decisions.ask(request('d', 'k=v')),
+        decisions.ask(refund('d', 4, 'k=v')),
+        decisions.ask(request('d', 'k=v')),
+      ]);
+      t.same(responses.map(remaining), [[0], [3], [2]]);
+      await decisions.ask({ ...request('d', 'k=v'), hitsAddend: 3 });
+      const given = descriptor('k=v', { hitsAddend: 5, isNegativeHits: true });
+      const asked = descriptor('k=v', { hitsAddend: 1 });
+      const both = await decisions.ask({ domain: 'd', descriptors: [given, asked], hitsAddend: 0 });
+      t.same(
+        [codes(both), remaining(both)],
+        [
+          [OK, OK, OK],
+          [4, 3],
+        ],
+      );
+    },
+  );
 }

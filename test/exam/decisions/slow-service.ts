@@ -80,7 +80,7 @@ export class SlowService {
   #count(applied: readonly Applied[], nowS: number): DescriptorStatus[] {
     const limited = applied.filter(({ kind }) => kind === 'limited');
     const asking = limited.filter(({ isRefund }) => !isRefund);
-    const known = new Set(asking.filter(({ cacheKey }) => this.#knownOver.has(cacheKey)));
+    const known = this.#known(limited);
     // Holding back looks at the counts of a request once what it gives back is given back.
     const given = new Map<Applied, number>();
     if (this.#options.holdBack)
@@ -108,6 +108,18 @@ export class SlowService {
     for (const { isRefund, hits, cacheKey } of limited)
       if (isRefund && hits > 0) this.#knownOver.delete(cacheKey);
     return statuses;
+  }
+
+  /** Those whose key is known to be over its limit; a refund before them in the request makes that worthless. */
+  #known(limited: readonly Applied[]): Set<Applied> {
+    const refunded = new Set<string>();
+    const known = new Set<Applied>();
+    for (const each of limited) {
+      if (each.isRefund && each.hits > 0) refunded.add(each.cacheKey);
+      else if (!each.isRefund && this.#knownOver.has(each.cacheKey) && !refunded.has(each.cacheKey))
+        known.add(each);
+    }
+    return known;
   }
 
   #refund(each: Applied, nowS: number, given: number | undefined): DescriptorStatus {
