@@ -114,10 +114,7 @@ export class ServerCounters implements RedisCounters {
     try {
       const lent = this.#pool.lend();
       const link = lent instanceof Promise ? await lent : lent;
-      const tally = await this.#askOn(link, ask);
-      if (tally.failure === '' || blamesKey(tally.failure)) this.#pool.succeeded();
-      else this.#pool.failed(shortened(tally.failure));
-      return tally;
+      return await this.#askOn(link, ask);
     } catch (failure) {
       if (failure instanceof Fault) this.#pool.failed(failure.message);
       throw failure;
@@ -126,7 +123,13 @@ export class ServerCounters implements RedisCounters {
 
   async #askOn(link: RedisLink, ask: (link: RedisLink) => Promise<Tally>): Promise<Tally> {
     try {
-      return await ask(link);
+      const tally = await ask(link);
+      const reason = shortened(tally.failure);
+      if (reason === '' || blamesKey(reason)) this.#pool.succeeded();
+      else this.#pool.failed(reason);
+      // A replica takes a refund that has nothing to change, and refuses everything else of the batch.
+      if (mayEndWithNewConnection(reason)) link.renew(reason);
+      return tally;
     } catch (failure) {
       if (!(failure instanceof RedisReplyError)) throw failure;
       const reason = shortened(failure.message);

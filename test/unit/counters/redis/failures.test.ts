@@ -128,6 +128,22 @@ for (const [kind, auth] of [
   });
 }
 
+t.test('a read-only Redis is left, also when a refund of the batch had nothing to change there', async t => {
+  const [redis, next] = [await startRedis(), await startRedis()];
+  t.teardown(() => redis.stop());
+  t.teardown(() => next.stop());
+  const failover = await switchBetween(t, redis.port, next.port);
+  const { store, logger } = await openStore(t, failover.address);
+  await redis.command('REPLICAOF', '127.0.0.1', '1');
+  failover.switch();
+  const batch = batchOf([{ ops: [{ key: 'none', hits: 1, isRefund: true }, ...ONE] }]);
+  for (const count of ['increment', 'incrementHoldingBack'] as const) {
+    await store[count](batch).catch(() => {});
+  }
+  t.ok(logger.messages('info').includes('Closing a Redis connection; reconnecting'));
+  t.same(await untilCounted(store), [1], 'the next connection finds the new master');
+});
+
 t.test('a replica that serves nothing without its master is left as well', async t => {
   const [redis, next] = [await startRedis(), await startRedis()];
   t.teardown(() => redis.stop());
