@@ -6,9 +6,10 @@ import { type Redirect, readRedirect } from './cluster-map.ts';
 import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
 import { joined, type RedisCounters, type Slots, type Tally } from './counters.ts';
 import { hashSlot } from './hash-slot.ts';
+import type { RedisLink } from './redis-link.ts';
 import { refundBySteps, type StepRunner } from './refund-by-steps.ts';
 import type { FeedSource } from './refund-feed.ts';
-import { blamesKey, type RedisReplyError, refusesScripts } from './reply-error.ts';
+import { blamesKey, isUnknownScript, type RedisReplyError, refusesScripts } from './reply-error.ts';
 import { SingleCommands, type Step, type Steps } from './single-commands.ts';
 import type { SharedKeys } from './time-to-live.ts';
 
@@ -67,9 +68,15 @@ export class ClusterCounters implements RedisCounters {
     if (batch.refundCount === 0) return this.#run(batch, 'add', slots, changes);
     const refunded = slots.filter(slot => changes.givesBack(slot));
     const others = slots.filter(slot => !changes.givesBack(slot));
-    return joined(
-      await Promise.all([this.#run(batch, 'add', others, changes), this.#refund(batch, refunded, changes)]),
-    );
+    const round = new Round(this.#nodes, this.#single, batch, changes);
+    const wanted = [
+      { step: 'add', slots: others },
+      { step: 'refund', slots: refunded },
+    ] as const;
+    const tally = await round.run(wanted, this.#parallelism);
+    if (round.scriptless.length === 0) return tally;
+    const run: StepRunner = (step, some, changes) => this.#run(batch, step, some, changes);
+    return joined([tally, await refundBySteps(run, batch, Int32Array.from(round.scriptless), changes)]);
   }
 
   read(batch: CounterBatch, slots: Slots): Promise<Tally> {
@@ -80,21 +87,12 @@ export class ClusterCounters implements RedisCounters {
     return null;
   }
 
-  /** By a script for each key, and where nodes refuse that, step by step. */
-  async #refund(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
-    const round = new Round(this.#nodes, this.#single, batch, changes);
-    const tally = await round.run('refund', slots, this.#parallelism);
-    if (round.scriptless.length === 0) return tally;
-    const run: StepRunner = (step, some, changes) => this.#run(batch, step, some, changes);
-    return joined([tally, await refundBySteps(run, batch, Int32Array.from(round.scriptless), changes)]);
-  }
-
   #run(batch: CounterBatch, step: Step, slots: Slots, changes: SlotChanges): Promise<Tally> {
-    return new Round(this.#nodes, this.#single, batch, changes).run(step, slots, this.#parallelism);
+    return new Round(this.#nodes, this.#single, batch, changes).run([{ step, slots }], this.#parallelism);
   }
 }
 
-/** One question for many keys, with whatever redirects it needs. */
+/** One question for many keys, or one for some and another one for others, with whatever redirects they need. */
 class Round {
   readonly #nodes: ClusterNodes;
   readonly #single: SingleCommands;
@@ -112,10 +110,14 @@ class Round {
     this.#changes = changes;
   }
 
-  async run(step: Step, slots: Slots, parallelism: number): Promise<Tally> {
-    let groups = this.#byOwner(step, slots);
+  /** @param wanted of each slot one step */
+  async run(
+    wanted: readonly { readonly step: Step; readonly slots: Slots }[],
+    parallelism: number,
+  ): Promise<Tally> {
+    let groups = wanted.flatMap(({ step, slots }) => this.#byOwner(step, slots));
     for (let redirects = 0; groups.length > 0; redirects++) {
-      await eachOf(groups, parallelism, group => this.#ask(group));
+      await eachOf(byNode(groups), parallelism, ([node, own]) => this.#ask(node, own));
       const moved = this.#moved;
       this.#moved = [];
       if (redirects === MAX_REDIRECTS) {
@@ -126,7 +128,9 @@ class Round {
       // Some may be new.
       await Promise.all(groups.map(({ node }) => node.pool.connected()));
     }
-    const counted = slots.reduce((sum, slot) => sum + (Number.isNaN(this.#batch.counts[slot]) ? 0 : 1), 0);
+    let counted = 0;
+    for (const { slots } of wanted)
+      for (const slot of slots) if (!Number.isNaN(this.#batch.counts[slot])) counted++;
     return { counted, failure: this.#failure };
   }
 
@@ -172,32 +176,39 @@ class Round {
     return { node, step, slots: Int32Array.from(slots), changes: this.#changes, asking };
   }
 
-  /** Asks one node for its keys, in parts when they are very many. */
-  async #ask(group: Group): Promise<void> {
+  /** Asks one node for its keys, on one connection: there may be no other, and it answers all groups in one go. */
+  async #ask(node: ClusterNode, groups: readonly Group[]): Promise<void> {
+    let link: RedisLink;
+    try {
+      const lent = node.pool.lend();
+      link = lent instanceof Promise ? await lent : lent;
+    } catch (failure) {
+      for (const { slots } of groups) this.#failAll(node, slots, failure);
+      return;
+    }
+    try {
+      await Promise.all(groups.map(group => this.#askOn(link, group)));
+    } finally {
+      node.pool.giveBack(link);
+    }
+  }
+
+  /** In parts when the keys are very many. */
+  async #askOn(link: RedisLink, group: Group): Promise<void> {
     const { node, slots } = group;
     let first = 0;
     let refusal = '';
     try {
-      const lent = node.pool.lend();
-      const link = lent instanceof Promise ? await lent : lent;
-      try {
-        for (; first < slots.length; first += MAX_CHUNK) {
-          const part = { ...group, slots: slots.subarray(first, first + MAX_CHUNK) };
-          await this.#single.run(link, this.#batch, part, (slot, reply, step) => {
-            refusal ||= this.#take(node, slot, reply, step);
-          });
-        }
-      } finally {
-        node.pool.giveBack(link);
+      for (; first < slots.length; first += MAX_CHUNK) {
+        const part = { ...group, slots: slots.subarray(first, first + MAX_CHUNK) };
+        await this.#single.run(link, this.#batch, part, (slot, reply, step) => {
+          refusal ||= this.#take(node, slot, reply, step);
+        });
       }
       if (refusal === '') node.pool.succeeded();
       else node.pool.failed(refusal);
     } catch (failure) {
-      if (!(failure instanceof Fault)) throw failure;
-      node.pool.failed(failure.message);
-      // A replica may have taken its place.
-      this.#nodes.refresh();
-      for (const slot of slots.subarray(first)) this.#fail(slot, failure.message);
+      this.#failAll(node, slots.subarray(first), failure);
     }
   }
 
@@ -209,7 +220,8 @@ class Round {
       return '';
     }
     const redirect = readRedirect(reply.message, node.host);
-    if (step === 'refund' && refusesScripts(reply)) {
+    // A script that is not known was not loaded just before, and is refused in that way.
+    if (step === 'refund' && (refusesScripts(reply) || isUnknownScript(reply))) {
       this.#batch.counts[slot] = Number.NaN;
       this.scriptless.push(slot);
       return '';
@@ -229,13 +241,32 @@ class Round {
     return refusal;
   }
 
+  /** The node does not answer. */
+  #failAll(node: ClusterNode, slots: Slots, failure: unknown): void {
+    if (!(failure instanceof Fault)) throw failure;
+    node.pool.failed(failure.message);
+    // A replica may have taken its place.
+    this.#nodes.refresh();
+    for (const slot of slots) this.#fail(slot, failure.message);
+  }
+
   #fail(slot: number, failure: string): void {
     this.#batch.counts[slot] = Number.NaN;
     this.#failure ||= failure;
   }
 }
 
-/** Runs a task for each, at most so many at the same time. */
+function byNode(groups: readonly Group[]): [ClusterNode, Group[]][] {
+  const found = new Map<ClusterNode, Group[]>();
+  for (const group of groups) {
+    const own = found.get(group.node);
+    if (own === undefined) found.set(group.node, [group]);
+    else own.push(group);
+  }
+  return [...found];
+}
+
+/** Runs a task for each item, at most `parallelism` of them at the same time. */
 async function eachOf<T>(
   items: readonly T[],
   parallelism: number,

@@ -6,7 +6,9 @@ import { startRedis } from '../../../support/redis-server.ts';
 import { PLAIN_USER, redisStore, type TestEndpoint, WITHOUT_SCRIPTS } from '../../../support/stores.ts';
 
 const redis = await startRedis({ args: WITHOUT_SCRIPTS });
-const cluster = await startCluster({ args: WITHOUT_SCRIPTS });
+/** A user who may run scripts and may not load them. */
+const NOT_LOADING = ['--user', 'unloading', 'on', 'nopass', '~*', '+@all', '-script'];
+const cluster = await startCluster({ args: [...WITHOUT_SCRIPTS, ...NOT_LOADING] });
 t.teardown(() => Promise.all([redis.stop(), cluster.stop()]));
 
 const SERVERS: Readonly<Record<string, TestEndpoint>> = {
@@ -17,6 +19,12 @@ const SERVERS: Readonly<Record<string, TestEndpoint>> = {
     socketType: 'tcp',
     url: cluster.address,
     auth: PLAIN_USER,
+    type: 'cluster',
+  },
+  'a cluster that loads no scripts': {
+    socketType: 'tcp',
+    url: cluster.address,
+    auth: 'unloading:',
     type: 'cluster',
   },
 };
@@ -43,7 +51,11 @@ async function command(
 
 for (const [name, endpoint] of Object.entries(SERVERS)) {
   t.test(name, async t => {
-    t.beforeEach(() => Promise.all([redis.command('FLUSHALL'), cluster.flush()]));
+    t.beforeEach(async () => {
+      const servers = [redis, ...cluster.nodes];
+      await Promise.all(servers.map(server => server.command('FLUSHALL')));
+      await Promise.all(servers.map(server => server.command('SCRIPT', 'FLUSH')));
+    });
 
     t.test('a key that is only refunded stays absent, also when hits of others are held back', async t => {
       const store = await open(t, endpoint);
