@@ -75,6 +75,7 @@ export class ClusterCounters implements RedisCounters {
     ] as const;
     const tally = await round.run(wanted, this.#parallelism);
     if (round.scriptless.length === 0) return tally;
+    this.#nodes.refusedScript();
     const run: StepRunner = (step, some, changes) => this.#run(batch, step, some, changes);
     return joined([tally, await refundBySteps(run, batch, Int32Array.from(round.scriptless), changes)]);
   }

@@ -24,6 +24,9 @@ export interface ClusterNode {
 const EVERY_MS = 5_000;
 /** The least time between two questions, while answers or failures tell that the map is out of date. */
 const AT_MOST_EVERY_MS = 250;
+const NO_SCRIPTS =
+  'The Redis cluster does not run scripts for this user; refunds are not atomic, and the local caches of other ' +
+  'instances do not learn of them';
 /** Redis advises no more. */
 const MAX_NODES = 1_000;
 
@@ -39,6 +42,7 @@ export class ClusterNodes {
   #unnamed = new Set<string>();
   #owners: readonly (string | undefined)[] = [];
   #stopped = false;
+  #warned = false;
   #refreshing: Promise<void> | null = null;
   #refreshedMs = 0;
   /** Which of the connected nodes is asked first. */
@@ -78,12 +82,20 @@ export class ClusterNodes {
     await this.#refreshing;
   }
 
-  /** Where refunds of other processes can be heard: every node tells what was published at any of them. */
+  /**
+   * Where refunds of other processes can be received: every node passes on what was published at any of them. A node
+   * that has lost its slots may leave the cluster, and receives nothing then.
+   */
   get feed(): FeedSource {
+    const isNamed = (shown: string): boolean => !this.#unnamed.has(shown);
     return {
       address: this.address,
-      find: async () => this.#endpointsInTurn()[0],
-      isCurrent: shown => this.#nodes.has(shown) || [...this.#nodes.values()].every(node => !node.pool.up),
+      find: async () => {
+        const endpoints = this.#endpointsInTurn();
+        return endpoints.find(({ shown }) => isNamed(shown)) ?? endpoints[0];
+      },
+      isUp: () => [...this.#nodes.values()].some(node => node.pool.up),
+      isCurrent: shown => this.#nodes.has(shown) && isNamed(shown),
       mustBeMaster: false,
     };
   }
@@ -99,6 +111,13 @@ export class ClusterNodes {
     const known = this.#nodes.get(hostPort(address.host, address.port));
     if (known !== undefined) return known;
     return this.#stopped || this.#nodes.size >= MAX_NODES ? null : this.#node(address);
+  }
+
+  /** A node does not run the script of refunds for this user. */
+  refusedScript(): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    this.#parts.logger.warning(NO_SCRIPTS, { address: this.address });
   }
 
   /** Asks for the map soon: an answer or a failure showed that it has changed, or may have. */

@@ -107,8 +107,9 @@ export class RedisPool {
   /** Where refunds of other processes can be heard: at the server that these connections lead to. */
   get feed(): FeedSource {
     const { address, find, mustBeMaster } = this.#target;
-    const leadsTo = (shown: string) => this.#kept.some(link => link.up && link.endpoint?.shown === shown);
-    return { address, find, mustBeMaster, isCurrent: shown => !this.up || leadsTo(shown) };
+    const leadsTo = (shown: string): boolean =>
+      this.#kept.some(link => link.up && link.endpoint?.shown === shown);
+    return { address, find, mustBeMaster, isUp: () => this.up, isCurrent: leadsTo };
   }
 
   /** Why none is. */

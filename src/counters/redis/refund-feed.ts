@@ -13,7 +13,9 @@ export interface FeedSource {
   readonly address: string;
   /** Where it is now: asked before each attempt to connect. */
   readonly find: () => Promise<RedisEndpoint>;
-  /** False when the counters are elsewhere by now than at this server. */
+  /** Whether there is a connection that counts. */
+  readonly isUp: () => boolean;
+  /** While there is: false when the counters are no longer at this server. */
   readonly isCurrent: (shown: string) => boolean;
   /** Whether a replica is refused, since who said where the master is may be wrong. */
   readonly mustBeMaster: boolean;
@@ -39,6 +41,12 @@ export interface RefundFeedParts {
 const EVERY_MS = 500;
 const MAX_TIMEOUT_MS = 1_000;
 const RETRY_MS = 250;
+/** An operator may correct the access list while the service runs. */
+const REFUSED_RETRY_MS = 60_000;
+/** Attempts in a row at which SUBSCRIBE was not answered, after which it is taken for refused: once can be chance. */
+const UNANSWERED = 3;
+/** Failed attempts in a row, while Redis counts, that the log is told of. */
+const TOLD_AFTER = 40;
 
 /**
  * Hears, on a connection of its own, which counts refunds have lowered, in whatever process. Redis sends such news once
@@ -51,6 +59,11 @@ export class RefundFeed {
   readonly #timeoutMs: number;
   readonly #waits: Waits;
   #connection: RedisConnection | null = null;
+  /** True while it is refused: the listener is told that it is up, as nothing better will come. */
+  #isRefused = false;
+  #unanswered = 0;
+  /** Failed attempts in a row while Redis counted. */
+  #failed = 0;
   #running: Promise<void> = Promise.resolve();
   #stopped = false;
 
@@ -76,25 +89,31 @@ export class RefundFeed {
   }
 
   async #run(): Promise<void> {
-    const { address } = this.#source;
-    const { logger } = this.#parts;
     while (!this.#stopped) {
       try {
         await this.#follow();
       } catch (failure) {
-        const { message } = asError(failure);
-        if (failure instanceof RedisReplyError && refusesScripts(failure)) {
-          logger.warning(REFUSED, { address, channel: REFUNDS_CHANNEL, error: message });
-          this.#listener.up();
-          return;
-        }
-        logger.debug('Refund notifications from Redis are interrupted; reconnecting', {
-          address,
-          error: message,
-        });
+        if (this.#stopped) return;
+        this.#noteFailure(asError(failure));
       }
-      if (!this.#stopped) await this.#waits.wait(RETRY_MS);
+      if (!this.#stopped) await this.#waits.wait(this.#isRefused ? REFUSED_RETRY_MS : RETRY_MS);
     }
+  }
+
+  #noteFailure(failure: Error): void {
+    const { logger } = this.#parts;
+    const { address, isUp } = this.#source;
+    const fields = { address, error: failure.message };
+    const refuses = failure instanceof RedisReplyError && refusesScripts(failure);
+    if (refuses || this.#unanswered >= UNANSWERED) {
+      if (this.#isRefused) return;
+      this.#isRefused = true;
+      logger.warning(REFUSED, { ...fields, channel: REFUNDS_CHANNEL });
+      this.#listener.up();
+      return;
+    }
+    logger.debug('Refund notifications from Redis are interrupted; reconnecting', fields);
+    if (isUp() && ++this.#failed === TOLD_AFTER) logger.warning(STAYS_DOWN, fields);
   }
 
   /** Until the connection is lost, or leads to another server than the counters are at. */
@@ -106,8 +125,9 @@ export class RefundFeed {
     void connection.closed.then(() => this.#waits.cancelAll());
     try {
       await connection.open({ tryScripts: false, mustBeMaster: this.#source.mustBeMaster });
+      this.#unanswered++;
       await connection.subscribe(REFUNDS_CHANNEL, this.#listener.refunded);
-      this.#listener.up();
+      this.#subscribed();
       try {
         await this.#watch(connection, endpoint);
       } finally {
@@ -119,16 +139,29 @@ export class RefundFeed {
     }
   }
 
+  #subscribed(): void {
+    this.#unanswered = 0;
+    this.#failed = 0;
+    // Refunds went unseen until now.
+    if (this.#isRefused) this.#listener.down();
+    this.#isRefused = false;
+    this.#listener.up();
+  }
+
   async #watch(connection: RedisConnection, endpoint: RedisEndpoint): Promise<void> {
     for (;;) {
       await this.#waits.wait(EVERY_MS);
       if (this.#stopped) return;
-      if (!this.#source.isCurrent(endpoint.shown))
-        throw new Error(`${endpoint.shown} is not in use any more`);
+      const { isUp, isCurrent } = this.#source;
+      if (isUp() && !isCurrent(endpoint.shown)) throw new Error(`${endpoint.shown} is no longer in use`);
       await connection.send('PING', []);
     }
   }
 }
+
+const STAYS_DOWN =
+  'Cannot receive refund notifications from Redis; the local cache is not used, so requests over their limit ask Redis. ' +
+  'Sluice keeps trying';
 
 const REFUSED =
   'Redis does not let this user subscribe to refund notifications; the local cache may keep refusing a key that ' +

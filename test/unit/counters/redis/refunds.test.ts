@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap';
 import type { CounterStore } from '../../../../src/counters/store.ts';
 import { aftersOf, batchOf, count, countHoldingBack, type TestOp } from '../../../support/counting.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { startCluster } from '../../../support/redis-cluster.ts';
 import { startRedis } from '../../../support/redis-server.ts';
 import { PLAIN_USER, redisStore, type TestEndpoint, WITHOUT_SCRIPTS } from '../../../support/stores.ts';
@@ -126,3 +127,17 @@ for (const [name, endpoint] of Object.entries(SERVERS)) {
     });
   });
 }
+
+t.test('a cluster that does not run scripts for this user is in the log, once', async t => {
+  for (const name of ['a cluster, without scripts', 'a cluster that loads no scripts']) {
+    await Promise.all(cluster.nodes.map(node => node.command('SCRIPT', 'FLUSH')));
+    const logger = new KeepingLogger();
+    const store = redisStore(SERVERS[name], { logger });
+    t.teardown(() => store.stop());
+    await store.start();
+    for (let i = 0; i < 2; i++) await count(store, [refund('a', 1), refund('b', 1)]);
+    const warnings = logger.lines.filter(line => line.level === 'warning');
+    t.match(warnings, [{ message: /cluster does not run scripts/ }], name);
+    t.equal(warnings.length, 1);
+  }
+});
