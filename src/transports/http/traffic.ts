@@ -45,10 +45,10 @@ export class Traffic {
 
   /**
    * Resolves once every connection has ended, or the ones that are left have been silent for {@link SILENCE_MS}, or
-   * after `boundMs`. To close a connection any earlier would reset a request that is on its way.
+   * after `boundMs`, at once where that is 0. To close a connection any earlier would reset a request that is on its way.
    */
   drained(clock: Clock, boundMs: number): Promise<void> {
-    if (this.#connections === 0) return Promise.resolve();
+    if (this.#connections === 0 || boundMs === 0) return Promise.resolve();
     return new Promise(resolve => {
       const done = (): void => {
         bound.cancel();

@@ -9,7 +9,7 @@ interface Teardown {
   teardown(release: () => unknown): void;
 }
 
-/** A debug server on a free port of the loopback address, not started. */
+/** A debug server on a free port of the loopback address, not started. Its `stop` waits for nobody. */
 export function debugServer(clock: Clock, options: Partial<DebugServerOptions> = {}): DebugServer {
   return new DebugServer({
     host: '127.0.0.1',
@@ -18,7 +18,7 @@ export function debugServer(clock: Clock, options: Partial<DebugServerOptions> =
     dumpRules: () => [],
     explain: () => Promise.reject(new Error('nothing is explained here')),
     stats: new StatsRegistry(),
-    drainMs: 5000,
+    drainMs: 0,
     clock,
     log: new KeepingLogger(),
     ...options,
