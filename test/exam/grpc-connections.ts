@@ -154,7 +154,7 @@ export function examineStop(t: Test, examinee: Examinee): void {
     await held.arrived(1);
     await server.stop();
     t.not((await running).status, 0);
-    t.match(log, [{ level: 'warning', '@message': /were cut/, connections: 1 }]);
+    t.match(log, [{ level: 'warning', '@message': /closed gRPC connections/, connections: 1 }]);
     held.replies[0].send(Buffer.from('late'));
   });
 
