@@ -31,6 +31,7 @@ function examineDescription(t: Test, open: OpenStore, describing: Describing): v
         { entries: [], limit: null, hitsAddend: null },
         descriptor('a=2', { limit: { requestsPerUnit: 10, unit: 4 }, hitsAddend: 0 }),
         descriptor('ü=日', { limit: { requestsPerUnit: 0, unit: 7 }, hitsAddend: 5 }),
+        descriptor('a=3', { hitsAddend: 2, isNegativeHits: true }),
       ],
       hitsAddend: 7,
     });
@@ -41,6 +42,7 @@ function examineDescription(t: Test, open: OpenStore, describing: Describing): v
         { entries: [] },
         { entries: ['a=2'], limit: 'requests_per_unit:10 unit:DAY', hitsAddend: 0 },
         { entries: ['ü=日'], limit: 'unit:7', hitsAddend: 5 },
+        { entries: ['a=3'], hitsAddend: 2, isNegativeHits: true },
       ],
       hitsAddend: 7,
     });

@@ -12,12 +12,16 @@ import { Batcher } from '../../../src/decision/batcher.ts';
 import { Engine } from '../../../src/decision/engine.ts';
 import { RuleGeneration } from '../../../src/decision/generation.ts';
 import { RuleStatistics } from '../../../src/decision/rule-statistics.ts';
-import { decodeRateLimitResponse, encodeRateLimitRequest } from '../../../src/messages/client-codec.ts';
+import {
+  decodeRateLimitResponse,
+  encodeRateLimitRequest,
+  type RateLimitRequest,
+} from '../../../src/messages/client-codec.ts';
 import { compileRules } from '../../../src/rules/compile/compile.ts';
 import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
-import { request } from '../../support/decisions.ts';
+import { refund, request } from '../../support/decisions.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { startRedis } from '../../support/redis-server.ts';
 import { load } from '../rules/parse/rule-text.ts';
@@ -41,6 +45,8 @@ class Pooled {
   readonly health = new Health();
   readonly statistics = new RuleStatistics();
   readonly batcher: Batcher;
+  /** Decides in this thread. */
+  readonly here: Batcher;
   readonly threads: ReturnType<typeof createDecisionThreads>['threads'];
   readonly store: ReturnType<typeof createStore>;
 
@@ -87,15 +93,16 @@ class Pooled {
       counters,
       nowMs: null,
     });
-    this.batcher = new Batcher({
+    const batching = {
       engine,
-      pool,
       named: statistics,
       fingerprintKey: this.store.fingerprintKey,
       maxQueued: 100_000,
       window: null,
       serviceError: counters.serviceError,
-    });
+    };
+    this.batcher = new Batcher({ ...batching, pool });
+    this.here = new Batcher({ ...batching, pool: null });
     this.publish();
   }
 
@@ -103,12 +110,22 @@ class Pooled {
     const generation = new RuleGeneration(new CompiledRules(compileRules(load(RULES))));
     this.statistics.publish(generation);
     this.batcher.use(generation);
+    this.here.use(generation);
   }
 
   /** What remains of the limit, or why there is no answer. */
   ask(descriptor: string): Promise<number | string> {
+    return this.#askOf(this.batcher, request('d', descriptor));
+  }
+
+  /** Gives hits back in this thread; what remains then. */
+  giveBack(hits: number, descriptor: string): Promise<number | string> {
+    return this.#askOf(this.here, refund('d', hits, descriptor));
+  }
+
+  #askOf(batcher: Batcher, asked: RateLimitRequest): Promise<number | string> {
     return new Promise(resolve => {
-      this.batcher.decide(encodeRateLimitRequest(request('d', descriptor)), 'protobuf', {
+      batcher.decide(encodeRateLimitRequest(asked), 'protobuf', {
         gone: false,
         answered: response => resolve(decodeRateLimitResponse(response).statuses[0].limitRemaining),
         refused: fault => resolve(fault.code),
@@ -173,6 +190,16 @@ t.test('several threads count the same keys exactly, and the statistics are thei
     'names that requests make are added up by this thread',
   );
   t.ok(service.counter('ratelimit.service.worker_threads_requests') > 0);
+});
+
+t.test('the local caches of all threads forget a key at once that another thread refunds', async t => {
+  const service = await pooled(t, { LOCAL_CACHE_SIZE_IN_BYTES: '1000000' });
+  for (let round = 1; round <= 20; round++) {
+    await service.askBursts(4, 10, () => 'few=x');
+    t.ok(service.rule('d.few.over_limit_with_local_cache') > 0, 'the caches know the key');
+    t.equal(await service.giveBack(1_000, 'few=x'), 5);
+    t.same(sorted(await service.askBursts(5, 1, () => 'few=x')), [0, 1, 2, 3, 4], `round ${round}`);
+  }
 });
 
 t.test('rules are published under load without a pause, and no hit is lost on the way', async t => {

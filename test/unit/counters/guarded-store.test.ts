@@ -78,9 +78,10 @@ t.test(
       const ops = Array.from({ length: random.below(20) }, () => ({
         key: `k${random.below(10)}`,
         hits: random.below(5),
+        isRefund: random.below(3) === 0,
       }));
-      const expected = ops.map(({ key, hits }) => {
-        counts.set(key, (counts.get(key) ?? 0) + hits);
+      const expected = ops.map(({ key, hits, isRefund }) => {
+        counts.set(key, Math.max((counts.get(key) ?? 0) + (isRefund ? -hits : hits), 0));
         return counts.get(key);
       });
       t.same(await count(guarded, ops), expected, `round ${round}`);
@@ -89,6 +90,17 @@ t.test(
     store.uncountable.add('k2');
     const held = await countHoldingBack(guarded, [{ ops: [{ key: 'k2', hits: 2, limit: 3 }] }]);
     t.same(held, { afters: [2], held: [false] });
+  },
+);
+
+t.test(
+  'a store that failed on refunds alone is asked for a key of its own, so theirs stay absent',
+  async t => {
+    const { store, guarded, clock } = guard();
+    store.failure = 'away';
+    await count(guarded, [{ key: 'a', hits: 1, isRefund: true }]);
+    await probed(clock);
+    t.same(store.asked, [['a'], ['prefix_sluice_store_probe']]);
   },
 );
 

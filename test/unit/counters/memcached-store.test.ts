@@ -35,6 +35,20 @@ async function hit(store: MemcachedCounterStore, ...keys: string[]): Promise<num
   return afters;
 }
 
+t.test('a refund right behind the hits that make the count is not lost', async t => {
+  const memcached = await startMemcached();
+  t.teardown(() => memcached.stop());
+  const { store, counters } = await openStore(t, memcached.address);
+  const hits = count(store, [{ key: 'a', hits: 6 }]);
+  const refund = count(store, [{ key: 'a', hits: 4, isRefund: true }]);
+  await Promise.all([hits, refund]);
+  await store.settled();
+  t.equal(await memcached.get('a'), '2');
+  await count(store, [{ key: 'none', hits: 4, isRefund: true }]);
+  await store.settled();
+  t.equal(counters()['ratelimit.memcache.decrement.__code=miss'], 1, 'one that finds no key gives up');
+});
+
 t.test(
   'the first hit of a window is answered before it is stored, then made, and counted from then on',
   async t => {

@@ -28,6 +28,26 @@ t.test('threads that count the same keys at the same time lose no hit', async t 
   }
 });
 
+t.test('a refund makes no counter and keeps none longer', async t => {
+  const table = CounterTable.create(1_024);
+  const store = new SharedCounterStore(table);
+  const live = (): number[] => {
+    const ends: number[] = [];
+    for (let region = 0; region < table.regionCount; region++)
+      table.eachLive(region, NOON.nowS, (_print, expiryS) => ends.push(expiryS));
+    return ends;
+  };
+  const ops = [{ key: 'a', hits: 1, isRefund: true }];
+  await count(store, ops);
+  await countHoldingBack(store, [{ ops }, { ops, held: true }]);
+  t.same(live(), []);
+  await count(store, [{ key: 'a', hits: 5 }]);
+  const later = { ...NOON, ttlS: 120, expiryS: NOON.expiryS + 60 };
+  await count(store, ops, later);
+  await countHoldingBack(store, [{ ops }], later);
+  t.same(live(), [NOON.expiryS]);
+});
+
 t.test('a counter begins again at 0 once its window is over', async t => {
   const store = new SharedCounterStore(CounterTable.create(1_024));
   await count(store, [{ key: 'a', hits: 5 }]);

@@ -1,7 +1,13 @@
 import t from 'tap';
 import { RefundMarks } from '../../../src/counters/refund-marks.ts';
+import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
+import { CounterTable } from '../../../src/counters/shared/table.ts';
+import type { CounterStore } from '../../../src/counters/store.ts';
 import { OverLimitCache } from '../../../src/decision/over-limit-cache.ts';
+import type { RateLimitRequest } from '../../../src/messages/client-codec.ts';
+import { Decisions, refund, request } from '../../support/decisions.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
+import { until } from '../../support/until.ts';
 
 const key = (text: string): [Uint8Array, number, number] => [Buffer.from(text), 0, Buffer.byteLength(text)];
 
@@ -92,6 +98,41 @@ t.test('a count from before a refund that arrives after it is not remembered', a
   const [bytes, start, end] = key('a');
   cache.add(bytes, { start, end }, 10, { word: 7, mark });
   t.notOk(cache.has(bytes, start, end));
+});
+
+t.test('a key found over its limit while its refund is on the way is asked for again after it', async t => {
+  const waiting: (() => void)[] = [];
+  const memory = new SharedCounterStore(CounterTable.create(1_024));
+  const store: CounterStore = {
+    name: 'slow',
+    increment: batch =>
+      new Promise(resolve => {
+        waiting.push(() => resolve(memory.increment(batch)));
+      }),
+    incrementHoldingBack: batch => memory.incrementHoldingBack(batch),
+    start: () => memory.start(),
+    stop: () => memory.stop(),
+  };
+  const rules = 'domain: d\ndescriptors: [{ key: k, rate_limit: { unit: hour, requests_per_unit: 10 } }]';
+  const decisions = new Decisions({ store, rules, localCacheBytes: 1 });
+  const asked = async (ask: RateLimitRequest) => {
+    const calls = waiting.length;
+    const answer = decisions.ask(ask);
+    await until(() => waiting.length > calls);
+    return { count: waiting[calls], answer };
+  };
+  const full = await asked({ ...request('d', 'k=v'), hitsAddend: 10 });
+  full.count();
+  await full.answer;
+  const refunding = await asked(refund('d', 4, 'k=v'));
+  const over = await asked(request('d', 'k=v'));
+  over.count();
+  t.match(await over.answer, { overallCode: 2 });
+  refunding.count();
+  t.match(await refunding.answer, { statuses: [{ limitRemaining: 3 }] });
+  const after = await asked(request('d', 'k=v'));
+  after.count();
+  t.match(await after.answer, { overallCode: 1, statuses: [{ limitRemaining: 2 }] });
 });
 
 t.test(

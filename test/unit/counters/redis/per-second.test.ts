@@ -2,6 +2,7 @@ import t, { type Test } from 'tap';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { CounterBatch } from '../../../../src/counters/batch.ts';
 import { RedisCounterStore } from '../../../../src/counters/redis/redis-store.ts';
+import type { FeedListener } from '../../../../src/counters/redis/refund-feed.ts';
 import { SplitCounters } from '../../../../src/counters/redis/split-counters.ts';
 import { counterStoreExam } from '../../../exam/counter-store.ts';
 import { aftersOf, fill, type TestGroup } from '../../../support/counting.ts';
@@ -23,7 +24,7 @@ t.teardown(() => main.stop());
 const perSecond = await startRedis();
 t.teardown(() => perSecond.stop());
 
-async function openStore(t: Test) {
+async function openStore(t: Test, listener: FeedListener | null = null) {
   await Promise.all([main.command('FLUSHALL'), perSecond.command('FLUSHALL')]);
   const logger = new KeepingLogger();
   const counters = new SplitCounters({
@@ -33,7 +34,7 @@ async function openStore(t: Test) {
   const store = new RedisCounterStore({
     counters,
     secondsApart: true,
-    refunds: null,
+    refunds: listener === null ? null : { listener, timeoutMs: 5_000 },
     outages: [],
     clock: systemClock,
     logger,
@@ -53,6 +54,25 @@ function batchOf(groups: readonly TestGroup[]): CounterBatch {
 t.test('the exam of counter stores', t => {
   counterStoreExam(t, async inner => (await openStore(inner)).store);
   t.end();
+});
+
+t.test('refunds in both instances reach the listener', async t => {
+  const keys: string[] = [];
+  let down = 0;
+  const { store } = await openStore(t, {
+    refunded: key => keys.push(Buffer.from(key).toString()),
+    down: () => down++,
+    up: () => down--,
+  });
+  await until(() => down === 0);
+  const ops = (isRefund: boolean) => [
+    { key: 'a second', hits: 3, unit: SECOND, isRefund },
+    { key: 'a minute', hits: 3, unit: MINUTE, isRefund },
+  ];
+  await store.increment(batchOf([{ ops: ops(false) }]));
+  await store.increment(batchOf([{ ops: ops(true) }]));
+  await until(() => keys.length === 2);
+  t.same(keys.toSorted(), ['a minute', 'a second']);
 });
 
 t.test('limits per second are counted in the second instance, all others in the first', async t => {
