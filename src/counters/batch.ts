@@ -26,7 +26,7 @@ export interface CounterOp {
  * The counting of one batch of requests, as columns.
  *
  * An *op* is one descriptor that counts: a key, hits, a limit. Ops of equal keys share one *slot*, so the store sees
- * each key once, with the sum of its hits; the count after each op follows from its place in the batch, as if the
+ * each key once, with what all its ops change; the count after each op follows from its place in the batch, as if the
  * requests had come one after the other. The ops of one request are a *group* (needed only for holding back).
  */
 export class CounterBatch {
@@ -55,7 +55,7 @@ export class CounterBatch {
   opHits = new Float64Array(INITIAL_OPS);
   /** 1 when the op gives its hits back. */
   opRefunds = new Uint8Array(INITIAL_OPS);
-  /** How many ops do. */
+  /** How many ops give hits back. */
   refundCount = 0;
   /** `requests_per_unit` of the op's limit. */
   opLimits = new Float64Array(INITIAL_OPS);

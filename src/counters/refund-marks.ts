@@ -1,6 +1,6 @@
 /**
- * Tells every thread of the process, at once, which keys have been refunded: whoever took such a key for over its limit
- * must ask the store again.
+ * Tells every thread of the process, at once, which keys have been refunded: a local cache that holds such a key as over
+ * its limit must ask the store again.
  *
  * Keys fall into buckets by a word of their fingerprint, and a refund moves the mark of its bucket on. What is known of a
  * key holds only while its bucket has the mark that it had before the store was asked. So a count that was read before a
@@ -8,7 +8,7 @@
  *
  * Layout of the shared memory, in Int32 words:
  *
- *     [0]       feeds of refunds made by other processes that are down; until they are up again, nothing known holds
+ *     [0]       how many feeds of refunds by other processes are down; while any is, the local caches are not used
  *     [1 …]     marks
  */
 export class RefundMarks {
@@ -21,7 +21,7 @@ export class RefundMarks {
     this.#words = new Int32Array(buffer);
   }
 
-  /** True while no refund can go unseen. */
+  /** True while every refund is noticed: all feeds are up. */
   get complete(): boolean {
     return Atomics.load(this.#words, 0) === 0;
   }
@@ -36,12 +36,12 @@ export class RefundMarks {
     Atomics.add(this.#words, placeOf(word), 1);
   }
 
-  /** A feed of refunds is down: refunds may go unseen. */
+  /** A feed of refunds is down: refunds by other processes are missed. */
   feedDown(): void {
     Atomics.add(this.#words, 0, 1);
   }
 
-  /** It is up again. Every key may have been refunded meanwhile. */
+  /** The feed is up again. Any key may have been refunded meanwhile. */
   feedUp(): void {
     for (let place = 1; place <= BUCKETS; place++) Atomics.add(this.#words, place, 1);
     Atomics.sub(this.#words, 0, 1);

@@ -183,7 +183,7 @@ export function request(domain: string, ...descriptors: string[]): RateLimitRequ
   return { domain, descriptors: descriptors.map(text => descriptor(text)), hitsAddend: 0 };
 }
 
-/** A request that gives so many hits of each descriptor back. */
+/** A request that gives hits of each descriptor back. */
 export function refund(domain: string, hits: number, ...descriptors: string[]): RateLimitRequest {
   const own = { hitsAddend: hits, isNegativeHits: true };
   return { domain, descriptors: descriptors.map(text => descriptor(text, own)), hitsAddend: 0 };

@@ -15,7 +15,7 @@ export interface RedisCounterStoreParts {
   readonly counters: RedisCounters;
   /** True when limits per second are counted in an instance of their own. */
   readonly secondsApart: boolean;
-  /** Told of refunds that other processes make; null when nobody wants to know. */
+  /** Told of refunds that other processes make; null when there is no local cache to tell. */
   readonly refunds: { readonly listener: FeedListener; readonly timeoutMs: number } | null;
   /** Of the instances. */
   readonly outages: readonly Outage[];

@@ -7,7 +7,7 @@ import { RedisReplyError, refusesScripts } from './reply-error.ts';
 import { REFUNDS_CHANNEL } from './scripts.ts';
 import { Waits } from './waits.ts';
 
-/** A server at which the refunds of all processes can be heard. */
+/** A server that notifies its subscribers of the refunds of all processes. */
 export interface FeedSource {
   /** How log lines name it: without credentials. */
   readonly address: string;
@@ -21,11 +21,11 @@ export interface FeedSource {
   readonly mustBeMaster: boolean;
 }
 
-/** What becomes of the news. */
+/** Receives the notifications. */
 export interface FeedListener {
   /** The count of a key was lowered. */
   readonly refunded: (key: Uint8Array) => void;
-  /** Refunds may go unseen from now on, until `up`. */
+  /** Refunds are missed from now on, until `up`. */
   readonly down: () => void;
   readonly up: () => void;
 }
@@ -49,8 +49,9 @@ const UNANSWERED = 3;
 const TOLD_AFTER = 40;
 
 /**
- * Hears, on a connection of its own, which counts refunds have lowered, in whatever process. Redis sends such news once
- * and keeps none: what was published while there was no connection is lost, so the listener is told of each gap.
+ * Receives, on a connection of its own, the keys whose counts a refund of any process has lowered. Redis sends such a
+ * notification once and stores none: what was published while there was no connection is lost, so the listener is told
+ * when the connection is lost and when it is back.
  */
 export class RefundFeed {
   readonly #source: FeedSource;
@@ -142,7 +143,7 @@ export class RefundFeed {
   #subscribed(): void {
     this.#unanswered = 0;
     this.#failed = 0;
-    // Refunds went unseen until now.
+    // Refunds were missed until now.
     if (this.#isRefused) this.#listener.down();
     this.#isRefused = false;
     this.#listener.up();

@@ -46,10 +46,13 @@ end
 results[keys + 1] = failure
 ${PACKED_REPLY}`;
 
-/** Where a key is told of whose count a refund has lowered: processes that took it for over its limit ask again. */
+/**
+ * The channel on which each key is published whose count a refund has lowered: processes whose local cache holds it as
+ * over its limit ask Redis again.
+ */
 export const REFUNDS_CHANNEL = 'sluice:refunds';
 
-/** Not everybody may publish. The refund is counted all the same. */
+/** A user may lack the permission to publish. The refund is counted all the same. */
 const TELL = `redis.pcall('PUBLISH', '${REFUNDS_CHANNEL}', KEYS[i])`;
 
 /**

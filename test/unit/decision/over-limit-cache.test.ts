@@ -136,7 +136,7 @@ t.test('a key found over its limit while its refund is on the way is asked for a
 });
 
 t.test(
-  'while refunds of other processes may go unseen nothing is known, and nothing of before afterwards',
+  'while refunds of other processes are missed the cache is not used, and old entries are worthless afterwards',
   async t => {
     const cache = new OverLimitCache(1, new ManualClock(0));
     add(cache, 'a', 10);

@@ -52,7 +52,7 @@ async function freshRedis(t: Test, args: readonly string[] = []): Promise<[Redis
 }
 
 for (const kind of ['one server', 'behind a sentinel', 'a cluster']) {
-  t.test(`${kind}: another process hears of each key whose count a refund has lowered`, async t => {
+  t.test(`${kind}: another process receives each key whose count a refund has lowered`, async t => {
     const heard = new Heard();
     let endpoint: TestEndpoint;
     if (kind === 'a cluster') {
