@@ -40,8 +40,11 @@ export interface XdsRuleSourceOptions
   readonly random: () => number;
 }
 
-/** How long a refused version waits for its second refusal and the later ones, while its server sends it again. */
-const RESENT_BACKOFF: BackoffBounds = { initialMs: 1_000, maxMs: 10_000, multiplier: 2 };
+/**
+ * How long a refused version waits for its second refusal and the later ones, while its server sends it again. Most
+ * servers send corrected rules only in answer to a refusal, so a correction may wait for as long.
+ */
+const RESENT_BACKOFF: BackoffBounds = { initialMs: 1_000, maxMs: 4_000, multiplier: 2 };
 
 /** The longest text of a refusal; it is for people. */
 const MAX_REFUSAL_CHARACTERS = 8_192;
