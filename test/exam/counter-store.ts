@@ -10,6 +10,7 @@ import {
   type TestOp,
 } from '../support/counting.ts';
 import { SeededRandom } from '../support/seeded-random.ts';
+import { refundExam } from './counter-refunds.ts';
 
 type Open = (t: Test) => Promise<CounterStore>;
 
@@ -26,7 +27,7 @@ export function counterStoreExam(t: Test, open: Open, exempt: Exemptions = {}): 
   countsHits(t, open);
   keepsKeysApart(t, open, exempt);
   countsConcurrently(t, open, exempt);
-  refunds(t, open);
+  refundExam(t, open);
   holdsBack(t, open);
   readsWithoutCounting(t, open);
   equalsTheModel(t, open);
@@ -156,74 +157,6 @@ function countsConcurrently(t: Test, open: Open, { concurrently }: Exemptions): 
       t.same(afters, expected, 'each of the four keys gave every count from 1 to 500 once');
     },
   );
-}
-
-function refunds(t: Test, open: Open): void {
-  const refund = (key: string, hits: number): TestOp => ({ key, hits, isRefund: true });
-
-  t.test('a refund takes hits off the count', async t => {
-    const store = await open(t);
-    await count(store, [{ key: 'a', hits: 6 }]);
-    t.same(await count(store, [refund('a', 4)]), [2]);
-    t.same(await count(store, [{ key: 'a', hits: 0 }]), [2]);
-  });
-
-  t.test('a count never falls below 0', async t => {
-    const store = await open(t);
-    await count(store, [{ key: 'a', hits: 5 }]);
-    t.same(await count(store, [refund('a', 3)]), [2]);
-    t.same(await count(store, [refund('a', 3)]), [0]);
-    t.same(await count(store, [{ key: 'a', hits: 1 }]), [1], 'what was refunded in excess is not owed');
-  });
-
-  t.test('the order of hits and refunds in a batch holds', async t => {
-    const store = await open(t);
-    await count(store, [{ key: 'a', hits: 2 }]);
-    const ops = [
-      refund('a', 5),
-      { key: 'a', hits: 4 },
-      refund('a', 1),
-      { key: 'b', hits: 1 },
-      refund('a', 9),
-    ];
-    t.same(await count(store, ops), [0, 4, 3, 1, 0]);
-    t.same(await count(store, [{ key: 'a', hits: 3 }, refund('a', 1), refund('b', 0)]), [3, 2, 1]);
-    t.same(await count(store, [refund('a', 0)]), [2], 'the store agrees');
-  });
-
-  t.test(
-    'a refund of a key that is not there finds 0 and leaves nothing to the hits that follow',
-    async t => {
-      const store = await open(t);
-      t.same(await count(store, [refund('a', 3)]), [0]);
-      t.same(await count(store, [refund('a', 3), { key: 'a', hits: 2 }]), [0, 2]);
-      t.same(await count(store, [refund('a', 0)]), [2]);
-    },
-  );
-
-  t.test('refunds beyond 32 bits are exact', async t => {
-    const store = await open(t);
-    await count(store, [{ key: 'a', hits: 8_589_934_590 }]);
-    t.same(await count(store, [refund('a', 4_294_967_297)]), [4_294_967_293]);
-  });
-
-  t.test('refunds are not held back, and a request has those of its own before its hits', async t => {
-    const store = await open(t);
-    await count(store, [
-      { key: 'a', hits: 3 },
-      { key: 'b', hits: 5 },
-    ]);
-    const groups = [
-      { ops: [{ key: 'a', hits: 1, limit: 3 }, refund('b', 2), { key: 'c', hits: 1 }] },
-      { ops: [{ key: 'a', hits: 1, limit: 3 }, refund('a', 2), { key: 'c', hits: 1 }] },
-      { held: true, ops: [refund('a', 1), { key: 'c', hits: 1 }, refund('none', 1)] },
-    ];
-    t.same(await countHoldingBack(store, groups), {
-      afters: [4, 3, 0, 3, 2, 1, 2, 1, 0],
-      held: [false, false, true, false, false, false, false, true, false],
-    });
-    t.same(await count(store, [refund('a', 0), refund('b', 0), refund('c', 0)]), [2, 3, 1]);
-  });
 }
 
 function holdsBack(t: Test, open: Open): void {

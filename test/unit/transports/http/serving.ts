@@ -1,4 +1,6 @@
 import { systemClock } from '../../../../src/base/clock.ts';
+import { textAnswer } from '../../../../src/transports/http/answer.ts';
+import type { Exchange } from '../../../../src/transports/http/exchange.ts';
 import { HttpListener, type HttpListenerOptions } from '../../../../src/transports/http/listener.ts';
 import { jsonNotFound, type Route } from '../../../../src/transports/http/routes.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
@@ -37,4 +39,34 @@ export async function serve(
   await listener.start();
   t.teardown(() => listener.stop());
   return listener;
+}
+
+/** A route that greets. */
+export const hello: Route = {
+  path: '/hello',
+  method: 'GET',
+  help: 'greets',
+  handle: exchange => exchange.answer(textAnswer('hello')),
+};
+
+/** A route that answers when the test says so. */
+export class HeldRoute {
+  readonly route: Route;
+  #arrived: (exchange: Exchange) => void = () => {};
+
+  constructor() {
+    this.route = {
+      path: '/held',
+      method: 'GET',
+      help: 'waits',
+      handle: exchange => this.#arrived(exchange),
+    };
+  }
+
+  /** The next request. Call it before the request is sent. */
+  next(): Promise<Exchange> {
+    return new Promise(resolve => {
+      this.#arrived = resolve;
+    });
+  }
 }
