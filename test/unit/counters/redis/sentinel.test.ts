@@ -105,8 +105,16 @@ t.test('a master that the sentinels no longer name is left, although it still an
     command === 'PING' ? '+PONG\r\n' : `*2\r\n$9\r\n127.0.0.1\r\n$${String(named).length}\r\n${named}\r\n`,
   );
   const clock = new ManualClock(1_700_000_000_000);
-  const { store, logger } = await openStore(t, sentinel, { clock });
+  const refunded: string[] = [];
+  const states: string[] = [];
+  const listener = {
+    refunded: (key: Uint8Array) => refunded.push(Buffer.from(key).toString()),
+    down: () => states.push('down'),
+    up: () => states.push('up'),
+  };
+  const { store, logger } = await openStore(t, sentinel, { clock, listener });
   t.same(await count(store, ONE), [1]);
+  await until(() => states.length === 2);
   named = second.port;
   const warned = () => logger.messages('error').includes('Redis is unavailable');
   await until(() => {
@@ -119,6 +127,13 @@ t.test('a master that the sentinels no longer name is left, although it still an
   });
   t.same(await count(store, ONE), [1]);
   t.equal(await second.command('GET', 'a'), '1');
+  await until(() => {
+    clock.advance(100);
+    return states.length === 4;
+  });
+  t.same(states, ['down', 'up', 'down', 'up'], 'notifications of refunds come from the new master');
+  t.same(await count(store, [{ key: 'a', hits: 1, isRefund: true }]), [0]);
+  await until(() => refunded.length === 1);
 });
 
 t.test('a replica that a sentinel takes for the master is refused', async t => {
