@@ -1,5 +1,6 @@
 import t from 'tap';
 import { type Environment, loadSettings } from '../../../src/settings/load.ts';
+import { refusal } from './refusal.ts';
 
 function accepted(env: Environment): boolean {
   try {
@@ -8,15 +9,6 @@ function accepted(env: Environment): boolean {
   } catch {
     return false;
   }
-}
-
-function refusal(env: Environment): string {
-  try {
-    loadSettings(env);
-  } catch (refused) {
-    if (refused instanceof Error) return refused.message;
-  }
-  return '';
 }
 
 t.test('two servers on one port are refused, whichever they are', async t => {

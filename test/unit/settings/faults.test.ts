@@ -3,7 +3,7 @@ import { MASK } from '../../../src/settings/faults.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import type { Setting } from '../../../src/settings/setting.ts';
 import { settingEntries } from '../../../src/settings/table.ts';
-import { faultLines } from './fault-lines.ts';
+import { faultLines } from './refusal.ts';
 
 t.test('two names with different texts are a fault that names both', async t => {
   t.same(faultLines({ KVCACHE_TIMEOUT: '5s', REDIS_TIMEOUT: '6s' }), [

@@ -4,7 +4,7 @@ import type { LogLevel } from '../../../src/base/logger.ts';
 import { MASK } from '../../../src/settings/faults.ts';
 import { describeSettings, type Environment, loadSettings } from '../../../src/settings/load.ts';
 import { settingEntries } from '../../../src/settings/table.ts';
-import { faultLines } from './fault-lines.ts';
+import { faultLines } from './refusal.ts';
 
 t.test('without variables every setting is at its default', async t => {
   t.same(loadSettings({}), {

@@ -1,17 +1,9 @@
 import t from 'tap';
 import { type Environment, loadSettings } from '../../../src/settings/load.ts';
 import { memcachedAddresses } from '../../../src/settings/memcached-address.ts';
+import { refusal } from './refusal.ts';
 
 const SERVERS = { BACKEND_TYPE: 'altcache', ALTCACHE_HOST_PORT: 'a:11211' };
-
-function refusal(env: Environment): string {
-  try {
-    loadSettings(env);
-  } catch (refused) {
-    if (refused instanceof Error) return refused.message;
-  }
-  return '';
-}
 
 t.test('memcached is chosen under both of its names, or by naming its servers', async t => {
   for (const BACKEND_TYPE of ['altcache', 'memcache']) {

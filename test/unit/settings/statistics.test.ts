@@ -1,16 +1,6 @@
 import t from 'tap';
-import { SettingsRefused } from '../../../src/settings/faults.ts';
-import { type Environment, loadSettings } from '../../../src/settings/load.ts';
-
-function refusal(env: Environment): string {
-  try {
-    loadSettings(env);
-  } catch (refused) {
-    if (refused instanceof SettingsRefused) return refused.message;
-    throw refused;
-  }
-  return '';
-}
+import { loadSettings } from '../../../src/settings/load.ts';
+import { refusal } from './refusal.ts';
 
 const MOGRIFIED = { USE_AGENTSTATS: 'true', AGENTSTATS_MOGRIFIERS: 'rules' };
 

@@ -2,15 +2,7 @@ import t from 'tap';
 import { type Environment, loadSettings } from '../../../src/settings/load.ts';
 import { STORE_SETTING_KEYS } from '../../../src/settings/store-settings.ts';
 import { SETTINGS } from '../../../src/settings/table.ts';
-
-function refusal(env: Environment): string {
-  try {
-    loadSettings(env);
-  } catch (refused) {
-    if (refused instanceof Error) return refused.message;
-  }
-  return '';
-}
+import { refusal } from './refusal.ts';
 
 const NO_STORE =
   /settings of a counter store without the address of one; each process would count for itself/;

@@ -1,18 +1,8 @@
 import t from 'tap';
-import { SettingsRefused } from '../../../src/settings/faults.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
+import { refusal } from './refusal.ts';
 
 const KEY = 'MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=';
-
-function refusal(env: Record<string, string>): string {
-  try {
-    loadSettings(env);
-  } catch (refused) {
-    if (refused instanceof SettingsRefused) return refused.message;
-    throw refused;
-  }
-  return '';
-}
 
 t.test('the task service is off unless it is asked for, and then needs one master key', async t => {
   t.equal(loadSettings({}).tasksEnabled, false);
