@@ -79,7 +79,7 @@ t.test('a debug port and a unix socket are for one process: each needs its own',
 t.test('each process on an embedded store counts for itself, and says so when ports are shared', async t => {
   const [process] = await startProcesses(t, 1, ruleSettings(t));
   const line = await process.logged(each =>
-    /embedded store: each process counts for itself/.test(String(each['@message'])),
+    /embedded store: each process counts separately/.test(String(each['@message'])),
   );
   t.match(line, { level: 'warning' });
 });

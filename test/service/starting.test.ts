@@ -187,8 +187,8 @@ t.test('bad first rules keep the ports closed until they are mended', async t =>
   const service = new ServiceProcess({ env: watching(root) });
   t.teardown(() => service.terminate());
   const fault = await service.logged(line => line['level'] === 'error');
-  t.match(fault['@message'], /config\/rules\.yaml:4:5: .*ratelimit.*rate_limit/);
-  await service.logged(line => /no port is open/.test(String(line['@message'])));
+  t.match(fault['fault'], /config\/rules\.yaml:4:5: .*ratelimit.*rate_limit/);
+  await service.logged(line => /^Ports stay closed until rules are loaded/.test(String(line['@message'])));
   t.notOk(service.logs.some(line => line['@message'] === 'listening'));
   writeRules(root, { 'config/rules.yaml': GOOD });
   await service.listening(['http', 'grpc', 'debug'], 10_000);
