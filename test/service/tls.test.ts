@@ -265,7 +265,8 @@ t.test('no key is in the log, at its most talkative', async t => {
   await service.logged(line => /holds no certificate/.test(String(line['reason'])));
   t.match(await service.terminate(), { status: 0 });
   for (const { key } of pairs) {
-    for (const line of key.split('\n').filter(each => each.length > 20))
+    // The first line of a PEM block is no secret: the reason why a file cannot be used may show what is missing.
+    for (const line of key.split('\n').filter(each => each.length > 20 && !each.startsWith('-----')))
       t.notOk(service.output.includes(line));
   }
 });
