@@ -3,7 +3,7 @@ import type { LogFields, Logger } from './logger.ts';
 
 /** How the log tells the outages of one thing: a Redis server, a collector. */
 export interface OutageTexts {
-  /** Of both lines, so that whoever sees the first sees the second. */
+  /** Of both lines, so that a log with the first also has the second. */
   readonly level: 'error' | 'warning' | 'info';
   readonly began: string;
   /** In place of `began` when nothing has been reached since the start. */

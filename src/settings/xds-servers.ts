@@ -47,7 +47,7 @@ export const xdsServers: Kind<readonly XdsServer[]> = {
   write: servers => servers.map(({ target, tls }) => `${schemeOf(tls)}${target}`).join(','),
 };
 
-/** The text split at its commas, but for those within a list of addresses. */
+/** The text split at its commas, except those within a list of addresses. */
 function parts(text: string): string[] {
   const found: string[] = [];
   for (const part of text.split(',')) {

@@ -34,7 +34,7 @@ const TOO_LARGE_BLOCK = Buffer.from('0803343331', 'hex');
 
 /**
  * DATA on a closed stream that carries at least this much costs the peer more than us, and is not charged: a peer may
- * have a whole window of it under way when a call is refused early.
+ * have a whole window of it in flight when a call is refused early.
  */
 const PAID_BYTES = 1_024;
 

@@ -41,7 +41,7 @@ export class ClosedStreams {
 
   /**
    * What to do with a frame of a request on a closed stream (RFC 9113, 5.1). Frames on a stream that we reset were
-   * under way and are ignored. The first frame on a stream that the peer reset is a stream error; the answer to it is
+   * in flight and are ignored. The first frame on a stream that the peer reset is a stream error; the answer to it is
    * our reset, so that what follows is ignored as well. After END_STREAM nothing may follow.
    *
    * If memory has run out the frame is ignored: a fault would end the connection of an honest peer.
