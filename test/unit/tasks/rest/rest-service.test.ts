@@ -353,9 +353,9 @@ t.test('a store that does not answer is 503, and the log has the request', async
   t.match(answer, { status: 503, json: { code: 'store_unavailable' } });
   t.equal(answer.headers['Retry-After'], '1');
   t.match(rest.logger.lines.at(-1), {
-    level: 'warning',
-    message: /connection lost/,
-    fields: { request_id: answer.headers['X-Request-Id'] },
+    level: 'info',
+    message: 'Task request failed because the task store is unavailable',
+    fields: { request_id: answer.headers['X-Request-Id'], reason: /connection lost/ },
   });
 });
 
