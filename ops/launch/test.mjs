@@ -31,6 +31,7 @@ async function runTests(files) {
   note('running tests (tap)');
   const tap = spawn(pinnedNode(), [scriptOf('tap', 'tap'), 'run', '--reporter=tap', ...files], {
     cwd: root,
+    env: { ...process.env, NODE_OPTIONS: `--import=${new URL('without-loaders.mjs', import.meta.url)}` },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(tap, 'close');
