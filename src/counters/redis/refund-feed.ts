@@ -37,9 +37,9 @@ export interface RefundFeedParts {
   readonly logger: Logger;
 }
 
-/** How often the connection is asked for a PONG: one that leads nowhere must be found within about a second. */
-const EVERY_MS = 500;
-const MAX_TIMEOUT_MS = 1_000;
+/** How often the connection is asked for a PONG, and how long for: together a second, in which one that leads nowhere is found. */
+const EVERY_MS = 250;
+const MAX_TIMEOUT_MS = 750;
 const RETRY_MS = 250;
 /** An operator may correct the access list while the service runs. */
 const REFUSED_RETRY_MS = 60_000;
