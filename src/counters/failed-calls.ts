@@ -12,7 +12,7 @@ export function callsOf(batch: CounterBatch): number {
   return calls;
 }
 
-/** Requests of a batch with a key whose slot has no total. */
+/** Requests of a batch with a key that has no count. */
 export function callsWithoutCount(batch: CounterBatch): number {
   let calls = 0;
   let first = 0;

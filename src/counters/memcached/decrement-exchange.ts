@@ -1,5 +1,6 @@
 import type { Counter } from '../../stats/registry.ts';
 import { type Exchange, isError, wholeNumber } from './exchange.ts';
+import type { IncrementParts } from './increment-exchange.ts';
 
 /** Hits to take off a key. memcached stops at 0 by itself. */
 export interface Refund {
@@ -16,12 +17,8 @@ export interface DecrementCounters {
   readonly decrementFailed: Counter;
 }
 
-export interface DecrementParts {
+export interface DecrementParts extends Pick<IncrementParts, 'send' | 'lost'> {
   readonly counters: DecrementCounters;
-  /** Sends what follows from the answers, on the same connection. */
-  readonly send: (exchange: Exchange) => void;
-  /** Refunds were not counted, or nobody knows. */
-  readonly lost: (reason: string, by: 'answer' | 'connection') => void;
 }
 
 /**

@@ -23,7 +23,7 @@ export interface IncrementParts {
   readonly counters: IncrementCounters;
   /** Sends what follows from the answers, on the same connection. */
   readonly send: (exchange: Exchange) => void;
-  /** Hits were not counted, or nobody knows: by an answer, or because the connection failed. */
+  /** Hits or refunds were not counted, or nobody knows: by an answer, or because the connection failed. */
   readonly lost: (reason: string, by: 'answer' | 'connection') => void;
   /** Seconds since the epoch. */
   readonly nowS: () => number;
