@@ -3,6 +3,7 @@ import { asError } from '../base/fault.ts';
 import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
 import { EXPOSITION_TYPE, type Exposition } from '../stats/sinks/prometheus/exposition.ts';
+import type { HttpEngine } from '../transports/http/engine.ts';
 import { HttpListener } from '../transports/http/listener.ts';
 import { jsonNotFound, type Route } from '../transports/http/routes.ts';
 import { errorAnswer } from '../transports/http/status.ts';
@@ -26,6 +27,7 @@ export interface MetricsEndpointOptions {
   readonly port: number;
   readonly path: string;
   readonly exposition: Exposition;
+  readonly engine: HttpEngine;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -39,11 +41,12 @@ export class MetricsEndpoint implements Service {
   #stopped = false;
 
   constructor(options: MetricsEndpointOptions) {
-    const { host, port, clock, logger } = options;
+    const { host, port, engine, clock, logger } = options;
     const routes = [metricsRoute(options)];
     this.#options = options;
     this.#listener = new HttpListener({
       name: this.name,
+      engine,
       host,
       port,
       settings: { host: 'PULLSTATS_ADDR', port: 'PULLSTATS_ADDR', sharing: 'never' },

@@ -22,6 +22,7 @@ import { TlsHandshakes } from '../transports/grpc/tls.ts';
 import { TlsSource } from '../transports/grpc/tls-source.ts';
 import { tracedService } from '../transports/grpc/traced.ts';
 import { jsonRoute } from '../transports/http/decision-routes.ts';
+import type { HttpEngine } from '../transports/http/engine.ts';
 import { healthRoute } from '../transports/http/health-route.ts';
 import { HttpListener } from '../transports/http/listener.ts';
 import { readinessRoutes } from '../transports/http/readiness-routes.ts';
@@ -44,6 +45,7 @@ export interface PortsParts {
   readonly tasks: TasksFront | null;
   /** For `/explain`. */
   readonly explain: Explain;
+  readonly httpEngine: HttpEngine;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -150,6 +152,7 @@ function httpListener(parts: PortsParts): HttpListener {
   const routes = [...decisionRoutes, ...(parts.tasks?.routes(decisionRoutes, tracing) ?? [])];
   return new HttpListener({
     name: 'http',
+    engine: parts.httpEngine,
     host: settings.httpHost,
     port: settings.httpPort,
     shared: settings.sharePorts,
@@ -208,8 +211,10 @@ function grpcServer(parts: PortsParts, tls: TlsHandshakes | undefined): GrpcServ
   return settings.grpcServerEngine === 'sluice' ? new OwnGrpcServer(options) : new GrpcJsServer(options);
 }
 
-function debugServer({ settings, stats, dumpRules, explain, clock, logger }: PortsParts): DebugServer {
+function debugServer(parts: PortsParts): DebugServer {
+  const { settings, stats, dumpRules, explain, httpEngine, clock, logger } = parts;
   return new DebugServer({
+    engine: httpEngine,
     host: settings.debugHost,
     port: settings.debugPort,
     // Its statistics and profiles are those of one process.

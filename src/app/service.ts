@@ -11,6 +11,7 @@ import { RuleStatistics } from '../decision/rule-statistics.ts';
 import { dumpRules } from '../rules/dump.ts';
 import type { Settings } from '../settings/table.ts';
 import { StatsRegistry } from '../stats/registry.ts';
+import type { HttpEngine } from '../transports/http/engine.ts';
 import type { CallTracing } from '../transports/tracing.ts';
 import { createDecisionThreads, type DecisionThreads } from './decision-threads.ts';
 import { engineOptions, openOverLimitCache } from './engine-settings.ts';
@@ -35,6 +36,7 @@ export interface ServiceParts {
   readonly random: () => number;
   /** Null while tracing is off. */
   readonly tracing: (CallTracing & Service) | null;
+  readonly httpEngine: HttpEngine;
   /** Makes the task service on what the two share; null while tasks are not served. */
   readonly openTasks: ((shared: TasksShared) => TasksService) | null;
 }
@@ -168,6 +170,7 @@ export class DecisionService {
       stats,
       dumpRules: () => (this.#loader.current === null ? [] : dumpRules(this.#loader.current)),
       explain: request => explainer.explain(request),
+      httpEngine: parts.httpEngine,
       clock,
       logger,
     });

@@ -23,6 +23,7 @@ import { statsdLines } from '../stats/sinks/statsd-lines.ts';
 import { StreamOutput } from '../stats/sinks/stream-output.ts';
 import { TcpOutput } from '../stats/sinks/tcp-output.ts';
 import { UdpOutput } from '../stats/sinks/udp-output.ts';
+import type { HttpEngine } from '../transports/http/engine.ts';
 import { MetricsEndpoint } from './metrics-endpoint.ts';
 
 /** What the sinks of statistics are made from. */
@@ -31,6 +32,7 @@ export interface SinkParts {
   readonly stats: StatsRegistry;
   readonly logger: Logger;
   readonly outages: OutageListener;
+  readonly httpEngine: HttpEngine;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -134,11 +136,12 @@ function shown(name: string, { statsdHost, statsdPort }: Settings): string {
 }
 
 async function prometheusEndpoint(parts: SinkParts): Promise<MetricsEndpoint> {
-  const { settings, stats, clock, logger } = parts;
+  const { settings, stats, httpEngine, clock, logger } = parts;
   const mappings = await readMappings(settings, logger);
   const exposition = new Exposition({ stats, mappings, tags: settings.extraTags, clock, logger });
   const { host, port } = settings.prometheusAddress;
-  return new MetricsEndpoint({ host, port, path: settings.prometheusPath, exposition, clock, logger });
+  const path = settings.prometheusPath;
+  return new MetricsEndpoint({ host, port, path, exposition, engine: httpEngine, clock, logger });
 }
 
 /**

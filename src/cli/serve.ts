@@ -7,6 +7,7 @@ import type { Logger } from '../base/logger.ts';
 import { SettingsRefused } from '../settings/faults.ts';
 import { describeSettings, loadSettings } from '../settings/load.ts';
 import type { Settings } from '../settings/table.ts';
+import { loadHttpEngine } from '../transports/http/load-engine.ts';
 import { UsageFault } from './command-fault.ts';
 import { parseFlags } from './flags.ts';
 import { type CliIo, EXIT } from './io.ts';
@@ -83,6 +84,7 @@ async function startService(
       clock: systemClock,
       random: Math.random,
       tracing,
+      httpEngine: await loadHttpEngine(),
       openTasks: settings.tasksEnabled ? await loadTasks(settings, logger, missingKey) : null,
     });
     const stopped = stopOnSignal(service, logger);

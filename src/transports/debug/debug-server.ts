@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { StatsReader } from '../../stats/registry.ts';
+import type { HttpEngine } from '../http/engine.ts';
 import { HttpListener } from '../http/listener.ts';
 import type { Route } from '../http/routes.ts';
 import type { AddressSettings, TcpAddress } from '../listen-failure.ts';
@@ -14,6 +15,7 @@ import { profileIndexRoute, profileRoute } from './profile-routes.ts';
 
 /** Port 0 takes any free port. */
 export interface DebugServerOptions extends TcpAddress {
+  readonly engine: HttpEngine;
   /** The settings that hold host and port, for the message when listening fails. */
   readonly settings: AddressSettings;
   /** The lines of the rules in force, for `/rlconfig`; none while no rules are loaded. */

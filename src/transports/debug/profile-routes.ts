@@ -44,7 +44,7 @@ export function profileRoute(recorder: ProfileRecorder): Route {
     method: 'GET or POST',
     help: kind.help,
     handle: (exchange, request) => {
-      const wanted = readWish(kind, request.getQuery('seconds'), request.getQuery('format'));
+      const wanted = readWish(kind, new URLSearchParams(request.query));
       if (typeof wanted === 'string') {
         exchange.answer(errorAnswer({ code: 'bad_request', message: wanted }));
       } else if (recorder.busy) {
@@ -62,12 +62,13 @@ interface Wish {
 }
 
 /** What the query asks for; a text when it is not understood. */
-function readWish(kind: ProfileKind, seconds: string | undefined, format: string | undefined): Wish | string {
-  const count = seconds === undefined ? kind.defaultSeconds : Number(seconds);
-  if (seconds !== undefined && (!/^\d{1,3}$/.test(seconds) || count < 1 || count > MAX_SECONDS)) {
+function readWish(kind: ProfileKind, query: URLSearchParams): Wish | string {
+  const [seconds, format] = [query.get('seconds'), query.get('format')];
+  const count = seconds === null ? kind.defaultSeconds : Number(seconds);
+  if (seconds !== null && (!/^\d{1,3}$/.test(seconds) || count < 1 || count > MAX_SECONDS)) {
     return `seconds must be a whole number from 1 to ${MAX_SECONDS}`;
   }
-  if (format === undefined || format === 'pprof') return { seconds: count, format: 'pprof' };
+  if (format === null || format === 'pprof') return { seconds: count, format: 'pprof' };
   if (format === kind.jsonFormat) return { seconds: count, format: 'json' };
   return `format must be pprof (the default) or ${kind.jsonFormat}`;
 }

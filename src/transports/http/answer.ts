@@ -1,5 +1,3 @@
-import type { HttpResponse } from 'uWebSockets.js';
-
 /** One HTTP answer but for its body. */
 export interface AnswerHead {
   /** Code and reason, such as `200 OK`. */
@@ -24,12 +22,4 @@ export const TEXT_PAGE: AnswerHead = { status: '200 OK', contentType: PLAIN_TEXT
 /** A page of plain text. */
 export function textAnswer(body: string, status = '200 OK'): Answer {
   return { status, contentType: PLAIN_TEXT, body };
-}
-
-/** Writes the status and all fields but those of the framing and `Connection`. */
-export function writeHead(res: HttpResponse, answer: AnswerHead): void {
-  res.writeStatus(answer.status);
-  if (answer.contentType !== '') res.writeHeader('Content-Type', answer.contentType);
-  if (answer.headers === undefined) return;
-  for (const name in answer.headers) res.writeHeader(name, answer.headers[name]);
 }

@@ -1,4 +1,3 @@
-import type { HttpRequest } from 'uWebSockets.js';
 import { ByteWriter } from '../../base/bytes.ts';
 import type { Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -9,6 +8,7 @@ import { type SpanWords, TracedReply } from '../traced-reply.ts';
 import type { CallSpan, CallTracing, HeaderReader } from '../tracing.ts';
 import { readBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
+import type { RequestHead } from './request-head.ts';
 import type { Route } from './routes.ts';
 import { type ErrorCode, type ErrorText, errorAnswer } from './status.ts';
 
@@ -51,8 +51,8 @@ export function jsonRoute(decider: Decider, log: Logger, tracing: CallTracing | 
 const SPAN_ATTRIBUTES = { 'http.request.method': 'POST', 'http.route': '/json' };
 
 /** Only valid until the handler returns, as the request is. */
-function headersOf(request: HttpRequest): HeaderReader {
-  return name => request.getHeader(name);
+function headersOf(request: RequestHead): HeaderReader {
+  return name => request.header(name);
 }
 
 /** Appends the request that a body of proto3 JSON holds to `writer`, or says why it holds none. */

@@ -1,20 +1,10 @@
-import type { HttpResponse } from 'uWebSockets.js';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
-import { type Answer, type AnswerHead, writeHead } from './answer.ts';
+import type { Answer, AnswerHead } from './answer.ts';
 import { errorAnswer } from './status.ts';
 import { TextChunks } from './text-chunks.ts';
 import type { Traffic } from './traffic.ts';
-
-/**
- * Bodies up to this many bytes are handed to the socket whole. Larger ones are fed to it as the caller reads them,
- * so that a slow reader costs one copy of the body and not a second one in the socket's buffer.
- */
-const WHOLE_BODY_BYTES = 64 * 1024;
-
-/** The status of answers that have no body by nature. */
-const NO_CONTENT = '204 No Content';
 
 /** What the exchanges of one listener share. */
 export interface ExchangeContext {
@@ -22,28 +12,26 @@ export interface ExchangeContext {
   readonly log: Logger;
 }
 
+/** Receives the body of a request. A chunk is only valid during the call; the last one may be empty. */
+export type ChunkListener = (chunk: Uint8Array, last: boolean) => void;
+
 /**
- * One request and its answer. At most one answer is written, and none after the caller has gone away: uWebSockets.js
- * throws when a response is used after its end or its abort, and ends the process when a handler returns with
- * neither an answer nor an abort handler. This class is where both rules are kept.
+ * One request and its answer, as handlers see them. At most one answer is written, and none after the caller has gone
+ * away: this class is where both rules are kept. How bytes reach the caller is for the engine to say, in a class that
+ * extends this one.
  */
-export class Exchange {
-  readonly #res: HttpResponse;
+export abstract class Exchange {
+  /** The request asks for the head of the answer alone (HEAD). */
+  protected readonly headersOnly: boolean;
   readonly #context: ExchangeContext;
-  readonly #headersOnly: boolean;
   #state: 'waiting' | 'sending' | 'over' = 'waiting';
-  #paused = false;
-  #watched = false;
   #gone: (() => void) | null = null;
   #wake: () => void = () => {};
 
-  /** `method` as uWebSockets.js gives it: in lower case. */
-  constructor(res: HttpResponse, method: string, context: ExchangeContext) {
-    this.#res = res;
+  constructor(context: ExchangeContext, headersOnly: boolean) {
+    this.headersOnly = headersOnly;
     this.#context = context;
-    this.#headersOnly = method === 'head';
     context.traffic.arrived();
-    res.onAborted(() => this.#aborted());
   }
 
   /** An answer has left, or the caller has gone away before there was one. */
@@ -51,60 +39,28 @@ export class Exchange {
     return this.#state === 'over';
   }
 
-  /** The address of the caller, as text. Only while the handler of the request runs. */
-  get remoteAddress(): string {
-    return Buffer.from(this.#res.getRemoteAddressAsText()).toString('latin1');
-  }
-
   /** Calls `listener` when the caller goes away before it has been answered. */
   onGone(listener: () => void): void {
     this.#gone = listener;
   }
 
-  /** Hands over the body as it arrives. A chunk is only valid during its call; the last one may be empty. */
-  onChunk(listener: (chunk: Uint8Array, last: boolean) => void): void {
-    this.#res.onData((chunk, last) => {
-      if (this.#state !== 'waiting') return;
-      try {
-        listener(new Uint8Array(chunk), last);
-      } catch (thrown) {
-        this.fail(thrown);
-      }
-    });
-  }
+  /** Hands over the body as it arrives, until there is an answer. */
+  abstract onChunk(listener: ChunkListener): void;
 
   /**
-   * Reads nothing more from the connection until there is an answer, if there is none yet. uWebSockets.js would cut
-   * the connection off at the next request, or when the caller closes its side, and throw the answer away. That the
-   * caller has gone is not noticed meanwhile.
+   * Reads nothing more from the connection until there is an answer, if there is none yet. That the caller has gone is
+   * not noticed meanwhile.
    */
-  holdInput(): void {
-    if (this.#state !== 'waiting' || this.#paused || this.#watched) return;
-    this.#paused = true;
-    this.#res.pause();
-  }
+  abstract holdInput(): void;
 
   /** Ends {@link holdInput} for good: that the caller goes away is to be noticed while it waits. */
-  watchInput(): void {
-    this.#watched = true;
-    if (this.#state !== 'waiting' || !this.#paused) return;
-    this.#paused = false;
-    this.#res.resume();
-  }
+  abstract watchInput(): void;
 
   /** Writes the answer, unless there has been one or the caller has gone. `close` ends the connection after it. */
   answer(answer: Answer, connection: 'keep' | 'close' = 'keep'): void {
     if (this.#state !== 'waiting') return;
-    const close = connection === 'close' || this.#context.traffic.draining;
-    this.#begin();
-    // Uncorked, each of the writes would be a packet of its own.
-    this.#res.cork(() => {
-      writeHead(this.#res, answer);
-      if (answer.status === NO_CONTENT) this.#endWithoutLength(close);
-      else if (this.#headersOnly) this.#endWithoutBody(answer.body, close);
-      else if (answer.body.length <= WHOLE_BODY_BYTES) this.#end(answer.body, close);
-      else this.#feed(Buffer.from(answer.body), close);
-    });
+    this.#state = 'sending';
+    this.send(answer, connection === 'close' || this.#context.traffic.draining);
   }
 
   /**
@@ -119,16 +75,11 @@ export class Exchange {
     const chunks = new TextChunks(pieces);
     const first = chunks.next();
     if (chunks.ended) return this.answer({ ...head, body: first ?? '' });
-    this.#begin();
-    this.#res.cork(() => {
-      writeHead(this.#res, head);
-      // To ask `end` for it would write the field into the body.
-      if (this.#context.traffic.draining) this.#res.writeHeader('Connection', 'close');
-      if (this.#headersOnly) this.#res.endWithoutBody();
-    });
-    if (!this.#headersOnly) return this.#sendChunks(chunks, first);
+    this.#state = 'sending';
+    this.beginChunks(head, this.#context.traffic.draining);
+    if (!this.headersOnly) return this.#sendChunks(chunks, first);
     chunks.close();
-    this.#over();
+    this.finished();
   }
 
   /** Answers a request whose handling threw, which is a defect of ours: the cause goes to the log, not to the caller. */
@@ -142,29 +93,67 @@ export class Exchange {
     );
   }
 
-  /** Writes chunk after chunk, each when the last has left and whoever else is ready has run. */
-  async #sendChunks(chunks: TextChunks, first: string | null): Promise<void> {
-    this.#res.onWritable(() => {
-      this.#wake();
-      return true;
-    });
-    let chunk = first;
-    while (!chunks.ended) {
-      if (chunk === null || this.#write(chunk)) await nextTurn();
-      else await this.#woken();
-      if (this.#state !== 'sending') return chunks.close();
-      chunk = this.#nextOf(chunks);
+  /** Hands a chunk to who reads the body, as long as somebody waits for an answer. */
+  protected deliver(listener: ChunkListener, chunk: Uint8Array, last: boolean): void {
+    if (this.#state !== 'waiting') return;
+    try {
+      listener(chunk, last);
+    } catch (thrown) {
+      this.fail(thrown);
     }
-    this.#res.cork(() => this.#end(chunk ?? '', false));
   }
 
-  /** True when the socket has taken all of it. */
-  #write(chunk: string): boolean {
-    let taken = false;
-    this.#res.cork(() => {
-      taken = this.#res.write(chunk);
-    });
-    return taken;
+  /** No answer has been begun, and the caller is there as far as is known. */
+  protected get waiting(): boolean {
+    return this.#state === 'waiting';
+  }
+
+  /** Writes a whole answer and calls {@link finished} when it has left. Called once at most. */
+  protected abstract send(answer: Answer, close: boolean): void;
+
+  /** Writes the head of an answer that {@link sendChunk} and {@link endChunks} go on with, unless it is for HEAD. */
+  protected abstract beginChunks(head: AnswerHead, close: boolean): void;
+
+  /** Writes a part of the body. True when the socket has taken all of it; else {@link writable} is called when it has. */
+  protected abstract sendChunk(chunk: string): boolean;
+
+  /** Writes the last part of the body, which may be empty, and calls {@link finished} when it has left. */
+  protected abstract endChunks(chunk: string): void;
+
+  /** Ends the connection at once, which tells the reader of a body that it is not whole. */
+  protected abstract cut(): void;
+
+  /** The connection takes more. */
+  protected writable(): void {
+    this.#wake();
+  }
+
+  /** The answer has left. */
+  protected finished(): void {
+    if (this.#state === 'over') return;
+    this.#state = 'over';
+    this.#gone = null;
+    this.#wake();
+    this.#context.traffic.finished();
+  }
+
+  /** The caller has gone away before the whole answer had left. */
+  protected aborted(): void {
+    const gone = this.#state === 'waiting' ? this.#gone : null;
+    this.finished();
+    gone?.();
+  }
+
+  /** Writes chunk after chunk, each when the last has left and whoever else is ready has run. */
+  async #sendChunks(chunks: TextChunks, first: string | null): Promise<void> {
+    let chunk = first;
+    while (!chunks.ended) {
+      if (chunk === null || this.sendChunk(chunk)) await nextTurn();
+      else await this.#woken();
+      if (this.over) return chunks.close();
+      chunk = this.#nextOf(chunks);
+    }
+    this.endChunks(chunk ?? '');
   }
 
   /** A body that cannot be made to its end is cut off, which tells its reader. */
@@ -172,7 +161,7 @@ export class Exchange {
     try {
       return chunks.next();
     } catch (thrown) {
-      this.#res.close();
+      this.cut();
       throw thrown;
     }
   }
@@ -182,59 +171,5 @@ export class Exchange {
     return new Promise(resolve => {
       this.#wake = resolve;
     });
-  }
-
-  #begin(): void {
-    this.#state = 'sending';
-    if (this.#paused) this.#res.resume();
-  }
-
-  #end(body: string | Uint8Array, close: boolean): void {
-    this.#res.end(body, close);
-    this.#over();
-  }
-
-  /**
-   * RFC 9110, 9.3.2: the fields of the answer to GET, nothing behind them. The length goes in as a field because
-   * `endWithoutBody` with a length of its own never completes the response in this release of uWebSockets.js.
-   */
-  #endWithoutBody(body: string | Uint8Array, close: boolean): void {
-    if (close) this.#res.writeHeader('Connection', 'close');
-    this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
-    this.#res.endWithoutBody();
-    this.#over();
-  }
-
-  /** RFC 9110, 8.6: an answer with status 204 has no `Content-Length`, which `end` would write. */
-  #endWithoutLength(close: boolean): void {
-    if (close) this.#res.writeHeader('Connection', 'close');
-    this.#res.endWithoutBody();
-    this.#over();
-  }
-
-  /** uWebSockets.js cannot close a connection after `tryEnd`: the field asks the caller to, and `stop` sees to the rest. */
-  #feed(body: Uint8Array, close: boolean): void {
-    if (close) this.#res.writeHeader('Connection', 'close');
-    this.#res.onWritable(offset => this.#feedFrom(offset, body));
-    this.#feedFrom(0, body);
-  }
-
-  #feedFrom(offset: number, body: Uint8Array): boolean {
-    const [accepted, complete] = this.#res.tryEnd(body.subarray(offset), body.length);
-    if (complete) this.#over();
-    return accepted;
-  }
-
-  #over(): void {
-    this.#state = 'over';
-    this.#gone = null;
-    this.#wake();
-    this.#context.traffic.finished();
-  }
-
-  #aborted(): void {
-    const gone = this.#state === 'waiting' ? this.#gone : null;
-    this.#over();
-    gone?.();
   }
 }

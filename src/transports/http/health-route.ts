@@ -23,7 +23,7 @@ export function healthRoute(health: Health): Route {
     method: 'any',
     help: '200 while the service is healthy; ?verbose lists its components',
     handle: (exchange, request) => {
-      const isVerbose = VERBOSE.test(request.getQuery() ?? '');
+      const isVerbose = VERBOSE.test(request.query);
       exchange.answer(isVerbose ? componentsOf(health) : health.healthy ? HEALTHY : UNHEALTHY);
     },
   };

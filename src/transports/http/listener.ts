@@ -1,73 +1,42 @@
-import {
-  App,
-  type TemplatedApp,
-  type us_listen_socket,
-  us_listen_socket_close,
-  us_socket_local_port,
-} from 'uWebSockets.js';
 import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
-import { type AddressSettings, listenFailure, listenProblem, type TcpAddress } from '../listen-failure.ts';
-import { type Handler, mountRoutes, type Route } from './routes.ts';
+import { systemCode } from '../../base/system-code.ts';
+import { type AddressSettings, listenFailure, type TcpAddress } from '../listen-failure.ts';
+import type { EngineServer, HttpEngine } from './engine.ts';
+import type { RouteTable } from './routes.ts';
 import { Traffic } from './traffic.ts';
 
 /** Port 0 takes any free port, which is then not shared. */
-export interface HttpListenerOptions extends TcpAddress {
+export interface HttpListenerOptions extends TcpAddress, RouteTable {
   readonly name: string;
+  readonly engine: HttpEngine;
   /** The settings that hold host and port, for the message when listening fails. */
   readonly settings: AddressSettings;
-  readonly routes: readonly Route[];
-  /** Answers paths that are none of the routes. */
-  readonly unknown: Handler;
   /** How long `stop` waits for requests that are still being answered. */
   readonly drainMs: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-interface Mounted {
-  readonly app: TemplatedApp;
+interface Made {
+  readonly server: EngineServer;
   readonly traffic: Traffic;
 }
 
-interface Running extends Mounted {
+interface Running extends Made {
   readonly port: number;
-  /** Null once the port is closed, while connections are still served. */
-  socket: us_listen_socket | null;
 }
 
-/** `LIBUS_LISTEN_DEFAULT` and `LIBUS_LISTEN_EXCLUSIVE_PORT`; the names that are declared are not there at run time. */
-const LISTEN = { shared: 0, alone: 1 } as const;
-
-type Opened = (socket: us_listen_socket | false) => void;
-
-/** uWebSockets.js takes host and options together, which its declarations leave out. */
-interface Listening {
-  listen(port: number, options: number, opened: Opened): void;
-  listen(host: string, port: number, options: number, opened: Opened): void;
-}
-
-/**
- * A cleartext HTTP/1.1 port.
- *
- * Bounds that uWebSockets.js sets: 10 s without progress on a request's head, its body or the reading of its answer
- * end the connection, and so does a request head beyond a few KiB. A request that waits for its answer has no bound.
- *
- * What uWebSockets.js cannot do, and has no option for:
- *
- * - HTTP/1.0. Its parser answers 505 and closes the connection before any handler hears of the request.
- * - Pipelining behind an answer that comes later. A further request in the same read as one without an answer yet ends
- *   the connection, and the first request gets no answer. In a later read it waits (`Exchange.holdInput`).
- * - Half-closed connections. Where the end of the caller's side is read before the answer is complete, the connection
- *   is closed. `holdInput` puts that off for the wait, but not for the time that a large answer takes to leave.
- */
+/** A cleartext HTTP/1.1 port. */
 export class HttpListener implements Service {
   readonly name: string;
   readonly #options: HttpListenerOptions;
   #running: Running | null = null;
-  /** What a start left that found the port taken, for the next one: the library keeps every app for ever. */
-  #mounted: Mounted | null = null;
+  /** What a start left that found the port taken, for the next one: uWebSockets.js keeps every app for ever. */
+  #made: Made | null = null;
+  /** The start in progress; it never rejects. */
+  #starting: Promise<void> | null = null;
   #stopped: Promise<void> = Promise.resolve();
 
   constructor(options: HttpListenerOptions) {
@@ -90,17 +59,10 @@ export class HttpListener implements Service {
    *
    * @throws Error naming the address and the settings to change, when it cannot be opened
    */
-  async start(): Promise<void> {
-    this.#mounted ??= mount(this.#options);
-    const { app, traffic } = this.#mounted;
-    const socket = listen(app, this.#options);
-    if (socket === false) {
-      // uWebSockets.js does not tell why.
-      const problem = await listenProblem(this.#options);
-      throw new Error(listenFailure(this.#options, problem ?? 'unknown error', this.#options.settings));
-    }
-    this.#mounted = null;
-    this.#running = { app, traffic, socket, port: us_socket_local_port(socket) };
+  start(): Promise<void> {
+    const opened = this.#open();
+    this.#starting = opened.catch(() => {});
+    return opened;
   }
 
   /**
@@ -109,7 +71,7 @@ export class HttpListener implements Service {
    */
   drain(): void {
     if (this.#running === null) return;
-    if (this.#options.shared === true) closePort(this.#running);
+    if (this.#options.shared === true) this.#running.server.closePort();
     this.#running.traffic.drain();
   }
 
@@ -122,47 +84,38 @@ export class HttpListener implements Service {
     if (running !== null) {
       this.#running = null;
       this.#stopped = this.#close(running, drainMs);
+    } else if (this.#starting !== null) {
+      this.#stopped = this.#starting.then(() => (this.#running === null ? undefined : this.stop(drainMs)));
     }
     return this.#stopped;
   }
 
-  async #close(running: Running, drainMs: number): Promise<void> {
-    const { app, traffic } = running;
-    closePort(running);
+  async #open(): Promise<void> {
+    this.#made ??= make(this.#options);
+    const made = this.#made;
+    try {
+      const port = await made.server.listen(this.#options);
+      this.#made = null;
+      this.#running = { ...made, port };
+    } catch (thrown) {
+      throw new Error(listenFailure(this.#options, systemCode(thrown), this.#options.settings));
+    } finally {
+      this.#starting = null;
+    }
+  }
+
+  async #close({ server, traffic }: Running, drainMs: number): Promise<void> {
+    server.closePort();
     traffic.drain();
     await traffic.drained(this.#options.clock, drainMs);
-    // The last answer reaches the socket when the callback that wrote it has returned to uWebSockets.js, which is
-    // after the promise above has run on. Closing before that would throw the answer away.
+    // The last answer reaches the socket when the callback that wrote it has returned to the engine, which is after the
+    // promise above has run on. Closing before that would throw the answer away.
     await new Promise(resolve => setImmediate(resolve));
-    app.close();
+    server.close();
   }
 }
 
-function closePort(running: Running): void {
-  if (running.socket !== null) us_listen_socket_close(running.socket);
-  running.socket = null;
-}
-
-function mount(options: HttpListenerOptions): Mounted {
+function make(options: HttpListenerOptions): Made {
   const traffic = new Traffic();
-  const app = App();
-  app.filter((_, change) => traffic.connectionsChanged(change));
-  mountRoutes(app, options, { traffic, log: options.log });
-  return { app, traffic };
-}
-
-function listen(
-  app: TemplatedApp,
-  { host, port, shared = false }: HttpListenerOptions,
-): us_listen_socket | false {
-  // The callback runs before `listen` returns.
-  let socket: us_listen_socket | false = false;
-  const opened: Opened = result => {
-    socket = result;
-  };
-  const sharing = shared ? LISTEN.shared : LISTEN.alone;
-  const listening = app as unknown as Listening;
-  if (host === '') listening.listen(port, sharing, opened);
-  else listening.listen(host, port, sharing, opened);
-  return socket;
+  return { traffic, server: options.engine.server(options, { traffic, log: options.log }) };
 }

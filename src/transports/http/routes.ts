@@ -1,12 +1,13 @@
-import type { HttpRequest, HttpResponse, TemplatedApp } from 'uWebSockets.js';
-import { Exchange, type ExchangeContext } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
+import type { RequestHead } from './request-head.ts';
 import { errorAnswer } from './status.ts';
 
 /** Handles one request. `request` is only valid until the handler returns. */
-export type Handler = (exchange: Exchange, request: HttpRequest) => void;
+export type Handler = (exchange: Exchange, request: RequestHead) => void;
 
 /** One path and what it serves. */
 export interface Route {
+  /** Compared exactly; `/*` at its end stands for every path that begins with what is before the `*`. */
   readonly path: string;
   /** `GET` serves HEAD as well. */
   readonly method: 'GET' | 'POST' | 'GET or POST' | 'any';
@@ -15,35 +16,36 @@ export interface Route {
   readonly handle: Handler;
 }
 
+/** All that a listener answers. */
+export interface RouteTable {
+  readonly routes: readonly Route[];
+  /** Answers paths that are none of the routes. */
+  readonly unknown: Handler;
+}
+
 /** The methods of a path as the `Allow` field has them. */
 const ALLOWED = { GET: 'GET, HEAD', POST: 'POST', 'GET or POST': 'GET, HEAD, POST' } as const;
 
-/**
- * Puts the routes into a uWebSockets.js app. Paths are compared exactly, queries left aside; other methods of a
- * route's path get 405, and all other paths go to `unknown`.
- */
-export function mountRoutes(
-  app: TemplatedApp,
-  table: { readonly routes: readonly Route[]; readonly unknown: Handler },
-  context: ExchangeContext,
-): void {
-  for (const { path, method, handle } of table.routes) {
-    const served = guarded(handle, context);
-    if (method === 'any') app.any(path, served);
-    else {
-      if (method !== 'GET') app.post(path, served);
-      if (method !== 'POST') app.get(path, served).head(path, served);
-      app.any(path, guarded(methodNotAllowed(path, ALLOWED[method]), context));
-    }
-  }
-  app.any('/*', guarded(table.unknown, context));
+/** The methods that a route serves; null for all of them. */
+export function methodsOf({ method }: Route): readonly string[] | null {
+  return method === 'any' ? null : ALLOWED[method].split(', ');
 }
 
-/** What a path answers to methods other than its own (RFC 9110, 15.5.6). */
-function methodNotAllowed(path: string, allowed: string): Handler {
+/** What a route answers to methods other than its own (RFC 9110, 15.5.6). */
+export function methodNotAllowed({ path, method }: Route): Handler {
+  const allowed = method === 'any' ? '' : ALLOWED[method];
   const message = `${path} serves ${allowed} only`;
   const answer = errorAnswer({ code: 'method_not_allowed', message }, { Allow: allowed });
   return exchange => exchange.answer(answer);
+}
+
+/** Runs a handler; one that throws costs its request a 500. */
+export function run(handle: Handler, exchange: Exchange, request: RequestHead): void {
+  try {
+    handle(exchange, request);
+  } catch (thrown) {
+    exchange.fail(thrown);
+  }
 }
 
 /** A path that is none of the routes: 404 with a JSON body that lists those there are. */
@@ -51,15 +53,4 @@ export function jsonNotFound(routes: readonly Route[]): Handler {
   const paths = routes.map(({ method, path }) => (method === 'any' ? path : `${method} ${path}`)).join(', ');
   const answer = errorAnswer({ code: 'not_found', message: `no such path; the paths here are: ${paths}` });
   return exchange => exchange.answer(answer);
-}
-
-function guarded(handle: Handler, context: ExchangeContext) {
-  return (res: HttpResponse, request: HttpRequest): void => {
-    const exchange = new Exchange(res, request.getMethod(), context);
-    try {
-      handle(exchange, request);
-    } catch (thrown) {
-      exchange.fail(thrown);
-    }
-  };
 }

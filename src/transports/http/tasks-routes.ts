@@ -1,4 +1,3 @@
-import type { HttpRequest } from 'uWebSockets.js';
 import { STATUS_CODES } from 'node:http';
 import {
   READ_HEADERS,
@@ -11,6 +10,7 @@ import type { CallSpan, CallTracing, SpanAttributes } from '../tracing.ts';
 import type { Answer } from './answer.ts';
 import { readBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
+import type { RequestHead } from './request-head.ts';
 import type { Handler, Route } from './routes.ts';
 
 const NO_BODY = new Uint8Array(0);
@@ -51,18 +51,18 @@ export function tasksRoutes(options: TasksRoutesOptions): readonly Route[] {
 /** What is asked for, without ids: what callers write into a path does not become a name. */
 const TRACED_PATH = /^\/api\/v1\/(tasks|workers|leases|schedules|users|limits)(?=\/|$)|^\/accounts$/;
 
-function spanOf(tracing: CallTracing, request: HttpRequest): CallSpan {
-  const method = request.getMethod().toUpperCase();
-  const route = TRACED_PATH.exec(request.getUrl())?.[0] ?? '/';
+function spanOf(tracing: CallTracing, request: RequestHead): CallSpan {
+  const method = request.method;
+  const route = TRACED_PATH.exec(request.path)?.[0] ?? '/';
   const attributes = { 'http.request.method': method, 'http.route': route };
-  return tracing.begin(`${method} ${route}`, attributes, name => request.getHeader(name));
+  return tracing.begin(`${method} ${route}`, attributes, name => request.header(name));
 }
 
 function serveRest(
   handler: RestHandler,
   span: CallSpan | null,
   exchange: Exchange,
-  request: HttpRequest,
+  request: RequestHead,
 ): void {
   const asked = new AskedRequest(exchange, request);
   const whole = (body: Uint8Array): void => {
@@ -90,7 +90,7 @@ function statusOf(status: number): SpanAttributes {
   return { 'http.response.status_code': status };
 }
 
-/** A request whose head has been copied: uWebSockets.js takes it back when the handler returns. */
+/** A request whose head has been copied: it is valid only until the handler returns. */
 class AskedRequest implements RestRequest {
   readonly method: string;
   readonly host: string;
@@ -102,14 +102,14 @@ class AskedRequest implements RestRequest {
   readonly #exchange: Exchange;
   #gone: AbortController | null = null;
 
-  constructor(exchange: Exchange, request: HttpRequest) {
+  constructor(exchange: Exchange, request: RequestHead) {
     this.#exchange = exchange;
-    this.method = request.getMethod().toUpperCase();
+    this.method = request.method;
     this.host = hostOf(request);
-    this.path = request.getUrl();
-    this.query = request.getQuery() ?? '';
+    this.path = request.path;
+    this.query = request.query;
     this.headers = headersOf(request);
-    this.remoteAddress = exchange.remoteAddress;
+    this.remoteAddress = request.remoteAddress;
   }
 
   /** Made when first asked for: only long polls ask. */
@@ -126,16 +126,16 @@ class AskedRequest implements RestRequest {
 }
 
 /** Without the port, in lower case. */
-function hostOf(request: HttpRequest): string {
-  const host = request.getHeader('host').toLowerCase();
+function hostOf(request: RequestHead): string {
+  const host = request.header('host').toLowerCase();
   const port = host.lastIndexOf(':');
   return port === -1 || host.endsWith(']') ? host : host.slice(0, port);
 }
 
-function headersOf(request: HttpRequest): RestRequest['headers'] {
+function headersOf(request: RequestHead): RestRequest['headers'] {
   const headers: { [name in (typeof READ_HEADERS)[number]]?: string } = {};
   for (const name of READ_HEADERS) {
-    const value = request.getHeader(name);
+    const value = request.header(name);
     if (value !== '') headers[name] = value;
   }
   return headers;

@@ -5,6 +5,7 @@ import { MetricsEndpoint } from '../../../src/app/metrics-endpoint.ts';
 import { PAUSE, StatsRegistry } from '../../../src/stats/registry.ts';
 import { defaultMappings } from '../../../src/stats/sinks/prometheus/default-mapping.ts';
 import { Exposition } from '../../../src/stats/sinks/prometheus/exposition.ts';
+import { HTTP_ENGINE } from '../../support/http-engine.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { tcpReceiver } from '../../support/line-receivers.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
@@ -14,7 +15,15 @@ function endpoint(t: Test, { port = 0, stats = new StatsRegistry() } = {}) {
   const clock = new ManualClock(0);
   const logger = new KeepingLogger();
   const exposition = new Exposition({ stats, mappings: defaultMappings('seconds'), tags: [], clock, logger });
-  const made = new MetricsEndpoint({ host: '127.0.0.1', port, path: '/metrics', exposition, clock, logger });
+  const made = new MetricsEndpoint({
+    host: '127.0.0.1',
+    port,
+    path: '/metrics',
+    exposition,
+    engine: HTTP_ENGINE,
+    clock,
+    logger,
+  });
   t.teardown(() => made.stop());
   const get = (init: RequestInit = {}) => fetch(`http://127.0.0.1:${made.port}/metrics`, init);
   return { made, clock, logger, get };
@@ -51,6 +60,7 @@ t.test('a port that is taken is told once, and opened when it is free', async t 
   await until(() => clock.pending > 0);
   await other.close();
   clock.advance(5_000);
+  await until(() => made.port > 0);
   t.equal((await get()).status, 200);
   t.equal(logger.messages('error').length, 1);
   t.same(logger.messages('info'), ['listening']);

@@ -7,6 +7,7 @@ import { Health } from '../../../src/base/health.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { freePort } from '../../support/free-port.ts';
+import { HTTP_ENGINE } from '../../support/http-engine.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { holdSharedPort } from '../../support/shared-port.ts';
 import { isOpen } from './connecting.ts';
@@ -28,6 +29,7 @@ async function freePorts(t: Test, env: Readonly<Record<string, string>> = {}) {
     stats: new StatsRegistry(),
     dumpRules: () => [],
     explain: () => Promise.reject(new Error('nobody asks')),
+    httpEngine: HTTP_ENGINE,
     clock: systemClock,
     logger,
   });

@@ -3,6 +3,7 @@ import { DecisionService } from '../../../src/app/service.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { freePort } from '../../support/free-port.ts';
+import { HTTP_ENGINE } from '../../support/http-engine.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { writeRules } from '../../support/rule-files.ts';
 import { tempDirectory } from '../../support/temp-directory.ts';
@@ -27,6 +28,7 @@ async function freshService(t: Test, env: Readonly<Record<string, string>> = {})
     clock: systemClock,
     random: () => 0,
     tracing: null,
+    httpEngine: HTTP_ENGINE,
     openTasks: null,
   });
   t.teardown(() => service.stop());

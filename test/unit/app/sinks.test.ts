@@ -8,6 +8,7 @@ import type { Service } from '../../../src/base/lifecycle.ts';
 import { OutageLog } from '../../../src/base/outage-log.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
+import { HTTP_ENGINE } from '../../support/http-engine.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { tcpReceiver, udpReceiver } from '../../support/line-receivers.ts';
 import { readPrometheusText } from '../../support/prometheus-text.ts';
@@ -26,6 +27,7 @@ async function started(t: Test, env: Readonly<Record<string, string>>) {
     stats,
     logger,
     outages: new OutageLog({ clock: systemClock, logger }),
+    httpEngine: HTTP_ENGINE,
     clock: systemClock,
     random: () => 0,
   });
@@ -219,6 +221,7 @@ t.test('without a sink statistics go to standard output; disabled they go nowher
     outages: new OutageLog({ clock: systemClock, logger: new KeepingLogger() }),
     clock: systemClock,
     random: () => 0,
+    httpEngine: HTTP_ENGINE,
   };
   const opened = async (env: Readonly<Record<string, string>>) =>
     names(await openSinks({ ...parts, settings: loadSettings(env) }));

@@ -33,6 +33,24 @@ t.test('stopping before starting, and twice, is harmless; a stopped listener sta
   await listener.stop();
 });
 
+t.test('a stop while the port is being opened closes it', async t => {
+  const port = await freePort();
+  const listener = listenerFor([hello], { port });
+  const started = listener.start();
+  await listener.stop();
+  await started;
+  t.equal(listener.port, 0);
+  await t.rejects(RawConnection.open(port), { code: 'ECONNREFUSED' });
+});
+
+t.test('a stop while a port that is taken is tried waits for the failure', async t => {
+  const { port } = await serve(t, [hello]);
+  const listener = listenerFor([hello], { port });
+  const started = t.rejects(listener.start(), /another process listens on this port/);
+  await Promise.all([started, listener.stop()]);
+  t.equal(listener.port, 0);
+});
+
 t.test('a port is its alone: no second listener opens it, one that shares included', async t => {
   const { port } = await serve(t, [hello]);
   await t.rejects(listenerFor([hello], { port }).start(), /another process listens on this port/);

@@ -1,9 +1,9 @@
-import type { HttpRequest } from 'uWebSockets.js';
 import t, { type Test } from 'tap';
 import { Health } from '../../../../src/base/health.ts';
 import type { Answer } from '../../../../src/transports/http/answer.ts';
 import type { Exchange } from '../../../../src/transports/http/exchange.ts';
 import { type ReadinessChecks, readinessRoutes } from '../../../../src/transports/http/readiness-routes.ts';
+import type { RequestHead } from '../../../../src/transports/http/request-head.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { serve } from './serving.ts';
 
@@ -70,7 +70,7 @@ t.test('a check that hangs has failed after two seconds, and is not begun again 
   );
   const ask = () =>
     new Promise<Answer>(resolve => {
-      ready?.handle({ answer: resolve } as unknown as Exchange, {} as HttpRequest);
+      ready?.handle({ answer: resolve } as unknown as Exchange, {} as RequestHead);
     });
   const answers = [ask(), ask(), ask()];
   clock.advance(2_000);

@@ -1,0 +1,35 @@
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { RequestHead } from '../request-head.ts';
+
+/** The head of the request that uWebSockets.js is handing over. One object serves all requests of a listener. */
+export class UwsRequestHead implements RequestHead {
+  #request!: HttpRequest;
+  #response!: HttpResponse;
+
+  /** This object, for another request. uWebSockets.js takes that back when its handler returns. */
+  of(request: HttpRequest, response: HttpResponse): this {
+    this.#request = request;
+    this.#response = response;
+    return this;
+  }
+
+  get method(): string {
+    return this.#request.getMethod().toUpperCase();
+  }
+
+  get path(): string {
+    return this.#request.getUrl();
+  }
+
+  get query(): string {
+    return this.#request.getQuery() ?? '';
+  }
+
+  get remoteAddress(): string {
+    return Buffer.from(this.#response.getRemoteAddressAsText()).toString('latin1');
+  }
+
+  header(name: string): string {
+    return this.#request.getHeader(name);
+  }
+}
