@@ -4,8 +4,6 @@ import type { Schema } from './schema.ts';
 /** Of ECMAScript's "JSON.parse source text access", which the declarations do not know yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
-/** Text in which there may be a number that no double holds: only this is looked at more closely. */
-const LONG_NUMBER = /[\d.]{16}|[eE][+-]?\d{3}/;
 /** A number of JSON: digits before and behind the point, and the exponent. */
 const NUMBER = /^-?(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
@@ -13,8 +11,8 @@ const NUMBER = /^-?(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 const MARK = `${randomBytes(16).toString('base64')} `;
 /** Each costs some microseconds. More than a payload can hold, and far less than a body. */
 const MAX_LONG_NUMBERS = 100_000;
-/** `1e999`: no shorter number is looked at. */
-const SHORTEST = 5;
+/** A double holds every number of so many digits, unless there is an exponent (C calls it `DBL_DIG`). */
+const SAFE_DIGITS = 15;
 
 /**
  * `JSON.parse` that loses no digit: ids of 64 bits are numbers to many, and payloads are passed on. A number that no
@@ -25,7 +23,6 @@ const SHORTEST = 5;
  */
 export function parseExactly(text: string, schema: Schema | null = null): unknown {
   const plain = JSON.parse(text);
-  if (!LONG_NUMBER.test(text)) return plain;
   const marked = withMarks(text);
   return marked === text ? plain : restored(JSON.parse(marked), schema);
 }
@@ -42,7 +39,7 @@ function withMarks(text: string): string {
     if (code === 34) i = endOfString(text, i + 1);
     else if (code === 45 || (code >= 48 && code <= 57)) {
       const end = endOfNumber(text, i);
-      if (end - i >= SHORTEST && !isDouble(text.slice(i, end))) {
+      if (mayLoseDigits(text, i, end) && !isDouble(text.slice(i, end))) {
         marked.push(text.slice(done, i), text.slice(i, end));
         if (marked.length > 2 * MAX_LONG_NUMBERS) throw new RangeError(TOO_MANY);
         done = end;
@@ -67,6 +64,16 @@ function isOfNumber(code: number): boolean {
   return (
     (code >= 48 && code <= 57) || code === 46 || code === 101 || code === 69 || code === 43 || code === 45
   );
+}
+
+/** Only such a number is looked at closely, which costs some hundred times as much as to walk over it. */
+function mayLoseDigits(text: string, start: number, end: number): boolean {
+  if (end - start > SAFE_DIGITS) return true;
+  for (let i = start; i < end; i++) {
+    const code = text.charCodeAt(i);
+    if (code === 101 || code === 69) return true;
+  }
+  return false;
 }
 
 /** True when the number is written again as the same one, though perhaps with other digits: `1.50` as `1.5`. */

@@ -15,6 +15,8 @@ const MAX_NAME_LENGTH = 64;
 export interface SchemaCheck {
   (body: unknown): readonly ProblemPart[] | null;
   readonly schema: ObjectSchema;
+  /** How many items lists may have that are counted before the body is parsed, by name; see {@link excessOf}. */
+  readonly counted: ReadonlyMap<string, number>;
 }
 
 /**
@@ -27,7 +29,16 @@ export function compileSchema(schema: ObjectSchema): SchemaCheck {
     const faults = check(body);
     return faults === true ? null : partsOf(faults, body);
   };
-  return Object.assign(whole, { schema });
+  return Object.assign(whole, { schema, counted: countedOf(schema) });
+}
+
+function countedOf({ properties }: ObjectSchema): ReadonlyMap<string, number> {
+  const counted = new Map<string, number>();
+  for (const [name, property] of Object.entries(properties)) {
+    if (property.type === 'array' && property.tooMany !== undefined)
+      counted.set(name, property.max ?? MAX_ENTRIES);
+  }
+  return counted;
 }
 
 /** The notation of fastest-validator. Fresh objects throughout: it takes one that it sees twice for a cycle. */

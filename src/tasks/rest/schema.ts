@@ -1,3 +1,5 @@
+import type { ProblemCode } from './problem.ts';
+
 /**
  * A schema in the notation of fastest-validator, as far as we use it. Requests are checked by it, and the OpenAPI
  * document is made from it. Every object refuses fields that it does not name.
@@ -47,6 +49,8 @@ export interface ArraySchema extends Common {
   readonly items: Schema;
   readonly min?: number;
   readonly max?: number;
+  /** Items of this member of a body are counted before the body is parsed; this is the problem of more than `max`. */
+  readonly tooMany?: ProblemCode;
 }
 
 export interface ObjectSchema extends Common {

@@ -24,6 +24,8 @@ import { limitsOf } from './tenant-limits.ts';
 
 export const MAX_BATCH_TASKS = 500;
 const MAX_BATCH_BYTES = 5 * 1024 * 1024;
+/** Faults of its items that an answer lists, beside one for each: they take many times the room of what is wrong. */
+const MAX_BATCH_FAULTS = 1_000;
 /** Room in an idempotency record for what was refused before the store was asked. */
 const MAX_NOTE_BYTES = 60 * 1024;
 
@@ -35,8 +37,8 @@ const BATCH_SCHEMA: ObjectSchema = {
       type: 'array',
       items: { type: 'any', shows: NEW_TASK_SCHEMA },
       min: 1,
-      // More than fit into a body, so that too many of them are told as a batch that is too large.
-      max: MAX_BATCH_BYTES,
+      max: MAX_BATCH_TASKS,
+      tooMany: 'batch_too_large',
       description: `At most ${MAX_BATCH_TASKS}, in at most 5 MiB.`,
     },
     atomic: { type: 'boolean', optional: true, description: 'All or none: one that is refused refuses all.' },
@@ -94,7 +96,7 @@ interface Refused {
 async function createTasks(parts: RestParts, call: Call): Promise<RestAnswer> {
   const items = call.body['tasks'] as readonly unknown[];
   const atomic = call.body['atomic'] === true;
-  checkSize(items.length, call.bodyBytes);
+  checkSize(call.bodyBytes);
   const { tasks, refused } = await readItems(parts, call, items);
   let answer: CreateAnswer;
   if (refused.length > 0 && (atomic || tasks.length === 0)) {
@@ -113,10 +115,7 @@ async function createTasks(parts: RestParts, call: Call): Promise<RestAnswer> {
   return batchAnswer(parts, call, items, doneOrThrow(answer), refused, atomic);
 }
 
-function checkSize(count: number, bytes: number): void {
-  if (count > MAX_BATCH_TASKS) {
-    throw new Problem('batch_too_large', `there are ${count} tasks: send at most ${MAX_BATCH_TASKS} at once`);
-  }
+function checkSize(bytes: number): void {
   if (bytes > MAX_BATCH_BYTES) {
     throw new Problem(
       'batch_too_large',
@@ -136,6 +135,7 @@ async function readItems(
   const workers = new Map<string, StoredDocument<'worker'> | null>();
   const tasks: NewTask[] = [];
   const refused: Refused[] = [];
+  let faults = 0;
   for (const [index, item] of items.entries()) {
     try {
       const fields = checkedItem(item);
@@ -149,7 +149,9 @@ async function readItems(
       tasks.push(readNewTask(fields, worker, context));
     } catch (thrown) {
       if (!(thrown instanceof Problem)) throw thrown;
-      refused.push({ index, problem: thrown });
+      const problem = withFewerFaults(thrown, MAX_BATCH_FAULTS - faults);
+      faults += problem.extras.errors?.length ?? 0;
+      refused.push({ index, problem });
     }
   }
   return { tasks, refused };
@@ -160,6 +162,14 @@ function checkedItem(item: unknown): Fields {
   const faults = checkItem(item);
   if (faults === null) return item as Fields;
   throw schemaProblem(faults);
+}
+
+/** With as many of its faults as there is room for; the message tells of the first in any case. */
+function withFewerFaults(problem: Problem, room: number): Problem {
+  const { errors } = problem.extras;
+  if (errors === undefined || errors.length <= room) return problem;
+  const { code, message, extras } = problem;
+  return new Problem(code, message, { ...extras, errors: errors.slice(0, Math.max(room, 1)) });
 }
 
 /** All faults of all items; the code is that of the first. */

@@ -182,7 +182,7 @@ const PROVOCATIONS: Readonly<Record<ProblemCode, Provocation>> = {
     provoke: ({ ask }) => ask('POST', 'tasks', Buffer.alloc(6 * 1024 * 1024 + 1, ' ')),
   },
   batch_too_large: {
-    detail: /501 tasks: send at most 500/,
+    detail: /more than 500 tasks: send at most 500/,
     provoke: ({ ask, mine }) =>
       ask('POST', 'tasks/batch', { tasks: Array.from({ length: 501 }, () => ({ worker: mine.worker })) }),
   },

@@ -104,12 +104,35 @@ t.test('a batch has at most 500 tasks and 5 MiB, and at least one task', async t
   await rest.pushWorker();
   const many = await rest.at('POST', 'tasks/batch', { tasks: Array(501).fill({ worker: 'mailer' }) });
   t.equal(many.status, 413);
-  t.match(many.json, { code: 'batch_too_large', detail: /501 tasks: send at most 500/ });
+  t.match(many.json, { code: 'batch_too_large', detail: /more than 500 tasks: send at most 500/ });
   const large = Array(25).fill({ worker: 'mailer', payload: 'x'.repeat(220_000) });
   const bytes = await rest.at('POST', 'tasks/batch', { tasks: large });
   t.equal(bytes.status, 413);
   t.match(bytes.json, { code: 'batch_too_large', detail: /send at most 5242880/ });
   t.equal((await rest.at('POST', 'tasks/batch', { tasks: [] })).status, 422);
+});
+
+t.test('the tasks of a batch are counted before anything is made of its body', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const parsed = t.capture(JSON, 'parse', JSON.parse);
+  const answer = await rest.at('POST', 'tasks/batch', `{"tasks":[${'{},'.repeat(1_900_000)}{}]}`);
+  t.match(answer, { status: 413, json: { code: 'batch_too_large', errors: [{ pointer: '/tasks' }] } });
+  const longest = Math.max(...parsed().map(({ args: [text] }) => text.length));
+  t.ok(longest < 10_000, `the longest text that was parsed has ${longest} characters`);
+});
+
+t.test('the faults of a batch take no more room than the batch', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const names = Array.from({ length: 60 }, (_, i) => `"f${i}":0`).join(',');
+  const body = `{"tasks":[${Array(500).fill(`{${names}}`).join(',')}]}`;
+  const answer = await rest.at('POST', 'tasks/batch', body);
+  t.equal(answer.status, 200);
+  const listed = answer.json.results.map(
+    (result: { error: { errors: unknown[] } }) => result.error.errors.length,
+  );
+  t.same([listed[0], listed[19], listed[20], listed[499]], [50, 50, 1, 1]);
 });
 
 t.test('the same batch with the same key gets the first answer again, the refusals among it', async t => {

@@ -1,0 +1,92 @@
+/** Bounds of a JSON text that are checked before it is parsed. */
+export interface JsonBounds {
+  /** Levels of arrays and objects within each other. */
+  readonly depth: number;
+  /** Values and names in all: what `JSON.parse` takes time and memory for, beside the bytes. */
+  readonly parts: number;
+  /** By name, how many items an array may have that is a member of the outermost object. */
+  readonly items: ReadonlyMap<string, number>;
+}
+
+/** The first bound that a text exceeds. */
+export type JsonExcess =
+  | { readonly kind: 'depth' | 'parts' }
+  | { readonly kind: 'items'; readonly name: string; readonly max: number };
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+/** Names of lists are short ASCII texts; a longer name is that of something else. */
+const MAX_NAME_BYTES = 32;
+
+/**
+ * Looks through a text without making anything of it: one pass over the bytes, which ends at the first bound that is
+ * exceeded. A text that is not JSON may get any answer: the parser refuses it afterwards, at no greater cost.
+ *
+ * @param text UTF-8
+ */
+export function excessOf(
+  text: Uint8Array,
+  { depth: maxDepth, parts: maxParts, items }: JsonBounds,
+): JsonExcess | null {
+  let depth = 0;
+  // Of an array with n items n - 1 commas are seen, and the bracket; of an object the colons as well.
+  let parts = 0;
+  let name = { start: 0, end: 0 };
+  let list: { readonly name: string; readonly max: number } | null = null;
+  let commas = 0;
+  for (let i = 0; i < text.length; i++) {
+    switch (text[i]) {
+      case QUOTE: {
+        const start = i + 1;
+        i = endOfString(text, start);
+        if (depth === 1) name = { start, end: i };
+        continue;
+      }
+      case OPEN_ARRAY:
+      case OPEN_OBJECT:
+        if (++depth > maxDepth) return { kind: 'depth' };
+        if (depth === 2) {
+          commas = 0;
+          if (text[i] === OPEN_ARRAY) list = listOf(text, name, items);
+        }
+        break;
+      case CLOSE_ARRAY:
+      case CLOSE_OBJECT:
+        if (--depth === 1) list = null;
+        continue;
+      case COMMA:
+        if (depth === 2 && list !== null && ++commas >= list.max) return { kind: 'items', ...list };
+        break;
+      case COLON:
+        break;
+      default:
+        continue;
+    }
+    if (++parts > maxParts) return { kind: 'parts' };
+  }
+  return null;
+}
+
+/** The place of the quote that ends a string; beyond the end of the text when there is none. */
+function endOfString(text: Uint8Array, start: number): number {
+  let end = start;
+  while (end < text.length && text[end] !== QUOTE) end += text[end] === BACKSLASH ? 2 : 1;
+  return end;
+}
+
+function listOf(
+  text: Uint8Array,
+  { start, end }: { readonly start: number; readonly end: number },
+  items: JsonBounds['items'],
+): { readonly name: string; readonly max: number } | null {
+  if (items.size === 0 || end - start > MAX_NAME_BYTES) return null;
+  const name = String.fromCharCode(...text.subarray(start, end));
+  const max = items.get(name);
+  return max === undefined ? null : { name, max };
+}
