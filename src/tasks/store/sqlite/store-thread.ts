@@ -10,13 +10,17 @@ export interface StoreThreadSetup {
   readonly file: FileOptions;
 }
 
-/** All that was asked in one turn; operations by number, which is answered. */
+/**
+ * All that was asked in one turn; operations by number, which is answered. The owner of the thread can also let another
+ * thread ask, over a port of its own.
+ */
 export type ToStoreThread =
   | {
       readonly kind: 'operations';
       readonly numbers: readonly number[];
       readonly operations: readonly Operation[];
     }
+  | { readonly kind: 'client'; readonly port: MessagePort }
   | { readonly kind: 'stop' };
 
 /** What came of an operation; answers are `shortened`, all faults are `store_failed`. */
@@ -34,93 +38,124 @@ export type FromStoreThread =
       readonly clockBacksteps: number;
     };
 
-/** Opens the file, and does what comes over the port until that says `stop`. Then the port is closed. */
-export function runStoreThread(port: MessagePort, { file }: StoreThreadSetup): void {
-  const post = (message: FromStoreThread) => port.postMessage(message);
+/**
+ * Opens the file, and does what comes over the port, and over those of clients, until the port says `stop`. Then all are
+ * closed.
+ */
+export function runStoreThread(owner: MessagePort, { file }: StoreThreadSetup): void {
   const engine = new SqliteEngine(file, Date.now);
   try {
     engine.open();
   } catch (failure) {
-    post({ kind: 'refused', message: asError(failure).message });
-    port.close();
+    tell(owner, { kind: 'refused', message: asError(failure).message });
+    owner.close();
     return;
   }
-  const queue = new Queue(engine, post);
-  port.on('message', (message: ToStoreThread) => {
-    let stops = queue.take(message);
+  const queue = new Queue(engine);
+  const ports = new Set<MessagePort>();
+  let stops = false;
+  const take = (port: MessagePort, message: ToStoreThread): void => {
+    if (message.kind === 'operations') queue.take(port, message);
+    else if (message.kind === 'client') listen(message.port);
+    else stops = true;
+  };
+  const heard = (port: MessagePort, message: ToStoreThread): void => {
+    take(port, message);
     do {
       // Whatever has come meanwhile is part of the next group.
-      for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port)) {
-        stops = queue.take(more.message as ToStoreThread) || stops;
+      for (const each of ports) {
+        for (let more = receiveMessageOnPort(each); more !== undefined; more = receiveMessageOnPort(each)) {
+          take(each, more.message as ToStoreThread);
+        }
       }
       queue.doSome();
     } while (!queue.isEmpty);
     if (!stops) return;
     engine.close();
-    port.close();
-  });
-  post({ kind: 'opened' });
+    for (const each of ports) each.close();
+  };
+  const listen = (port: MessagePort): void => {
+    ports.add(port);
+    port.once('close', () => ports.delete(port));
+    port.on('message', (message: ToStoreThread) => heard(port, message));
+  };
+  listen(owner);
+  tell(owner, { kind: 'opened' });
+}
+
+function tell(port: MessagePort, message: FromStoreThread): void {
+  port.postMessage(message);
 }
 
 interface Waiting {
+  /** Who asked. */
+  readonly ports: MessagePort[];
   readonly numbers: number[];
   readonly operations: Operation[];
 }
 
-/** What waits to be done. The other side bounds how much that is. */
+/** What waits to be done. Those who ask bound how much that is. */
 class Queue {
   readonly #engine: SqliteEngine;
-  readonly #post: (message: FromStoreThread) => void;
-  #reads: Waiting = { numbers: [], operations: [] };
-  #writes: Waiting = { numbers: [], operations: [] };
+  #reads: Waiting = nothing();
+  #writes: Waiting = nothing();
 
-  constructor(engine: SqliteEngine, post: (message: FromStoreThread) => void) {
+  constructor(engine: SqliteEngine) {
     this.#engine = engine;
-    this.#post = post;
   }
 
   get isEmpty(): boolean {
     return this.#reads.numbers.length === 0 && this.#writes.numbers.length === 0;
   }
 
-  /** Returns whether this is the end. */
-  take(message: ToStoreThread): boolean {
-    if (message.kind === 'stop') return true;
-    message.operations.forEach((operation, i) => {
+  take(port: MessagePort, { numbers, operations }: Extract<ToStoreThread, { kind: 'operations' }>): void {
+    operations.forEach((operation, i) => {
       const waiting = isRead(operation) ? this.#reads : this.#writes;
-      waiting.numbers.push(message.numbers[i]);
+      waiting.ports.push(port);
+      waiting.numbers.push(numbers[i]);
       waiting.operations.push(operation);
     });
-    return false;
   }
 
   /** All that reads, so that it need not wait for the disk, and one group of what writes. */
   doSome(): void {
     const reads = this.#reads;
     if (reads.numbers.length > 0) {
-      this.#reads = { numbers: [], operations: [] };
+      this.#reads = nothing();
       this.#settled(reads, this.#engine.read(reads.operations));
     }
     const writes = this.#writes;
     if (writes.numbers.length === 0) return;
     const length = groupLength(writes.operations);
     const group = {
+      ports: writes.ports.splice(0, length),
       numbers: writes.numbers.splice(0, length),
       operations: writes.operations.splice(0, length),
     };
     this.#settled(group, this.#engine.write(group.operations));
   }
 
-  #settled({ numbers, operations }: Waiting, outcomes: readonly Outcome[]): void {
-    this.#post({
-      kind: 'settled',
-      numbers,
-      outcomes: outcomes.map((outcome, i) =>
+  /** Each of those who asked gets one message. */
+  #settled({ ports, numbers, operations }: Waiting, outcomes: readonly Outcome[]): void {
+    const answers = new Map<MessagePort, { numbers: number[]; outcomes: ThreadOutcome[] }>();
+    outcomes.forEach((outcome, i) => {
+      let answer = answers.get(ports[i]);
+      if (answer === undefined) {
+        answer = { numbers: [], outcomes: [] };
+        answers.set(ports[i], answer);
+      }
+      answer.numbers.push(numbers[i]);
+      answer.outcomes.push(
         outcome.ok
           ? { ok: true, answer: shortened(operations[i], outcome.answer) }
           : { ok: false, message: outcome.fault.message },
-      ),
-      clockBacksteps: this.#engine.clockBacksteps,
+      );
     });
+    const { clockBacksteps } = this.#engine;
+    for (const [port, answer] of answers) tell(port, { kind: 'settled', ...answer, clockBacksteps });
   }
+}
+
+function nothing(): Waiting {
+  return { ports: [], numbers: [], operations: [] };
 }

@@ -1,14 +1,11 @@
-import type { Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { asError, Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { restored } from './created-tasks.ts';
-import { type AnswerOf, type ArgumentsOf, type Operation, type OperationName, sizeOf } from './operations.ts';
+import { AskedOperations } from './asked-operations.ts';
+import type { AnswerOf, ArgumentsOf, OperationName } from './operations.ts';
 import type { Operator } from './store.ts';
 import type { FromStoreThread, ToStoreThread } from './store-thread.ts';
 
-/** What may wait for the thread: operations, and characters in them. */
-const MAX_WAITING = 8_192;
-const MAX_WAITING_SIZE = 64 * 1024 * 1024;
 /** How long after a thread could not open the file the next one tries, if somebody asks for something. */
 const RETRY_MS = 1_000;
 
@@ -20,11 +17,12 @@ export interface ThreadOperatorParts {
   readonly logger: Logger;
 }
 
-interface Pending {
-  readonly operation: Operation;
-  readonly size: number;
-  readonly resolve: (answer: unknown) => void;
-  readonly reject: (fault: Fault) => void;
+/** Another thread that asks the store thread; see `PortOperator`. */
+export interface StoreClient {
+  /** A store thread has opened the file: this port leads to it. The one before leads nowhere. */
+  connect(port: MessagePort): void;
+  /** The file cannot be opened. */
+  refused(reason: string): void;
 }
 
 /** A thread, from its start to its end. */
@@ -34,6 +32,8 @@ interface Thread {
   readonly opened: Promise<void>;
   readonly ended: Promise<void>;
   isOpen: boolean;
+  /** Why it cannot open the file, once it has said so. */
+  refusal: Fault | null;
 }
 
 /**
@@ -42,13 +42,8 @@ interface Thread {
  */
 export class ThreadOperator implements Operator {
   readonly #parts: ThreadOperatorParts;
-  readonly #pending = new Map<number, Pending>();
-  #pendingSize = 0;
-  /** Not sent yet. */
-  #numbers: number[] = [];
-  #operations: Operation[] = [];
-  #lastNumber = 0;
-  #isFlushing = false;
+  readonly #asked: AskedOperations;
+  readonly #clients = new Set<StoreClient>();
   #thread: Thread | null = null;
   #state: 'stopped' | 'running' | 'stopping' = 'stopped';
   #retryAtMs = 0;
@@ -57,6 +52,12 @@ export class ThreadOperator implements Operator {
 
   constructor(parts: ThreadOperatorParts) {
     this.#parts = parts;
+    this.#asked = new AskedOperations(message => {
+      const thread = this.#thread;
+      if (thread === null || !thread.isOpen) return false;
+      post(thread, message);
+      return true;
+    });
   }
 
   /** How often the clock of the host was set back, as the present thread has seen it. */
@@ -66,7 +67,7 @@ export class ThreadOperator implements Operator {
 
   /** How many operations wait for their answer. */
   get waiting(): number {
-    return this.#pending.size;
+    return this.#asked.waiting;
   }
 
   /** @throws Fault `store_failed` that says why the file cannot be opened */
@@ -88,64 +89,49 @@ export class ThreadOperator implements Operator {
     this.#state = 'stopping';
     if (thread !== null) {
       await thread.opened.catch(() => {});
-      this.#flush();
+      this.#asked.flush();
       post(thread, { kind: 'stop' });
       await thread.ended;
     }
     this.#state = 'stopped';
-    this.#failAll(new Fault('store_failed', 'the task store is stopped'));
+    this.#asked.failAll(new Fault('store_failed', 'the task store is stopped'));
   }
 
-  ask<N extends OperationName>(name: N, args: ArgumentsOf<N>): Promise<AnswerOf<N>> {
-    return new Promise((resolve, reject) => {
-      const operation = { name, args } as Operation;
-      const size = sizeOf(operation);
-      const refusal = this.#refusal(size);
-      if (refusal !== null) {
-        reject(refusal);
-        return;
-      }
-      const number = ++this.#lastNumber;
-      this.#pending.set(number, { operation, size, resolve: resolve as (answer: unknown) => void, reject });
-      this.#pendingSize += size;
-      this.#numbers.push(number);
-      this.#operations.push(operation);
-      if (this.#thread === null) this.#startThread();
-      this.#flushAfterThisTurn();
-    });
+  async ask<N extends OperationName>(name: N, args: ArgumentsOf<N>): Promise<AnswerOf<N>> {
+    const refusal = this.#refusal();
+    if (refusal !== null) throw refusal;
+    const answer = this.#asked.ask(name, args);
+    if (this.#thread === null && this.#asked.waiting > 0) this.#startThread();
+    return answer;
   }
 
-  #refusal(size: number): Fault | null {
+  /**
+   * Lets another thread ask over a port of its own, and over a new one each time that the store thread is replaced.
+   * Returns the function that ends it.
+   */
+  addClient(client: StoreClient): () => void {
+    this.#clients.add(client);
+    if (this.#thread?.isOpen === true) this.#connect(this.#thread, client);
+    return () => this.#clients.delete(client);
+  }
+
+  /** A client has something to ask and no way to a store thread: starts one, unless it is too early to try again. */
+  wanted(client: StoreClient): void {
+    const refusal = this.#refusal();
+    if (refusal !== null) client.refused(refusal.message);
+    else if (this.#thread === null) this.#startThread();
+  }
+
+  #refusal(): Fault | null {
     if (this.#state !== 'running') return new Fault('store_failed', 'the task store is stopped');
-    // One that is large by itself is let in when nothing else waits.
-    const isFull = this.#pending.size >= MAX_WAITING || this.#pendingSize + size > MAX_WAITING_SIZE;
-    if (isFull && this.#pending.size > 0) {
-      return new Fault(
-        'overloaded',
-        `the task store has ${this.#pending.size} operations waiting; try again later`,
-      );
-    }
     if (this.#thread === null && this.#parts.monotonicMs() < this.#retryAtMs) return this.#lastRefusal;
     return null;
   }
 
-  /** Whatever else this turn of the event loop asks goes with it. */
-  #flushAfterThisTurn(): void {
-    if (this.#isFlushing) return;
-    this.#isFlushing = true;
-    setImmediate(() => {
-      this.#isFlushing = false;
-      this.#flush();
-    });
-  }
-
-  #flush(): void {
-    const thread = this.#thread;
-    if (thread === null || !thread.isOpen || this.#numbers.length === 0) return;
-    const [numbers, operations] = [this.#numbers, this.#operations];
-    this.#numbers = [];
-    this.#operations = [];
-    post(thread, { kind: 'operations', numbers, operations });
+  #connect(thread: Thread, client: StoreClient): void {
+    const { port1, port2 } = new MessageChannel();
+    thread.worker.postMessage({ kind: 'client', port: port1 } satisfies ToStoreThread, [port1]);
+    client.connect(port2);
   }
 
   #startThread(): Thread {
@@ -153,21 +139,30 @@ export class ThreadOperator implements Operator {
     const worker = spawn();
     const opened = Promise.withResolvers<void>();
     const ended = Promise.withResolvers<void>();
-    const thread: Thread = { worker, opened: opened.promise, ended: ended.promise, isOpen: false };
+    const thread: Thread = {
+      worker,
+      opened: opened.promise,
+      ended: ended.promise,
+      isOpen: false,
+      refusal: null,
+    };
     this.#thread = thread;
     // Who starts the store waits for it; a replacement tells by what becomes of the operations.
     opened.promise.catch(() => {});
     let cause = 'it ended';
     worker.on('message', (message: FromStoreThread) => {
       if (message.kind === 'settled') {
-        this.#settled(message);
+        this.#clockBacksteps = message.clockBacksteps;
+        this.#asked.settled(message);
       } else if (message.kind === 'opened') {
         thread.isOpen = true;
         opened.resolve();
-        this.#flush();
+        this.#asked.flush();
+        for (const client of this.#clients) this.#connect(thread, client);
       } else {
-        this.#refused(new Fault('store_failed', message.message));
-        opened.reject(this.#lastRefusal);
+        thread.refusal = new Fault('store_failed', message.message);
+        this.#refused(thread.refusal);
+        opened.reject(thread.refusal);
       }
     });
     worker.on('error', failure => {
@@ -181,30 +176,12 @@ export class ThreadOperator implements Operator {
     return thread;
   }
 
-  #settled({ numbers, outcomes, clockBacksteps }: Extract<FromStoreThread, { kind: 'settled' }>): void {
-    this.#clockBacksteps = clockBacksteps;
-    numbers.forEach((number, i) => {
-      const outcome = outcomes[i];
-      const pending = this.#take(number);
-      if (pending === undefined) return;
-      if (outcome.ok) pending.resolve(restored(pending.operation, outcome.answer));
-      else pending.reject(new Fault('store_failed', outcome.message));
-    });
-  }
-
-  #take(number: number): Pending | undefined {
-    const pending = this.#pending.get(number);
-    if (pending === undefined) return undefined;
-    this.#pending.delete(number);
-    this.#pendingSize -= pending.size;
-    return pending;
-  }
-
   /** The file could not be opened; the thread ends by itself. */
   #refused(fault: Fault): void {
     this.#lastRefusal = fault;
     this.#retryAtMs = this.#parts.monotonicMs() + RETRY_MS;
-    this.#failAll(fault);
+    this.#asked.failAll(fault);
+    for (const client of this.#clients) client.refused(fault.message);
   }
 
   #ended(thread: Thread, cause: string): void {
@@ -213,31 +190,18 @@ export class ThreadOperator implements Operator {
     this.#parts.logger.error('the thread of the task store was lost, another takes its place', {
       error: cause,
     });
-    this.#failSent(
-      new Fault('store_failed', 'the thread of the task store was lost; whether this happened is not known'),
-    );
+    this.#asked.failSent();
     this.#startThread();
   }
 
   /** Another would be lost in the same way: it is started when somebody asks for something, later. */
-  #lostBeforeOpen({ isOpen }: Thread, cause: string): boolean {
+  #lostBeforeOpen({ isOpen, refusal }: Thread, cause: string): boolean {
     if (isOpen) return false;
-    if (this.#pending.size > 0 || this.#lastRefusal === null) {
-      this.#refused(new Fault('store_failed', `the thread of the task store could not start: ${cause}`));
-    }
+    // What was asked after the refusal fails as well.
+    this.#refused(
+      refusal ?? new Fault('store_failed', `the thread of the task store could not start: ${cause}`),
+    );
     return true;
-  }
-
-  #failSent(fault: Fault): void {
-    const unsent = new Set(this.#numbers);
-    for (const number of [...this.#pending.keys()])
-      if (!unsent.has(number)) this.#take(number)?.reject(fault);
-  }
-
-  #failAll(fault: Fault): void {
-    this.#numbers = [];
-    this.#operations = [];
-    for (const number of [...this.#pending.keys()]) this.#take(number)?.reject(fault);
   }
 }
 

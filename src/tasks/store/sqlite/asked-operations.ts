@@ -1,0 +1,120 @@
+import { Fault } from '../../../base/fault.ts';
+import { restored } from './created-tasks.ts';
+import { type AnswerOf, type ArgumentsOf, type Operation, type OperationName, sizeOf } from './operations.ts';
+import type { FromStoreThread, ToStoreThread } from './store-thread.ts';
+
+/** Maximum number of operations that wait for the thread, and of characters in them. */
+const MAX_WAITING = 8_192;
+const MAX_WAITING_SIZE = 64 * 1024 * 1024;
+
+interface Pending {
+  readonly operation: Operation;
+  readonly size: number;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (fault: Fault) => void;
+}
+
+/**
+ * The operations that one thread asks of the thread with the file, from the question to the answer. Their number and
+ * size are bounded; those of one turn of the event loop leave in one message.
+ */
+export class AskedOperations {
+  readonly #send: (message: ToStoreThread) => boolean;
+  readonly #pending = new Map<number, Pending>();
+  #pendingSize = 0;
+  /** Not sent yet. */
+  #numbers: number[] = [];
+  #operations: Operation[] = [];
+  #lastNumber = 0;
+  #isFlushing = false;
+
+  /** @param send returns false while there is nobody to send to: the operations wait then */
+  constructor(send: (message: ToStoreThread) => boolean) {
+    this.#send = send;
+  }
+
+  /** How many operations wait for their answer. */
+  get waiting(): number {
+    return this.#pending.size;
+  }
+
+  /** @throws (rejects with) Fault `overloaded` when too much waits; else what {@link settled} or {@link failAll} are told */
+  ask<N extends OperationName>(name: N, args: ArgumentsOf<N>): Promise<AnswerOf<N>> {
+    return new Promise((resolve, reject) => {
+      const operation = { name, args } as Operation;
+      const size = sizeOf(operation);
+      if (this.#isFullFor(size)) {
+        const waiting = this.#pending.size;
+        reject(new Fault('overloaded', `the task store has ${waiting} operations waiting; try again later`));
+        return;
+      }
+      const number = ++this.#lastNumber;
+      this.#pending.set(number, { operation, size, resolve: resolve as (answer: unknown) => void, reject });
+      this.#pendingSize += size;
+      this.#numbers.push(number);
+      this.#operations.push(operation);
+      this.#flushAfterThisTurn();
+    });
+  }
+
+  /** Sends what waits to be sent, if there is somebody to send it to. */
+  flush(): void {
+    if (this.#numbers.length === 0) return;
+    const [numbers, operations] = [this.#numbers, this.#operations];
+    if (!this.#send({ kind: 'operations', numbers, operations })) return;
+    this.#numbers = [];
+    this.#operations = [];
+  }
+
+  settled({ numbers, outcomes }: Extract<FromStoreThread, { kind: 'settled' }>): void {
+    numbers.forEach((number, i) => {
+      const outcome = outcomes[i];
+      const pending = this.#take(number);
+      if (pending === undefined) return;
+      if (outcome.ok) pending.resolve(restored(pending.operation, outcome.answer));
+      else pending.reject(new Fault('store_failed', outcome.message));
+    });
+  }
+
+  /** Whoever was sent the operations is gone. What was not sent yet goes on waiting. */
+  failSent(): void {
+    const fault = new Fault(
+      'store_failed',
+      'the thread of the task store was lost; whether this happened is not known',
+    );
+    const unsent = new Set(this.#numbers);
+    for (const number of [...this.#pending.keys()]) {
+      if (!unsent.has(number)) this.#take(number)?.reject(fault);
+    }
+  }
+
+  failAll(fault: Fault): void {
+    this.#numbers = [];
+    this.#operations = [];
+    for (const number of [...this.#pending.keys()]) this.#take(number)?.reject(fault);
+  }
+
+  /** One that is large by itself is accepted when nothing else waits. */
+  #isFullFor(size: number): boolean {
+    if (this.#pending.size === 0) return false;
+    return this.#pending.size >= MAX_WAITING || this.#pendingSize + size > MAX_WAITING_SIZE;
+  }
+
+  /** Whatever else this turn of the event loop asks goes with it. */
+  #flushAfterThisTurn(): void {
+    if (this.#isFlushing) return;
+    this.#isFlushing = true;
+    setImmediate(() => {
+      this.#isFlushing = false;
+      this.flush();
+    });
+  }
+
+  #take(number: number): Pending | undefined {
+    const pending = this.#pending.get(number);
+    if (pending === undefined) return undefined;
+    this.#pending.delete(number);
+    this.#pendingSize -= pending.size;
+    return pending;
+  }
+}

@@ -1,0 +1,117 @@
+import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
+import t, { type Test } from 'tap';
+import { systemClock } from '../../../../../src/base/clock.ts';
+import { spawnStoreThread } from '../../../../../src/tasks/store/sqlite/open-store.ts';
+import { PortOperator } from '../../../../../src/tasks/store/sqlite/port-operator.ts';
+import { SqliteStore } from '../../../../../src/tasks/store/sqlite/store.ts';
+import { ThreadOperator } from '../../../../../src/tasks/store/sqlite/thread-operator.ts';
+import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { Factory } from '../../../../support/tasks/factories.ts';
+import { storePath } from '../../../../support/tasks/sqlite-files.ts';
+
+// Threads other than the owner of the store thread ask it over ports of their own. The ports are used here as if they
+// were in another thread.
+
+const make = new Factory(systemClock);
+const worker = make.worker();
+const STORE_FAILED = { name: 'Fault', code: 'store_failed' };
+
+class Setting {
+  readonly threads: Worker[] = [];
+  path: string;
+  nowMs = 0;
+  readonly owner: ThreadOperator;
+  readonly clients: SqliteStore[] = [];
+
+  constructor(t: Test, clients: number) {
+    this.path = storePath(t);
+    this.owner = new ThreadOperator({
+      spawn: () => {
+        const thread = spawnStoreThread({ path: this.path });
+        this.threads.push(thread);
+        return thread;
+      },
+      monotonicMs: () => this.nowMs,
+      logger: new KeepingLogger(),
+    });
+    for (let i = 0; i < clients; i++) {
+      const operator: PortOperator = new PortOperator(() => this.owner.wanted(operator));
+      this.owner.addClient(operator);
+      this.clients.push(new SqliteStore(operator));
+    }
+    t.teardown(async () => {
+      for (const client of this.clients) await client.stop();
+      await this.owner.stop();
+    });
+  }
+
+  static async open(t: Test, clients = 2): Promise<Setting> {
+    const setting = new Setting(t, clients);
+    await setting.owner.start();
+    for (const client of setting.clients) await client.start();
+    await new SqliteStore(setting.owner).apply('acme', [make.account('acme'), worker]);
+    return setting;
+  }
+
+  async lose(): Promise<void> {
+    const thread = this.threads.at(-1)!;
+    const exit = once(thread, 'exit');
+    await thread.terminate();
+    await exit;
+  }
+}
+
+function create(store: SqliteStore): Promise<unknown> {
+  return store.create('acme', make.createRequest([make.newTask(worker)]));
+}
+
+t.test('every client is answered what it asked', async t => {
+  const { clients, owner } = await Setting.open(t, 3);
+  const items = clients.map(() => make.newTask(worker));
+  const made = await Promise.all(
+    clients.map((client, i) => client.create('acme', make.createRequest([items[i]]))),
+  );
+  made.forEach((answer, i) => {
+    t.match(answer, { kind: 'done', results: [{ kind: 'created', task: { id: items[i].task.id } }] });
+  });
+  t.equal((await new SqliteStore(owner).counts('acme', null)).scheduled, 3);
+});
+
+t.test('a client that has gone leaves the others alone', async t => {
+  const { clients } = await Setting.open(t);
+  const asked = create(clients[0]);
+  asked.catch(() => {});
+  await clients[0].stop();
+  await t.rejects(asked, { ...STORE_FAILED, message: /is stopped/ });
+  await create(clients[1]);
+});
+
+t.test('where the thread is lost a client is told, and goes on with the next one', async t => {
+  const setting = await Setting.open(t, 1);
+  const [client] = setting.clients;
+  const asked = Promise.allSettled([create(client)]);
+  await new Promise(setImmediate);
+  await setting.lose();
+  const [end] = await asked;
+  if (end.status === 'rejected') {
+    t.match(end.reason, { ...STORE_FAILED, message: /was lost; whether this happened is not known/ });
+  }
+  await create(client);
+  t.equal(setting.threads.length, 2);
+});
+
+t.test('a client has the thread started where nobody else asks', async t => {
+  const setting = await Setting.open(t, 1);
+  const [client] = setting.clients;
+  const { path } = setting;
+  setting.path = `${path}/no/such/file`;
+  await setting.lose();
+  await t.rejects(create(client), { ...STORE_FAILED, message: /cannot be opened/ });
+  await t.rejects(create(client), { ...STORE_FAILED, message: /cannot be opened/ });
+  t.equal(setting.threads.length, 2, 'it is not tried again at once');
+  setting.path = path;
+  setting.nowMs += 1_000;
+  await create(client);
+  t.equal(setting.threads.length, 3);
+});
