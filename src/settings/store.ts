@@ -37,8 +37,8 @@ export const store = {
       kind: integer({ min: 1_024, max: 67_108_864, strict: 'min' }),
       default: 1_048_576,
       help:
-        'Counters that the embedded store holds; beyond that, the one that expires first gives way. Each has ' +
-        '48 to 96 bytes, taken as counters come into use.',
+        'Maximum number of counters in the embedded store; beyond it, counters with few hits are evicted. Each ' +
+        'counter takes 48 to 96 bytes, allocated as counters come into use.',
     }),
     memoryStoreSnapshotPath: setting({
       names: ['MEMORY_STORE_SNAPSHOT_PATH'],

@@ -26,7 +26,7 @@ descriptors:
 /** Names of metrics, with and without what queries append to those of a histogram. */
 function namedIn(file: string): string[] {
   const text = readFileSync(join(repositoryRoot(), 'ops', file), 'utf8');
-  return [...new Set(text.match(/\bratelimit_service_\w+/g) ?? [])];
+  return [...new Set(text.match(/\bratelimit_(?:service|memory_store)_\w+/g) ?? [])];
 }
 
 t.test('alerts and the dashboard ask for metrics that the service has', async t => {

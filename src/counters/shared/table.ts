@@ -6,45 +6,52 @@ import { afterRefund } from '../slot-changes.ts';
  *
  * The table is cut into regions, each behind one lock word. A key belongs to one region and there to two buckets of
  * eight cells; it lives in either. With twice as many cells as keys the fuller of two buckets practically never fills;
- * when both are full of live counters, the one whose window ends first gives way and is counted as evicted.
+ * when both are full of live counters, one of them is evicted (see {@link CounterTable.claim}).
+ *
+ * A region begins with two buckets and doubles them when they are crowded, up to 128. Cells are laid out bucket by
+ * bucket, not region by region, so the memory in use is the beginning of each array and grows with the counters.
  *
  * Layout of the buffer:
  *
  *     header  Int32 × 16      see HEADER
  *     locks   Int32 × regions 0 free, else one more than the number of the thread that holds it
+ *     sizes   Int32 × regions buckets in use, a power of two; 0 stands for the two of the beginning
  *     cells   Int32 × 4       three words of the fingerprint, second in which the counter expires (unsigned)
  *     counts  Float64         hits, exact to 2^53
  *
- * A lock is held for some tens of nanoseconds and nothing in between can throw. Counts are doubles behind a lock
- * rather than atomics: a limit may be 2^32 - 1, so a count needs more than 32 bits, and holding back (several counters
- * of one request changed together or not at all) needs the lock anyhow.
+ * A lock is held for some tens of nanoseconds, for some microseconds while a region grows, and nothing in between can
+ * throw. Counts are doubles behind a lock rather than atomics: a limit may be 2^32 - 1, so a count needs more than 32
+ * bits, and holding back (several counters of one request changed together or not at all) needs the lock anyhow.
  */
 export class CounterTable {
   readonly buffer: SharedArrayBuffer;
   readonly #header: Int32Array;
   readonly #locks: Int32Array;
+  readonly #sizes: Int32Array;
   readonly #cells: Int32Array;
   readonly #counts: Float64Array;
   readonly #regionMask: number;
+  /** Cells from one bucket of a region to its next. */
+  readonly #stride: number;
 
   private constructor(buffer: SharedArrayBuffer) {
     this.buffer = buffer;
     this.#header = new Int32Array(buffer, 0, HEADER_WORDS);
     const regions = this.#header[HEADER.regions];
     this.#regionMask = regions - 1;
+    this.#stride = regions * BUCKET_CELLS;
     this.#locks = new Int32Array(buffer, HEADER_WORDS * 4, regions);
-    const cellsAt = align8((HEADER_WORDS + regions) * 4);
+    this.#sizes = new Int32Array(buffer, (HEADER_WORDS + regions) * 4, regions);
     const cells = regions * REGION_CELLS;
-    this.#cells = new Int32Array(buffer, cellsAt, cells * 4);
-    this.#counts = new Float64Array(buffer, cellsAt + cells * 16, cells);
+    this.#cells = new Int32Array(buffer, cellsAt(regions), cells * 4);
+    this.#counts = new Float64Array(buffer, cellsAt(regions) + cells * 16, cells);
   }
 
   /** A table with room for `maxKeys` live counters: 48 bytes each, touched only as they are used. */
   static create(maxKeys: number): CounterTable {
     let regions = 2;
     while (regions * REGION_CELLS < maxKeys * 2) regions *= 2;
-    const bytes = align8((HEADER_WORDS + regions) * 4) + regions * REGION_CELLS * 24;
-    const buffer = new SharedArrayBuffer(bytes);
+    const buffer = new SharedArrayBuffer(cellsAt(regions) + regions * REGION_CELLS * 24);
     const header = new Int32Array(buffer, 0, HEADER_WORDS);
     header[HEADER.regions] = regions;
     return new CounterTable(buffer);
@@ -55,7 +62,7 @@ export class CounterTable {
     return new CounterTable(buffer);
   }
 
-  /** Live counters that gave way to others since the table was made. */
+  /** Live counters that were evicted since the table was made. */
   get evicted(): number {
     return Atomics.load(this.#header, HEADER.evicted) >>> 0;
   }
@@ -106,20 +113,25 @@ export class CounterTable {
   /**
    * The cell of a key, made when there is none. The region must be locked.
    * A new cell counts from 0 and expires at `expiryS`; one that is there keeps the later of both ends.
+   *
+   * Where the table is full, the counter with the fewest hits is evicted. Of several, it is the one whose window ends
+   * closest to that of the new counter. So a flood of keys with a hit each takes the cells of its own keys and spares
+   * counters that are near their limits, whatever their windows.
+   *
    * Returns -1 when both buckets are full of cells that must be kept.
-   * @param kept cells that must not give way: those that the request in hand has claimed already
+   * @param kept cells that must not be evicted: those that the request in hand has claimed already. Those that move
+   *   because the region grows are renumbered there
    */
-  claim(print: CellPrint, nowS: number, expiryS: number, kept: readonly number[] = NONE): number {
+  claim(print: CellPrint, nowS: number, expiryS: number, kept: number[] = NONE): number {
     const { a, b, c } = print;
-    const base = this.regionOf(a) * REGION_CELLS;
-    const first = base + (b & BUCKET_MASK) * BUCKET_CELLS;
-    const second = base + (c & BUCKET_MASK) * BUCKET_CELLS;
+    const region = this.regionOf(a);
+    const size = this.#sizeOf(region);
+    const first = this.#bucketStart(region, b & (size - 1));
+    const second = this.#bucketStart(region, c & (size - 1));
     const cells = this.#cells;
     let free = -1;
     let freeInFirst = 0;
     let freeInSecond = 0;
-    let soonest = -1;
-    let soonestEnd = Number.POSITIVE_INFINITY;
     for (let half = 0; half < 2; half++) {
       const start = half === 0 ? first : second;
       for (let cell = start; cell < start + BUCKET_CELLS; cell++) {
@@ -130,23 +142,18 @@ export class CounterTable {
           else freeInSecond++;
           // The emptier bucket takes a new key: that is what keeps two choices from filling up.
           if (free < 0 || (half === 1 && freeInSecond > freeInFirst)) free = cell;
-          continue;
-        }
-        if (cells[at] === a && cells[at + 1] === b && cells[at + 2] === c) {
+        } else if (cells[at] === a && cells[at + 1] === b && cells[at + 2] === c) {
           if (expiryS > end) cells[at + 3] = expiryS;
           return cell;
         }
-        if (end < soonestEnd && !kept.includes(cell)) {
-          soonest = cell;
-          soonestEnd = end;
-        }
       }
     }
-    if (free < 0) {
-      if (soonest < 0) return -1;
-      free = soonest;
-      Atomics.add(this.#header, HEADER.evicted, 1);
+    if (freeInFirst + freeInSecond <= CROWDED && size < REGION_BUCKETS) {
+      this.#grow(region, nowS, kept);
+      return this.claim(print, nowS, expiryS, kept);
     }
+    if (free < 0) free = this.#evict(first, second, expiryS, kept);
+    if (free < 0) return -1;
     cells[free * 4] = a;
     cells[free * 4 + 1] = b;
     cells[free * 4 + 2] = c;
@@ -163,23 +170,27 @@ export class CounterTable {
   ): void {
     const cells = this.#cells;
     const print = { a: 0, b: 0, c: 0 };
-    for (let cell = region * REGION_CELLS; cell < (region + 1) * REGION_CELLS; cell++) {
-      const at = cell * 4;
-      const end = cells[at + 3] >>> 0;
-      if (end <= nowS) continue;
-      print.a = cells[at];
-      print.b = cells[at + 1];
-      print.c = cells[at + 2];
-      take(print, end, this.#counts[cell]);
+    for (let bucket = 0; bucket < this.#sizeOf(region); bucket++) {
+      const start = this.#bucketStart(region, bucket);
+      for (let cell = start; cell < start + BUCKET_CELLS; cell++) {
+        const at = cell * 4;
+        const end = cells[at + 3] >>> 0;
+        if (end <= nowS) continue;
+        print.a = cells[at];
+        print.b = cells[at + 1];
+        print.c = cells[at + 2];
+        take(print, end, this.#counts[cell]);
+      }
     }
   }
 
   /** The cell of a key that has a count, or -1. The region must be locked. */
   find({ a, b, c }: CellPrint, nowS: number): number {
     const cells = this.#cells;
-    const base = this.regionOf(a) * REGION_CELLS;
-    for (const bucket of [b & BUCKET_MASK, c & BUCKET_MASK]) {
-      const start = base + bucket * BUCKET_CELLS;
+    const region = this.regionOf(a);
+    const mask = this.#sizeOf(region) - 1;
+    for (let half = 0; half < 2; half++) {
+      const start = this.#bucketStart(region, (half === 0 ? b : c) & mask);
       for (let cell = start; cell < start + BUCKET_CELLS; cell++) {
         const at = cell * 4;
         const isKey = cells[at] === a && cells[at + 1] === b && cells[at + 2] === c;
@@ -207,6 +218,81 @@ export class CounterTable {
     this.#counts[cell] = after;
     return after;
   }
+
+  /** Buckets that a region uses. */
+  #sizeOf(region: number): number {
+    return this.#sizes[region] || FIRST_BUCKETS;
+  }
+
+  /** The first cell of a bucket. */
+  #bucketStart(region: number, bucket: number): number {
+    return bucket * this.#stride + region * BUCKET_CELLS;
+  }
+
+  /**
+   * Doubles the buckets of a region: of each bucket, the counters that one more bit of their fingerprint sends to the
+   * new half go to the same place there. A thread that is ended in between leaves the old half complete: it is cleared
+   * after the new size is written, and each cell of the new half is written, whatever a growth that was not finished
+   * has left there.
+   */
+  #grow(region: number, nowS: number, kept: number[]): void {
+    const size = this.#sizeOf(region);
+    const distance = size * this.#stride;
+    const cells = this.#cells;
+    for (let bucket = 0; bucket < size; bucket++) {
+      const start = this.#bucketStart(region, bucket);
+      for (let cell = start; cell < start + BUCKET_CELLS; cell++) {
+        const to = cell + distance;
+        if (this.#moves(cell, bucket, size, nowS)) {
+          cells.copyWithin(to * 4, cell * 4, cell * 4 + 4);
+          this.#counts[to] = this.#counts[cell];
+        } else cells[to * 4 + 3] = 0;
+      }
+    }
+    Atomics.store(this.#sizes, region, size * 2);
+    for (let bucket = 0; bucket < size; bucket++) {
+      const start = this.#bucketStart(region, bucket);
+      for (let cell = start; cell < start + BUCKET_CELLS; cell++) {
+        if (cells[(cell + distance) * 4 + 3] !== 0) cells[cell * 4 + 3] = 0;
+      }
+    }
+    for (let i = 0; i < kept.length; i++) {
+      const cell = kept[i];
+      const isHere = ((cell >> BUCKET_BITS) & this.#regionMask) === region && cell < distance;
+      if (isHere && cell >= 0 && cells[(cell + distance) * 4 + 3] !== 0) kept[i] = cell + distance;
+    }
+  }
+
+  /** Whether a cell holds a live counter that belongs to the new half when there were `size` buckets before. */
+  #moves(cell: number, bucket: number, size: number, nowS: number): boolean {
+    const cells = this.#cells;
+    const at = cell * 4;
+    if (cells[at + 3] >>> 0 <= nowS) return false;
+    const isByFirst = (cells[at + 1] & (size - 1)) === bucket;
+    return (cells[at + (isByFirst ? 1 : 2)] & size) !== 0;
+  }
+
+  /** The cell of two buckets that is evicted, all of them being in use; -1 when all must be kept. */
+  #evict(first: number, second: number, expiryS: number, kept: readonly number[]): number {
+    // Begins at another cell each time, so that among equals none is evicted sooner than others.
+    const turn = this.evicted;
+    let evicted = -1;
+    let fewest = Number.POSITIVE_INFINITY;
+    let closest = Number.POSITIVE_INFINITY;
+    for (let i = turn; i < turn + 2 * BUCKET_CELLS; i++) {
+      const place = i % (2 * BUCKET_CELLS);
+      const cell = place < BUCKET_CELLS ? first + place : second + place - BUCKET_CELLS;
+      const hits = this.#counts[cell];
+      if (hits > fewest || kept.includes(cell)) continue;
+      const apart = Math.abs((this.#cells[cell * 4 + 3] >>> 0) - expiryS);
+      if (hits === fewest && apart >= closest) continue;
+      evicted = cell;
+      fewest = hits;
+      closest = apart;
+    }
+    if (evicted >= 0) Atomics.add(this.#header, HEADER.evicted, 1);
+    return evicted;
+  }
 }
 
 /** The words that find a cell; see `Fingerprinter`. */
@@ -216,12 +302,16 @@ export interface CellPrint {
   readonly c: number;
 }
 
-const NONE: readonly number[] = [];
+const NONE: number[] = [];
 const HEADER_WORDS = 16;
 const HEADER = { regions: 0, evicted: 1 } as const;
-const BUCKET_CELLS = 8;
+const BUCKET_BITS = 3;
+const BUCKET_CELLS = 1 << BUCKET_BITS;
+/** Buckets of a region at first, and at most. */
+const FIRST_BUCKETS = 2;
 const REGION_BUCKETS = 128;
-const BUCKET_MASK = REGION_BUCKETS - 1;
+/** Two buckets with this few free cells, of sixteen, are crowded: the region grows. */
+const CROWDED = 1;
 /** Counters that a region has room for. */
 export const REGION_CELLS = BUCKET_CELLS * REGION_BUCKETS;
 /** What a lock word holds while this thread has the lock. */
@@ -229,6 +319,7 @@ const HOLDER = threadId + 1;
 const SPINS = 200;
 const TAKE_OVER_MS = 1_000;
 
-function align8(bytes: number): number {
-  return (bytes + 7) & ~7;
+/** Where the cells begin: a bucket fills two cache lines. */
+function cellsAt(regions: number): number {
+  return ((HEADER_WORDS + 2 * regions) * 4 + 63) & ~63;
 }

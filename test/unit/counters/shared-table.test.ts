@@ -4,6 +4,7 @@ import t from 'tap';
 import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
 import { CounterTable } from '../../../src/counters/shared/table.ts';
 import { count, countHoldingBack, NOON } from '../../support/counting.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
 import type { CountingJob } from './counting-thread.ts';
 
 t.test('threads that count the same keys at the same time lose no hit', async t => {
@@ -80,33 +81,82 @@ t.test('as many live counters as it is made for fit without one giving way', asy
   );
 });
 
-t.test(
-  'with far more counters than fit, memory stays as it is and the soonest to expire give way',
-  async t => {
-    const table = CounterTable.create(1_024);
-    const bytes = table.buffer.byteLength;
-    const store = new SharedCounterStore(table);
-    const long = { ...NOON, expiryS: NOON.nowS + 86_400 };
-    const kept = Array.from({ length: 200 }, (_, i) => ({ key: `day-${i}`, hits: 3 }));
-    await count(store, kept, long);
-    for (let i = 0; i < 10; i++) {
-      await count(
-        store,
-        Array.from({ length: 2_000 }, (_, j) => ({ key: `minute-${i}-${j}`, hits: 1 })),
-      );
-    }
-    t.ok(table.evicted > 0, 'that counters gave way is counted');
-    t.equal(table.buffer.byteLength, bytes);
-    t.same(
-      await count(
-        store,
-        kept.map(op => ({ ...op, hits: 0 })),
-        long,
-      ),
-      kept.map(() => 3),
+/** A table that a flood of keys with a hit each has filled several times over, and what it held before. */
+async function flooded(
+  before: { hits: number; windowS: number },
+  flood: { windowS: number },
+): Promise<{ table: CounterTable; counts: readonly number[] }> {
+  const table = CounterTable.create(1_024);
+  const bytes = table.buffer.byteLength;
+  const store = new SharedCounterStore(table);
+  const window = { ...NOON, expiryS: NOON.nowS + before.windowS };
+  const ops = Array.from({ length: 200 }, (_, i) => ({ key: `before-${i}`, hits: before.hits }));
+  await count(store, ops, window);
+  for (let i = 0; i < 10; i++) {
+    await count(
+      store,
+      Array.from({ length: 2_000 }, (_, j) => ({ key: `flood-${i}-${j}`, hits: 1 })),
+      { ...NOON, expiryS: NOON.nowS + flood.windowS },
     );
-  },
-);
+  }
+  if (table.buffer.byteLength !== bytes) throw new Error('the table has grown');
+  const zeros = ops.map(op => ({ ...op, hits: 0 }));
+  return { table, counts: await count(store, zeros, window) };
+}
+
+for (const [title, before, flood] of [
+  ['of the same window', { hits: 2, windowS: 60 }, { windowS: 60 }],
+  ['of a longer window', { hits: 2, windowS: 60 }, { windowS: 86_400 }],
+  ['of a shorter window', { hits: 2, windowS: 86_400 }, { windowS: 60 }],
+  ['of a longer window, whatever their hits', { hits: 1, windowS: 60 }, { windowS: 86_400 }],
+  ['of a shorter window, whatever their hits', { hits: 1, windowS: 86_400 }, { windowS: 60 }],
+] as const) {
+  t.test(`a full table evicts the keys of a flood itself and spares counters ${title}`, async t => {
+    const { table, counts } = await flooded(before, flood);
+    t.ok(table.evicted > 15_000, 'evictions are counted');
+    t.same(
+      counts,
+      counts.map(() => before.hits),
+    );
+  });
+}
+
+t.test('memory is used as counters come, and no count changes when the table spreads them', async t => {
+  const table = CounterTable.create(65_536);
+  const store = new SharedCounterStore(table);
+  const random = new SeededRandom(7);
+  const counts = new Map<string, number>();
+  for (let round = 0; round < 40; round++) {
+    const ops = Array.from({ length: 100 }, () => ({
+      key: `key-${random.below(4_000)}`,
+      hits: random.below(5),
+    }));
+    const expected = ops.map(({ key, hits }) => {
+      const after = (counts.get(key) ?? 0) + hits;
+      counts.set(key, after);
+      return after;
+    });
+    t.same(await count(store, ops), expected, `round ${round}`);
+  }
+  const PAGE = 4_096;
+  const pages = Array.from(
+    { length: Math.floor(table.buffer.byteLength / PAGE) },
+    (_, page) => new Uint8Array(table.buffer, page * PAGE, PAGE),
+  );
+  const used = pages.filter(page => page.some(byte => byte !== 0)).length;
+  t.ok(used < pages.length / 8, `${used} of ${pages.length} pages are used`);
+});
+
+t.test('the counters of a request that holds back are found where the table has moved them', async t => {
+  const store = new SharedCounterStore(CounterTable.create(65_536));
+  const ops = Array.from({ length: 8_000 }, (_, i) => ({ key: `user-${i}`, hits: 1 + (i % 7) }));
+  await countHoldingBack(store, [{ ops }]);
+  const zeros = ops.map(op => ({ ...op, hits: 0 }));
+  t.same(
+    await count(store, zeros),
+    ops.map(op => op.hits),
+  );
+});
 
 t.test('expired counters make room without one giving way', async t => {
   const table = CounterTable.create(1_024);
