@@ -10,7 +10,12 @@ const PROGRAMS = [
   { program: 'nghttp', debian: 'nghttp2-client', brew: 'nghttp2', for: 'gRPC with other clients' },
   { program: 'h2load', debian: 'nghttp2-client', brew: 'nghttp2', for: 'gRPC under load, and benchmarks' },
   { program: 'curl', debian: 'curl', brew: 'curl', for: 'the commands that the quick start prints' },
+  { program: 'nginx', debian: 'nginx', brew: 'nginx', for: 'ops/nginx' },
+  { program: 'haproxy', debian: 'haproxy', brew: 'haproxy', for: 'ops/haproxy' },
 ];
+
+/** Where Debian puts servers; the PATH of most users does not have them. */
+const SERVER_FOLDERS = ['/usr/local/sbin', '/usr/sbin'];
 
 /** Sees to it that each program is on the PATH: installs what is missing where that is allowed, else says how to. */
 export async function bringServers() {
@@ -58,7 +63,7 @@ function packagesOf(programs, manager) {
 }
 
 function isOnPath(program) {
-  return (process.env.PATH ?? '').split(delimiter).some(folder => {
+  return [...(process.env.PATH ?? '').split(delimiter), ...SERVER_FOLDERS].some(folder => {
     try {
       accessSync(join(folder, program), constants.X_OK);
       return true;

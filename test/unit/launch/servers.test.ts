@@ -27,12 +27,20 @@ async function bringServers(t: Test, programs: readonly string[]) {
 }
 
 t.test('where every program is on the PATH, nothing is done', async t => {
-  const result = await bringServers(t, ['redis-server', 'memcached', 'nghttp', 'h2load', 'curl']);
+  const result = await bringServers(t, [
+    'redis-server',
+    'memcached',
+    'nghttp',
+    'h2load',
+    'curl',
+    'nginx',
+    'haproxy',
+  ]);
   t.same(result, { status: 0, output: '' });
 });
 
 t.test('missing programs are named, with what needs them and the packages that bring them', async t => {
-  const { status, output } = await bringServers(t, ['redis-server', 'curl']);
+  const { status, output } = await bringServers(t, ['redis-server', 'curl', 'nginx', 'haproxy']);
   t.equal(status, 1);
   t.equal(
     output,

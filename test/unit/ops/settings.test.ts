@@ -43,6 +43,8 @@ const given: readonly (readonly [string, () => readonly string[]])[] = [
       ),
   ],
   ['envoy/mtls.yaml', () => namedInComments(opsText('envoy/mtls.yaml'))],
+  ['nginx/sluice.conf', () => namedInComments(opsText('nginx/sluice.conf'))],
+  ['haproxy/haproxy.cfg', () => namedInComments(opsText('haproxy/haproxy.cfg'))],
 ];
 
 for (const [file, variables] of given) {

@@ -1,0 +1,101 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { askByRawHttp, runProxyExam } from '../exam/behind-proxy.ts';
+import { DecisionLoad } from '../support/proxies/decision-load.ts';
+import type { Substitutions } from '../support/proxies/front.ts';
+import { runNginx, startNginx } from '../support/proxies/nginx.ts';
+import { Place } from '../support/proxies/place.ts';
+import { writeRules } from '../support/rule-files.ts';
+import { startService } from '../support/service.ts';
+import { tempDirectory } from '../support/temp-directory.ts';
+import { missing } from '../support/tools.ts';
+
+// A real nginx runs the files of ops/nginx as they are, except addresses and host names.
+
+const skip = missing('nginx', 'nginx');
+
+t.test('through sluice.conf callers get', { skip }, t => runProxyExam(t, startNginx));
+
+t.test('sluice.conf: the restart of one of two instances fails no call', { skip }, async t => {
+  const places = await Promise.all([0, 1].map(() => Place.open(t)));
+  const fronts = await startNginx(t, places);
+  const load = new DecisionLoad(fronts);
+  await load.goesOn(50);
+  await places[0].service.terminate();
+  await load.goesOn(50);
+  await places[0].start();
+  await load.goesOn(50);
+  await load.end();
+  t.same(load.failures, []);
+});
+
+/** What proxy_pass does where the file does not say otherwise. */
+const BY_DEFAULT: Substitutions = [
+  ['proxy_http_version 1.1;', ''],
+  ['proxy_set_header Connection "";', ''],
+];
+
+t.test('sluice.conf takes callers that speak HTTP/1.0; nginx itself must not', { skip }, async t => {
+  const place = await Place.open(t);
+  const { decisions } = await startNginx(t, [place]);
+  t.match(await askByRawHttp(decisions, '1.0'), { status: 200, body: /"overallCode":"OK"/ });
+  const plain = await startNginx(t, [place], BY_DEFAULT);
+  t.match(await askByRawHttp(plain.decisions, '1.1'), { status: 505 });
+});
+
+const RULES = `domain: nginx
+descriptors:
+  - key: remote_address
+    rate_limit: { unit: year, requests_per_unit: 3 }
+`;
+
+/** A web server; returns its `host:port`. */
+async function startWebsite(t: Test): Promise<string> {
+  const server = createServer(async (request, response) => {
+    if (request.url === '/forbidden') response.writeHead(403).end('no entry');
+    else response.end((await request.toArray()).join(''));
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+t.test(
+  'limit-requests.conf: requests within the limit pass, then 429; all pass while Sluice is stopped',
+  { skip },
+  async t => {
+    const root = writeRules(tempDirectory(t), { 'config/rules.yaml': RULES });
+    const service = await startService({ env: { RUNTIME_ROOT: root, DISABLE_STATS: 'true' } });
+    t.teardown(() => service.terminate());
+    const [front] = await runNginx(
+      t,
+      'limit-requests.conf',
+      ['listen 80;'],
+      [
+        ['127.0.0.1:8080', service.http],
+        ['127.0.0.1:8000', await startWebsite(t)],
+        // A busy machine may stall for longer than a proxy should wait.
+        ['_timeout 100ms', '_timeout 10s'],
+      ],
+    );
+    const ask = async (path: string, init: RequestInit = {}) => {
+      const response = await fetch(`http://${front}${path}`, init);
+      return { status: response.status, text: await response.text() };
+    };
+    const body = 'b'.repeat(100_000);
+    t.same(
+      await ask('/', { method: 'POST', body }),
+      { status: 200, text: body },
+      'the body is not for Sluice',
+    );
+    t.same(await ask('/forbidden'), { status: 403, text: 'no entry' }, '403 of the web server itself');
+    t.match(await ask('/'), { status: 200 });
+    t.same(await ask('/'), { status: 429, text: 'Too many requests\n' });
+    t.match(await ask('/.decision'), { status: 404 }, 'nobody asks for a decision from outside');
+    await service.terminate();
+    t.same(await ask('/', { method: 'POST', body }), { status: 200, text: body });
+  },
+);
