@@ -115,3 +115,8 @@ export interface TaskBody {
   /** JSON text; null until the task has succeeded with one. */
   readonly result: string | null;
 }
+
+/** About how many bytes a body has, in a store and in an answer; its headers are small. */
+export function bodyBytes({ payload, result }: Pick<TaskBody, 'payload' | 'result'>): number {
+  return Buffer.byteLength(payload ?? '') + Buffer.byteLength(result ?? '');
+}

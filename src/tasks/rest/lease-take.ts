@@ -9,7 +9,7 @@ import { Problem } from './problem.ts';
 import { DURATION, durationField } from './retry-fields.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import type { ObjectSchema } from './schema.ts';
-import { TASK_ANSWER, TIME, taskView } from './task-view.ts';
+import { TASK_ANSWER, TIME, taskText } from './task-view.ts';
 
 const MAX_LEASES = 100;
 const WAIT = { minMs: 0, maxMs: 30_000 };
@@ -25,7 +25,7 @@ const LEASES_SCHEMA: ObjectSchema = {
       min: 1,
       max: MAX_LEASES,
       optional: true,
-      description: '1 by default.',
+      description: '1 by default. Fewer come where their payloads are larger than 1 MiB in all.',
     },
     wait: {
       ...DURATION,
@@ -97,7 +97,7 @@ async function takeLeases(parts: RestParts, owners: LeaseOwners, call: Call): Pr
   const leaseMs = reader.duration(call.body['lease'], '/lease', LEASE);
   reader.finish();
   const earlier = await earlierLeases(parts, call);
-  if (earlier !== null) return { status: 200, headers: REPLAYED, json: { leases: earlier } };
+  if (earlier !== null) return { status: 200, headers: REPLAYED, text: leasesText(earlier) };
   if (parts.pullDesk.stopped) {
     throw new Problem('shutting_down', 'this process is stopping and leases nothing more: ask again', {
       headers: { 'Retry-After': '1' },
@@ -117,40 +117,47 @@ async function takeLeases(parts: RestParts, owners: LeaseOwners, call: Call): Pr
     const note = JSON.stringify(claimed.map(({ leaseId, leaseUntil }) => [leaseId, leaseUntil]));
     await parts.store.remember(call.tenant, { ...call.idempotency, note });
   }
-  return { status: 200, json: { leases: claimed.map(leaseView) } };
+  return { status: 200, text: leasesText(claimed) };
 }
 
 /**
  * What the same request was given before, as far as it is still leased: who has not heard the answer asks again with the
  * same key, and has lost nothing. Null for a request that is new.
  */
-async function earlierLeases({ store, pullDesk }: RestParts, call: Call): Promise<readonly unknown[] | null> {
+async function earlierLeases({ store, pullDesk }: RestParts, call: Call): Promise<readonly Leased[] | null> {
   const { tenant, idempotency } = call;
   if (idempotency === null) return null;
   const known = await store.recall(tenant, idempotency);
   if (known.kind === 'reused') throw keyReused();
   if (known.kind !== 'replayed') return null;
-  const live: Pick<ClaimedTask, 'leaseId' | 'leaseUntil' | 'task'>[] = [];
+  const live: Omit<Leased, 'body'>[] = [];
   for (const [leaseId, leaseUntil] of JSON.parse(known.note) as [string, number][]) {
     const task = await pullDesk.leased(tenant, leaseId);
     if (task !== null) live.push({ leaseId, leaseUntil, task });
   }
-  const bodies = await store.bodies(
-    tenant,
-    live.map(({ task }) => task.id),
-  );
-  return live.flatMap(lease => {
-    const body = bodies.get(lease.task.id);
-    return body === undefined ? [] : [leaseView({ ...lease, body })];
-  });
+  const whole: Leased[] = [];
+  for (let read = 0; read < live.length; ) {
+    const some = live.slice(read);
+    // Not always of all at once.
+    const bodies = await store.bodies(
+      tenant,
+      some.map(({ task }) => task.id),
+    );
+    for (const lease of some.slice(0, bodies.size)) {
+      const body = bodies.get(lease.task.id) ?? null;
+      if (body !== null) whole.push({ ...lease, body });
+    }
+    read += bodies.size;
+  }
+  return whole;
 }
 
-/** Whoever is to work on a task sees its payload. */
-function leaseView({
-  leaseId,
-  leaseUntil,
-  task,
-  body,
-}: Pick<ClaimedTask, 'leaseId' | 'leaseUntil' | 'task' | 'body'>): Record<string, unknown> {
-  return { lease_id: leaseId, expires_at: formatTime(leaseUntil), task: taskView(task, body) };
+type Leased = Pick<ClaimedTask, 'leaseId' | 'leaseUntil' | 'task' | 'body'>;
+
+/** JSON text of the answer. Whoever is to work on a task sees its payload. */
+function leasesText(leased: readonly Leased[]): string {
+  const items = leased.map(({ leaseId, leaseUntil, task, body }) => {
+    return `{"lease_id":"${leaseId}","expires_at":"${formatTime(leaseUntil)}","task":${taskText(task, body)}}`;
+  });
+  return `{"leases":[${items.join(',')}]}`;
 }

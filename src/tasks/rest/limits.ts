@@ -1,7 +1,5 @@
-import type { DocumentKind } from '../model/documents.ts';
 import { formatDuration } from '../model/duration.ts';
 import { isFinal, TASK_STATUSES } from '../model/task.ts';
-import type { TaskStore } from '../store/task-store.ts';
 import type { RestParts } from './parts.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import type { NumberSchema, ObjectSchema, StringSchema } from './schema.ts';
@@ -58,9 +56,9 @@ async function showLimits(parts: RestParts, call: Call): Promise<RestAnswer> {
   const limits = limitsOf(parts, call);
   const [counts, workers, schedules, users] = await Promise.all([
     store.counts(call.tenant, null),
-    countDocuments(store, call.tenant, 'worker'),
-    countDocuments(store, call.tenant, 'schedule'),
-    countDocuments(store, call.tenant, 'user'),
+    store.countDocuments(call.tenant, 'worker'),
+    store.countDocuments(call.tenant, 'schedule'),
+    store.countDocuments(call.tenant, 'user'),
   ]);
   let open = 0;
   for (const status of TASK_STATUSES) if (!isFinal(status)) open += counts[status];
@@ -83,17 +81,4 @@ async function showLimits(parts: RestParts, call: Call): Promise<RestAnswer> {
       time_zone_data: process.versions.tz ?? 'unknown',
     },
   };
-}
-
-const PAGE = 200;
-
-async function countDocuments(store: TaskStore, tenant: string, kind: DocumentKind): Promise<number> {
-  let count = 0;
-  let after: string | null = null;
-  for (;;) {
-    const found = await store.listDocuments(tenant, { kind, after, limit: PAGE, order: 'asc' });
-    count += found.length;
-    if (found.length < PAGE) return count;
-    after = found[found.length - 1].id;
-  }
 }

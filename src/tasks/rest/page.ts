@@ -5,10 +5,12 @@ import type { ObjectSchema, Schema } from './schema.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
+/** A page ends before the item with which its JSON would be larger; only the first item may be larger by itself. */
+export const PAGE_BYTES = 1024 * 1024;
 
 /** Parameters that every list has (specification 3.10). */
 export const PAGE_QUERY = {
-  limit: `How many items a page has: 1 to ${MAX_LIMIT}, by default ${DEFAULT_LIMIT}.`,
+  limit: `How many items a page has at most: 1 to ${MAX_LIMIT}, by default ${DEFAULT_LIMIT}. A page that comes to 1 MiB has fewer.`,
   cursor: 'The `next_cursor` of the page before.',
   order: '`asc` or `desc`.',
 } as const;
@@ -66,24 +68,26 @@ export function invalidParameter(parameter: string, detail: string): Problem {
  * `page.limit + 1`.
  *
  * @param idOf the place of an item in the order of the list
+ * @param write JSON text of an item
  */
 export function pageAnswer<T>(
   page: Page,
   found: readonly T[],
   cursors: Cursors,
   idOf: (item: T) => string,
-  show: (item: T) => unknown,
+  write: (item: T) => string,
 ): RestAnswer {
-  const items = found.slice(0, page.limit);
-  const last = items.at(-1);
-  const more = found.length > page.limit && last !== undefined;
-  return {
-    status: 200,
-    json: {
-      data: items.map(show),
-      next_cursor: more ? cursors.write(page.identity, idOf(last)) : null,
-    },
-  };
+  const items: string[] = [];
+  let bytes = 0;
+  while (items.length < Math.min(page.limit, found.length)) {
+    const item = write(found[items.length]);
+    bytes += Buffer.byteLength(item);
+    if (items.length > 0 && bytes > PAGE_BYTES) break;
+    items.push(item);
+  }
+  const more = found.length > items.length && items.length > 0;
+  const next = more ? cursors.write(page.identity, idOf(found[items.length - 1])) : null;
+  return { status: 200, text: `{"data":[${items.join(',')}],"next_cursor":${JSON.stringify(next)}}` };
 }
 
 /** The schema of a list's answer. */

@@ -8,7 +8,7 @@ import { noSuchSchedule, readSchedule } from './find-schedule.ts';
 import { findWorker } from './find-worker.ts';
 import { answerNote, earlierAnswer, keyReused, replayedAnswer } from './idempotency.ts';
 import { unknownWorker } from './new-task.ts';
-import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from './page.ts';
+import { PAGE_BYTES, PAGE_QUERY, type Page, pageAnswer, pageSchema, readPage } from './page.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
@@ -19,6 +19,8 @@ import { remembering } from './task-create.ts';
 import { limitsOf, quotaExceeded } from './tenant-limits.ts';
 import { seesPayloads } from './visibility.ts';
 
+/** Each may have a payload of 64 KiB. */
+const SCHEDULES_AT_ONCE = 20;
 /** How often a change begins again because the schedule has fired, or somebody else changed it, in between. */
 const MAX_TRIES = 5;
 
@@ -149,19 +151,34 @@ function withPayload(answer: RestAnswer, { body, caller }: Call): RestAnswer {
 
 async function listSchedules(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
   const page = readPage(call, 'listSchedules', cursors);
-  const { after, order, limit } = page;
-  const query = { kind: 'schedule', after, order, limit: limit + 1 } as const;
-  const found = (await parts.store.listDocuments(
-    call.tenant,
-    query,
-  )) as readonly StoredDocument<'schedule'>[];
+  const found = await readSchedules(parts.store, call.tenant, page);
   return pageAnswer(
-    page,
-    found,
+    // The last one that was read is only there to tell that the list goes on.
+    { ...page, limit: found.isCut ? found.schedules.length - 1 : page.limit },
+    found.schedules,
     cursors,
     schedule => schedule.id,
-    schedule => scheduleView(schedule, call.caller, call.nowMs),
+    schedule => JSON.stringify(scheduleView(schedule, call.caller, call.nowMs)),
   );
+}
+
+/** One more than the page has room for, or fewer where their payloads come to what a page may have. */
+async function readSchedules(
+  store: RestParts['store'],
+  tenant: string,
+  { after, order, limit }: Page,
+): Promise<{ readonly schedules: readonly StoredDocument<'schedule'>[]; readonly isCut: boolean }> {
+  const schedules: StoredDocument<'schedule'>[] = [];
+  let characters = 0;
+  while (characters <= PAGE_BYTES) {
+    const some = Math.min(limit + 1 - schedules.length, SCHEDULES_AT_ONCE);
+    const query = { kind: 'schedule', after: schedules.at(-1)?.id ?? after, order, limit: some } as const;
+    const more = (await store.listDocuments(tenant, query)) as readonly StoredDocument<'schedule'>[];
+    schedules.push(...more);
+    if (more.length < some || schedules.length > limit) return { schedules, isCut: false };
+    for (const { body } of more) characters += body.task.payload?.length ?? 0;
+  }
+  return { schedules, isCut: true };
 }
 
 async function showSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {

@@ -61,7 +61,7 @@ async function listSecrets(parts: RestParts, cursors: Cursors, call: Call): Prom
     found,
     cursors,
     secret => secret.id,
-    secret => secretView(secret, call.nowMs),
+    secret => JSON.stringify(secretView(secret, call.nowMs)),
   );
 }
 

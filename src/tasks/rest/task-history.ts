@@ -80,7 +80,7 @@ async function readHistory(parts: RestParts, cursors: Cursors, call: Call): Prom
     entries,
     cursors,
     entry => String(entry.seq),
-    entry => entryView(entry, withReplies),
+    entry => JSON.stringify(entryView(entry, withReplies)),
   );
 }
 

@@ -5,12 +5,8 @@ import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import { FILTER_DESCRIPTIONS, readTaskFilter } from './task-filter.ts';
-import { TASK_ANSWER, taskView } from './task-view.ts';
+import { TASK_ANSWER, taskText } from './task-view.ts';
 import { seesPayloads } from './visibility.ts';
-
-/** Bodies are read so many at a time, until a page is as large as it may get. */
-const BODIES_AT_ONCE = 20;
-const MAX_BODY_CHARACTERS = 4 * 1024 * 1024;
 
 /** `GET /v1/tasks` (specification 3.10). */
 export function listTasksRoute(parts: RestParts): Route {
@@ -46,24 +42,26 @@ async function listTasks(parts: RestParts, cursors: Cursors, call: Call): Promis
   const { after, order, limit } = page;
   const found = await parts.store.list(call.tenant, { ...filter, after, order, limit: limit + 1 });
   if (!withBodies) return shown(page, found, cursors, null);
-  const bodies = await readBodies(parts, call.tenant, found.slice(0, limit));
-  // A page that has grown too large ends early: the next one begins behind it.
-  const short = { ...page, limit: bodies.read };
-  return shown(short, found, cursors, bodies.byId);
+  const ids = found.slice(0, limit).map(({ id }) => id);
+  const bodies = ids.length === 0 ? NO_BODIES : await parts.store.bodies(call.tenant, ids);
+  // Where the store has ended early the page does: the next one begins behind it.
+  return shown({ ...page, limit: bodies.size }, found, cursors, bodies);
 }
+
+const NO_BODIES: ReadonlyMap<string, null> = new Map();
 
 function shown(
   page: Page,
   found: readonly Task[],
   cursors: Cursors,
-  bodies: ReadonlyMap<string, TaskBody> | null,
+  bodies: ReadonlyMap<string, TaskBody | null> | null,
 ): RestAnswer {
   return pageAnswer(
     page,
     found,
     cursors,
     task => task.id,
-    task => taskView(task, bodies?.get(task.id) ?? null),
+    task => taskText(task, bodies?.get(task.id) ?? null),
   );
 }
 
@@ -77,24 +75,4 @@ function readInclude(call: Call): boolean {
     'payload_hidden',
     'payloads take the role member and, where the token is narrowed, the scope tasks:payload: leave out include=payload',
   );
-}
-
-/** Bodies of as many of the tasks as make a page, at least of the first. */
-async function readBodies(
-  { store }: Pick<RestParts, 'store'>,
-  tenant: string,
-  tasks: readonly Task[],
-): Promise<{ readonly byId: ReadonlyMap<string, TaskBody>; readonly read: number }> {
-  const byId = new Map<string, TaskBody>();
-  let characters = 0;
-  let read = 0;
-  while (read < tasks.length && characters < MAX_BODY_CHARACTERS) {
-    const ids = tasks.slice(read, read + BODIES_AT_ONCE).map(task => task.id);
-    for (const [id, body] of await store.bodies(tenant, ids)) {
-      byId.set(id, body);
-      characters += (body.payload?.length ?? 0) + (body.result?.length ?? 0);
-    }
-    read += ids.length;
-  }
-  return { byId, read };
 }

@@ -5,7 +5,7 @@ import { findWorker } from './find-worker.ts';
 import type { RestParts } from './parts.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import type { ObjectSchema } from './schema.ts';
-import { TASK_ANSWER, taskView } from './task-view.ts';
+import { TASK_ANSWER, taskText, taskView } from './task-view.ts';
 import { seesPayloads } from './visibility.ts';
 
 const READS = { role: 'viewer', scope: 'tasks:read' } as const;
@@ -32,7 +32,7 @@ async function readTask({ store }: RestParts, call: Call): Promise<RestAnswer> {
   return {
     status: 200,
     headers: { ETag: entityTag(task.version) },
-    json: taskView(task, whole?.body ?? null),
+    text: taskText(task, whole?.body ?? null),
   };
 }
 

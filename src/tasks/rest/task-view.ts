@@ -82,6 +82,19 @@ export function actorView({ type, id }: Actor): Record<string, unknown> {
 }
 
 /**
+ * JSON text of a task as answers show it. Payload and result are in it as the store has them: to parse them, and write
+ * them again, would take many times as long.
+ *
+ * @param body as for {@link taskView}
+ */
+export function taskText(task: Task, body: TaskBody | null): string {
+  const text = JSON.stringify(taskView(task, null));
+  if (body === null) return text;
+  const { payload, headers, result } = body;
+  return `${text.slice(0, -1)},"payload":${payload},"headers":${JSON.stringify(headers)},"result":${result}}`;
+}
+
+/**
  * A task as answers show it.
  *
  * @param body null where it is not asked for, or not to be seen: then payload, headers and result are left out

@@ -139,7 +139,7 @@ class Tokens {
       found as readonly StoredDocument<'token'>[],
       this.#cursors,
       ({ id }) => id,
-      showToken,
+      token => JSON.stringify(showToken(token)),
     );
   }
 

@@ -96,7 +96,7 @@ class Users {
       found as readonly StoredDocument<'user'>[],
       this.#cursors,
       ({ id }) => id,
-      showUser,
+      user => JSON.stringify(showUser(user)),
     );
   }
 

@@ -116,7 +116,13 @@ async function listWorkers(parts: RestParts, cursors: Cursors, call: Call): Prom
   const { after, order, limit } = page;
   const query = { kind: 'worker', after, order, limit: limit + 1 } as const;
   const found = (await parts.store.listDocuments(call.tenant, query)) as readonly StoredDocument<'worker'>[];
-  return pageAnswer(page, found, cursors, worker => worker.id, workerView);
+  return pageAnswer(
+    page,
+    found,
+    cursors,
+    worker => worker.id,
+    worker => JSON.stringify(workerView(worker)),
+  );
 }
 
 async function showWorker({ store }: RestParts, call: Call): Promise<RestAnswer> {

@@ -87,7 +87,7 @@ export class MeasuredStore implements TaskStore {
     return this.#measured('list', () => this.#store.list(tenant, query));
   }
 
-  bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody>> {
+  bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody | null>> {
     return this.#measured('bodies', () => this.#store.bodies(tenant, ids));
   }
 
@@ -154,6 +154,10 @@ export class MeasuredStore implements TaskStore {
 
   listDocuments(tenant: string, query: DocumentQuery): Promise<readonly StoredDocument[]> {
     return this.#measured('list_documents', () => this.#store.listDocuments(tenant, query));
+  }
+
+  countDocuments(tenant: string, kind: DocumentKind): Promise<number> {
+    return this.#measured('count_documents', () => this.#store.countDocuments(tenant, kind));
   }
 
   dueDocuments(

@@ -25,6 +25,13 @@ import type {
 } from './requests.ts';
 
 /**
+ * About how many bytes a call reads at most of what tenants can make large: bodies of tasks, and documents that are due.
+ * The call ends early then, after at least one of them; whoever asked asks again. So no answer holds up a thread, or
+ * the store, for long, however large payloads are.
+ */
+export const READ_BYTES = 1024 * 1024;
+
+/**
  * Where tasks and documents are kept (specification 4.1). `tenant` is the domain of an account, which never changes.
  *
  * Each call is atomic: it happens whole or not at all, and survives the crash of any process of ours once its promise
@@ -73,8 +80,11 @@ export interface TaskStore {
   remove(tenant: string, id: string, expectVersion: number | null): Promise<RemoveAnswer>;
 
   list(tenant: string, query: TaskQuery): Promise<readonly Task[]>;
-  /** The bodies of tasks, by id; those that are not there are left out. At most 200 ids. */
-  bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody>>;
+  /**
+   * The bodies of tasks, by id, in the order of the ids; null for a task that is not there. At most 200 ids. It ends
+   * before a body with which there would be more than {@link READ_BYTES}, and has no entries for the ids from there on.
+   */
+  bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody | null>>;
   /** Ids of tasks of a schedule that are not final, oldest first, at most `limit`. */
   openOfSchedule(tenant: string, scheduleId: string, limit: number): Promise<readonly string[]>;
 
@@ -84,7 +94,8 @@ export interface TaskStore {
   /**
    * Starts due tasks of a worker: `running`, attempt one higher, entry `started`. In the order of due time plus penalty
    * of the band, then of id; not more than the bounds of the request and the worker's throttle leave room for.
-   * `expiresAt` in the past keeps a task from starting.
+   * `expiresAt` in the past keeps a task from starting. None starts after the bodies of those that did have come to
+   * {@link READ_BYTES}.
    *
    * Buckets are full at first, and hold at most `burst` (worker) or a second's worth (tenant).
    */
@@ -139,7 +150,11 @@ export interface TaskStore {
   /** By a unique name, whatever its kind. */
   findDocument(tenant: string, name: string): Promise<StoredDocument | null>;
   listDocuments(tenant: string, query: DocumentQuery): Promise<readonly StoredDocument[]>;
-  /** Documents whose `dueAt` has come, over all tenants, the earliest first. */
+  countDocuments(tenant: string, kind: DocumentKind): Promise<number>;
+  /**
+   * Documents whose `dueAt` has come, over all tenants, the earliest first; fewer than there are where they come to
+   * {@link READ_BYTES}.
+   */
   dueDocuments(
     max: number,
   ): Promise<readonly { readonly tenant: string; readonly document: StoredDocument }[]>;

@@ -1,11 +1,13 @@
 import type { Test } from 'tap';
 import type { ClaimRequest } from '../../../src/tasks/store/requests.ts';
+import { READ_BYTES } from '../../../src/tasks/store/task-store.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
 export const claimBounds: Topic = (t, open) => {
   boundsAttempts(t, open);
   boundsStarts(t, open);
+  boundsBytes(t, open);
   throttles(t, open);
   namesTheTightest(t, open);
 };
@@ -72,6 +74,33 @@ function boundsAttempts(t: Test, open: Parameters<Topic>[1]): void {
       in: 60_000,
       blocked: null,
     });
+  });
+}
+
+function boundsBytes(t: Test, open: Parameters<Topic>[1]): void {
+  t.test('a claim ends when the bodies of its tasks come to its bound of bytes', async t => {
+    const scene = await open(t);
+    const body = { payload: JSON.stringify('x'.repeat(READ_BYTES / 4)), headers: {} };
+    await scene.create(Array.from({ length: 9 }, () => scene.newTask({}, { body })));
+    const bound = { concurrency: 7, tenantPerSecond: 7 };
+    t.strictSame(await outcome(scene, bound), { started: 4, in: 0, blocked: null });
+    t.strictSame(
+      await outcome(scene, bound),
+      { started: 3, in: 1_000, blocked: 'concurrency' },
+      'what was not started took nothing of other bounds',
+    );
+    scene.clock.advance(1_000);
+    t.strictSame(await outcome(scene, {}), { started: 2, in: null, blocked: null });
+  });
+
+  t.test('a task whose body alone is larger starts', async t => {
+    const scene = await open(t);
+    const body = { payload: JSON.stringify('x'.repeat(2 * READ_BYTES)), headers: {} };
+    await scene.create([scene.newTask({}, { body }), scene.newTask()]);
+    const { tasks, now, nextAt } = await scene.claim(2);
+    t.strictSame([tasks.length, nextAt], [1, now]);
+    t.equal(tasks[0].body.payload, body.payload);
+    t.strictSame(await outcome(scene, {}), { started: 1, in: null, blocked: null });
   });
 }
 

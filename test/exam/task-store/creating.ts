@@ -1,4 +1,5 @@
 import type { Test } from 'tap';
+import { READ_BYTES } from '../../../src/tasks/store/task-store.ts';
 import { retryPolicy } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
@@ -93,7 +94,7 @@ export const creating: Topic = (t, open) => {
     const id = scene.make.id('task');
     t.equal(await scene.store.get(ACME, id), null);
     t.equal(await scene.store.getWhole(ACME, id), null);
-    t.strictSame(await scene.store.bodies(ACME, [id]), new Map());
+    t.strictSame(await scene.store.bodies(ACME, [id]), new Map([[id, null]]));
   });
 
   keepsContents(t, open);
@@ -138,6 +139,27 @@ function keepsContents(t: Test, open: Parameters<Topic>[1]): void {
     const bodies = await scene.store.bodies(ACME, [none.id, large.id]);
     t.ok(bodies.get(large.id)?.payload === payload);
     t.strictSame(bodies.get(none.id), { payload: null, headers: {}, result: null });
+  });
+
+  t.test('bodies are read up to a bound of their bytes, and the rest is for the next call', async t => {
+    const scene = await open(t);
+    const third = { body: { payload: JSON.stringify('ä'.repeat(150_000)), headers: {} } };
+    const whole = { body: { payload: JSON.stringify('x'.repeat(READ_BYTES)), headers: {} } };
+    const ids: string[] = [];
+    for (const rest of [third, whole, third, third, third, third]) ids.push((await scene.add({}, rest)).id);
+    const missing = scene.make.id('task');
+    ids.splice(2, 0, missing);
+    const calls: string[][] = [];
+    for (let left = ids; left.length > 0; left = left.slice(calls.at(-1)!.length)) {
+      const bodies = await scene.store.bodies(ACME, left);
+      calls.push([...bodies.keys()]);
+      t.equal([...bodies].find(([, body]) => body === null)?.[0], bodies.has(missing) ? missing : undefined);
+    }
+    t.strictSame(calls.flat(), ids);
+    t.strictSame(
+      calls.map(({ length }) => length),
+      [1, 2, 3, 1],
+    );
   });
 
   t.test('five hundred tasks fit into one request', async t => {

@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import type { DocumentChange, DocumentQuery } from '../../../src/tasks/store/documents.ts';
+import { READ_BYTES } from '../../../src/tasks/store/task-store.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 
@@ -124,6 +125,14 @@ function lists(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await list({ parent: 'wrk_c' }), []);
     t.strictSame(await list({ parent: '' }), []);
     t.strictSame(await list({ kind: 'schedule' }), []);
+    t.strictSame(
+      await Promise.all([
+        store.countDocuments(ACME, 'secret'),
+        store.countDocuments(ACME, 'schedule'),
+        store.countDocuments('globex', 'secret'),
+      ]),
+      [7, 0, 0],
+    );
     const [first] = await store.listDocuments(ACME, { kind: 'secret', after: null, limit: 1, order: 'asc' });
     t.strictSame(first, await store.getDocument(ACME, 'secret', secrets[0].id));
   });
@@ -141,6 +150,24 @@ function lists(t: Test, open: Parameters<Topic>[1]): void {
 }
 
 function tellsWhatIsDue(t: Test, open: Parameters<Topic>[1]): void {
+  t.test('documents that are due are read up to a bound of their bytes', async t => {
+    const scene = await open(t);
+    const { store, make } = scene;
+    const { body } = make.schedule(scene.mailer);
+    const task = { ...body.task, payload: JSON.stringify('x'.repeat(READ_BYTES / 16)) };
+    const schedules = Array.from({ length: 20 }, (_, i) => {
+      return make.schedule(scene.mailer, { name: `s${i}`, task }, { dueAt: scene.now - 20 + i });
+    });
+    await put(scene, ...schedules);
+    const found = (await store.dueDocuments(100)).map(({ document }) => document.id);
+    t.ok(found.length >= 15 && found.length <= 16, `${found.length} were read`);
+    t.strictSame(
+      found,
+      schedules.slice(0, found.length).map(({ id }) => id),
+      'the earliest',
+    );
+  });
+
   t.test('documents of all tenants are due at their time, the earliest first', async t => {
     const scene = await open(t);
     const { store, make, clock } = scene;

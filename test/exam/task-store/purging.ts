@@ -37,7 +37,7 @@ export const purging: Topic = (t, open) => {
     await scene.store.purge(ACME, KEEP, 100);
     t.equal(await scene.store.getWhole(ACME, id), null);
     t.equal(await scene.store.history(ACME, id, { after: null, limit: 10, order: 'asc' }), null);
-    t.strictSame(await scene.store.bodies(ACME, [id]), new Map());
+    t.strictSame(await scene.store.bodies(ACME, [id]), new Map([[id, null]]));
     for (const query of [
       {},
       { workerId: scene.mailer.id },

@@ -95,6 +95,7 @@ export class RandomDocuments {
       { call: 'getDocument', args: [tenant, kind, id] },
       { call: 'findDocument', args: [tenant, random.pick(NAMES)] },
       { call: 'listDocuments', args: [tenant, { kind, after, limit, order }] },
+      { call: 'countDocuments', args: [tenant, kind] },
       { call: 'listDocuments', args: [tenant, { kind: 'token', parent, after, limit, order }] },
     ]);
   }

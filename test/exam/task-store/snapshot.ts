@@ -51,7 +51,7 @@ async function snapshotOfTenant(store: TaskStore, tenant: string): Promise<Tenan
   const bodies = new Map<string, TaskBody>();
   for (let i = 0; i < tasks.length; i += BODIES) {
     const ids = tasks.slice(i, i + BODIES).map(({ id }) => id);
-    for (const [id, body] of await store.bodies(tenant, ids)) bodies.set(id, body);
+    for (const [id, body] of await store.bodies(tenant, ids)) if (body !== null) bodies.set(id, body);
   }
   const histories = await Promise.all(tasks.map(({ id }) => store.history(tenant, id, historyQuery())));
   const countsOfWorkers = new Map<string, StatusCounts>();

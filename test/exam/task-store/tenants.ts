@@ -46,7 +46,7 @@ export const tenants: Topic = (t, open) => {
 
     t.equal(await store.get(GLOBEX, id), null);
     t.equal(await store.getWhole(GLOBEX, id), null);
-    t.strictSame(await store.bodies(GLOBEX, [id]), new Map());
+    t.strictSame(await store.bodies(GLOBEX, [id]), new Map([[id, null]]));
     t.equal(await store.history(GLOBEX, id, historyQuery()), null);
     t.strictSame(await store.list(GLOBEX, taskQuery()), []);
     t.strictSame(await store.list(GLOBEX, taskQuery({ workerId: scene.mailer.id })), []);

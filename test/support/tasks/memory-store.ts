@@ -1,7 +1,7 @@
 import type { Clock } from '../../../src/base/clock.ts';
 import type { DocumentKind } from '../../../src/tasks/model/documents.ts';
 import type { HistoryEntry } from '../../../src/tasks/model/history.ts';
-import type { Task, TaskBody } from '../../../src/tasks/model/task.ts';
+import { bodyBytes, type Task, type TaskBody } from '../../../src/tasks/model/task.ts';
 import type { DocumentChange, DocumentQuery, StoredDocument } from '../../../src/tasks/store/documents.ts';
 import type {
   ApplyAnswer,
@@ -24,7 +24,7 @@ import type {
   TaskQuery,
   Wakeup,
 } from '../../../src/tasks/store/requests.ts';
-import type { TaskStore } from '../../../src/tasks/store/task-store.ts';
+import { READ_BYTES, type TaskStore } from '../../../src/tasks/store/task-store.ts';
 import { change } from './memory/changing.ts';
 import { claim } from './memory/claiming.ts';
 import { create, remember, remembered } from './memory/creating.ts';
@@ -117,12 +117,16 @@ export class MemoryStore implements TaskStore {
     return list(this.#state(tenant), query);
   }
 
-  async bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody>> {
+  async bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody | null>> {
     const { tasks } = this.#state(tenant);
-    const found = new Map<string, TaskBody>();
+    const found = new Map<string, TaskBody | null>();
+    let bytes = 0;
     for (const id of ids) {
-      const record = tasks.get(id);
-      if (record !== undefined) found.set(id, record.body);
+      const body = tasks.get(id)?.body ?? null;
+      const more = body === null ? 0 : bodyBytes(body);
+      if (body !== null && bytes > 0 && bytes + more > READ_BYTES) break;
+      bytes += more;
+      found.set(id, body);
     }
     return found;
   }
@@ -220,13 +224,23 @@ export class MemoryStore implements TaskStore {
     return listDocuments(this.#state(tenant), query);
   }
 
+  async countDocuments(tenant: string, kind: DocumentKind): Promise<number> {
+    return listDocuments(this.#state(tenant), { kind, after: null, limit: Infinity, order: 'asc' }).length;
+  }
+
   async dueDocuments(
     max: number,
   ): Promise<readonly { readonly tenant: string; readonly document: StoredDocument }[]> {
-    return this.#all()
+    const due = this.#all()
       .flatMap(([tenant, state]) => dueDocuments(state, this.#now()).map(document => ({ tenant, document })))
       .sort((a, b) => a.document.dueAt! - b.document.dueAt!)
       .slice(0, max);
+    let bytes = 0;
+    const last = due.findIndex(({ document }) => {
+      bytes += JSON.stringify(document.body).length;
+      return bytes >= READ_BYTES;
+    });
+    return last === -1 ? due : due.slice(0, last + 1);
   }
 
   async recall(

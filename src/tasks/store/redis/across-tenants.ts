@@ -1,5 +1,6 @@
 import type { DocumentChange, StoredDocument } from '../documents.ts';
 import type { Overdue } from '../requests.ts';
+import { READ_BYTES } from '../task-store.ts';
 import type { Hints } from './hints.ts';
 import { documentOf, leaseOf } from './records.ts';
 import type { Argument } from './redis-link.ts';
@@ -71,10 +72,14 @@ export class AcrossTenants {
     const tenants = await this.#hints.due('docs', now, max);
     const found: DueDocument[] = [];
     const failures: unknown[] = [];
-    for (let i = 0; i < tenants.length && found.length < max; i += TENANTS_AT_ONCE) {
+    let bytes = 0;
+    for (let i = 0; i < tenants.length && found.length < max && bytes < READ_BYTES; i += TENANTS_AT_ONCE) {
       const some = tenants.slice(i, i + TENANTS_AT_ONCE);
       const asked = some.map(({ member }) => this.#dueDocumentsOf(member, max));
-      for (const part of await thoseThatAnswer(asked, failures)) found.push(...part);
+      for (const part of await thoseThatAnswer(asked, failures)) {
+        found.push(...part.found);
+        bytes += part.bytes;
+      }
     }
     if (found.length === 0 && failures.length > 0) throw failures[0];
     return found.sort((a, b) => a.document.dueAt! - b.document.dueAt!).slice(0, max);
@@ -91,15 +96,20 @@ export class AcrossTenants {
     return { tenant, leases, expired: tasksOf(found.slice(ends)) };
   }
 
-  async #dueDocumentsOf(tenant: string, max: number): Promise<DueDocument[]> {
+  async #dueDocumentsOf(
+    tenant: string,
+    max: number,
+  ): Promise<{ readonly found: readonly DueDocument[]; readonly bytes: number }> {
     const reply = await this.#read(SCRIPTS.dueDocuments, tenant, [max]);
     const found: DueDocument[] = [];
+    let bytes = 0;
     for (let i = 0; i < reply.length; i += 3) {
-      const document = documentOf(String(reply[i]), String(reply[i + 1]), reply[i + 2] as Buffer);
-      found.push({ tenant, document });
+      const packed = reply[i + 2] as Buffer;
+      found.push({ tenant, document: documentOf(String(reply[i]), String(reply[i + 1]), packed) });
+      bytes += packed.length;
     }
     if (found.length === 0) await this.#settleTenant('docs', tenant);
-    return found;
+    return { found, bytes };
   }
 
   /** Nothing was found where a hint led to: it is set to when there will be something. */

@@ -56,8 +56,9 @@ export function leaseOf(packed: Buffer): string {
   return new MsgpackReader(packed).values()[F.lease] as string;
 }
 
+/** @param packed null, or empty, for a task without one */
 export function bodyOf(packed: Buffer | null): TaskBody {
-  if (packed === null) return { payload: null, headers: NO_PAIRS, result: null };
+  if (packed === null || packed.length === 0) return { payload: null, headers: NO_PAIRS, result: null };
   const [payload, headers, result] = new MsgpackReader(packed).values();
   return {
     payload: text(payload),

@@ -171,14 +171,12 @@ export class RedisTaskStore implements TaskStore {
     }
   }
 
-  async bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody>> {
-    const found = new Map<string, TaskBody>();
+  async bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody | null>> {
+    const found = new Map<string, TaskBody | null>();
     if (ids.length === 0) return found;
-    const keys = this.#link.keysOf(tenant);
-    const names = ids.flatMap(id => [`${keys}k:${id}`, `${keys}b:${id}`]);
-    const reply = (await this.#link.send('mget', names)) as Reply;
-    for (const [i, id] of ids.entries()) {
-      if (reply[2 * i] !== null) found.set(id, bodyOf(reply[2 * i + 1] as Buffer | null));
+    const reply = await this.#read(SCRIPTS.bodies, tenant, ids);
+    for (const [i, packed] of reply.entries()) {
+      found.set(ids[i], packed === null ? null : bodyOf(packed as Buffer));
     }
     return found;
   }
@@ -318,6 +316,10 @@ export class RedisTaskStore implements TaskStore {
       found.push(documentOf(kind, String(reply[i]), reply[i + 1] as Buffer));
     }
     return found;
+  }
+
+  async countDocuments(tenant: string, kind: DocumentKind): Promise<number> {
+    return (await this.#link.send('zcard', [`${this.#link.keysOf(tenant)}A:${kind}`])) as number;
   }
 
   async dueDocuments(max: number): Promise<readonly DueDocument[]> {

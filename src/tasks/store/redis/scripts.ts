@@ -15,7 +15,7 @@ import {
   RECALL,
   REMEMBER,
 } from './lua/documents.ts';
-import { COUNTS, HISTORY, LIST, OVERDUE, SURVEY } from './lua/read.ts';
+import { BODIES, COUNTS, HISTORY, LIST, OVERDUE, SURVEY } from './lua/read.ts';
 import { EXTEND, FIND_LEASED, SETTLE } from './lua/settle.ts';
 
 /** A script that Redis runs, for one tenant, in one step. */
@@ -60,6 +60,7 @@ export const SCRIPTS = {
   remember: script('remember', 'writes', IDEMPOTENCY, REMEMBER),
   leased: script('leased', 'reads', TASKS, FIND_LEASED),
   list: script('list', 'reads', LIST),
+  bodies: script('bodies', 'reads', BODIES),
   history: script('history', 'reads', HISTORY),
   counts: script('counts', 'reads', COUNTS),
   overdue: script('overdue', 'reads', OVERDUE),

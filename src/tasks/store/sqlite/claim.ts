@@ -1,5 +1,6 @@
-import { BAND_PENALTIES_MS, PRIORITIES } from '../../model/task.ts';
+import { BAND_PENALTIES_MS, bodyBytes, PRIORITIES } from '../../model/task.ts';
 import type { ClaimAnswer, ClaimedTask, ClaimRequest } from '../requests.ts';
+import { READ_BYTES } from '../task-store.ts';
 import { nextTokenAt, refill, take } from './bucket.ts';
 import { STATUS } from './codes.ts';
 import { bodyAt, shown, taskAt } from './read-task.ts';
@@ -40,19 +41,21 @@ export function claim(work: Work, tenantName: string, request: ClaimRequest): Cl
   const candidates = due.slice(0, leaseIds.length);
   let tasks: ClaimedTask[] = [];
   let blocked: Blocked | null = null;
+  let isCut = false;
   if (candidates.length > 0) {
     const tenantRate = { limit: request.tenantPerSecond, perMs: 1_000, burst: request.tenantPerSecond };
     if (rate !== null) refill(worker.bucket, now, rate);
     refill(tenant.bucket, now, tenantRate);
     tenant.changed = true;
     const tightest = tightestBound(now, tenant, worker, request);
-    if (tightest.room < candidates.length) blocked = tightest.name;
-    const started = candidates.slice(0, tightest.room);
-    tasks = started.map(({ seq }, i) => start(work, tenant, seq, leaseIds[i], request));
+    const room = Math.min(tightest.room, candidates.length);
+    tasks = startSome(work, tenant, candidates.slice(0, room), request);
+    isCut = tasks.length < room;
+    if (tightest.room < candidates.length && !isCut) blocked = tightest.name;
     if (rate !== null) take(worker.bucket, tasks.length);
     take(tenant.bucket, tasks.length);
   }
-  const more = due.length > candidates.length;
+  const more = isCut || due.length > candidates.length;
   const nextAt = blocked === null && more ? now : whenToAskAgain(work, tenant, worker, request, blocked);
   worker.wakeAt = lease.mode === 'push' ? nextAt : null;
   worker.changed = true;
@@ -92,6 +95,24 @@ function tightestBound(
 
 function running({ counts }: TenantTotals): number {
   return counts[STATUS.running];
+}
+
+/** The first of them, until their bodies are as much as one call may read. */
+function startSome(
+  work: Work,
+  tenant: TenantTotals,
+  candidates: readonly Candidate[],
+  request: ClaimRequest,
+): ClaimedTask[] {
+  const started: ClaimedTask[] = [];
+  let bytes = 0;
+  for (const [i, { seq }] of candidates.entries()) {
+    if (bytes >= READ_BYTES) break;
+    const claimed = start(work, tenant, seq, request.leaseIds[i], request);
+    bytes += bodyBytes(claimed.body);
+    started.push(claimed);
+  }
+  return started;
 }
 
 function start(

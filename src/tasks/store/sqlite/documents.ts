@@ -8,6 +8,7 @@ import type {
   StoredDocument,
 } from '../documents.ts';
 import type { ApplyAnswer, Idempotency } from '../requests.ts';
+import { READ_BYTES } from '../task-store.ts';
 import { DOCUMENT, DOCUMENT_CODES } from './codes.ts';
 import { lookUp, writeRecord } from './idempotency.ts';
 import type { Row } from './statements.ts';
@@ -32,6 +33,7 @@ const SHOWN = 'doc.kind, doc.id, doc.version, doc.parent, doc.due_at, doc.body';
 const BY_ID = `SELECT ${SHOWN} FROM doc INDEXED BY doc_id WHERE tenant = ? AND kind = ? AND id = ?`;
 const BY_NAME = `SELECT ${SHOWN} FROM doc_name CROSS JOIN doc ON doc.no = doc_name.doc
   WHERE doc_name.tenant = ? AND doc_name.name = ?`;
+export const COUNT = 'SELECT count(*) FROM doc INDEXED BY doc_id WHERE tenant = ? AND kind = ?';
 const DUE = `SELECT tenant, ${SHOWN} FROM doc INDEXED BY doc_due WHERE due_at <= ? ORDER BY due_at ${LIMIT}`;
 
 interface Present {
@@ -203,6 +205,10 @@ export function listDocuments(
   return statements.all(sql, ...values, ...bound, limit).map(documentOf);
 }
 
+export function countDocuments({ statements, numbers }: View, tenant: string, kind: DocumentKind): number {
+  return statements.one(COUNT, numbers.ofTenant(tenant), DOCUMENT[kind])![0] as number;
+}
+
 export function documentListSql(byParent: boolean, bounded: boolean, order: 'asc' | 'desc'): string {
   const index = byParent ? 'doc_parent' : 'doc_id';
   const beyond = order === 'asc' ? 'id > ?' : 'id < ?';
@@ -215,10 +221,14 @@ export function dueDocuments(
   { statements, numbers, now }: View,
   max: number,
 ): readonly { readonly tenant: string; readonly document: StoredDocument }[] {
-  return statements.all(DUE, now, max).map(([tenant, ...rest]) => ({
-    tenant: numbers.tenantName(tenant as number),
-    document: documentOf(rest),
-  }));
+  const due: { readonly tenant: string; readonly document: StoredDocument }[] = [];
+  let characters = 0;
+  for (const [tenant, ...rest] of statements.each(DUE, now, max)) {
+    due.push({ tenant: numbers.tenantName(tenant as number), document: documentOf(rest) });
+    characters += (rest.at(-1) as string).length;
+    if (characters >= READ_BYTES) break;
+  }
+  return due;
 }
 
 function documentOf([kind, id, version, parent, dueAt, body]: Row): StoredDocument {

@@ -3,7 +3,14 @@ import type { TaskStore } from '../task-store.ts';
 import { change, remove } from './change.ts';
 import { claim } from './claim.ts';
 import { create } from './create.ts';
-import { apply, dueDocuments, findDocument, getDocument, listDocuments } from './documents.ts';
+import {
+  apply,
+  countDocuments,
+  dueDocuments,
+  findDocument,
+  getDocument,
+  listDocuments,
+} from './documents.ts';
 import { recall, remember } from './idempotency.ts';
 import { extend, leased, overdue } from './lease.ts';
 import { history, list, openOfSchedule } from './list.ts';
@@ -39,6 +46,7 @@ const READS = {
   getDocument,
   findDocument,
   listDocuments,
+  countDocuments,
   dueDocuments,
   recall,
   counts,

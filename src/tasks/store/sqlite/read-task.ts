@@ -1,4 +1,5 @@
-import type { Task, TaskBody } from '../../model/task.ts';
+import { bodyBytes, type Task, type TaskBody } from '../../model/task.ts';
+import { READ_BYTES } from '../task-store.ts';
 import type { Row } from './statements.ts';
 import { rowOf, type StoredTask, storedTask, TASK_COLUMN_LIST, type TaskRow, taskOf } from './task-row.ts';
 import type { View } from './work.ts';
@@ -55,13 +56,23 @@ export function getWhole(
   return found === null ? null : { task: shown(view, found.row), body: bodyAt(view, found.row.seq) };
 }
 
-export function bodies(view: View, tenant: string, ids: readonly string[]): ReadonlyMap<string, TaskBody> {
-  const found = new Map<string, TaskBody>();
+export function bodies(
+  view: View,
+  tenant: string,
+  ids: readonly string[],
+): ReadonlyMap<string, TaskBody | null> {
+  const found = new Map<string, TaskBody | null>();
   const number = view.numbers.ofTenant(tenant);
-  if (number === null) return found;
+  let bytes = 0;
   for (const id of ids) {
-    const row = view.statements.one(BODY_BY_ID, number, id);
-    if (row !== undefined) found.set(id, bodyOf(row));
+    const row = number === null ? undefined : view.statements.one(BODY_BY_ID, number, id);
+    const body = row === undefined ? null : bodyOf(row);
+    if (body !== null) {
+      const more = bodyBytes(body);
+      if (bytes > 0 && bytes + more > READ_BYTES) break;
+      bytes += more;
+    }
+    found.set(id, body);
   }
   return found;
 }

@@ -21,6 +21,11 @@ export class Statements {
     return this.prepare(sql).all(...values) as unknown as readonly Row[];
   }
 
+  /** The same one by one: whoever stops has not read the rest. No other row of this statement may be asked for meanwhile. */
+  each(sql: string, ...values: SQLInputValue[]): IterableIterator<Row> {
+    return this.prepare(sql).iterate(...values) as unknown as IterableIterator<Row>;
+  }
+
   run(
     sql: string,
     ...values: SQLInputValue[]

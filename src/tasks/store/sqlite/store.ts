@@ -79,7 +79,7 @@ export class SqliteStore implements TaskStore {
     return this.#operator.ask('list', [tenant, query]);
   }
 
-  bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody>> {
+  bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody | null>> {
     return this.#operator.ask('bodies', [tenant, ids]);
   }
 
@@ -145,6 +145,10 @@ export class SqliteStore implements TaskStore {
 
   listDocuments(tenant: string, query: DocumentQuery): Promise<readonly StoredDocument[]> {
     return this.#operator.ask('listDocuments', [tenant, query]);
+  }
+
+  countDocuments(tenant: string, kind: DocumentKind): Promise<number> {
+    return this.#operator.ask('countDocuments', [tenant, kind]);
   }
 
   dueDocuments(

@@ -1,5 +1,6 @@
-import { BAND_PENALTIES_MS, type Task } from '../../../../src/tasks/model/task.ts';
+import { BAND_PENALTIES_MS, bodyBytes, type Task } from '../../../../src/tasks/model/task.ts';
 import type { ClaimAnswer, ClaimedTask, ClaimRequest } from '../../../../src/tasks/store/requests.ts';
+import { READ_BYTES } from '../../../../src/tasks/store/task-store.ts';
 import { isWaiting } from './changing.ts';
 import {
   type Bucket,
@@ -39,8 +40,9 @@ export function claim(state: TenantState, now: number, request: ClaimRequest): C
     const tightest = bounds(state, now, request).reduce((least, bound) =>
       bound.room < least.room ? bound : least,
     );
-    if (tightest.room < candidates.length) blocked = tightest.name;
-    const started = candidates.slice(0, tightest.room);
+    const room = candidates.slice(0, tightest.room);
+    const started = room.slice(0, countWithin(room));
+    if (tightest.room < candidates.length && started.length === room.length) blocked = tightest.name;
     tasks = started.map((record, i) => start(state, now, record, leaseIds[i], request));
     if (rate !== null) take(state, workerId, tasks.length);
     take(state, TENANT_BUCKET, tasks.length);
@@ -49,6 +51,16 @@ export function claim(state: TenantState, now: number, request: ClaimRequest): C
   if (request.lease.mode === 'push' && nextAt !== null) state.wakeups.set(workerId, nextAt);
   else state.wakeups.delete(workerId);
   return { tasks, now, nextAt, blocked };
+}
+
+/** How many may start: the last is the one with which the bodies come to the bound. */
+function countWithin(records: readonly TaskRecord[]): number {
+  let bytes = 0;
+  const last = records.findIndex(({ body }) => {
+    bytes += bodyBytes(body);
+    return bytes >= READ_BYTES;
+  });
+  return last === -1 ? records.length : last + 1;
 }
 
 /** Tasks of the worker that wait and can still start. */

@@ -1,6 +1,6 @@
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { SeededRandom } from '../../../support/seeded-random.ts';
-import { HARNESS_START_MS } from '../../../support/tasks/rest-harness.ts';
+import { type Asked, HARNESS_START_MS } from '../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../support/tasks/task-harness.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();
@@ -150,23 +150,82 @@ t.test('payloads come when they are asked for by somebody who may see them', asy
   ]);
 });
 
-t.test('a page whose payloads are large ends early, and nothing is lost', async t => {
-  const rest = await TaskHarness.open();
-  await rest.pushWorker();
-  const payload = 'x'.repeat(250_000);
-  const made: string[] = [];
-  for (let n = 0; n < 45; n++) made.push((await rest.task({ payload })).id);
+/** A list from its beginning to its end: the ids, and how many of them each page had. No page is larger than a MiB. */
+async function walk(t: Test, rest: TaskHarness, target: string, asked: Asked = {}) {
   const seen: string[] = [];
   const sizes: number[] = [];
   let cursor = '';
   do {
-    const { json } = await rest.at('GET', `tasks?order=asc&include=payload&limit=200${cursor}`);
+    const { json, body } = await rest.at('GET', `${target}${cursor}`, undefined, asked);
+    t.ok(Buffer.byteLength(body) < 1024 * 1024 + 100, `${body.length} characters`);
     seen.push(...idsOf(json));
     sizes.push(json.data.length);
     cursor = json.next_cursor === null ? '' : `&cursor=${json.next_cursor}`;
   } while (cursor !== '');
+  return { seen, sizes };
+}
+
+t.test('a page whose payloads are large ends early, and nothing is lost', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const made: string[] = [];
+  for (const size of [200_000, 250_000, 260_000, 250_000, 250_000, 5, 5, 5, 250_000, 250_000, 250_000]) {
+    made.push((await rest.task({ payload: 'x'.repeat(size) })).id);
+  }
+  const pages = await walk(t, rest, 'tasks?order=asc&include=payload&limit=200');
+  t.same(pages, { seen: made, sizes: [4, 7] });
+  const without = await walk(t, rest, 'tasks?order=asc&limit=200');
+  t.same(without, { seen: made, sizes: [11] });
+});
+
+t.test('a page of tasks with large metadata ends early as well', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  // Each of these characters has six in JSON.
+  const metadata = { a: '\u0001'.repeat(4_000) };
+  const made: string[] = [];
+  for (let n = 0; n < 5; n++) {
+    const tasks = Array(20).fill({ worker: 'mailer', metadata });
+    const { json } = await rest.at('POST', 'tasks/batch', { tasks });
+    for (const { task } of json.results) made.push(task.id);
+  }
+  const { seen, sizes } = await walk(t, rest, 'tasks?order=asc&limit=200');
   t.same(seen, made);
-  t.same(sizes, [20, 20, 5]);
+  t.same(sizes, [42, 42, 16]);
+});
+
+t.test('pages of schedules end early, whether or not the caller sees payloads', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const made: string[] = [];
+  for (let n = 0; n < 41; n++) {
+    const task = { payload: 'x'.repeat(60_000) };
+    made.push((await rest.made('schedules', { name: `s${n}`, worker: 'mailer', every: '1h', task })).id);
+  }
+  const { seen, sizes } = await walk(t, rest, 'schedules?order=asc&limit=200');
+  t.same(seen, made);
+  t.same(sizes, [17, 17, 7]);
+  const viewer = { token: (await rest.addUser(rest.token, 'viewer')).token };
+  t.same((await walk(t, rest, 'schedules?order=asc&limit=200', viewer)).seen, made);
+  t.same((await walk(t, rest, 'schedules?order=asc&limit=41', viewer)).seen, made);
+  t.equal((await rest.at('GET', 'limits')).json.use.schedules, 41);
+});
+
+t.test('a worker is given fewer leases than it asks for where their payloads are large', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pullWorker();
+  for (let n = 0; n < 9; n++) await rest.task({ worker: 'crawler', payload: 'x'.repeat(262_000) });
+  const counts: number[] = [];
+  for (let n = 0; n < 2; n++) {
+    const asked = { headers: { 'idempotency-key': `k${n}` } };
+    const answer = await rest.at('POST', 'workers/crawler/leases', { max: 100 }, asked);
+    counts.push(answer.json.leases.length);
+    t.equal(answer.json.leases[0].task.payload.length, 262_000);
+    const again = await rest.at('POST', 'workers/crawler/leases', { max: 100 }, asked);
+    t.equal(again.headers['Idempotency-Replayed'], 'true');
+    t.ok(again.body === answer.body, 'the same again');
+  }
+  t.same(counts, [5, 4]);
 });
 
 t.test('a cursor that was changed, or belongs to other filters or another tenant, is refused', async t => {

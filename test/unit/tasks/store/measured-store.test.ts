@@ -74,7 +74,16 @@ t.test('every operation goes through to the store', async t => {
   const wanted = new Set(
     ['start', 'stop', 'ping', 'create', 'get', 'getWhole', 'change', 'remove', 'list', 'bodies'].concat(
       ['openOfSchedule', 'history', 'claim', 'settle', 'extend', 'leased', 'overdue', 'wakeups'],
-      ['setWakeup', 'apply', 'getDocument', 'findDocument', 'listDocuments', 'dueDocuments', 'recall'],
+      [
+        'setWakeup',
+        'apply',
+        'getDocument',
+        'findDocument',
+        'listDocuments',
+        'dueDocuments',
+        'recall',
+        'countDocuments',
+      ],
       ['remember', 'counts', 'countDue', 'purge', 'tenants', 'now'],
     ),
   );

@@ -1,4 +1,5 @@
 import { BAND_PENALTIES_MS, PRIORITIES } from '../../../model/task.ts';
+import { READ_BYTES } from '../../task-store.ts';
 import { EVENT_NUMBER as E } from '../fields.ts';
 
 /** So many tasks that expired are put aside in one step, so that one call does not hold up the others. */
@@ -112,8 +113,14 @@ if count > 0 then
   for i = 2, #bounds do
     if bounds[i][2] < least[2] then least = bounds[i] end
   end
-  if least[2] < count then blocked = least[1] end
-  started = math.min(count, least[2])
+  local room = math.min(count, least[2])
+  local bytes = 0
+  while started < room and bytes < ${READ_BYTES} do
+    started = started + 1
+    bytes = bytes + call('STRLEN', P .. 'b:' .. ids[started])
+  end
+  more = more or started < room
+  if least[2] < count and started == room then blocked = least[1] end
   if rate then
     ofWorker = ofWorker - started
     call('SET', P .. 'B:' .. worker, pack({ throttledUntil, ofWorker, now }))

@@ -1,3 +1,5 @@
+import { READ_BYTES } from '../../task-store.ts';
+
 /**
  * Documents: `[version, parent, due, names, body]`, the body as JSON text. Changes are made one by one and taken back
  * when one of them is refused; nobody sees what is between.
@@ -154,15 +156,17 @@ end
 return found
 `;
 
-/** ARGV: time, max. Returns kind, id and document of each that is due. */
+/** ARGV: time, max. Returns kind, id and document of each that is due, until they come to what one call may read. */
 export const DUE_DOCUMENTS = `local due = call('ZRANGE', P .. 'Z', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[2])
-local found = {}
+local found, bytes = {}, 0
 for i = 1, #due do
   local bar = string.find(due[i], '|', 1, true)
   local kind, id = string.sub(due[i], 1, bar - 1), string.sub(due[i], bar + 1)
   found[#found + 1] = kind
   found[#found + 1] = id
   found[#found + 1] = call('HGET', P .. 'D:' .. kind, id)
+  bytes = bytes + #found[#found]
+  if bytes >= ${READ_BYTES} then break end
 end
 return found
 `;

@@ -1,5 +1,6 @@
 import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT } from '../../../model/history.ts';
 import { PRIORITIES, TASK_STATUSES } from '../../../model/task.ts';
+import { READ_BYTES } from '../../task-store.ts';
 
 /** So many tasks of a schedule are looked at in one step for those of another worker: it may have none among very many. */
 const MAX_LOOKED_AT = 500;
@@ -100,6 +101,26 @@ local step = ARGV[5] == 'desc' and -1 or 1
 for place = step < 0 and high or low, step < 0 and low or high, step do
   reply[#reply + 1] = number(place)
   reply[#reply + 1] = place > first + (gone > 0 and 1 or 0) and tail[place - shift] or head[math.min(place, first)]
+end
+return reply
+`;
+
+/**
+ * ARGV: time, ids. Returns the body of each, empty where it has none, false where there is no such task; it ends where
+ * the bodies come to what one call may read.
+ */
+export const BODIES = `local reply, bytes = {}, 0
+for i = 2, #ARGV do
+  reply[i - 1] = false
+  if call('EXISTS', P .. 'k:' .. ARGV[i]) == 1 then
+    local size = call('STRLEN', P .. 'b:' .. ARGV[i])
+    if bytes > 0 and bytes + size > ${READ_BYTES} then
+      reply[i - 1] = nil
+      break
+    end
+    bytes = bytes + size
+    reply[i - 1] = size > 0 and call('GET', P .. 'b:' .. ARGV[i]) or ''
+  end
 end
 return reply
 `;

@@ -73,6 +73,7 @@ async function listEveryWay(store: SqliteStore): Promise<void> {
       }
     }
   }
+  await store.countDocuments(TENANT, 'secret');
   await store.history(TENANT, 'tsk_0', historyQuery({ order: 'desc' }));
 }
 
