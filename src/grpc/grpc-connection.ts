@@ -141,11 +141,17 @@ export class GrpcConnection implements StreamHandler, CallContext {
     return this.#held.held;
   }
 
-  /** Takes bytes of the peer. */
-  receive(bytes: Uint8Array, nowMs: number): void {
+  /** What the last {@link receive} has cost; see `LEAST_FRAME_WORK`. */
+  get work(): number {
+    return this.connection.work;
+  }
+
+  /** Takes bytes of the peer, until they have cost `maxWork`; returns how many. */
+  receive(bytes: Uint8Array, nowMs: number, maxWork?: number): number {
     this.#nowMs = nowMs;
-    this.connection.receive(bytes, nowMs);
+    const taken = this.connection.receive(bytes, nowMs, maxWork);
     this.#countUnfinished();
+    return taken;
   }
 
   /** Finds what time has brought about. */
@@ -271,8 +277,13 @@ export class GrpcConnection implements StreamHandler, CallContext {
 
   #finish(call: Call): void {
     const message = call.reader === null ? 'none' : call.reader.finish();
-    if (typeof message === 'string') this.#refuse(call, message);
-    else this.#run(call, message);
+    if (typeof message === 'string') {
+      this.#refuse(call, message);
+      return;
+    }
+    // It came in earlier frames, or is longer than what came.
+    this.connection.addWork(message.length);
+    this.#run(call, message);
   }
 
   /** A method that throws is a defect of ours: its caller is told, the log has the cause. */

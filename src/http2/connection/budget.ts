@@ -15,12 +15,12 @@ export interface BudgetTerms {
 /** What is left of one allowance. */
 export class Budget {
   readonly #terms: BudgetTerms;
-  readonly #progress: Progress;
+  readonly #progress: Pick<Progress, 'nowMs' | 'requests'>;
   #left: number;
   #refilledMs: number;
   #paidRequests = 0;
 
-  constructor(terms: BudgetTerms, progress: Progress) {
+  constructor(terms: BudgetTerms, progress: Pick<Progress, 'nowMs' | 'requests'>) {
     this.#terms = terms;
     this.#progress = progress;
     this.#left = terms.burst;

@@ -9,6 +9,8 @@ export class Budgets {
   readonly windowChanges: Budget;
   readonly idleFrames: Budget;
   readonly lateFrames: Budget;
+  readonly smallData: Budget;
+  readonly largeHeaders: Budget;
   readonly streamFaults: Budget;
 
   constructor(limits: ConnectionLimits, progress: Progress) {
@@ -17,6 +19,8 @@ export class Budgets {
     this.windowChanges = new Budget(limits.windowChanges, progress);
     this.idleFrames = new Budget(limits.idleFrames, progress);
     this.lateFrames = new Budget(limits.lateFrames, progress);
+    this.smallData = new Budget(limits.smallData, progress);
+    this.largeHeaders = new Budget(limits.largeHeaders, progress);
     this.streamFaults = new Budget(limits.streamFaults, progress);
   }
 }

@@ -84,6 +84,8 @@ export const TOO_MANY_CONTROLS = calm('PING, SETTINGS, PRIORITY, GOAWAY or unkno
 export const TOO_MANY_WINDOW_CHANGES = calm('changes of SETTINGS_INITIAL_WINDOW_SIZE');
 export const TOO_MANY_IDLE_FRAMES = calm('empty DATA or WINDOW_UPDATE frames');
 export const TOO_MANY_LATE_FRAMES = calm('frames on closed streams');
+export const TOO_MUCH_SMALL_DATA = calm('DATA frames of a few octets');
+export const TOO_MANY_LARGE_HEADERS = calm('header sections beyond SETTINGS_MAX_HEADER_LIST_SIZE');
 export const TOO_MANY_FAULTS = calm('malformed requests');
 export const TOO_MUCH_QUEUED = connectionFault(
   ERROR.enhanceYourCalm,

@@ -31,10 +31,20 @@ import { Liveness } from './liveness.ts';
 import { PartialFrame } from './partial-frame.ts';
 import { PeerSettings } from './peer-settings.ts';
 import { PrefaceReader } from './preface.ts';
+import type { Progress } from './progress.ts';
 import { ReceiveWindows } from './receive-windows.ts';
 import { Requests } from './requests.ts';
 import { Sender } from './sender.ts';
 import { StreamEnds } from './stream-ends.ts';
+
+/**
+ * Work is counted in octets, because nearly all that frames cost grows with their length: decoding, hashing, matching.
+ * The shortest frames cost more than their octets do: one of 13 can be a request that is answered.
+ */
+export const LEAST_FRAME_WORK = 64;
+
+/** More than one read can bring. */
+const UNLIMITED_WORK = 0x3fff_ffff;
 
 /** Opaque data of the ping that asks for a sign of life. */
 const KEEPALIVE_PING = Buffer.from('alive?..');
@@ -63,11 +73,15 @@ export class Http2Connection {
   readonly #sections: HeaderSections;
   readonly #partial = new PartialFrame();
   readonly #preface = new PrefaceReader();
+  readonly #progress: Progress;
+  /** Frames are handled until `#progress.work` has come to this. */
+  #workLimit = UNLIMITED_WORK;
   #over = false;
   #fault: Http2Fault | null = null;
 
   constructor({ limits, handler }: ConnectionOptions, nowMs: number) {
-    const progress = { nowMs: 0, requests: 0 };
+    const progress = { nowMs: 0, requests: 0, work: 0 };
+    this.#progress = progress;
     this.#beganMs = nowMs;
     const sender = new Sender(progress, stream => this.#ends.answered(stream));
     const context: ConnectionContext = {
@@ -124,17 +138,37 @@ export class Http2Connection {
     return this.#partial.capacity + this.#sections.capacity;
   }
 
-  /** Takes bytes of the peer. Whole frames are handled at once; the beginning of one is kept. */
-  receive(chunk: Uint8Array, nowMs: number): void {
-    if (this.closed) return;
+  /** What handling the frames of the last {@link receive} has cost; see {@link LEAST_FRAME_WORK}. */
+  get work(): number {
+    return this.#progress.work;
+  }
+
+  /** Counts work that a frame has set off and that its length does not show. */
+  addWork(work: number): void {
+    this.#progress.work += work;
+  }
+
+  /**
+   * Takes bytes of the peer. Whole frames are handled at once; the beginning of one is kept. Once the frames have cost
+   * `maxWork`, the rest is left to the caller.
+   *
+   * @returns how many bytes were taken
+   */
+  receive(chunk: Uint8Array, nowMs: number, maxWork = UNLIMITED_WORK): number {
+    if (this.closed) return chunk.length;
     const sinceMs = nowMs - this.#beganMs;
-    this.#context.progress.nowMs = sinceMs;
+    this.#progress.nowMs = sinceMs;
+    this.#progress.work = 0;
+    this.#workLimit = maxWork;
     this.#liveness.heard(sinceMs);
     const begin = this.#preface.take(chunk);
     if (this.#preface.isBroken) this.#fail(BAD_PREFACE);
     const middle = this.#partial.length > 0 ? this.#completePartial(chunk, begin) : begin;
     const rest = this.#frames(chunk, middle, chunk.length);
-    if (!this.closed && rest < chunk.length) this.#partial.begin(chunk, rest, sinceMs);
+    if (this.closed) return chunk.length;
+    if (this.#progress.work >= this.#workLimit) return rest;
+    if (rest < chunk.length) this.#partial.begin(chunk, rest, sinceMs);
+    return chunk.length;
   }
 
   /** Sends the head of an answer. */
@@ -218,7 +252,7 @@ export class Http2Connection {
   /** Handles whole frames; returns where the first one begins that is not whole. */
   #frames(bytes: Uint8Array, start: number, length: number): number {
     let at = start;
-    while (length - at >= FRAME_HEADER_BYTES && !this.closed) {
+    while (length - at >= FRAME_HEADER_BYTES && this.#progress.work < this.#workLimit && !this.closed) {
       const size = frameLength(bytes, at);
       if (size > DEFAULT_MAX_FRAME_BYTES) {
         this.#fail(FRAME_TOO_LONG);
@@ -226,6 +260,7 @@ export class Http2Connection {
       }
       const end = at + FRAME_HEADER_BYTES + size;
       if (end > length) break;
+      this.#progress.work += Math.max(end - at, LEAST_FRAME_WORK);
       this.#frame(bytes, at, end);
       at = end;
     }

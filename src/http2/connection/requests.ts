@@ -17,7 +17,9 @@ import {
   ON_STREAM_ZERO,
   REFUSED,
   TOO_MANY_IDLE_FRAMES,
+  TOO_MANY_LARGE_HEADERS,
   TOO_MANY_LATE_FRAMES,
+  TOO_MUCH_SMALL_DATA,
   TRAILERS_NOT_LAST,
   WRONG_LENGTH,
 } from './faults.ts';
@@ -37,6 +39,9 @@ const TOO_LARGE_BLOCK = Buffer.from('0803343331', 'hex');
  * have a whole window of it in flight when a call is refused early.
  */
 const PAID_BYTES = 1_024;
+
+/** DATA of fewer octets costs us more than its peer, unless it ends its request. */
+const SMALL_DATA_BYTES = 64;
 
 const NOTHING = new Uint8Array(0);
 
@@ -99,16 +104,18 @@ export class Requests {
     const fault = this.#windows.receive(size) ?? stripPadding(bytes, flags, range, 0);
     if (fault !== null) return fault;
     const endStream = (flags & FLAG.endStream) !== 0;
-    if (range.start === range.end && !endStream && !this.#budgets.idleFrames.spend())
-      return TOO_MANY_IDLE_FRAMES;
+    const content = range.end - range.start;
+    if (content === 0 && !endStream && !this.#budgets.idleFrames.spend()) return TOO_MANY_IDLE_FRAMES;
     const stream = this.#streams.get(id);
     if (stream === undefined)
-      return this.#streams.isIdle(id) ? ON_IDLE : this.#onNoStream(id, endStream, range.end - range.start);
+      return this.#streams.isIdle(id) ? ON_IDLE : this.#onNoStream(id, endStream, content);
     if (stream.state !== 'open') return ON_HALF_CLOSED;
     if (endStream) stream.state = 'halfClosed';
+    else if (content > 0 && content < SMALL_DATA_BYTES && !this.#budgets.smallData.spend())
+      return TOO_MUCH_SMALL_DATA;
     const exceeded = this.#windows.receiveOn(stream, size);
     if (exceeded !== null) return exceeded;
-    stream.receivedBytes += range.end - range.start;
+    stream.receivedBytes += content;
     if (stream.contentLength >= 0 && stream.receivedBytes > stream.contentLength) return WRONG_LENGTH;
     if (endStream) return this.#end(stream, bytes, range);
     if (!stream.isAnswered) this.#handler.data(stream, bytes, range.start, range.end, false);
@@ -129,6 +136,7 @@ export class Requests {
     if (fault !== null) return fault;
     if (this.#streams.size > this.#limits.maxStreams) return REFUSED;
     if (block.tooLarge) {
+      if (!this.#budgets.largeHeaders.spend()) return TOO_MANY_LARGE_HEADERS;
       this.#sender.headers(stream, TOO_LARGE_BLOCK, true);
       return null;
     }

@@ -5,6 +5,7 @@ import type { Dated, Deadlines } from '../../grpc/deadlines.ts';
 import { GrpcConnection, type GrpcConnectionOptions, type Transport } from '../../grpc/grpc-connection.ts';
 import type { GrpcStatus } from '../../grpc/service.ts';
 import { HTTP1_ANSWER, protocolOf } from './first-bytes.ts';
+import type { Turns, TurnTaker } from './turns.ts';
 
 /** Bytes that the system has not taken yet; above this no more is read from the peer until it has read. */
 const PAUSE_BYTES = 262_144;
@@ -31,6 +32,8 @@ export interface GrpcSocketOptions extends GrpcConnectionOptions {
   readonly ageGraceMs: number;
   /** The ages of all connections. */
   readonly ages: Deadlines;
+  /** Shares the thread between the connections. */
+  readonly turns: Turns;
   /** Called after each read. */
   readonly received: () => void;
   /** Called with what the system says of a connection that failed. */
@@ -48,11 +51,14 @@ type Phase = 'opening' | 'open' | 'ending';
 
 /**
  * A gRPC connection on a socket. Requests of one read are handled together and their answers leave in one write: the
- * write waits until the code that a read has set off has run.
+ * write waits until the code that a read has set off has run. Where connections bring more than the thread can do in a
+ * moment, what was read waits for the connection's turn, and no more is read meanwhile.
  */
-export class GrpcSocket implements Dated, Transport {
+export class GrpcSocket implements Dated, Transport, TurnTaker {
   /** When the connection has reached its age, and then when its grace time is over; milliseconds since the epoch. */
   deadlineMs: number;
+  served = 0;
+  order = 0;
   readonly #socket: Socket;
   readonly #options: GrpcSocketOptions;
   readonly #grpc: GrpcConnection;
@@ -60,8 +66,11 @@ export class GrpcSocket implements Dated, Transport {
   /** What came while the connection is opening. */
   #first: Uint8Array = NOTHING;
   #lingered = 0;
+  /** What was read and waits for its turn. The socket is paused until then, so it is one read at most. */
+  #input: Uint8Array = NOTHING;
   #flushDue = false;
   #draining = false;
+  /** Not read from because it does not read. */
   #paused = false;
   /** Whether anything was read since the last tick. */
   #wasRead = false;
@@ -79,11 +88,13 @@ export class GrpcSocket implements Dated, Transport {
     this.#grpc = new GrpcConnection(options, this, nowMs);
     this.deadlineMs = nowMs + maxAgeMs;
     if (this.deadlineMs !== Number.POSITIVE_INFINITY) options.ages.add(this);
+    options.turns.enter(this);
     socket.setNoDelay(true);
     socket.on('data', chunk => this.#read(chunk));
     socket.on('error', options.failed);
     socket.on('close', () => {
       options.ages.remove(this);
+      this.#setInput(NOTHING);
       this.#grpc.abort();
       options.closed(this);
     });
@@ -94,9 +105,13 @@ export class GrpcSocket implements Dated, Transport {
     return this.#grpc.queuedBytes;
   }
 
-  /** Bytes that unfinished requests hold. */
+  /** Bytes that unfinished requests hold, and input that waits for its turn. */
   get heldBytes(): number {
-    return this.#grpc.heldBytes;
+    return this.#grpc.heldBytes + this.#input.length;
+  }
+
+  get hasInput(): boolean {
+    return this.#input.length > 0;
   }
 
   get streamCount(): number {
@@ -148,8 +163,9 @@ export class GrpcSocket implements Dated, Transport {
       return;
     }
     const wasPaused = this.#wasPaused;
-    this.#wasPaused = this.#paused;
-    if (wasPaused || this.#paused || this.#phase === 'ending') return;
+    const isPaused = this.#paused || this.hasInput;
+    this.#wasPaused = isPaused;
+    if (wasPaused || isPaused || this.#phase === 'ending') return;
     this.#guard(() => this.#grpc.tick(nowMs));
     if (this.#grpc.output.length > 0 || this.#grpc.closed) this.#scheduleFlush();
     else if (!this.#wasRead || this.#grpc.output.bytes.length > IDLE_OUTPUT_BYTES)
@@ -169,12 +185,47 @@ export class GrpcSocket implements Dated, Transport {
   }
 
   #receive(bytes: Uint8Array): void {
+    const { turns } = this.#options;
+    const maxWork = turns.unturned;
+    let taken = 0;
+    if (maxWork > 0) {
+      taken = this.#handle(bytes, maxWork);
+      turns.did(this, this.#grpc.work);
+    }
+    if (taken === bytes.length) return;
+    this.#socket.pause();
+    this.#setInput(bytes.subarray(taken));
+    this.#options.received();
+    turns.add(this);
+  }
+
+  /** Handles input that has waited. */
+  take(maxWork: number): number {
+    // The connection may have ended while it waited.
+    if (!this.hasInput) return 0;
+    const input = this.#input;
+    this.#setInput(input.subarray(this.#handle(input, maxWork)));
+    if (!this.hasInput && !this.#paused) this.#socket.resume();
+    return this.#grpc.work;
+  }
+
+  #setInput(bytes: Uint8Array): void {
+    this.#options.held.add(bytes.length - this.#input.length);
+    this.#input = bytes;
+  }
+
+  /** Returns how many of the bytes were handled. */
+  #handle(bytes: Uint8Array, maxWork: number): number {
     this.#wasRead = true;
     // What idle connections give back; it would grow to this in many small steps.
     if (this.#grpc.output.bytes.length === 0) this.#grpc.output.reserve(OUTPUT_BYTES);
-    this.#guard(() => this.#grpc.receive(bytes, this.#options.clock.nowMs()));
+    let taken = bytes.length;
+    this.#guard(() => {
+      taken = this.#grpc.receive(bytes, this.#options.clock.nowMs(), maxWork);
+    });
     this.#scheduleFlush();
     this.#options.received();
+    return taken;
   }
 
   #open(chunk: Buffer): void {
@@ -241,6 +292,7 @@ export class GrpcSocket implements Dated, Transport {
   #end(): void {
     const { fault } = this.#grpc;
     this.#phase = 'ending';
+    this.#setInput(NOTHING);
     this.#socket.end(() => this.#linger());
     this.#socket.resume();
     if (fault === null) return;
@@ -271,6 +323,6 @@ export class GrpcSocket implements Dated, Transport {
     if (this.#blockedSinceMs >= 0) this.#blockedSinceMs = backlog === 0 ? -1 : this.#options.clock.nowMs();
     if (!this.#paused || backlog > PAUSE_BYTES) return;
     this.#paused = false;
-    this.#socket.resume();
+    if (!this.hasInput) this.#socket.resume();
   };
 }

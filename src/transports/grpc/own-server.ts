@@ -10,6 +10,7 @@ import { type ConnectionLimits, DEFAULT_LIMITS } from '../../http2/connection/li
 import { GrpcSocket, type GrpcSocketOptions } from './grpc-socket.ts';
 import { type ListenAddress, Listener } from './listener.ts';
 import { type GrpcServer, type GrpcServerOptions, STOPPING_MESSAGE } from './server.ts';
+import { Turns } from './turns.ts';
 
 /** Bounds of the whole server, beside those of each connection. */
 export interface ServerLimits {
@@ -94,6 +95,7 @@ export class OwnGrpcServer implements GrpcServer {
       ),
       deadlines: this.#deadlines,
       ages: this.#ages,
+      turns: new Turns(setImmediate),
       ageGraceMs: options.maxConnectionAgeGraceMs,
       clock: options.clock,
       logger: options.logger,

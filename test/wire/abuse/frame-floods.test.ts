@@ -33,6 +33,7 @@ const OPEN_REQUEST = headers(1, fieldBlock(grpcFields('/s/Echo')));
 const RESET_REQUEST = Buffer.concat([OPEN_REQUEST, rstStream(1)]);
 const CONTROL = /too many .*PING, SETTINGS/;
 const IDLE = /too many empty DATA or WINDOW_UPDATE/;
+const SMALL = /too many DATA frames of a few octets/;
 const LATE = /too many frames on closed streams/;
 
 const FLOODS: Record<string, Flood> = {
@@ -55,6 +56,16 @@ const FLOODS: Record<string, Flood> = {
   },
   'WINDOW_UPDATE of the connection': { each: windowUpdate(0, 1), reason: IDLE },
   'WINDOW_UPDATE of a stream': { before: OPEN_REQUEST, each: windowUpdate(1, 1), reason: IDLE },
+  'small DATA': {
+    before: Buffer.concat([OPEN_REQUEST, data(1, Buffer.from([0, 0, 1, 0, 0]))]),
+    each: data(1, Buffer.from('x')),
+    reason: SMALL,
+  },
+  'small DATA on a stream that is answered': {
+    before: headers(1, fieldBlock(grpcFields('/s/None'))),
+    each: data(1, Buffer.from('x')),
+    reason: LATE,
+  },
   'small DATA on a stream that the peer has reset': {
     before: RESET_REQUEST,
     each: data(1, Buffer.from('x')),
@@ -69,7 +80,12 @@ const FLOODS: Record<string, Flood> = {
 
 const BURST = 50;
 const terms = { burst: BURST, perSecond: 1, perRequest: 1 };
-const connection: Partial<ConnectionLimits> = { control: terms, idleFrames: terms, lateFrames: terms };
+const connection: Partial<ConnectionLimits> = {
+  control: terms,
+  idleFrames: terms,
+  lateFrames: terms,
+  smallData: terms,
+};
 
 function times(count: number, each: Buffer): Buffer {
   return Buffer.concat(Array<Buffer>(count).fill(each));

@@ -64,6 +64,26 @@ t.test('a header section in several frames is put together', async t => {
   t.match(await client.answer(1), { fields: { 'grpc-status': '0' }, content: grpcMessage('on') });
 });
 
+t.test('a flood of header sections that are answered 431 ends the connection', async t => {
+  const largeHeaders = { burst: 20, perSecond: 1, perRequest: 1 };
+  const { serving, client } = await attacked(t, {
+    limits: { connection: { largeHeaders, maxHeaderFields: 100 } },
+  });
+  // One octet each: a reference to the static table (RFC 7541, 6.1).
+  const block = Buffer.concat([fieldBlock(FIELDS), Buffer.alloc(200, 0x80 | 19)]);
+  for (let call = 0; call < 20; call++) {
+    client.send(headers(2 * call + 1, block, END | FLAGS.endStream));
+    t.equal((await client.answer(2 * call + 1)).fields[':status'], '431');
+  }
+  t.equal(await client.call(41, '/s/Echo', 'on'), '0');
+  client.send(headers(43, block, END | FLAGS.endStream));
+  t.equal((await client.answer(43)).fields[':status'], '431', 'a call that is answered earns one');
+  client.send(headers(45, block, END | FLAGS.endStream));
+  t.equal(await client.goAway(), ERRORS.enhanceYourCalm);
+  t.match(await client.goAwayText(), /too many header sections beyond SETTINGS_MAX_HEADER_LIST_SIZE/);
+  await isOver(t, serving, client);
+});
+
 /** The head of a call with more fields, in as many frames as it takes. */
 function section(id: number, fields: Fields): Buffer {
   const block = fieldBlock([...FIELDS, ...fields]);

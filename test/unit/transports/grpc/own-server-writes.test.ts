@@ -11,6 +11,7 @@ import type { UnaryMethod, UnaryReply } from '../../../../src/grpc/service.ts';
 import { DEFAULT_LIMITS } from '../../../../src/http2/connection/limits.ts';
 import { GrpcSocket } from '../../../../src/transports/grpc/grpc-socket.ts';
 import { DEFAULT_SERVER_LIMITS } from '../../../../src/transports/grpc/own-server.ts';
+import { Turns } from '../../../../src/transports/grpc/turns.ts';
 import { echo, HeldCalls, serviceOf } from '../../../exam/grpc-examinee.ts';
 import { WireClient } from '../../../support/wire-client.ts';
 import { grpcCall } from '../../../support/wire-frames.ts';
@@ -38,6 +39,7 @@ async function serveCounted(t: Test, unary: Record<string, UnaryMethod>) {
       ),
       deadlines: new Deadlines(systemClock),
       ages: new Deadlines(systemClock),
+      turns: new Turns(setImmediate),
       clock: systemClock,
       logger: createLogger({ level: 'panic', format: 'text' }),
       ageGraceMs: 0,
