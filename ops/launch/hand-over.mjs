@@ -49,18 +49,8 @@ async function endOf(child, node) {
     const [status, signal] = await once(child, 'close');
     return { status, signal };
   } catch (failure) {
-    throw new StepFailure(`${node} cannot be run: ${failure.message}.\n${remedy(failure)}`);
+    throw new StepFailure(`${node} cannot be run: ${failure.message}.\n${REPAIR}`);
   }
-}
-
-function remedy({ code }) {
-  // The file is there, or it would not have been found: its interpreter is not.
-  if (code === 'ENOENT')
-    return (
-      'This Node.js and the native HTTP server are made for systems with glibc, such as Debian or Ubuntu. ' +
-      'On Alpine and others with musl, run sluice in a container of the former kind.'
-    );
-  return REPAIR;
 }
 
 /** Several processes may write to one file, where parts of lines would mix. */

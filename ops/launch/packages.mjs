@@ -1,17 +1,18 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { holdWhileRunning } from './lock.mjs';
-import { pinnedNode, runs } from './pinned-node.mjs';
+import { isNodeSettled, noNode, pinnedNode } from './pinned-node.mjs';
 import { root, run } from './step.mjs';
 
 /** Makes `node_modules` what package-lock.json says, unless it is that already. */
 export async function installPackages() {
   if (!arePackagesInstalled()) await install('.', 'installing packages (npm ci)');
+  if (pinnedNode() === undefined) throw noNode();
 }
 
-/** True when `node_modules` is what package-lock.json says, and the Node.js in it runs. */
+/** True when `node_modules` is what package-lock.json says, and the Node.js in it runs, if it can here. */
 export function arePackagesInstalled() {
-  return isInstalled('.') && runs(pinnedNode());
+  return isInstalled('.') && isNodeSettled();
 }
 
 /** The same for PM2, which has a lock file of its own: only the tests of its ecosystem file start it. */
@@ -78,7 +79,7 @@ function lockedPackages(file) {
 }
 
 /** The npm that runs this script, else the one on the PATH. */
-function npmCommand() {
+export function npmCommand() {
   const { npm_execpath: script, npm_node_execpath: node } = process.env;
   if (script !== undefined && basename(script) === 'npm-cli.js' && existsSync(script)) {
     // The pinned Node.js, which may run this script, lies in the folder that npm replaces.

@@ -1,11 +1,14 @@
 import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { buildSources, builtMain, isBuilt } from './build.mjs';
 import { bringEnvoy } from './envoy.mjs';
 import { bringGrpcClients } from './grpc-clients.mjs';
+import { bringHostNodes } from './host-nodes.mjs';
 import { locked } from './lock.mjs';
 import { arePackagesInstalled, installPackages, installPm2, isPm2Installed } from './packages.mjs';
 import { pinnedNode } from './pinned-node.mjs';
 import { bringServers } from './servers.mjs';
+import { root } from './step.mjs';
 import { isTestRunnerPrepared, prepareTestRunner } from './test-runner.mjs';
 
 /** Installs and builds what `what` (`serving` or `tests`) needs. When all of it is there, it only looks. */
@@ -26,10 +29,14 @@ export async function prepare(what) {
   await bringServers();
   await bringEnvoy();
   await bringGrpcClients();
+  await bringHostNodes();
 }
 
 /** Path of the Node.js to serve with. Installs and builds where that was never done; changes of sources are left alone. */
 export async function preparedNode() {
-  if (!existsSync(builtMain) || pinnedNode() === undefined) await prepare('serving');
+  const isThere = existsSync(builtMain) && existsSync(join(root, 'node_modules'));
+  const node = isThere ? pinnedNode() : undefined;
+  if (node !== undefined) return node;
+  await prepare('serving');
   return pinnedNode();
 }

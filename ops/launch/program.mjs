@@ -1,5 +1,5 @@
-// Runs the built program in this process, which runs on the pinned Node.js: for the command `sluice`, or as the child
-// of a launcher that runs on another one.
+// Runs the built program in this process, which runs on the Node.js that `pinnedNode` names: for the command `sluice`,
+// or as the child of a launcher that runs on another one.
 import { Socket } from 'node:net';
 import { pathToFileURL } from 'node:url';
 import { builtMain } from './build.mjs';

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command `sluice`. Runs the built program on the pinned Node.js, whatever the host's is: in this process
-// when it is the right one, else in a child.
+// The command `sluice`. Runs the built program on the packaged Node.js, whatever the host's is: in this process
+// when it is the right one, else in a child. Where the packaged one does not run, the host's serves.
 import { handOver } from './hand-over.mjs';
 import { runsOn } from './pinned-node.mjs';
 import { preparedNode } from './prepare.mjs';

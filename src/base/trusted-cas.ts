@@ -1,4 +1,8 @@
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import * as tls from 'node:tls';
+import { casByFiles } from './ca-files.ts';
+
+/** A host's Node.js may be older: these came with 22.15 and 22.19. */
+const { getCACertificates, setDefaultCACertificates }: Partial<typeof tls> = tls;
 
 /**
  * The certificates (PEM) of the authorities that every TLS client of this program trusts: those that come with Node.js
@@ -8,12 +12,18 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
  * @param more the content of the file that a setting names; empty for none
  */
 export function trustedCas(more = ''): string[] {
-  const all = [...getCACertificates('default'), ...getCACertificates('system')];
+  const all =
+    getCACertificates === undefined
+      ? casByFiles(process.env)
+      : [...getCACertificates('default'), ...getCACertificates('system')];
   if (more !== '') all.push(more);
   return [...new Set(all)];
 }
 
-/** The same authorities for clients of libraries, which take no list. It holds for the thread that calls it. */
+/**
+ * The same authorities for clients of libraries, which take no list. It holds for the thread that calls it. On Node.js
+ * before 22.19 they trust those of Node.js and of `NODE_EXTRA_CA_CERTS` alone.
+ */
 export function trustCasEverywhere(): void {
-  setDefaultCACertificates(trustedCas());
+  setDefaultCACertificates?.(trustedCas());
 }

@@ -11,6 +11,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Arguments of the program; without any: `serve`. */
   readonly args?: readonly string[];
+  /** Path of another Node.js than the packaged one, for the service to run on as on that of a host. */
+  readonly node?: string;
   /** The fronts to wait for; without any: all three. */
   readonly fronts?: readonly Front[];
   /** Longest wait for the fronts, in milliseconds. */
@@ -53,11 +55,13 @@ export class ServiceProcess {
   readonly #addresses = new Map<unknown, string>();
 
   constructor(options: ServiceOptions) {
-    const launcher = join(repositoryRoot(), 'ops/launch/sluice.mjs');
+    // The launcher would hand over to the packaged Node.js.
+    const program = options.node === undefined ? 'sluice.mjs' : 'program.mjs';
+    const launcher = join(repositoryRoot(), 'ops/launch', program);
     // The quick start would keep its tasks in the working tree.
     const data = options.args?.includes('--quickstart') === true ? makeTempDirectory() : null;
     this.#child = new Child({
-      command: process.execPath,
+      command: options.node ?? process.execPath,
       args: ['--enable-source-maps', launcher, ...(options.args ?? ['serve'])],
       env: { ...testSettings(), ...(data !== null && { TASKS_DATA_DIRECTORY: data }), ...options.env },
     });

@@ -6,6 +6,7 @@ import t from 'tap';
 import { trustedCas } from '../../../src/base/trusted-cas.ts';
 import { Authority } from '../../support/certificates.ts';
 import { Child } from '../../support/child-process.ts';
+import { HOST_NODES } from '../../support/host-nodes.ts';
 import { tempDirectory } from '../../support/temp-directory.ts';
 
 const authority = new Authority('company root');
@@ -19,10 +20,17 @@ await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
 t.teardown(() => server.close());
 const { port } = server.address() as AddressInfo;
 
+/** Of hosts: it has no list of the system's authorities, and takes none as the default. */
+const OLD_NODE = HOST_NODES[0];
+
 const MODULE = new URL('../../../src/base/trusted-cas.js', import.meta.url);
 
 /** What a process says that connects to the server once, with the list and once as libraries do. */
-async function connecting(env: Readonly<Record<string, string>>, more = ''): Promise<string> {
+async function connecting(
+  env: Readonly<Record<string, string>>,
+  more = '',
+  node = process.execPath,
+): Promise<string> {
   const script = `
     import { connect } from 'node:tls';
     import { trustedCas, trustCasEverywhere } from ${JSON.stringify(MODULE.href)};
@@ -36,7 +44,7 @@ async function connecting(env: Readonly<Record<string, string>>, more = ''): Pro
     console.log('own ' + before + ', libraries ' + await ask({}));
   `;
   const child = new Child({
-    command: process.execPath,
+    command: node,
     args: ['--input-type=module', '--eval', script],
     env: { PATH: process.env['PATH'], ...env },
   });
@@ -51,6 +59,20 @@ t.test('an authority of the system, of NODE_EXTRA_CA_CERTS or of OpenSSL is trus
   ]) {
     t.equal(await connecting(env), 'own connected, libraries connected', JSON.stringify(env));
   }
+});
+
+t.test('Node.js 22.13 trusts the same, except in libraries', { skip: OLD_NODE.missing }, async t => {
+  const folder = tempDirectory(t);
+  writeFileSync(join(folder, 'root.pem'), authority.certificate);
+  const asked = (env: Record<string, string>, more?: string) => connecting(env, more, OLD_NODE.path);
+  const own = 'own connected, libraries UNABLE_TO_VERIFY_LEAF_SIGNATURE';
+  t.equal(await asked({ SSL_CERT_FILE: file }), own);
+  t.equal(await asked({ SSL_CERT_DIR: folder }), own);
+  t.equal(await asked({}, authority.certificate), own);
+  t.equal(await asked({ NODE_EXTRA_CA_CERTS: file }), 'own connected, libraries connected');
+  const nowhere = join(folder, 'nothing');
+  const none = 'own UNABLE_TO_VERIFY_LEAF_SIGNATURE, libraries UNABLE_TO_VERIFY_LEAF_SIGNATURE';
+  t.equal(await asked({ SSL_CERT_FILE: nowhere, SSL_CERT_DIR: nowhere }), none);
 });
 
 t.test('also beside the file of a setting, and none of them is needed for that file', async t => {

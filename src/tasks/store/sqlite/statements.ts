@@ -3,6 +3,9 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 /** Values of the columns of a row, in the order of the statement. */
 export type Row = readonly SQLOutputValue[];
 
+/** Node.js has had `setReturnArrays` since 22.16; a host may bring an older one. */
+type Prepared = StatementSync & { setReturnArrays?(enabled: boolean): void };
+
 /** A connection, and every statement that was prepared on it. Which statements there are is bounded by the code. */
 export class Statements {
   readonly db: DatabaseSync;
@@ -14,11 +17,13 @@ export class Statements {
 
   /** The first row; undefined for none. */
   one(sql: string, ...values: SQLInputValue[]): Row | undefined {
-    return this.prepare(sql).get(...values) as unknown as Row | undefined;
+    const row = this.prepare(sql).get(...values);
+    return row === undefined ? undefined : valuesOf(row);
   }
 
   all(sql: string, ...values: SQLInputValue[]): readonly Row[] {
-    return this.prepare(sql).all(...values) as unknown as readonly Row[];
+    const rows: readonly object[] = this.prepare(sql).all(...values);
+    return areArrays(rows) ? rows : rows.map(valuesOf);
   }
 
   /** The same one by one: whoever stops has not read the rest. No other row of this statement may be asked for meanwhile. */
@@ -38,11 +43,20 @@ export class Statements {
     if (statement === undefined) {
       statement = this.db.prepare(sql);
       // Objects of rows would have no prototype, and be slow for that.
-      (statement as StatementSync & { setReturnArrays(enabled: boolean): void }).setReturnArrays(true);
+      (statement as Prepared).setReturnArrays?.(true);
       this.#prepared.set(sql, statement);
     }
     return statement;
   }
+}
+
+/** Without `setReturnArrays` rows are objects, whose columns must have names of their own. */
+function valuesOf(row: object): Row {
+  return (Array.isArray(row) ? row : Object.values(row)) as Row;
+}
+
+function areArrays(rows: readonly object[]): rows is readonly Row[] {
+  return rows.length === 0 || Array.isArray(rows[0]);
 }
 
 /**

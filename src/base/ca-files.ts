@@ -1,0 +1,46 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { rootCertificates } from 'node:tls';
+
+/** Where systems keep the file with the certificates of all the authorities that they trust. */
+const SYSTEM_FILES = [
+  '/etc/ssl/certs/ca-certificates.crt', // Debian, Ubuntu, Alpine, Arch
+  '/etc/pki/tls/certs/ca-bundle.crt', // Fedora, Red Hat
+  '/etc/ssl/ca-bundle.pem', // SUSE
+  '/etc/ssl/cert.pem', // Alpine, macOS, BSD
+];
+
+/**
+ * What `getCACertificates` of Node.js tells since 22.15, for versions before: the certificates (PEM) of the authorities
+ * that come with Node.js, of `NODE_EXTRA_CA_CERTS`, and of the system's store, which `SSL_CERT_FILE` and `SSL_CERT_DIR`
+ * replace. A file that cannot be read adds nothing, as there.
+ */
+export function casByFiles(env: NodeJS.ProcessEnv): string[] {
+  const extra = env['NODE_EXTRA_CA_CERTS'];
+  return [...rootCertificates, ...(extra === undefined ? [] : textsOf([extra])), ...systemCas(env)];
+}
+
+function systemCas({ SSL_CERT_FILE: file, SSL_CERT_DIR: folders }: NodeJS.ProcessEnv): string[] {
+  if (file === undefined && folders === undefined) return textsOf(SYSTEM_FILES).slice(0, 1);
+  const named = file === undefined ? [] : [file];
+  return textsOf([...named, ...(folders ?? '').split(':').flatMap(filesIn)]);
+}
+
+function filesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).map(name => join(folder, name));
+  } catch {
+    return [];
+  }
+}
+
+/** The texts of those files that can be read. */
+function textsOf(paths: readonly string[]): string[] {
+  return paths.flatMap(path => {
+    try {
+      return [readFileSync(path, 'utf8')];
+    } catch {
+      return [];
+    }
+  });
+}
