@@ -90,11 +90,22 @@ function decodeUnicode(bytes: Uint8Array, at: number, end: number, writer: ByteW
 
 /** The number that the four digits of the `\u` at `at` give. */
 function codeUnit(bytes: Uint8Array, at: number, end: number): number {
-  const digits = String.fromCharCode(...bytes.subarray(at + 2, Math.min(at + 6, end)));
-  if (!/^[0-9a-fA-F]{4}$/.test(digits)) {
-    throw jsonFault(bytes, at, 'a \\u must be followed by four hexadecimal digits, as in \\u00e9');
+  let unit = 0;
+  for (let i = at + 2; i < at + 6; i++) {
+    const digit = i < end ? hexDigit(bytes[i]) : -1;
+    if (digit < 0) {
+      throw jsonFault(bytes, at, 'a \\u must be followed by four hexadecimal digits, as in \\u00e9');
+    }
+    unit = unit * 16 + digit;
   }
-  return Number.parseInt(digits, 16);
+  return unit;
+}
+
+/** The value of a hexadecimal digit in either case; -1 when it is none. */
+function hexDigit(byte: number): number {
+  if (byte >= CHAR.zero && byte <= CHAR.nine) return byte - CHAR.zero;
+  const lower = byte | 0x20;
+  return lower >= CHAR.lowerA && lower <= CHAR.lowerF ? lower - CHAR.lowerA + 10 : -1;
 }
 
 function writeCodePoint(writer: ByteWriter, point: number): void {
