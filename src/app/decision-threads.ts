@@ -27,6 +27,8 @@ export interface DecisionThreadsParts {
   /** Says which batches are for the threads; without it what is measured does. */
   readonly placement?: DecisionPoolParts['placement'];
   readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
   readonly logger: Logger;
 }
 
@@ -38,7 +40,7 @@ export interface DecisionThreads {
 
 /** The threads of the pool and what they share with this one; not yet started. */
 export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThreads {
-  const { settings, store, stats, overLimit, storeHealth, clock, logger } = parts;
+  const { settings, store, stats, overLimit, storeHealth, clock, random, logger } = parts;
   const { fingerprintKey, memory, refundMarks } = store;
   const setup: Omit<DecisionThreadSetup, 'channel'> = {
     settings,
@@ -60,6 +62,7 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
       storeHealth.threadEnded(threadId);
     },
     clock,
+    random,
     logger,
   });
   stats.gauge('ratelimit.service.worker_threads', () => threads.ready);

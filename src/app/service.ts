@@ -117,6 +117,7 @@ export class DecisionService {
             stats,
             storeHealth,
             clock,
+            random,
             logger,
           });
     const engine = new Engine({

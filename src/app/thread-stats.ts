@@ -5,6 +5,10 @@ import type { StatsRegistry } from '../stats/registry.ts';
 /** How old what the other threads know may be. */
 const REPORT_MS = 1_000;
 
+/** Ends of the names of open connections, and of those that were closed. */
+const CONNECTIONS = '.cx_active';
+const CLOSED = '.cx_local_close';
+
 type Change = Pick<ThreadStats, 'counters' | 'gauges'>;
 
 /** In a thread of the pool: tells the statistics of its store, when they have changed. */
@@ -65,9 +69,13 @@ export class ThreadsStats {
     for (const [name, value] of gauges) this.#valuesOf(name).set(threadId, value);
   }
 
-  /** A thread that is gone has no gauges any more. What it counted stays. */
+  /** A thread that is gone has no gauges any more. What it counted stays. Its connections were closed with it. */
   ended(threadId: number): void {
-    for (const values of this.#gauges.values()) values.delete(threadId);
+    for (const [name, values] of this.#gauges) {
+      const value = values.get(threadId) ?? 0;
+      values.delete(threadId);
+      if (name.endsWith(CONNECTIONS)) this.#stats.counter(name.replace(CONNECTIONS, CLOSED)).add(value);
+    }
   }
 
   #valuesOf(name: string): Map<number, number> {
