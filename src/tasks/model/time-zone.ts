@@ -18,24 +18,29 @@ const DAY_MS = 86_400_000;
 /** No clock was ever changed by more: places crossed the date line. */
 const LONGEST_CHANGE_MS = 26 * 3_600_000;
 const MAX_NAME_LENGTH = 64;
-const MAX_ZONES = 500;
+const MAX_NAMES = 500;
 const MAX_YEARS = 40;
 /** `Europe/Berlin`, `UTC`, `Etc/GMT+5`, and not `+05:30`, which JavaScript takes as well. */
 const NAME = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/;
 
-const zones = new LRUCache<string, TimeZone>({ max: MAX_ZONES });
+/** By the name that a schedule has, of which there is no end: any mixture of letter cases is one. */
+const named = new LRUCache<string, TimeZone>({ max: MAX_NAMES });
+/** By the name that the runtime has for it. There are no more than the data has, so what is known of one is kept. */
+const zones = new Map<string, TimeZone>();
 
 /** What a fault says is accepted. */
 export const TIME_ZONE_ACCEPTED = 'the IANA name of a time zone, such as "Europe/Berlin" or "UTC"';
 
 /** The zone with this IANA name; null when there is none. */
 export function timeZone(name: string): TimeZone | null {
-  const known = zones.get(name);
+  const known = named.get(name);
   if (known !== undefined) return known;
   if (name.length > MAX_NAME_LENGTH || !NAME.test(name)) return null;
   try {
-    const zone = new TimeZone(name);
-    zones.set(name, zone);
+    const made = new TimeZone(name);
+    const zone = zones.get(made.name) ?? made;
+    zones.set(zone.name, zone);
+    named.set(name, zone);
     return zone;
   } catch {
     return null;
@@ -47,14 +52,15 @@ export function timeZone(name: string): TimeZone | null {
  * year: half a millisecond that later questions about the year do not pay.
  */
 export class TimeZone {
+  /** As the runtime writes it: the same for all names of one zone. */
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
   readonly #years = new Map<number, ZoneYear>();
 
   /** @throws RangeError when there is no such zone */
   constructor(name: string) {
-    this.name = name;
     this.#format = new Intl.DateTimeFormat('en-US', { timeZone: name, timeZoneName: 'longOffset' });
+    this.name = this.#format.resolvedOptions().timeZone;
   }
 
   offsetAt(ms: number): number {

@@ -145,3 +145,12 @@ t.test('400 days in a row come day by day, whatever the clocks do', async t => {
     t.equal(Math.round((at - first) / 86_400_000), 400, zone);
   }
 });
+
+t.test('all names of a time zone are one zone, whose transitions are looked for once', async t => {
+  const berlin = timeZone('Europe/Berlin')!;
+  for (const name of ['europe/berlin', 'EUROPE/BERLIN', 'Europe/bERLIN'])
+    t.equal(timeZone(name), berlin, name);
+  t.equal(timeZone('Asia/Kolkata'), timeZone('Asia/Calcutta'));
+  t.not(timeZone('Europe/Paris'), berlin);
+  t.equal(timeZone('Europe/Nowhere'), null);
+});
