@@ -1,10 +1,11 @@
 import { workerData } from 'piscina';
 import { systemClock } from '../src/base/clock.ts';
-import { type DeliveryTask, serveDeliveries } from '../src/tasks/delivery/delivery-thread.ts';
+import type { LastingTask } from '../src/base/lasting-threads.ts';
+import { serveDeliveries } from '../src/tasks/delivery/delivery-thread.ts';
 import { systemResolve } from '../src/tasks/delivery/host-addresses.ts';
 import type { DeliverySetup } from '../src/tasks/delivery/local-deliveries.ts';
 
 /** Pushes tasks beside the thread that has the connections of the API; see `src/tasks/delivery`. */
-export default function deliver(task: DeliveryTask): Promise<void> {
+export default function deliver(task: LastingTask): Promise<void> {
   return serveDeliveries(task, workerData as DeliverySetup, systemResolve, systemClock);
 }

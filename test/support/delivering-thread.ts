@@ -1,6 +1,7 @@
 import { workerData } from 'piscina';
 import { systemClock } from '../../src/base/clock.ts';
-import { type DeliveryTask, serveDeliveries } from '../../src/tasks/delivery/delivery-thread.ts';
+import type { LastingTask } from '../../src/base/lasting-threads.ts';
+import { serveDeliveries } from '../../src/tasks/delivery/delivery-thread.ts';
 import { type Resolve, systemResolve } from '../../src/tasks/delivery/host-addresses.ts';
 import type { DeliverySetup } from '../../src/tasks/delivery/local-deliveries.ts';
 
@@ -29,6 +30,6 @@ const resolve: Resolve = host => {
 };
 
 /** A delivery thread that tests can bring down. */
-export default function deliver(task: DeliveryTask): Promise<void> {
+export default function deliver(task: LastingTask): Promise<void> {
   return serveDeliveries(task, setup, resolve, systemClock);
 }

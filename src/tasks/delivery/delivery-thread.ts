@@ -1,23 +1,18 @@
-import type { MessagePort } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.ts';
+import type { LastingTask, StopThread, ThreadIsReady } from '../../base/lasting-threads.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 import type { Resolve } from './host-addresses.ts';
 import { type DeliverySetup, LocalDeliveries } from './local-deliveries.ts';
 import type { AttemptRequest } from './request-head.ts';
 
-/** What a thread is given, once: it makes attempts until it is told to stop. */
-export interface DeliveryTask {
-  readonly port: MessagePort;
-}
-
 /** Attempts are numbered by the thread that asks for them. Secrets are part of these messages alone. */
 export type MessageToThread =
   | { readonly kind: 'deliver'; readonly requests: readonly (readonly [number: number, AttemptRequest])[] }
   | { readonly kind: 'abort'; readonly tenant: string; readonly taskId: string }
-  | { readonly kind: 'stop' };
+  | StopThread;
 
 export type MessageFromThread =
-  | { readonly kind: 'ready' }
+  | ThreadIsReady
   | { readonly kind: 'done'; readonly outcomes: readonly (readonly [number: number, DeliveryOutcome])[] };
 
 /**
@@ -28,7 +23,7 @@ export type MessageFromThread =
  * @throws Error for a network of the setup that cannot be read
  */
 export async function serveDeliveries(
-  { port }: DeliveryTask,
+  { port }: LastingTask,
   setup: DeliverySetup,
   resolve: Resolve,
   clock: Clock,
