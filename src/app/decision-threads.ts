@@ -84,7 +84,7 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
 function tell(parts: DecisionThreadsParts, stats: ThreadsStats, message: ThreadMessage): void {
   const { threadId } = message;
   if (message.kind === 'log') logLine(parts.logger, message.level, message.message, message.fields);
-  else if (message.kind === 'stats') stats.told(message);
+  else if (message.kind === 'stats') stats.told(threadId, { timers: [], ...message });
   else if (message.kind === 'outage') tellOutage(parts.storeHealth, message);
   else if (message.kind === 'connections') parts.storeHealth.connectionsChanged(message.connected, threadId);
 }

@@ -1,5 +1,6 @@
 import type { Clock, Timer } from '../base/clock.ts';
 import type { ThreadStats } from '../decision/pool/thread-messages.ts';
+import type { Histogram } from '../stats/histogram.ts';
 import type { StatsRegistry } from '../stats/registry.ts';
 
 /** How old what the other threads know may be. */
@@ -9,18 +10,25 @@ const REPORT_MS = 1_000;
 const CONNECTIONS = '.cx_active';
 const CLOSED = '.cx_local_close';
 
-type Change = Pick<ThreadStats, 'counters' | 'gauges'>;
+/** What the statistics of a thread have grown by, and what its gauges are. */
+export interface StatsChange extends Pick<ThreadStats, 'counters' | 'gauges'> {
+  readonly timers: readonly (readonly [name: string, growth: Recorded])[];
+}
+
+/** What a timer has recorded, as data. */
+type Recorded = Pick<Histogram, 'count' | 'maxMs' | 'counts' | 'sumsMs'>;
 
 /** In a thread of the pool: tells the statistics of its store, when they have changed. */
 export class StatsReporter {
   readonly #stats: StatsRegistry;
   readonly #clock: Clock;
-  readonly #tell: (change: Change) => void;
+  readonly #tell: (change: StatsChange) => void;
   readonly #totals = new Map<string, number>();
   readonly #values = new Map<string, number>();
+  readonly #recorded = new Map<string, Recorded>();
   #timer: Timer | null = null;
 
-  constructor(stats: StatsRegistry, clock: Clock, tell: (change: Change) => void) {
+  constructor(stats: StatsRegistry, clock: Clock, tell: (change: StatsChange) => void) {
     this.#stats = stats;
     this.#clock = clock;
     this.#tell = tell;
@@ -50,7 +58,27 @@ export class StatsReporter {
       if (this.#values.get(name) !== value) gauges.push([name, value]);
       this.#values.set(name, value);
     }
-    if (counters.length > 0 || gauges.length > 0) this.#tell({ counters, gauges });
+    const timers = this.#timersGrown();
+    if (counters.length + gauges.length + timers.length > 0) this.#tell({ counters, gauges, timers });
+  }
+
+  #timersGrown(): StatsChange['timers'] {
+    const grown: [string, Recorded][] = [];
+    for (const [name, { count, maxMs, counts, sumsMs }] of this.#stats.timers()) {
+      const before = this.#recorded.get(name);
+      if (count === (before?.count ?? 0)) continue;
+      grown.push([
+        name,
+        {
+          count: count - (before?.count ?? 0),
+          maxMs,
+          counts: counts.map((each, i) => each - (before?.counts[i] ?? 0)),
+          sumsMs: sumsMs.map((each, i) => each - (before?.sumsMs[i] ?? 0)),
+        },
+      ]);
+      this.#recorded.set(name, { count, maxMs, counts: counts.slice(), sumsMs: sumsMs.slice() });
+    }
+    return grown;
   }
 }
 
@@ -64,16 +92,17 @@ export class ThreadsStats {
     this.#stats = stats;
   }
 
-  told({ threadId, counters, gauges }: ThreadStats): void {
+  told(thread: number, { counters, gauges, timers }: StatsChange): void {
     for (const [name, growth] of counters) this.#stats.counter(name).add(growth);
-    for (const [name, value] of gauges) this.#valuesOf(name).set(threadId, value);
+    for (const [name, value] of gauges) this.#valuesOf(name).set(thread, value);
+    for (const [name, growth] of timers) this.#stats.timer(name).add(growth);
   }
 
   /** A thread that is gone has no gauges any more. What it counted stays. Its connections were closed with it. */
-  ended(threadId: number): void {
+  ended(thread: number): void {
     for (const [name, values] of this.#gauges) {
-      const value = values.get(threadId) ?? 0;
-      values.delete(threadId);
+      const value = values.get(thread) ?? 0;
+      values.delete(thread);
       if (name.endsWith(CONNECTIONS)) this.#stats.counter(name.replace(CONNECTIONS, CLOSED)).add(value);
     }
   }

@@ -54,7 +54,7 @@ export interface LastingThreadsParts<To, From> {
   /** The thread is no more; told once of each. Returns what the log is to say about it. */
   readonly ended: (thread: LastingThread<To>, wasReady: boolean) => LogFields;
   /** Called for each thread that ended although nobody asked it to. */
-  readonly lost: () => void;
+  readonly lost: (place: number) => void;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -190,7 +190,7 @@ export class LastingThreads<To, From> implements Service {
 
   #replace(place: number, wasReady: boolean, fields: LogFields): void {
     const { what, lost, logger, clock, random } = this.#parts;
-    lost();
+    lost(place);
     logger.error(`a ${what} ended`, { ...fields, next: 'it is replaced' });
     if (wasReady) {
       this.#open(place);

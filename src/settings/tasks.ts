@@ -199,6 +199,12 @@ export const tasks = {
       default: 'sluice:',
       help: 'Put in front of every key of the tasks.',
     }),
+    tasksRestThreads: setting({
+      names: ['TASKS_REST_THREADS'],
+      kind: integer({ min: 1, max: 16, strict: 'min' }),
+      default: 1,
+      help: 'Threads that answer calls of the REST interface. All calls of a tenant go to one of them.',
+    }),
     tasksPushHttp: setting({
       names: ['TASKS_PUSH_HTTP'],
       kind: bool,

@@ -38,7 +38,7 @@ export class Histogram {
   }
 
   /** Takes in all that `other` has recorded. */
-  add(other: Histogram): void {
+  add(other: Pick<Histogram, 'count' | 'maxMs' | 'counts' | 'sumsMs'>): void {
     this.count += other.count;
     this.maxMs = Math.max(this.maxMs, other.maxMs);
     for (let bucket = 0; bucket < this.counts.length; bucket++) {

@@ -2,23 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Clock } from '../../base/clock.ts';
 import { type Service, ServiceStack } from '../../base/lifecycle.ts';
-import type { Logger } from '../../base/logger.ts';
+import { LOG_LEVELS, type Logger } from '../../base/logger.ts';
 import type { Decider } from '../../decision/decider.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
-import { type DeliverySetup, urlRules } from '../../tasks/delivery/local-deliveries.ts';
+import type { DeliverySetup } from '../../tasks/delivery/local-deliveries.ts';
 import { PiscinaDeliveries } from '../../tasks/delivery/piscina-deliveries.ts';
 import type { TenantLimits } from '../../tasks/model/documents.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { Signals } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
-import { limitRoutes } from '../../tasks/rest/limits.ts';
-import type { RestConfig, RestParts } from '../../tasks/rest/parts.ts';
-import { RestService } from '../../tasks/rest/rest-service.ts';
-import { scheduleRoutes } from '../../tasks/rest/schedules.ts';
-import { taskRoutes } from '../../tasks/rest/task-routes.ts';
-import { tokenRoutes } from '../../tasks/rest/tokens.ts';
-import { userRoutes } from '../../tasks/rest/users.ts';
+import type { RestHead } from '../../tasks/rest/http.ts';
+import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
 import { ScheduleFirer } from '../../tasks/scheduler/schedule-firer.ts';
 import { TasksEngine, type TasksEngineParts } from '../../tasks/scheduler/tasks-engine.ts';
 import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
@@ -31,8 +26,11 @@ import { tasksRoutes } from '../../transports/http/tasks-routes.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
 import { DecidedApiLimits } from '../api-limits.ts';
 import { readCa } from '../client-tls.ts';
-import { cursorKey } from './master-keys.ts';
-import { createTaskStore } from './task-store.ts';
+import { logLine } from '../thread-logger.ts';
+import { type StatsChange, ThreadsStats } from '../thread-stats.ts';
+import type { RestThreadSetup } from './rest-thread.ts';
+import { createTaskStore, type OpenedTaskStore } from './task-store.ts';
+import { tenantLimits, workerNetworks } from './tasks-config.ts';
 
 /** What the process gives the task service. */
 export interface TasksServiceParts {
@@ -62,43 +60,37 @@ export interface TasksFront {
   listeningOn(port: number): void;
 }
 
-/**
- * Calls of pull workers that may wait for tasks at once, half of them of a tenant that is alone: each holds a connection
- * and a few hundred bytes.
- */
-const MAX_WAITING_PULLS = 20_000;
-
 /** The task service: store, engine and REST interface, wired together. */
 export class TasksService implements Service {
   readonly name = 'tasks';
   readonly front: TasksFront;
   readonly #store: TaskStore;
   readonly #engine: TasksEngine;
+  readonly #rest: RestThreads<StatsChange>;
   readonly #stack = new ServiceStack();
 
   /** @throws Error naming the setting, when a file that it names cannot be used */
   constructor(parts: TasksServiceParts, shared: TasksShared) {
     const { settings, keys, clock, logger } = parts;
     const statistics = new TaskStatistics(shared.stats);
-    this.#store = new MeasuredStore(createTaskStore({ ...parts, stats: shared.stats }), statistics, () =>
-      performance.now(),
-    );
+    const opened = createTaskStore({ ...parts, stats: shared.stats });
+    this.#store = new MeasuredStore(opened.store, statistics, () => performance.now());
+    const signals = new Signals();
     const common = {
       store: this.#store,
-      directory: new Directory(this.#store, clock),
-      signals: new Signals(),
+      directory: new Directory(this.#store, clock, signals),
+      signals,
       sealer: new AesSealer(keys),
       clock,
       random: parts.random,
       randomBytes,
       logger,
     };
-    const setup = deliverySetup(settings, parts.version);
     const limits = tenantLimits(settings);
     const ids = new IdMaker(() => clock.nowMs(), randomBytes);
     this.#engine = new TasksEngine({
       ...common,
-      deliveries: deliveries(setup, parts, shared.stats),
+      deliveries: deliveries(deliverySetup(settings, parts.version), parts, shared.stats),
       firer: workerDue =>
         new ScheduleFirer({
           ...common,
@@ -110,25 +102,22 @@ export class TasksService implements Service {
       statistics,
       options: engineOptions(settings, limits),
     });
-    const port = { shown: 0 };
-    const rest: RestParts = {
-      ...common,
-      pullDesk: this.#engine.pullDesk,
-      ids,
-      config: restConfig(settings, { limits, setup, keys, port }),
-    };
-    const handler = restService(rest, parts.version, shared, statistics);
+    const rest = restThreads(parts, shared, { opened, signals, ids, statistics });
+    this.#rest = rest;
     this.front = {
       routes: (others, tracing) => {
         // At the top, a host that is not for accounts has nothing.
         const unknown = jsonNotFound(others);
         const { serviceHost } = settings;
-        return tasksRoutes({ handler, serviceHost, unknown, tracing });
+        return tasksRoutes({ calls: rest, serviceHost, unknown, tracing });
       },
-      readiness: { task_store: () => this.#store.ping() },
-      listeningOn: opened => {
-        port.shown = opened;
+      readiness: {
+        task_store: () => this.#store.ping(),
+        task_interface: async () => {
+          if (rest.ready === 0) throw new Error('the threads of the REST interface are starting');
+        },
       },
+      listeningOn: port => rest.listeningOn(port),
     };
   }
 
@@ -139,11 +128,13 @@ export class TasksService implements Service {
       start: () => this.#store.start(),
       stop: () => this.#store.stop(),
     });
+    await this.#stack.start(this.#rest);
     await this.#stack.start(this.#engine);
   }
 
   /** Nothing is claimed any more, and calls that wait are answered; the interface goes on. */
   drain(): void {
+    this.#rest.drain();
     // Whoever stops the service waits for the same, and is told how it went.
     this.#engine.stop().catch(() => {});
   }
@@ -153,65 +144,69 @@ export class TasksService implements Service {
   }
 }
 
-function restService(
-  parts: RestParts,
-  version: string,
-  { decider }: TasksShared,
-  statistics: TaskStatistics,
-): RestService {
-  return new RestService({
-    parts,
-    limits: new DecidedApiLimits(decider),
+interface RestSharing {
+  readonly opened: OpenedTaskStore;
+  readonly signals: Signals;
+  readonly ids: IdMaker;
+  readonly statistics: TaskStatistics;
+}
+
+function restThreads(
+  { settings, keys, version, clock, random, logger }: TasksServiceParts,
+  { decider, stats }: TasksShared,
+  { opened, signals, ids, statistics }: RestSharing,
+): RestThreads<StatsChange> {
+  const setup: RestThreadSetup = {
+    settings,
+    keys,
     version,
-    routes: [
-      ...taskRoutes(parts),
-      ...scheduleRoutes(parts),
-      ...userRoutes(parts),
-      ...tokenRoutes(parts),
-      ...limitRoutes(parts),
-    ],
-    onAnswer: (operation, status) => statistics.httpRequests(operation, status).add(1),
-  });
-}
-
-interface RestConfigParts {
-  readonly limits: TenantLimits;
-  readonly setup: DeliverySetup;
-  readonly keys: MasterKeys;
-  /** Known when the port is open, before the first request. */
-  readonly port: { readonly shown: number };
-}
-
-function restConfig(settings: Settings, { limits, setup, keys, port }: RestConfigParts): RestConfig {
-  const isLocal = settings.serviceHost === 'localhost';
-  return {
-    serviceHost: settings.serviceHost,
-    scheme: isLocal ? 'http' : 'https',
-    get publicPort() {
-      return isLocal ? port.shown : 0;
-    },
-    signup: settings.accountsSignup,
-    operatorToken: settings.accountsOperatorToken,
-    tenantHeader: settings.tasksTenantHeader,
-    urls: urlRules(setup),
-    limits,
-    cursorKey: cursorKey(keys),
+    logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
   };
+  const threadsStats = new ThreadsStats(stats);
+  const lost = stats.counter('tasks.rest_threads_lost');
+  const threads = new RestThreads<StatsChange>({
+    module: workerModule('rest'),
+    count: settings.tasksRestThreads,
+    workerData: () => setup,
+    tenantOf: tenantNames(settings),
+    limits: new DecidedApiLimits(decider),
+    signals,
+    store: opened.shared,
+    nextRequestId: () => ids.next('request'),
+    onAnswer: (operation, status) => statistics.httpRequests(operation, status).add(1),
+    logged: ({ level, message, fields }) => logLine(logger, level, message, fields),
+    counted: (place, change) => threadsStats.told(place, change),
+    lost: place => {
+      lost.add(1);
+      threadsStats.ended(place);
+    },
+    clock,
+    random,
+    logger,
+  });
+  stats.gauge('tasks.rest_threads', () => threads.ready);
+  stats.gauge('tasks.rest_waiting', () => threads.pending);
+  return threads;
+}
+
+/** Whose call it is, as far as the head tells. */
+function tenantNames({ tasksTenantHeader }: Settings): (head: RestHead) => string {
+  if (!tasksTenantHeader) return ({ host }) => host;
+  return ({ host, headers }) => headers['x-tenant-domain'] ?? host;
+}
+
+function workerModule(name: string): URL {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return new URL(`../../../workers/${name}.${extension}`, import.meta.url);
 }
 
 function deliverySetup(settings: Settings, version: string): DeliverySetup {
   return {
+    ...workerNetworks(settings),
     capacity: settings.tasksPushConcurrency,
-    networks: listOf(settings.tasksPushNetworks),
-    ports: listOf(settings.tasksPushPorts).map(Number),
-    allowHttp: settings.tasksPushHttp,
     userAgent: `sluice/${version}`,
     ca: readCa(settings.tasksPushCaCert, 'TASKS_PUSH_CACERT') || null,
   };
-}
-
-function listOf(text: string): string[] {
-  return text === '' ? [] : text.split(',');
 }
 
 function deliveries(
@@ -219,9 +214,8 @@ function deliveries(
   { settings, clock, random, logger }: TasksServiceParts,
   stats: StatsRegistry,
 ): PiscinaDeliveries {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return new PiscinaDeliveries({
-    module: new URL(`../../../workers/deliver.${extension}`, import.meta.url),
+    module: workerModule('deliver'),
     count: settings.tasksPushThreads,
     setup,
     lost: stats.counter('tasks.delivery_threads_lost'),
@@ -237,21 +231,6 @@ function engineOptions(settings: Settings, limits: TenantLimits): TasksEnginePar
     node: `${hostname()}-${process.pid}`,
     limits,
     drainMs: settings.tasksDrainTimeoutMs,
-    maxWaitingPulls: MAX_WAITING_PULLS,
-  };
-}
-
-function tenantLimits(settings: Settings): TenantLimits {
-  return {
-    openTasks: settings.tasksMaxOpen,
-    retainSucceededMs: settings.tasksRetainSucceededMs,
-    retainOtherMs: settings.tasksRetainOtherMs,
-    payloadBytes: settings.tasksMaxPayloadBytes,
-    workers: settings.tasksMaxWorkers,
-    schedules: settings.tasksMaxSchedules,
-    users: settings.tasksMaxUsers,
-    tokensPerUser: settings.tasksMaxTokens,
-    inFlight: settings.tasksMaxInFlight,
-    dispatchPerSecond: settings.tasksDispatchRate,
+    maxWaitingPulls: 0,
   };
 }

@@ -23,7 +23,11 @@ export interface DeliverySetup {
 }
 
 /** @throws Error for a network that cannot be read */
-export function urlRules({ networks, ports, allowHttp }: Omit<DeliverySetup, 'capacity'>): UrlRules {
+export function urlRules({
+  networks,
+  ports,
+  allowHttp,
+}: Pick<DeliverySetup, 'networks' | 'ports' | 'allowHttp'>): UrlRules {
   return { addresses: new SafeAddresses(networks), ports, allowHttp };
 }
 

@@ -10,12 +10,17 @@ export interface SignalListeners {
   workerChanged?(tenant: string, workerId: string): void;
   /** The document of the account has changed. */
   accountChanged?(tenant: string): void;
+  /** A document of the tenant has changed: what is kept of them is outdated. */
+  documentsChanged?(tenant: string): void;
   /** A schedule was made or changed and is due at `at`; null when it is not due any more. */
   scheduleDue?(tenant: string, scheduleId: string, at: number | null): void;
 }
 
-type SignalName = keyof SignalListeners;
+export type SignalName = keyof SignalListeners;
 type SignalArguments<N extends SignalName> = Parameters<NonNullable<SignalListeners[N]>>;
+
+/** A signal as data, which other threads can be sent. */
+export type Signal = { [N in SignalName]: readonly [name: N, ...details: SignalArguments<N>] }[SignalName];
 
 /** Hands signals on to whoever listens, in the order in which they came to listen. A listener must not throw. */
 export class Signals {
@@ -28,8 +33,14 @@ export class Signals {
   }
 
   tell<N extends SignalName>(name: N, ...details: SignalArguments<N>): void {
+    this.tellAllBut(null, [name, ...details] as unknown as Signal);
+  }
+
+  /** Tells everybody but those who have passed the signal on from elsewhere. */
+  tellAllBut(passers: SignalListeners | null, [name, ...details]: Signal): void {
     for (const listeners of this.#listeners) {
-      const listener = listeners[name] as ((...details: SignalArguments<N>) => void) | undefined;
+      if (listeners === passers) continue;
+      const listener = listeners[name] as ((...details: readonly unknown[]) => void) | undefined;
       listener?.apply(listeners, details);
     }
   }

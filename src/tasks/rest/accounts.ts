@@ -87,6 +87,7 @@ export class Accounts {
     requireSignup(request, config);
     requireJsonAccepted(request);
     readQuery(request.query, NO_PARAMETERS);
+    if (request.takeBody !== undefined) throw muchTooLarge();
     const domain = domainOf(readJsonBody(request, checkBody, false)['domain'] as string);
     const idempotency = idempotencyOf(request, COUNTED_AS);
     const make = () => this.#make(domain, idempotency);
@@ -137,6 +138,14 @@ export class Accounts {
       },
     });
   }
+}
+
+/** Whoever may make accounts may be anybody: a body that is not taken in before that is known is not taken in at all. */
+function muchTooLarge(): Problem {
+  return new Problem(
+    'body_too_large',
+    'the body is far too large for what an account is made from: a domain',
+  );
 }
 
 /** Null when the account was made. */

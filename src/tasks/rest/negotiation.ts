@@ -1,8 +1,8 @@
-import type { RestRequest } from './http.ts';
+import type { RestHead } from './http.ts';
 import { Problem } from './problem.ts';
 
 /** @throws Problem not_acceptable when the caller takes no JSON */
-export function requireJsonAccepted(request: RestRequest): void {
+export function requireJsonAccepted(request: RestHead): void {
   const accept = request.headers['accept'];
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return;
   if (accept.trim() === '' || accept.split(',').some(acceptsJson)) return;
@@ -20,7 +20,7 @@ function acceptsJson(range: string): boolean {
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 /** The request's own id where it is well formed, else a new one. */
-export function requestIdOf(request: RestRequest, next: () => string): string {
+export function requestIdOf(request: RestHead, next: () => string): string {
   const given = request.headers['x-request-id'];
   return given !== undefined && REQUEST_ID.test(given) ? given : next();
 }

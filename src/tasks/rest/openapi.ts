@@ -18,6 +18,8 @@ const COMMON: readonly ProblemCode[] = [
   'rate_limited',
   'internal',
   'store_unavailable',
+  'overloaded',
+  'interrupted',
 ];
 const OF_WRITES: readonly ProblemCode[] = ['tenant_suspended'];
 const OF_BODIES: readonly ProblemCode[] = [

@@ -12,7 +12,7 @@ import type { ApiLimits, RestParts } from './parts.ts';
 import { PathTable } from './path-table.ts';
 import { Problem } from './problem.ts';
 import { COMMON_HEADERS, problemOf, problemResponse } from './problem-answer.ts';
-import { bodyTooLarge, readJsonBody, readParams, readQuery } from './read-request.ts';
+import { readJsonBody, readParams, readQuery } from './read-request.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import { compileSchema, type SchemaCheck } from './schema-check.ts';
 import { placeOf } from './tenant-host.ts';
@@ -82,11 +82,6 @@ export class RestService implements RestHandler {
     for (const route of routes) this.#paths.add(route.method, route.path, prepare(route));
   }
 
-  tooLarge(request: RestRequest): RestResponse {
-    this.#onAnswer(UNKNOWN, 413);
-    return problemResponse(bodyTooLarge(), this.#requestIdOf(request));
-  }
-
   #requestIdOf(request: RestRequest): string {
     return requestIdOf(request, () => this.#parts.ids.next('request'));
   }
@@ -153,6 +148,7 @@ export class RestService implements RestHandler {
     if (account.body.status === 'suspended' && prepared.kind === 'write') throw suspended();
     requireAccess(caller, prepared.route.access);
     requireJsonAccepted(request);
+    if (prepared.check !== null) await request.takeBody?.();
     const idempotency = idempotencyOf(request, caller.kind === 'user' ? caller.tokenId : caller.secretId);
     const call: Call = {
       tenant,

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.ts';
 import type { DocumentKind } from '../model/documents.ts';
+import { Signals } from '../model/signals.ts';
 import { ACCOUNT_ID, type StoredDocument } from './documents.ts';
 import type { TaskStore } from './task-store.ts';
 
@@ -22,14 +23,18 @@ interface Entry {
 export class Directory {
   readonly #store: TaskStore;
   readonly #clock: Clock;
+  readonly #signals: Signals;
   readonly #entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
   /** By tenant: the number of the last change. So a change costs the same, however much is kept. */
   readonly #changed = new LRUCache<string, number>({ max: MAX_ENTRIES });
   #changes = 0;
 
-  constructor(store: TaskStore, clock: Clock) {
+  /** @param signals tell of changes that other parts of this process make, and are told of those made here */
+  constructor(store: TaskStore, clock: Clock, signals = new Signals()) {
     this.#store = store;
     this.#clock = clock;
+    this.#signals = signals;
+    signals.listen({ documentsChanged: tenant => this.#changed.set(tenant, ++this.#changes) });
   }
 
   account(tenant: string): Promise<StoredDocument<'account'> | null> {
@@ -63,7 +68,7 @@ export class Directory {
 
   /** To be called after every change of a document that this process makes. */
   changed(tenant: string): void {
-    this.#changed.set(tenant, ++this.#changes);
+    this.#signals.tell('documentsChanged', tenant);
   }
 
   async #find<K extends DocumentKind>(

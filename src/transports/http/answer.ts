@@ -12,6 +12,8 @@ export interface AnswerHead {
 export interface Answer extends AnswerHead {
   /** Text goes out as UTF-8. Bytes need to stay valid only until the call that hands them over returns. */
   readonly body: string | Uint8Array;
+  /** Nobody writes to the bytes any more: a large body goes out without a copy. */
+  readonly lasting?: true;
 }
 
 export const PLAIN_TEXT = 'text/plain; charset=utf-8';

@@ -53,6 +53,9 @@ export abstract class Exchange {
    */
   abstract holdInput(): void;
 
+  /** Ends {@link holdInput} for now: the rest of the body may come. */
+  abstract resumeInput(): void;
+
   /** Ends {@link holdInput} for good: that the caller goes away is to be noticed while it waits. */
   abstract watchInput(): void;
 

@@ -1,22 +1,30 @@
 import { STATUS_CODES } from 'node:http';
 import {
   READ_HEADERS,
-  type RestHandler,
-  type RestRequest,
-  type RestResponse,
+  type RenderedResponse,
+  type RestCall,
+  type RestCalls,
+  type RestHead,
+  type RestReply,
 } from '../../tasks/rest/http.ts';
 import { BODY_LIMIT_BYTES } from '../../tasks/rest/read-request.ts';
 import type { CallSpan, CallTracing, SpanAttributes } from '../tracing.ts';
 import type { Answer } from './answer.ts';
-import { readBody } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import type { RequestHead } from './request-head.ts';
 import type { Handler, Route } from './routes.ts';
 
-const NO_BODY = new Uint8Array(0);
+/** Bodies up to this many bytes are taken in with the head. Larger ones wait until it is known who sends them. */
+const WITH_HEAD_BYTES = 64 * 1024;
+
+/**
+ * A body beyond the limit is still received, and dropped, up to so many times the limit: a caller that is still sending
+ * when the connection closes gets a reset and never sees the answer. Beyond this the connection is closed anyway.
+ */
+const DROPPED_UP_TO = 4;
 
 export interface TasksRoutesOptions {
-  readonly handler: RestHandler;
+  readonly calls: RestCalls;
   /** `accounts.<this>` serves accounts at `/`. */
   readonly serviceHost: string;
   /** Answers `/` on all other hosts. */
@@ -27,10 +35,10 @@ export interface TasksRoutesOptions {
 
 /** The paths of the REST interface of tasks: `/api/…`, `/accounts`, and `/` on the host of accounts. */
 export function tasksRoutes(options: TasksRoutesOptions): readonly Route[] {
-  const { handler, serviceHost, unknown, tracing = null } = options;
+  const { calls, serviceHost, unknown, tracing = null } = options;
   const serve: Handler = (exchange, request) => {
     const span = tracing === null ? null : spanOf(tracing, request);
-    serveRest(handler, span, exchange, request);
+    new TaskCall(calls, span, exchange, request).read(lengthOf(request));
   };
   const accountsHost = `accounts.${serviceHost}`;
   return [
@@ -58,70 +66,105 @@ function spanOf(tracing: CallTracing, request: RequestHead): CallSpan {
   return tracing.begin(`${method} ${route}`, attributes, name => request.header(name));
 }
 
-function serveRest(
-  handler: RestHandler,
-  span: CallSpan | null,
-  exchange: Exchange,
-  request: RequestHead,
-): void {
-  const asked = new AskedRequest(exchange, request);
-  const whole = (body: Uint8Array): void => {
-    // The bytes are those of the socket's buffer, and the handler reads them later.
-    if (body.length > 0) asked.body = body.slice();
-    handler.handle(asked).then(
-      response => {
-        span?.end(statusOf(response.status), response.status >= 500 ? 'answered as a failure' : '');
-        exchange.answer(answerOf(response));
-      },
-      thrown => {
-        span?.end(statusOf(500), 'answered as a failure');
-        exchange.fail(thrown);
-      },
-    );
-    setImmediate(() => exchange.holdInput());
-  };
-  readBody(exchange, whole, {
-    bytes: BODY_LIMIT_BYTES,
-    tooLarge: () => answerOf(handler.tooLarge(asked)),
-  });
+/** The length that the head announces; `NaN` where it does not. */
+function lengthOf(request: RequestHead): number {
+  return Number.parseInt(request.header('content-length'), 10);
 }
 
 function statusOf(status: number): SpanAttributes {
   return { 'http.response.status_code': status };
 }
 
-/** A request whose head has been copied: it is valid only until the handler returns. */
-class AskedRequest implements RestRequest {
-  readonly method: string;
-  readonly host: string;
-  readonly path: string;
-  readonly query: string;
-  readonly headers: RestRequest['headers'];
-  readonly remoteAddress: string;
-  body: Uint8Array = NO_BODY;
+/**
+ * One call of the REST interface on its way from the connection to whoever answers it, and back. Nothing is done here
+ * with a body but to keep the pieces in which it comes.
+ */
+class TaskCall implements RestReply {
+  readonly #calls: RestCalls;
+  readonly #span: CallSpan | null;
   readonly #exchange: Exchange;
-  #gone: AbortController | null = null;
+  readonly #head: RestHead;
+  #call: RestCall | null = null;
+  #pieces: Uint8Array[] = [];
+  #received = 0;
+  /** The body has come to its end. */
+  #isWhole = false;
+  #isAdmitted = false;
 
-  constructor(exchange: Exchange, request: RequestHead) {
+  constructor(calls: RestCalls, span: CallSpan | null, exchange: Exchange, request: RequestHead) {
+    this.#calls = calls;
+    this.#span = span;
     this.#exchange = exchange;
-    this.method = request.method;
-    this.host = hostOf(request);
-    this.path = request.path;
-    this.query = request.query;
-    this.headers = headersOf(request);
-    this.remoteAddress = request.remoteAddress;
+    this.#head = {
+      method: request.method,
+      host: hostOf(request),
+      path: request.path,
+      query: request.query,
+      headers: headersOf(request),
+      remoteAddress: request.remoteAddress,
+    };
   }
 
-  /** Made when first asked for: only long polls ask. */
-  get gone(): AbortSignal {
-    if (this.#gone === null) {
-      const gone = new AbortController();
-      this.#gone = gone;
-      if (this.#exchange.over) gone.abort();
-      else this.#exchange.onGone(() => gone.abort());
-      this.#exchange.watchInput();
-    }
-    return this.#gone.signal;
+  read(length: number): void {
+    if (length > WITH_HEAD_BYTES && length <= BODY_LIMIT_BYTES) this.#beginWithout(length);
+    this.#exchange.onChunk((chunk, last) => {
+      this.#received += chunk.length;
+      if (this.#received > BODY_LIMIT_BYTES) this.#drop(last);
+      else this.#keep(chunk, last);
+    });
+  }
+
+  admitted(): void {
+    this.#isAdmitted = true;
+    if (this.#isWhole) this.#handOver();
+    else this.#exchange.resumeInput();
+  }
+
+  waits(): void {
+    this.#exchange.onGone(() => this.#call?.gone());
+    if (this.#exchange.over) this.#call?.gone();
+    else this.#exchange.watchInput();
+  }
+
+  answered(response: RenderedResponse): void {
+    this.#pieces = [];
+    this.#span?.end(statusOf(response.status), response.status >= 500 ? 'answered as a failure' : '');
+    this.#exchange.answer(answerOf(response), this.#isWhole ? 'keep' : 'close');
+  }
+
+  #keep(chunk: Uint8Array, last: boolean): void {
+    // The memory is the socket's: it is written again when the call returns.
+    if (chunk.length > 0) this.#pieces.push(chunk.slice());
+    if (last) this.#whole();
+    else if (this.#call === null && this.#received > WITH_HEAD_BYTES) this.#beginWithout(BODY_LIMIT_BYTES);
+  }
+
+  #whole(): void {
+    this.#isWhole = true;
+    if (this.#call === null) this.#call = this.#calls.begin(this.#head, this.#pieces, this);
+    else if (this.#isAdmitted) this.#handOver();
+    setImmediate(() => this.#exchange.holdInput());
+  }
+
+  /** The rest stays with the caller until it is known who that is. */
+  #beginWithout(atMost: number): void {
+    this.#exchange.onGone(() => this.#call?.gone());
+    this.#exchange.holdInput();
+    this.#call = this.#calls.begin(this.#head, { atMost }, this);
+  }
+
+  #handOver(): void {
+    const pieces = this.#pieces;
+    this.#pieces = [];
+    this.#call?.body(pieces);
+  }
+
+  #drop(last: boolean): void {
+    this.#pieces = [];
+    this.#call?.gone();
+    if (last) this.#isWhole = true;
+    else if (this.#received <= DROPPED_UP_TO * BODY_LIMIT_BYTES) return;
+    this.answered(this.#calls.tooLarge(this.#head));
   }
 }
 
@@ -132,7 +175,7 @@ function hostOf(request: RequestHead): string {
   return port === -1 || host.endsWith(']') ? host : host.slice(0, port);
 }
 
-function headersOf(request: RequestHead): RestRequest['headers'] {
+function headersOf(request: RequestHead): RestHead['headers'] {
   const headers: { [name in (typeof READ_HEADERS)[number]]?: string } = {};
   for (const name of READ_HEADERS) {
     const value = request.header(name);
@@ -145,6 +188,12 @@ const STATUS_LINES: ReadonlyMap<number, string> = new Map(
   Object.entries(STATUS_CODES).map(([code, reason]) => [Number(code), `${code} ${reason}`]),
 );
 
-function answerOf({ status, headers, body }: RestResponse): Answer {
-  return { status: STATUS_LINES.get(status) ?? String(status), contentType: '', headers, body };
+function answerOf({ status, headers, body }: RenderedResponse): Answer {
+  return {
+    status: STATUS_LINES.get(status) ?? String(status),
+    contentType: '',
+    headers,
+    body,
+    lasting: true,
+  };
 }

@@ -81,6 +81,7 @@ t.test('without variables every setting is at its default', async t => {
     tasksRedisTimeoutMs: 5_000,
     tasksRedisDurability: 'everysec',
     tasksRedisKeyPrefix: 'sluice:',
+    tasksRestThreads: 1,
     tasksPushHttp: false,
     tasksPushNetworks: '',
     tasksPushPorts: '',

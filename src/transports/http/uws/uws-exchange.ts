@@ -37,6 +37,10 @@ export class UwsExchange extends Exchange {
     this.#res.pause();
   }
 
+  resumeInput(): void {
+    if (this.waiting) this.#resume();
+  }
+
   watchInput(): void {
     this.#watched = true;
     if (this.waiting) this.#resume();
@@ -50,7 +54,7 @@ export class UwsExchange extends Exchange {
       if (answer.status === NO_CONTENT) this.#endWithoutLength(close);
       else if (this.headersOnly) this.#endWithoutBody(answer.body, close);
       else if (answer.body.length <= WHOLE_BODY_BYTES) this.#end(answer.body, close);
-      else this.#feed(Buffer.from(answer.body), close);
+      else this.#feed(lastingBytes(answer), close);
     });
   }
 
@@ -135,4 +139,9 @@ export class UwsExchange extends Exchange {
     if (complete) this.finished();
     return accepted;
   }
+}
+
+/** The body as bytes that stay what they are while they leave. */
+function lastingBytes({ body, lasting }: Answer): Uint8Array {
+  return lasting === true && typeof body !== 'string' ? body : Buffer.from(body);
 }

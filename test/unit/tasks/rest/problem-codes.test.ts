@@ -30,7 +30,8 @@ const limited = async ({ rest }: Scene, limits: Record<string, number>): Promise
   await rest.change('acme', 'account', 'account', body => ({ ...body, limits }));
 };
 
-const PROVOCATIONS: Readonly<Record<ProblemCode, Provocation>> = {
+/** `overloaded` and `interrupted` come from the threads: `threads/rest-threads.test.ts` has them. */
+const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, 'overloaded' | 'interrupted'>, Provocation>> = {
   invalid_json: {
     detail: /not JSON/,
     provoke: ({ ask }) => ask('POST', 'tasks', '{"worker":'),

@@ -233,7 +233,7 @@ t.test('a handshake that fails is told with the setting that helps', async t => 
     SECRETS_MASTER_KEY: '0'.repeat(64),
   };
   const clock = new ManualClock(NOW);
-  const store = createTaskStore({
+  const { store } = createTaskStore({
     settings: loadSettings(env),
     stats: new StatsRegistry(),
     clock,
@@ -260,7 +260,7 @@ function authFile(t: Test, text: string) {
 t.test('a password in a file is read again when the connection is lost or refused', async t => {
   const server = await openServer(t, ['--user', 'app', 'on', '>old', '~*', '&*', '+@all']);
   const { path, write } = authFile(t, 'app:old\n');
-  const store = createTaskStore({
+  const { store } = createTaskStore({
     settings: loadSettings({
       TASKS_ENABLED: 'true',
       TASKS_STORE: 'redis',

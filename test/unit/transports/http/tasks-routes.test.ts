@@ -8,6 +8,7 @@ import { jsonNotFound } from '../../../../src/transports/http/routes.ts';
 import { tasksRoutes } from '../../../../src/transports/http/tasks-routes.ts';
 import { type CallTracing, CurrentSpan } from '../../../../src/transports/tracing.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { JoinedCalls } from '../../../support/tasks/joined-calls.ts';
 import { RestHarness } from '../../../support/tasks/rest-harness.ts';
 import { RawConnection } from './raw-connection.ts';
 import { serve } from './serving.ts';
@@ -15,17 +16,16 @@ import { serve } from './serving.ts';
 /** Answers by a function, and keeps what it was asked. */
 class ScriptedHandler implements RestHandler {
   readonly asked: RestRequest[] = [];
+  /** It answers without taking in a body that is held back. */
+  refuses = false;
   script: (request: RestRequest) => Promise<RestResponse> = async () => ({
     status: 200,
     headers: { 'Content-Type': 'application/json', 'X-Request-Id': 'r' },
     body: '{"done":true}',
   });
 
-  tooLarge(): RestResponse {
-    return { status: 413, headers: { 'X-Request-Id': 'large' }, body: '{}' };
-  }
-
-  handle(request: RestRequest): Promise<RestResponse> {
+  async handle(request: RestRequest): Promise<RestResponse> {
+    if (!this.refuses) await request.takeBody?.();
     this.asked.push(request);
     return this.script(request);
   }
@@ -35,7 +35,8 @@ const HOST = 'tasks.localhost';
 
 async function front(t: Test, handler: RestHandler, log = new KeepingLogger()): Promise<HttpListener> {
   const unknown = jsonNotFound([]);
-  const routes = [healthRoute(new Health()), ...tasksRoutes({ handler, serviceHost: HOST, unknown })];
+  const calls = new JoinedCalls(handler, log);
+  const routes = [healthRoute(new Health()), ...tasksRoutes({ calls, serviceHost: HOST, unknown })];
   return serve(t, routes, { log, unknown });
 }
 
@@ -147,13 +148,40 @@ t.test('what is not of tasks is served as before', async t => {
 t.test('a body that is too large is not handed over', async t => {
   const handler = new ScriptedHandler();
   const connection = await connect(t, await front(t, handler));
-  await connection.write(wire('POST', '/api/v1/tasks', [], 'x'.repeat(BODY_LIMIT_BYTES + 1)));
+  const id = ['X-Request-Id: large'];
+  await connection.write(wire('POST', '/api/v1/tasks', id, 'x'.repeat(BODY_LIMIT_BYTES + 1)));
   const response = await connection.response();
   t.equal(response.status, 413);
   t.equal(response.headers.get('x-request-id'), 'large');
   t.equal(handler.asked.length, 0);
   await connection.write(wire('POST', '/api/v1/tasks', [], 'x'.repeat(BODY_LIMIT_BYTES)));
   t.equal((await connection.response()).status, 200, 'the largest that is read');
+});
+
+t.test('a large body stays with a caller that is refused', async t => {
+  const handler = new ScriptedHandler();
+  handler.refuses = true;
+  handler.script = async () => ({ status: 401, headers: {}, body: '' });
+  const connection = await connect(t, await front(t, handler));
+  const length = 5 * 1024 * 1024;
+  const [head] = wire('POST', '/api/v1/tasks', [`Content-Length: ${length}`]).split('\r\n\r\n');
+  await connection.write(`${head}\r\n\r\n${'x'.repeat(10)}`);
+  const response = await connection.response();
+  t.equal(response.status, 401, 'before the body has come');
+  t.equal(response.headers.get('connection'), 'close');
+  t.equal(handler.asked[0].body.length, 0);
+});
+
+t.test('one whose length is not announced is taken in when the caller is known', async t => {
+  const handler = new ScriptedHandler();
+  const connection = await connect(t, await front(t, handler));
+  const piece = 'y'.repeat(50_000);
+  const chunk = `${piece.length.toString(16)}\r\n${piece}\r\n`;
+  await connection.write(
+    `${wire('POST', '/api/v1/tasks', ['Transfer-Encoding: chunked'])}${chunk.repeat(3)}0\r\n\r\n`,
+  );
+  t.equal((await connection.response()).status, 200);
+  t.equal(Buffer.from(handler.asked[0].body).toString(), piece.repeat(3));
 });
 
 t.test('a long poll hears that its caller has gone', async t => {
@@ -212,7 +240,7 @@ t.test('a handler that fails is a defect that the log tells of', async t => {
   const response = await connection.response();
   t.equal(response.status, 500);
   t.notMatch(response.body, /not to be told/);
-  t.match(log.lines, [{ level: 'error', fields: { error: /not to be told/ } }]);
+  t.match(log.lines, [{ level: 'error', message: /not to be told/ }]);
 });
 
 t.test('the service answers over a real connection: sign-up, then a call, by domain.localhost', async t => {
@@ -251,7 +279,8 @@ t.test('a traced request has a span with its route, which ends with the status',
   };
   const handler = new ScriptedHandler();
   const unknown = jsonNotFound([]);
-  const listener = await serve(t, tasksRoutes({ handler, serviceHost: HOST, unknown, tracing }), { unknown });
+  const calls = new JoinedCalls(handler, new KeepingLogger());
+  const listener = await serve(t, tasksRoutes({ calls, serviceHost: HOST, unknown, tracing }), { unknown });
   const ask = (path: string) =>
     fetch(`http://127.0.0.1:${listener.port}${path}`, { headers: { traceparent: 'p' } });
   await ask('/api/v1/tasks/tsk_1/history');

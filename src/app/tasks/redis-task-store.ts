@@ -1,0 +1,62 @@
+import { AuthFile } from '../../base/auth-file.ts';
+import { clusterEndpoints, redisEndpoint } from '../../settings/redis-address.ts';
+import {
+  REDIS_TASK_STORE_DEFAULTS,
+  type RedisAddress,
+  type RedisTaskStoreOptions,
+} from '../../tasks/store/redis/options.ts';
+import { RedisTaskStore } from '../../tasks/store/redis/redis-store.ts';
+import { clientTls } from '../client-tls.ts';
+import type { TaskStoreParts } from './task-store.ts';
+
+/**
+ * The tasks in the Redis that the settings name.
+ *
+ * @throws Error naming the setting, when a file for TLS cannot be used
+ */
+export function redisTaskStore(
+  { settings, clock, random, logger }: Omit<TaskStoreParts, 'stats'>,
+  options: Partial<Pick<RedisTaskStoreOptions, 'sweepMs'>> = {},
+): RedisTaskStore {
+  const { tasksRedisUrl: url, tasksRedisType: type } = settings;
+  const endpoints =
+    type === 'cluster'
+      ? clusterEndpoints({ url, auth: '' })
+      : [redisEndpoint({ socketType: url.startsWith('/') ? 'unix' : 'tcp', url, auth: '' })];
+  const [{ username, password, database }] = endpoints;
+  const tls = settings.tasksRedisTls
+    ? clientTls(
+        {
+          certificate: '',
+          key: '',
+          ca: settings.tasksRedisTlsCaCert,
+          skipHostnameVerification: false,
+          settings: 'TASKS_REDIS_TLS',
+        },
+        { ca: 'TASKS_REDIS_TLS_CACERT', plain: 'set TASKS_REDIS_TLS=false' },
+      )
+    : null;
+  return new RedisTaskStore({
+    ...REDIS_TASK_STORE_DEFAULTS,
+    ...options,
+    type,
+    addresses: endpoints.map(({ target }): RedisAddress => target),
+    access: {
+      ...(username !== '' && { username }),
+      ...(password !== '' && { password }),
+      ...(tls !== null && { tls: tls.options }),
+      ...(type === 'single' && { db: database }),
+    },
+    authFile:
+      settings.tasksRedisAuthFile === ''
+        ? null
+        : new AuthFile(settings.tasksRedisAuthFile, 'TASKS_REDIS_AUTH_FILE'),
+    explain: tls === null ? reason => reason : tls.explain,
+    keyPrefix: settings.tasksRedisKeyPrefix,
+    durability: settings.tasksRedisDurability,
+    timeoutMs: settings.tasksRedisTimeoutMs,
+    clock,
+    random,
+    logger,
+  });
+}

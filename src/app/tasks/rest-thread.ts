@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto';
+import type { MessagePort } from 'node:worker_threads';
+import { systemClock } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import type { LastingTask } from '../../base/lasting-threads.ts';
+import type { Logger, LogLevel } from '../../base/logger.ts';
+import type { Settings } from '../../settings/table.ts';
+import { StatsRegistry } from '../../stats/registry.ts';
+import { SafeAddresses } from '../../tasks/delivery/safe-address.ts';
+import { IdMaker } from '../../tasks/model/ids.ts';
+import { Signals } from '../../tasks/model/signals.ts';
+import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
+import { limitRoutes } from '../../tasks/rest/limits.ts';
+import type { ApiLimits, RestConfig, RestParts } from '../../tasks/rest/parts.ts';
+import { RestService } from '../../tasks/rest/rest-service.ts';
+import { scheduleRoutes } from '../../tasks/rest/schedules.ts';
+import { taskRoutes } from '../../tasks/rest/task-routes.ts';
+import type { FromRestThread } from '../../tasks/rest/threads/messages.ts';
+import { serveRest, type ThreadService } from '../../tasks/rest/threads/serve-rest.ts';
+import { tokenRoutes } from '../../tasks/rest/tokens.ts';
+import { userRoutes } from '../../tasks/rest/users.ts';
+import { StorePullDesk } from '../../tasks/scheduler/store-pull-desk.ts';
+import { StoreTime } from '../../tasks/scheduler/store-time.ts';
+import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
+import { Directory } from '../../tasks/store/directory.ts';
+import { MeasuredStore } from '../../tasks/store/measured-store.ts';
+import { PortOperator } from '../../tasks/store/sqlite/port-operator.ts';
+import { SqliteStore } from '../../tasks/store/sqlite/store.ts';
+import type { TaskStore } from '../../tasks/store/task-store.ts';
+import { ThreadLogger } from '../thread-logger.ts';
+import { type StatsChange, StatsReporter } from '../thread-stats.ts';
+import { cursorKey } from './master-keys.ts';
+import { tenantLimits, workerNetworks } from './tasks-config.ts';
+
+/** What a REST thread is given at its start. */
+export interface RestThreadSetup {
+  readonly settings: Settings;
+  readonly keys: MasterKeys;
+  /** Of this program: the OpenAPI document shows it. */
+  readonly version: string;
+  /** Levels that the log of the process writes. */
+  readonly logLevels: readonly LogLevel[];
+}
+
+/**
+ * Calls of pull workers that may wait for tasks at once in all threads, half of them of a tenant that is alone: each
+ * holds a connection and a few hundred bytes.
+ */
+const MAX_WAITING_PULLS = 20_000;
+
+/** A store, and what becomes of the ways to it that this thread is given. */
+interface OpenedStore {
+  readonly store: TaskStore;
+  readonly connect: (port: MessagePort) => void;
+  readonly refused: (reason: string) => void;
+}
+
+/** Makes this thread one that answers calls of the REST interface, with a store and a pull desk of its own. */
+export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSetup): Promise<void> {
+  const post = (message: FromRestThread<StatsChange>): void => port.postMessage(message);
+  const logger = new ThreadLogger(setup.logLevels, (level, message, fields) =>
+    post({ kind: 'log', level, message, fields }),
+  );
+  process.on('unhandledRejection', reason =>
+    logger.error('Unhandled promise rejection (this is a bug; please report it)', {
+      error: asError(reason).stack,
+    }),
+  );
+  const stats = new StatsRegistry();
+  const reporter = new StatsReporter(stats, systemClock, change => post({ kind: 'stats', stats: change }));
+  const signals = new Signals();
+  await serveRest({ port, signals, logger }, async limits => {
+    const opened = await openStore(setup.settings, stats, logger, () => post({ kind: 'store_wanted' }));
+    const statistics = new TaskStatistics(stats);
+    const store = new MeasuredStore(opened.store, statistics, () => performance.now());
+    const service = threadService({ setup, stats: statistics, store, signals, limits, logger });
+    await store.start();
+    await service.desk.start();
+    reporter.start();
+    return {
+      handler: service.handler,
+      listeningOn: service.listeningOn,
+      storeConnected: opened.connect,
+      storeRefused: opened.refused,
+      drain: () => void service.desk.stop(),
+      stop: async () => {
+        await service.desk.stop();
+        await store.stop();
+        reporter.stop();
+      },
+    };
+  });
+}
+
+/** The store of the process, over a way of its own. Only what this thread needs is loaded. */
+async function openStore(
+  settings: Settings,
+  stats: StatsRegistry,
+  logger: Logger,
+  wanted: () => void,
+): Promise<OpenedStore> {
+  if (settings.tasksStore === 'redis') {
+    const { redisTaskStore } = await import('./redis-task-store.ts');
+    // Lost hints are looked for by the thread that has the engine.
+    const store = redisTaskStore(
+      { settings, clock: systemClock, random: Math.random, logger },
+      { sweepMs: null },
+    );
+    return { store, connect: port => port.close(), refused: () => {} };
+  }
+  const operator = new PortOperator(wanted);
+  stats.gauge('tasks.store_waiting', () => operator.waiting);
+  return {
+    store: new SqliteStore(operator),
+    connect: port => operator.connect(port),
+    refused: reason => operator.refused(reason),
+  };
+}
+
+interface ThreadServiceParts {
+  readonly setup: RestThreadSetup;
+  readonly stats: TaskStatistics;
+  readonly store: TaskStore;
+  readonly signals: Signals;
+  readonly limits: ApiLimits;
+  readonly logger: Logger;
+}
+
+function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler' | 'listeningOn'> & {
+  readonly desk: StorePullDesk;
+} {
+  const { setup, stats, store, signals, limits, logger } = parts;
+  const { settings, keys, version } = setup;
+  const ofTenant = tenantLimits(settings);
+  const directory = new Directory(store, systemClock, signals);
+  const desk = new StorePullDesk({
+    store,
+    directory,
+    signals,
+    statistics: stats,
+    time: new StoreTime(systemClock),
+    clock: systemClock,
+    random: Math.random,
+    randomBytes,
+    limits: ofTenant,
+    maxWaiting: Math.ceil(MAX_WAITING_PULLS / settings.tasksRestThreads),
+  });
+  const port = { shown: 0 };
+  const rest: RestParts = {
+    store,
+    directory,
+    signals,
+    sealer: new AesSealer(keys),
+    pullDesk: desk,
+    ids: new IdMaker(() => systemClock.nowMs(), randomBytes),
+    clock: systemClock,
+    randomBytes,
+    logger,
+    config: restConfig(setup, port),
+  };
+  const handler = new RestService({
+    parts: rest,
+    limits,
+    version,
+    routes: [
+      ...taskRoutes(rest),
+      ...scheduleRoutes(rest),
+      ...userRoutes(rest),
+      ...tokenRoutes(rest),
+      ...limitRoutes(rest),
+    ],
+    onAnswer: (operation, status) => stats.httpRequests(operation, status).add(1),
+  });
+  const listeningOn = (opened: number): void => {
+    port.shown = opened;
+  };
+  return { handler, desk, listeningOn };
+}
+
+/** @param port known when the port is open, before the first request */
+function restConfig({ settings, keys }: RestThreadSetup, port: { readonly shown: number }): RestConfig {
+  const isLocal = settings.serviceHost === 'localhost';
+  const { networks, ports, allowHttp } = workerNetworks(settings);
+  return {
+    serviceHost: settings.serviceHost,
+    scheme: isLocal ? 'http' : 'https',
+    get publicPort() {
+      return isLocal ? port.shown : 0;
+    },
+    signup: settings.accountsSignup,
+    operatorToken: settings.accountsOperatorToken,
+    tenantHeader: settings.tasksTenantHeader,
+    urls: { addresses: new SafeAddresses(networks), ports, allowHttp },
+    limits: tenantLimits(settings),
+    cursorKey: cursorKey(keys),
+  };
+}

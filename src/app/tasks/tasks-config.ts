@@ -1,0 +1,32 @@
+import type { Settings } from '../../settings/table.ts';
+import type { DeliverySetup } from '../../tasks/delivery/local-deliveries.ts';
+import type { TenantLimits } from '../../tasks/model/documents.ts';
+
+/** Where tasks may be pushed to; what the URLs of workers are checked by and deliveries keep to. */
+export function workerNetworks(settings: Settings): Pick<DeliverySetup, 'networks' | 'ports' | 'allowHttp'> {
+  return {
+    networks: listOf(settings.tasksPushNetworks),
+    ports: listOf(settings.tasksPushPorts).map(Number),
+    allowHttp: settings.tasksPushHttp,
+  };
+}
+
+function listOf(text: string): string[] {
+  return text === '' ? [] : text.split(',');
+}
+
+/** What tenants have whose operator has changed nothing. */
+export function tenantLimits(settings: Settings): TenantLimits {
+  return {
+    openTasks: settings.tasksMaxOpen,
+    retainSucceededMs: settings.tasksRetainSucceededMs,
+    retainOtherMs: settings.tasksRetainOtherMs,
+    payloadBytes: settings.tasksMaxPayloadBytes,
+    workers: settings.tasksMaxWorkers,
+    schedules: settings.tasksMaxSchedules,
+    users: settings.tasksMaxUsers,
+    tokensPerUser: settings.tasksMaxTokens,
+    inFlight: settings.tasksMaxInFlight,
+    dispatchPerSecond: settings.tasksDispatchRate,
+  };
+}

@@ -1,0 +1,31 @@
+import type { ApiCall, ApiLimits, ApiLimitVerdict } from '../parts.ts';
+import type { TurnToRestThread } from './messages.ts';
+
+/** In a REST thread: has the thread with the decision engine decide about calls. */
+export class AskedLimits implements ApiLimits {
+  readonly #send: (ask: number, call: ApiCall) => void;
+  readonly #waiting = new Map<number, PromiseWithResolvers<ApiLimitVerdict>>();
+  #lastAsk = 0;
+
+  constructor(send: (ask: number, call: ApiCall) => void) {
+    this.#send = send;
+  }
+
+  /** @throws (rejects with) Error when there is no decision */
+  ask(call: ApiCall): Promise<ApiLimitVerdict> {
+    const ask = ++this.#lastAsk;
+    const waiting = Promise.withResolvers<ApiLimitVerdict>();
+    this.#waiting.set(ask, waiting);
+    this.#send(ask, call);
+    return waiting.promise;
+  }
+
+  heard(verdicts: TurnToRestThread['verdicts']): void {
+    for (const [ask, verdict, reason] of verdicts) {
+      const waiting = this.#waiting.get(ask);
+      this.#waiting.delete(ask);
+      if (verdict === null) waiting?.reject(new Error(reason));
+      else waiting?.resolve(verdict);
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import type { Logger } from '../../../base/logger.ts';
+import type { RestHandler, RestHead, RestRequest, RestResponse } from '../http.ts';
+import { requestIdOf } from '../negotiation.ts';
+import { Problem } from '../problem.ts';
+import { problemOf, problemResponse } from '../problem-answer.ts';
+import type { AnswerMessage, TurnToRestThread } from './messages.ts';
+
+/** How a REST thread tells what becomes of its calls. */
+export interface HandledCallsOut {
+  admitted(call: number): void;
+  waits(call: number): void;
+  answered(answer: AnswerMessage): void;
+}
+
+const NO_BODY = new Uint8Array(0);
+
+/** In a REST thread: the calls that it has been given, each a request to the handler. */
+export class HandledCalls {
+  readonly #handler: RestHandler;
+  readonly #out: HandledCallsOut;
+  readonly #log: Logger;
+  readonly #requests = new Map<number, SentRequest>();
+  readonly #encoder = new TextEncoder();
+  #idle: (() => void) | null = null;
+
+  constructor(handler: RestHandler, out: HandledCallsOut, log: Logger) {
+    this.#handler = handler;
+    this.#out = out;
+    this.#log = log;
+  }
+
+  heard({ calls, bodies, gone }: TurnToRestThread): void {
+    for (const { number, head, body } of calls) {
+      const request = new SentRequest(head, body, {
+        admitted: () => this.#out.admitted(number),
+        waits: () => this.#out.waits(number),
+      });
+      this.#requests.set(number, request);
+      void this.#handle(number, request);
+    }
+    for (const [number, body] of bodies) this.#requests.get(number)?.received(body);
+    for (const number of gone) this.#requests.get(number)?.callerGone();
+  }
+
+  /** Resolves when no call is handled any more. */
+  finished(): Promise<void> {
+    if (this.#requests.size === 0) return Promise.resolve();
+    return new Promise(resolve => {
+      this.#idle = resolve;
+    });
+  }
+
+  async #handle(number: number, request: SentRequest): Promise<void> {
+    const { status, headers, body } = await this.#answerTo(request);
+    this.#requests.delete(number);
+    this.#out.answered({ number, status, headers, body: this.#encoder.encode(body) });
+    if (this.#requests.size === 0) this.#idle?.();
+  }
+
+  /** A handler that rejects is a defect: its caller must not wait for ever, and the call must not be kept. */
+  async #answerTo(request: SentRequest): Promise<RestResponse> {
+    try {
+      return await this.#handler.handle(request);
+    } catch (thrown) {
+      const requestId = requestIdOf(request, () => 'none');
+      return problemResponse(problemOf(thrown, requestId, this.#log), requestId);
+    }
+  }
+}
+
+interface RequestEvents {
+  admitted(): void;
+  waits(): void;
+}
+
+class SentRequest implements RestRequest {
+  readonly method: RestHead['method'];
+  readonly host: RestHead['host'];
+  readonly path: RestHead['path'];
+  readonly query: RestHead['query'];
+  readonly headers: RestHead['headers'];
+  readonly remoteAddress: RestHead['remoteAddress'];
+  body: Uint8Array;
+  readonly takeBody?: () => Promise<void>;
+  readonly #events: RequestEvents;
+  #coming: PromiseWithResolvers<void> | null = null;
+  #gone: AbortController | null = null;
+  #isGone = false;
+
+  constructor(head: RestHead, body: readonly Uint8Array[] | null, events: RequestEvents) {
+    this.method = head.method;
+    this.host = head.host;
+    this.path = head.path;
+    this.query = head.query;
+    this.headers = head.headers;
+    this.remoteAddress = head.remoteAddress;
+    this.body = joined(body ?? []);
+    this.#events = events;
+    if (body === null) this.takeBody = () => this.#take();
+  }
+
+  /** Made when first asked for: only long polls ask. */
+  get gone(): AbortSignal {
+    if (this.#gone === null) {
+      this.#gone = new AbortController();
+      if (this.#isGone) this.#gone.abort();
+      else this.#events.waits();
+    }
+    return this.#gone.signal;
+  }
+
+  received(pieces: readonly Uint8Array[]): void {
+    this.body = joined(pieces);
+    this.#coming?.resolve();
+  }
+
+  callerGone(): void {
+    this.#isGone = true;
+    this.#gone?.abort();
+    this.#coming?.reject(new Problem('interrupted', 'the caller has gone before the body had come'));
+  }
+
+  #take(): Promise<void> {
+    if (this.#coming === null) {
+      this.#coming = Promise.withResolvers<void>();
+      this.#events.admitted();
+    }
+    return this.#coming.promise;
+  }
+}
+
+function joined(pieces: readonly Uint8Array[]): Uint8Array {
+  if (pieces.length === 0) return NO_BODY;
+  return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
+}

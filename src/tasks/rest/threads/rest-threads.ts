@@ -1,0 +1,226 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { Clock } from '../../../base/clock.ts';
+import { asError } from '../../../base/fault.ts';
+import { type LastingThread, LastingThreads } from '../../../base/lasting-threads.ts';
+import type { Service } from '../../../base/lifecycle.ts';
+import type { LogFields, Logger } from '../../../base/logger.ts';
+import { SignalBridge } from '../../model/signal-bridge.ts';
+import type { Signals } from '../../model/signals.ts';
+import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http.ts';
+import { requestIdOf } from '../negotiation.ts';
+import type { ApiCall, ApiLimits } from '../parts.ts';
+import type { Problem } from '../problem.ts';
+import { problemResponse } from '../problem-answer.ts';
+import { bodyTooLarge } from '../read-request.ts';
+import type { FromRestThread, RestThreadLog, ToRestThread, TurnFromRestThread } from './messages.ts';
+import { type PlaceBounds, Places } from './places.ts';
+import { ThreadCalls } from './thread-calls.ts';
+
+/** Maximum number of calls, and of bytes in their bodies, that wait or run at once in this process. */
+const BOUNDS: PlaceBounds = { calls: 4_096, bytes: 64 * 1024 * 1024 };
+/** A thread that needs more memory than this ends, and is replaced; the process goes on. */
+const RESOURCES = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 24 };
+/** What answers are counted under that no route has made. */
+const UNKNOWN = 'unknown';
+
+/** A task store whose thread lets other threads ask over ports of their own. */
+export interface SharedStore {
+  addClient(client: StoreClient): () => void;
+  wanted(client: StoreClient): void;
+}
+
+interface StoreClient {
+  connect(port: MessagePort): void;
+  refused(reason: string): void;
+}
+
+export interface RestThreadsParts<Stats> {
+  /** The module that each thread runs; see `workers/rest.ts`. */
+  readonly module: URL;
+  readonly count: number;
+  /** What a thread is given at its start. */
+  readonly workerData: () => unknown;
+  /** Whose call it is, for queues that are fair and for the choice of the thread. */
+  readonly tenantOf: (head: RestHead) => string;
+  readonly limits: ApiLimits;
+  readonly signals: Signals;
+  /** Null where threads have connections of their own. */
+  readonly store: SharedStore | null;
+  readonly nextRequestId: () => string;
+  readonly onAnswer: (operation: string, status: number) => void;
+  /** Writes a line of a thread to the log. */
+  readonly logged: (line: RestThreadLog) => void;
+  /** Takes in what a thread has counted; `place` stays the same when the thread is replaced. */
+  readonly counted: (place: number, stats: Stats) => void;
+  /** Called for each thread that ended although nobody asked it to. */
+  readonly lost: (place: number) => void;
+  readonly bounds?: PlaceBounds;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** What a thread that runs is connected to. */
+interface Links {
+  readonly bridge: SignalBridge;
+  readonly store: StoreClient;
+  readonly leaveStore: () => void;
+}
+
+type RestThread = LastingThread<ToRestThread>;
+
+/**
+ * The REST interface in threads of its own, seen from the thread that has the connections: what waits for them is bounded
+ * and fair to tenants, and a thread that ends takes nothing with it but the calls that it had. All calls of a tenant go to
+ * the same thread, which keeps them in order and what they need at hand.
+ */
+export class RestThreads<Stats> implements RestCalls, Service {
+  readonly name: string;
+  readonly #parts: RestThreadsParts<Stats>;
+  readonly #threads: LastingThreads<ToRestThread, FromRestThread<Stats>>;
+  readonly #places: Places;
+  /** By the place of the thread. */
+  readonly #calls: readonly ThreadCalls[];
+  readonly #ready = new Map<RestThread, Links>();
+  #publicPort = 0;
+  #draining = false;
+
+  constructor(parts: RestThreadsParts<Stats>) {
+    this.#parts = parts;
+    const { module, count, workerData, clock, random, logger } = parts;
+    this.#places = new Places(parts.bounds ?? BOUNDS);
+    const refuse = (reply: RestReply, head: RestHead, problem: Problem): void =>
+      reply.answered(this.#problem(head, problem));
+    this.#calls = Array.from({ length: count }, () => new ThreadCalls({ places: this.#places, refuse }));
+    this.#threads = new LastingThreads<ToRestThread, FromRestThread<Stats>>({
+      what: 'REST thread',
+      module,
+      count,
+      workerData,
+      resourceLimits: RESOURCES,
+      ready: thread => this.#begins(thread),
+      heard: (thread, message) => this.#heard(thread, message),
+      ended: (thread, wasReady) => this.#ended(thread, wasReady),
+      lost: place => parts.lost(place),
+      clock,
+      random,
+      logger,
+    });
+    this.name = this.#threads.name;
+  }
+
+  /** Threads that take calls. */
+  get ready(): number {
+    return this.#ready.size;
+  }
+
+  /** Calls that wait or run; those that wait for something to happen are not counted. */
+  get pending(): number {
+    return this.#places.calls;
+  }
+
+  /** @throws Error when the first thread does not start */
+  start(): Promise<void> {
+    return this.#threads.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#threads.stop();
+  }
+
+  /** Tells the port that URLs in answers have to show. */
+  listeningOn(port: number): void {
+    this.#publicPort = port;
+    for (const thread of this.#ready.keys()) thread.post({ kind: 'listening', port });
+  }
+
+  /** Nobody gets a lease any more, and calls that wait for one are answered. */
+  drain(): void {
+    this.#draining = true;
+    for (const thread of this.#ready.keys()) thread.post({ kind: 'drain' });
+  }
+
+  begin(head: RestHead, body: readonly Uint8Array[] | HeldBody, reply: RestReply): RestCall {
+    const tenant = this.#parts.tenantOf(head);
+    return this.#calls[placeOf(tenant, this.#calls.length)].begin(tenant, head, body, reply);
+  }
+
+  tooLarge(head: RestHead): RenderedResponse {
+    return this.#problem(head, bodyTooLarge());
+  }
+
+  #problem(head: RestHead, problem: Problem): RenderedResponse {
+    this.#parts.onAnswer(UNKNOWN, problem.status);
+    return problemResponse(problem, requestIdOf(head, this.#parts.nextRequestId));
+  }
+
+  #begins(thread: RestThread): void {
+    const calls = this.#calls[thread.place];
+    const bridge = new SignalBridge(this.#parts.signals, signal => calls.turn?.signals.push(signal));
+    const store: StoreClient = {
+      connect: port => thread.post({ kind: 'store', port }, [port]),
+      refused: reason => thread.post({ kind: 'store_refused', reason }),
+    };
+    this.#ready.set(thread, {
+      bridge,
+      store,
+      leaveStore: this.#parts.store?.addClient(store) ?? (() => {}),
+    });
+    if (this.#publicPort !== 0) thread.post({ kind: 'listening', port: this.#publicPort });
+    if (this.#draining) thread.post({ kind: 'drain' });
+    calls.attach(thread);
+  }
+
+  #ended(thread: RestThread, wasReady: boolean): LogFields {
+    const links = this.#ready.get(thread);
+    this.#ready.delete(thread);
+    links?.bridge.close();
+    links?.leaveStore();
+    // One that did not even start may take a while to be replaced.
+    const isNextSoon = wasReady && !this.#threads.stopped;
+    return { calls: this.#calls[thread.place].detach(isNextSoon) };
+  }
+
+  #heard(thread: RestThread, message: Exclude<FromRestThread<Stats>, { kind: 'ready' }>): void {
+    switch (message.kind) {
+      case 'turn':
+        this.#turn(thread, message);
+        break;
+      case 'log':
+        this.#parts.logged(message);
+        break;
+      case 'stats':
+        this.#parts.counted(thread.place, message.stats);
+        break;
+      case 'store_wanted': {
+        const store = this.#ready.get(thread)?.store;
+        if (store !== undefined) this.#parts.store?.wanted(store);
+      }
+    }
+  }
+
+  #turn(thread: RestThread, turn: TurnFromRestThread): void {
+    // Other threads are told before the answers leave: a caller may come back to any of them.
+    this.#ready.get(thread)?.bridge.heard(turn.signals);
+    for (const [ask, call] of turn.asks) this.#ask(thread, ask, call);
+    this.#calls[thread.place].heard(turn);
+  }
+
+  async #ask(thread: RestThread, ask: number, call: ApiCall): Promise<void> {
+    let verdict: readonly [number, Awaited<ReturnType<ApiLimits['ask']>> | null, string];
+    try {
+      verdict = [ask, await this.#parts.limits.ask(call), ''];
+    } catch (failure) {
+      verdict = [ask, null, asError(failure).message];
+    }
+    if (this.#ready.has(thread)) this.#calls[thread.place].turn?.verdicts.push(verdict);
+  }
+}
+
+/** The same thread for all calls of a tenant. */
+function placeOf(tenant: string, count: number): number {
+  if (count === 1) return 0;
+  let hash = 0;
+  for (let i = 0; i < tenant.length; i++) hash = (Math.imul(hash, 31) + tenant.charCodeAt(i)) >>> 0;
+  return hash % count;
+}

@@ -1,0 +1,100 @@
+import type { MessagePort, Transferable } from 'node:worker_threads';
+import type { Logger } from '../../../base/logger.ts';
+import { SignalBridge } from '../../model/signal-bridge.ts';
+import type { Signals } from '../../model/signals.ts';
+import type { RestHandler } from '../http.ts';
+import type { ApiLimits } from '../parts.ts';
+import { AskedLimits } from './asked-limits.ts';
+import { HandledCalls, type HandledCallsOut } from './handled-calls.ts';
+import type { FromRestThread, ToRestThread, TurnFromRestThread } from './messages.ts';
+import { type Filling, Outbox } from './outbox.ts';
+
+/** Smaller answers are copied into the message: to hand over memory costs more. */
+const TRANSFER_BYTES = 4_096;
+
+/** What serves calls in a REST thread. */
+export interface ThreadService {
+  readonly handler: RestHandler;
+  listeningOn(port: number): void;
+  /** A way to the store, or null and why there is none. */
+  storeConnected(port: MessagePort): void;
+  storeRefused(reason: string): void;
+  /** Leases nothing any more, and answers what waits. */
+  drain(): void;
+  /** Ends everything; calls are answered before. */
+  stop(): Promise<void>;
+}
+
+export interface ServeRestParts {
+  readonly port: MessagePort;
+  /** Of this thread: they are joined with those of the other one. */
+  readonly signals: Signals;
+  readonly logger: Logger;
+}
+
+/**
+ * Serves what comes over the port until it is told to stop.
+ *
+ * @param open makes the service; it is told when the thread takes calls
+ * @returns settles when nothing is left
+ */
+export async function serveRest(
+  { port, signals, logger }: ServeRestParts,
+  open: (limits: ApiLimits) => Promise<ThreadService>,
+): Promise<void> {
+  const outbox = new Outbox(emptyTurn, turn => port.postMessage(turn, memoryOf(turn)));
+  const limits = new AskedLimits((ask, call) => outbox.turn.asks.push([ask, call]));
+  const service = await open(limits);
+  const bridge = new SignalBridge(signals, signal => outbox.turn.signals.push(signal));
+  const out: HandledCallsOut = {
+    admitted: call => outbox.turn.admitted.push(call),
+    waits: call => outbox.turn.waiting.push(call),
+    answered: answer => outbox.turn.answers.push(answer),
+  };
+  const calls = new HandledCalls(service.handler, out, logger);
+  const stopped = Promise.withResolvers<void>();
+  port.on('message', (message: ToRestThread) => {
+    switch (message.kind) {
+      case 'turn':
+        bridge.heard(message.signals);
+        limits.heard(message.verdicts);
+        calls.heard(message);
+        break;
+      case 'listening':
+        service.listeningOn(message.port);
+        break;
+      case 'store':
+        service.storeConnected(message.port);
+        break;
+      case 'store_refused':
+        service.storeRefused(message.reason);
+        break;
+      case 'drain':
+        service.drain();
+        break;
+      case 'stop':
+        stopped.resolve();
+    }
+  });
+  // The other side is gone: nobody would hear of an answer.
+  port.once('close', stopped.resolve);
+  port.postMessage({ kind: 'ready' } satisfies FromRestThread);
+  await stopped.promise;
+  service.drain();
+  await calls.finished();
+  bridge.close();
+  outbox.flush();
+  await service.stop();
+  port.close();
+}
+
+function emptyTurn(): Filling<TurnFromRestThread> {
+  return { kind: 'turn', signals: [], asks: [], admitted: [], waiting: [], answers: [] };
+}
+
+/** What changes hands with a message. */
+function memoryOf({ answers }: Filling<TurnFromRestThread>): Transferable[] {
+  return answers
+    .filter(({ body }) => body.length >= TRANSFER_BYTES)
+    .map(({ body }) => body.buffer as ArrayBuffer);
+}

@@ -1,0 +1,287 @@
+import type { Transferable } from 'node:worker_threads';
+import type { LastingThread } from '../../../base/lasting-threads.ts';
+import type { HeldBody, RestCall, RestHead, RestReply } from '../http.ts';
+import { Problem } from '../problem.ts';
+import type { AnswerMessage, ToRestThread, TurnFromRestThread, TurnToRestThread } from './messages.ts';
+import { type Filling, Outbox } from './outbox.ts';
+import type { Places } from './places.ts';
+import { Turns } from './turns.ts';
+
+/** Maximum number of calls that a thread handles at once. Those that wait for something to happen are not counted. */
+const MAX_RUNNING = 512;
+/** Maximum number of large bodies that a thread reads at once: small calls of others run beside them. */
+const MAX_LARGE = 2;
+/** Smaller pieces are copied into the message: to hand over memory costs more. */
+const TRANSFER_BYTES = 4_096;
+
+type RunningThread = LastingThread<ToRestThread>;
+
+/**
+ * - `queued`: nobody has seen it yet
+ * - `running`: the thread handles it
+ * - `receiving`: its caller is known, its body is on the way
+ * - `body_queued`: its body is there, and waits for its turn
+ * - `waiting`: it waits for something to happen
+ */
+type CallState = 'queued' | 'running' | 'receiving' | 'body_queued' | 'waiting' | 'over';
+
+interface OpenCall {
+  readonly number: number;
+  readonly tenant: string;
+  readonly head: RestHead;
+  readonly reply: RestReply;
+  readonly heldBytes: number | null;
+  state: CallState;
+  body: readonly Uint8Array[] | null;
+  /** The places that it takes. */
+  calls: number;
+  bytes: number;
+  isLarge: boolean;
+}
+
+export interface ThreadCallsParts {
+  /** Shared by all threads. */
+  readonly places: Places;
+  /** Answers a call that no thread answers. */
+  readonly refuse: (reply: RestReply, head: RestHead, problem: Problem) => void;
+}
+
+/** The calls of one REST thread, and of those that replace it: what waits for it, and what it has been given. */
+export class ThreadCalls {
+  readonly #parts: ThreadCallsParts;
+  readonly #queue = new Turns<OpenCall>();
+  readonly #bodies = new Turns<OpenCall>();
+  /** What the thread has been given, by number. */
+  readonly #sent = new Map<number, OpenCall>();
+  #lastNumber = 0;
+  #running = 0;
+  #large = 0;
+  #outbox: Outbox<Filling<TurnToRestThread>> | null = null;
+  /** The last thread did not even start: nothing is queued for the next one. */
+  #isDown = false;
+
+  constructor(parts: ThreadCallsParts) {
+    this.#parts = parts;
+  }
+
+  /** What the thread is sent at the end of this turn; null while there is none. */
+  get turn(): Filling<TurnToRestThread> | null {
+    return this.#outbox?.turn ?? null;
+  }
+
+  begin(tenant: string, head: RestHead, body: readonly Uint8Array[] | HeldBody, reply: RestReply): RestCall {
+    const isHeld = 'atMost' in body;
+    const bytes = isHeld ? 0 : lengthOf(body);
+    const refusal = this.#isDown ? noThread() : this.#parts.places.take(tenant, 1, bytes) ? null : full();
+    if (refusal !== null) {
+      this.#parts.refuse(reply, head, refusal);
+      return NO_CALL;
+    }
+    const call: OpenCall = {
+      number: ++this.#lastNumber,
+      tenant,
+      head,
+      reply,
+      heldBytes: isHeld ? body.atMost : null,
+      state: 'queued',
+      body: isHeld ? null : body,
+      calls: 1,
+      bytes,
+      isLarge: false,
+    };
+    this.#queue.add(tenant, call);
+    this.#pump();
+    return { body: pieces => this.#received(call, pieces), gone: () => this.#gone(call) };
+  }
+
+  /** A thread takes calls. */
+  attach(thread: RunningThread): void {
+    this.#isDown = false;
+    this.#outbox = new Outbox(emptyTurn, turn => thread.post(turn, memoryOf(turn)));
+    this.#pump();
+  }
+
+  /**
+   * The thread has ended: what it was given is answered, what waits goes to the next one, if there seems to be one.
+   * Returns how many calls it was given.
+   */
+  detach(isNextSoon: boolean): number {
+    this.#outbox = null;
+    this.#isDown = !isNextSoon;
+    const left = [...this.#sent.values()];
+    for (const call of left) this.#refuse(call, interrupted(call));
+    if (this.#isDown) {
+      for (let call = this.#queue.next(); call !== null; call = this.#queue.next()) {
+        this.#refuse(call, noThread());
+      }
+    }
+    return left.length;
+  }
+
+  heard({ admitted, waiting, answers }: TurnFromRestThread): void {
+    for (const number of admitted) this.#admitted(number);
+    for (const number of waiting) this.#waits(number);
+    for (const answer of answers) this.#answered(answer);
+    this.#pump();
+  }
+
+  #pump(): void {
+    if (this.#outbox === null) return;
+    while (this.#large < MAX_LARGE) {
+      const call = this.#bodies.next();
+      if (call === null) break;
+      this.#large++;
+      call.isLarge = true;
+      this.#runs(call);
+      this.#outbox.turn.bodies.push([call.number, call.body ?? []]);
+      call.body = null;
+    }
+    while (this.#running < MAX_RUNNING) {
+      const call = this.#queue.next();
+      if (call === null) break;
+      this.#runs(call);
+      const { number, head, body } = call;
+      this.#sent.set(number, call);
+      this.#outbox.turn.calls.push({ number, head, body });
+      call.body = null;
+    }
+  }
+
+  #runs(call: OpenCall): void {
+    call.state = 'running';
+    this.#running++;
+  }
+
+  #stopsRunning(call: OpenCall): void {
+    if (call.state === 'running') this.#running--;
+    if (call.isLarge) this.#large--;
+    call.isLarge = false;
+  }
+
+  #admitted(number: number): void {
+    const call = this.#sent.get(number);
+    if (call === undefined || call.heldBytes === null) return;
+    this.#stopsRunning(call);
+    call.state = 'receiving';
+    if (!this.#parts.places.take(call.tenant, 0, call.heldBytes)) {
+      this.turn?.gone.push(number);
+      this.#refuse(call, full());
+      return;
+    }
+    call.bytes = call.heldBytes;
+    call.reply.admitted();
+  }
+
+  #received(call: OpenCall, body: readonly Uint8Array[]): void {
+    if (call.state !== 'receiving') return;
+    call.state = 'body_queued';
+    call.body = body;
+    const unused = call.bytes - lengthOf(body);
+    call.bytes -= unused;
+    this.#parts.places.give(call.tenant, 0, unused);
+    this.#bodies.add(call.tenant, call);
+    this.#pump();
+  }
+
+  /** It holds no place any more: how many may wait is for the thread to say. */
+  #waits(number: number): void {
+    const call = this.#sent.get(number);
+    if (call === undefined || call.state !== 'running') return;
+    this.#stopsRunning(call);
+    this.#givePlaces(call);
+    call.state = 'waiting';
+    call.reply.waits();
+  }
+
+  #answered({ number, status, headers, body }: AnswerMessage): void {
+    const call = this.#sent.get(number);
+    if (call !== undefined) this.#end(call, () => call.reply.answered({ status, headers, body }));
+  }
+
+  #gone(call: OpenCall): void {
+    if (call.state === 'over') return;
+    if (call.state === 'queued') {
+      this.#queue.remove(call.tenant, call);
+      this.#end(call, () => {});
+    } else if (call.state !== 'running') {
+      this.turn?.gone.push(call.number);
+      this.#end(call, () => {});
+    }
+    // The thread goes on with what runs, and its answer is dropped: it keeps its place until then.
+  }
+
+  #refuse(call: OpenCall, problem: Problem): void {
+    this.#end(call, () => this.#parts.refuse(call.reply, call.head, problem));
+  }
+
+  #end(call: OpenCall, tell: () => void): void {
+    this.#stopsRunning(call);
+    this.#bodies.remove(call.tenant, call);
+    this.#sent.delete(call.number);
+    this.#givePlaces(call);
+    call.state = 'over';
+    call.body = null;
+    tell();
+  }
+
+  #givePlaces(call: OpenCall): void {
+    this.#parts.places.give(call.tenant, call.calls, call.bytes);
+    call.calls = 0;
+    call.bytes = 0;
+  }
+}
+
+const NO_CALL: RestCall = { body: () => {}, gone: () => {} };
+
+const RETRY_SOON = { headers: { 'Retry-After': '1' } } as const;
+
+function full(): Problem {
+  return new Problem(
+    'overloaded',
+    'too many requests of this tenant wait, or too large ones: repeat this one in a second',
+    RETRY_SOON,
+  );
+}
+
+function noThread(): Problem {
+  return new Problem(
+    'overloaded',
+    'the interface is being started again, and nothing was done: repeat the request in a second',
+    RETRY_SOON,
+  );
+}
+
+function interrupted({ state, head }: OpenCall): Problem {
+  const isDone = state === 'running' || state === 'waiting';
+  const mayHaveChanged = isDone && head.method !== 'GET' && head.method !== 'HEAD';
+  return new Problem(
+    'interrupted',
+    mayHaveChanged
+      ? 'the request was interrupted and may have been carried out: repeat it, a POST with the same Idempotency-Key'
+      : 'the request was interrupted and nothing was changed: repeat it',
+    RETRY_SOON,
+  );
+}
+
+function emptyTurn(): Filling<TurnToRestThread> {
+  return { kind: 'turn', signals: [], verdicts: [], calls: [], bodies: [], gone: [] };
+}
+
+/** What changes hands with a message. */
+function memoryOf({ calls, bodies }: Filling<TurnToRestThread>): Transferable[] {
+  const memory: Transferable[] = [];
+  const add = (pieces: readonly Uint8Array[]): void => {
+    for (const { buffer } of pieces) {
+      if (buffer.byteLength >= TRANSFER_BYTES) memory.push(buffer as ArrayBuffer);
+    }
+  };
+  for (const { body } of calls) if (body !== null) add(body);
+  for (const [, body] of bodies) add(body);
+  return memory;
+}
+
+function lengthOf(pieces: readonly Uint8Array[]): number {
+  let length = 0;
+  for (const piece of pieces) length += piece.length;
+  return length;
+}

@@ -1,0 +1,77 @@
+import { workerData } from 'piscina';
+import type { LastingTask } from '../../../src/base/lasting-threads.ts';
+import { Signals } from '../../../src/tasks/model/signals.ts';
+import type { RestHandler, RestRequest, RestResponse } from '../../../src/tasks/rest/http.ts';
+import { serveRest } from '../../../src/tasks/rest/threads/serve-rest.ts';
+import { KeepingLogger } from '../keeping-logger.ts';
+
+/** What a test gives its REST threads. */
+export interface RestThreadSetup {
+  /** How many threads have begun. */
+  readonly begun: Int32Array<SharedArrayBuffer>;
+  /** Numbers of those that are to fail at once, from 1. */
+  readonly failing: readonly number[];
+}
+
+const setup = workerData as RestThreadSetup;
+const number = Atomics.add(setup.begun, 0, 1) + 1;
+if (setup.failing.includes(number)) throw new Error('it does not begin');
+
+/** A REST thread that tests can bring down: the path says what is to happen. */
+export default function rest({ port }: LastingTask): Promise<void> {
+  const signals = new Signals();
+  const drained = Promise.withResolvers<void>();
+  return serveRest({ port, signals, logger: new KeepingLogger() }, async limits => {
+    const told: string[] = [];
+    signals.listen({ taskDue: tenant => told.push(tenant) });
+    const answers: Record<string, (request: RestRequest) => Promise<string> | string> = {
+      '/thread': () => String(number),
+      '/echo': request => Buffer.from(request.body).toString(),
+      '/take': async request => {
+        await request.takeBody?.();
+        return `${request.body.length} bytes`;
+      },
+      '/exit': () => process.exit(3),
+      '/throw': () => {
+        setImmediate(() => {
+          throw new Error('a defect');
+        });
+        return new Promise(() => {});
+      },
+      '/never': () => new Promise(() => {}),
+      '/slow': () => new Promise(resolve => setTimeout(resolve, 100, 'done')),
+      '/poll': async request => {
+        const gone = new Promise<string>(resolve =>
+          request.gone.addEventListener('abort', () => resolve('gone')),
+        );
+        const end = await Promise.race([gone, drained.promise.then(() => 'drained')]);
+        told.push(end);
+        return end;
+      },
+      '/limits': async ({ host: tenant }) => {
+        const verdict = await limits.ask({ tenant, kind: 'read', user: 'u' });
+        return JSON.stringify(verdict);
+      },
+      '/tell': ({ host }) => {
+        signals.tell('roomFor', host, 'wrk');
+        return '';
+      },
+      '/told': () => told.join(' '),
+    };
+    const handler: RestHandler = {
+      handle: async (request): Promise<RestResponse> => ({
+        status: 200,
+        headers: {},
+        body: await answers[request.path](request),
+      }),
+    };
+    return {
+      handler,
+      listeningOn: opened => told.push(`port ${opened}`),
+      storeConnected: () => told.push('store'),
+      storeRefused: reason => told.push(reason),
+      drain: () => drained.resolve(),
+      stop: async () => {},
+    };
+  });
+}

@@ -1,0 +1,284 @@
+import { MessageChannel } from 'node:worker_threads';
+import t, { type Test } from 'tap';
+import { type Clock, systemClock } from '../../../../../src/base/clock.ts';
+import { Signals } from '../../../../../src/tasks/model/signals.ts';
+import type { HeldBody, RenderedResponse, RestHead } from '../../../../../src/tasks/rest/http.ts';
+import type { ApiLimits } from '../../../../../src/tasks/rest/parts.ts';
+import { RestThreads, type SharedStore } from '../../../../../src/tasks/rest/threads/rest-threads.ts';
+import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { until } from '../../../../support/until.ts';
+import { WaitClock } from '../../../../support/wait-clock.ts';
+
+const FRAGILE = new URL('../../../../support/tasks/rest-thread.js', import.meta.url);
+
+interface Options {
+  readonly count?: number;
+  readonly failing?: readonly number[];
+  readonly bounds?: { readonly calls: number; readonly bytes: number };
+  readonly limits?: ApiLimits;
+  readonly store?: SharedStore | null;
+  readonly clock?: Clock;
+}
+
+const ALLOWED = { allowed: true, nearest: null };
+
+async function open(t: Test, options: Options = {}) {
+  const { count = 1, failing = [], limits = { ask: async () => ALLOWED }, store = null } = options;
+  const logger = new KeepingLogger();
+  const signals = new Signals();
+  const answers: string[] = [];
+  let lost = 0;
+  let lastId = 0;
+  const threads = new RestThreads<unknown>({
+    module: FRAGILE,
+    count,
+    workerData: () => ({ begun, failing }),
+    tenantOf: ({ host }) => host,
+    limits,
+    signals,
+    store,
+    nextRequestId: () => `req_${++lastId}`,
+    onAnswer: (operation, status) => answers.push(`${operation} ${status}`),
+    logged: () => {},
+    counted: () => {},
+    lost: () => lost++,
+    ...(options.bounds !== undefined && { bounds: options.bounds }),
+    clock: options.clock ?? systemClock,
+    random: () => 0,
+    logger,
+  });
+  const begun = new Int32Array(new SharedArrayBuffer(4));
+  t.teardown(() => threads.stop());
+  await threads.start();
+  return { threads, logger, signals, answers, lost: () => lost, begun };
+}
+
+function head(path: string, host = 'acme', method = 'GET'): RestHead {
+  return { method, host, path, query: '', headers: {}, remoteAddress: '192.0.2.1' };
+}
+
+interface Asked {
+  readonly answer: Promise<{ readonly status: number; readonly text: string; readonly headers: object }>;
+  readonly admitted: Promise<void>;
+  readonly waits: Promise<void>;
+  readonly call: ReturnType<RestThreads<unknown>['begin']>;
+}
+
+function ask(
+  threads: RestThreads<unknown>,
+  asked: RestHead,
+  body: readonly Uint8Array[] | HeldBody = [],
+): Asked {
+  const answer = Promise.withResolvers<RenderedResponse>();
+  const admitted = Promise.withResolvers<void>();
+  const waits = Promise.withResolvers<void>();
+  const call = threads.begin(asked, body, {
+    admitted: admitted.resolve,
+    waits: waits.resolve,
+    answered: answer.resolve,
+  });
+  const read = ({ status, headers, body }: RenderedResponse) => ({
+    status,
+    headers,
+    text: typeof body === 'string' ? body : Buffer.from(body).toString(),
+  });
+  return { answer: answer.promise.then(read), admitted: admitted.promise, waits: waits.promise, call };
+}
+
+/** A body in memory of its own, as it comes from a socket. */
+function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+t.test('a call is answered by the thread, its body put together from its pieces', async t => {
+  const { threads } = await open(t);
+  t.match(await ask(threads, head('/echo'), [bytes('a '), bytes('body')]).answer, {
+    status: 200,
+    text: 'a body',
+  });
+  const large = 'é'.repeat(400_000);
+  t.equal((await ask(threads, head('/echo'), [bytes(large)]).answer).text, large, 'memory changes hands');
+  t.equal(threads.pending, 0);
+});
+
+t.test('what comes in one turn is answered, however much it is', async t => {
+  const { threads } = await open(t);
+  const texts = Array.from({ length: 2_000 }, (_, i) => `${i}`);
+  const answers = await Promise.all(texts.map(text => ask(threads, head('/echo'), [bytes(text)]).answer));
+  t.same(
+    answers.map(({ text }) => text),
+    texts,
+  );
+});
+
+t.test('a large body is taken in when the thread wants it', async t => {
+  const { threads } = await open(t);
+  const { call, admitted, answer } = ask(threads, head('/take'), { atMost: 1_000 });
+  await admitted;
+  call.body([bytes('x'.repeat(600)), bytes('y'.repeat(300))]);
+  t.equal((await answer).text, '900 bytes');
+  t.equal((await ask(threads, head('/thread'), { atMost: 1_000 }).answer).text, '1', 'not wanted');
+  const left = ask(threads, head('/take'), { atMost: 1_000 });
+  await left.admitted;
+  left.call.gone();
+  t.equal(threads.pending, 0, 'a caller that goes leaves nothing behind');
+});
+
+t.test('more calls than there are places for are refused, and one tenant does not take all', async t => {
+  const { threads, answers } = await open(t, { bounds: { calls: 8, bytes: 1_000 } });
+  const held = Array.from({ length: 4 }, () => ask(threads, head('/slow')));
+  const refused = await ask(threads, head('/thread')).answer;
+  t.match(refused, { status: 503, headers: { 'Retry-After': '1', 'X-Request-Id': 'req_1' } });
+  t.match(JSON.parse(refused.text), { code: 'overloaded', detail: /repeat this one in a second/ });
+  t.same(answers, ['unknown 503']);
+  t.match(await ask(threads, head('/thread', 'globex')).answer, { status: 200 }, 'another has places');
+  await Promise.all(held.map(({ answer }) => answer));
+  t.match(await ask(threads, head('/thread')).answer, { status: 200 });
+});
+
+t.test('bodies are bounded together', async t => {
+  const { threads } = await open(t, { bounds: { calls: 100, bytes: 1_000 } });
+  const first = ask(threads, head('/slow'), [bytes('x'.repeat(400))]);
+  t.match(await ask(threads, head('/echo'), [bytes('x'.repeat(400))]).answer, { status: 503 });
+  const taken = ask(threads, head('/take'), { atMost: 400 });
+  t.match(JSON.parse((await taken.answer).text), { code: 'overloaded' }, 'none is taken in');
+  await first.answer;
+  t.match(await ask(threads, head('/echo'), [bytes('x'.repeat(400))]).answer, { status: 200 });
+});
+
+for (const [how, path] of [
+  ['exits', '/exit'],
+  ['throws', '/throw'],
+] as const) {
+  t.test(`a thread that ${how} takes its own calls with it, and is replaced`, async t => {
+    const { threads, logger, lost } = await open(t, { count: 2 });
+    const [one, other] = await twoTenants(threads);
+    const read = ask(threads, head('/never', one));
+    const written = ask(threads, head('/never', one, 'POST'));
+    const taking = ask(threads, head('/take', one, 'POST'), { atMost: 10_000 });
+    await taking.admitted;
+    const elsewhere = ask(threads, head('/slow', other));
+    ask(threads, head(path, one));
+    const answers = await Promise.all([read, written, taking].map(({ answer }) => answer));
+    for (const answer of answers) t.match(answer, { status: 503, headers: { 'Retry-After': '1' } });
+    const details = answers.map(({ text }) => JSON.parse(text));
+    t.match(details, [
+      { code: 'interrupted', detail: /nothing was changed/ },
+      { code: 'interrupted', detail: /may have been carried out: .*same Idempotency-Key/ },
+      { code: 'interrupted', detail: /nothing was changed/ },
+    ]);
+    // Asked for while there is no thread: it waits for the next one.
+    t.match(await ask(threads, head('/thread', one)).answer, { status: 200, text: '3' });
+    t.match(await elsewhere.answer, { status: 200 }, 'the other thread goes on');
+    t.match(logger.lines, [
+      { level: 'error', message: 'a REST thread ended', fields: { next: 'it is replaced' } },
+    ]);
+    t.equal(lost(), 1);
+    t.equal(threads.pending, 0);
+  });
+}
+
+/** Two tenants whose calls go to different threads. */
+async function twoTenants(threads: RestThreads<unknown>): Promise<[string, string]> {
+  await until(() => threads.ready === 2);
+  const one = await ask(threads, head('/thread', 'tenant-0')).answer;
+  for (let i = 1; ; i++) {
+    const { text } = await ask(threads, head('/thread', `tenant-${i}`)).answer;
+    if (text !== one.text) return ['tenant-0', `tenant-${i}`];
+  }
+}
+
+t.test('while a thread does not start again its calls are refused at once', async t => {
+  const clock = new WaitClock(0);
+  const { threads, begun } = await open(t, { failing: [2], clock });
+  ask(threads, head('/exit'));
+  await until(() => Atomics.load(begun, 0) === 2);
+  await until(async () => {
+    const { status, text } = await ask(threads, head('/thread')).answer;
+    return status === 503 && JSON.parse(text).detail.includes('started again, and nothing was done');
+  });
+  await clock.pass(100);
+  await until(async () => (await ask(threads, head('/thread')).answer).status === 200);
+});
+
+t.test('a first thread that does not start ends the start', async t => {
+  await t.rejects(open(t, { failing: [1] }), { message: /a REST thread does not start: it does not begin/ });
+});
+
+t.test('a call that waits holds no place, and hears that its caller has gone', async t => {
+  const { threads } = await open(t);
+  const { call, waits } = ask(threads, head('/poll'));
+  await waits;
+  t.equal(threads.pending, 0);
+  call.gone();
+  await until(async () => (await ask(threads, head('/told')).answer).text.endsWith('gone'));
+});
+
+t.test('a drain ends the calls that wait, also of threads that start later', async t => {
+  const { threads } = await open(t);
+  const { waits, answer } = ask(threads, head('/poll'));
+  await waits;
+  threads.drain();
+  t.equal((await answer).text, 'drained');
+  await ask(threads, head('/exit')).answer;
+  t.equal((await ask(threads, head('/poll')).answer).text, 'drained');
+});
+
+t.test('a stop lets the calls that run finish', async t => {
+  const { threads, lost } = await open(t);
+  const running = ask(threads, head('/slow'));
+  t.equal((await ask(threads, head('/thread')).answer).text, '1');
+  await threads.stop();
+  t.match(await running.answer, { status: 200, text: 'done' });
+  t.equal(lost(), 0);
+});
+
+t.test('the decision engine is asked about calls, and a failure of it is passed on', async t => {
+  const nearest = { limit: 5, remaining: 2, windowSeconds: 60, resetSeconds: 7 };
+  const { threads } = await open(t, {
+    limits: {
+      ask: async ({ tenant, kind, user }) => {
+        if (tenant === 'globex') throw new Error('no rules');
+        return { allowed: `${kind} ${user}` === 'read u', nearest };
+      },
+    },
+  });
+  t.same(JSON.parse((await ask(threads, head('/limits')).answer).text), { allowed: true, nearest });
+  t.match(await ask(threads, head('/limits', 'globex')).answer, { status: 500 });
+});
+
+t.test('signals are told on the other side once, before the answer that follows them', async t => {
+  const { threads, signals } = await open(t, { count: 2 });
+  const [one, other] = await twoTenants(threads);
+  const heard: string[] = [];
+  signals.listen({ roomFor: tenant => heard.push(tenant) });
+  await ask(threads, head('/tell', one)).answer;
+  t.same(heard, [one]);
+  signals.tell('taskDue', 'somebody', 'wrk', 0);
+  for (const tenant of [one, other]) {
+    t.equal((await ask(threads, head('/told', tenant)).answer).text, 'somebody');
+  }
+});
+
+t.test(
+  'each thread gets a way to the store, the port that callers reach, and new ones when replaced',
+  async t => {
+    const ways: string[] = [];
+    const { threads } = await open(t, {
+      store: {
+        addClient: client => {
+          ways.push('joined');
+          client.connect(new MessageChannel().port1);
+          client.refused('no file');
+          return () => ways.push('left');
+        },
+        wanted: () => {},
+      },
+    });
+    threads.listeningOn(8080);
+    t.equal((await ask(threads, head('/told')).answer).text, 'store no file port 8080');
+    await ask(threads, head('/exit')).answer;
+    t.equal((await ask(threads, head('/told')).answer).text, 'store no file port 8080');
+    t.same(ways, ['joined', 'left', 'joined']);
+  },
+);
