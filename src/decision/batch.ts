@@ -9,8 +9,9 @@ import { DecisionTable } from './decision-table.ts';
 import type { NamedStatistics } from './named-rows.ts';
 import { RECORD_HEAD_BYTES, REQUEST_KIND, Records } from './records.ts';
 
-/** Most batches are far below this; memory beyond it comes from a burst and is given back. */
-const KEPT_BYTES = 1_048_576;
+/** Most batches are far below these; memory beyond them comes from a burst and is given back. */
+const KEPT_BYTES = 262_144;
+const KEPT_ROWS = 4_096;
 
 const CALLER_GONE = new Fault('cancelled', 'the call ended before its turn came; nothing was counted');
 
@@ -48,6 +49,18 @@ export class DecisionBatch {
 
   get size(): number {
     return this.records.count;
+  }
+
+  /** Bytes of the requests. */
+  get requestBytes(): number {
+    return this.records.length - this.records.count * RECORD_HEAD_BYTES;
+  }
+
+  /** Whether it takes much more memory than most batches do. */
+  get isLarge(): boolean {
+    const { requests, decisions, keys, counters } = this;
+    const rows = Math.max(decisions.kind.length, counters.opSlots.length, requests.keyStart.length / 2);
+    return rows > KEPT_ROWS || Math.max(keys.bytes.length, counters.keys.bytes.length) > KEPT_BYTES;
   }
 
   /** Fills `requests`, `formats` and `faults` from the records. Whom nobody waits for any more is left out. */

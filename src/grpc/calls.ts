@@ -137,6 +137,10 @@ export class UnaryCall extends Call implements UnaryReply {
     this.#method = method;
   }
 
+  get caller(): object {
+    return this.context;
+  }
+
   header(name: string): string {
     return this.#head === null ? '' : fieldOf(this.#head.block, name);
   }

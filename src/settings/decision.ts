@@ -103,8 +103,8 @@ export const decision = {
       kind: integer({ min: 1, max: 16_777_216, strict: 'min' }),
       default: 65_536,
       help:
-        'Requests that may wait for a decision; more are refused at once. Each takes memory while it ' +
-        'waits, which the upper end bounds.',
+        'Requests that may wait for a decision; more are refused at once. Each takes memory while it waits, so ' +
+        'they may also have 64 MiB in all. One gRPC connection may have a quarter of both.',
     }),
   },
 } as const;

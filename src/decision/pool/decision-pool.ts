@@ -51,9 +51,9 @@ export class DecisionPool implements BatchPool {
     this.#parts = parts;
   }
 
-  takes(requests: number): boolean {
+  takes(requests: number, isLarge: boolean): boolean {
     const { placement, threads } = this.#parts;
-    return placement.isForPool(requests) && threads.free;
+    return (isLarge || placement.isForPool(requests)) && threads.free;
   }
 
   decidedHere(requests: number, spentMs: number): void {

@@ -58,6 +58,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   /** When the connection has reached its age, and then when its grace time is over; milliseconds since the epoch. */
   deadlineMs: number;
   served = 0;
+  due = 0;
   order = 0;
   readonly #socket: Socket;
   readonly #options: GrpcSocketOptions;
@@ -107,11 +108,12 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
 
   /** Bytes that unfinished requests hold, and input that waits for its turn. */
   get heldBytes(): number {
-    return this.#grpc.heldBytes + this.#input.length;
+    return this.#grpc.heldBytes + this.inputBytes;
   }
 
-  get hasInput(): boolean {
-    return this.#input.length > 0;
+  /** Input that waits for its turn. */
+  get inputBytes(): number {
+    return this.#input.length;
   }
 
   get streamCount(): number {
@@ -163,7 +165,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
       return;
     }
     const wasPaused = this.#wasPaused;
-    const isPaused = this.#paused || this.hasInput;
+    const isPaused = this.#paused || this.inputBytes > 0;
     this.#wasPaused = isPaused;
     if (wasPaused || isPaused || this.#phase === 'ending') return;
     this.#guard(() => this.#grpc.tick(nowMs));
@@ -202,10 +204,10 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   /** Handles input that has waited. */
   take(maxWork: number): number {
     // The connection may have ended while it waited.
-    if (!this.hasInput) return 0;
+    if (this.inputBytes === 0) return 0;
     const input = this.#input;
     this.#setInput(input.subarray(this.#handle(input, maxWork)));
-    if (!this.hasInput && !this.#paused) this.#socket.resume();
+    if (this.inputBytes === 0 && !this.#paused) this.#socket.resume();
     return this.#grpc.work;
   }
 
@@ -323,6 +325,6 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     if (this.#blockedSinceMs >= 0) this.#blockedSinceMs = backlog === 0 ? -1 : this.#options.clock.nowMs();
     if (!this.#paused || backlog > PAUSE_BYTES) return;
     this.#paused = false;
-    if (!this.hasInput) this.#socket.resume();
+    if (this.inputBytes === 0) this.#socket.resume();
   };
 }

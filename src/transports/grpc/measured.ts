@@ -50,6 +50,10 @@ class MeasuredReply implements UnaryReply {
     this.#startedMs = nowMs();
   }
 
+  get caller(): object | undefined {
+    return this.#reply.caller;
+  }
+
   header(name: string): string {
     return this.#reply.header(name);
   }

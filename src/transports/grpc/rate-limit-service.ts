@@ -25,6 +25,10 @@ class UnaryDecisionReply implements DecisionReply {
     this.#reply = reply;
   }
 
+  get caller(): object | undefined {
+    return this.#reply.caller;
+  }
+
   get gone(): boolean {
     return this.#reply.done;
   }

@@ -61,6 +61,10 @@ class TracedReply implements UnaryReply {
     return this.#reply.done;
   }
 
+  get caller(): object | undefined {
+    return this.#reply.caller;
+  }
+
   header(name: string): string {
     return this.#reply.header(name);
   }

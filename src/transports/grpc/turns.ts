@@ -1,13 +1,11 @@
+import { FairOrder, type Served } from '../../base/fair-order.ts';
+
 /** Someone whose input is handled in turns. */
-export interface TurnTaker {
-  /** Work done for it so far, on the scale of {@link Turns}; kept by those. */
-  served: number;
-  /** Its place among those that have as much, and in the heap; kept by the turns. */
-  order: number;
+export interface TurnTaker extends Served {
   /** Handles input until it has cost about `maxWork`; returns what it has cost. */
   take(maxWork: number): number;
-  /** Whether there is input left. */
-  readonly hasInput: boolean;
+  /** Bytes of input that are left. */
+  readonly inputBytes: number;
 }
 
 /**
@@ -22,27 +20,16 @@ export const LEAST_SHARE = 16_384;
 /** Input is handled as soon as it is read, without waiting for a turn, while a turn of the event loop brings less. */
 export const UNTURNED_WORK = 131_072;
 
-/** Work that {@link Turns} are not told of at once, to leave the event loop alone where little happens. */
+/** Work after which the end of the turn is looked for; where little happens the event loop is left alone. */
 const UNTOLD_WORK = UNTURNED_WORK / 4;
 
-/** How far those who ask little may stay behind the others, and so come first when they ask. */
-const CREDIT = 2 * LEAST_SHARE;
-
 /**
- * Shares the thread between connections: a connection has one share, then whoever has had the least is next (start-time
- * fair queueing). Who asks little is behind all who ask for more than there is, so its input is the next that is handled.
- *
- * As long as there is little to do, input does not get here at all.
+ * Shares the thread between connections: a connection has one share, then the one that has had the least is next. As
+ * long as there is little to do, input does not get here at all.
  */
 export class Turns {
   readonly #nextTurn: (run: () => void) => void;
-  /** A binary heap: who was served least comes first. */
-  readonly #waiting: TurnTaker[] = [];
-  /** What whoever is served now had when its turn came. */
-  #now = 0;
-  /** The most that anybody has had. */
-  #most = 0;
-  #orders = 0;
+  readonly #order = new FairOrder<TurnTaker>(2 * LEAST_SHARE);
   /** Work of this turn of the event loop. */
   #spent = 0;
   #isScheduled = false;
@@ -52,39 +39,36 @@ export class Turns {
     this.#nextTurn = nextTurn;
   }
 
-  /** Begins with somebody new, who has no credit: coming back as another must not help. */
-  enter(taker: TurnTaker): void {
-    taker.served = this.#now;
-  }
-
   /** How many wait. */
   get waiting(): number {
-    return this.#waiting.length;
+    return this.#order.size;
   }
 
   /** Work that may be done at once for input that was just read; 0 when it has to wait for its turn. */
   get unturned(): number {
-    return this.#waiting.length > 0 ? 0 : Math.max(UNTURNED_WORK - this.#spent, 0);
+    return this.#order.size > 0 ? 0 : Math.max(UNTURNED_WORK - this.#spent, 0);
+  }
+
+  /** Begins with somebody new. */
+  enter(taker: TurnTaker): void {
+    this.#order.enter(taker);
   }
 
   /** Work was done for somebody who did not wait. */
   did(taker: TurnTaker, work: number): void {
     this.#spent += work;
-    this.#charge(taker, work);
+    this.#order.charge(taker, work);
     if (this.#spent >= UNTOLD_WORK) this.#schedule();
   }
 
   /** Has somebody wait who is not waiting. */
   add(taker: TurnTaker): void {
-    this.#charge(taker, 0);
-    taker.order = this.#orders++;
-    this.#push(taker);
+    this.#wait(taker);
     this.#schedule();
   }
 
-  #charge(taker: TurnTaker, work: number): void {
-    taker.served = Math.max(taker.served, this.#now - CREDIT) + work;
-    if (taker.served > this.#most) this.#most = taker.served;
+  #wait(taker: TurnTaker): void {
+    this.#order.add(taker, Math.min(taker.inputBytes, LEAST_SHARE));
   }
 
   #schedule(): void {
@@ -94,55 +78,19 @@ export class Turns {
   }
 
   readonly #turn = (): void => {
+    const order = this.#order;
     this.#isScheduled = false;
     this.#spent = 0;
-    const share = Math.max(TURN_WORK / Math.max(this.#waiting.length, 1), LEAST_SHARE);
+    const share = Math.max(TURN_WORK / Math.max(order.size, 1), LEAST_SHARE);
     for (let work = 0; work < TURN_WORK; ) {
-      const taker = this.#pop();
+      const taker = order.next();
       if (taker === undefined) break;
-      this.#now = Math.max(this.#now, taker.served);
       const cost = taker.take(share);
       work += cost;
-      this.#charge(taker, cost);
-      if (taker.hasInput) this.add(taker);
+      order.charge(taker, cost);
+      if (taker.inputBytes > 0) this.#wait(taker);
     }
-    if (this.#waiting.length > 0) this.#schedule();
-    // Nobody is owed anything any more.
-    else this.#now = this.#most;
+    if (order.size > 0) this.#schedule();
+    else order.settle();
   };
-
-  #push(taker: TurnTaker): void {
-    const heap = this.#waiting;
-    let at = heap.length;
-    heap.push(taker);
-    while (at > 0) {
-      const above = (at - 1) >> 1;
-      if (!isBefore(taker, heap[above])) break;
-      heap[at] = heap[above];
-      at = above;
-    }
-    heap[at] = taker;
-  }
-
-  #pop(): TurnTaker | undefined {
-    const heap = this.#waiting;
-    const first = heap[0];
-    const last = heap.pop();
-    if (last === undefined || last === first) return last;
-    let at = 0;
-    for (;;) {
-      let below = 2 * at + 1;
-      if (below >= heap.length) break;
-      if (below + 1 < heap.length && isBefore(heap[below + 1], heap[below])) below++;
-      if (!isBefore(heap[below], last)) break;
-      heap[at] = heap[below];
-      at = below;
-    }
-    heap[at] = last;
-    return first;
-  }
-}
-
-function isBefore(one: TurnTaker, other: TurnTaker): boolean {
-  return one.served === other.served ? one.order < other.order : one.served < other.served;
 }

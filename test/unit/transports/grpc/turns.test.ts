@@ -11,6 +11,7 @@ import { SeededRandom } from '../../../support/seeded-random.ts';
 /** Somebody with work to be done, in pieces of one size. */
 class Worker implements TurnTaker {
   served = 0;
+  due = 0;
   order = 0;
   /** What was done of it, turn by turn. */
   readonly done: number[] = [];
@@ -24,8 +25,8 @@ class Worker implements TurnTaker {
     this.#log = log;
   }
 
-  get hasInput(): boolean {
-    return this.left > 0;
+  get inputBytes(): number {
+    return this.left;
   }
 
   get total(): number {
@@ -118,6 +119,18 @@ t.test('who asks for little is the next one served, beside a hundred who ask for
     t.equal(log[0], honest, `call ${call}`);
     turns.step();
   }
+  t.end();
+});
+
+t.test('while nobody was served, those who ask for little come first', t => {
+  const turns = new SteppedTurns();
+  const log: Worker[] = [];
+  for (let i = 0; i < 100; i++) turns.add(new Worker(ENDLESS, TURN_WORK, log));
+  const honest = new Worker(SMALL, SMALL, log);
+  turns.enter(honest);
+  turns.add(honest);
+  turns.step();
+  t.equal(log[0], honest);
   t.end();
 });
 
