@@ -32,7 +32,8 @@ export function figureTable(figures: readonly Figure[]): string[] {
 
 function aimText({ aim }: Figure): string {
   if (aim === null) return '';
-  return 'atLeast' in aim ? `>= ${formatNumber(aim.atLeast)}` : `<= ${formatNumber(aim.atMost)}`;
+  const [sign, bound] = 'atLeast' in aim ? ['>=', aim.atLeast] : ['<=', aim.atMost];
+  return `${sign} ${formatNumber(bound, Number.isInteger(bound) ? 0 : 1)}`;
 }
 
 function decimalsOf(value: number): number {
