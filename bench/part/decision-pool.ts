@@ -4,7 +4,7 @@
 import { createDecisionThreads } from '../../src/app/decision-threads.ts';
 import { engineOptions } from '../../src/app/engine-settings.ts';
 import { StoreHealth } from '../../src/app/store-health.ts';
-import { createStore } from '../../src/app/stores.ts';
+import { loadStoreFactory } from '../../src/app/stores.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { Health } from '../../src/base/health.ts';
 import type { Logger } from '../../src/base/logger.ts';
@@ -50,6 +50,7 @@ const counters = {
   cancelled: counter,
   globalShadowMode: counter,
 };
+const createStore = await loadStoreFactory(settings);
 const store = createStore({ ...parts, outages: storeHealth });
 const spent = { dispatchMs: 0, handOverMs: 0 };
 const { threads, pool } = createDecisionThreads({

@@ -9,14 +9,23 @@ import { attempt } from './step.mjs';
 
 endWithLauncher();
 // Names are looked up in threads that wait for the name server. With the usual four, the workers of one tenant, on
-// name servers that do not answer, would keep those of all others waiting. Read when the first of them is needed.
-process.env.UV_THREADPOOL_SIZE ??= '32';
+// name servers that do not answer, would keep those of all others waiting. Read when the first of them is needed, which
+// is before the settings are.
+if (mayServeTasks()) process.env.UV_THREADPOOL_SIZE ??= '32';
 await attempt(async () => {
   const { main } = await importInstalled(pathToFileURL(builtMain));
   const { processIo } = await importInstalled(new URL('io.js', pathToFileURL(builtMain)));
   // Not process.exit: what was written to a pipe may not have left yet.
   process.exitCode = await main(process.argv.slice(2), processIo());
 });
+
+/** False only where the task service is certain to be disabled. */
+function mayServeTasks() {
+  const { TASKS_ENABLED: value = '' } = process.env;
+  return (
+    process.argv.some(argument => /^--?quickstart/.test(argument)) || !/^(?:0|f|false|)$/i.test(value.trim())
+  );
+}
 
 /**
  * The launcher holds the other end of a pipe and never writes to it. The pipe closes when the launcher ends, whatever

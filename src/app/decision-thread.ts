@@ -8,7 +8,7 @@ import type { ThreadMessage } from '../decision/pool/thread-messages.ts';
 import type { Settings } from '../settings/table.ts';
 import { StatsRegistry } from '../stats/registry.ts';
 import { engineOptions, openOverLimitCache } from './engine-settings.ts';
-import { createStore, type StoreSharing } from './stores.ts';
+import { loadStoreFactory, type StoreSharing } from './stores.ts';
 import { ThreadLogger } from './thread-logger.ts';
 import { StatsReporter } from './thread-stats.ts';
 
@@ -35,6 +35,7 @@ export async function openDecisionThread(
   const logger = new ThreadLogger(setup.logLevels, (level, message, fields) =>
     post({ kind: 'log', threadId, level, message, fields }),
   );
+  const createStore = await loadStoreFactory(settings);
   const opened = createStore({
     // The process has found its store to be there. A thread that comes later waits for it, however long that takes.
     settings: { ...settings, redisStartupMaxElapsedMs: 0 },

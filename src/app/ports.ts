@@ -7,7 +7,6 @@ import type { Settings } from '../settings/table.ts';
 import type { StatsRegistry } from '../stats/registry.ts';
 import { DebugServer } from '../transports/debug/debug-server.ts';
 import type { Explain } from '../transports/debug/explain-route.ts';
-import { GrpcJsServer } from '../transports/grpc/grpc-js-server.ts';
 import { healthService } from '../transports/grpc/health-service.ts';
 import { joinServices } from '../transports/grpc/join-services.ts';
 import { measuredService } from '../transports/grpc/measured.ts';
@@ -62,7 +61,8 @@ export class Ports implements Service {
   readonly name = 'ports';
   readonly #parts: PortsParts;
   readonly #http: HttpListener;
-  readonly #grpc: GrpcServer;
+  /** Null before the start. */
+  #grpc: GrpcServer | null = null;
   readonly #tls: GrpcTls | null;
   readonly #debug: DebugPort;
   readonly #opened = new ServiceStack();
@@ -71,7 +71,6 @@ export class Ports implements Service {
     this.#parts = parts;
     this.#http = httpListener(parts);
     this.#tls = parts.settings.grpcServerUseTls ? grpcTls(parts) : null;
-    this.#grpc = grpcServer(parts, this.#tls?.handshakes);
     this.#debug = new DebugPort(debugServer(parts), parts);
   }
 
@@ -82,6 +81,7 @@ export class Ports implements Service {
   async start(): Promise<void> {
     this.#warnOfCountsApart();
     if (this.#tls !== null) await this.#opened.start(this.#tls.source);
+    this.#grpc = await grpcServer(this.#parts, this.#tls?.handshakes);
     await this.#opened.start(this.#grpc);
     await this.#opened.start(this.#debug);
     await this.#opened.start({
@@ -96,7 +96,7 @@ export class Ports implements Service {
 
   get addresses(): Addresses {
     const { settings } = this.#parts;
-    const grpc = this.#grpc.address;
+    const grpc = this.#grpc!.address;
     const debug = this.#debug.port;
     return {
       http: hostAndPort(settings.httpHost, this.#http.port),
@@ -121,7 +121,7 @@ export class Ports implements Service {
     const { settings, clock } = this.#parts;
     const deadlineMs = clock.nowMs() + settings.shutdownTimeoutMs;
     try {
-      await this.#grpc.stop();
+      await this.#grpc?.stop();
     } finally {
       await this.#http.stop(Math.max(deadlineMs - clock.nowMs(), 0));
     }
@@ -189,7 +189,7 @@ function grpcTls({ settings, stats, clock, logger }: PortsParts): GrpcTls {
   return { handshakes, source };
 }
 
-function grpcServer(parts: PortsParts, tls: TlsHandshakes | undefined): GrpcServer {
+async function grpcServer(parts: PortsParts, tls: TlsHandshakes | undefined): Promise<GrpcServer> {
   const { settings, health, stats, clock, logger, tracing } = parts;
   const { grpcSocketPath: path, grpcHost, grpcPort, sharePorts } = settings;
   const service = joinServices([rateLimitService(deciderOf(parts)), healthService(health)]);
@@ -208,7 +208,10 @@ function grpcServer(parts: PortsParts, tls: TlsHandshakes | undefined): GrpcServ
     logger,
     clock,
   };
-  return settings.grpcServerEngine === 'sluice' ? new OwnGrpcServer(options) : new GrpcJsServer(options);
+  if (settings.grpcServerEngine === 'sluice') return new OwnGrpcServer(options);
+  // Loaded only here: it takes memory and time at start.
+  const { GrpcJsServer } = await import('../transports/grpc/grpc-js-server.ts');
+  return new GrpcJsServer(options);
 }
 
 function debugServer(parts: PortsParts): DebugServer {

@@ -5,7 +5,6 @@ import type { OutageListener } from '../base/outage-log.ts';
 import { FileRuleSource } from '../rules/source/file-source.ts';
 import { waitMultiplier } from '../rules/source/xds/growth.ts';
 import type { XdsRuleSourceOptions } from '../rules/source/xds/xds-source.ts';
-import { XdsSources } from '../rules/source/xds/xds-sources.ts';
 import type { Settings } from '../settings/table.ts';
 import { DEFAULT_MESSAGE_BYTES } from '../settings/xds.ts';
 import { nodeIds, type XdsServer } from '../settings/xds-servers.ts';
@@ -29,15 +28,15 @@ export interface RuleSource {
   readonly advice: string;
 }
 
-/** The source that the settings ask for; the only place that knows which ones there are. */
-export function createRuleSource(parts: RuleSourceParts): RuleSource {
+/** The source that the settings ask for; the only place that knows which ones there are, and loads their code. */
+export async function createRuleSource(parts: RuleSourceParts): Promise<RuleSource> {
   if (parts.settings.configType === 'file') {
     // It has been read by the time it has started.
     return { service: fileSource(parts), patienceMs: 0, advice: 'fix the rule files' };
   }
   const addresses = parts.settings.xdsServerUrl.map(({ target }) => target).join(', ');
   return {
-    service: xdsSource(parts),
+    service: await xdsSource(parts),
     patienceMs: 5_000,
     advice: `check that the xDS server at ${addresses} is reachable and sends rules`,
   };
@@ -58,7 +57,8 @@ function fileSource({ settings, logger, clock, loader }: RuleSourceParts): FileR
   );
 }
 
-function xdsSource(parts: RuleSourceParts): Service {
+async function xdsSource(parts: RuleSourceParts): Promise<Service> {
+  const { XdsSources } = await import('../rules/source/xds/xds-sources.ts');
   const { settings, loader } = parts;
   const servers = settings.xdsServerUrl;
   const ids = nodeIds(settings.xdsNodeId, servers.length) ?? [];

@@ -24,7 +24,7 @@ import { createRuleSource, type RuleSource } from './rule-source.ts';
 import { ShutdownDelay } from './shutdown-delay.ts';
 import { openSinks } from './sinks.ts';
 import { StoreHealth } from './store-health.ts';
-import { createStore, type OpenedStore } from './stores.ts';
+import type { OpenedStore, StoreFactory } from './stores.ts';
 import type { TasksService, TasksShared } from './tasks/tasks-service.ts';
 
 /** What the process gives the service. */
@@ -37,6 +37,8 @@ export interface ServiceParts {
   /** Null while tracing is off. */
   readonly tracing: (CallTracing & Service) | null;
   readonly httpEngine: HttpEngine;
+  /** Makes the store that the settings ask for. */
+  readonly createStore: StoreFactory;
   /** Makes the task service on what the two share; null while tasks are not served. */
   readonly openTasks: ((shared: TasksShared) => TasksService) | null;
 }
@@ -91,7 +93,7 @@ export class DecisionService {
     const storeHealth = new StoreHealth(this.#health, connectionsDecide, this.#outages);
     // Of Redis alone connections are told, and a start need not wait for it where its failures are not passed on.
     if (settings.backendType === 'redis') storeHealth.connectionsChanged(false);
-    this.#store = createStore({
+    this.#store = parts.createStore({
       settings,
       logger,
       clock,
@@ -193,7 +195,7 @@ export class DecisionService {
       await this.#stack.start(this.#store);
       if (this.#threads !== null) await this.#stack.start(this.#threads.threads);
       await this.#stack.start(this.#compiler);
-      const source = createRuleSource({ ...this.#parts, outages: this.#outages, loader: this.#loader });
+      const source = await createRuleSource({ ...this.#parts, outages: this.#outages, loader: this.#loader });
       await this.#stack.start(source.service);
       await this.#loader.settled();
       if (!settings.forceStartWithoutInitialConfig) await this.#firstRules(source);

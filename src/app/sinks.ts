@@ -15,7 +15,6 @@ import type { LineFormat } from '../stats/sinks/line-format.ts';
 import type { LineOutput } from '../stats/sinks/line-output.ts';
 import { defaultMappings } from '../stats/sinks/prometheus/default-mapping.ts';
 import { Exposition } from '../stats/sinks/prometheus/exposition.ts';
-import { MAX_MAPPER_BYTES, parseMapperFile } from '../stats/sinks/prometheus/mapper-file.ts';
 import type { Mappings } from '../stats/sinks/prometheus/mapping.ts';
 import { TASK_MAPPINGS } from '../stats/sinks/prometheus/task-mappings.ts';
 import { PushSink } from '../stats/sinks/push-sink.ts';
@@ -155,6 +154,8 @@ async function readMappings(settings: Settings, logger: Logger): Promise<Mapping
   try {
     const bytes = await readBounded(path);
     if (bytes.length > MAX_MAPPER_BYTES) throw new Error(`it has more than ${MAX_MAPPER_BYTES} bytes`);
+    // The parser of YAML is loaded only here: it takes memory and time at start.
+    const { parseMapperFile } = await import('../stats/sinks/prometheus/mapper-file.ts');
     // A file that was written for decisions alone says nothing of tasks.
     return { ...parseMapperFile(Buffer.from(bytes).toString(), parseDuration), otherwise: TASK_MAPPINGS };
   } catch (failure) {
@@ -170,6 +171,9 @@ async function readMappings(settings: Settings, logger: Logger): Promise<Mapping
     });
   }
 }
+
+/** A larger mapper file is a mistake. */
+const MAX_MAPPER_BYTES = 4 * 1024 * 1024;
 
 /** One byte more than the bound tells that the file is larger. */
 async function readBounded(path: string): Promise<Uint8Array> {

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
-import type { OutageListener } from '../base/outage-log.ts';
+import type { Outage, OutageListener } from '../base/outage-log.ts';
 import { Fingerprinter, type FingerprintKey } from '../counters/fingerprint.ts';
 import type { FeedListener } from '../counters/redis/refund-feed.ts';
 import { RefundMarks } from '../counters/refund-marks.ts';
@@ -9,9 +9,7 @@ import type { CounterStore } from '../counters/store.ts';
 import type { Settings } from '../settings/table.ts';
 import type { StatsRegistry } from '../stats/registry.ts';
 import { guardStore } from './guard-store.ts';
-import { createMemcachedStore } from './memcached-store.ts';
 import { chooseFingerprintKey, createMemoryStore, createSnapshotKeeper } from './memory-store.ts';
-import { createRedisStore } from './redis-store.ts';
 import { storeOutage } from './store-outage.ts';
 import { describeStore } from './store-text.ts';
 
@@ -46,28 +44,50 @@ export interface OpenedStore extends Service, StoreSharing {
   threadEnded(threadId: number): void;
 }
 
-/** The store that the settings ask for; the only place that knows which ones there are. */
-export function createStore(parts: StoreParts): OpenedStore {
-  const { settings, shared } = parts;
-  const fingerprintKey = shared?.fingerprintKey ?? chooseFingerprintKey(settings.memoryStoreSnapshotPath);
-  const sharing = {
-    fingerprintKey,
+/** Makes the store that the settings ask for. */
+export type StoreFactory = (parts: StoreParts) => OpenedStore;
+
+/**
+ * Loads the code of the store that the settings ask for; the only place that knows which ones there are. The client of
+ * Redis takes memory and time at start, which the embedded store does without.
+ */
+export async function loadStoreFactory({ backendType }: Settings): Promise<StoreFactory> {
+  if (backendType === 'embedded') return parts => openMemoryStore(parts, sharingOf(parts));
+  if (backendType === 'redis') {
+    const { createRedisStore } = await import('./redis-store.ts');
+    return parts => openServerStore(parts, createRedisStore);
+  }
+  const { createMemcachedStore } = await import('./memcached-store.ts');
+  return parts => openServerStore(parts, (each, { guard }) => createMemcachedStore(each, guard));
+}
+
+/** What the threads of a process share, but for counters in this process. */
+function sharingOf({ settings, shared }: StoreParts): Omit<StoreSharing, 'memory'> {
+  return {
+    fingerprintKey: shared?.fingerprintKey ?? chooseFingerprintKey(settings.memoryStoreSnapshotPath),
     refundMarks: shared === undefined ? openMarks(settings) : shared.refundMarks,
   };
-  if (settings.backendType === 'embedded') return openMemoryStore(parts, sharing);
+}
+
+type CreateServerStore = (
+  parts: StoreParts,
+  told: { readonly refunds: FeedListener | null; readonly guard: Outage | null },
+) => CounterStore;
+
+/** A store in servers outside of this process, guarded as `STORE_FAILURE_MODE` asks. */
+function openServerStore(parts: StoreParts, create: CreateServerStore): OpenedStore {
+  const { settings, shared } = parts;
+  const sharing = sharingOf(parts);
   if (settings.backendType === 'memcached' && sharing.refundMarks !== null && shared === undefined)
     parts.logger.warning(UNHEARD, { setting: 'LOCAL_CACHE_SIZE_IN_BYTES' });
   const outage = settings.storeFailureMode === 'error' ? null : storeOutage(parts, describeStore(settings));
   const refunds = shared === undefined ? refundListener(sharing) : null;
-  const store =
-    settings.backendType === 'redis'
-      ? createRedisStore(parts, { refunds, guard: outage })
-      : createMemcachedStore(parts, outage);
+  const store = create(parts, { refunds, guard: outage });
   const local = settings.storeFailureMode === 'local' ? createMemoryStore(parts) : null;
   const guarded =
     outage === null
       ? store
-      : guardStore(store, { ...parts, outage, local: local?.store ?? null }, fingerprintKey);
+      : guardStore(store, { ...parts, outage, local: local?.store ?? null }, sharing.fingerprintKey);
   return {
     name: `${store.name} store`,
     store: guarded,

@@ -1,5 +1,6 @@
 import { createLogger, type ProcessLogger } from '../app/logging.ts';
 import { DecisionService, type StartedAt } from '../app/service.ts';
+import { loadStoreFactory } from '../app/stores.ts';
 import type { TasksShared } from '../app/tasks/tasks-service.ts';
 import { systemClock } from '../base/clock.ts';
 import { asError } from '../base/fault.ts';
@@ -85,6 +86,7 @@ async function startService(
       random: Math.random,
       tracing,
       httpEngine: await loadHttpEngine(),
+      createStore: await loadStoreFactory(settings),
       openTasks: settings.tasksEnabled ? await loadTasks(settings, logger, missingKey) : null,
     });
     const stopped = stopOnSignal(service, logger);

@@ -69,7 +69,8 @@ export class Planner {
       batch.named.domainNotFound(domain, end - first);
       return null;
     }
-    this.#replaced.clear();
+    // Clearing a set that has become old makes another table for it in the old space, which few collections empty.
+    if (this.#replaced.size > 0) this.#replaced.clear();
     for (let row = first; row < end; row++) {
       const fault = this.#planDescriptor(batch, generation, { request, row, level });
       if (fault !== null) return fault;

@@ -3,7 +3,7 @@ import { createDecisionThreads } from '../../../src/app/decision-threads.ts';
 import { engineOptions, openOverLimitCache } from '../../../src/app/engine-settings.ts';
 import { OverLimitFigures } from '../../../src/app/over-limit-figures.ts';
 import { StoreHealth } from '../../../src/app/store-health.ts';
-import { createStore } from '../../../src/app/stores.ts';
+import { loadStoreFactory, type StoreFactory } from '../../../src/app/stores.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Health } from '../../../src/base/health.ts';
 import { OutageLog } from '../../../src/base/outage-log.ts';
@@ -19,6 +19,7 @@ import {
 import { compileRules } from '../../../src/rules/compile/compile.ts';
 import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
+import type { Settings } from '../../../src/settings/table.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { load } from '../../unit/rules/parse/rule-text.ts';
 import { refund, request } from '../decisions.ts';
@@ -43,13 +44,12 @@ export class ThreadedDecisions {
   /** Decides in this thread. */
   readonly here: Batcher;
   readonly threads: ReturnType<typeof createDecisionThreads>['threads'];
-  readonly store: ReturnType<typeof createStore>;
+  readonly store: ReturnType<StoreFactory>;
   /** Calls that were answered more than once. */
   answeredAgain = 0;
 
-  constructor(env: Readonly<Record<string, string>>) {
+  constructor(settings: Settings, createStore: StoreFactory) {
     const { stats, logger, statistics } = this;
-    const settings = loadSettings(env);
     const log = new OutageLog({ clock: systemClock, logger });
     const storeHealth = new StoreHealth(this.health, true, log);
     stats.addSource(statistics);
@@ -168,7 +168,8 @@ export async function startThreaded(
   t: Test,
   env: Readonly<Record<string, string>> = {},
 ): Promise<ThreadedDecisions> {
-  const made = new ThreadedDecisions({ WORKER_THREADS: '2', ...env });
+  const settings = loadSettings({ WORKER_THREADS: '2', ...env });
+  const made = new ThreadedDecisions(settings, await loadStoreFactory(settings));
   t.teardown(async () => {
     await made.threads.stop();
     await made.store.stop();

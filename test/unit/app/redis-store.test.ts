@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { createStore } from '../../../src/app/stores.ts';
+import { loadStoreFactory } from '../../../src/app/stores.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OutageLog } from '../../../src/base/outage-log.ts';
 import { CounterBatch } from '../../../src/counters/batch.ts';
@@ -15,6 +15,8 @@ import { until } from '../../support/until.ts';
 // A store that waits does not keep the process alive.
 const alive = setInterval(() => {}, 60_000);
 t.teardown(() => clearInterval(alive));
+
+const createStore = await loadStoreFactory(loadSettings({ KVCACHE_URL: '127.0.0.1:6379' }));
 
 function openStore(t: Test, env: Readonly<Record<string, string>>) {
   const stats = new StatsRegistry();

@@ -13,7 +13,7 @@ async function startSource(t: Test, env: Readonly<Record<string, string>>) {
   const clock = new WaitClock(1_700_000_000_000);
   const logger = new KeepingLogger();
   const loader = { load: async () => ({ kind: 'in force' }), refuse: () => {} } as unknown as RuleLoader;
-  const { service } = createRuleSource({
+  const { service } = await createRuleSource({
     settings: loadSettings({ CONFIG_TYPE: 'GRPC_XDS_SOTW', ...env }),
     logger,
     outages: new OutageLog({ clock, logger }),

@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap';
 import { DecisionService } from '../../../src/app/service.ts';
+import { loadStoreFactory } from '../../../src/app/stores.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { freePort } from '../../support/free-port.ts';
@@ -17,18 +18,20 @@ async function freshService(t: Test, env: Readonly<Record<string, string>> = {})
   const numbers = [await freePort(), await freePort(), await freePort()];
   const [PORT, GRPC_PORT, DEBUG_PORT] = numbers.map(String);
   const logger = new KeepingLogger();
+  const settings = loadSettings({
+    ...{ HOST: '127.0.0.1', GRPC_HOST: '127.0.0.1', DEBUG_HOST: '127.0.0.1' },
+    ...{ PORT, GRPC_PORT, DEBUG_PORT },
+    RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
+    ...env,
+  });
   const service = new DecisionService({
-    settings: loadSettings({
-      ...{ HOST: '127.0.0.1', GRPC_HOST: '127.0.0.1', DEBUG_HOST: '127.0.0.1' },
-      ...{ PORT, GRPC_PORT, DEBUG_PORT },
-      RUNTIME_ROOT: writeRules(tempDirectory(t), { 'config/rules.yaml': RULES }),
-      ...env,
-    }),
+    settings,
     logger,
     clock: systemClock,
     random: () => 0,
     tracing: null,
     httpEngine: HTTP_ENGINE,
+    createStore: await loadStoreFactory(settings),
     openTasks: null,
   });
   t.teardown(() => service.stop());

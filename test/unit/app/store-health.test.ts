@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { StoreHealth } from '../../../src/app/store-health.ts';
-import { createStore } from '../../../src/app/stores.ts';
+import { loadStoreFactory } from '../../../src/app/stores.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { Health } from '../../../src/base/health.ts';
 import { OutageLog, type OutageTexts } from '../../../src/base/outage-log.ts';
@@ -75,8 +75,10 @@ t.test('connections of every thread count, and decide where that is asked for', 
 /** A store of these settings, and what is told of it. */
 async function opened(t: Test, env: Readonly<Record<string, string>>) {
   const { health, store: outages } = healthOfStore(false);
+  const settings = loadSettings(env);
+  const createStore = await loadStoreFactory(settings);
   const store = createStore({
-    settings: loadSettings(env),
+    settings,
     logger: new KeepingLogger(),
     clock: systemClock,
     random: Math.random,

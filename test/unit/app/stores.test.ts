@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createStore } from '../../../src/app/stores.ts';
+import { loadStoreFactory } from '../../../src/app/stores.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { OutageLog } from '../../../src/base/outage-log.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
@@ -12,8 +12,10 @@ t.test('the settings lead to Redis, and its connections are counted by the names
   const redis = await startRedis({ args: ['--requirepass', 's3cret'] });
   t.teardown(() => redis.stop());
   const stats = new StatsRegistry();
+  const settings = loadSettings({ REDIS_URL: `redis://${redis.address}/2`, REDIS_AUTH: 's3cret' });
+  const createStore = await loadStoreFactory(settings);
   const opened = createStore({
-    settings: loadSettings({ REDIS_URL: `redis://${redis.address}/2`, REDIS_AUTH: 's3cret' }),
+    settings,
     logger: new KeepingLogger(),
     outages: new OutageLog({ clock: systemClock, logger: new KeepingLogger() }),
     clock: systemClock,

@@ -11,9 +11,6 @@ import {
   type ObserverOptions,
 } from './mapping.ts';
 
-/** A larger file is a mistake. */
-export const MAX_MAPPER_BYTES = 4 * 1024 * 1024;
-
 const KINDS: Readonly<Record<string, EventKind>> = {
   counter: 'counter',
   gauge: 'gauge',

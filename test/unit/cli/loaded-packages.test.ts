@@ -1,0 +1,28 @@
+import { execFileSync } from 'node:child_process';
+import { extname } from 'node:path';
+import t from 'tap';
+
+/** Packages that a module loads, as soon as it is imported in a process of its own. */
+function packagesOf(module: string): string[] {
+  const url = new URL(`../../../src/${module}${extname(import.meta.url)}`, import.meta.url);
+  const script = `
+    import { createRequire } from 'node:module';
+    await import(${JSON.stringify(url.href)});
+    console.log(Object.keys(createRequire(import.meta.url).cache).join('\\n'));
+  `;
+  const paths = execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
+    encoding: 'utf8',
+  });
+  const names = paths.split('\n').map(path => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? '');
+  return [...new Set(names)];
+}
+
+t.test('the service loads the packages that it needs in every case, and no client of one store', async t => {
+  const loaded = packagesOf('cli/serve');
+  t.ok(loaded.includes('piscina'), 'packages are found');
+  const onDemand = ['ioredis', 'yaml', 'undici', '@grpc/grpc-js', '@opentelemetry/api', 'uWebSockets.js'];
+  t.same(
+    loaded.filter(name => onDemand.includes(name)),
+    [],
+  );
+});
