@@ -85,7 +85,7 @@ async function startService(
       clock: systemClock,
       random: Math.random,
       tracing,
-      httpEngine: await loadHttpEngine(),
+      httpEngine: await loadHttpEngine(settings, logger),
       createStore: await loadStoreFactory(settings),
       openTasks: settings.tasksEnabled ? await loadTasks(settings, logger, missingKey) : null,
     });

@@ -76,6 +76,23 @@ export const servers = {
         'with more is answered with HTTP status 431. Each open call may hold this much memory until its message has ' +
         'arrived. Does not apply to `GRPC_SERVER_ENGINE=grpc-js`.',
     }),
+    httpServerEngine: setting({
+      names: ['HTTP_SERVER_ENGINE'],
+      kind: choice({ texts: { auto: 'auto', uws: 'uws', node: 'node' }, letterCase: 'exact' }),
+      default: 'auto',
+      help:
+        'Implementation of the HTTP servers (HTTP, debug and metrics ports): `uws` is uWebSockets.js, the fast one; ' +
+        '`node` is the HTTP server of Node.js, which also serves HTTP/1.0, pipelining and other things that ' +
+        '[uws cannot](docs/http.md). `auto` uses `uws` where its binary loads (Node.js 22 with glibc), else `node`.',
+    }),
+    httpMaxHeaderBytes: setting({
+      names: ['HTTP_MAX_HEADER_BYTES'],
+      kind: integer({ min: 4_096, max: 1_048_576 }),
+      default: 16_384,
+      help:
+        'Maximum size of the head of an HTTP request: request line and header fields. A request with more is answered ' +
+        'with 431. Each connection may hold this much memory until a head has arrived.',
+    }),
     debugHost: setting({
       names: ['DEBUG_HOST'],
       kind: host,

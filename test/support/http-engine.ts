@@ -1,4 +1,13 @@
 import { loadHttpEngine } from '../../src/transports/http/load-engine.ts';
+import { KeepingLogger } from './keeping-logger.ts';
+
+const settings = { httpMaxHeaderBytes: 16_384 };
+
+/** Both engines of the HTTP ports. */
+export const HTTP_ENGINES = {
+  uws: await loadHttpEngine({ ...settings, httpServerEngine: 'uws' }, new KeepingLogger()),
+  node: await loadHttpEngine({ ...settings, httpServerEngine: 'node' }, new KeepingLogger()),
+};
 
 /** The engine that serves HTTP by default. */
-export const HTTP_ENGINE = await loadHttpEngine();
+export const HTTP_ENGINE = HTTP_ENGINES.uws;

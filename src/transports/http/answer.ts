@@ -25,3 +25,8 @@ export const TEXT_PAGE: AnswerHead = { status: '200 OK', contentType: PLAIN_TEXT
 export function textAnswer(body: string, status = '200 OK'): Answer {
   return { status, contentType: PLAIN_TEXT, body };
 }
+
+/** The body as bytes that stay what they are while they leave. */
+export function lastingBytes({ body, lasting }: Answer): Uint8Array {
+  return lasting === true && typeof body !== 'string' ? body : Buffer.from(body);
+}

@@ -35,6 +35,10 @@ export function readBody(
   whole: (body: Uint8Array) => void,
   bound: BodyBound = DECISION_BOUND,
 ): void {
+  if (exchange.bodyBytes !== null && exchange.bodyBytes > bound.bytes) {
+    exchange.refuseBody(bound.tooLarge(), DROPPED_UP_TO * bound.bytes);
+    return;
+  }
   let received = 0;
   let held: ByteWriter | null = null;
   exchange.onChunk((chunk, last) => {

@@ -4,6 +4,7 @@ import type { RouteTable } from './routes.ts';
 
 /** What reads HTTP/1.1 from sockets and writes it. Routes, and what they answer, are the same with every engine. */
 export interface HttpEngine {
+  readonly name: 'uws' | 'node';
   /** A server that is not listening yet. */
   server(table: RouteTable, context: ExchangeContext): EngineServer;
 }

@@ -12,6 +12,18 @@ export interface ExchangeContext {
   readonly log: Logger;
 }
 
+/** What the head of a request says about the request as a whole. */
+export interface RequestShape {
+  /** The request asks for the head of the answer alone (HEAD). */
+  readonly headersOnly: boolean;
+  /** The bytes that the body has; null when they are not told in advance. */
+  readonly bodyBytes: number | null;
+  /** The caller wants the connection to end with the answer. */
+  readonly closes: boolean;
+  /** The caller sends the body when it is told to (RFC 9110, 10.1.1). */
+  readonly expectsContinue: boolean;
+}
+
 /** Receives the body of a request. A chunk is only valid during the call; the last one may be empty. */
 export type ChunkListener = (chunk: Uint8Array, last: boolean) => void;
 
@@ -21,15 +33,19 @@ export type ChunkListener = (chunk: Uint8Array, last: boolean) => void;
  * extends this one.
  */
 export abstract class Exchange {
-  /** The request asks for the head of the answer alone (HEAD). */
+  /** The bytes that the body has; null when they are not told in advance. */
+  readonly bodyBytes: number | null;
   protected readonly headersOnly: boolean;
+  readonly #closes: boolean;
   readonly #context: ExchangeContext;
   #state: 'waiting' | 'sending' | 'over' = 'waiting';
   #gone: (() => void) | null = null;
   #wake: () => void = () => {};
 
-  constructor(context: ExchangeContext, headersOnly: boolean) {
+  constructor(context: ExchangeContext, { headersOnly, bodyBytes, closes }: RequestShape) {
     this.headersOnly = headersOnly;
+    this.bodyBytes = bodyBytes;
+    this.#closes = closes;
     this.#context = context;
     context.traffic.arrived();
   }
@@ -63,8 +79,15 @@ export abstract class Exchange {
   answer(answer: Answer, connection: 'keep' | 'close' = 'keep'): void {
     if (this.#state !== 'waiting') return;
     this.#state = 'sending';
-    this.send(answer, connection === 'close' || this.#context.traffic.draining);
+    this.send(answer, connection === 'close' || this.#closing);
   }
+
+  /**
+   * Answers a request whose body is not read. What the caller has not sent by then is dropped for a while: closing the
+   * connection at once would be a reset, which can overtake the answer.
+   * @param dropped a body of more bytes than this is not waited for
+   */
+  abstract refuseBody(answer: Answer, dropped: number): void;
 
   /**
    * Writes an answer whose body is made while the caller reads it: a slow reader costs a chunk or two of memory, and
@@ -79,7 +102,7 @@ export abstract class Exchange {
     const first = chunks.next();
     if (chunks.ended) return this.answer({ ...head, body: first ?? '' });
     this.#state = 'sending';
-    this.beginChunks(head, this.#context.traffic.draining);
+    this.beginChunks(head, this.#closing);
     if (!this.headersOnly) return this.#sendChunks(chunks, first);
     chunks.close();
     this.finished();
@@ -109,6 +132,11 @@ export abstract class Exchange {
   /** No answer has been begun, and the caller is there as far as is known. */
   protected get waiting(): boolean {
     return this.#state === 'waiting';
+  }
+
+  /** Somebody wants to know when the caller goes away. */
+  protected get minded(): boolean {
+    return this.#state === 'waiting' && this.#gone !== null;
   }
 
   /** Writes a whole answer and calls {@link finished} when it has left. Called once at most. */
@@ -145,6 +173,10 @@ export abstract class Exchange {
     const gone = this.#state === 'waiting' ? this.#gone : null;
     this.finished();
     gone?.();
+  }
+
+  get #closing(): boolean {
+    return this.#closes || this.#context.traffic.draining;
   }
 
   /** Writes chunk after chunk, each when the last has left and whoever else is ready has run. */

@@ -1,6 +1,6 @@
 /** The head of a request. Only valid until the handler that got it returns: engines use one object again. */
 export interface RequestHead {
-  /** In upper case. */
+  /** As sent: methods are compared exactly (RFC 9110, 9.1). */
   readonly method: string;
   /** As sent, percent-encoding included, without the query. */
   readonly path: string;

@@ -8,7 +8,12 @@ export type ErrorCode =
   | 'method_not_allowed'
   | 'conflict'
   | 'body_too_large'
-  | 'stopping';
+  | 'stopping'
+  | 'head_too_large'
+  | 'method_unknown'
+  | 'request_timeout'
+  | 'expectation_failed'
+  | 'version_not_supported';
 
 /** The one place where causes become HTTP statuses (spec 7). */
 const STATUSES: Readonly<Record<ErrorCode, string>> = {
@@ -26,6 +31,11 @@ const STATUSES: Readonly<Record<ErrorCode, string>> = {
   store_failed: '503 Service Unavailable',
   overloaded: '503 Service Unavailable',
   stopping: '503 Service Unavailable',
+  head_too_large: '431 Request Header Fields Too Large',
+  method_unknown: '501 Not Implemented',
+  request_timeout: '408 Request Timeout',
+  expectation_failed: '417 Expectation Failed',
+  version_not_supported: '505 HTTP Version Not Supported',
 };
 
 /** A full queue empties within milliseconds; a second is the least that `Retry-After` can say (RFC 9110, 10.2.3). */

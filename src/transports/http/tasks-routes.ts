@@ -38,7 +38,7 @@ export function tasksRoutes(options: TasksRoutesOptions): readonly Route[] {
   const { calls, serviceHost, unknown, tracing = null } = options;
   const serve: Handler = (exchange, request) => {
     const span = tracing === null ? null : spanOf(tracing, request);
-    new TaskCall(calls, span, exchange, request).read(lengthOf(request));
+    new TaskCall(calls, span, exchange, request).read();
   };
   const accountsHost = `accounts.${serviceHost}`;
   return [
@@ -64,11 +64,6 @@ function spanOf(tracing: CallTracing, request: RequestHead): CallSpan {
   const route = TRACED_PATH.exec(request.path)?.[0] ?? '/';
   const attributes = { 'http.request.method': method, 'http.route': route };
   return tracing.begin(`${method} ${route}`, attributes, name => request.header(name));
-}
-
-/** The length that the head announces; `NaN` where it does not. */
-function lengthOf(request: RequestHead): number {
-  return Number.parseInt(request.header('content-length'), 10);
 }
 
 function statusOf(status: number): SpanAttributes {
@@ -105,8 +100,15 @@ class TaskCall implements RestReply {
     };
   }
 
-  read(length: number): void {
-    if (length > WITH_HEAD_BYTES && length <= BODY_LIMIT_BYTES) this.#beginWithout(length);
+  read(): void {
+    const length = this.#exchange.bodyBytes ?? 0;
+    if (length > BODY_LIMIT_BYTES) {
+      const tooLarge = this.#calls.tooLarge(this.#head);
+      this.#span?.end(statusOf(tooLarge.status), '');
+      this.#exchange.refuseBody(answerOf(tooLarge), DROPPED_UP_TO * BODY_LIMIT_BYTES);
+      return;
+    }
+    if (length > WITH_HEAD_BYTES) this.#beginWithout(length);
     this.#exchange.onChunk((chunk, last) => {
       this.#received += chunk.length;
       if (this.#received > BODY_LIMIT_BYTES) this.#drop(last);

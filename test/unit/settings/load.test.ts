@@ -16,6 +16,8 @@ t.test('without variables every setting is at its default', async t => {
     sharePorts: false,
     grpcServerEngine: 'sluice',
     grpcMaxMetadataBytes: 131_072,
+    httpServerEngine: 'auto',
+    httpMaxHeaderBytes: 16_384,
     debugHost: '0.0.0.0',
     debugPort: 6070,
     grpcMaxConnectionAgeMs: 86_400_000,

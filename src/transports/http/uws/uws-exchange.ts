@@ -1,6 +1,6 @@
 import type { HttpResponse } from 'uWebSockets.js';
-import type { Answer, AnswerHead } from '../answer.ts';
-import { type ChunkListener, Exchange, type ExchangeContext } from '../exchange.ts';
+import { type Answer, type AnswerHead, lastingBytes } from '../answer.ts';
+import { type ChunkListener, Exchange, type ExchangeContext, type RequestShape } from '../exchange.ts';
 
 /**
  * Bodies up to this many bytes are handed to the socket whole. Larger ones are fed to it as the caller reads them,
@@ -11,23 +11,71 @@ const WHOLE_BODY_BYTES = 64 * 1024;
 /** The status of answers that have no body by nature. */
 const NO_CONTENT = '204 No Content';
 
+const NOTHING = new Uint8Array(0);
+
+/** A caller that has sent nothing for this long has stopped sending the body that is dropped. */
+const SILENCE_MS = 1_000;
+
 /**
  * An exchange over uWebSockets.js, which throws when a response is used after its end or its abort, and ends the
  * process when a handler returns with neither an answer nor an abort handler.
  */
 export class UwsExchange extends Exchange {
   readonly #res: HttpResponse;
+  /** uWebSockets.js ends the connection by itself, and then does not tell the caller so. */
+  readonly #endsItself: boolean;
+  readonly #expectsContinue: boolean;
+  /** A callback of this request runs, within which uWebSockets.js sends what is written at once when it returns. */
+  #corked = true;
   #paused = false;
   #watched = false;
 
-  constructor(res: HttpResponse, headersOnly: boolean, context: ExchangeContext) {
-    super(context, headersOnly);
+  constructor(res: HttpResponse, shape: RequestShape, endsItself: boolean, context: ExchangeContext) {
+    super(context, shape);
     this.#res = res;
+    this.#endsItself = endsItself;
+    this.#expectsContinue = shape.expectsContinue;
     res.onAborted(() => this.aborted());
   }
 
   onChunk(listener: ChunkListener): void {
-    this.#res.onData((chunk, last) => this.deliver(listener, new Uint8Array(chunk), last));
+    this.#res.onData((chunk, last) => {
+      if (!last || this.bodyBytes !== null) {
+        this.#corked = true;
+        this.deliver(listener, new Uint8Array(chunk), last);
+        this.#corked = false;
+      }
+      // The end of a chunked body is told before what follows it has been read. Were those trailer fields, which are read
+      // as another request, the connection ends by the next turn, and nothing has been done for this one.
+      else setImmediate(() => this.deliver(listener, NOTHING, true));
+    });
+  }
+
+  /** uWebSockets.js closes a connection with a reset while the caller sends, so the answer waits until it has stopped. */
+  refuseBody(answer: Answer, dropped: number): void {
+    if (this.#expectsContinue || this.bodyBytes === null || this.bodyBytes > dropped) {
+      this.answer(answer, 'close');
+      return;
+    }
+    const silence = setTimeout(() => this.answer(answer, 'close'), SILENCE_MS);
+    this.#res.onData((_, last) => {
+      if (!last) silence.refresh();
+      else {
+        clearTimeout(silence);
+        this.answer(answer);
+      }
+    });
+    this.onGone(() => clearTimeout(silence));
+  }
+
+  /** The handler of the request has returned. */
+  handled(): void {
+    this.#corked = false;
+  }
+
+  /** Answers when the parser has returned: it would go on with the same read and hand over what follows as a request. */
+  refuse(answer: Answer): void {
+    setImmediate(() => this.answer(answer, 'close'));
   }
 
   /** uWebSockets.js would cut the connection off at the next request, or when the caller closes its side, and throw the answer away. */
@@ -49,13 +97,8 @@ export class UwsExchange extends Exchange {
   protected send(answer: Answer, close: boolean): void {
     this.#resume();
     // Uncorked, each of the writes would be a packet of its own.
-    this.#res.cork(() => {
-      this.#writeHead(answer);
-      if (answer.status === NO_CONTENT) this.#endWithoutLength(close);
-      else if (this.headersOnly) this.#endWithoutBody(answer.body, close);
-      else if (answer.body.length <= WHOLE_BODY_BYTES) this.#end(answer.body, close);
-      else this.#feed(lastingBytes(answer), close);
-    });
+    if (this.#corked) this.#write(answer, close);
+    else this.#res.cork(() => this.#write(answer, close));
   }
 
   protected beginChunks(head: AnswerHead, close: boolean): void {
@@ -89,6 +132,18 @@ export class UwsExchange extends Exchange {
     this.#res.close();
   }
 
+  #write(answer: Answer, close: boolean): void {
+    this.#writeHead(answer);
+    const { body } = answer;
+    const whole = !this.headersOnly && answer.status !== NO_CONTENT && body.length <= WHOLE_BODY_BYTES;
+    // `end` writes the field, but not where the library ends the connection by itself; the other ways never do.
+    if (close && (this.#endsItself || !whole)) this.#res.writeHeader('Connection', 'close');
+    if (whole) this.#end(body, close);
+    else if (answer.status === NO_CONTENT) this.#endWithoutLength();
+    else if (this.headersOnly) this.#endWithoutBody(body);
+    else this.#feed(lastingBytes(answer));
+  }
+
   #resume(): void {
     if (!this.#paused) return;
     this.#paused = false;
@@ -113,23 +168,20 @@ export class UwsExchange extends Exchange {
    * RFC 9110, 9.3.2: the fields of the answer to GET, nothing behind them. The length goes in as a field because
    * `endWithoutBody` with a length of its own never completes the response in this release of uWebSockets.js.
    */
-  #endWithoutBody(body: string | Uint8Array, close: boolean): void {
-    if (close) this.#res.writeHeader('Connection', 'close');
+  #endWithoutBody(body: string | Uint8Array): void {
     this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
     this.#res.endWithoutBody();
     this.finished();
   }
 
   /** RFC 9110, 8.6: an answer with status 204 has no `Content-Length`, which `end` would write. */
-  #endWithoutLength(close: boolean): void {
-    if (close) this.#res.writeHeader('Connection', 'close');
+  #endWithoutLength(): void {
     this.#res.endWithoutBody();
     this.finished();
   }
 
   /** uWebSockets.js cannot close a connection after `tryEnd`: the field asks the caller to, and `stop` sees to the rest. */
-  #feed(body: Uint8Array, close: boolean): void {
-    if (close) this.#res.writeHeader('Connection', 'close');
+  #feed(body: Uint8Array): void {
     this.#res.onWritable(offset => this.#feedFrom(offset, body));
     this.#feedFrom(0, body);
   }
@@ -139,9 +191,4 @@ export class UwsExchange extends Exchange {
     if (complete) this.finished();
     return accepted;
   }
-}
-
-/** The body as bytes that stay what they are while they leave. */
-function lastingBytes({ body, lasting }: Answer): Uint8Array {
-  return lasting === true && typeof body !== 'string' ? body : Buffer.from(body);
 }

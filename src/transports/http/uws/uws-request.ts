@@ -14,7 +14,7 @@ export class UwsRequestHead implements RequestHead {
   }
 
   get method(): string {
-    return this.#request.getMethod().toUpperCase();
+    return this.#request.getCaseSensitiveMethod();
   }
 
   get path(): string {

@@ -1,3 +1,4 @@
+import * as library from 'uWebSockets.js';
 import {
   App,
   type HttpRequest,
@@ -10,7 +11,9 @@ import {
 import { listenProblem, type TcpAddress } from '../../listen-failure.ts';
 import type { EngineServer, HttpEngine } from '../engine.ts';
 import type { ExchangeContext } from '../exchange.ts';
+import { Framing } from '../framing.ts';
 import { type Handler, methodNotAllowed, methodsOf, type RouteTable, run } from '../routes.ts';
+import { errorAnswer } from '../status.ts';
 import { UwsExchange } from './uws-exchange.ts';
 import { UwsRequestHead } from './uws-request.ts';
 
@@ -25,28 +28,41 @@ interface Listening {
   listen(host: string, port: number, options: number, opened: Opened): void;
 }
 
+/** Makes uWebSockets.js leave out the field that names it. Neither the function nor the number is declared. */
+const NO_MARK = '999999990007';
+
+/** What uWebSockets.js takes for `close` in the `Connection` field: any value of this length. */
+const CLOSE_LENGTH = 'close'.length;
+
+/** The parser has no trailer fields: it reads them as the next request, after the body has been handed over. */
+const NO_TRAILERS = errorAnswer({
+  code: 'bad_request',
+  message: 'trailer fields are not read here; send the body without them, or set HTTP_SERVER_ENGINE=node',
+});
+
 /**
- * HTTP by uWebSockets.js.
+ * HTTP by uWebSockets.js. `docs/http.md` lists what its parser cannot do.
  *
  * Bounds that it sets: 10 s without progress on a request's head, its body or the reading of its answer end the
- * connection, and so does a request head beyond a few KiB. A request that waits for its answer has no bound.
+ * connection, and so does a request head that is too large. A request that waits for its answer has no bound.
  *
- * What uWebSockets.js cannot do, and has no option for:
- *
- * - HTTP/1.0. Its parser answers 505 and closes the connection before any handler hears of the request.
- * - Pipelining behind an answer that comes later. A further request in the same read as one without an answer yet ends
- *   the connection, and the first request gets no answer. In a later read it waits (`Exchange.holdInput`).
- * - Half-closed connections. Where the end of the caller's side is read before the answer is complete, the connection
- *   is closed. `holdInput` puts that off for the wait, but not for the time that a large answer takes to leave.
+ * Its parser goes on with what it has read while a request waits for its answer, and ends the connection at the next
+ * request. In a later read that one waits (`Exchange.holdInput`). It also ends the connection when it reads that the
+ * caller has closed its side; `holdInput` puts that off for the wait, but not for the time that a large answer takes to
+ * leave.
  */
 export const UWS_ENGINE: HttpEngine = {
+  name: 'uws',
   server: (table, context) => new UwsServer(table, context),
 };
+
+(library as unknown as { _cfg(switches: string): void })._cfg(NO_MARK);
 
 class UwsServer implements EngineServer {
   readonly #app: TemplatedApp;
   readonly #context: ExchangeContext;
   readonly #head = new UwsRequestHead();
+  readonly #framing = new Framing();
   /** Null while the port is closed. */
   #socket: us_listen_socket | null = null;
 
@@ -77,23 +93,38 @@ class UwsServer implements EngineServer {
   #mount({ routes, unknown }: RouteTable): void {
     const app = this.#app;
     for (const route of routes) {
-      const { path } = route;
+      const { path, handle } = route;
       const methods = methodsOf(route);
-      const served = this.#served(route.handle);
-      if (methods === null) app.any(path, served);
+      if (methods === null) app.any(path, this.#served(handle));
       else {
+        const served = this.#served(handle, false);
         if (methods.includes('POST')) app.post(path, served);
-        if (methods.includes('GET')) app.get(path, served).head(path, served);
+        if (methods.includes('GET')) app.get(path, served).head(path, this.#served(handle, true));
         app.any(path, this.#served(methodNotAllowed(route)));
       }
     }
     app.any('/*', this.#served(unknown));
   }
 
-  #served(handle: Handler) {
+  /** `headersOnly` is undefined where only the request tells. */
+  #served(handle: Handler, headersOnly?: boolean) {
+    const framing = this.#framing;
     return (res: HttpResponse, request: HttpRequest): void => {
-      const exchange = new UwsExchange(res, request.getMethod() === 'head', this.#context);
-      run(handle, exchange, this.#head.of(request, res));
+      framing.begin();
+      request.forEach(framing.field);
+      const { bodyBytes, fault } = framing;
+      const endsItself = framing.firstConnectionLength === CLOSE_LENGTH;
+      const shape = {
+        headersOnly: headersOnly ?? request.getCaseSensitiveMethod() === 'HEAD',
+        bodyBytes,
+        closes: endsItself || framing.closes,
+        expectsContinue: framing.expects,
+      };
+      const exchange = new UwsExchange(res, shape, endsItself, this.#context);
+      if (fault !== null) exchange.refuse(errorAnswer({ code: 'bad_request', message: fault }));
+      else if (framing.announcesTrailers) exchange.refuse(NO_TRAILERS);
+      else run(handle, exchange, this.#head.of(request, res));
+      exchange.handled();
     };
   }
 }

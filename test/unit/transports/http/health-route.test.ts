@@ -1,10 +1,10 @@
-import t from 'tap';
 import { Health } from '../../../../src/base/health.ts';
 import { healthRoute } from '../../../../src/transports/http/health-route.ts';
+import { onEachEngine } from './on-each-engine.ts';
 import { plain, post, RawConnection } from './raw-connection.ts';
 import { serve } from './serving.ts';
 
-t.test(
+onEachEngine(
   '/healthcheck is 200 with exactly OK while healthy, else 500 with an empty body, whatever the method',
   async t => {
     const health = new Health();
@@ -37,7 +37,7 @@ t.test(
     for (const asked of [
       post('/healthcheck', 'x'),
       plain('OPTIONS', '/healthcheck'),
-      plain('BREW', '/healthcheck'),
+      plain('PROPFIND', '/healthcheck'),
     ]) {
       await connection.write(asked);
       t.match(await connection.response(), { status: 200, body: 'OK' }, asked);
@@ -45,38 +45,41 @@ t.test(
   },
 );
 
-t.test('/healthcheck?verbose tells of each component whether it works, and whether it decides', async t => {
-  const health = new Health();
-  const listener = await serve(t, [healthRoute(health)]);
-  const connection = await RawConnection.open(listener.port);
-  t.teardown(() => connection.destroy());
-  health.tell('store', true);
-  health.set('config', true);
+onEachEngine(
+  '/healthcheck?verbose tells of each component whether it works, and whether it decides',
+  async t => {
+    const health = new Health();
+    const listener = await serve(t, [healthRoute(health)]);
+    const connection = await RawConnection.open(listener.port);
+    t.teardown(() => connection.destroy());
+    health.tell('store', true);
+    health.set('config', true);
 
-  await connection.write(plain('GET', '/healthcheck?verbose'));
-  const healthy = await connection.response();
-  t.equal(healthy.status, 200);
-  t.equal(healthy.headers.get('content-type'), 'application/json');
-  const decides = { store: false, config: true };
-  t.same(JSON.parse(healthy.body), { healthy: true, components: { store: true, config: true }, decides });
+    await connection.write(plain('GET', '/healthcheck?verbose'));
+    const healthy = await connection.response();
+    t.equal(healthy.status, 200);
+    t.equal(healthy.headers.get('content-type'), 'application/json');
+    const decides = { store: false, config: true };
+    t.same(JSON.parse(healthy.body), { healthy: true, components: { store: true, config: true }, decides });
 
-  health.tell('store', false, 'not connected');
-  await connection.write(plain('GET', '/healthcheck?verbose'));
-  const storeAway = await connection.response();
-  t.equal(storeAway.status, 200, 'it does not decide');
-  t.same(JSON.parse(storeAway.body), {
-    healthy: true,
-    components: { store: false, config: true },
-    decides,
-    notes: { store: 'not connected' },
-  });
+    health.tell('store', false, 'not connected');
+    await connection.write(plain('GET', '/healthcheck?verbose'));
+    const storeAway = await connection.response();
+    t.equal(storeAway.status, 200, 'it does not decide');
+    t.same(JSON.parse(storeAway.body), {
+      healthy: true,
+      components: { store: false, config: true },
+      decides,
+      notes: { store: 'not connected' },
+    });
 
-  health.set('config', false);
-  await connection.write(plain('GET', '/healthcheck?verbose=1'));
-  const unhealthy = await connection.response();
-  t.equal(unhealthy.status, 500);
-  t.match(JSON.parse(unhealthy.body), { healthy: false, components: { store: false, config: false } });
+    health.set('config', false);
+    await connection.write(plain('GET', '/healthcheck?verbose=1'));
+    const unhealthy = await connection.response();
+    t.equal(unhealthy.status, 500);
+    t.match(JSON.parse(unhealthy.body), { healthy: false, components: { store: false, config: false } });
 
-  await connection.write(plain('GET', '/healthcheck?verbosely'));
-  t.match(await connection.response(), { status: 500, body: '' }, 'other queries change nothing');
-});
+    await connection.write(plain('GET', '/healthcheck?verbosely'));
+    t.match(await connection.response(), { status: 500, body: '' }, 'other queries change nothing');
+  },
+);

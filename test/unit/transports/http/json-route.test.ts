@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
 import { Fault, type FaultCode } from '../../../../src/base/fault.ts';
 import type { DecisionReply } from '../../../../src/decision/decider.ts';
 import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
@@ -7,6 +7,8 @@ import { jsonRoute } from '../../../../src/transports/http/decision-routes.ts';
 import type { HttpListener } from '../../../../src/transports/http/listener.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { until } from '../../../support/until.ts';
+import { httpEngine, onEachEngine } from './on-each-engine.ts';
 import { plain, post, RawConnection } from './raw-connection.ts';
 import { ScriptedDecider } from './scripted-decider.ts';
 import { serve } from './serving.ts';
@@ -39,11 +41,13 @@ async function front(t: Test, log = new KeepingLogger()): Promise<Front> {
   const decider = new ScriptedDecider(allow);
   const listener = await serve(t, [jsonRoute(decider, log)], { log, clock: new ManualClock(0), drainMs: 1 });
   const connection = await RawConnection.open(listener.port);
+  // The clock stands still: connections that callers keep for later would be waited for.
+  t.teardown(() => listener.stop(0));
   t.teardown(() => connection.destroy());
   return { listener, decider, log, connection };
 }
 
-t.test('the decider gets the request in protobuf and its answer goes out as 200', async t => {
+onEachEngine('the decider gets the request in protobuf and its answer goes out as 200', async t => {
   const { decider, connection } = await front(t);
   await connection.write(post('/json', REQUEST));
   const response = await connection.response();
@@ -56,7 +60,7 @@ t.test('the decider gets the request in protobuf and its answer goes out as 200'
   t.same(Buffer.from(decider.asked[0].request), Buffer.from(ENCODED));
 });
 
-t.test('over limit is 429 with the answer as body', async t => {
+onEachEngine('over limit is 429 with the answer as body', async t => {
   const { decider, connection } = await front(t);
   decider.become(reply => reply.answered(Buffer.from('{"overallCode":"OVER_LIMIT"}'), true));
   await connection.write(post('/json', REQUEST));
@@ -66,7 +70,7 @@ t.test('over limit is 429 with the answer as body', async t => {
   t.equal(response.body, '{"overallCode":"OVER_LIMIT"}');
 });
 
-t.test('an answer that comes later is written when it comes', async t => {
+onEachEngine('an answer that comes later is written when it comes', async t => {
   const { decider, connection, listener } = await front(t);
   decider.become(() => {});
   const asked = decider.next();
@@ -78,7 +82,7 @@ t.test('an answer that comes later is written when it comes', async t => {
   t.equal(listener.inFlight, 0);
 });
 
-t.test('the answer is taken during the call, whatever its size', async t => {
+onEachEngine('the answer is taken during the call, whatever its size', async t => {
   const { decider, connection } = await front(t);
   for (const bytes of [20, 60_000, 70_000, 3_000_000]) {
     decider.become(reply => {
@@ -93,7 +97,7 @@ t.test('the answer is taken during the call, whatever its size', async t => {
   }
 });
 
-t.test('a body may come byte by byte, in chunks, or behind other requests', async t => {
+onEachEngine('a body may come byte by byte, in chunks, or behind other requests', async t => {
   const { decider, connection } = await front(t);
   const whole = Buffer.from(post('/json', REQUEST));
   for (const byte of whole) await connection.write(Uint8Array.of(byte));
@@ -113,7 +117,7 @@ t.test('a body may come byte by byte, in chunks, or behind other requests', asyn
   for (const { request } of decider.asked) t.same(Buffer.from(request), Buffer.from(ENCODED));
 });
 
-t.test('callers may wait for leave to send their body', async t => {
+onEachEngine('callers may wait for leave to send their body', async t => {
   const { connection } = await front(t);
   const [head, body] = post('/json', REQUEST).split('\r\n\r\n');
   await connection.write(`${head}\r\nExpect: 100-continue\r\n\r\n`);
@@ -122,7 +126,7 @@ t.test('callers may wait for leave to send their body', async t => {
   t.equal((await connection.response()).status, 200);
 });
 
-t.test('neither the content type nor a query changes anything', async t => {
+onEachEngine('neither the content type nor a query changes anything', async t => {
   const { listener } = await front(t);
   const response = await fetch(`http://127.0.0.1:${listener.port}/json?debug=1`, {
     method: 'POST',
@@ -133,7 +137,7 @@ t.test('neither the content type nor a query changes anything', async t => {
   t.equal(await response.text(), ALLOWED);
 });
 
-t.test('other methods than POST are 405', async t => {
+onEachEngine('other methods than POST are 405', async t => {
   const { connection, decider } = await front(t);
   await connection.write(plain('GET', '/json'));
   const response = await connection.response();
@@ -144,7 +148,7 @@ t.test('other methods than POST are 405', async t => {
   t.equal(decider.asked.length, 0);
 });
 
-t.test('a body that is not a request is 400 and says what is wrong and where', async t => {
+onEachEngine('a body that is not a request is 400 and says what is wrong and where', async t => {
   const { connection, decider, log } = await front(t);
   const bad: [body: string, path: string | undefined, message: RegExp][] = [
     ['', undefined, /the document.*empty/],
@@ -188,14 +192,14 @@ class QuietLogger extends KeepingLogger {
   }
 }
 
-t.test('no line is made for a refused request where debug lines are not written', async t => {
+onEachEngine('no line is made for a refused request where debug lines are not written', async t => {
   const { connection, log } = await front(t, new QuietLogger());
   await connection.write(post('/json', '{'));
   t.equal((await connection.response()).status, 400);
   t.same(log.lines, []);
 });
 
-t.test('each cause has its status, and only a full queue says when to come back', async t => {
+onEachEngine('each cause has its status, and only a full queue says when to come back', async t => {
   const statuses: Record<FaultCode, number> = {
     bad_request: 400,
     unparseable: 400,
@@ -218,7 +222,7 @@ t.test('each cause has its status, and only a full queue says when to come back'
   }
 });
 
-t.test('a decider that throws costs its request a 500', async t => {
+onEachEngine('a decider that throws costs its request a 500', async t => {
   const { connection, decider, log } = await front(t);
   decider.become(() => {
     throw new TypeError('the secret cause');
@@ -230,31 +234,45 @@ t.test('a decider that throws costs its request a 500', async t => {
   t.match(log.lines, [{ level: 'error', fields: { error: /TypeError: the secret cause/ } }]);
 });
 
-t.test('a body of exactly the limit is read', async t => {
+onEachEngine('a body of exactly the limit is read', async t => {
   const { connection, decider } = await front(t);
   await connection.write(post('/json', REQUEST.padEnd(LIMIT_BYTES - 1, ' ')));
   t.equal((await connection.response()).status, 200);
   t.same(Buffer.from(decider.asked[0].request), Buffer.from(ENCODED));
 });
 
-t.test('a body beyond the limit is 413 once it has been sent, and the connection goes on', async t => {
-  const { connection, decider } = await front(t);
+onEachEngine('a body beyond the limit is 413, and others are served', async t => {
+  const { connection, listener, decider } = await front(t);
   const large = ' '.repeat(LIMIT_BYTES + 1);
+  await connection.write('POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
+  await connection.write(`${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`);
+  t.equal((await connection.response()).status, 413);
+  await connection.write(post('/json', REQUEST));
+  t.equal((await connection.response()).status, 200, 'the connection goes on');
+
   await connection.write(post('/json', large));
   const response = await connection.response();
   t.equal(response.status, 413);
   t.match(JSON.parse(response.body).error, { code: 'body_too_large', message: /larger than 4194304 bytes/ });
-
-  await connection.write('POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
-  await connection.write(`${large.length.toString(16)}\r\n${large}\r\n0\r\n\r\n`);
-  t.equal((await connection.response()).status, 413);
-
-  await connection.write(post('/json', REQUEST));
-  t.equal((await connection.response()).status, 200);
-  t.equal(decider.asked.length, 1);
+  const other = await RawConnection.open(listener.port);
+  t.teardown(() => other.destroy());
+  await other.write(post('/json', REQUEST));
+  t.equal((await other.response()).status, 200);
+  t.equal(decider.asked.length, 2);
 });
 
-t.test('a body without an end is cut off', async t => {
+onEachEngine('a body that says to be too large is 413 before it is sent', async t => {
+  const { connection, decider } = await front(t);
+  const length = `Content-Length: ${5 * LIMIT_BYTES}`;
+  await connection.write(`POST /json HTTP/1.1\r\nHost: test\r\n${length}\r\n\r\n`);
+  const response = await connection.response();
+  t.equal(response.status, 413);
+  t.equal(response.headers.get('connection'), 'close');
+  await connection.closed();
+  t.equal(decider.asked.length, 0);
+});
+
+onEachEngine('a body without an end is cut off', async t => {
   const { connection, listener } = await front(t);
   await connection.write('POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n');
   const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`;
@@ -265,7 +283,7 @@ t.test('a body without an end is cut off', async t => {
   t.equal(listener.inFlight, 0);
 });
 
-t.test('a caller that goes away in the middle of its body is forgotten', async t => {
+onEachEngine('a caller that goes away in the middle of its body is forgotten', async t => {
   const { connection, listener, decider } = await front(t);
   await connection.write(
     'POST /json HTTP/1.1\r\nHost: test\r\nContent-Length: 90\r\nExpect: 100-continue\r\n\r\n',
@@ -279,7 +297,7 @@ t.test('a caller that goes away in the middle of its body is forgotten', async t
   t.equal(decider.asked.length, 0);
 });
 
-t.test('a caller that goes away while the decision is made is noticed with its answer', async t => {
+onEachEngine('a caller that goes away while the decision is made is noticed with its answer', async t => {
   const { connection, listener, decider } = await front(t);
   for (const reply of [allow, (each: DecisionReply) => each.refused(new Fault('store_failed', 'away'))]) {
     decider.become(() => {});
@@ -294,11 +312,11 @@ t.test('a caller that goes away while the decision is made is noticed with its a
     await connection.response();
     t.equal(listener.inFlight, 1);
     t.doesNotThrow(() => reply(waiting));
-    t.equal(listener.inFlight, 0);
+    await until(() => listener.inFlight === 0);
   }
 });
 
-t.test('stop cuts off a caller whose decision is still being made', async t => {
+onEachEngine('stop cuts off a caller whose decision is still being made', async t => {
   const clock = new ManualClock(0);
   const decider = new ScriptedDecider(() => {});
   const log = new KeepingLogger();
@@ -314,7 +332,7 @@ t.test('stop cuts off a caller whose decision is still being made', async t => {
   t.doesNotThrow(() => allow(reply));
 });
 
-t.test('a caller that has closed its side still gets the answer', async t => {
+onEachEngine('a caller that has closed its side still gets the answer', async t => {
   const { connection, listener, decider } = await front(t);
   decider.become(() => {});
   const asked = decider.next();
@@ -329,7 +347,7 @@ t.test('a caller that has closed its side still gets the answer', async t => {
   await caller.closed();
 });
 
-t.test(
+onEachEngine(
   'a request that comes before the answer to the last waits, and both are answered in order',
   async t => {
     const { listener, decider, connection: other } = await front(t);
@@ -351,19 +369,23 @@ t.test(
   },
 );
 
-t.test('a further request in the same read as one without an answer ends the connection', async t => {
+onEachEngine('a further request in the same read is answered in order, or ends the connection', async t => {
   const { connection, listener, decider } = await front(t);
   decider.become(() => {});
   const asked = decider.next();
-  await connection.write(post('/json', REQUEST) + post('/json', REQUEST));
+  await connection.write(post('/json', REQUEST) + plain('GET', '/nowhere'));
   const { reply } = await asked;
-  await connection.closed();
-  t.equal(decider.asked.length, 1);
-  t.equal(listener.inFlight, 0);
+  if (httpEngine().name === 'uws') await connection.closed();
   t.doesNotThrow(() => allow(reply));
+  if (httpEngine().name === 'node') {
+    t.equal((await connection.response()).status, 200);
+    t.equal((await connection.response()).status, 404);
+  }
+  t.equal(decider.asked.length, 1);
+  await until(() => listener.inFlight === 0);
 });
 
-t.test('many connections at once each get their own answer', async t => {
+onEachEngine('many connections at once each get their own answer', async t => {
   const { listener, decider } = await front(t);
   const held: DecisionReply[] = [];
   decider.become(reply => {

@@ -1,8 +1,9 @@
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
 import { TEXT_PAGE, textAnswer } from '../../../../src/transports/http/answer.ts';
 import type { Route } from '../../../../src/transports/http/routes.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { onEachEngine } from './on-each-engine.ts';
 import { plain, RawConnection } from './raw-connection.ts';
 import { HeldRoute, hello, serve } from './serving.ts';
 
@@ -17,25 +18,28 @@ async function waitingRequest(t: Test) {
   return { listener, connection, exchange: await arrived };
 }
 
-t.test('a body larger than the socket takes arrives whole, and is in flight until it has left', async t => {
-  const body = Buffer.alloc(16 * 1024 * 1024, 'sluice ');
-  const { listener, connection, exchange } = await waitingRequest(t);
-  const lent = Buffer.from(body);
-  exchange.answer({ status: '200 OK', contentType: 'text/plain', body: lent });
-  // The bytes were only lent for the call.
-  lent.fill(0);
-  t.equal(listener.inFlight, 1);
-  const stopped = listener.stop();
-  connection.resume();
-  const response = await connection.response();
-  // The clock stands still, so the connection never counts as silent: the caller closes it.
-  connection.destroy();
-  await stopped;
-  t.equal(response.headers.get('content-length'), String(body.length));
-  t.ok(body.equals(Buffer.from(response.body)));
-});
+onEachEngine(
+  'a body larger than the socket takes arrives whole, and is in flight until it has left',
+  async t => {
+    const body = Buffer.alloc(16 * 1024 * 1024, 'sluice ');
+    const { listener, connection, exchange } = await waitingRequest(t);
+    const lent = Buffer.from(body);
+    exchange.answer({ status: '200 OK', contentType: 'text/plain', body: lent });
+    // The bytes were only lent for the call.
+    lent.fill(0);
+    t.equal(listener.inFlight, 1);
+    const stopped = listener.stop();
+    connection.resume();
+    const response = await connection.response();
+    // The clock stands still, so the connection never counts as silent: the caller closes it.
+    connection.destroy();
+    await stopped;
+    t.equal(response.headers.get('content-length'), String(body.length));
+    t.ok(body.equals(Buffer.from(response.body)));
+  },
+);
 
-t.test('a caller that goes away while it reads a large body is no longer in flight', async t => {
+onEachEngine('a caller that goes away while it reads a large body is no longer in flight', async t => {
   const { listener, connection, exchange } = await waitingRequest(t);
   exchange.answer(textAnswer('x'.repeat(16 * 1024 * 1024)));
   t.equal(listener.inFlight, 1);
@@ -56,7 +60,7 @@ function streaming(pieces: () => Iterable<string>): Route {
   };
 }
 
-t.test('a body that is made while it is read arrives whole, and the connection goes on', async t => {
+onEachEngine('a body that is made while it is read arrives whole, and the connection goes on', async t => {
   const pieces = Array.from({ length: 30_000 }, (_, i) => (i % 7 === 0 ? '' : `línea ${i}\n`));
   const listener = await serve(t, [hello, streaming(() => pieces)]);
   for (let i = 0; i < 2; i++) {
@@ -74,7 +78,7 @@ t.test('a body that is made while it is read arrives whole, and the connection g
   t.equal(listener.inFlight, 0);
 });
 
-t.test('a body that turns out to be short has its length, pauses or not', async t => {
+onEachEngine('a body that turns out to be short has its length, pauses or not', async t => {
   const listener = await serve(t, [streaming(() => ['a', 'b'])]);
   const response = await fetch(`http://127.0.0.1:${listener.port}/long`);
   t.equal(response.headers.get('content-length'), '2');
@@ -82,7 +86,7 @@ t.test('a body that turns out to be short has its length, pauses or not', async 
   t.equal(await (await fetch(`http://127.0.0.1:${pausing.port}/long`)).text(), 'ab');
 });
 
-t.test('others run between the pieces of a long body', async t => {
+onEachEngine('others run between the pieces of a long body', async t => {
   let turn = 0;
   const seen = new Set<number>();
   let counts = true;
@@ -109,7 +113,7 @@ t.test('others run between the pieces of a long body', async t => {
   t.ok(seen.size >= 90, `100 pieces were asked for in ${seen.size} turns of the event loop`);
 });
 
-t.test('a body waits for its reader, and is given up when that one goes', async t => {
+onEachEngine('a body waits for its reader, and is given up when that one goes', async t => {
   let made = 0;
   const { promise: givenUp, resolve } = Promise.withResolvers<void>();
   const listener = await serve(t, [
@@ -145,7 +149,7 @@ t.test('a body waits for its reader, and is given up when that one goes', async 
   t.equal(listener.inFlight, 0);
 });
 
-t.test('while the listener drains, a long body asks its reader to close as well', async t => {
+onEachEngine('while the listener drains, a long body asks its reader to close as well', async t => {
   const listener = await serve(t, [streaming(() => Array.from({ length: 1_000 }, () => 'x'.repeat(100)))]);
   listener.drain();
   const response = await fetch(`http://127.0.0.1:${listener.port}/long`);
@@ -153,19 +157,22 @@ t.test('while the listener drains, a long body asks its reader to close as well'
   t.equal((await response.text()).length, 100_000);
 });
 
-t.test('a body that cannot be made is a 500 before it has begun, and is cut off afterwards', async t => {
-  const log = new KeepingLogger();
-  let pieces = 0;
-  const route = streaming(function* () {
-    for (let i = 0; i < pieces; i++) yield 'x'.repeat(1_000);
-    throw new Error('the secret cause');
-  });
-  const listener = await serve(t, [route], { log });
-  const url = `http://127.0.0.1:${listener.port}/long`;
-  t.equal((await fetch(url)).status, 500);
-  pieces = 1_000;
-  await t.rejects((await fetch(url)).text());
-  const failed = { level: 'error', fields: { error: /the secret cause/ } };
-  t.match(log.lines, [failed, failed]);
-  t.equal(listener.inFlight, 0);
-});
+onEachEngine(
+  'a body that cannot be made is a 500 before it has begun, and is cut off afterwards',
+  async t => {
+    const log = new KeepingLogger();
+    let pieces = 0;
+    const route = streaming(function* () {
+      for (let i = 0; i < pieces; i++) yield 'x'.repeat(1_000);
+      throw new Error('the secret cause');
+    });
+    const listener = await serve(t, [route], { log });
+    const url = `http://127.0.0.1:${listener.port}/long`;
+    t.equal((await fetch(url)).status, 500);
+    pieces = 1_000;
+    await t.rejects((await fetch(url)).text());
+    const failed = { level: 'error', fields: { error: /the secret cause/ } };
+    t.match(log.lines, [failed, failed]);
+    t.equal(listener.inFlight, 0);
+  },
+);

@@ -3,8 +3,8 @@ import { textAnswer } from '../../../../src/transports/http/answer.ts';
 import type { Exchange } from '../../../../src/transports/http/exchange.ts';
 import { HttpListener, type HttpListenerOptions } from '../../../../src/transports/http/listener.ts';
 import { jsonNotFound, type Route } from '../../../../src/transports/http/routes.ts';
-import { HTTP_ENGINE } from '../../../support/http-engine.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { httpEngine } from './on-each-engine.ts';
 
 /** The part of a tap test that releases what a test has opened. */
 interface Teardown {
@@ -18,7 +18,7 @@ export function listenerFor(
 ): HttpListener {
   return new HttpListener({
     name: 'http',
-    engine: HTTP_ENGINE,
+    engine: httpEngine(),
     host: '127.0.0.1',
     port: 0,
     settings: { host: 'HOST', port: 'PORT', sharing: 'by SHARE_PORTS' },

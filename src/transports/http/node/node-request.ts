@@ -1,0 +1,40 @@
+import type { IncomingMessage } from 'node:http';
+import type { RequestHead } from '../request-head.ts';
+import type { RequestTarget } from './request-target.ts';
+
+/** The prefix of IPv4 addresses on a socket that serves both families (RFC 4291, 2.5.5.2). */
+const MAPPED = '::ffff:';
+
+/** The head of a request that Node.js has parsed. */
+export class NodeRequestHead implements RequestHead {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly #request: IncomingMessage;
+  readonly #host: string | null;
+
+  constructor(request: IncomingMessage, target: RequestTarget) {
+    this.#request = request;
+    this.method = request.method ?? '';
+    this.path = target.path;
+    this.query = target.query;
+    this.#host = target.host;
+  }
+
+  get remoteAddress(): string {
+    const address = this.#request.socket.remoteAddress ?? '';
+    return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
+  }
+
+  /** Looked for among the fields as sent: Node.js joins the values of repeated ones. */
+  header(name: string): string {
+    // RFC 9112, 3.2.2: the host in the target replaces that of the field.
+    if (name === 'host' && this.#host !== null) return this.#host;
+    const { rawHeaders } = this.#request;
+    for (let i = 0; i < rawHeaders.length; i += 2) {
+      const field = rawHeaders[i];
+      if (field.length === name.length && field.toLowerCase() === name) return rawHeaders[i + 1];
+    }
+    return '';
+  }
+}

@@ -1,0 +1,185 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { listenOptions, type TcpAddress } from '../../listen-failure.ts';
+import type { Answer } from '../answer.ts';
+import { Dispatch } from '../dispatch.ts';
+import type { EngineServer, HttpEngine } from '../engine.ts';
+import type { ExchangeContext } from '../exchange.ts';
+import { Framing } from '../framing.ts';
+import { type RouteTable, run } from '../routes.ts';
+import { errorAnswer } from '../status.ts';
+import { NodeConnection } from './node-connection.ts';
+import { NodeExchange } from './node-exchange.ts';
+import { NodeRequestHead } from './node-request.ts';
+import { VERSION_NOT_SUPPORTED } from './parse-failure.ts';
+import { rawAnswer } from './raw-answer.ts';
+import { readTarget } from './request-target.ts';
+
+/** A connection on which nothing moves for this long ends, unless it is us whom the caller waits for. */
+const IDLE_MS = 10_000;
+
+/** A request that arrives more slowly than this is answered with 408, although something moves. */
+const REQUEST_MS = 300_000;
+
+/** How often Node.js looks for requests that have run out of time. */
+const CHECK_MS = 1_000;
+
+/** `OPTIONS *` is about the server as a whole (RFC 9110, 9.3.7). */
+const OPTIONS_OF_SERVER = {
+  status: '204 No Content',
+  contentType: '',
+  headers: { Allow: 'GET, HEAD, POST, OPTIONS' },
+  body: '',
+};
+
+const BAD_TARGET = errorAnswer({
+  code: 'bad_request',
+  message: 'the target of the request is neither a path nor an http URL',
+});
+
+const NO_TUNNELS = errorAnswer(
+  { code: 'method_not_allowed', message: 'this is no proxy: CONNECT is not served' },
+  { Allow: 'GET, HEAD, POST, OPTIONS' },
+);
+
+const UNKNOWN_EXPECTATION = errorAnswer({
+  code: 'expectation_failed',
+  message: 'the only expectation that is understood is 100-continue',
+});
+
+/** HTTP by the server of Node.js itself: slower than uWebSockets.js, and right where that one is not. */
+export function nodeEngine(maxHeaderBytes: number): HttpEngine {
+  return { name: 'node', server: (table, context) => new NodeServer(table, context, maxHeaderBytes) };
+}
+
+class NodeServer implements EngineServer {
+  readonly #server: Server;
+  readonly #dispatch: Dispatch;
+  readonly #context: ExchangeContext;
+  readonly #framing = new Framing();
+  readonly #connections = new Map<Duplex, NodeConnection>();
+
+  constructor(table: RouteTable, context: ExchangeContext, maxHeaderBytes: number) {
+    this.#dispatch = new Dispatch(table);
+    this.#context = context;
+    const server = createServer({
+      insecureHTTPParser: false,
+      requireHostHeader: true,
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: IDLE_MS,
+      requestTimeout: REQUEST_MS,
+      keepAliveTimeout: IDLE_MS,
+      connectionsCheckingInterval: CHECK_MS,
+      noDelay: true,
+    });
+    this.#server = server;
+    // Fields beyond a number would be left out without a word; the bytes are bounded.
+    server.maxHeadersCount = 0;
+    server.timeout = IDLE_MS;
+    // A caller that closes its side still gets the answers to what it has sent (RFC 9112, 9.6). Not in the declarations.
+    Object.assign(server, { httpAllowHalfOpen: true });
+    server.on('connection', socket => this.#opened(socket));
+    server.on('request', (request, response) => this.#asked(request, response));
+    server.on('checkContinue', (request, response) => this.#asked(request, response));
+    server.on('checkExpectation', (request, response) =>
+      this.#refuse(request, response, UNKNOWN_EXPECTATION),
+    );
+    server.on('connect', (_, socket) => refuseTunnel(socket));
+    server.on('clientError', (failure, socket) => this.#connections.get(socket)?.failed(failure));
+    server.on('timeout', socket => {
+      this.#connections.get(socket)?.idle(() => socket.setTimeout(IDLE_MS));
+    });
+  }
+
+  listen(address: TcpAddress): Promise<number> {
+    const server = this.#server;
+    return new Promise((resolve, reject) => {
+      const opened = (): void => {
+        server.off('error', failed);
+        resolve((server.address() as AddressInfo).port);
+      };
+      const failed = (cause: Error): void => {
+        server.off('listening', opened);
+        reject(cause);
+      };
+      server.once('error', failed);
+      server.once('listening', opened);
+      server.listen(listenOptions(address));
+    });
+  }
+
+  /** What HTTP adds to the closing of a port would close connections on which a request is on its way. */
+  closePort(): void {
+    if (this.#server.listening) NetServer.prototype.close.call(this.#server);
+  }
+
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#connections.keys()) socket.destroy();
+  }
+
+  #opened(socket: Socket): void {
+    this.#connections.set(socket, new NodeConnection(socket));
+    this.#context.traffic.connectionsChanged(1);
+    socket.once('close', () => {
+      this.#connections.delete(socket);
+      this.#context.traffic.connectionsChanged(-1);
+    });
+  }
+
+  #asked(request: IncomingMessage, response: ServerResponse): void {
+    const exchange = this.#exchange(request, response);
+    if (exchange === null) return;
+    const fault = this.#framing.fault ?? oldFault(request, this.#framing);
+    if (fault !== null) exchange.answer(errorAnswer({ code: 'bad_request', message: fault }), 'close');
+    else if (request.httpVersionMajor !== 1) exchange.answer(VERSION_NOT_SUPPORTED, 'close');
+    else this.#route(exchange, request);
+  }
+
+  #route(exchange: NodeExchange, request: IncomingMessage): void {
+    const target = readTarget(request.url ?? '');
+    if (target === null) exchange.answer(BAD_TARGET, 'close');
+    else if (target.path !== '*') {
+      const head = new NodeRequestHead(request, target);
+      run(this.#dispatch.handler(head.method, head.path), exchange, head);
+    } else if (request.method === 'OPTIONS') exchange.answer(OPTIONS_OF_SERVER);
+    else exchange.answer(BAD_TARGET, 'close');
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, answer: Answer): void {
+    this.#exchange(request, response)?.answer(answer, 'close');
+  }
+
+  /** The exchange of a request whose fields are then in {@link #framing}; null where nothing is answered any more. */
+  #exchange(request: IncomingMessage, response: ServerResponse): NodeExchange | null {
+    const connection = this.#connections.get(request.socket);
+    if (connection === undefined || connection.closing) return null;
+    const framing = this.#framing;
+    framing.begin();
+    const { rawHeaders } = request;
+    for (let i = 0; i < rawHeaders.length; i += 2)
+      framing.field(rawHeaders[i].toLowerCase(), rawHeaders[i + 1]);
+    const shape = {
+      headersOnly: request.method === 'HEAD',
+      bodyBytes: framing.bodyBytes,
+      closes: !response.shouldKeepAlive,
+      expectsContinue: framing.expects,
+    };
+    return new NodeExchange({ request, response, connection }, shape, this.#context);
+  }
+}
+
+/** RFC 9112, 6.1: HTTP/1.0 has no transfer codings, so whoever passed this on may have read it otherwise. */
+function oldFault(request: IncomingMessage, framing: Framing): string | null {
+  if (request.httpVersionMinor > 0 || !framing.chunked) return null;
+  return 'a request of HTTP/1.0 has no Transfer-Encoding; send Content-Length, or HTTP/1.1';
+}
+
+/** Node.js hands the bare connection over, and reads nothing more from it. */
+function refuseTunnel(socket: Duplex): void {
+  socket.on('error', () => {});
+  socket.once('end', () => socket.destroy());
+  socket.end(rawAnswer(NO_TUNNELS));
+  socket.resume();
+}
