@@ -231,6 +231,5 @@ function engineOptions(settings: Settings, limits: TenantLimits): TasksEnginePar
     node: `${hostname()}-${process.pid}`,
     limits,
     drainMs: settings.tasksDrainTimeoutMs,
-    maxWaitingPulls: 0,
   };
 }

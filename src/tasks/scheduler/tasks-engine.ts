@@ -11,7 +11,6 @@ import type { Directory } from '../store/directory.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { COUNT_DUE_EVERY_MS, DueTasks } from './due-tasks.ts';
-import type { PullDesk } from './pull-desk.ts';
 import { PushAttempts } from './push-attempts.ts';
 import { PushClaims } from './push-claims.ts';
 import { REAP_EVERY_MS, reap } from './reaper.ts';
@@ -20,7 +19,6 @@ import { Rounds } from './rounds.ts';
 import { SecretUses } from './secret-uses.ts';
 import { Settler } from './settler.ts';
 import { StoreOutage } from './store-outage.ts';
-import { StorePullDesk } from './store-pull-desk.ts';
 import { StoreTime } from './store-time.ts';
 import { WorkerBook } from './worker-book.ts';
 import { WorkerNews } from './worker-news.ts';
@@ -46,7 +44,7 @@ export interface TasksEngineParts {
   readonly options: TasksEngineOptions;
 }
 
-/** What a process does of what has to be done; each may be done by any number of them. Pull workers are always served. */
+/** What a process does of what has to be done; each may be done by any number of them. */
 export type TasksRole = 'dispatcher' | 'scheduler' | 'reaper';
 
 export interface TasksEngineOptions {
@@ -57,39 +55,34 @@ export interface TasksEngineOptions {
   readonly limits: TenantLimits;
   /** How long pushes may go on after a stop was asked for. */
   readonly drainMs: number;
-  /** Pull calls that may wait at once. */
-  readonly maxWaitingPulls: number;
 }
 
 /** How long outcomes are held after the drain for a store that does not take them. */
 const LAST_SETTLE_MS = 5_000;
 
 /**
- * Everything that happens to tasks without being asked for over the interface: pushes, leases, ends of leases and of
- * keeping times, schedules (specification 4.4).
+ * Everything that happens to tasks without being asked for over the interface: pushes, ends of leases and of keeping
+ * times, schedules (specification 4.4).
  *
- * It stops in this order: schedules, removals, reaper; calls of pull workers are answered; nothing is claimed any more,
- * pushes are awaited within the drain time, and the rest handed back; the store is told of all of it.
+ * It stops in this order: schedules, removals, reaper; nothing is claimed any more, pushes are awaited within the drain
+ * time, and the rest handed back; the store is told of all of it.
  */
 export class TasksEngine implements Service {
   readonly name = 'tasks';
   readonly #services: readonly Service[];
   readonly #stack = new ServiceStack();
-  readonly #pullDesk: StorePullDesk;
 
   constructor(parts: TasksEngineParts) {
     const { store, clock, random, logger, signals, options } = parts;
     const time = new StoreTime(clock);
     const workerSwitch = new WorkerSwitch(parts);
-    const { limits, maxWaitingPulls } = options;
-    this.#pullDesk = new StorePullDesk({ ...parts, time, limits, maxWaiting: maxWaitingPulls });
+    const { limits } = options;
     const has = (role: TasksRole): boolean => options.roles.has(role);
     const rounds = (name: string, waitMs: number, round: (stopped: () => boolean) => Promise<void>) =>
       new Rounds({ name, waitMs, firstWaitMs: Math.floor(random() * waitMs), round, clock, logger });
     const dueTasks = has('reaper') ? new DueTasks(parts) : null;
     this.#services = [
       ...(has('dispatcher') ? pushing(parts, time, workerSwitch) : [new WorkerNews(store, signals, logger)]),
-      this.#pullDesk,
       ...(dueTasks !== null
         ? [
             rounds('reaper', REAP_EVERY_MS, stopped => reap({ ...parts, time }, stopped)),
@@ -99,11 +92,6 @@ export class TasksEngine implements Service {
         : []),
       ...(has('scheduler') ? [parts.firer((tenant, id) => workerSwitch.resume(tenant, id))] : []),
     ];
-  }
-
-  /** What pull workers ask; also before the start and after the stop, when it gives them nothing. */
-  get pullDesk(): PullDesk {
-    return this.#pullDesk;
   }
 
   /** @throws Error when a part fails to start: none runs then */

@@ -8,7 +8,7 @@ import type { HistoryEvent } from '../../../src/tasks/model/history.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import type { Task } from '../../../src/tasks/model/task.ts';
 import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
-import { TasksEngine, type TasksRole } from '../../../src/tasks/scheduler/tasks-engine.ts';
+import type { TasksEngineParts, TasksRole } from '../../../src/tasks/scheduler/tasks-engine.ts';
 import type { Sealer } from '../../../src/tasks/sealing/sealer.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
@@ -17,6 +17,7 @@ import type { NewTask } from '../../../src/tasks/store/requests.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { SeededRandom } from '../seeded-random.ts';
+import { EngineWithDesk } from './engine-with-desk.ts';
 import { Factory, historyQuery } from './factories.ts';
 import { MemoryStore } from './memory-store.ts';
 
@@ -184,7 +185,7 @@ export interface ProcessOptions {
 
 /** One process of the service. */
 export interface Process {
-  readonly engine: TasksEngine;
+  readonly engine: EngineWithDesk;
   readonly signals: Signals;
   readonly directory: Directory;
   readonly deliveries: TestDeliveries;
@@ -245,7 +246,7 @@ export class EngineScene {
     const directory = new Directory(store, this.#processClock);
     let workerDue: Process['workerDue'] | null = null;
     const firer: Service = { name: 'firer', start: async () => {}, stop: async () => {} };
-    const engine = new TasksEngine({
+    const parts: TasksEngineParts = {
       store,
       directory,
       signals,
@@ -265,9 +266,9 @@ export class EngineScene {
         node: 'node-a',
         limits: { ...DEFAULT_TENANT_LIMITS, ...options.limits },
         drainMs: options.drainMs ?? 30_000,
-        maxWaitingPulls: options.maxWaitingPulls ?? 1_000,
       },
-    });
+    };
+    const engine = new EngineWithDesk(parts, options.maxWaitingPulls ?? 1_000);
     return {
       engine,
       signals,

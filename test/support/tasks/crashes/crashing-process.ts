@@ -12,12 +12,13 @@ import type { RestParts } from '../../../../src/tasks/rest/parts.ts';
 import { RestService } from '../../../../src/tasks/rest/rest-service.ts';
 import { taskRoutes } from '../../../../src/tasks/rest/task-routes.ts';
 import { ScheduleFirer } from '../../../../src/tasks/scheduler/schedule-firer.ts';
-import { TasksEngine } from '../../../../src/tasks/scheduler/tasks-engine.ts';
+import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-engine.ts';
 import { AesSealer } from '../../../../src/tasks/sealing/aes-sealer.ts';
 import { parseMasterKey } from '../../../../src/tasks/sealing/master-key.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
 import { KeepingLogger } from '../../keeping-logger.ts';
 import { LOOPBACK_SETUP } from '../../push-workers.ts';
+import { EngineWithDesk } from '../engine-with-desk.ts';
 import { Factory } from '../factories.ts';
 import { HARNESS_CONFIG } from '../rest-harness.ts';
 import { CRASH_DOMAIN, type CrashNews, type CrashPlan } from './crash-plan.ts';
@@ -34,7 +35,7 @@ class CrashingProcess {
   readonly #plan: CrashPlan;
   readonly #parts: RestParts;
   readonly #rest: RestService;
-  readonly #engine: TasksEngine;
+  readonly #engine: EngineWithDesk;
   #token: string;
 
   constructor(plan: CrashPlan) {
@@ -58,7 +59,7 @@ class CrashingProcess {
     };
     const ids = new IdMaker(systemClock.nowMs, randomBytes);
     const limits = DEFAULT_TENANT_LIMITS;
-    this.#engine = new TasksEngine({
+    const parts: TasksEngineParts = {
       ...common,
       deliveries,
       firer: workerDue => new ScheduleFirer({ ...common, ids, limits, workerDue, counters: { count() {} } }),
@@ -69,9 +70,9 @@ class CrashingProcess {
         node: `process-${process.pid}`,
         limits,
         drainMs: 5_000,
-        maxWaitingPulls: 10,
       },
-    });
+    };
+    this.#engine = new EngineWithDesk(parts, 10);
     const config = { ...HARNESS_CONFIG, urls: urlRules(LOOPBACK_SETUP) };
     this.#parts = { ...common, pullDesk: this.#engine.pullDesk, ids, config };
     this.#rest = new RestService({

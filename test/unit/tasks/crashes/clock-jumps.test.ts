@@ -9,7 +9,7 @@ import { Signals } from '../../../../src/tasks/model/signals.ts';
 import { isFinal } from '../../../../src/tasks/model/task.ts';
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
 import { ScheduleFirer } from '../../../../src/tasks/scheduler/schedule-firer.ts';
-import { TasksEngine } from '../../../../src/tasks/scheduler/tasks-engine.ts';
+import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-engine.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
 import { sameThreadSqliteStore } from '../../../../src/tasks/store/sqlite/open-store.ts';
@@ -19,6 +19,7 @@ import { JumpingClock } from '../../../support/jumping-clock.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { answered, NOON, OK, TEST_SEALER } from '../../../support/tasks/engine-scene.ts';
+import { EngineWithDesk } from '../../../support/tasks/engine-with-desk.ts';
 import { Factory, historyQuery, retryPolicy, taskQuery } from '../../../support/tasks/factories.ts';
 import { tempDirectory } from '../../../support/temp-directory.ts';
 
@@ -70,7 +71,7 @@ class Scene {
   readonly workers: SlowWorkers;
   readonly signals = new Signals();
   readonly make: Factory;
-  readonly engine: TasksEngine;
+  readonly engine: EngineWithDesk;
 
   private constructor(path: string, seed: number) {
     this.random = new SeededRandom(seed);
@@ -91,7 +92,7 @@ class Scene {
     };
     const limits = DEFAULT_TENANT_LIMITS;
     const ids = new IdMaker(() => clock.nowMs(), randomBytes);
-    this.engine = new TasksEngine({
+    const parts: TasksEngineParts = {
       ...common,
       deliveries: this.workers,
       sealer: TEST_SEALER as never,
@@ -102,9 +103,9 @@ class Scene {
         node: 'node-a',
         limits,
         drainMs: 5_000,
-        maxWaitingPulls: 100,
       },
-    });
+    };
+    this.engine = new EngineWithDesk(parts, 100);
   }
 
   static async open(t: Test, seed = 1): Promise<Scene> {
