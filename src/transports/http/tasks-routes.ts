@@ -135,8 +135,8 @@ class TaskCall implements RestReply {
   }
 
   #keep(chunk: Uint8Array, last: boolean): void {
-    // The memory is the socket's: it is written again when the call returns.
-    if (chunk.length > 0) this.#pieces.push(chunk.slice());
+    // The memory is the socket's. A copy has memory of its own, which can change hands; `slice` of a Buffer has not.
+    if (chunk.length > 0) this.#pieces.push(new Uint8Array(chunk));
     if (last) this.#whole();
     else if (this.#call === null && this.#received > WITH_HEAD_BYTES) this.#beginWithout(BODY_LIMIT_BYTES);
   }

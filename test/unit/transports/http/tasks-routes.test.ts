@@ -86,6 +86,7 @@ onEachEngine('a request is handed over as it came', async t => {
     'if-match': '"3"',
   });
   t.equal(Buffer.from(asked.body).toString(), '{"é":1}');
+  t.equal(asked.body.buffer.byteLength, asked.body.length, 'in memory of its own, which can change hands');
 });
 
 onEachEngine('a body in pieces is put together, and stays what it was', async t => {
