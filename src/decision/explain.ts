@@ -1,10 +1,11 @@
 import { ByteWriter } from '../base/bytes.ts';
 import type { Clock } from '../base/clock.ts';
-import type { Fault } from '../base/fault.ts';
+import { Fault } from '../base/fault.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import type { FingerprintKey } from '../counters/fingerprint.ts';
 import type { CounterStore } from '../counters/store.ts';
+import { RequestTable } from '../messages/request-table.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { DecisionBatch } from './batch.ts';
 import { Engine, type EngineOptions } from './engine.ts';
@@ -25,6 +26,9 @@ export interface ExplainerParts {
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+/** How many descriptors of one request are explained: with the bound on the body, this keeps the work to a few milliseconds. */
+export const MAX_EXPLAINED_DESCRIPTORS = 64;
 
 const UNCOUNTED = { add: () => {} };
 const NO_COUNTERS = {
@@ -50,9 +54,10 @@ export class Explainer {
 
   /**
    * Explains a `RateLimitRequest` in protobuf wire format.
-   * @throws Fault as the decision would be refused with
+   * @throws Fault as the decision would be refused with, or `too_large` beyond {@link MAX_EXPLAINED_DESCRIPTORS}
    */
   async explain(request: Uint8Array): Promise<Explanation> {
+    refuseTooMany(request);
     const { options, store, fingerprintKey, clock, logger } = this.#parts;
     const generation = this.#currentGeneration();
     const reading = new ReadingStore(store);
@@ -77,6 +82,21 @@ export class Explainer {
     if (this.#generation?.rules !== rules) this.#generation = new RuleGeneration(rules);
     return this.#generation;
   }
+}
+
+/** What cannot be read is for the engine to refuse, in its words. */
+function refuseTooMany(request: Uint8Array): void {
+  const table = new RequestTable();
+  try {
+    table.add(request);
+  } catch {
+    return;
+  }
+  if (table.descriptorRows <= MAX_EXPLAINED_DESCRIPTORS) return;
+  throw new Fault(
+    'too_large',
+    `the request has ${table.descriptorRows} descriptors, and at most ${MAX_EXPLAINED_DESCRIPTORS} are explained at once: send the rest in another request`,
+  );
 }
 
 function unseenStatistics(): NamedStatistics {

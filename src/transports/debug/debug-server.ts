@@ -62,7 +62,7 @@ export class DebugServer implements Service {
       profileIndexRoute(recorders.map(recorder => recorder.kind)),
       ...recorders.map(profileRoute),
       ...longPageRoutes(dumpRules, stats),
-      explainRoute(explain),
+      explainRoute(explain, clock),
     ];
     const { root, unknown } = indexPages(pages);
     const listener = new HttpListener({

@@ -1,4 +1,5 @@
 import { ByteWriter } from '../../base/bytes.ts';
+import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Explanation } from '../../decision/explanation.ts';
 import { readBody } from '../http/body.ts';
@@ -10,23 +11,53 @@ import { errorAnswer } from '../http/status.ts';
 /** Explains a `RateLimitRequest` in protobuf wire format, of which it keeps no byte. Rejects with a Fault. */
 export type Explain = (request: Uint8Array) => Promise<Explanation>;
 
-/** So many requests are explained at once: each asks the store, which has decisions to make. */
+/** Requests that may wait for their turn or for the store. Others are refused. */
 export const MAX_EXPLAINED_AT_ONCE = 8;
+
+/**
+ * Time from one explanation to the next. Each takes this thread a few milliseconds at most, so decisions keep four
+ * fifths of its time however many explanations are asked for.
+ */
+export const EXPLANATION_INTERVAL_MS = 25;
+
+/** The largest body that is explained. */
+export const EXPLAINED_BYTES = 65_536;
 
 const TOO_MANY = errorAnswer({
   code: 'overloaded',
   message: `${MAX_EXPLAINED_AT_ONCE} requests are being explained: try again when one of them is done`,
 });
 
+const TOO_LARGE = errorAnswer({
+  code: 'body_too_large',
+  message: `the body is larger than ${EXPLAINED_BYTES} bytes: explain fewer descriptors at once`,
+});
+
 /**
  * `/explain`: what `/json` would answer to the same body, and why, as JSON. Nothing is counted. The status is 200
  * whatever the answer would be; a request that would be refused is refused here as well.
  */
-export function explainRoute(explain: Explain): Route {
+export function explainRoute(explain: Explain, clock: Clock): Route {
   let running = 0;
+  let nextMs = 0;
+  const turn = (): Promise<void> => {
+    const nowMs = clock.nowMs();
+    // A clock that was set back makes nobody wait for long.
+    const startMs = Math.min(
+      Math.max(nextMs, nowMs),
+      nowMs + MAX_EXPLAINED_AT_ONCE * EXPLANATION_INTERVAL_MS,
+    );
+    nextMs = startMs + EXPLANATION_INTERVAL_MS;
+    return new Promise(resolve => {
+      if (startMs === nowMs) resolve();
+      else clock.after(startMs - nowMs, resolve);
+    });
+  };
   const answer = async (exchange: Exchange, request: Uint8Array): Promise<void> => {
     running++;
     try {
+      await turn();
+      if (exchange.over) return;
       const body = JSON.stringify(await explain(request));
       exchange.answer({ status: '200 OK', contentType: 'application/json', body });
     } catch (thrown) {
@@ -42,13 +73,17 @@ export function explainRoute(explain: Explain): Route {
     method: 'POST',
     help: 'what /json would answer to the RateLimitRequest in the body, and why; nothing is counted',
     handle: exchange =>
-      readBody(exchange, body => {
-        if (running >= MAX_EXPLAINED_AT_ONCE) return exchange.answer(TOO_MANY);
-        const request = new ByteWriter(body.length);
-        const fault = convert(body, request);
-        if (fault !== null) return exchange.answer(errorAnswer(fault));
-        void answer(exchange, request.take());
-        exchange.holdInput();
-      }),
+      readBody(
+        exchange,
+        body => {
+          if (running >= MAX_EXPLAINED_AT_ONCE) return exchange.answer(TOO_MANY);
+          const request = new ByteWriter(body.length);
+          const fault = convert(body, request);
+          if (fault !== null) return exchange.answer(errorAnswer(fault));
+          void answer(exchange, request.take());
+          exchange.holdInput();
+        },
+        { bytes: EXPLAINED_BYTES, tooLarge: () => TOO_LARGE },
+      ),
   };
 }

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap';
 import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
 import { CounterTable } from '../../../src/counters/shared/table.ts';
 import type { CounterStore } from '../../../src/counters/store.ts';
+import { MAX_EXPLAINED_DESCRIPTORS } from '../../../src/decision/explain.ts';
 import { type DecisionSetup, Decisions, descriptor, request } from '../../support/decisions.ts';
 
 const RULES = `
@@ -186,4 +187,30 @@ t.test('a refusal is the one that the decision would get', async t => {
     stop: async () => {},
   };
   await refuses(t, freshDecisions({ store: mute }), 'store_failed', /the store mute cannot be read/);
+});
+
+t.test('a request with more descriptors than a person reads is refused before any work', async t => {
+  const store = new SharedCounterStore(CounterTable.create(1_024));
+  let read = 0;
+  const counting: CounterStore = {
+    name: 'counting',
+    increment: batch => store.increment(batch),
+    incrementHoldingBack: batch => store.incrementHoldingBack(batch),
+    read: batch => {
+      read++;
+      store.read(batch);
+    },
+    start: async () => {},
+    stop: async () => {},
+  };
+  const decisions = freshDecisions({ store: counting });
+  const of = (count: number) => request('shop', ...Array.from({ length: count }, (_, i) => `user=u${i}`));
+  await t.rejects(decisions.explain(of(MAX_EXPLAINED_DESCRIPTORS + 1)), {
+    code: 'too_large',
+    message: /the request has 65 descriptors, and at most 64 are explained at once/,
+  });
+  t.equal(read, 0);
+  const { descriptors } = await decisions.explain(of(MAX_EXPLAINED_DESCRIPTORS));
+  t.equal(descriptors.length, MAX_EXPLAINED_DESCRIPTORS);
+  t.equal(read, 1);
 });

@@ -1,8 +1,15 @@
 import t, { type Test } from 'tap';
+import { type Clock, systemClock } from '../../../../src/base/clock.ts';
 import { Fault } from '../../../../src/base/fault.ts';
 import type { Explanation } from '../../../../src/decision/explanation.ts';
-import { type Explain, MAX_EXPLAINED_AT_ONCE } from '../../../../src/transports/debug/explain-route.ts';
+import {
+  EXPLAINED_BYTES,
+  EXPLANATION_INTERVAL_MS,
+  type Explain,
+  MAX_EXPLAINED_AT_ONCE,
+} from '../../../../src/transports/debug/explain-route.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { until } from '../../../support/until.ts';
 import { readIndependently } from '../../messages/independent-codec.ts';
 import { debugServer } from './debugging.ts';
 
@@ -16,8 +23,8 @@ const EXPLANATION: Explanation = {
 const BODY = '{"domain":"shop","descriptors":[{"entries":[{"key":"user","value":"ann"}]}]}';
 
 /** Posts to `/explain` of a debug server with this explainer. */
-async function explaining(t: Test, explain: Explain) {
-  const server = debugServer(new ManualClock(0), { explain });
+async function explaining(t: Test, explain: Explain, clock: Clock = systemClock) {
+  const server = debugServer(clock, { explain });
   await server.start();
   t.teardown(() => server.stop());
   return async (body = BODY, method = 'POST') => {
@@ -88,4 +95,34 @@ t.test('only so many are explained at once', async t => {
   release.resolve();
   for (const { status } of await Promise.all(first)) t.equal(status, 200);
   t.match(await post(), { status: 200 });
+});
+
+t.test('a body that is too large is refused before it is read, and the next request is served', async t => {
+  const post = await explaining(t, async () => EXPLANATION);
+  const { status, body } = await post(BODY.padEnd(EXPLAINED_BYTES + 1));
+  t.equal(status, 413);
+  t.match(body, { error: { code: 'body_too_large', message: /65536 bytes: explain fewer descriptors/ } });
+  t.match(await post(BODY.padEnd(EXPLAINED_BYTES)), { status: 200 });
+});
+
+t.test('explanations leave decisions time between one and the next', async t => {
+  const clock = new ManualClock(1_000);
+  const startedMs: number[] = [];
+  const started = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+  const explain = async (): Promise<Explanation> => {
+    startedMs.push(clock.nowMs());
+    started[startedMs.length - 1].resolve();
+    return EXPLANATION;
+  };
+  const post = await explaining(t, explain, clock);
+  const answers = [post(), post(), post()];
+  await started[0].promise;
+  await until(() => clock.pendingDelaysMs.filter(ms => ms <= 2 * EXPLANATION_INTERVAL_MS).length === 2);
+  t.same(startedMs, [1_000]);
+  for (const each of started.slice(1)) {
+    clock.advance(EXPLANATION_INTERVAL_MS);
+    await each.promise;
+  }
+  t.same(startedMs, [1_000, 1_000 + EXPLANATION_INTERVAL_MS, 1_000 + 2 * EXPLANATION_INTERVAL_MS]);
+  for (const { status } of await Promise.all(answers)) t.equal(status, 200);
 });
