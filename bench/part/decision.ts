@@ -90,6 +90,7 @@ function openBatcher(): Batcher {
     fingerprintKey: KEY,
     maxQueued: 65_536,
     window: null,
+    soon: queueMicrotask,
     serviceError: counter,
   });
   batcher.use(generation);

@@ -137,6 +137,8 @@ export class DecisionService {
       pool: this.#threads?.pool ?? null,
       named: statistics,
       window: openBatchWindow(settings, clock),
+      // A batch for a server costs a call; counters in this process gain nothing from larger ones.
+      soon: settings.backendType === 'embedded' ? queueMicrotask : setImmediate,
       fingerprintKey: this.#store.fingerprintKey,
       maxQueued: settings.maxQueuedDecisions,
       serviceError: counters.serviceError,

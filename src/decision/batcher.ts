@@ -54,14 +54,19 @@ export interface BatcherParts {
   readonly maxQueued: number;
   /** Holds batches back, so that they grow; null when they leave at once. */
   readonly window: Pick<BatchWindow, 'open' | 'shut'> | null;
+  /**
+   * Says when "at once" is: `queueMicrotask`, as soon as the code that brought the request has run; `setImmediate`, at the
+   * end of the turn of the event loop, so that all that is read in the turn shares a batch.
+   */
+  readonly soon: (run: () => void) => void;
   /** Calls that failed for another reason than the store. */
   readonly serviceError: Counter;
 }
 
 /**
  * Gathers requests into batches, without a timer: what arrives while batches are in flight forms the next one, and a
- * request alone leaves as soon as the code that brought it has run. Only where the operator asks for it are batches
- * held back for a while.
+ * request alone leaves as soon as the code that brought it has run, or all that was ready to be read. Only where the
+ * operator asks for it are batches held back for a while.
  *
  * What finds the next batch full waits by caller, and callers are served in turns ({@link WaitingRequests}): one that
  * asks for little joins the next batch, however much the others have waiting.
@@ -136,7 +141,8 @@ export class Batcher implements Decider {
     filling.add(request, format, reply);
     this.#queued++;
     this.#queuedBytes += request.length;
-    if (window === null || this.#isDue || !this.#hasRoom()) this.#scheduleFlush();
+    if (!this.#hasRoom()) queueMicrotask(this.#flush);
+    else if (window === null || this.#isDue) this.#scheduleFlush();
     else if (filling.size === 1) window.open(this.#windowEnded);
   }
 
@@ -189,7 +195,7 @@ export class Batcher implements Decider {
   #scheduleFlush(): void {
     if (this.#flushPending) return;
     this.#flushPending = true;
-    queueMicrotask(this.#flush);
+    this.#parts.soon(this.#flush);
   }
 
   /** Lets one batch go. The next one goes when the answers of this one have been written. */
@@ -197,9 +203,13 @@ export class Batcher implements Decider {
     this.#flushPending = false;
     const isLargeNext = !this.#wasLarge && this.#large.size > 0;
     const isGone = isLargeNext ? this.#letLargeGo() || this.#letGo() : this.#letGo() || this.#letLargeGo();
-    if (isGone && (this.#filling.size > 0 || this.#waiting.size > 0 || this.#large.size > 0))
-      this.#scheduleFlush();
+    if (isGone && this.#hasMore) queueMicrotask(this.#flush);
   };
+
+  /** Whether requests have not left yet. */
+  get #hasMore(): boolean {
+    return this.#filling.size > 0 || this.#waiting.size > 0 || this.#large.size > 0;
+  }
 
   /** Lets the batch go that is filling; false when there is none, or no place for it. */
   #letGo(): boolean {
@@ -265,7 +275,7 @@ export class Batcher implements Decider {
     else {
       running.then(() => {
         this.#doneHere(batch, bytes);
-        this.#flush();
+        if (this.#hasMore) this.#scheduleFlush();
       });
     }
   }
@@ -283,7 +293,7 @@ export class Batcher implements Decider {
     this.#parts.pool!.run(batch, generation).then(() => {
       this.#inPool--;
       this.#done(batch, requests, bytes);
-      this.#flush();
+      if (this.#hasMore) this.#scheduleFlush();
     });
   }
 

@@ -49,6 +49,8 @@ export interface DecisionSetup {
   readonly random?: () => number;
   /** Holds batches back; none unless given. */
   readonly window?: Pick<BatchWindow, 'open' | 'shut'>;
+  /** When batches leave; `queueMicrotask` unless given. */
+  readonly soon?: (run: () => void) => void;
 }
 
 /** Everything between a front and a store, with a clock that stands still: asks for decisions and reads statistics. */
@@ -88,6 +90,7 @@ export class Decisions {
       pool: this.#pool(setup, options, counters),
       named: this.#statistics,
       window: setup.window ?? null,
+      soon: setup.soon ?? queueMicrotask,
       fingerprintKey: TEST_FINGERPRINT_KEY,
       maxQueued: setup.maxQueued ?? 100_000,
       serviceError: counters.serviceError,

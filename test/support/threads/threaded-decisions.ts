@@ -96,6 +96,7 @@ export class ThreadedDecisions {
       fingerprintKey: this.store.fingerprintKey,
       maxQueued: 100_000,
       window: null,
+      soon: queueMicrotask,
       serviceError: counters.serviceError,
     };
     this.batcher = new Batcher({ ...batching, pool });

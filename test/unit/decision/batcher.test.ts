@@ -70,6 +70,42 @@ t.test('what arrives in one go is one batch; what arrives while batches wait is 
   t.equal(decisions.batcher.pending, 0);
 });
 
+t.test('before a server, all that one turn of the event loop brings is one batch', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES, soon: setImmediate });
+  const asked = [ask(decisions)];
+  // As between the reads of two sockets.
+  for (let i = 0; i < 5; i++) await Promise.resolve();
+  asked.push(ask(decisions));
+  t.equal(store.waiting.length, 0);
+  await turn();
+  t.same(
+    store.waiting.map(batch => batch.ops),
+    [2],
+  );
+  store.waiting[0].pass();
+  asked.push(ask(decisions));
+  await asked[0];
+  asked.push(ask(decisions));
+  t.equal(store.waiting.length, 1, 'nor does a batch that comes back split what the turn brings');
+  await turn();
+  t.equal(store.waiting[1].ops, 2);
+  store.waiting[1].pass();
+  await Promise.all(asked);
+});
+
+t.test('before a server, a batch that is full does not wait for the end of the turn', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES, soon: setImmediate });
+  const asked = Array.from({ length: MAX_BATCH_REQUESTS + 1 }, () => ask(decisions));
+  await Promise.resolve();
+  t.equal(store.waiting[0]?.ops, MAX_BATCH_REQUESTS);
+  await turn();
+  t.equal(store.waiting[1].ops, 1);
+  for (const batch of store.waiting) batch.pass();
+  await Promise.all(asked);
+});
+
 t.test('a batch has a bound; more requests than that are several', async t => {
   const store = new GatedStore();
   const decisions = new Decisions({ store, rules: RULES });
