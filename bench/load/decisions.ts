@@ -5,12 +5,13 @@ import { Progress } from '../support/progress.ts';
 import { limitTime, runBench } from '../support/run.ts';
 import { makeWorkFolder } from '../support/work-folder.ts';
 import { type ContestantName, serviceOn } from './decisions/contestants.ts';
+import { ARRIVALS, everydayContestants, measureEveryday } from './decisions/everyday.ts';
 import { Field } from './decisions/field.ts';
 import { measureHalfPeak, peakOf } from './decisions/half-peak.ts';
 import type { PatternName } from './decisions/patterns.ts';
 import { type Plan, readPlan, USAGE } from './decisions/plan.ts';
 import { measureReload } from './decisions/reload.ts';
-import { halfPeakTable, loadTable, reloadTables, targetTable } from './decisions/report.ts';
+import { everydayTable, halfPeakTable, loadTable, reloadTables, targetTable } from './decisions/report.ts';
 import { contestantsIn, runRounds, stepsOf } from './decisions/rounds.ts';
 import { loadScenarios, rulesScenario, type Scenario, storesOf } from './decisions/scenario.ts';
 import { type Results, targetsOf } from './decisions/targets.ts';
@@ -39,11 +40,15 @@ function workOf({ parts, selection, rounds, durations, paced }: Plan): Work {
   const many = stores.map(store => serviceOn(store, 'many'));
   const contestants = new Set([
     ...contestantsIn(scenarios),
-    ...(parts.includes('half-peak') ? few : []),
+    ...(parts.includes('half-peak') || parts.includes('everyday') ? few : []),
     ...(parts.includes('reload') ? many : []),
   ]);
   const roundSteps = stepsOf(scenarios, rounds);
-  const pacedSteps = parts.includes('half-peak') ? few.length * HALF_PEAK_PATTERNS.length * paced.rounds : 0;
+  const everyday = everydayContestants(stores).length * ARRIVALS.length;
+  const pacedSteps =
+    paced.rounds *
+    ((parts.includes('half-peak') ? few.length * HALF_PEAK_PATTERNS.length : 0) +
+      (parts.includes('everyday') ? everyday : 0));
   const reloadSteps = parts.includes('reload') ? many.length : 0;
   const msOf = ({ warmUpMs, measuredMs }: Plan['durations']): number =>
     warmUpMs + measuredMs + OVERHEAD_MS_A_STEP;
@@ -81,6 +86,7 @@ async function runParts(plan: Plan, work: Work, field: Field, folder: string): P
           measured: scenarios,
         })
       : [];
+    const everyday = parts.includes('everyday') ? await measureEveryday({ ...common, ...paced, stores }) : [];
     const reloads = parts.includes('reload')
       ? await measureReload({
           ...common,
@@ -89,7 +95,7 @@ async function runParts(plan: Plan, work: Work, field: Field, folder: string): P
           secondsBefore: selection.quick ? 2 : 4,
         })
       : [];
-    return { scenarios, halfPeak, reloads };
+    return { scenarios, halfPeak, everyday, reloads };
   } finally {
     progress.end();
   }
@@ -126,6 +132,7 @@ async function main(): Promise<void> {
   const tables = [
     results.scenarios.length > 0 ? loadTable(results.scenarios) : [],
     results.halfPeak.length > 0 ? halfPeakTable(results.halfPeak) : [],
+    results.everyday.length > 0 ? everydayTable(results.everyday) : [],
     reloadTables(results.reloads),
     targetTable(targets),
   ];

@@ -10,6 +10,7 @@ import type { WatchedProcesses } from '../../support/load-window.ts';
 import type { BaselineReady } from './baseline.ts';
 import { CONTESTANTS, type ContestantName } from './contestants.ts';
 import type { JsonLoad } from './json-generator.ts';
+import type { RelayReady } from './relay.ts';
 import { benchRules, ruleFile } from './rules.ts';
 import { BenchService } from './service.ts';
 
@@ -51,6 +52,7 @@ export class Field {
   #redis: RedisServer | null = null;
   #grpcGenerator: ForkedChild<GeneratorAnswers<GrpcLoad>> | null = null;
   #jsonGenerator: ForkedChild<GeneratorAnswers<JsonLoad>> | null = null;
+  #relay: ForkedChild<Answers> | null = null;
 
   private constructor(options: FieldOptions) {
     this.#options = options;
@@ -102,6 +104,12 @@ export class Field {
   get jsonGenerator(): ForkedChild<GeneratorAnswers<JsonLoad>> {
     this.#jsonGenerator ??= this.#fork<GeneratorAnswers<JsonLoad>>('./json-generator');
     return this.#jsonGenerator;
+  }
+
+  /** The bare relay to the Redis of the contestants; it starts when it is first needed. */
+  relay(): Promise<RelayReady> {
+    this.#relay ??= this.#fork('./relay', [String(this.#store.port)]);
+    return this.#relay.ready<RelayReady>();
   }
 
   of(name: ContestantName): Running {

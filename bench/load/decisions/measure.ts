@@ -27,6 +27,8 @@ export interface Measurement {
   readonly durations: Durations;
   /** Calls a second of a paced load; null for calls that follow on answers. */
   readonly callsPerSecond: number | null;
+  /** Of a paced load: each call leaves by itself; else once a millisecond, as many as are due. */
+  readonly apart?: boolean;
   readonly folder: string;
 }
 
@@ -63,6 +65,7 @@ export async function startGrpcLoad({
   scenario,
   contestant,
   callsPerSecond,
+  apart,
 }: Measurement): Promise<Field['grpcGenerator']> {
   const running = field.of(contestant);
   const pattern = patternOf(scenario, CONTESTANTS[contestant].routes);
@@ -72,6 +75,7 @@ export async function startGrpcLoad({
     template: templateOf(pattern),
     expectedCode: pattern.code,
     callsPerSecond,
+    apart: apart ?? false,
   });
   return generator;
 }

@@ -6,7 +6,7 @@ import { PATTERNS, type PatternName } from './patterns.ts';
 import { CONNECTIONS, type ConnectionsName, FRONTS, loadScenarios, type Selection } from './scenario.ts';
 
 /** Parts of the bench, in their order. */
-export const PARTS = ['load', 'rules', 'half-peak', 'reload'] as const;
+export const PARTS = ['load', 'rules', 'half-peak', 'everyday', 'reload'] as const;
 export type Part = (typeof PARTS)[number];
 
 export const USAGE = `npm run bench -- [--quick] [--only PART,…] [--store …] [--front …] [--pattern …] [--connections …]
@@ -31,7 +31,7 @@ export interface Plan {
   readonly rounds: number;
   readonly durations: Durations;
   readonly firstWarmUpMs: number;
-  /** Rounds of the paced runs at half of the peak, and what they measure. */
+  /** Rounds of the paced runs, at half of the peak and at an everyday rate, and what they measure. */
   readonly paced: { readonly rounds: number; readonly durations: Durations };
   readonly workers: number | null;
   readonly jsonFile: string | undefined;

@@ -1,6 +1,7 @@
 import { median } from '../../support/statistics.ts';
 import { formatNumber, formatTable } from '../../support/table.ts';
 import { CONTESTANTS, type ContestantName } from './contestants.ts';
+import { EVERYDAY_CALLS_PER_SECOND, type EverydayResult, titleOfEveryday } from './everyday.ts';
 import { type Figures, medianFigures, type Round, ratioOf, type ScenarioResult } from './figures.ts';
 import type { HalfPeakResult } from './half-peak.ts';
 import { PATTERNS } from './patterns.ts';
@@ -71,6 +72,24 @@ export function halfPeakTable(results: readonly HalfPeakResult[]): string[] {
   });
   const head = ['steady rate, half of the peak', 'peak/s', 'requests/s', 'p50 ms', 'p99 ms', 'p99.9 ms'];
   return formatTable([...head, 'CPU µs', 'generator %'], rows);
+}
+
+/** What a decision costs at an everyday rate. */
+export function everydayTable(results: readonly EverydayResult[]): string[] {
+  const rows = results.map(result => {
+    const of = (figure: keyof Figures): number => median(result.rounds.map(each => each[figure]));
+    return [
+      titleOfEveryday(result),
+      formatNumber(of('requestsPerSecond')),
+      formatNumber(of('p50Ms'), 3),
+      formatNumber(of('p99Ms'), 3),
+      formatNumber(of('cpuMicros'), 1),
+      formatNumber((of('storeBusy') * 1_000_000) / of('requestsPerSecond'), 1),
+      formatNumber(of('generatorBusy') * 100),
+    ];
+  });
+  const title = `steady ${formatNumber(EVERYDAY_CALLS_PER_SECOND)} a second, 8 connections`;
+  return formatTable([title, 'requests/s', 'p50 ms', 'p99 ms', 'CPU µs', 'store µs', 'generator %'], rows);
 }
 
 /** Second by second, what a reload does to those who ask meanwhile. */

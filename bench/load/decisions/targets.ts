@@ -1,6 +1,7 @@
 import { median } from '../../support/statistics.ts';
 import { formatNumber } from '../../support/table.ts';
 import { CONTESTANTS, STORES, type Store, serviceOn } from './contestants.ts';
+import type { EverydayResult } from './everyday.ts';
 import { type Figures, medianFigures, type Round, ratioOf, type ScenarioResult } from './figures.ts';
 import type { HalfPeakResult } from './half-peak.ts';
 import { PATTERNS } from './patterns.ts';
@@ -19,6 +20,7 @@ export interface Target {
 export interface Results {
   readonly scenarios: readonly ScenarioResult[];
   readonly halfPeak: readonly HalfPeakResult[];
+  readonly everyday: readonly EverydayResult[];
   readonly reloads: readonly ReloadResult[];
 }
 
@@ -26,6 +28,7 @@ export interface Results {
 const RATIOS = { redis: { keys: 6, hot: 12 }, embedded: { keys: 12, hot: 12 } } as const;
 const CPU_MICROS = { keys: 6, hot: 4 } as const;
 const HALF_PEAK_P99_MS = 3;
+const EVERYDAY_CPU_MICROS = 45;
 const MANY_RULES_SHARE = 0.85;
 const RELOAD_LIFT_MS = 10;
 
@@ -39,6 +42,7 @@ export function targetsOf(results: Results): Target[] {
     ...STORES.map(store => latencyTarget(results, store)),
     ...STORES.map(store => rulesTarget(results, store)),
     ...STORES.flatMap(store => halfPeakTargets(results, store)),
+    everydayTarget(results),
     ...STORES.map(store => reloadTarget(results, store)),
   ];
 }
@@ -100,6 +104,19 @@ function halfPeakTargets({ halfPeak }: Results, store: Store): Target[] {
       is: 'at most',
       show: value => `${formatNumber(value, 2)} ms`,
     });
+  });
+}
+
+function everydayTarget({ everyday }: Results): Target {
+  const found = everyday.find(
+    ({ contestant, arrivals }) => contestant === 'redis' && arrivals === 'one by one',
+  );
+  return target({
+    title: `${titleOf('redis')}, 10 000 a second one by one: CPU for a decision`,
+    value: median((found?.rounds ?? []).map(({ cpuMicros }: Figures) => cpuMicros)),
+    bound: EVERYDAY_CPU_MICROS,
+    is: 'at most',
+    show: value => `${formatNumber(value, 1)} µs`,
   });
 }
 

@@ -12,6 +12,8 @@ export interface GrpcLoad extends Load {
   readonly expectedCode: number;
   /** Calls a second, whether or not answers come; null for a call to follow when one is answered. */
   readonly callsPerSecond: number | null;
+  /** With `callsPerSecond`: each call leaves by itself, the same time after the one before; else once a millisecond. */
+  readonly apart?: boolean;
 }
 
 /** How long the last answers may take. */
@@ -53,6 +55,7 @@ export class RunningGrpcLoad implements CallObserver {
     }
     running.#windows.mark();
     if (load.callsPerSecond === null) running.#fill();
+    else if (load.apart === true) running.#paceApart(load.callsPerSecond);
     else running.#pace(new Pacer(load.callsPerSecond, performance.now()));
     return running;
   }
@@ -107,6 +110,20 @@ export class RunningGrpcLoad implements CallObserver {
     const tick = (): void => {
       pacer.due(performance.now(), (calls, startedMs) => this.#spread(calls, startedMs));
       if (!this.#ends) this.#pacing = setTimeout(tick, 1);
+    };
+    tick();
+  }
+
+  /** Timers are no finer than a millisecond, so the thread sleeps between two looks at its sockets. */
+  #paceApart(callsPerSecond: number): void {
+    const pacer = new Pacer(callsPerSecond, performance.now(), 1_000 / callsPerSecond);
+    const never = new Int32Array(new SharedArrayBuffer(4));
+    const tick = (): void => {
+      if (this.#ends) return;
+      const leftMs = pacer.nextMs - performance.now();
+      if (leftMs > 0) Atomics.wait(never, 0, 0, leftMs);
+      pacer.due(performance.now(), (calls, startedMs) => this.#spread(calls, startedMs));
+      setImmediate(tick);
     };
     tick();
   }

@@ -1,18 +1,25 @@
 /** A call that leaves this much later than it should is late; below that it is the granularity of timers. */
 const LATE_MS = 2;
-const TICK_MS = 1;
 
 /** Decides, tick by tick, how many calls of a steady rate are due. */
 export class Pacer {
+  readonly #tickLengthMs: number;
   readonly #callsPerTick: number;
   /** When the next tick is due. */
   #tickMs: number;
   /** The fraction of a call that is due but cannot be sent. */
   #owed = 0;
 
-  constructor(callsPerSecond: number, startedMs: number) {
-    this.#callsPerTick = (callsPerSecond * TICK_MS) / 1_000;
-    this.#tickMs = startedMs + TICK_MS;
+  /** @param tickMs milliseconds between two ticks, with fractions */
+  constructor(callsPerSecond: number, startedMs: number, tickMs = 1) {
+    this.#tickLengthMs = tickMs;
+    this.#callsPerTick = (callsPerSecond * tickMs) / 1_000;
+    this.#tickMs = startedMs + tickMs;
+  }
+
+  /** When the next tick is due. */
+  get nextMs(): number {
+    return this.#tickMs;
   }
 
   /**
@@ -20,7 +27,7 @@ export class Pacer {
    * tick is late: then it is when they were due, so that a server that is slow is not asked less (coordinated omission).
    */
   due(nowMs: number, begin: (calls: number, startedMs: number) => void): void {
-    for (; this.#tickMs <= nowMs; this.#tickMs += TICK_MS) {
+    for (; this.#tickMs <= nowMs; this.#tickMs += this.#tickLengthMs) {
       this.#owed += this.#callsPerTick;
       const calls = Math.floor(this.#owed);
       this.#owed -= calls;

@@ -35,7 +35,7 @@ const HOT: ScenarioResult = {
     { embedded: figures(280_000, 3), redis: figures(100_000, 5), baseline: figures(10_000, 100) },
   ],
 };
-const RESULTS = { scenarios: [HOT], halfPeak: [], reloads: [] };
+const RESULTS = { scenarios: [HOT], halfPeak: [], everyday: [], reloads: [] };
 
 t.test('a target is met or missed by medians, and by ratios within the rounds', async t => {
   const of = (title: string) => targetsOf(RESULTS).find(target => target.title.startsWith(title));
@@ -50,22 +50,28 @@ t.test('a target is met or missed by medians, and by ratios within the rounds', 
 });
 
 t.test('what was not measured is neither', async t => {
-  t.ok(targetsOf({ scenarios: [], halfPeak: [], reloads: [] }).every(({ isMet }) => isMet === null));
+  t.ok(
+    targetsOf({ scenarios: [], halfPeak: [], everyday: [], reloads: [] }).every(
+      ({ isMet }) => isMet === null,
+    ),
+  );
   t.match(targetTable(targetsOf(RESULTS)).join('\n'), /100 000 rules to those with ten .* - +not measured$/m);
 });
 
-t.test('p99 at half of the peak and the lift of a reload have targets', async t => {
+t.test('p99 at half of the peak, everyday rates and the lift of a reload have targets', async t => {
   const halfPeak = [{ store: 'redis', pattern: 'keys', peakPerSecond: 1, rounds: [figures(1, 1)] }] as const;
   const reload = { callsPerSecond: 1, reloadMs: 1, seconds: [], beforeP99Ms: 1, reloadP99Ms: 12.5 };
   const targets = targetsOf({
     scenarios: [],
     halfPeak,
+    everyday: [{ contestant: 'redis', arrivals: 'one by one', rounds: [figures(10_000, 44)] }],
     reloads: [{ store: 'redis', ...reload, liftMs: 11.5 }],
   });
   t.same(
     targets.filter(({ isMet }) => isMet !== null).map(({ measured, isMet }) => [measured, isMet]),
     [
       ['2.00 ms', true],
+      ['44.0 µs', true],
       ['11.5 ms', false],
     ],
   );
