@@ -8,6 +8,7 @@ import { type ContestantName, serviceOn } from './decisions/contestants.ts';
 import { ARRIVALS, everydayContestants, measureEveryday } from './decisions/everyday.ts';
 import { Field } from './decisions/field.ts';
 import { measureHalfPeak, peakOf } from './decisions/half-peak.ts';
+import { engineRounds, engineScenarios, enginesTable } from './decisions/http-engines.ts';
 import type { PatternName } from './decisions/patterns.ts';
 import { type Plan, readPlan, USAGE } from './decisions/plan.ts';
 import { measureReload } from './decisions/reload.ts';
@@ -25,6 +26,8 @@ const HALF_PEAK_PATTERNS: readonly PatternName[] = ['keys', 'hot'];
 /** What is run, and the contestants that it takes. */
 interface Work {
   readonly scenarios: readonly Scenario[];
+  /** Those of the part that compares HTTP engines. */
+  readonly engines: readonly Scenario[];
   readonly contestants: readonly ContestantName[];
   readonly steps: number;
   readonly limitMs: number;
@@ -35,15 +38,16 @@ function workOf({ parts, selection, rounds, durations, paced }: Plan): Work {
     ...(parts.includes('load') ? loadScenarios(selection) : []),
     ...(parts.includes('rules') ? [rulesScenario(selection)] : []),
   ];
+  const engines = parts.includes('http-engines') ? engineScenarios() : [];
   const stores = storesOf(selection.stores);
   const few = stores.map(store => serviceOn(store, 'few'));
   const many = stores.map(store => serviceOn(store, 'many'));
   const contestants = new Set([
-    ...contestantsIn(scenarios),
+    ...contestantsIn([...scenarios, ...engines]),
     ...(parts.includes('half-peak') || parts.includes('everyday') ? few : []),
     ...(parts.includes('reload') ? many : []),
   ]);
-  const roundSteps = stepsOf(scenarios, rounds);
+  const roundSteps = stepsOf(scenarios, rounds) + stepsOf(engines, engineRounds(rounds));
   const everyday = everydayContestants(stores).length * ARRIVALS.length;
   const pacedSteps =
     paced.rounds *
@@ -54,6 +58,7 @@ function workOf({ parts, selection, rounds, durations, paced }: Plan): Work {
     warmUpMs + measuredMs + OVERHEAD_MS_A_STEP;
   return {
     scenarios,
+    engines,
     contestants: [...contestants],
     steps: roundSteps + pacedSteps + reloadSteps,
     limitMs:
@@ -70,13 +75,9 @@ async function runParts(plan: Plan, work: Work, field: Field, folder: string): P
   const progress = new Progress(work.steps);
   const common = { field, folder, progress };
   try {
-    const scenarios = await runRounds({
-      ...common,
-      scenarios: work.scenarios,
-      count: rounds,
-      durations,
-      firstWarmUpMs,
-    });
+    const loads = { ...common, durations, firstWarmUpMs };
+    const scenarios = await runRounds({ ...loads, scenarios: work.scenarios, count: rounds });
+    const engines = await runRounds({ ...loads, scenarios: work.engines, count: engineRounds(rounds) });
     const halfPeak = parts.includes('half-peak')
       ? await measureHalfPeak({
           ...common,
@@ -95,7 +96,7 @@ async function runParts(plan: Plan, work: Work, field: Field, folder: string): P
           secondsBefore: selection.quick ? 2 : 4,
         })
       : [];
-    return { scenarios, halfPeak, everyday, reloads };
+    return { scenarios, engines, halfPeak, everyday, reloads };
   } finally {
     progress.end();
   }
@@ -131,6 +132,7 @@ async function main(): Promise<void> {
   const targets = targetsOf(results);
   const tables = [
     results.scenarios.length > 0 ? loadTable(results.scenarios) : [],
+    results.engines.length > 0 ? enginesTable(results.engines) : [],
     results.halfPeak.length > 0 ? halfPeakTable(results.halfPeak) : [],
     results.everyday.length > 0 ? everydayTable(results.everyday) : [],
     reloadTables(results.reloads),

@@ -1,6 +1,13 @@
 /** What is measured: the service on a store, or what it is compared with. */
 export const CONTESTANTS = {
   embedded: { title: 'embedded', store: 'embedded', routes: 10, localCacheBytes: 0 },
+  'embedded-node': {
+    title: 'embedded, HTTP engine node',
+    store: 'embedded',
+    routes: 10,
+    localCacheBytes: 0,
+    engine: 'node',
+  },
   redis: { title: 'Redis', store: 'redis', routes: 10, localCacheBytes: 0 },
   'redis-cached': { title: 'Redis, local cache', store: 'redis', routes: 10, localCacheBytes: 16_777_216 },
   'embedded-rules': {
@@ -21,6 +28,8 @@ export interface Contestant {
   /** Rules that the requests of a scenario are spread over, beside those of the patterns. */
   readonly routes: number;
   readonly localCacheBytes: number;
+  /** `HTTP_SERVER_ENGINE`; its default without it. */
+  readonly engine?: 'node';
 }
 
 export const STORES = ['embedded', 'redis'] as const;

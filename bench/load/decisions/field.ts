@@ -8,7 +8,7 @@ import type { GeneratorAnswers } from '../../support/generator.ts';
 import type { GrpcLoad } from '../../support/grpc-load/load.ts';
 import type { WatchedProcesses } from '../../support/load-window.ts';
 import type { BaselineReady } from './baseline.ts';
-import { CONTESTANTS, type ContestantName } from './contestants.ts';
+import { CONTESTANTS, type Contestant, type ContestantName } from './contestants.ts';
 import type { JsonLoad } from './json-generator.ts';
 import type { RelayReady } from './relay.ts';
 import { benchRules, ruleFile } from './rules.ts';
@@ -140,7 +140,7 @@ export class Field {
   }
 
   async #startService(name: ContestantName, database: number): Promise<Running> {
-    const { store, routes, localCacheBytes } = CONTESTANTS[name];
+    const { store, routes, localCacheBytes, engine }: Contestant = CONTESTANTS[name];
     const rulesFolder = join(this.#options.folder, `rules-${name}`);
     writeRules(rulesFolder, { 'config/bench.yaml': ruleFile(benchRules(routes)) });
     const { workers, env } = this.#options;
@@ -149,6 +149,7 @@ export class Field {
       RUNTIME_WATCH_ROOT: 'false',
       ...(store === 'redis' ? { KVCACHE_URL: `redis://${this.#store.address}/${database}` } : {}),
       ...(localCacheBytes === 0 ? {} : { LOCAL_CACHE_SIZE_IN_BYTES: String(localCacheBytes) }),
+      ...(engine === undefined ? {} : { HTTP_SERVER_ENGINE: engine }),
       ...(workers === null ? {} : { WORKER_THREADS: String(workers) }),
       ...env,
     });

@@ -6,7 +6,7 @@ import { PATTERNS, type PatternName } from './patterns.ts';
 import { CONNECTIONS, type ConnectionsName, FRONTS, loadScenarios, type Selection } from './scenario.ts';
 
 /** Parts of the bench, in their order. */
-export const PARTS = ['load', 'rules', 'half-peak', 'everyday', 'reload'] as const;
+export const PARTS = ['load', 'rules', 'http-engines', 'half-peak', 'everyday', 'reload'] as const;
 export type Part = (typeof PARTS)[number];
 
 export const USAGE = `npm run bench -- [--quick] [--only PART,…] [--store …] [--front …] [--pattern …] [--connections …]

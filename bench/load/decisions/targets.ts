@@ -19,6 +19,7 @@ export interface Target {
 
 export interface Results {
   readonly scenarios: readonly ScenarioResult[];
+  readonly engines: readonly ScenarioResult[];
   readonly halfPeak: readonly HalfPeakResult[];
   readonly everyday: readonly EverydayResult[];
   readonly reloads: readonly ReloadResult[];

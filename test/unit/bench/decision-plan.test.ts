@@ -59,7 +59,10 @@ t.test('times, workers and the file are taken over', async t => {
 t.test('what cannot be followed is refused with what can', async t => {
   for (const [args, message] of [
     [['--store', 'memcached'], '--store memcached is not one of embedded, redis'],
-    [['--only', 'load,all'], '--only all is not one of load, rules, half-peak, everyday, reload'],
+    [
+      ['--only', 'load,all'],
+      '--only all is not one of load, rules, http-engines, half-peak, everyday, reload',
+    ],
     [['--pattern', ''], '--pattern  is not one of hot, keys, four, over, none'],
     [['--rounds', '0'], '--rounds 0 is not a number from 1 to 50'],
     [

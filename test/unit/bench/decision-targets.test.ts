@@ -2,6 +2,7 @@ import t from 'tap';
 import { countFault } from '../../../bench/load/decisions/check.ts';
 import { type Figures, figuresOf, type ScenarioResult } from '../../../bench/load/decisions/figures.ts';
 import { peakOf } from '../../../bench/load/decisions/half-peak.ts';
+import { engineScenarios, enginesTable } from '../../../bench/load/decisions/http-engines.ts';
 import { PATTERNS } from '../../../bench/load/decisions/patterns.ts';
 import { liftOf } from '../../../bench/load/decisions/reload.ts';
 import { loadTable, targetTable } from '../../../bench/load/decisions/report.ts';
@@ -35,7 +36,7 @@ const HOT: ScenarioResult = {
     { embedded: figures(280_000, 3), redis: figures(100_000, 5), baseline: figures(10_000, 100) },
   ],
 };
-const RESULTS = { scenarios: [HOT], halfPeak: [], everyday: [], reloads: [] };
+const RESULTS = { scenarios: [HOT], engines: [], halfPeak: [], everyday: [], reloads: [] };
 
 t.test('a target is met or missed by medians, and by ratios within the rounds', async t => {
   const of = (title: string) => targetsOf(RESULTS).find(target => target.title.startsWith(title));
@@ -51,7 +52,7 @@ t.test('a target is met or missed by medians, and by ratios within the rounds', 
 
 t.test('what was not measured is neither', async t => {
   t.ok(
-    targetsOf({ scenarios: [], halfPeak: [], everyday: [], reloads: [] }).every(
+    targetsOf({ scenarios: [], engines: [], halfPeak: [], everyday: [], reloads: [] }).every(
       ({ isMet }) => isMet === null,
     ),
   );
@@ -63,6 +64,7 @@ t.test('p99 at half of the peak, everyday rates and the lift of a reload have ta
   const reload = { callsPerSecond: 1, reloadMs: 1, seconds: [], beforeP99Ms: 1, reloadP99Ms: 12.5 };
   const targets = targetsOf({
     scenarios: [],
+    engines: [],
     halfPeak,
     everyday: [{ contestant: 'redis', arrivals: 'one by one', rounds: [figures(10_000, 44)] }],
     reloads: [{ store: 'redis', ...reload, liftMs: 11.5 }],
@@ -75,6 +77,18 @@ t.test('p99 at half of the peak, everyday rates and the lift of a reload have ta
       ['11.5 ms', false],
     ],
   );
+});
+
+t.test('HTTP engines are compared within the rounds, by rate and by CPU', async t => {
+  const [scenario] = engineScenarios();
+  const rounds = [
+    { embedded: figures(60_000, 10), 'embedded-node': figures(30_000, 25) },
+    { embedded: figures(6_000, 100), 'embedded-node': figures(3_000, 250) },
+  ];
+  const [, title, uws, node] = enginesTable([{ scenario, rounds }]);
+  t.match(title, /^json, one hot key, 1 × 1/);
+  t.match(uws, /^ {2}uws +33 000 +1\.000 +2\.000 +55\.00/);
+  t.match(node, /^ {2}node +16 500 +0\.50 +1\.000 +2\.000 +137\.50 +2\.50$/);
 });
 
 t.test('the table has a line for each contestant, below its scenario', async t => {
