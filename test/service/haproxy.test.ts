@@ -1,5 +1,5 @@
 import t from 'tap';
-import { runProxyExam } from '../exam/behind-proxy.ts';
+import { askByRawHttp, runProxyExam } from '../exam/behind-proxy.ts';
 import { DecisionLoad } from '../support/proxies/decision-load.ts';
 import { startHaproxy } from '../support/proxies/haproxy.ts';
 import { Place } from '../support/proxies/place.ts';
@@ -39,3 +39,13 @@ t.test(
     t.same(load.failures, []);
   },
 );
+
+t.test('HTTP/1.0: haproxy.cfg passes it on, for the engine node alone', { skip }, async t => {
+  const [uws, node] = await Promise.all(
+    ['uws', 'node'].map(name => Place.open(t, { HTTP_SERVER_ENGINE: name })),
+  );
+  const toUws = await startHaproxy(t, [uws]);
+  t.match(await askByRawHttp(toUws.decisions, '1.0'), { status: 505 });
+  const toNode = await startHaproxy(t, [node]);
+  t.match(await askByRawHttp(toNode.decisions, '1.0'), { status: 200, body: /"overallCode":"OK"/ });
+});

@@ -9,7 +9,7 @@ import { newTenant, startTasksService } from '../support/tasks/tasks-service.ts'
 
 // Where the packaged Node.js does not run, that of the host serves. uWebSockets.js has a binary for Node.js 22 alone.
 
-for (const { version, path, missing } of HOST_NODES.slice(0, 1)) {
+for (const { version, path, missing } of HOST_NODES) {
   t.test(`Node.js ${version} of a host`, { skip: missing }, async t => {
     const service = await startTasksService(t, { WORKER_THREADS: '1' }, { node: path });
     await t.test('decides over gRPC and HTTP', t => decisions(t, service));

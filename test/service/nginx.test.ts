@@ -31,19 +31,27 @@ t.test('sluice.conf: the restart of one of two instances fails no call', { skip 
   t.same(load.failures, []);
 });
 
-/** What proxy_pass does where the file does not say otherwise. */
+/** What proxy_pass does where the file does not say otherwise: it speaks HTTP/1.0. */
 const BY_DEFAULT: Substitutions = [
   ['proxy_http_version 1.1;', ''],
   ['proxy_set_header Connection "";', ''],
 ];
 
-t.test('sluice.conf takes callers that speak HTTP/1.0; nginx itself must not', { skip }, async t => {
-  const place = await Place.open(t);
-  const { decisions } = await startNginx(t, [place]);
-  t.match(await askByRawHttp(decisions, '1.0'), { status: 200, body: /"overallCode":"OK"/ });
-  const plain = await startNginx(t, [place], BY_DEFAULT);
-  t.match(await askByRawHttp(plain.decisions, '1.1'), { status: 505 });
-});
+t.test(
+  'HTTP/1.0: sluice.conf takes it from callers; by default nginx sends it, for the engine node alone',
+  { skip },
+  async t => {
+    const [uws, node] = await Promise.all(
+      ['uws', 'node'].map(name => Place.open(t, { HTTP_SERVER_ENGINE: name })),
+    );
+    const { decisions } = await startNginx(t, [uws]);
+    t.match(await askByRawHttp(decisions, '1.0'), { status: 200, body: /"overallCode":"OK"/ });
+    const toUws = await startNginx(t, [uws], BY_DEFAULT);
+    t.match(await askByRawHttp(toUws.decisions, '1.1'), { status: 505 });
+    const toNode = await startNginx(t, [node], BY_DEFAULT);
+    t.match(await askByRawHttp(toNode.decisions, '1.1'), { status: 200, body: /"overallCode":"OK"/ });
+  },
+);
 
 const RULES = `domain: nginx
 descriptors:

@@ -1,18 +1,22 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { askOverGrpc, askOverHttp, dialled } from '../asking.ts';
 import { request } from '../decisions.ts';
 import { GrpcClient } from '../grpc-client.ts';
-import { until } from '../until.ts';
 import type { Fronts } from './front.ts';
 
 /** A descriptor of the sample rules that is never over its limit. */
 const PARTNER = { domain: 'demo', descriptors: [{ entries: [{ key: 'plan', value: 'partner' }] }] };
 
+/** Between two calls of a caller, in milliseconds: an instance that starts meanwhile needs the machine as well. */
+const PACE_MS = 2;
+
 /** Callers that ask for decisions through a proxy, over HTTP and gRPC, one call after the other. */
 export class DecisionLoad {
-  calls = 0;
   /** What became of calls that were not decided. */
   readonly failures: string[] = [];
+  #calls = 0;
   #isGoing = true;
+  #awaited: { readonly calls: number; readonly reached: () => void } | null = null;
   readonly #client: GrpcClient;
   readonly #callers: Promise<unknown>;
 
@@ -27,9 +31,10 @@ export class DecisionLoad {
   }
 
   /** Resolves when this many further calls have been answered. */
-  async goesOn(calls: number): Promise<void> {
-    const wanted = this.calls + calls;
-    await until(() => this.calls >= wanted);
+  goesOn(calls: number): Promise<void> {
+    return new Promise(reached => {
+      this.#awaited = { calls: this.#calls + calls, reached };
+    });
   }
 
   async end(): Promise<void> {
@@ -41,7 +46,9 @@ export class DecisionLoad {
   async #repeat(ask: () => Promise<unknown>): Promise<void> {
     while (this.#isGoing) {
       await ask().catch(failure => this.failures.push(String(failure)));
-      this.calls++;
+      this.#calls++;
+      if (this.#calls === this.#awaited?.calls) this.#awaited.reached();
+      await pause(PACE_MS);
     }
   }
 }
