@@ -13,6 +13,7 @@ import { IdMaker } from '../../tasks/model/ids.ts';
 import { Signals } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import type { RestHead } from '../../tasks/rest/http.ts';
+import { placeOf } from '../../tasks/rest/tenant-host.ts';
 import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
 import { ScheduleFirer } from '../../tasks/scheduler/schedule-firer.ts';
 import { TasksEngine, type TasksEngineParts } from '../../tasks/scheduler/tasks-engine.ts';
@@ -189,10 +190,14 @@ function restThreads(
   return threads;
 }
 
-/** Whose call it is, as far as the head tells. */
-function tenantNames({ tasksTenantHeader }: Settings): (head: RestHead) => string {
-  if (!tasksTenantHeader) return ({ host }) => host;
-  return ({ host, headers }) => headers['x-tenant-domain'] ?? host;
+/** Whose call it is, as far as the head tells. Calls that are nobody's share what one tenant may have. */
+function tenantNames({ serviceHost, tasksTenantHeader }: Settings): (head: RestHead) => string {
+  const config = { serviceHost, tenantHeader: tasksTenantHeader };
+  return ({ host, headers }) => {
+    const place = placeOf(host, headers['x-tenant-domain'], config);
+    // No domain of a tenant is empty.
+    return place.kind === 'tenant' ? place.tenant : '';
+  };
 }
 
 function workerModule(name: string): URL {

@@ -1,9 +1,25 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { StopThread, ThreadIsReady } from '../../../base/lasting-threads.ts';
 import type { LogFields, LogLevel } from '../../../base/logger.ts';
-import type { Signal } from '../../model/signals.ts';
+import type { Signal, SignalName } from '../../model/signals.ts';
 import type { RestHead } from '../http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../parts.ts';
+
+/** Signals that matter in REST threads: to the pull desk and to the directory. */
+export const SIGNALS_TO_REST_THREADS = [
+  'taskDue',
+  'roomFor',
+  'workerChanged',
+  'accountChanged',
+  'documentsChanged',
+] as const satisfies readonly SignalName[];
+
+/** What REST threads tell: all there is. */
+export const SIGNALS_FROM_REST_THREADS = [
+  ...SIGNALS_TO_REST_THREADS,
+  'cancelRequested',
+  'scheduleDue',
+] as const satisfies readonly SignalName[];
 
 /** A call that begins. Calls are numbered by the thread that has the connections. */
 export interface CallMessage {

@@ -5,14 +5,20 @@ import { type LastingThread, LastingThreads } from '../../../base/lasting-thread
 import type { Service } from '../../../base/lifecycle.ts';
 import type { LogFields, Logger } from '../../../base/logger.ts';
 import { SignalBridge } from '../../model/signal-bridge.ts';
-import type { Signals } from '../../model/signals.ts';
+import type { Signal, Signals } from '../../model/signals.ts';
 import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http.ts';
 import { requestIdOf } from '../negotiation.ts';
 import type { ApiCall, ApiLimits } from '../parts.ts';
 import type { Problem } from '../problem.ts';
 import { problemResponse } from '../problem-answer.ts';
 import { bodyTooLarge } from '../read-request.ts';
-import type { FromRestThread, RestThreadLog, ToRestThread, TurnFromRestThread } from './messages.ts';
+import {
+  type FromRestThread,
+  type RestThreadLog,
+  SIGNALS_TO_REST_THREADS,
+  type ToRestThread,
+  type TurnFromRestThread,
+} from './messages.ts';
 import { type PlaceBounds, Places } from './places.ts';
 import { ThreadCalls } from './thread-calls.ts';
 
@@ -156,7 +162,11 @@ export class RestThreads<Stats> implements RestCalls, Service {
 
   #begins(thread: RestThread): void {
     const calls = this.#calls[thread.place];
-    const bridge = new SignalBridge(this.#parts.signals, signal => calls.turn?.signals.push(signal));
+    const bridge = new SignalBridge(this.#parts.signals, SIGNALS_TO_REST_THREADS, signal => {
+      const told = calls.turn?.signals;
+      // Attempts that end together make room for the same worker.
+      if (told !== undefined && !isSame(told.at(-1), signal)) told.push(signal);
+    });
     const store: StoreClient = {
       connect: port => thread.post({ kind: 'store', port }, [port]),
       refused: reason => thread.post({ kind: 'store_refused', reason }),
@@ -215,6 +225,10 @@ export class RestThreads<Stats> implements RestCalls, Service {
     }
     if (this.#ready.has(thread)) this.#calls[thread.place].turn?.verdicts.push(verdict);
   }
+}
+
+function isSame(last: Signal | undefined, next: Signal): boolean {
+  return last?.length === next.length && last.every((each, i) => each === next[i]);
 }
 
 /** The same thread for all calls of a tenant. */

@@ -6,7 +6,12 @@ import type { RestHandler } from '../http.ts';
 import type { ApiLimits } from '../parts.ts';
 import { AskedLimits } from './asked-limits.ts';
 import { HandledCalls, type HandledCallsOut } from './handled-calls.ts';
-import type { FromRestThread, ToRestThread, TurnFromRestThread } from './messages.ts';
+import {
+  type FromRestThread,
+  SIGNALS_FROM_REST_THREADS,
+  type ToRestThread,
+  type TurnFromRestThread,
+} from './messages.ts';
 import { type Filling, Outbox } from './outbox.ts';
 
 /** Smaller answers are copied into the message: to hand over memory costs more. */
@@ -45,7 +50,9 @@ export async function serveRest(
   const outbox = new Outbox(emptyTurn, turn => port.postMessage(turn, memoryOf(turn)));
   const limits = new AskedLimits((ask, call) => outbox.turn.asks.push([ask, call]));
   const service = await open(limits);
-  const bridge = new SignalBridge(signals, signal => outbox.turn.signals.push(signal));
+  const bridge = new SignalBridge(signals, SIGNALS_FROM_REST_THREADS, signal =>
+    outbox.turn.signals.push(signal),
+  );
   const out: HandledCallsOut = {
     admitted: call => outbox.turn.admitted.push(call),
     waits: call => outbox.turn.waiting.push(call),

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
+import type { RestRequest } from '../../../../src/tasks/rest/http.ts';
 import { remembered } from '../../../../src/tasks/rest/idempotency.ts';
 import type { RestParts } from '../../../../src/tasks/rest/parts.ts';
 import { Problem } from '../../../../src/tasks/rest/problem.ts';
@@ -203,6 +204,32 @@ t.test('faults in a body are told at once, and no field may be misspelt', async 
 t.test('a body that may be left out is empty then', async t => {
   const { rest, token } = await service();
   t.same((await rest.ask('POST', '/api/v1/things/batch', { token })).json.body, {});
+});
+
+t.test('a large body is taken in once it is known that its caller may send it', async t => {
+  const { rest, token } = await service();
+  const viewer = await rest.addUser(token, 'viewer');
+  let taken = 0;
+  const send = (authorization: string, method = 'POST', path = '/api/v1/things') => {
+    const request: { body: Uint8Array } & RestRequest = {
+      ...{ method, host: 'acme.tasks.test', path, query: '', remoteAddress: '192.0.2.1' },
+      headers: { authorization, 'content-type': 'application/json' },
+      body: new Uint8Array(0),
+      gone: new AbortController().signal,
+      takeBody: async () => {
+        taken++;
+        request.body = Buffer.from('{"name":"held"}');
+      },
+    };
+    return rest.service.handle(request);
+  };
+  t.match(await send('Bearer nobody'), { status: 401 });
+  t.match(await send(`Bearer ${viewer.token}`), { status: 403 });
+  t.match(await send(`Bearer ${token}`, 'POST', '/api/v1/nothing'), { status: 404 });
+  t.equal(taken, 0);
+  const answer = await send(`Bearer ${token}`);
+  t.equal(taken, 1);
+  t.match(answer.body, /held/);
 });
 
 t.test('a body is bounded', async t => {
