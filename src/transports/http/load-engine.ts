@@ -34,7 +34,7 @@ export async function loadHttpEngine(settings: EngineSettings, log: Logger): Pro
     }
   }
   const { nodeEngine } = await import('./node/node-server.ts');
-  return nodeEngine(settings.httpMaxHeaderBytes);
+  return nodeEngine({ maxHeaderBytes: settings.httpMaxHeaderBytes });
 }
 
 async function loadUws(maxHeaderBytes: number): Promise<HttpEngine> {

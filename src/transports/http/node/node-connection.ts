@@ -8,21 +8,27 @@ import { rawAnswer } from './raw-answer.ts';
 const LINGER_MS = 1_000;
 
 /**
- * Requests of a connection that wait for their answer. Reading stops at the second one, and what one read brought is
- * some hundreds; more are a flood.
+ * Requests of a connection without an answer. Reading stops at the second one, but a read may bring thousands, and each
+ * takes some KiB of memory. Nobody but an attacker sends as many.
  */
-const MAX_PIPELINED = 1_000;
+export const MAX_PIPELINED = 256;
+
+/** As Node.js says it itself where a head comes slowly. */
+const TIMED_OUT = Object.assign(new Error('nothing arrived'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 
 /** One connection: its requests without an answer, in order, and how it ends. */
 export class NodeConnection {
   readonly #socket: Socket;
   readonly #open = new Set<NodeExchange>();
+  #newest: NodeExchange | null = null;
   /** What to say about input that could not be read, once the requests before it have their answers. */
   #refusal: Answer | null = null;
   #failed = false;
   /** Nothing is read until a request has its answer. */
   #held = false;
   #closing = false;
+  /** Bytes of the requests that have their answers. */
+  #answeredBytes = 0;
 
   constructor(socket: Socket) {
     this.#socket = socket;
@@ -49,6 +55,7 @@ export class NodeConnection {
   /** A request has arrived. */
   began(exchange: NodeExchange): void {
     this.#open.add(exchange);
+    this.#newest = exchange;
     if (this.#open.size > MAX_PIPELINED) this.#socket.destroy();
     else if (this.#open.size > 1) this.hold();
   }
@@ -56,7 +63,9 @@ export class NodeConnection {
   /** The answer to a request has left. */
   ended(exchange: NodeExchange): void {
     this.#open.delete(exchange);
-    if (this.#open.size > 0 && this.#unfinished === undefined) return;
+    if (this.#newest === exchange) this.#newest = null;
+    this.#answeredBytes = this.#socket.bytesRead;
+    if (this.#open.size > 0 && this.#unfinished === null) return;
     if (this.#refusal !== null && this.#open.size === 0) this.#refuse(this.#refusal);
     else if (!this.#closing) this.#readOn();
   }
@@ -82,27 +91,31 @@ export class NodeConnection {
     }
     const answer = parseFailureAnswer(failure);
     const unfinished = this.#unfinished;
-    if (unfinished !== undefined) unfinished.answer(answer, 'close');
+    if (unfinished !== null) unfinished.answer(answer, 'close');
     else if (this.#open.size > 0) this.#refusal = answer;
     else this.#refuse(answer);
   }
 
-  /** Nothing was sent or received for a while. Ends the connection, unless it is us whom the caller waits for. */
+  /** Nothing was sent or received for a while. Ends the connection, unless the caller waits for us. */
   idle(again: () => void): void {
-    const unfinished = this.#held ? undefined : this.#unfinished;
-    if (unfinished?.canAnswer === true) {
-      this.failed(Object.assign(new Error('timeout'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }));
-    } else if (this.#open.size > 0 && unfinished === undefined && this.#socket.writableLength === 0) again();
+    const unfinished = this.#held ? null : this.#unfinished;
+    const isReading = this.#socket.writableLength === 0;
+    if (this.#open.size > 0 && unfinished === null && isReading) again();
+    else if (unfinished?.canAnswer === true || this.#hasPartOfHead) this.failed(TIMED_OUT);
     else this.#socket.destroy();
   }
 
-  /** The request whose body has not arrived in full: the newest one, if any. */
-  get #unfinished(): NodeExchange | undefined {
-    return [...this.#open].find(exchange => !exchange.received);
+  get #hasPartOfHead(): boolean {
+    return this.#open.size === 0 && this.#socket.bytesRead > this.#answeredBytes;
+  }
+
+  /** The request whose body has not arrived in full. */
+  get #unfinished(): NodeExchange | null {
+    return this.#newest?.received === false ? this.#newest : null;
   }
 
   get #inputPending(): boolean {
-    return this.#failed || this.#unfinished !== undefined;
+    return this.#failed || this.#unfinished !== null;
   }
 
   #readOn(): void {

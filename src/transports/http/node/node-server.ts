@@ -16,7 +16,6 @@ import { VERSION_NOT_SUPPORTED } from './parse-failure.ts';
 import { rawAnswer } from './raw-answer.ts';
 import { readTarget } from './request-target.ts';
 
-/** A connection on which nothing moves for this long ends, unless it is us whom the caller waits for. */
 const IDLE_MS = 10_000;
 
 /** A request that arrives more slowly than this is answered with 408, although something moves. */
@@ -48,9 +47,16 @@ const UNKNOWN_EXPECTATION = errorAnswer({
   message: 'the only expectation that is understood is 100-continue',
 });
 
+export interface NodeBounds {
+  /** Of request line and header fields together. */
+  readonly maxHeaderBytes: number;
+  /** A connection on which nothing moves for this long ends, unless the caller waits for us. Without it: 10 s. */
+  readonly idleMs?: number;
+}
+
 /** HTTP by the server of Node.js itself: slower than uWebSockets.js, and right where that one is not. */
-export function nodeEngine(maxHeaderBytes: number): HttpEngine {
-  return { name: 'node', server: (table, context) => new NodeServer(table, context, maxHeaderBytes) };
+export function nodeEngine(bounds: NodeBounds): HttpEngine {
+  return { name: 'node', server: (table, context) => new NodeServer(table, context, bounds) };
 }
 
 class NodeServer implements EngineServer {
@@ -60,23 +66,24 @@ class NodeServer implements EngineServer {
   readonly #framing = new Framing();
   readonly #connections = new Map<Duplex, NodeConnection>();
 
-  constructor(table: RouteTable, context: ExchangeContext, maxHeaderBytes: number) {
+  constructor(table: RouteTable, context: ExchangeContext, bounds: NodeBounds) {
+    const { maxHeaderBytes, idleMs = IDLE_MS } = bounds;
     this.#dispatch = new Dispatch(table);
     this.#context = context;
     const server = createServer({
       insecureHTTPParser: false,
       requireHostHeader: true,
       maxHeaderSize: maxHeaderBytes,
-      headersTimeout: IDLE_MS,
+      headersTimeout: idleMs,
       requestTimeout: REQUEST_MS,
-      keepAliveTimeout: IDLE_MS,
+      keepAliveTimeout: idleMs,
       connectionsCheckingInterval: CHECK_MS,
       noDelay: true,
     });
     this.#server = server;
     // Fields beyond a number would be left out without a word; the bytes are bounded.
     server.maxHeadersCount = 0;
-    server.timeout = IDLE_MS;
+    server.timeout = idleMs;
     // A caller that closes its side still gets the answers to what it has sent (RFC 9112, 9.6). Not in the declarations.
     Object.assign(server, { httpAllowHalfOpen: true });
     server.on('connection', socket => this.#opened(socket));
@@ -88,7 +95,7 @@ class NodeServer implements EngineServer {
     server.on('connect', (_, socket) => refuseTunnel(socket));
     server.on('clientError', (failure, socket) => this.#connections.get(socket)?.failed(failure));
     server.on('timeout', socket => {
-      this.#connections.get(socket)?.idle(() => socket.setTimeout(IDLE_MS));
+      this.#connections.get(socket)?.idle(() => socket.setTimeout(idleMs));
     });
   }
 
@@ -164,7 +171,8 @@ class NodeServer implements EngineServer {
       headersOnly: request.method === 'HEAD',
       bodyBytes: framing.bodyBytes,
       closes: !response.shouldKeepAlive,
-      expectsContinue: framing.expects,
+      // HTTP/1.0 has no such thing (RFC 9110, 10.1.1).
+      expectsContinue: framing.expects && request.httpVersionMinor > 0,
     };
     return new NodeExchange({ request, response, connection }, shape, this.#context);
   }

@@ -1,12 +1,13 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import type { DebugServer, DebugServerOptions } from '../../../../src/transports/debug/debug-server.ts';
 import { MAX_PAGE_READERS } from '../../../../src/transports/debug/pages.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
+import { onEachEngine } from '../http/on-each-engine.ts';
 import { plain, RawConnection } from '../http/raw-connection.ts';
 import { debugServer } from './debugging.ts';
 
@@ -29,7 +30,7 @@ function get(server: DebugServer, path: string, init?: RequestInit): Promise<Res
   return fetch(`http://127.0.0.1:${server.port}${path}`, init);
 }
 
-t.test('the root lists the endpoints by path; so does the 404 of every other path', async t => {
+onEachEngine('the root lists the endpoints by path; so does the 404 of every other path', async t => {
   const server = await started(t);
   for (const [path, status] of [
     ['/', 200],
@@ -45,7 +46,7 @@ t.test('the root lists the endpoints by path; so does the 404 of every other pat
   }
 });
 
-t.test('/debug/pprof/ says how to ask for the profiles', async t => {
+onEachEngine('/debug/pprof/ says how to ask for the profiles', async t => {
   const server = await started(t);
   const response = await get(server, '/debug/pprof/');
   t.equal(response.status, 200);
@@ -55,7 +56,7 @@ t.test('/debug/pprof/ says how to ask for the profiles', async t => {
   t.match(page, 'profile?format=cpuprofile, heap?format=heapprofile');
 });
 
-t.test('/rlconfig is the text of the rules in force at the time', async t => {
+onEachEngine('/rlconfig is the text of the rules in force at the time', async t => {
   let rules: string[] = [];
   const server = await started(t, { dumpRules: () => rules });
   const before = await get(server, '/rlconfig');
@@ -67,7 +68,7 @@ t.test('/rlconfig is the text of the rules in force at the time', async t => {
   t.equal(await after.text(), rules.join(''));
 });
 
-t.test('/rlconfig may be far larger than a reader takes at once', async t => {
+onEachEngine('/rlconfig may be far larger than a reader takes at once', async t => {
   const rules = Array.from(
     { length: 200_000 },
     (_, i) => `shop.user_é${i}: unit=DAY requests_per_unit=${i}\n`,
@@ -79,7 +80,7 @@ t.test('/rlconfig may be far larger than a reader takes at once', async t => {
   t.ok((await response.text()) === rules.join(''));
 });
 
-t.test('/stats shows the statistics', async t => {
+onEachEngine('/stats shows the statistics', async t => {
   const stats = new StatsRegistry();
   stats.counter('ratelimit.service.config_load_success').add(1);
   const server = await started(t, { stats });
@@ -90,7 +91,7 @@ t.test('/stats shows the statistics', async t => {
   t.equal(await (await get(server, '/stats')).text(), 'ratelimit.service.config_load_success: 2\n');
 });
 
-t.test('GET, HEAD and POST are served alike, and no other method', async t => {
+onEachEngine('GET, HEAD and POST are served alike, and no other method', async t => {
   const server = await started(t);
   const pages = ['/', '/rlconfig', '/stats', '/debug/pprof/'];
   for (const path of pages) {
@@ -114,7 +115,7 @@ function* endlessLines(): Iterable<string> {
   for (;;) yield `${'x'.repeat(99)}\n`;
 }
 
-t.test('long pages are made for a bounded number of readers, and the next one is told so', async t => {
+onEachEngine('long pages are made for a bounded number of readers, and the next one is told so', async t => {
   const server = await started(t, { dumpRules: endlessLines });
   const readers = await Promise.all(
     Array.from({ length: MAX_PAGE_READERS }, async () => {
@@ -140,14 +141,14 @@ t.test('long pages are made for a bounded number of readers, and the next one is
   t.equal(status, 200, 'one that has gone makes room');
 });
 
-t.test('a page that is being read does not keep the port open', async t => {
+onEachEngine('a page that is being read does not keep the port open', async t => {
   const server = await started(t, { dumpRules: endlessLines, clock: systemClock });
   const response = await get(server, '/rlconfig');
   await server.stop();
   await t.rejects(response.text());
 });
 
-t.test('a page that cannot be made to its end is cut off, and the log says why', async t => {
+onEachEngine('a page that cannot be made to its end is cut off, and the log says why', async t => {
   const log = new KeepingLogger();
   const server = await started(t, {
     log,
@@ -161,7 +162,7 @@ t.test('a page that cannot be made to its end is cut off, and the log says why',
   t.equal((await get(server, '/stats')).status, 200);
 });
 
-t.test('a page that cannot be made is a 500, and the server goes on', async t => {
+onEachEngine('a page that cannot be made is a 500, and the server goes on', async t => {
   const server = await started(t, {
     dumpRules: () => {
       throw new Error('no rules to be had');
@@ -173,7 +174,7 @@ t.test('a page that cannot be made is a 500, and the server goes on', async t =>
   t.equal((await get(server, '/stats')).status, 200);
 });
 
-t.test('a port that is taken is named together with the settings to change', async t => {
+onEachEngine('a port that is taken is named together with the settings to change', async t => {
   const holder = createServer().listen(0, '127.0.0.1');
   await once(holder, 'listening');
   t.teardown(() => holder.close());
@@ -188,7 +189,7 @@ t.test('a port that is taken is named together with the settings to change', asy
   await server.stop();
 });
 
-t.test('stopping before starting, and twice, is harmless; afterwards nothing listens', async t => {
+onEachEngine('stopping before starting, and twice, is harmless; afterwards nothing listens', async t => {
   const server = debugServer(new ManualClock(0));
   await server.stop();
   await server.start();

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../../src/base/clock.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { DebugServer, type DebugServerOptions } from '../../../../src/transports/debug/debug-server.ts';
-import { HTTP_ENGINE } from '../../../support/http-engine.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { httpEngine } from '../http/on-each-engine.ts';
 import { SignallingClock } from './signalling-clock.ts';
 
 /** The part of a tap test that releases what a test has opened. */
@@ -13,7 +13,7 @@ interface Teardown {
 /** A debug server on a free port of the loopback address, not started. Its `stop` waits for nobody. */
 export function debugServer(clock: Clock, options: Partial<DebugServerOptions> = {}): DebugServer {
   return new DebugServer({
-    engine: HTTP_ENGINE,
+    engine: httpEngine(),
     host: '127.0.0.1',
     port: 0,
     settings: { host: 'DEBUG_HOST', port: 'DEBUG_PORT', sharing: 'never' },

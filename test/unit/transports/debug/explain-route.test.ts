@@ -1,4 +1,4 @@
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
 import { type Clock, systemClock } from '../../../../src/base/clock.ts';
 import { Fault } from '../../../../src/base/fault.ts';
 import type { Explanation } from '../../../../src/decision/explanation.ts';
@@ -11,6 +11,7 @@ import {
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { until } from '../../../support/until.ts';
 import { readIndependently } from '../../messages/independent-codec.ts';
+import { onEachEngine } from '../http/on-each-engine.ts';
 import { debugServer } from './debugging.ts';
 
 const EXPLANATION: Explanation = {
@@ -34,7 +35,7 @@ async function explaining(t: Test, explain: Explain, clock: Clock = systemClock)
   };
 }
 
-t.test(
+onEachEngine(
   'the body is that of /json, the answer is the explanation, with 200 whatever the answer would be',
   async t => {
     const asked: unknown[] = [];
@@ -47,7 +48,7 @@ t.test(
   },
 );
 
-t.test('a body that is no request is refused as /json does', async t => {
+onEachEngine('a body that is no request is refused as /json does', async t => {
   const post = await explaining(t, () => Promise.reject(new Error('not asked')));
   const { status, body } = await post('{"domain":"shop","descriptors":[{"entires":[]}]}');
   t.equal(status, 400);
@@ -55,7 +56,7 @@ t.test('a body that is no request is refused as /json does', async t => {
   t.match(await post('', 'GET'), { status: 405 });
 });
 
-t.test('faults have the statuses that they have there', async t => {
+onEachEngine('faults have the statuses that they have there', async t => {
   const faults: Fault[] = [
     new Fault('bad_request', 'no domain'),
     new Fault('no_rules', 'none yet'),
@@ -67,7 +68,7 @@ t.test('faults have the statuses that they have there', async t => {
   t.match(await post(), { status: 503, body: { error: { code: 'store_failed' } } });
 });
 
-t.test('a defect is answered as one, and the next request is served', async t => {
+onEachEngine('a defect is answered as one, and the next request is served', async t => {
   let broken = true;
   const post = await explaining(t, async () => {
     if (broken) throw new Error('secret');
@@ -80,7 +81,7 @@ t.test('a defect is answered as one, and the next request is served', async t =>
   t.match(await post(), { status: 200 });
 });
 
-t.test('only so many are explained at once', async t => {
+onEachEngine('only so many are explained at once', async t => {
   const all = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   let running = 0;
@@ -97,15 +98,18 @@ t.test('only so many are explained at once', async t => {
   t.match(await post(), { status: 200 });
 });
 
-t.test('a body that is too large is refused before it is read, and the next request is served', async t => {
-  const post = await explaining(t, async () => EXPLANATION);
-  const { status, body } = await post(BODY.padEnd(EXPLAINED_BYTES + 1));
-  t.equal(status, 413);
-  t.match(body, { error: { code: 'body_too_large', message: /65536 bytes: explain fewer descriptors/ } });
-  t.match(await post(BODY.padEnd(EXPLAINED_BYTES)), { status: 200 });
-});
+onEachEngine(
+  'a body that is too large is refused before it is read, and the next request is served',
+  async t => {
+    const post = await explaining(t, async () => EXPLANATION);
+    const { status, body } = await post(BODY.padEnd(EXPLAINED_BYTES + 1));
+    t.equal(status, 413);
+    t.match(body, { error: { code: 'body_too_large', message: /65536 bytes: explain fewer descriptors/ } });
+    t.match(await post(BODY.padEnd(EXPLAINED_BYTES)), { status: 200 });
+  },
+);
 
-t.test('explanations leave decisions time between one and the next', async t => {
+onEachEngine('explanations leave decisions time between one and the next', async t => {
   const clock = new ManualClock(1_000);
   const startedMs: number[] = [];
   const started = Array.from({ length: 3 }, () => Promise.withResolvers<void>());

@@ -1,6 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { Profile } from 'pprof-format';
 import t from 'tap';
+import { onEachEngine } from '../http/on-each-engine.ts';
 import { plain, RawConnection } from '../http/raw-connection.ts';
 import { burnCpuForTheProfile, profilingSite, takeMemoryForTheProfile } from './debugging.ts';
 
@@ -98,7 +99,7 @@ t.test('a second profile of a kind has to wait, one of the other kind does not',
   t.equal((await again).status, 200);
 });
 
-t.test('a profile whose caller goes away ends, and the next caller gets one', async t => {
+onEachEngine('a profile whose caller goes away ends, and the next caller gets one', async t => {
   const here = await profilingSite(t);
   for (const kind of ['profile', 'heap']) {
     const connection = await RawConnection.open(here.server.port);
