@@ -16,6 +16,8 @@ for (const { version, path, missing } of HOST_NODES) {
     await t.test('keeps tasks in SQLite and pushes them', t => tasks(t, service));
     await t.test('says in one line which HTTP engine serves, where it is not the usual one', async t => {
       const lines = service.logs.filter(line => /uWebSockets/.test(JSON.stringify(line)));
+      const cause = { level: 'warning', error: /^Cannot find module '.*uws_.*\.node'$/ };
+      t.match(lines, version.startsWith('22.') ? [] : [cause]);
       t.equal(lines.length, version.startsWith('22.') ? 0 : 1, JSON.stringify(lines));
     });
     t.match(await service.terminate(), { status: 0, signal: null });

@@ -44,8 +44,8 @@ async function loadUws(maxHeaderBytes: number): Promise<HttpEngine> {
   return UWS_ENGINE;
 }
 
-/** The message begins with a list of systems; the last line has the cause. */
+/** The message begins with a list of systems, and ends with the stack of files that required the binary. */
 function reasonOf(thrown: unknown): string {
-  const lines = (thrown instanceof Error ? thrown.message : String(thrown)).split('\n');
-  return lines.findLast(line => line.trim() !== '') ?? '';
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  return /^Error: (.+)$/m.exec(text)?.[1] ?? text.split('\n')[0];
 }

@@ -69,6 +69,17 @@ for (const file of ['tcp', 'unix-socket', 'mtls']) {
   );
 }
 
+t.test('nginx and HAProxy ask the ports of the service, and wait longer than a pull worker does', async t => {
+  for (const file of ['nginx/sluice.conf', 'haproxy/haproxy.cfg']) {
+    const servers = [...opsText(file).matchAll(/^\s*server (?:\S+ )?127\.0\.0\.1:(\d+)/gm)];
+    t.same(new Set(servers.map(([, port]) => Number(port))), new Set([HTTP_PORT, GRPC_PORT]), file);
+  }
+  t.match(opsText('haproxy/haproxy.cfg'), `check-proto h1 port ${HTTP_PORT}`);
+  t.match(opsText('nginx/limit-requests.conf'), `server 127.0.0.1:${HTTP_PORT};`);
+  t.match(opsText('nginx/sluice.conf'), 'proxy_read_timeout 60s;');
+  t.match(opsText('haproxy/haproxy.cfg'), 'timeout server 60s');
+});
+
 t.test(
   'compose: what is mounted exists, and Envoy has the configuration that asks the service of that name',
   async t => {
