@@ -8,6 +8,11 @@ export const NAMED_STATS = [...RULE_STATS, 'domain_not_found'] as const;
 /** Slot of the descriptors that came with an unknown domain. */
 export const DOMAIN_NOT_FOUND = RULE_STATS.length;
 
+/**
+ * In place of a metric key: what is counted has no name of its own. No metric key is empty, because domains are not.
+ */
+export const NO_NAME = '';
+
 /** Where hits are counted under names that requests make. */
 export interface NamedStatistics {
   /** The totals (in the order of {@link NAMED_STATS}) for a metric key made from request values, not yet sanitised. */
@@ -34,10 +39,10 @@ export const NAME_OVERHEAD_BYTES = 256;
 export class NamedRows {
   readonly #bounds: NameBounds;
   readonly #rows: LRUCache<string, Int32Array>;
-  /** Takes the statistics of names that are too long. */
+  /** Takes the statistics of names that are too long, and of what has none. */
   readonly #unkept = newRow();
   #hitsLetGo = 0;
-  /** Names that were let go, and times that a name was too long. */
+  /** Names that were let go, and times that a name was too long or not made. */
   namesDropped = 0;
 
   constructor(bounds: NameBounds) {
@@ -59,11 +64,11 @@ export class NamedRows {
   /** The row of a domain or metric key as it came, before sanitising; made on first use. */
   row(key: string): Int32Array {
     // Asked before sanitising, which takes time with the length. No text has fewer bytes than UTF-16 units.
-    if (key.length > this.#bounds.nameBytes) return this.#tooLong();
+    if (key === NO_NAME || key.length > this.#bounds.nameBytes) return this.#unnamed();
     const name = sanitiseStatName(key);
     const known = this.#rows.get(name);
     if (known !== undefined) return known;
-    if (Buffer.byteLength(name) > this.#bounds.nameBytes) return this.#tooLong();
+    if (Buffer.byteLength(name) > this.#bounds.nameBytes) return this.#unnamed();
     const row = newRow();
     this.#rows.set(name, row);
     return row;
@@ -79,7 +84,7 @@ export class NamedRows {
     return [...this.#rows.entries()];
   }
 
-  #tooLong(): Int32Array {
+  #unnamed(): Int32Array {
     this.namesDropped++;
     return this.#unkept;
   }

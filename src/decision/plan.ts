@@ -8,8 +8,15 @@ import { type CacheKeys, sharePatterns } from './cache-key.ts';
 import { KIND } from './decision-table.ts';
 import { ROW_SLOTS, type RuleGeneration } from './generation.ts';
 import { hasDynamicMetricKey, metricKey, overrideMetricKey } from './metric-key.ts';
+import { NO_NAME } from './named-rows.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
 import { addTotal } from './shared-totals.ts';
+
+/**
+ * Descriptors of one request whose statistics have names made from its values. To make a name and forget another one for
+ * it costs more than the decision; what is counted for the further descriptors of a request has no name.
+ */
+export const MAX_NAMES_PER_REQUEST = 128;
 
 /** What planning needs beside the batch and the rules. */
 export interface PlannerParts {
@@ -26,6 +33,8 @@ export class Planner {
   readonly #matcher = new Matcher();
   /** Names that limits of the request in hand replace. */
   readonly #replaced = new Set<number>();
+  /** Its descriptors whose statistics have names made from its values. */
+  #named = 0;
 
   constructor(parts: PlannerParts) {
     this.#parts = parts;
@@ -71,6 +80,7 @@ export class Planner {
     }
     // Clearing a set that has become old makes another table for it in the old space, which few collections empty.
     if (this.#replaced.size > 0) this.#replaced.clear();
+    this.#named = 0;
     for (let row = first; row < end; row++) {
       const fault = this.#planDescriptor(batch, generation, { request, row, level });
       if (fault !== null) return fault;
@@ -78,6 +88,11 @@ export class Planner {
     if (this.#replaced.size > 0) this.#dropReplaced(batch, generation, first, end);
     this.#addOps(batch, first, end);
     return null;
+  }
+
+  /** Whether one more descriptor of the request may have statistics under a name made from its values. */
+  #mayName(): boolean {
+    return this.#named++ < MAX_NAMES_PER_REQUEST;
   }
 
   #planDescriptor(
@@ -121,7 +136,8 @@ export class Planner {
     decisions.unit[row] = unit;
     decisions.flags[row] = 0;
     const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
-    decisions.statistics[row] = batch.named.rowFor(overrideMetricKey(requests, row, domain));
+    const name = this.#mayName() ? overrideMetricKey(requests, row, domain) : NO_NAME;
+    decisions.statistics[row] = batch.named.rowFor(name);
     decisions.statisticsBase[row] = 0;
     return null;
   }
@@ -146,7 +162,8 @@ export class Planner {
     decisions.flags[row] = flags;
     if (hasDynamicMetricKey(rules, matcher, requests, row)) {
       const domain = requests.text(requests.domainStart[request], requests.domainEnd[request]);
-      decisions.statistics[row] = batch.named.rowFor(metricKey(rules, matcher, requests, row, domain));
+      const name = this.#mayName() ? metricKey(rules, matcher, requests, row, domain) : NO_NAME;
+      decisions.statistics[row] = batch.named.rowFor(name);
       decisions.statisticsBase[row] = 0;
     } else {
       decisions.statistics[row] = generation.statistics;
