@@ -24,6 +24,9 @@ export const LARGE_REQUEST_BYTES = 32_768;
 /** Batches of this thread that may wait for the store at once. */
 const MAX_BATCHES_IN_FLIGHT = 4;
 
+/** Large requests of this thread that may wait for the store at once: it is busy with each for milliseconds. */
+const MAX_LARGE_IN_FLIGHT = 1;
+
 /** Bytes of requests that may wait or be decided in all. */
 export const MAX_QUEUED_BYTES = 64 * 1_048_576;
 
@@ -87,6 +90,7 @@ export class Batcher implements Decider {
   readonly #anybody = {};
   readonly #idle: DecisionBatch[] = [];
   #inFlight = 0;
+  #largeInFlight = 0;
   #inPool = 0;
   #flushPending = false;
   #queued = 0;
@@ -257,8 +261,8 @@ export class Batcher implements Decider {
   #placeFor(requests: number, isLarge: boolean): 'here' | 'pool' | null {
     if (this.#generation !== null && this.#parts.pool?.takes(requests, isLarge) === true) return 'pool';
     // A large request is worth waiting for a thread that is busy with others.
-    const isPoolAwaited = isLarge && this.#inPool > 0;
-    return this.#inFlight < MAX_BATCHES_IN_FLIGHT && !isPoolAwaited ? 'here' : null;
+    const mayBeHere = !isLarge || (this.#largeInFlight < MAX_LARGE_IN_FLIGHT && this.#inPool === 0);
+    return this.#inFlight < MAX_BATCHES_IN_FLIGHT && mayBeHere ? 'here' : null;
   }
 
   #run(batch: DecisionBatch, place: 'here' | 'pool'): void {
@@ -270,6 +274,7 @@ export class Batcher implements Decider {
   #runHere(batch: DecisionBatch, generation: RuleGeneration | null): void {
     const bytes = batch.requestBytes;
     this.#inFlight++;
+    if (bytes >= LARGE_REQUEST_BYTES && batch.size === 1) this.#largeInFlight++;
     const running = this.#parts.engine.run(batch, generation);
     if (running === undefined) this.#doneHere(batch, bytes);
     else {
@@ -282,6 +287,7 @@ export class Batcher implements Decider {
 
   #doneHere(batch: DecisionBatch, bytes: number): void {
     this.#inFlight--;
+    if (bytes >= LARGE_REQUEST_BYTES && batch.size === 1) this.#largeInFlight--;
     this.#parts.pool?.decidedHere(batch.size, batch.spentMs);
     this.#done(batch, batch.size, bytes);
   }

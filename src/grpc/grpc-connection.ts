@@ -43,6 +43,9 @@ export interface Transport {
 /** The least that a request without its message counts as, of what unfinished requests may hold. */
 const CALL_BYTES = 1_024;
 
+/** What an answer that waits takes in memory beside its bytes, with its stream. */
+const WAITING_ANSWER_BYTES = 1_024;
+
 /** What it counts as: about what it takes in memory. */
 function bytesOf({ block }: RequestHead): number {
   return Math.max(CALL_BYTES, block.listBytes);
@@ -136,6 +139,11 @@ export class GrpcConnection implements StreamHandler, CallContext {
     return this.backlogBytes + this.connection.output.length + this.connection.queuedBytes;
   }
 
+  /** What they take in memory: most answers are short, and take more than their bytes. */
+  get answerMemory(): number {
+    return this.queuedBytes + this.connection.waitingStreams * WAITING_ANSWER_BYTES;
+  }
+
   /** Bytes that unfinished requests, frames and header sections hold. */
   get heldBytes(): number {
     return this.#held.held;
@@ -189,7 +197,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
 
   /** The size of the answer does not matter: else one above the bound could never be given. */
   hasRoom(): boolean {
-    return this.queuedBytes < this.#options.callLimits.maxQueuedBytes;
+    return this.answerMemory < this.#options.callLimits.maxQueuedBytes;
   }
 
   requestEnded(call: Call): void {

@@ -133,6 +133,11 @@ export class Http2Connection {
     return this.#sender.queuedBytes;
   }
 
+  /** Streams whose answers wait for the peer's windows. */
+  get waitingStreams(): number {
+    return this.#sender.waitingStreams;
+  }
+
   /** Bytes that are kept of a frame and of a header section whose end has not come. */
   get unfinishedBytes(): number {
     return this.#partial.capacity + this.#sections.capacity;

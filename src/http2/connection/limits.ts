@@ -60,7 +60,7 @@ export const DEFAULT_LIMITS: ConnectionLimits = {
   maxHeaderFields: 1_000,
   streamWindow: 65_535,
   connectionWindow: 4 * 1_048_576,
-  maxQueuedBytes: 32 * 1_048_576,
+  maxQueuedBytes: 16 * 1_048_576,
   stallMs: 60_000,
   headersMs: 10_000,
   settingsMs: 30_000,

@@ -81,6 +81,11 @@ export class Sender {
     else stream.trailers = block;
   }
 
+  /** Streams with data that waits. */
+  get waitingStreams(): number {
+    return this.#waiting === null ? 0 : this.#waiting.size;
+  }
+
   /** Drops what a stream has waiting. */
   forget(stream: Http2Stream): void {
     if (stream.queue === null) return;

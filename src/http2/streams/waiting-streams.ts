@@ -10,6 +10,11 @@ export class WaitingStreams {
   /** It is not. */
   readonly #shut = new Set<Http2Stream>();
 
+  /** How many wait. */
+  get size(): number {
+    return this.#ready.size + this.#shut.size;
+  }
+
   /** Those that can use the connection's window. One that is served and added again comes again, behind the others. */
   get ready(): Iterable<Http2Stream> {
     return this.#ready;

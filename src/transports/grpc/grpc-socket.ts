@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Dated, Deadlines } from '../../grpc/deadlines.ts';
 import { GrpcConnection, type GrpcConnectionOptions, type Transport } from '../../grpc/grpc-connection.ts';
+import type { HeldBytes } from '../../grpc/held-bytes.ts';
 import type { GrpcStatus } from '../../grpc/service.ts';
 import { HTTP1_ANSWER, protocolOf } from './first-bytes.ts';
 import type { Turns, TurnTaker } from './turns.ts';
@@ -34,8 +35,10 @@ export interface GrpcSocketOptions extends GrpcConnectionOptions {
   readonly ages: Deadlines;
   /** Shares the thread between the connections. */
   readonly turns: Turns;
-  /** Called after each read. */
-  readonly received: () => void;
+  /** What answers of all connections take that their peers have not taken. */
+  readonly answers: HeldBytes;
+  /** Called when what connections hold may have grown: unfinished requests, or answers that wait. */
+  readonly grown: () => void;
   /** Called with what the system says of a connection that failed. */
   readonly failed: (failure: Error) => void;
   /** Called once, when the socket is gone. */
@@ -80,6 +83,8 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   /** Since when the peer has not read what was written; -1 while it does. */
   #blockedSinceMs = -1;
   #cutAtMs = Number.POSITIVE_INFINITY;
+  /** What its answers take that the peer has not taken, as far as it is counted for all connections. */
+  #answerBytes = 0;
 
   /** @param maxAgeMs time until the peer is told to go away; infinite: never */
   constructor(socket: Socket, options: GrpcSocketOptions, maxAgeMs: number) {
@@ -97,6 +102,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
       options.ages.remove(this);
       this.#setInput(NOTHING);
       this.#grpc.abort();
+      this.#countAnswers();
       options.closed(this);
     });
   }
@@ -104,6 +110,11 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   /** Bytes that wait for the peer: in the socket, in the output, and for its windows. */
   get queuedBytes(): number {
     return this.#grpc.queuedBytes;
+  }
+
+  /** What its answers take that the peer has not taken. */
+  get answerBytes(): number {
+    return this.#answerBytes;
   }
 
   /** Bytes that unfinished requests hold, and input that waits for its turn. */
@@ -154,6 +165,8 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   cut(): void {
     this.#grpc.abort();
     this.#socket.destroy();
+    this.#setInput(NOTHING);
+    this.#countAnswers();
   }
 
   /** Does what the time asks for: silence, peers that do not read or do not go. */
@@ -169,6 +182,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     this.#wasPaused = isPaused;
     if (wasPaused || isPaused || this.#phase === 'ending') return;
     this.#guard(() => this.#grpc.tick(nowMs));
+    this.#countAnswers();
     if (this.#grpc.output.length > 0 || this.#grpc.closed) this.#scheduleFlush();
     else if (!this.#wasRead || this.#grpc.output.bytes.length > IDLE_OUTPUT_BYTES)
       this.#grpc.output.bytes = NOTHING;
@@ -197,7 +211,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     if (taken === bytes.length) return;
     this.#socket.pause();
     this.#setInput(bytes.subarray(taken));
-    this.#options.received();
+    this.#options.grown();
     turns.add(this);
   }
 
@@ -226,7 +240,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
       taken = this.#grpc.receive(bytes, this.#options.clock.nowMs(), maxWork);
     });
     this.#scheduleFlush();
-    this.#options.received();
+    this.#options.grown();
     return taken;
   }
 
@@ -276,7 +290,18 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
       this.#write();
       if (closed) this.#end();
     }
+    this.#countAnswers();
   };
+
+  #countAnswers(): void {
+    // What it held was released when it was closed.
+    const bytes = this.#socket.destroyed ? 0 : this.#grpc.answerMemory;
+    const more = bytes - this.#answerBytes;
+    if (more === 0) return;
+    this.#answerBytes = bytes;
+    this.#options.answers.add(more);
+    if (more > 0) this.#options.grown();
+  }
 
   #write(): void {
     const socket = this.#socket;
@@ -322,6 +347,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   readonly #taken = (): void => {
     const backlog = this.#socket.writableLength;
     this.#grpc.backlogBytes = backlog;
+    this.#countAnswers();
     if (this.#blockedSinceMs >= 0) this.#blockedSinceMs = backlog === 0 ? -1 : this.#options.clock.nowMs();
     if (!this.#paused || backlog > PAUSE_BYTES) return;
     this.#paused = false;

@@ -31,7 +31,7 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   calls: DEFAULT_CALL_LIMITS,
   maxConnections: 20_000,
   maxHeldBytes: 64 * 1_048_576,
-  maxQueuedBytes: 256 * 1_048_576,
+  maxQueuedBytes: 128 * 1_048_576,
   // To inflate as much takes about a twentieth of a core.
   inflation: { burst: 64 * 1_048_576, perSecond: 16 * 1_048_576, perRequest: 0 },
 };
@@ -50,11 +50,21 @@ const TICK_MS = 1_000;
 const AGE_JITTER = 0.1;
 
 /**
- * Parts of `maxHeldBytes`: from the first on connections are cut, until the second is reached. What is left above lets
- * everybody else go on meanwhile.
+ * Parts of `maxHeldBytes` and `maxQueuedBytes`: from the first on connections are cut, until the second is reached. What
+ * is left above lets everybody else go on meanwhile.
  */
 const CROWDED = 7 / 8;
 const UNCROWDED = 5 / 8;
+
+/** What connections are cut for, as the log says it. */
+const UNFINISHED = 'they hold the most of unfinished requests';
+const UNREAD = 'they hold the most of unread answers';
+
+/** Connections that were cut and that the log has no line of. */
+interface Cuts {
+  readonly connections: number;
+  readonly bytes: number;
+}
 
 /** The gRPC server on our own HTTP/2. */
 export class OwnGrpcServer implements GrpcServer {
@@ -65,9 +75,12 @@ export class OwnGrpcServer implements GrpcServer {
   readonly #deadlines: Deadlines;
   readonly #ages: Deadlines;
   readonly #held: HeldBytes;
+  readonly #answers: HeldBytes;
   readonly #shared: GrpcSocketOptions;
   readonly #sockets = new Set<GrpcSocket>();
   #isMakingRoom = false;
+  /** By the reason. */
+  readonly #cuts = new Map<string, Cuts>();
   /** Told when a connection is gone. */
   #oneLess = (): void => {};
   #listener: Listener | null = null;
@@ -83,6 +96,7 @@ export class OwnGrpcServer implements GrpcServer {
     this.#deadlines = new Deadlines(options.clock);
     this.#ages = new Deadlines(options.clock);
     this.#held = new HeldBytes(this.#limits.maxHeldBytes);
+    this.#answers = new HeldBytes(this.#limits.maxQueuedBytes);
     this.#shared = {
       service: options.service,
       limits: { ...this.#limits.connection, maxHeaderListBytes: options.maxMetadataBytes },
@@ -99,7 +113,8 @@ export class OwnGrpcServer implements GrpcServer {
       ageGraceMs: options.maxConnectionAgeGraceMs,
       clock: options.clock,
       logger: options.logger,
-      received: () => this.#received(),
+      answers: this.#answers,
+      grown: () => this.#grown(),
       failed: failure => options.logger.debug('gRPC connection error', { error: failure.message }),
       closed: socket => this.#gone(socket),
     };
@@ -175,6 +190,7 @@ export class OwnGrpcServer implements GrpcServer {
     while (this.#sockets.size > 0) await new Promise<void>(resolve => (this.#oneLess = resolve));
     timer.cancel();
     this.#tick?.cancel();
+    this.#logCuts();
     this.#deadlines.stop();
     this.#ages.stop();
   }
@@ -196,19 +212,19 @@ export class OwnGrpcServer implements GrpcServer {
     this.#tick = clock.after(TICK_MS, () => {
       const nowMs = clock.nowMs();
       for (const socket of this.#sockets) socket.tick(nowMs);
-      this.#boundQueues();
+      this.#logCuts();
       this.#scheduleTick();
     });
   }
 
-  #received(): void {
-    if (this.#held.held <= this.#held.max * CROWDED || this.#isMakingRoom) return;
+  #grown(): void {
+    if (this.#isMakingRoom || !(isCrowded(this.#held) || isCrowded(this.#answers))) return;
     this.#isMakingRoom = true;
     // Not at once: the connection that is in the middle of a read may be one of those.
     queueMicrotask(() => {
       this.#isMakingRoom = false;
-      const reason = 'it holds the most of unfinished requests';
-      this.#cutLargest(socket => socket.heldBytes, this.#held.max * UNCROWDED, reason);
+      if (isCrowded(this.#held)) this.#cutLargest(this.#held, socket => socket.heldBytes, UNFINISHED);
+      if (isCrowded(this.#answers)) this.#cutLargest(this.#answers, socket => socket.answerBytes, UNREAD);
     });
   }
 
@@ -217,23 +233,30 @@ export class OwnGrpcServer implements GrpcServer {
     this.#oneLess();
   }
 
-  #boundQueues(): void {
-    const bound = this.#limits.maxQueuedBytes;
-    if (this.queuedBytes > bound)
-      this.#cutLargest(socket => socket.queuedBytes, bound, 'it holds the most of unread answers');
-  }
-
-  /** Cuts the connections that hold the most, until all together are within the bound. */
-  #cutLargest(bytesOf: (socket: GrpcSocket) => number, bound: number, reason: string): void {
+  /** Cuts the connections that hold the most, until there is room again. */
+  #cutLargest({ max }: HeldBytes, bytesOf: (socket: GrpcSocket) => number, reason: string): void {
     const largestFirst = [...this.#sockets].map(socket => ({ socket, bytes: bytesOf(socket) }));
     largestFirst.sort((a, b) => b.bytes - a.bytes);
     let total = 0;
     for (const { bytes } of largestFirst) total += bytes;
     for (const { socket, bytes } of largestFirst) {
-      if (total <= bound) return;
+      if (total <= max * UNCROWDED) return;
       total -= bytes;
-      this.#options.logger.warning('Closed a gRPC connection to free memory', { reason, bytes });
+      const before = this.#cuts.get(reason) ?? { connections: 0, bytes: 0 };
+      this.#cuts.set(reason, { connections: before.connections + 1, bytes: before.bytes + bytes });
       socket.cut();
     }
   }
+
+  /** One line a second, however many connections there were. */
+  #logCuts(): void {
+    for (const [reason, { connections, bytes }] of this.#cuts) {
+      this.#options.logger.warning('Closed gRPC connections to free memory', { reason, connections, bytes });
+    }
+    this.#cuts.clear();
+  }
+}
+
+function isCrowded({ held, max }: HeldBytes): boolean {
+  return held > max * CROWDED;
 }

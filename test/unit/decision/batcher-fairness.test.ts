@@ -121,7 +121,7 @@ t.test('callers with requests waiting get the same part of each batch', async t 
 });
 
 t.test(
-  'a large request is decided by itself, behind those that were there, and does not hold up the next',
+  'large requests are decided by themselves, one after the other, and do not hold up the others',
   async t => {
     const store = new GatedStore();
     const decisions = new Decisions({ store, rules: RULES });
@@ -139,18 +139,18 @@ t.test(
     await turn();
     t.same(
       store.waiting.map(batch => batch.ops),
-      [1, 1, 1],
+      [1, 1],
     );
-    await store.passAll();
-    t.same(order.toSorted(), ['large', 'second large', 'small']);
     ask('one', SMALL);
     ask('two', SMALL);
     await turn();
     t.same(
       store.waiting.map(batch => batch.ops),
-      [2],
+      [1, 1, 2],
     );
     await store.passAll();
+    t.same(order.toSorted(), ['large', 'one', 'second large', 'small', 'two']);
+    t.equal(order.at(-1), 'second large');
   },
 );
 

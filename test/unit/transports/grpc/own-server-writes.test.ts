@@ -43,7 +43,8 @@ async function serveCounted(t: Test, unary: Record<string, UnaryMethod>) {
       clock: systemClock,
       logger: createLogger({ level: 'panic', format: 'text' }),
       ageGraceMs: 0,
-      received: () => {},
+      answers: new HeldBytes(1_000_000),
+      grown: () => {},
       failed: () => {},
       closed: () => {},
     };
