@@ -106,14 +106,16 @@ async function openTracing(settings: Settings, logger: Logger) {
 
 /** The task service is loaded only here, for the same reason. */
 async function loadTasks(settings: Settings, logger: Logger, missingKey: 'make' | 'refuse') {
-  const [{ TasksService }, { loadMasterKeys }] = await Promise.all([
+  const [{ TasksService }, { loadMasterKeys }, { loadTaskStoreFactory }] = await Promise.all([
     import('../app/tasks/tasks-service.ts'),
     import('../app/tasks/master-keys.ts'),
+    import('../app/tasks/task-store.ts'),
   ]);
   const keys = await loadMasterKeys(settings, missingKey);
   const parts = {
     settings,
     keys,
+    createStore: await loadTaskStoreFactory(settings),
     version: packageVersion(),
     clock: systemClock,
     random: Math.random,

@@ -8,7 +8,6 @@ import type { StatsRegistry } from '../../stats/registry.ts';
 import { threadedSqliteStore } from '../../tasks/store/sqlite/open-store.ts';
 import type { ThreadOperator } from '../../tasks/store/sqlite/thread-operator.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
-import { redisTaskStore } from './redis-task-store.ts';
 
 export interface TaskStoreParts {
   readonly settings: Settings;
@@ -28,13 +27,21 @@ export interface OpenedTaskStore {
 }
 
 /**
- * The store that the settings ask for.
+ * Makes the store that the settings ask for.
  * @throws Error naming the setting, when the directory cannot be made or a file for TLS cannot be used
  */
-export function createTaskStore(parts: TaskStoreParts): OpenedTaskStore {
-  return parts.settings.tasksStore === 'redis'
-    ? { store: redisTaskStore(parts), shared: null }
-    : sqliteStore(parts);
+export type TaskStoreFactory = (parts: TaskStoreParts) => OpenedTaskStore;
+
+/**
+ * Loads the code of the store that the settings ask for. The client of Redis takes memory and time at start, which a
+ * file does without.
+ */
+export async function loadTaskStoreFactory({
+  tasksStore,
+}: Pick<Settings, 'tasksStore'>): Promise<TaskStoreFactory> {
+  if (tasksStore !== 'redis') return sqliteStore;
+  const { redisTaskStore } = await import('./redis-task-store.ts');
+  return parts => ({ store: redisTaskStore(parts), shared: null });
 }
 
 function sqliteStore({ settings, stats, logger }: TaskStoreParts): OpenedTaskStore {

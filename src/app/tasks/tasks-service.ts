@@ -30,13 +30,15 @@ import { readCa } from '../client-tls.ts';
 import { logLine } from '../thread-logger.ts';
 import { type StatsChange, ThreadsStats } from '../thread-stats.ts';
 import type { RestThreadSetup } from './rest-thread.ts';
-import { createTaskStore, type OpenedTaskStore } from './task-store.ts';
+import type { OpenedTaskStore, TaskStoreFactory } from './task-store.ts';
 import { tenantLimits, workerNetworks } from './tasks-config.ts';
 
 /** What the process gives the task service. */
 export interface TasksServiceParts {
   readonly settings: Settings;
   readonly keys: MasterKeys;
+  /** Makes the store that the settings ask for. */
+  readonly createStore: TaskStoreFactory;
   /** Of this program: what workers and the OpenAPI document are told. */
   readonly version: string;
   readonly clock: Clock;
@@ -74,7 +76,7 @@ export class TasksService implements Service {
   constructor(parts: TasksServiceParts, shared: TasksShared) {
     const { settings, keys, clock, logger } = parts;
     const statistics = new TaskStatistics(shared.stats);
-    const opened = createTaskStore({ ...parts, stats: shared.stats });
+    const opened = parts.createStore({ ...parts, stats: shared.stats });
     this.#store = new MeasuredStore(opened.store, statistics, () => performance.now());
     const signals = new Signals();
     const common = {

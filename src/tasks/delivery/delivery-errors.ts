@@ -1,5 +1,5 @@
-import { errors } from 'undici';
 import { systemCode } from '../../base/system-code.ts';
+import type { DeliveryOutcome } from './delivery.ts';
 
 /** Every code that the error of a delivery can have, and what it says. There are no others. */
 export const DELIVERY_ERRORS = {
@@ -47,6 +47,20 @@ export function deliveryError(code: DeliveryErrorCode, message?: string): Delive
   return { code, message: (message ?? DELIVERY_ERRORS[code]).slice(0, MAX_MESSAGE) };
 }
 
+/** The outcome of an attempt that was not begun; it does not count. */
+export function notMade(message: string): DeliveryOutcome {
+  return {
+    kind: 'aborted',
+    status: 0,
+    durationMs: 0,
+    http: null,
+    result: null,
+    retryAfterMs: null,
+    noRetry: false,
+    error: deliveryError('aborted', message),
+  };
+}
+
 /** The error of an answer that is no success; null for one that is. */
 export function statusError(status: number): DeliveryError | null {
   if (status >= 200 && status < 300) return null;
@@ -59,9 +73,9 @@ export function errorOf(failure: unknown): DeliveryError {
   // Of the client library. Its messages are for those who write programs with it.
   const code = systemCode(failure);
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return deliveryError('reply_headers_too_large');
-  if (failure instanceof errors.HTTPParserError || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
-    return deliveryError('reply_invalid');
-  }
+  // By its name: the class would have the library loaded by threads that push nothing.
+  const isUnreadable = failure instanceof Error && failure.name === 'HTTPParserError';
+  if (isUnreadable || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return deliveryError('reply_invalid');
   if (LOST_CODES.has(code)) return deliveryError('connection_lost');
   return deliveryError('internal');
 }

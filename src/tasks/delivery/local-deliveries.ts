@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { Attempt, type AttemptParts } from './attempt.ts';
 import { Connections } from './connections.ts';
 import type { Deliveries, DeliveryOutcome } from './delivery.ts';
-import { deliveryError } from './delivery-errors.ts';
+import { notMade } from './delivery-errors.ts';
 import { HostAddresses, type Resolve } from './host-addresses.ts';
 import type { AttemptRequest } from './request-head.ts';
 import { SafeAddresses } from './safe-address.ts';
@@ -87,18 +87,4 @@ export class LocalDeliveries implements Deliveries {
     for (const attempt of this.#running) attempt.abort();
     this.#parts.connections.close();
   }
-}
-
-/** The outcome of an attempt that was not begun; it does not count. */
-export function notMade(message: string): DeliveryOutcome {
-  return {
-    kind: 'aborted',
-    status: 0,
-    durationMs: 0,
-    http: null,
-    result: null,
-    retryAfterMs: null,
-    noRetry: false,
-    error: deliveryError('aborted', message),
-  };
 }

@@ -4,9 +4,9 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { LogFields, Logger } from '../../base/logger.ts';
 import type { Counter } from '../../stats/registry.ts';
 import type { Deliveries, DeliveryOutcome, DeliveryRequest } from './delivery.ts';
-import { deliveryError } from './delivery-errors.ts';
+import { deliveryError, notMade } from './delivery-errors.ts';
 import type { MessageFromThread, MessageToThread } from './delivery-thread.ts';
-import { type DeliverySetup, notMade } from './local-deliveries.ts';
+import type { DeliverySetup } from './local-deliveries.ts';
 import type { AttemptRequest } from './request-head.ts';
 
 export interface PiscinaDeliveriesParts {

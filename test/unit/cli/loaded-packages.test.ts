@@ -26,3 +26,14 @@ t.test('the service loads the packages that it needs in every case, and no clien
     [],
   );
 });
+
+t.test(
+  'with tasks in a file, threads load neither the client of Redis nor, unless they push, that of HTTP',
+  async t => {
+    for (const module of ['app/tasks/tasks-service', 'app/tasks/task-store', 'app/tasks/rest-thread']) {
+      const loaded = packagesOf(module);
+      t.notOk(loaded.includes('ioredis'), module);
+      t.notOk(loaded.includes('undici'), module);
+    }
+  },
+);

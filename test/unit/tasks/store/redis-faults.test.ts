@@ -1,12 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { createTaskStore } from '../../../../src/app/tasks/task-store.ts';
+import { redisTaskStore as storeOfSettings } from '../../../../src/app/tasks/redis-task-store.ts';
 import { AuthFile } from '../../../../src/base/auth-file.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { Fault } from '../../../../src/base/fault.ts';
 import { loadSettings } from '../../../../src/settings/load.ts';
-import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import type { TaskStore } from '../../../../src/tasks/store/task-store.ts';
 import { Authority } from '../../../support/certificates.ts';
 import { freePort } from '../../../support/free-port.ts';
@@ -233,9 +232,8 @@ t.test('a handshake that fails is told with the setting that helps', async t => 
     SECRETS_MASTER_KEY: '0'.repeat(64),
   };
   const clock = new ManualClock(NOW);
-  const { store } = createTaskStore({
+  const store = storeOfSettings({
     settings: loadSettings(env),
-    stats: new StatsRegistry(),
     clock,
     random: () => 0,
     logger: new KeepingLogger(),
@@ -260,7 +258,7 @@ function authFile(t: Test, text: string) {
 t.test('a password in a file is read again when the connection is lost or refused', async t => {
   const server = await openServer(t, ['--user', 'app', 'on', '>old', '~*', '&*', '+@all']);
   const { path, write } = authFile(t, 'app:old\n');
-  const { store } = createTaskStore({
+  const store = storeOfSettings({
     settings: loadSettings({
       TASKS_ENABLED: 'true',
       TASKS_STORE: 'redis',
@@ -268,7 +266,6 @@ t.test('a password in a file is read again when the connection is lost or refuse
       TASKS_REDIS_AUTH_FILE: path,
       SECRETS_MASTER_KEY: '0'.repeat(64),
     }),
-    stats: new StatsRegistry(),
     clock: systemClock,
     random: () => 0,
     logger: new KeepingLogger(),
