@@ -105,7 +105,8 @@ export class Framing {
 
   /** The caller wants the connection to end with the answer. */
   get closes(): boolean {
-    return this.connection !== '' && CLOSE.test(this.connection);
+    const { connection } = this;
+    return connection !== '' && connection !== 'keep-alive' && CLOSE.test(connection);
   }
 
   #connection(value: string): void {

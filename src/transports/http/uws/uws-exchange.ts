@@ -8,6 +8,9 @@ import { type ChunkListener, Exchange, type ExchangeContext, type RequestShape }
  */
 const WHOLE_BODY_BYTES = 64 * 1024;
 
+/** The status that uWebSockets.js writes by itself. */
+const OK = '200 OK';
+
 /** The status of answers that have no body by nature. */
 const NO_CONTENT = '204 No Content';
 
@@ -153,7 +156,7 @@ export class UwsExchange extends Exchange {
   /** Writes the status and all fields but those of the framing and `Connection`. */
   #writeHead(answer: AnswerHead): void {
     const res = this.#res;
-    res.writeStatus(answer.status);
+    if (answer.status !== OK) res.writeStatus(answer.status);
     if (answer.contentType !== '') res.writeHeader('Content-Type', answer.contentType);
     if (answer.headers === undefined) return;
     for (const name in answer.headers) res.writeHeader(name, answer.headers[name]);
