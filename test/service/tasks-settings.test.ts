@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
@@ -236,3 +236,29 @@ t.test('what cannot be used ends the start, with a text that names it', async t 
   });
   await Promise.all(refusals);
 });
+
+t.test(
+  'there are 32 threads for names to be looked up in where tasks may be pushed, and without tasks 4',
+  { skip: process.platform !== 'linux' },
+  async t => {
+    const nameOf = (pid: number, thread: string): string => {
+      try {
+        return readFileSync(`/proc/${pid}/task/${thread}/comm`, 'utf8').trim();
+      } catch {
+        // It has ended meanwhile, as the thread does that compiles rules.
+        return '';
+      }
+    };
+    const lookupThreads = async (env: Readonly<Record<string, string | undefined>>): Promise<number> => {
+      const service = await startService({ env });
+      t.teardown(() => service.terminate());
+      const threads = readdirSync(`/proc/${service.pid}/task`);
+      const names = threads.map(thread => nameOf(service.pid, thread));
+      await service.terminate();
+      return names.filter(name => name === 'libuv-worker').length;
+    };
+    const env = tasksEnv(t);
+    t.equal(await lookupThreads(env), 32);
+    t.equal(await lookupThreads({ ...env, TASKS_ENABLED: 'false' }), 4);
+  },
+);
