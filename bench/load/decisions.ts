@@ -33,7 +33,7 @@ interface Work {
   readonly limitMs: number;
 }
 
-function workOf({ parts, selection, rounds, durations, paced }: Plan): Work {
+function workOf({ parts, selection, rounds, durations, paced, everyday }: Plan): Work {
   const scenarios = [
     ...(parts.includes('load') ? loadScenarios(selection) : []),
     ...(parts.includes('rules') ? [rulesScenario(selection)] : []),
@@ -48,11 +48,10 @@ function workOf({ parts, selection, rounds, durations, paced }: Plan): Work {
     ...(parts.includes('reload') ? many : []),
   ]);
   const roundSteps = stepsOf(scenarios, rounds) + stepsOf(engines, engineRounds(rounds));
-  const everyday = everydayContestants(stores).length * ARRIVALS.length;
-  const pacedSteps =
-    paced.rounds *
-    ((parts.includes('half-peak') ? few.length * HALF_PEAK_PATTERNS.length : 0) +
-      (parts.includes('everyday') ? everyday : 0));
+  const pacedSteps = parts.includes('half-peak') ? few.length * HALF_PEAK_PATTERNS.length * paced.rounds : 0;
+  const everydaySteps = parts.includes('everyday')
+    ? everydayContestants(stores).length * ARRIVALS.length * everyday.rounds
+    : 0;
   const reloadSteps = parts.includes('reload') ? many.length : 0;
   const msOf = ({ warmUpMs, measuredMs }: Plan['durations']): number =>
     warmUpMs + measuredMs + OVERHEAD_MS_A_STEP;
@@ -60,10 +59,11 @@ function workOf({ parts, selection, rounds, durations, paced }: Plan): Work {
     scenarios,
     engines,
     contestants: [...contestants],
-    steps: roundSteps + pacedSteps + reloadSteps,
+    steps: roundSteps + pacedSteps + everydaySteps + reloadSteps,
     limitMs:
       roundSteps * msOf(durations) +
       pacedSteps * msOf(paced.durations) +
+      everydaySteps * msOf(everyday.durations) +
       reloadSteps * RELOAD_STEP_MS +
       BEFORE_AND_AFTER_MS,
   };
@@ -87,7 +87,9 @@ async function runParts(plan: Plan, work: Work, field: Field, folder: string): P
           measured: scenarios,
         })
       : [];
-    const everyday = parts.includes('everyday') ? await measureEveryday({ ...common, ...paced, stores }) : [];
+    const everyday = parts.includes('everyday')
+      ? await measureEveryday({ ...common, ...plan.everyday, stores })
+      : [];
     const reloads = parts.includes('reload')
       ? await measureReload({
           ...common,

@@ -25,14 +25,20 @@ Puts load on the service from end to end, beside a straightforward one; see benc
   --no-baseline        leaves the straightforward service out, and with it the ratios
   --json FILE          writes all figures of all rounds to FILE as well`;
 
+interface PacedPlan {
+  readonly rounds: number;
+  readonly durations: Durations;
+}
+
 export interface Plan {
   readonly parts: readonly Part[];
   readonly selection: Selection;
   readonly rounds: number;
   readonly durations: Durations;
   readonly firstWarmUpMs: number;
-  /** Rounds of the paced runs, at half of the peak and at an everyday rate, and what they measure. */
-  readonly paced: { readonly rounds: number; readonly durations: Durations };
+  /** Rounds of the paced runs at half of the peak, and at an everyday rate, and what they measure. */
+  readonly paced: PacedPlan;
+  readonly everyday: PacedPlan;
   readonly workers: number | null;
   readonly jsonFile: string | undefined;
 }
@@ -84,6 +90,9 @@ export function readPlan(args: readonly string[]): Plan {
     paced: quick
       ? { rounds: 1, durations: { warmUpMs: 300, measuredMs: 1_500 } }
       : { rounds: 3, durations: { warmUpMs: 500, measuredMs: 3_000 } },
+    everyday: quick
+      ? { rounds: 1, durations: { warmUpMs: 300, measuredMs: 1_000 } }
+      : { rounds: 3, durations: { warmUpMs: 300, measuredMs: 1_500 } },
     workers: workers === undefined ? null : wholeNumber(workers, { name: '--workers', min: 0, max: 64 }),
     jsonFile: values.json,
   };

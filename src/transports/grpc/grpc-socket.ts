@@ -239,7 +239,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     this.#guard(() => {
       taken = this.#grpc.receive(bytes, this.#options.clock.nowMs(), maxWork);
     });
-    this.#scheduleFlush();
+    if (this.#grpc.output.length > 0 || this.#grpc.closed) this.#scheduleFlush();
     this.#options.grown();
     return taken;
   }
