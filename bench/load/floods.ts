@@ -29,7 +29,9 @@ const HONEST_CALLS_PER_SECOND = 100;
 const WARM_UP_MS = 500;
 /** After a flood, until the memory is looked at and the next one begins. */
 const REST_MS = 1_000;
-const START_MS = 60_000;
+/** After all of them, until the memory has to be given back. */
+const CALM_MS = 30_000;
+const START_MS = 100_000;
 
 interface Plan {
   readonly kinds: readonly string[];
@@ -156,8 +158,15 @@ async function main(): Promise<void> {
     // For whoever wants to look inside while it is under load.
     console.error(`process ${service.pid}, debug port http://127.0.0.1:${service.ports.debug}/`);
     console.log(formatRow(COLUMNS, WIDTHS));
+    const before = processUsage(service.pid).rssBytes;
     let failed = 0;
     for (const kind of kinds) if (!(await flood(service, kind, plan))) failed++;
+    await sleep(CALM_MS);
+    const after = processUsage(service.pid).rssBytes;
+    const seconds = CALM_MS / 1_000;
+    console.log(
+      `\nmemory: ${formatMegabytes(before, 0)} MB at first, ${formatMegabytes(after, 0)} MB ${seconds} s after the last flood`,
+    );
     if (failed > 0) throw new Error(`the honest client failed beside ${failed} floods`);
   } finally {
     await service.stop();

@@ -31,7 +31,7 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   calls: DEFAULT_CALL_LIMITS,
   maxConnections: 20_000,
   maxHeldBytes: 64 * 1_048_576,
-  maxQueuedBytes: 128 * 1_048_576,
+  maxQueuedBytes: 64 * 1_048_576,
   // To inflate as much takes about a twentieth of a core.
   inflation: { burst: 64 * 1_048_576, perSecond: 16 * 1_048_576, perRequest: 0 },
 };
