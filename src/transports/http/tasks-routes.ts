@@ -131,7 +131,12 @@ class TaskCall implements RestReply {
   answered(response: RenderedResponse): void {
     this.#pieces = [];
     this.#span?.end(statusOf(response.status), response.status >= 500 ? 'answered as a failure' : '');
-    this.#exchange.answer(answerOf(response), this.#isWhole ? 'keep' : 'close');
+    const answer = answerOf(response);
+    if (this.#isWhole) this.#exchange.answer(answer);
+    else {
+      this.#exchange.resumeInput();
+      this.#exchange.refuseBody(answer, DROPPED_UP_TO * BODY_LIMIT_BYTES);
+    }
   }
 
   #keep(chunk: Uint8Array, last: boolean): void {
