@@ -129,3 +129,15 @@ t.test('a body that is not as it should be says so', async t => {
     code: 'invalid_parameter',
   });
 });
+
+t.test('a body that is held back for its size is not taken in: anybody may ask', async t => {
+  const rest = new RestHarness();
+  const answer = await rest.service.handle({
+    ...{ method: 'POST', host: 'accounts.tasks.test', path: '/', query: '', headers: {} },
+    remoteAddress: '192.0.2.1',
+    body: new Uint8Array(0),
+    gone: new AbortController().signal,
+    takeBody: () => t.fail('it is left with the caller') as never,
+  });
+  t.match(answer, { status: 413, body: /body_too_large.*far too large/ });
+});
