@@ -160,6 +160,7 @@ function httpListener(parts: PortsParts): HttpListener {
     routes,
     unknown: jsonNotFound(routes),
     drainMs: settings.shutdownTimeoutMs,
+    limits: { maxConnections: settings.httpMaxConnections, maxHeldBytes: settings.httpMaxHeldBytes },
     clock,
     log: logger,
   });

@@ -93,6 +93,23 @@ export const servers = {
         'Maximum size of the head of an HTTP request: request line and header fields. A request with more is answered ' +
         'with 431. Each connection may hold this much memory until a head has arrived.',
     }),
+    httpMaxConnections: setting({
+      names: ['HTTP_MAX_CONNECTIONS'],
+      kind: integer({ min: 1, max: 1_000_000 }),
+      default: 10_000,
+      help:
+        'Maximum number of open connections on the HTTP port. A further connection is answered 503 with `Retry-After` ' +
+        'and closed. The debug port and the metrics port each allow 10000.',
+    }),
+    httpMaxHeldBytes: setting({
+      names: ['HTTP_MAX_HELD_BYTES'],
+      kind: integer({ min: 8 * 1_048_576, max: 2 ** 40 }),
+      default: 64 * 1_048_576,
+      help:
+        'Memory in bytes that the HTTP port keeps for callers it waits for: request bodies that are not complete, and ' +
+        'large answers that are not read. Beyond it, the request that has waited longest is answered 503 with ' +
+        '`Retry-After`, or its answer is cut off. Bodies that arrive in one read do not count.',
+    }),
     debugHost: setting({
       names: ['DEBUG_HOST'],
       kind: host,

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:http2';
 import t from 'tap';
+import { HttpPeer } from '../exam/http-server/peer.ts';
 import { askOverHttp, dialled } from '../support/asking.ts';
 import { callOverHttp2, GrpcClient, openHttp2 } from '../support/grpc-client.ts';
 import { startRedis } from '../support/redis-server.ts';
@@ -118,6 +119,29 @@ t.test(
     t.same(statuses.sort(), [200, 503]);
   },
 );
+
+t.test('HTTP_MAX_CONNECTIONS and HTTP_MAX_HELD_BYTES bound what callers take of the HTTP port', async t => {
+  const bounds = { HTTP_MAX_CONNECTIONS: '3', HTTP_MAX_HELD_BYTES: '8388608' };
+  const service = await startService({ env: { ...rooted(t), ...bounds } });
+  t.teardown(() => service.terminate());
+  const port = Number(service.http.slice(service.http.lastIndexOf(':') + 1));
+  const open = async (): Promise<HttpPeer> => {
+    const peer = await HttpPeer.open(port);
+    t.teardown(() => peer.destroy());
+    return peer;
+  };
+  const peers = [await open(), await open(), await open()];
+  // The last byte of each body is missing.
+  const head = 'POST /json HTTP/1.1\r\nHost: exam\r\nContent-Length: 4194304\r\n\r\n';
+  for (const peer of peers) await peer.write([head, ' '.repeat(4_194_303)]);
+  await peers[0].until(() => peers[0].closed, 10_000);
+  t.match(peers[0].answers, [{ status: 503, body: /too many bodies arrive/ }]);
+  // One more has room.
+  await open();
+  const refused = await open();
+  await refused.until(() => refused.closed, 10_000);
+  t.match(refused.answers, [{ status: 503, body: /too many connections/ }]);
+});
 
 t.test('GRPC_MAX_METADATA_BYTES bounds the metadata of a call, which is 128 KiB by default', async t => {
   for (const [env, advertised, bytes, status] of [

@@ -1,4 +1,4 @@
-import { ByteWriter } from '../../base/bytes.ts';
+import { grownCapacity } from '../../base/bytes.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import { errorAnswer } from './status.ts';
@@ -26,9 +26,13 @@ const DECISION_BOUND: BodyBound = { bytes: DECISION_BYTES, tooLarge: () => DECIS
  */
 const DROPPED_UP_TO = 4;
 
+/** What a body that comes in pieces takes at first. */
+const LEAST_CAPACITY = 16 * 1024;
+
 /**
  * Reads the body of a request and hands it to `whole`, where it is valid during the call. A body that came in one
- * piece, as nearly all do, is handed on without a copy. One that is too large is answered here with 413.
+ * piece, as nearly all do, is handed on without a copy. One that is too large is answered here with 413, and one that
+ * others need the memory of with 503 (`HeldMemory`).
  */
 export function readBody(
   exchange: Exchange,
@@ -40,19 +44,63 @@ export function readBody(
     return;
   }
   let received = 0;
-  let held: ByteWriter | null = null;
+  const pieces = new BodyPieces(exchange, bound.bytes);
   exchange.onChunk((chunk, last) => {
     received += chunk.length;
     if (received > bound.bytes) {
-      held = null;
+      exchange.release();
       if (last) exchange.answer(bound.tooLarge());
       else if (received > DROPPED_UP_TO * bound.bytes) exchange.answer(bound.tooLarge(), 'close');
-    } else if (last && held === null) {
+    } else if (last && pieces.length === 0) {
       whole(chunk);
     } else {
-      held ??= new ByteWriter(2 * chunk.length);
-      held.copy(chunk, 0, chunk.length);
-      if (last) whole(held.view());
+      pieces.add(chunk);
+      if (!last) return;
+      whole(pieces.view());
+      exchange.release();
     }
   });
+}
+
+/** A body that comes in pieces. */
+class BodyPieces {
+  length = 0;
+  readonly #exchange: Exchange;
+  readonly #max: number;
+  #buffer = new ArrayBuffer(0);
+  #freed = false;
+
+  constructor(exchange: Exchange, maxBytes: number) {
+    this.#exchange = exchange;
+    this.#max = maxBytes;
+  }
+
+  /** Unless memory is short and the exchange gives way. */
+  add(chunk: Uint8Array): void {
+    const needed = this.length + chunk.length;
+    if (needed > this.#buffer.byteLength && !this.#grow(needed)) return;
+    new Uint8Array(this.#buffer).set(chunk, this.length);
+    this.length = needed;
+  }
+
+  view(): Uint8Array {
+    return new Uint8Array(this.#buffer, 0, this.length);
+  }
+
+  #grow(needed: number): boolean {
+    const before = this.#buffer.byteLength;
+    const capacity = Math.min(grownCapacity(Math.max(before, LEAST_CAPACITY), needed), this.#max);
+    this.#freed = false;
+    this.#exchange.hold(capacity - before, this.#free);
+    if (this.#freed) return false;
+    this.#buffer = this.#buffer.transfer(capacity);
+    return true;
+  }
+
+  /** Gives the memory back at once: left to the garbage collector, it would stay for minutes after a flood. */
+  readonly #free = (): void => {
+    this.#freed = true;
+    this.length = 0;
+    this.#buffer = this.#buffer.transfer(0);
+  };
 }

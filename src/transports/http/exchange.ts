@@ -1,7 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { CountedWarning } from '../../base/counted-warning.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Answer, AnswerHead } from './answer.ts';
+import type { HeldMemory, Holder } from './held-memory.ts';
 import { errorAnswer } from './status.ts';
 import { TextChunks } from './text-chunks.ts';
 import type { Traffic } from './traffic.ts';
@@ -9,6 +11,11 @@ import type { Traffic } from './traffic.ts';
 /** What the exchanges of one listener share. */
 export interface ExchangeContext {
   readonly traffic: Traffic;
+  readonly memory: HeldMemory;
+  /** Counts requests that were given up because memory was short. */
+  readonly gaveWay: CountedWarning;
+  /** Counts connections that were refused because there were too many. */
+  readonly refused: CountedWarning;
   readonly log: Logger;
 }
 
@@ -24,6 +31,12 @@ export interface RequestShape {
   readonly expectsContinue: boolean;
 }
 
+const GAVE_WAY = errorAnswer({
+  code: 'overloaded',
+  message:
+    'too many bodies arrive at the same time, and this one has been waited for longest: send it again, without pauses',
+});
+
 /** Receives the body of a request. A chunk is only valid during the call; the last one may be empty. */
 export type ChunkListener = (chunk: Uint8Array, last: boolean) => void;
 
@@ -32,7 +45,7 @@ export type ChunkListener = (chunk: Uint8Array, last: boolean) => void;
  * away: this class is where both rules are kept. How bytes reach the caller is for the engine to say, in a class that
  * extends this one.
  */
-export abstract class Exchange {
+export abstract class Exchange implements Holder {
   /** The bytes that the body has; null when they are not told in advance. */
   readonly bodyBytes: number | null;
   protected readonly headersOnly: boolean;
@@ -40,6 +53,7 @@ export abstract class Exchange {
   readonly #context: ExchangeContext;
   #state: 'waiting' | 'sending' | 'over' = 'waiting';
   #gone: (() => void) | null = null;
+  #free: (() => void) | null = null;
   #wake: () => void = () => {};
 
   constructor(context: ExchangeContext, { headersOnly, bodyBytes, closes }: RequestShape) {
@@ -74,6 +88,33 @@ export abstract class Exchange {
 
   /** Ends {@link holdInput} for good: that the caller goes away is to be noticed while it waits. */
   abstract watchInput(): void;
+
+  /**
+   * Counts bytes that are kept while this caller is waited for. `free` gives them back: when {@link release} is called,
+   * when the answer has left or the caller has gone, or now, when there is no room for them.
+   */
+  hold(bytes: number, free: () => void): void {
+    this.#free = free;
+    if (this.#state === 'over') this.release();
+    else this.#context.memory.hold(this, bytes);
+  }
+
+  /** What {@link hold} has counted is not needed any more. */
+  release(): void {
+    const free = this.#free;
+    if (free === null) return;
+    this.#free = null;
+    this.#context.memory.release(this);
+    free();
+  }
+
+  /** Others need the memory: a body that is waited for is answered 503, an answer that is not read is cut off. */
+  giveWay(): void {
+    this.#context.gaveWay.add();
+    this.release();
+    if (this.#state === 'waiting') this.answer(GAVE_WAY, 'close');
+    else this.cut();
+  }
 
   /** Writes the answer, unless there has been one or the caller has gone. `close` ends the connection after it. */
   answer(answer: Answer, connection: 'keep' | 'close' = 'keep'): void {
@@ -164,6 +205,7 @@ export abstract class Exchange {
     if (this.#state === 'over') return;
     this.#state = 'over';
     this.#gone = null;
+    this.release();
     this.#wake();
     this.#context.traffic.finished();
   }

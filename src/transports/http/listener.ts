@@ -1,9 +1,13 @@
 import type { Clock } from '../../base/clock.ts';
+import { CountedWarning } from '../../base/counted-warning.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { systemCode } from '../../base/system-code.ts';
 import { type AddressSettings, listenFailure, type TcpAddress } from '../listen-failure.ts';
 import type { EngineServer, HttpEngine } from './engine.ts';
+import type { ExchangeContext } from './exchange.ts';
+import { HeldMemory } from './held-memory.ts';
+import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import type { RouteTable } from './routes.ts';
 import { Traffic } from './traffic.ts';
 
@@ -15,13 +19,14 @@ export interface HttpListenerOptions extends TcpAddress, RouteTable {
   readonly settings: AddressSettings;
   /** How long `stop` waits for requests that are still being answered. */
   readonly drainMs: number;
+  readonly limits?: HttpLimits;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 interface Made {
   readonly server: EngineServer;
-  readonly traffic: Traffic;
+  readonly context: ExchangeContext;
 }
 
 interface Running extends Made {
@@ -51,7 +56,7 @@ export class HttpListener implements Service {
 
   /** How many requests wait for their answer. */
   get inFlight(): number {
-    return this.#running?.traffic.inFlight ?? 0;
+    return this.#running?.context.traffic.inFlight ?? 0;
   }
 
   /**
@@ -72,7 +77,7 @@ export class HttpListener implements Service {
   drain(): void {
     if (this.#running === null) return;
     if (this.#options.shared === true) this.#running.server.closePort();
-    this.#running.traffic.drain();
+    this.#running.context.traffic.drain();
   }
 
   /**
@@ -104,7 +109,8 @@ export class HttpListener implements Service {
     }
   }
 
-  async #close({ server, traffic }: Running, drainMs: number): Promise<void> {
+  async #close({ server, context }: Running, drainMs: number): Promise<void> {
+    const { traffic, gaveWay, refused } = context;
     server.closePort();
     traffic.drain();
     await traffic.drained(this.#options.clock, drainMs);
@@ -112,10 +118,26 @@ export class HttpListener implements Service {
     // promise above has run on. Closing before that would throw the answer away.
     await new Promise(resolve => setImmediate(resolve));
     server.close();
+    gaveWay.flush();
+    refused.flush();
   }
 }
 
 function make(options: HttpListenerOptions): Made {
-  const traffic = new Traffic();
-  return { traffic, server: options.engine.server(options, { traffic, log: options.log }) };
+  const { name, log, limits = DEFAULT_HTTP_LIMITS } = options;
+  const context: ExchangeContext = {
+    traffic: new Traffic(limits.maxConnections),
+    memory: new HeldMemory(limits.maxHeldBytes),
+    gaveWay: new CountedWarning(
+      options,
+      'Gave up HTTP requests to free memory: their bodies were not complete, or their answers not read',
+      { listener: name, limit: limits.maxHeldBytes },
+    ),
+    refused: new CountedWarning(options, 'Refused HTTP connections: too many are open', {
+      listener: name,
+      limit: limits.maxConnections,
+    }),
+    log,
+  };
+  return { context, server: options.engine.server(options, context) };
 }

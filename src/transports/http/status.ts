@@ -59,3 +59,9 @@ export function errorAnswer(error: ErrorText, headers?: Readonly<Record<string, 
     body: JSON.stringify({ error }),
   };
 }
+
+/** What a connection beyond the bound gets before it is closed. */
+export const TOO_MANY_CONNECTIONS: Answer = errorAnswer({
+  code: 'overloaded',
+  message: 'too many connections are open: try again later, and use connections for more than one request',
+});

@@ -8,11 +8,21 @@ const SILENCE_MS = 100;
 
 /** The connections of one listener, the requests that wait for their answer, and whether the listener is closing down. */
 export class Traffic {
+  readonly #maxConnections: number;
   #connections = 0;
   #inFlight = 0;
   #arrivals = 0;
   #draining = false;
   #whenEmpty: (() => void) | null = null;
+
+  constructor(maxConnections: number) {
+    this.#maxConnections = maxConnections;
+  }
+
+  /** There are more connections than there may be: the one that was opened last is refused. */
+  get crowded(): boolean {
+    return this.#connections > this.#maxConnections;
+  }
 
   /** How many requests have arrived and are neither answered nor given up by their caller. */
   get inFlight(): number {

@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import type { HttpEngine } from '../../../src/transports/http/engine.ts';
 import { answerCases } from './answer-cases.ts';
+import { examineBounds } from './bounds.ts';
 import type { HttpCase } from './case.ts';
 import { chunkedCases } from './chunked-cases.ts';
 import { connectionCases } from './connection-cases.ts';
@@ -51,6 +52,7 @@ export function httpServerExam(t: Test, engine: HttpEngine, departures: readonly
       t.strictSame(examinee.invented, [], 'the decider gets nothing that no caller has sent');
     });
   }
+  t.test('bounds', async t => examineBounds(t, engine));
   t.test('the list of known departures', async t => {
     t.strictSame([...unused], [], 'each is one of a case');
   });

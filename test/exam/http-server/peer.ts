@@ -19,6 +19,10 @@ export class HttpPeer {
   /** Whether an answer with this index has no body, whatever its length says. */
   readonly #bodiless: boolean;
   #unread = Buffer.alloc(0);
+  /** What came behind that, as it came: joined once there may be a whole answer. */
+  #pieces: Buffer[] = [];
+  #length = 0;
+  #needed = 0;
   #wake: () => void = () => {};
 
   static async open(port: number, bodiless = false): Promise<HttpPeer> {
@@ -31,8 +35,9 @@ export class HttpPeer {
     this.#socket = socket;
     this.#bodiless = bodiless;
     socket.on('data', chunk => {
-      this.#unread = Buffer.concat([this.#unread, chunk]);
-      this.#readAnswers();
+      this.#pieces.push(chunk);
+      this.#length += chunk.length;
+      if (this.#length >= this.#needed) this.#readAnswers();
       this.#wake();
     });
     const ended = (): void => {
@@ -44,11 +49,6 @@ export class HttpPeer {
     socket.on('close', ended);
     // A reset shows as the close that follows it.
     socket.on('error', () => {});
-  }
-
-  /** Bytes that are no whole answer. */
-  get unread(): string {
-    return this.#unread.toString('latin1');
   }
 
   /** Writes each piece so that the server, in this very process, reads it before the next one is written. */
@@ -65,6 +65,14 @@ export class HttpPeer {
   /** Closes this side; the other may still answer. */
   end(): void {
     this.#socket.end();
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
   }
 
   destroy(): void {
@@ -88,6 +96,14 @@ export class HttpPeer {
   }
 
   #readAnswers(): void {
+    this.#unread = Buffer.concat([this.#unread, ...this.#pieces]);
+    this.#pieces = [];
+    this.#takeAnswers();
+    this.#length = this.#unread.length;
+  }
+
+  #takeAnswers(): void {
+    this.#needed = 0;
     for (;;) {
       const end = this.#unread.indexOf('\r\n\r\n');
       if (end === -1) return;
@@ -105,7 +121,9 @@ export class HttpPeer {
     if (this.#bodiless) return { body: '', end: start };
     if (headers.get('transfer-encoding') === 'chunked') return this.#chunksFrom(start);
     const end = start + Number(headers.get('content-length') ?? 0);
-    return this.#unread.length < end ? null : { body: this.#unread.toString('utf8', start, end), end };
+    if (this.#unread.length >= end) return { body: this.#unread.toString('utf8', start, end), end };
+    this.#needed = end;
+    return null;
   }
 
   #chunksFrom(start: number): { body: string; end: number } | null {

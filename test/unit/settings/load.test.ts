@@ -18,6 +18,8 @@ t.test('without variables every setting is at its default', async t => {
     grpcMaxMetadataBytes: 131_072,
     httpServerEngine: 'auto',
     httpMaxHeaderBytes: 16_384,
+    httpMaxConnections: 10_000,
+    httpMaxHeldBytes: 67_108_864,
     debugHost: '0.0.0.0',
     debugPort: 6070,
     grpcMaxConnectionAgeMs: 86_400_000,

@@ -184,9 +184,10 @@ export class UwsExchange extends Exchange {
   }
 
   /** uWebSockets.js cannot close a connection after `tryEnd`: the field asks the caller to, and `stop` sees to the rest. */
-  #feed(body: Uint8Array): void {
+  #feed(body: Uint8Array<ArrayBuffer>): void {
     this.#res.onWritable(offset => this.#feedFrom(offset, body));
     this.#feedFrom(0, body);
+    this.hold(body.length, () => body.buffer.transfer(0));
   }
 
   #feedFrom(offset: number, body: Uint8Array): boolean {

@@ -13,7 +13,7 @@ import type { EngineServer, HttpEngine } from '../engine.ts';
 import type { ExchangeContext } from '../exchange.ts';
 import { Framing } from '../framing.ts';
 import { type Handler, methodNotAllowed, methodsOf, type RouteTable, run } from '../routes.ts';
-import { errorAnswer } from '../status.ts';
+import { errorAnswer, TOO_MANY_CONNECTIONS } from '../status.ts';
 import { UwsExchange } from './uws-exchange.ts';
 import { UwsRequestHead } from './uws-request.ts';
 
@@ -69,7 +69,7 @@ class UwsServer implements EngineServer {
   constructor(table: RouteTable, context: ExchangeContext) {
     this.#context = context;
     this.#app = App();
-    this.#app.filter((_, change) => context.traffic.connectionsChanged(change));
+    this.#app.filter((response, change) => this.#connected(response, change));
     this.#mount(table);
   }
 
@@ -88,6 +88,12 @@ class UwsServer implements EngineServer {
 
   close(): void {
     this.#app.close();
+  }
+
+  #connected(response: HttpResponse, change: number): void {
+    const { traffic } = this.#context;
+    traffic.connectionsChanged(change);
+    if (change > 0 && traffic.crowded) refuseConnection(response, this.#context);
   }
 
   #mount({ routes, unknown }: RouteTable): void {
@@ -127,6 +133,15 @@ class UwsServer implements EngineServer {
       exchange.handled();
     };
   }
+}
+
+/** Answers before anything was asked: a caller that sends its first request now finds the answer there. */
+function refuseConnection(response: HttpResponse, { refused }: ExchangeContext): void {
+  refused.add();
+  const { status, contentType, headers, body } = TOO_MANY_CONNECTIONS;
+  response.writeStatus(status).writeHeader('Content-Type', contentType);
+  for (const name in headers) response.writeHeader(name, headers[name]);
+  response.end(body, true);
 }
 
 function systemFailure(code: string): Error {
