@@ -2,6 +2,7 @@ import { grownCapacity } from '../../base/bytes.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import { errorAnswer } from './status.ts';
+import { bodyWork, pieceWork, READ_WORK } from './turns.ts';
 
 /** The largest body that is read, and what is said about a larger one: an answer with 413. */
 export interface BodyBound {
@@ -26,6 +27,18 @@ const DECISION_BOUND: BodyBound = { bytes: DECISION_BYTES, tooLarge: () => DECIS
  */
 const DROPPED_UP_TO = 4;
 
+/**
+ * A chunked body comes in this many pieces at most, and in one more for each so many bytes: a chunk of one byte costs as
+ * much as a hundred bytes of a larger one.
+ */
+const FREE_PIECES = 1_024;
+const LEAST_PIECE_BYTES = 16;
+
+const PIECES_TOO_SMALL = errorAnswer({
+  code: 'bad_request',
+  message: `the chunks of the body are too small: send ${LEAST_PIECE_BYTES} bytes or more in each`,
+});
+
 /** What a body that comes in pieces takes at first. */
 const LEAST_CAPACITY = 16 * 1024;
 
@@ -44,30 +57,42 @@ export function readBody(
     return;
   }
   let received = 0;
-  const pieces = new BodyPieces(exchange, bound.bytes);
+  let count = 0;
+  let pieces: BodyPieces | null = null;
   exchange.onChunk((chunk, last) => {
     received += chunk.length;
+    if (exchange.bodyBytes === null && ++count > FREE_PIECES + received / LEAST_PIECE_BYTES) {
+      exchange.release();
+      exchange.refuseBody(PIECES_TOO_SMALL, 0);
+      return;
+    }
     if (received > bound.bytes) {
       exchange.release();
       if (last) exchange.answer(bound.tooLarge());
       else if (received > DROPPED_UP_TO * bound.bytes) exchange.answer(bound.tooLarge(), 'close');
-    } else if (last && pieces.length === 0) {
-      whole(chunk);
-    } else {
-      pieces.add(chunk);
-      if (!last) return;
-      whole(pieces.view());
-      exchange.release();
+      return;
     }
+    const work = last ? bodyWork(received) : pieceWork(chunk.length);
+    const now = exchange.hasTurn(work);
+    if (now && last && pieces === null) {
+      whole(chunk);
+      return;
+    }
+    pieces ??= new BodyPieces(exchange, bound.bytes);
+    if (!pieces.add(chunk, last)) return;
+    if (!last) {
+      if (!now) exchange.waitForTurn(READ_WORK, () => {});
+    } else if (now) pieces.handTo(whole);
+    else exchange.waitForTurn(work, () => pieces?.handTo(whole));
   });
 }
 
 /** A body that comes in pieces. */
 class BodyPieces {
-  length = 0;
   readonly #exchange: Exchange;
   readonly #max: number;
   #buffer = new ArrayBuffer(0);
+  #length = 0;
   #freed = false;
 
   constructor(exchange: Exchange, maxBytes: number) {
@@ -75,21 +100,25 @@ class BodyPieces {
     this.#max = maxBytes;
   }
 
-  /** Unless memory is short and the exchange gives way. */
-  add(chunk: Uint8Array): void {
-    const needed = this.length + chunk.length;
-    if (needed > this.#buffer.byteLength && !this.#grow(needed)) return;
-    new Uint8Array(this.#buffer).set(chunk, this.length);
-    this.length = needed;
+  /** False when memory was short and the exchange has given way. */
+  add(chunk: Uint8Array, last: boolean): boolean {
+    const needed = this.#length + chunk.length;
+    if (needed > this.#buffer.byteLength && !this.#grow(needed, last)) return false;
+    new Uint8Array(this.#buffer).set(chunk, this.#length);
+    this.#length = needed;
+    return true;
   }
 
-  view(): Uint8Array {
-    return new Uint8Array(this.#buffer, 0, this.length);
+  /** Hands over the whole body, and gives its memory back. */
+  handTo(whole: (body: Uint8Array) => void): void {
+    whole(new Uint8Array(this.#buffer, 0, this.#length));
+    this.#exchange.release();
   }
 
-  #grow(needed: number): boolean {
+  #grow(needed: number, last: boolean): boolean {
     const before = this.#buffer.byteLength;
-    const capacity = Math.min(grownCapacity(Math.max(before, LEAST_CAPACITY), needed), this.#max);
+    const doubled = grownCapacity(Math.max(before, LEAST_CAPACITY), needed);
+    const capacity = last ? needed : Math.min(doubled, this.#max);
     this.#freed = false;
     this.#exchange.hold(capacity - before, this.#free);
     if (this.#freed) return false;
@@ -100,7 +129,7 @@ class BodyPieces {
   /** Gives the memory back at once: left to the garbage collector, it would stay for minutes after a flood. */
   readonly #free = (): void => {
     this.#freed = true;
-    this.length = 0;
+    this.#length = 0;
     this.#buffer = this.#buffer.transfer(0);
   };
 }

@@ -7,11 +7,13 @@ import type { HeldMemory, Holder } from './held-memory.ts';
 import { errorAnswer } from './status.ts';
 import { TextChunks } from './text-chunks.ts';
 import type { Traffic } from './traffic.ts';
+import { MAX_WAITING, type Turns } from './turns.ts';
 
 /** What the exchanges of one listener share. */
 export interface ExchangeContext {
   readonly traffic: Traffic;
   readonly memory: HeldMemory;
+  readonly turns: Turns;
   /** Counts requests that were given up because memory was short. */
   readonly gaveWay: CountedWarning;
   /** Counts connections that were refused because there were too many. */
@@ -30,6 +32,11 @@ export interface RequestShape {
   /** The caller sends the body when it is told to (RFC 9110, 10.1.1). */
   readonly expectsContinue: boolean;
 }
+
+const TOO_MANY_WAIT = errorAnswer({
+  code: 'overloaded',
+  message: `${MAX_WAITING} requests wait already; try again later`,
+});
 
 const GAVE_WAY = errorAnswer({
   code: 'overloaded',
@@ -69,6 +76,11 @@ export abstract class Exchange implements Holder {
     return this.#state === 'over';
   }
 
+  /** An answer has been begun, or the caller has gone away. */
+  get answering(): boolean {
+    return this.#state !== 'waiting';
+  }
+
   /** Calls `listener` when the caller goes away before it has been answered. */
   onGone(listener: () => void): void {
     this.#gone = listener;
@@ -88,6 +100,42 @@ export abstract class Exchange implements Holder {
 
   /** Ends {@link holdInput} for good: that the caller goes away is to be noticed while it waits. */
   abstract watchInput(): void;
+
+  /**
+   * Runs `run`, which costs `work`: now, while this turn of the event loop has time left, else in a later one. Nothing
+   * more is read from the connection until then.
+   */
+  inTurn(work: number, run: () => void): void {
+    if (this.hasTurn(work)) run();
+    else this.waitForTurn(work, run);
+  }
+
+  /** True when there is time for `work` now, which is then counted. */
+  hasTurn(work: number): boolean {
+    const { turns } = this.#context;
+    if (!turns.has(work)) return false;
+    turns.spend(work);
+    return true;
+  }
+
+  /** Runs `run` in a later turn, unless the caller has gone by then. Too many that wait are answered 503. */
+  waitForTurn(work: number, run: () => void): void {
+    const { turns } = this.#context;
+    if (turns.waiting >= MAX_WAITING) {
+      this.answer(TOO_MANY_WAIT);
+      return;
+    }
+    this.holdInput();
+    turns.wait(work, () => {
+      if (this.#state !== 'waiting') return;
+      this.resumeInput();
+      try {
+        run();
+      } catch (thrown) {
+        this.fail(thrown);
+      }
+    });
+  }
 
   /**
    * Counts bytes that are kept while this caller is waited for. `free` gives them back: when {@link release} is called,

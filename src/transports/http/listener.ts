@@ -10,6 +10,7 @@ import { HeldMemory } from './held-memory.ts';
 import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './limits.ts';
 import type { RouteTable } from './routes.ts';
 import { Traffic } from './traffic.ts';
+import { Turns } from './turns.ts';
 
 /** Port 0 takes any free port, which is then not shared. */
 export interface HttpListenerOptions extends TcpAddress, RouteTable {
@@ -128,6 +129,7 @@ function make(options: HttpListenerOptions): Made {
   const context: ExchangeContext = {
     traffic: new Traffic(limits.maxConnections),
     memory: new HeldMemory(limits.maxHeldBytes),
+    turns: new Turns(),
     gaveWay: new CountedWarning(
       options,
       'Gave up HTTP requests to free memory: their bodies were not complete, or their answers not read',

@@ -129,7 +129,7 @@ class TaskCall implements RestReply {
   }
 
   answered(response: RenderedResponse): void {
-    this.#pieces = [];
+    this.#exchange.release();
     this.#span?.end(statusOf(response.status), response.status >= 500 ? 'answered as a failure' : '');
     const answer = answerOf(response);
     if (this.#isWhole) this.#exchange.answer(answer);
@@ -140,16 +140,22 @@ class TaskCall implements RestReply {
   }
 
   #keep(chunk: Uint8Array, last: boolean): void {
-    // The memory is the socket's. A copy has memory of its own, which can change hands; `slice` of a Buffer has not.
-    if (chunk.length > 0) this.#pieces.push(new Uint8Array(chunk));
+    if (chunk.length > 0) {
+      // The memory is the socket's. A copy has memory of its own, which can change hands; `slice` of a Buffer has not.
+      this.#pieces.push(new Uint8Array(chunk));
+      this.#exchange.hold(chunk.length, this.#free);
+      if (this.#exchange.answering) return;
+    }
     if (last) this.#whole();
     else if (this.#call === null && this.#received > WITH_HEAD_BYTES) this.#beginWithout(BODY_LIMIT_BYTES);
   }
 
   #whole(): void {
     this.#isWhole = true;
-    if (this.#call === null) this.#call = this.#calls.begin(this.#head, this.#pieces, this);
-    else if (this.#isAdmitted) this.#handOver();
+    if (this.#call === null) {
+      this.#call = this.#calls.begin(this.#head, this.#pieces, this);
+      this.#exchange.release();
+    } else if (this.#isAdmitted) this.#handOver();
     setImmediate(() => this.#exchange.holdInput());
   }
 
@@ -162,12 +168,18 @@ class TaskCall implements RestReply {
 
   #handOver(): void {
     const pieces = this.#pieces;
-    this.#pieces = [];
+    this.#exchange.release();
     this.#call?.body(pieces);
   }
 
-  #drop(last: boolean): void {
+  /** The pieces were handed over, or others need the memory. */
+  readonly #free = (): void => {
     this.#pieces = [];
+    if (!this.#isWhole) this.#call?.gone();
+  };
+
+  #drop(last: boolean): void {
+    this.#exchange.release();
     this.#call?.gone();
     if (last) this.#isWhole = true;
     else if (this.#received <= DROPPED_UP_TO * BODY_LIMIT_BYTES) return;

@@ -37,7 +37,12 @@ interface Served {
   open(): Promise<HttpPeer>;
 }
 
-async function serve(t: Test, engine: HttpEngine, limits: HttpLimits): Promise<Served> {
+async function serve(
+  t: Test,
+  engine: HttpEngine,
+  limits: HttpLimits,
+  routes: readonly Route[] = ROUTES,
+): Promise<Served> {
   const log = new KeepingLogger();
   const clock = new ManualClock(0);
   const listener = new HttpListener({
@@ -46,8 +51,8 @@ async function serve(t: Test, engine: HttpEngine, limits: HttpLimits): Promise<S
     host: '127.0.0.1',
     port: 0,
     settings: { host: 'HOST', port: 'PORT', sharing: 'never' },
-    routes: ROUTES,
-    unknown: jsonNotFound(ROUTES),
+    routes,
+    unknown: jsonNotFound(routes),
     drainMs: 0,
     limits,
     clock,
@@ -61,6 +66,40 @@ async function serve(t: Test, engine: HttpEngine, limits: HttpLimits): Promise<S
     return peer;
   };
   return { listener, log, clock, open };
+}
+
+/** Large bodies and then a small request, all of which arrive in one turn; in the order in which they were handled. */
+async function handledTogether(t: Test, engine: HttpEngine, larges: number): Promise<string[][]> {
+  const turns: string[][] = [];
+  let runs = true;
+  const tick = (): void => {
+    turns.push([]);
+    if (runs) setImmediate(tick);
+  };
+  const { open } = await serve(t, engine, { maxConnections: 100, maxHeldBytes: 64 * LARGE_BYTES }, [
+    {
+      path: '/length',
+      method: 'POST',
+      help: 'tells how long a body is',
+      handle: exchange =>
+        readBody(exchange, body => {
+          turns.at(-1)?.push(body.length > 1_000 ? 'large' : 'small');
+          exchange.answer(textAnswer('done'));
+        }),
+    },
+  ]);
+  const peers = await Promise.all(Array.from({ length: larges + 1 }, () => open()));
+  // Node.js accepts one connection in a turn.
+  for (const peer of peers) await peer.write([`${bodyHead(5)}hello`]);
+  for (const peer of peers) await answered(peer);
+  turns.length = 0;
+  tick();
+  const small = peers[larges];
+  for (const peer of peers)
+    void peer.write([peer === small ? `${bodyHead(5)}small` : bodyHead(48 * KIB) + 'x'.repeat(48 * KIB)]);
+  for (const peer of peers) await answered(peer);
+  runs = false;
+  return turns.filter(turn => turn.length > 0);
 }
 
 async function answered(peer: HttpPeer): Promise<(typeof peer.answers)[number] | undefined> {
@@ -121,13 +160,17 @@ export function examineBounds(t: Test, engine: HttpEngine): void {
       readers.push(peer);
       await peer.write([head('GET /large HTTP/1.1', 'Host: exam')]);
     }
+    for (let i = 0; i < 3; i++) readers[i].resume();
+    for (let i = 0; i < 3; i++) await readers[i].until(() => readers[i].closed, PATIENCE_MS);
     t.equal(listener.inFlight, 3, 'three of 8 MiB are 24 MiB');
+    t.strictSame(
+      readers.map(({ closed, answers }) => (closed ? answers.length : 'waits')),
+      [0, 0, 0, 'waits', 'waits', 'waits'],
+      'the oldest are cut off',
+    );
     const newest = readers[5];
     newest.resume();
     t.equal((await answered(newest))?.body.length, 8 * LARGE_BYTES);
-    readers[0].resume();
-    await readers[0].until(() => readers[0].closed, PATIENCE_MS);
-    t.ok(readers[0].closed && readers[0].answers.length === 0, 'the oldest was cut off');
     clock.advance(1_000);
     t.match(log.lines, [{ level: 'warning', fields: { count: 3, listener: 'http' } }]);
   });
@@ -140,6 +183,19 @@ export function examineBounds(t: Test, engine: HttpEngine): void {
     await peer.write([head('GET /large HTTP/1.1', 'Host: exam')]);
     t.equal((await answered(peer))?.body.length, 8 * LARGE_BYTES);
   });
+
+  t.test(
+    'a turn of the event loop takes so much, and a small request does not wait for the large ones',
+    async t => {
+      const turns = await handledTogether(t, engine, 40);
+      const all = turns.flat();
+      t.equal(all.length, 41, 'each is answered');
+      t.ok(all.indexOf('small') <= 5, `the small one was number ${all.indexOf('small') + 1}`);
+      const most = Math.max(...turns.map(turn => turn.filter(each => each === 'large').length));
+      // 48 KiB are some 400,000 of the million units of a turn.
+      t.ok(most <= 4, `${most} large ones in one turn`);
+    },
+  );
 
   t.test('connections beyond the bound are answered 503 and closed; those there are go on', async t => {
     const { log, clock, open } = await serve(t, engine, { maxConnections: 3, maxHeldBytes: LARGE_BYTES });

@@ -33,6 +33,11 @@ function sizeLine(
 /** The chunked coding in every odd form (RFC 9112, 7.1). */
 export const chunkedCases: readonly HttpCase[] = [
   chunks(
+    'very many chunks of one byte',
+    ({ body }) => `${[...body, ...' '.repeat(5_000)].map(byte => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`,
+    [...DECIDED, ...refused(400, 413)],
+  ),
+  chunks(
     'body in chunks of one byte',
     ({ body }) => `${[...body].map(byte => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`,
     DECIDED,

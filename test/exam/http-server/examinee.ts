@@ -15,7 +15,7 @@ import { HttpPeer, type PeerAnswer } from './peer.ts';
 /** How long a server may take that should do something. */
 const PATIENCE_MS = 10_000;
 
-/** How long is waited where a server is known to do nothing. */
+/** How long is waited where a server is known to do nothing, or may do nothing. */
 const IMPATIENCE_MS = 300;
 
 const LATE = 'late-';
@@ -88,8 +88,8 @@ export class HttpExaminee {
     return this.#decider.others(this.#keys);
   }
 
-  /** What comes of a case, once for each of its variants that differ. */
-  async observe(httpCase: HttpCase, known: boolean): Promise<Observed[]> {
+  /** What comes of a case, once for each of its variants that differ. `known`: what is known to come of it instead. */
+  async observe(httpCase: HttpCase, known: string | undefined): Promise<Observed[]> {
     const variants = Array.isArray(httpCase.sends(this.#ask())) ? this.#variants(httpCase) : 1;
     const seen = new Map<string, Observed>();
     for (let variant = 0; variant < variants; variant++) {
@@ -111,7 +111,7 @@ export class HttpExaminee {
     return { body: body(`case-${id}`), lateBody: body(`${LATE}${id}`) };
   }
 
-  async #observeOne(httpCase: HttpCase, variant: number, known: boolean): Promise<Observed> {
+  async #observeOne(httpCase: HttpCase, variant: number, known: string | undefined): Promise<Observed> {
     const ask = this.#ask();
     const keys = [ask.body, ask.lateBody].map(requestOf);
     for (const key of keys) this.#keys.add(key);
@@ -119,8 +119,7 @@ export class HttpExaminee {
     const peer = await HttpPeer.open(this.#server.port, httpCase.bodiless);
     try {
       await send(peer, pieces);
-      const boundMs = known ? IMPATIENCE_MS : PATIENCE_MS;
-      const end = await endOf(peer, httpCase.allows, boundMs);
+      const end = await endOf(peer, httpCase.allows, known);
       const asked = keys.reduce((sum, key) => sum + this.#decider.timesAsked(key), 0);
       const statuses = peer.answers.map(({ status }) => status);
       const came = outcome(statuses, end, asked);
@@ -175,18 +174,21 @@ async function send(peer: HttpPeer, pieces: Pieces): Promise<void> {
   }
 }
 
-/** Waits for the answers of an allowed outcome, and finds out what has become of the connection. */
+/** Waits for the answers of an expected outcome, and finds out what has become of the connection. */
 async function endOf(
   peer: HttpPeer,
   allows: readonly Outcome[],
-  boundMs: number,
+  known: Outcome | undefined,
 ): Promise<'open' | 'closed' | 'silent'> {
-  const words = allows.map(each => each.split(' '));
-  const answers = Math.max(...words.map(each => each.filter(word => /^\d{3}$/.test(word)).length));
-  await peer.until(() => peer.closed || peer.answers.length >= answers, boundMs);
+  const expected = known === undefined ? allows : [known];
+  const all = [...allows, ...expected];
+  const sequences = new Set(all.map(each => statusesOf(each)));
+  const boundMs = expected.some(each => each.includes('silent')) ? IMPATIENCE_MS : PATIENCE_MS;
+  const came = (): boolean => peer.answers.length > 0 && sequences.has(statusText(peer));
+  await peer.until(() => peer.closed || came(), boundMs);
   if (peer.closed) return 'closed';
   if (peer.answers.length === 0) return 'silent';
-  if (!words.some(each => each.includes('open'))) {
+  if (!all.some(each => each.includes('open'))) {
     await peer.until(() => peer.closed, boundMs);
     if (peer.closed) return 'closed';
   }
@@ -201,6 +203,14 @@ async function endOf(
     }
   }
   return peer.closed ? 'closed' : 'silent';
+}
+
+function statusesOf(expected: Outcome): string {
+  return /^(?:\d{3} )*/.exec(expected)?.[0] ?? '';
+}
+
+function statusText(peer: HttpPeer): string {
+  return peer.answers.map(({ status }) => `${status} `).join('');
 }
 
 /** What is wrong with the answers of an allowed outcome, or null. */

@@ -8,6 +8,9 @@ const NOTHING = new Uint8Array(0);
 /** The status of answers that have no body by nature. */
 const NO_CONTENT = 204;
 
+/** Answers that are larger are counted until they have left. */
+const HELD_BYTES = 64 * 1024;
+
 /** Errors of a response follow the end of its connection, which is noticed there. */
 const ignore = (): void => {};
 
@@ -100,7 +103,10 @@ export class NodeExchange extends Exchange {
     const { body } = answer;
     this.#writeHead(answer, close, Buffer.byteLength(body));
     if (this.headersOnly) this.#response.end();
-    else this.#response.end(typeof body === 'string' ? body : lastingBytes(answer));
+    else {
+      this.#response.end(typeof body === 'string' ? body : lastingBytes(answer));
+      if (body.length > HELD_BYTES) this.hold(body.length, ignore);
+    }
   }
 
   protected beginChunks(head: AnswerHead, close: boolean): void {

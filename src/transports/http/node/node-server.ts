@@ -8,7 +8,8 @@ import type { EngineServer, HttpEngine } from '../engine.ts';
 import type { ExchangeContext } from '../exchange.ts';
 import { Framing } from '../framing.ts';
 import { type RouteTable, run } from '../routes.ts';
-import { errorAnswer } from '../status.ts';
+import { errorAnswer, TOO_MANY_CONNECTIONS } from '../status.ts';
+import { REQUEST_WORK } from '../turns.ts';
 import { NodeConnection } from './node-connection.ts';
 import { NodeExchange } from './node-exchange.ts';
 import { NodeRequestHead } from './node-request.ts';
@@ -127,12 +128,17 @@ class NodeServer implements EngineServer {
   }
 
   #opened(socket: Socket): void {
-    this.#connections.set(socket, new NodeConnection(socket));
-    this.#context.traffic.connectionsChanged(1);
+    const { traffic, refused } = this.#context;
+    traffic.connectionsChanged(1);
     socket.once('close', () => {
       this.#connections.delete(socket);
-      this.#context.traffic.connectionsChanged(-1);
+      traffic.connectionsChanged(-1);
     });
+    if (traffic.crowded) {
+      refused.add();
+      socket.write(rawAnswer(TOO_MANY_CONNECTIONS));
+      socket.destroySoon();
+    } else this.#connections.set(socket, new NodeConnection(socket));
   }
 
   #asked(request: IncomingMessage, response: ServerResponse): void {
@@ -149,7 +155,9 @@ class NodeServer implements EngineServer {
     if (target === null) exchange.answer(BAD_TARGET, 'close');
     else if (target.path !== '*') {
       const head = new NodeRequestHead(request, target);
-      run(this.#dispatch.handler(head.method, head.path), exchange, head);
+      exchange.inTurn(REQUEST_WORK, () =>
+        run(this.#dispatch.handler(head.method, head.path), exchange, head),
+      );
     } else if (request.method === 'OPTIONS') exchange.answer(OPTIONS_OF_SERVER);
     else exchange.answer(BAD_TARGET, 'close');
   }

@@ -1,4 +1,5 @@
 import type { HttpResponse } from 'uWebSockets.js';
+import { ByteWriter } from '../../../base/bytes.ts';
 import { type Answer, type AnswerHead, lastingBytes } from '../answer.ts';
 import { type ChunkListener, Exchange, type ExchangeContext, type RequestShape } from '../exchange.ts';
 
@@ -19,6 +20,14 @@ const NOTHING = new Uint8Array(0);
 /** A caller that has sent nothing for this long has stopped sending the body that is dropped. */
 const SILENCE_MS = 1_000;
 
+interface EarlyBody {
+  readonly bytes: ByteWriter;
+  last: boolean;
+}
+
+/** What came early is small, and gone soon. */
+const NOT_FREED = (): void => {};
+
 /**
  * An exchange over uWebSockets.js, which throws when a response is used after its end or its abort, and ends the
  * process when a handler returns with neither an answer nor an abort handler.
@@ -32,6 +41,9 @@ export class UwsExchange extends Exchange {
   #corked = true;
   #paused = false;
   #watched = false;
+  /** What came before anybody listened; null while nothing is kept. */
+  #early: EarlyBody | null = null;
+  #listener: ChunkListener = () => {};
 
   constructor(res: HttpResponse, shape: RequestShape, endsItself: boolean, context: ExchangeContext) {
     super(context, shape);
@@ -42,16 +54,21 @@ export class UwsExchange extends Exchange {
   }
 
   onChunk(listener: ChunkListener): void {
-    this.#res.onData((chunk, last) => {
-      if (!last || this.bodyBytes !== null) {
-        this.#corked = true;
-        this.deliver(listener, new Uint8Array(chunk), last);
-        this.#corked = false;
-      }
-      // The end of a chunked body is told before what follows it has been read. Were those trailer fields, which are read
-      // as another request, the connection ends by the next turn, and nothing has been done for this one.
-      else setImmediate(() => this.deliver(listener, NOTHING, true));
-    });
+    const early = this.#early;
+    if (early === null) {
+      this.#res.onData((chunk, last) => this.#hand(listener, new Uint8Array(chunk), last));
+      return;
+    }
+    this.#early = null;
+    this.#listener = listener;
+    this.release();
+    const { bytes, last } = early;
+    if (this.bodyBytes !== null) {
+      if (last || bytes.length > 0) this.deliver(listener, bytes.view(), last);
+      return;
+    }
+    if (bytes.length > 0) this.deliver(listener, bytes.view(), false);
+    if (last) this.#hand(listener, NOTHING, true);
   }
 
   /** uWebSockets.js closes a connection with a reset while the caller sends, so the answer waits until it has stopped. */
@@ -94,7 +111,25 @@ export class UwsExchange extends Exchange {
 
   watchInput(): void {
     this.#watched = true;
-    if (this.waiting) this.#resume();
+    this.resumeInput();
+  }
+
+  /**
+   * Keeps what comes of the body until {@link onChunk}, for a request that waits before it is handled: uWebSockets.js
+   * drops what nobody listens for. It is the rest of one read at most, because nothing more is read meanwhile.
+   */
+  keepBody(): void {
+    const early: EarlyBody = { bytes: new ByteWriter(), last: false };
+    this.#early = early;
+    this.#res.onData((chunk, last) => {
+      if (this.#early === null) this.#hand(this.#listener, new Uint8Array(chunk), last);
+      else if (this.waiting) {
+        const before = early.bytes.bytes.length;
+        early.bytes.copy(new Uint8Array(chunk), 0, chunk.byteLength);
+        early.last = last;
+        this.hold(early.bytes.bytes.length - before, NOT_FREED);
+      }
+    });
   }
 
   protected send(answer: Answer, close: boolean): void {
@@ -144,7 +179,18 @@ export class UwsExchange extends Exchange {
     if (whole) this.#end(body, close);
     else if (answer.status === NO_CONTENT) this.#endWithoutLength();
     else if (this.headersOnly) this.#endWithoutBody(body);
-    else this.#feed(lastingBytes(answer));
+    else this.#feed(answer);
+  }
+
+  #hand(listener: ChunkListener, chunk: Uint8Array, last: boolean): void {
+    if (!last || this.bodyBytes !== null) {
+      this.#corked = true;
+      this.deliver(listener, chunk, last);
+      this.#corked = false;
+    }
+    // The end of a chunked body is told before what follows it has been read. Were those trailer fields, which are read
+    // as another request, the connection ends by the next turn, and nothing has been done for this one.
+    else setImmediate(() => this.deliver(listener, NOTHING, true));
   }
 
   #resume(): void {
@@ -184,10 +230,12 @@ export class UwsExchange extends Exchange {
   }
 
   /** uWebSockets.js cannot close a connection after `tryEnd`: the field asks the caller to, and `stop` sees to the rest. */
-  #feed(body: Uint8Array<ArrayBuffer>): void {
+  #feed(answer: Answer): void {
+    const body = lastingBytes(answer);
     this.#res.onWritable(offset => this.#feedFrom(offset, body));
     this.#feedFrom(0, body);
-    this.hold(body.length, () => body.buffer.transfer(0));
+    const copied = answer.lasting === true ? null : (body.buffer as ArrayBuffer);
+    this.hold(body.length, () => copied?.transfer(0));
   }
 
   #feedFrom(offset: number, body: Uint8Array): boolean {

@@ -1,6 +1,29 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { RequestHead } from '../request-head.ts';
 
+/** The head of a request that is handled later. */
+export class KeptRequestHead implements RequestHead {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly remoteAddress: string;
+  readonly #fields = new Map<string, string>();
+
+  constructor(head: RequestHead, request: HttpRequest) {
+    this.method = head.method;
+    this.path = head.path;
+    this.query = head.query;
+    this.remoteAddress = head.remoteAddress;
+    request.forEach((name, value) => {
+      if (!this.#fields.has(name)) this.#fields.set(name, value);
+    });
+  }
+
+  header(name: string): string {
+    return this.#fields.get(name) ?? '';
+  }
+}
+
 /** The head of the request that uWebSockets.js is handing over. One object serves all requests of a listener. */
 export class UwsRequestHead implements RequestHead {
   #request!: HttpRequest;

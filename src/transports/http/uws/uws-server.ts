@@ -14,8 +14,9 @@ import type { ExchangeContext } from '../exchange.ts';
 import { Framing } from '../framing.ts';
 import { type Handler, methodNotAllowed, methodsOf, type RouteTable, run } from '../routes.ts';
 import { errorAnswer, TOO_MANY_CONNECTIONS } from '../status.ts';
+import { REQUEST_WORK } from '../turns.ts';
 import { UwsExchange } from './uws-exchange.ts';
-import { UwsRequestHead } from './uws-request.ts';
+import { KeptRequestHead, UwsRequestHead } from './uws-request.ts';
 
 /** `LIBUS_LISTEN_DEFAULT` and `LIBUS_LISTEN_EXCLUSIVE_PORT`; the names that are declared are not there at run time. */
 const LISTEN = { shared: 0, alone: 1 } as const;
@@ -129,7 +130,12 @@ class UwsServer implements EngineServer {
       const exchange = new UwsExchange(res, shape, endsItself, this.#context);
       if (fault !== null) exchange.refuse(errorAnswer({ code: 'bad_request', message: fault }));
       else if (framing.announcesTrailers) exchange.refuse(NO_TRAILERS);
-      else run(handle, exchange, this.#head.of(request, res));
+      else if (exchange.hasTurn(REQUEST_WORK)) run(handle, exchange, this.#head.of(request, res));
+      else {
+        const head = new KeptRequestHead(this.#head.of(request, res), request);
+        exchange.keepBody();
+        exchange.waitForTurn(REQUEST_WORK, () => run(handle, exchange, head));
+      }
       exchange.handled();
     };
   }
