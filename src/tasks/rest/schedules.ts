@@ -7,6 +7,7 @@ import { entityTag, expectedVersion, versionMismatch } from './entity-tag.ts';
 import { noSuchSchedule, readSchedule } from './find-schedule.ts';
 import { findWorker } from './find-worker.ts';
 import { answerNote, earlierAnswer, keyReused, replayedAnswer } from './idempotency.ts';
+import { LargeReads } from './large-reads.ts';
 import { unknownWorker } from './new-task.ts';
 import { PAGE_BYTES, PAGE_QUERY, type Page, pageAnswer, pageSchema, readPage } from './page.ts';
 import type { RestParts } from './parts.ts';
@@ -38,6 +39,7 @@ const FIELD_PROBLEMS = [
 /** `/v1/schedules` (specification 3.9). */
 export function scheduleRoutes(parts: RestParts): readonly Route[] {
   const cursors = new Cursors(parts.config.cursorKey);
+  const reads = new LargeReads();
   return [
     {
       method: 'POST',
@@ -61,7 +63,7 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
         200: { description: 'A page of schedules', schema: pageSchema('SchedulePage', SCHEDULE_ANSWER) },
       },
       problems: ['invalid_parameter', 'invalid_cursor'],
-      handle: call => listSchedules(parts, cursors, call),
+      handle: call => reads.run(call.tenant, () => listSchedules(parts, cursors, call)),
     },
     {
       method: 'GET',

@@ -1,5 +1,6 @@
 import type { Task, TaskBody } from '../model/task.ts';
 import { Cursors } from './cursor.ts';
+import { LargeReads } from './large-reads.ts';
 import { invalidParameter, PAGE_QUERY, type Page, pageAnswer, pageSchema, readPage } from './page.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
@@ -11,6 +12,7 @@ import { seesPayloads } from './visibility.ts';
 /** `GET /v1/tasks` (specification 3.10). */
 export function listTasksRoute(parts: RestParts): Route {
   const cursors = new Cursors(parts.config.cursorKey);
+  const reads = new LargeReads();
   return {
     method: 'GET',
     path: '/v1/tasks',
@@ -30,13 +32,21 @@ export function listTasksRoute(parts: RestParts): Route {
       'invalid_cursor',
       'payload_hidden',
     ],
-    handle: call => listTasks(parts, cursors, call),
+    handle: call => {
+      const withBodies = readInclude(call);
+      const list = () => listTasks(parts, cursors, call, withBodies);
+      return withBodies ? reads.run(call.tenant, list) : list();
+    },
   };
 }
 
-async function listTasks(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
+async function listTasks(
+  parts: RestParts,
+  cursors: Cursors,
+  call: Call,
+  withBodies: boolean,
+): Promise<RestAnswer> {
   const page = readPage(call, 'listTasks', cursors);
-  const withBodies = readInclude(call);
   const filter = await readTaskFilter(parts, call.tenant, call.query, call.nowMs);
   if (filter === null) return shown(page, [], cursors, null);
   const { after, order, limit } = page;
