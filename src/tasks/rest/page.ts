@@ -7,6 +7,8 @@ const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
 /** A page ends before the item with which its JSON would be larger; only the first item may be larger by itself. */
 export const PAGE_BYTES = 1024 * 1024;
+/** Pages of that size that are read and written at once; see {@link LargeReads}. */
+export const PAGES_AT_ONCE = 4;
 
 /** Parameters that every list has (specification 3.10). */
 export const PAGE_QUERY = {

@@ -9,7 +9,15 @@ import { findWorker } from './find-worker.ts';
 import { answerNote, earlierAnswer, keyReused, replayedAnswer } from './idempotency.ts';
 import { LargeReads } from './large-reads.ts';
 import { unknownWorker } from './new-task.ts';
-import { PAGE_BYTES, PAGE_QUERY, type Page, pageAnswer, pageSchema, readPage } from './page.ts';
+import {
+  PAGE_BYTES,
+  PAGE_QUERY,
+  PAGES_AT_ONCE,
+  type Page,
+  pageAnswer,
+  pageSchema,
+  readPage,
+} from './page.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
@@ -39,7 +47,7 @@ const FIELD_PROBLEMS = [
 /** `/v1/schedules` (specification 3.9). */
 export function scheduleRoutes(parts: RestParts): readonly Route[] {
   const cursors = new Cursors(parts.config.cursorKey);
-  const reads = new LargeReads();
+  const reads = new LargeReads(PAGES_AT_ONCE);
   return [
     {
       method: 'POST',

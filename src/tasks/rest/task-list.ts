@@ -1,7 +1,15 @@
 import type { Task, TaskBody } from '../model/task.ts';
 import { Cursors } from './cursor.ts';
 import { LargeReads } from './large-reads.ts';
-import { invalidParameter, PAGE_QUERY, type Page, pageAnswer, pageSchema, readPage } from './page.ts';
+import {
+  invalidParameter,
+  PAGE_QUERY,
+  PAGES_AT_ONCE,
+  type Page,
+  pageAnswer,
+  pageSchema,
+  readPage,
+} from './page.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
@@ -12,7 +20,7 @@ import { seesPayloads } from './visibility.ts';
 /** `GET /v1/tasks` (specification 3.10). */
 export function listTasksRoute(parts: RestParts): Route {
   const cursors = new Cursors(parts.config.cursorKey);
-  const reads = new LargeReads();
+  const reads = new LargeReads(PAGES_AT_ONCE);
   return {
     method: 'GET',
     path: '/v1/tasks',

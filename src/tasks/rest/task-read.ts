@@ -2,6 +2,7 @@ import { TASK_STATUSES, type Task } from '../model/task.ts';
 import { noSuchTask, taskId } from './change-task.ts';
 import { entityTag } from './entity-tag.ts';
 import { findWorker } from './find-worker.ts';
+import { LargeReads } from './large-reads.ts';
 import type { RestParts } from './parts.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import type { ObjectSchema } from './schema.ts';
@@ -10,8 +11,12 @@ import { seesPayloads } from './visibility.ts';
 
 const READS = { role: 'viewer', scope: 'tasks:read' } as const;
 
+/** Each may have a payload of up to a MiB, as settings allow. */
+const TASKS_AT_ONCE = 16;
+
 /** `GET /v1/tasks/:id` (specification 3.2). */
 export function readTaskRoute(parts: RestParts): Route {
+  const reads = new LargeReads(TASKS_AT_ONCE);
   return {
     method: 'GET',
     path: '/v1/tasks/:id',
@@ -20,7 +25,7 @@ export function readTaskRoute(parts: RestParts): Route {
     access: READS,
     answers: { 200: { description: 'The task', schema: TASK_ANSWER } },
     problems: ['not_found'],
-    handle: call => readTask(parts, call),
+    handle: call => reads.run(call.tenant, () => readTask(parts, call)),
   };
 }
 

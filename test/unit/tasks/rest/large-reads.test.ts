@@ -2,7 +2,7 @@ import t from 'tap';
 import { LargeReads } from '../../../../src/tasks/rest/large-reads.ts';
 
 t.test('few large reads run at once, and tenants take turns', async t => {
-  const reads = new LargeReads();
+  const reads = new LargeReads(4);
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   const read = (tenant: string, name: string) =>
@@ -22,7 +22,7 @@ t.test('few large reads run at once, and tenants take turns', async t => {
 });
 
 t.test('a read that fails makes room for the next', async t => {
-  const reads = new LargeReads();
+  const reads = new LargeReads(4);
   const failing = () => Promise.reject(new Error('no'));
   const all = await Promise.allSettled(Array.from({ length: 9 }, () => reads.run('a', failing)));
   t.ok(all.every(({ status }) => status === 'rejected'));
