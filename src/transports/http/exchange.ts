@@ -160,7 +160,7 @@ export abstract class Exchange implements Holder {
   giveWay(): void {
     this.#context.gaveWay.add();
     this.release();
-    if (this.#state === 'waiting') this.answer(GAVE_WAY, 'close');
+    if (this.#state === 'waiting') this.abandon(GAVE_WAY);
     else this.cut();
   }
 
@@ -169,6 +169,13 @@ export abstract class Exchange implements Holder {
     if (this.#state !== 'waiting') return;
     this.#state = 'sending';
     this.send(answer, connection === 'close' || this.#closing);
+  }
+
+  /** Answers a request of which nothing more is read, in the place of who handles it: for them, the caller has gone. */
+  abandon(answer: Answer): void {
+    const gone = this.#state === 'waiting' ? this.#gone : null;
+    this.answer(answer, 'close');
+    gone?.();
   }
 
   /**

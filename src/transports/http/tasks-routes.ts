@@ -85,6 +85,7 @@ class TaskCall implements RestReply {
   /** The body has come to its end. */
   #isWhole = false;
   #isAdmitted = false;
+  #isAnswered = false;
 
   constructor(calls: RestCalls, span: CallSpan | null, exchange: Exchange, request: RequestHead) {
     this.#calls = calls;
@@ -109,6 +110,8 @@ class TaskCall implements RestReply {
       return;
     }
     if (length > WITH_HEAD_BYTES) this.#beginWithout(length);
+    // There is no room for it, for example.
+    if (this.#isAnswered) return;
     this.#exchange.onChunk((chunk, last) => {
       this.#received += chunk.length;
       if (this.#received > BODY_LIMIT_BYTES) this.#drop(last);
@@ -129,6 +132,7 @@ class TaskCall implements RestReply {
   }
 
   answered(response: RenderedResponse): void {
+    this.#isAnswered = true;
     this.#exchange.release();
     this.#span?.end(statusOf(response.status), response.status >= 500 ? 'answered as a failure' : '');
     const answer = answerOf(response);
@@ -175,7 +179,6 @@ class TaskCall implements RestReply {
   /** The pieces were handed over, or others need the memory. */
   readonly #free = (): void => {
     this.#pieces = [];
-    if (!this.#isWhole) this.#call?.gone();
   };
 
   #drop(last: boolean): void {

@@ -37,6 +37,8 @@ interface OpenCall {
   calls: number;
   bytes: number;
   isLarge: boolean;
+  /** Its caller went away while the thread was handling it. */
+  isGone: boolean;
 }
 
 export interface ThreadCallsParts {
@@ -88,6 +90,7 @@ export class ThreadCalls {
       calls: 1,
       bytes,
       isLarge: false,
+      isGone: false,
     };
     this.#queue.add(tenant, call);
     this.#pump();
@@ -163,6 +166,10 @@ export class ThreadCalls {
     if (call === undefined || call.heldBytes === null) return;
     this.#stopsRunning(call);
     call.state = 'receiving';
+    if (call.isGone) {
+      this.#gone(call);
+      return;
+    }
     if (!this.#parts.places.take(call.tenant, 0, call.heldBytes)) {
       this.turn?.gone.push(number);
       this.#refuse(call, full());
@@ -190,7 +197,8 @@ export class ThreadCalls {
     this.#stopsRunning(call);
     this.#givePlaces(call);
     call.state = 'waiting';
-    call.reply.waits();
+    if (call.isGone) this.#gone(call);
+    else call.reply.waits();
   }
 
   #answered({ number, status, headers, body }: AnswerMessage): void {
@@ -203,11 +211,13 @@ export class ThreadCalls {
     if (call.state === 'queued') {
       this.#queue.remove(call.tenant, call);
       this.#end(call, () => {});
-    } else if (call.state !== 'running') {
+    } else if (call.state === 'running') {
+      // The thread goes on with it, and its answer is dropped: it keeps its place until then.
+      call.isGone = true;
+    } else {
       this.turn?.gone.push(call.number);
       this.#end(call, () => {});
     }
-    // The thread goes on with what runs, and its answer is dropped: it keeps its place until then.
   }
 
   #refuse(call: OpenCall, problem: Problem): void {

@@ -91,7 +91,7 @@ export class NodeConnection {
     }
     const answer = parseFailureAnswer(failure);
     const unfinished = this.#unfinished;
-    if (unfinished !== null) unfinished.answer(answer, 'close');
+    if (unfinished !== null) unfinished.abandon(answer);
     else if (this.#open.size > 0) this.#refusal = answer;
     else this.#refuse(answer);
   }

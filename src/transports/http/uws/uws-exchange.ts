@@ -73,6 +73,7 @@ export class UwsExchange extends Exchange {
 
   /** uWebSockets.js closes a connection with a reset while the caller sends, so the answer waits until it has stopped. */
   refuseBody(answer: Answer, dropped: number): void {
+    if (!this.waiting) return;
     if (this.#expectsContinue || this.bodyBytes === null || this.bodyBytes > dropped) {
       this.answer(answer, 'close');
       return;

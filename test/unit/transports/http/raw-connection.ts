@@ -85,6 +85,11 @@ export class RawConnection {
     this.#socket.resume();
   }
 
+  /** Ends the connection in such a way that the other side learns of it although it does not read. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
   destroy(): void {
     this.#socket.destroy();
   }
