@@ -2,11 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { encodeRateLimitRequest, SHOULD_RATE_LIMIT_PATH } from '../../src/messages/client-codec.ts';
 import { startRedis } from '../../test/support/redis-server.ts';
 import { ForkedChild } from '../support/forked-child.ts';
-import { RunningGrpcLoad } from '../support/grpc-load/load.ts';
-import type { LoadWindow } from '../support/load-window.ts';
 import { boundedNumber, listed, wholeNumber } from '../support/options.ts';
 import { processUsage } from '../support/process-usage.ts';
 import { limitTime, runBench } from '../support/run.ts';
@@ -14,19 +11,23 @@ import { formatMegabytes, formatNumber, formatRow } from '../support/table.ts';
 import { makeWorkFolder } from '../support/work-folder.ts';
 import { BenchService } from './decisions/service.ts';
 import type { FlooderAnswers } from './floods/flooders.ts';
-import { FLOOD_DOMAIN, FLOOD_KINDS, FLOOD_RULES } from './floods/kinds.ts';
+import { type HonestWindow, honestGrpc, honestHttp } from './floods/honest.ts';
+import { HTTP_FLOOD_KINDS } from './floods/http-kinds.ts';
+import { FLOOD_KINDS, FLOOD_RULES } from './floods/kinds.ts';
 
-const USAGE = `npm run bench:floods -- [--only NAMES] [--store embedded|redis] [--flooders N] [--seconds N]
+const USAGE = `npm run bench:floods -- [--front grpc|json] [--engine uws|node] [--only NAMES] [--store embedded|redis] [--flooders N] [--seconds N]
 
-Floods the gRPC port in every way, kind by kind, and measures an honest client of 100 calls a second beside it.
+Floods a port in every way, kind by kind, and measures an honest client of 100 calls a second beside it.
+  --front NAME     the gRPC port, or the HTTP port with /json; grpc without it
+  --engine NAME    with --front json: the engine of the HTTP port (HTTP_SERVER_ENGINE); uws without it
   --only NAMES     these kinds only, with commas between them; all without it
   --store NAME     where the service counts; embedded without it
   --flooders N     connections that flood, 1 to 1000; 100 without it
   --seconds N      how long each flood lasts, 1 to 60; 4 without it`;
 
 const NO_FLOOD = 'none';
-const HONEST_CALLS_PER_SECOND = 100;
-const WARM_UP_MS = 500;
+/** How often the memory is looked at during a flood. */
+const LOOK_MS = 50;
 /** After a flood, until the memory is looked at and the next one begins. */
 const REST_MS = 1_000;
 /** After all of them, until the memory has to be given back. */
@@ -34,6 +35,8 @@ const CALM_MS = 30_000;
 const START_MS = 100_000;
 
 interface Plan {
+  readonly front: 'grpc' | 'json';
+  readonly engine: 'uws' | 'node';
   readonly kinds: readonly string[];
   readonly store: 'embedded' | 'redis';
   readonly flooders: number;
@@ -41,18 +44,23 @@ interface Plan {
 }
 
 function readPlan(args: readonly string[]): Plan {
-  const names = FLOOD_KINDS.map(({ name }) => name);
   const { values } = parseArgs({
     args: [...args],
     options: {
-      only: { type: 'string', default: names.join(',') },
+      front: { type: 'string', default: 'grpc' },
+      engine: { type: 'string', default: 'uws' },
+      only: { type: 'string' },
       store: { type: 'string', default: 'embedded' },
       flooders: { type: 'string', default: '100' },
       seconds: { type: 'string', default: '4' },
     },
   });
+  const front = listed(values.front, { name: '--front', known: ['grpc', 'json'] })[0];
+  const names = (front === 'grpc' ? FLOOD_KINDS : HTTP_FLOOD_KINDS).map(({ name }) => name);
   return {
-    kinds: listed(values.only, { name: '--only', known: names }),
+    front,
+    engine: listed(values.engine, { name: '--engine', known: ['uws', 'node'] })[0],
+    kinds: values.only === undefined ? names : listed(values.only, { name: '--only', known: names }),
     store: listed(values.store, { name: '--store', known: ['embedded', 'redis'] })[0],
     flooders: wholeNumber(values.flooders, { name: '--flooders', min: 1, max: 1_000 }),
     seconds: boundedNumber(values.seconds, { name: '--seconds', min: 1, max: 60 }),
@@ -65,74 +73,75 @@ const COLUMNS = [
   'p50 ms',
   'p99 ms',
   'max ms',
+  'p99 CPU',
   'CPU %',
-  'MB',
+  'MB most',
   'MB after',
   'flood/s',
   'ended',
   'fault',
 ];
-const WIDTHS = [32, 10, 8, 8, 8, 6, 7, 8, 9, 7, 5];
+const WIDTHS = [32, 10, 8, 8, 8, 7, 6, 7, 8, 9, 7, 5];
+
+interface Measured {
+  readonly window: HonestWindow | null;
+  readonly fault: string;
+  /** The largest that was seen. */
+  readonly rssBytes: number;
+}
 
 /** The honest client for as long as a flood lasts. */
-async function honest(
-  port: number,
-  pid: number,
-  seconds: number,
-): Promise<{ window: LoadWindow | null; fault: string }> {
+async function measure(service: BenchService, { front, seconds }: Plan): Promise<Measured> {
+  const { pid, ports } = service;
+  let rssBytes = processUsage(pid).rssBytes;
+  const looking = setInterval(() => {
+    rssBytes = Math.max(rssBytes, processUsage(pid).rssBytes);
+  }, LOOK_MS);
   try {
-    const load = await RunningGrpcLoad.start({
-      port,
-      connections: 1,
-      streamsPerConnection: 1,
-      callsPerSecond: HONEST_CALLS_PER_SECOND,
-      expectedCode: 1,
-      watched: { service: pid },
-      template: {
-        path: SHOULD_RATE_LIMIT_PATH,
-        message: Buffer.from(encodeRateLimitRequest(HONEST_REQUEST)).toString('base64'),
-        counted: [],
-      },
-    });
-    await sleep(WARM_UP_MS);
-    load.mark();
-    await sleep(seconds * 1_000);
-    const window = load.mark();
-    await load.finish();
-    return { window, fault: '' };
+    const window =
+      front === 'grpc'
+        ? await honestGrpc(ports.grpc, pid, seconds)
+        : await honestHttp(ports.http, pid, seconds);
+    return { window, fault: '', rssBytes };
   } catch (failure) {
-    return { window: null, fault: (failure as Error).message };
+    return { window: null, fault: (failure as Error).message, rssBytes };
+  } finally {
+    clearInterval(looking);
   }
 }
 
-const HONEST_REQUEST = {
-  domain: FLOOD_DOMAIN,
-  descriptors: [{ entries: [{ key: 'user', value: 'honest' }], limit: null, hitsAddend: null }],
-  hitsAddend: 0,
-};
+async function startFlooders(
+  service: BenchService,
+  kind: string,
+  { front, flooders }: Plan,
+): Promise<ForkedChild<FlooderAnswers> | null> {
+  if (kind === NO_FLOOD) return null;
+  const child = new ForkedChild<FlooderAnswers>({
+    entry: new URL(`./floods/flooders${extname(import.meta.url)}`, import.meta.url),
+  });
+  await child.ready();
+  const isDebug = front === 'json' && HTTP_FLOOD_KINDS.find(({ name }) => name === kind)?.port === 'debug';
+  const { grpc, http, debug } = service.ports;
+  const port = front === 'grpc' ? grpc : isDebug ? debug : http;
+  await child.ask('start', { port, front, kind, connections: flooders });
+  return child;
+}
 
 async function flood(service: BenchService, kind: string, plan: Plan): Promise<boolean> {
-  const port = service.ports.grpc;
-  const child =
-    kind === NO_FLOOD
-      ? null
-      : new ForkedChild<FlooderAnswers>({
-          entry: new URL(`./floods/flooders${extname(import.meta.url)}`, import.meta.url),
-        });
-  await child?.ready();
-  await child?.ask('start', { port, kind, connections: plan.flooders });
-  const { window, fault } = await honest(port, service.pid, plan.seconds);
+  const child = await startFlooders(service, kind, plan);
+  const { window, fault, rssBytes } = await measure(service, plan);
   const report = await child?.ask('stop');
   await child?.stop();
   await sleep(REST_MS);
+  const latency = window?.latency;
   const row = [
     kind,
     formatNumber(window === null ? Number.NaN : window.latency.count / window.seconds),
-    ...[window?.latency.p50Ms, window?.latency.p99Ms, window?.latency.maxMs].map(ms =>
+    ...[latency?.p50Ms, latency?.p99Ms, latency?.maxMs, window?.mainCpuP99Ms].map(ms =>
       formatNumber(ms ?? Number.NaN, 2),
     ),
     formatNumber(window === null ? Number.NaN : window.cpuMs['service'] / window.seconds / 10),
-    formatMegabytes(window?.rssBytes['service'] ?? Number.NaN, 0),
+    formatMegabytes(rssBytes, 0),
     formatMegabytes(processUsage(service.pid).rssBytes, 0),
     formatNumber((report?.answered ?? Number.NaN) / plan.seconds),
     formatNumber(report?.ended ?? Number.NaN),
@@ -152,6 +161,7 @@ async function main(): Promise<void> {
   const redis = plan.store === 'redis' ? await startRedis() : null;
   const service = await BenchService.start({
     RUNTIME_ROOT: folder,
+    HTTP_SERVER_ENGINE: plan.engine,
     ...(redis === null ? {} : { KVCACHE_URL: redis.address }),
   });
   try {

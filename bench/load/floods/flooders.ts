@@ -1,6 +1,8 @@
 import { setPriority } from 'node:os';
 import { answerBench } from '../../support/control-channel.ts';
 import { Flooder } from './flooder.ts';
+import { HttpFlooder } from './http-flooder.ts';
+import { HTTP_FLOOD_KINDS } from './http-kinds.ts';
 import { FLOOD_KINDS } from './kinds.ts';
 
 /*
@@ -12,6 +14,7 @@ const NICENESS = 10;
 
 export interface FloodOrder {
   readonly port: number;
+  readonly front: 'grpc' | 'json';
   readonly kind: string;
   readonly connections: number;
 }
@@ -23,17 +26,32 @@ export interface FloodReport {
   readonly answered: number;
 }
 
-let flooders: Flooder[] = [];
+let flooders: (Flooder | HttpFlooder)[] = [];
+
+/** Makes one of the flooders of a kind. */
+function maker({ port, front, kind }: FloodOrder): (number: number) => Flooder | HttpFlooder {
+  if (front === 'json') {
+    const found = named(HTTP_FLOOD_KINDS, kind);
+    return () => new HttpFlooder(port, found);
+  }
+  const found = named(FLOOD_KINDS, kind);
+  return number => new Flooder(port, found, number);
+}
+
+function named<T extends { readonly name: string }>(kinds: readonly T[], name: string): T {
+  const found = kinds.find(kind => kind.name === name);
+  if (found === undefined) throw new Error(`there is no flood ${name}`);
+  return found;
+}
 
 const answers = {
-  start: ({ port, kind, connections }: FloodOrder): void => {
-    const found = FLOOD_KINDS.find(({ name }) => name === kind);
-    if (found === undefined) throw new Error(`there is no flood ${kind}`);
-    flooders = Array.from({ length: connections }, (_, number) => new Flooder(port, found, number));
+  start: (order: FloodOrder): void => {
+    const make = maker(order);
+    flooders = Array.from({ length: order.connections }, (_, number) => make(number));
   },
   stop: (): FloodReport => {
     for (const flooder of flooders) flooder.stop();
-    const sum = (of: (flooder: Flooder) => number): number =>
+    const sum = (of: (flooder: Flooder | HttpFlooder) => number): number =>
       flooders.reduce((total, one) => total + of(one), 0);
     return { ended: sum(one => one.ended), answered: sum(one => one.answered) };
   },
