@@ -59,6 +59,7 @@ export function readBody(
   let received = 0;
   let count = 0;
   let pieces: BodyPieces | null = null;
+  let readsLater = false;
   exchange.onChunk((chunk, last) => {
     received += chunk.length;
     if (exchange.bodyBytes === null && ++count > FREE_PIECES + received / LEAST_PIECE_BYTES) {
@@ -81,7 +82,12 @@ export function readBody(
     pieces ??= new BodyPieces(exchange, bound.bytes);
     if (!pieces.add(chunk, last)) return;
     if (!last) {
-      if (!now) exchange.waitForTurn(READ_WORK, () => {});
+      // One read brings thousands of small chunks: all of them wait as one.
+      if (now || readsLater) return;
+      readsLater = true;
+      exchange.waitForTurn(READ_WORK, () => {
+        readsLater = false;
+      });
     } else if (now) pieces.handTo(whole);
     else exchange.waitForTurn(work, () => pieces?.handTo(whole));
   });

@@ -385,6 +385,19 @@ onEachEngine('a further request in the same read is answered in order, or ends t
   await until(() => listener.inFlight === 0);
 });
 
+onEachEngine('bodies in very many small chunks take one place each among those that wait', async t => {
+  const { listener } = await front(t);
+  const chunk = `10\r\n${' '.repeat(16)}\r\n`;
+  const body = `${chunk.repeat(60_000)}${REQUEST.length.toString(16)}\r\n${REQUEST.replace('ë', 'e')}\r\n0\r\n\r\n`;
+  const answers = Array.from({ length: 4 }, async () => {
+    const caller = await RawConnection.open(listener.port);
+    t.teardown(() => caller.destroy());
+    await caller.write(`POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n${body}`);
+    return (await caller.response()).status;
+  });
+  t.same(await Promise.all(answers), [200, 200, 200, 200]);
+});
+
 onEachEngine('many connections at once each get their own answer', async t => {
   const { listener, decider } = await front(t);
   const held: DecisionReply[] = [];
