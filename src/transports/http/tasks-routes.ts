@@ -11,6 +11,7 @@ import { BODY_LIMIT_BYTES } from '../../tasks/rest/read-request.ts';
 import type { CallSpan, CallTracing, SpanAttributes } from '../tracing.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
+import { KeptPieces } from './kept-pieces.ts';
 import type { RequestHead } from './request-head.ts';
 import type { Handler, Route } from './routes.ts';
 
@@ -80,7 +81,7 @@ class TaskCall implements RestReply {
   readonly #exchange: Exchange;
   readonly #head: RestHead;
   #call: RestCall | null = null;
-  #pieces: Uint8Array[] = [];
+  readonly #pieces = new KeptPieces();
   #received = 0;
   /** The body has come to its end. */
   #isWhole = false;
@@ -145,9 +146,8 @@ class TaskCall implements RestReply {
 
   #keep(chunk: Uint8Array, last: boolean): void {
     if (chunk.length > 0) {
-      // The memory is the socket's. A copy has memory of its own, which can change hands; `slice` of a Buffer has not.
-      this.#pieces.push(new Uint8Array(chunk));
-      this.#exchange.hold(chunk.length, this.#free);
+      const bytes = this.#pieces.add(chunk);
+      if (bytes > 0) this.#exchange.hold(bytes, this.#free);
       if (this.#exchange.answering) return;
     }
     if (last) this.#whole();
@@ -157,7 +157,7 @@ class TaskCall implements RestReply {
   #whole(): void {
     this.#isWhole = true;
     if (this.#call === null) {
-      this.#call = this.#calls.begin(this.#head, this.#pieces, this);
+      this.#call = this.#calls.begin(this.#head, this.#pieces.take(), this);
       this.#exchange.release();
     } else if (this.#isAdmitted) this.#handOver();
     setImmediate(() => this.#exchange.holdInput());
@@ -171,14 +171,14 @@ class TaskCall implements RestReply {
   }
 
   #handOver(): void {
-    const pieces = this.#pieces;
+    const pieces = this.#pieces.take();
     this.#exchange.release();
     this.#call?.body(pieces);
   }
 
   /** The pieces were handed over, or others need the memory. */
   readonly #free = (): void => {
-    this.#pieces = [];
+    this.#pieces.take();
   };
 
   #drop(last: boolean): void {

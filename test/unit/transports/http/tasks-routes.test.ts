@@ -34,9 +34,13 @@ class ScriptedHandler implements RestHandler {
 
 const HOST = 'tasks.localhost';
 
-async function front(t: Test, handler: RestHandler, log = new KeepingLogger()): Promise<HttpListener> {
+async function front(
+  t: Test,
+  handler: RestHandler,
+  log = new KeepingLogger(),
+  calls = new JoinedCalls(handler, log),
+): Promise<HttpListener> {
   const unknown = jsonNotFound([]);
-  const calls = new JoinedCalls(handler, log);
   const routes = [healthRoute(new Health()), ...tasksRoutes({ calls, serviceHost: HOST, unknown })];
   return serve(t, routes, { log, unknown });
 }
@@ -186,6 +190,21 @@ onEachEngine('one whose length is not announced is taken in when the caller is k
   );
   t.equal((await connection.response()).status, 200);
   t.equal(Buffer.from(handler.asked[0].body).toString(), piece.repeat(3));
+});
+
+onEachEngine('chunks of one byte are put together to pieces that are worth their memory', async t => {
+  const handler = new ScriptedHandler();
+  const log = new KeepingLogger();
+  const calls = new JoinedCalls(handler, log);
+  const connection = await connect(t, await front(t, handler, log, calls));
+  const head = wire('POST', '/api/v1/tasks', ['Transfer-Encoding: chunked']);
+  const text = 'abcdefghij'.repeat(4_000);
+  const chunks = [...text].map(letter => `1\r\n${letter}\r\n`).join('');
+  await connection.write(`${head}${chunks}0\r\n\r\n`);
+  t.equal((await connection.response()).status, 200);
+  t.equal(Buffer.from(handler.asked[0].body).toString(), text);
+  const pieces = calls.turns.flatMap(turn => turn.calls).flatMap(({ body }) => body ?? []);
+  t.ok(pieces.length <= 4, `${pieces.length} pieces`);
 });
 
 onEachEngine('a long poll hears that its caller has gone', async t => {
