@@ -91,7 +91,7 @@ export class NodeConnection {
     }
     const answer = parseFailureAnswer(failure);
     const unfinished = this.#unfinished;
-    if (unfinished !== null) unfinished.abandon(answer);
+    if (unfinished?.canAnswer === true) unfinished.abandon(answer);
     else if (this.#open.size > 0) this.#refusal = answer;
     else this.#refuse(answer);
   }
@@ -101,7 +101,7 @@ export class NodeConnection {
     const unfinished = this.#held ? null : this.#unfinished;
     const isReading = this.#socket.writableLength === 0;
     if (this.#open.size > 0 && unfinished === null && isReading) again();
-    else if (unfinished?.canAnswer === true || this.#hasPartOfHead) this.failed(TIMED_OUT);
+    else if (!this.#failed && (unfinished?.canAnswer === true || this.#hasPartOfHead)) this.failed(TIMED_OUT);
     else this.#socket.destroy();
   }
 

@@ -133,3 +133,26 @@ t.test('a refusal reaches a caller that goes on sending', async t => {
   t.equal((await connection.response()).status, 413);
   await Promise.all([sent, connection.closed()]);
 });
+
+t.test('a connection whose input cannot be read ends behind the answer that was being sent', async t => {
+  const body = 'x'.repeat(16 * 1024 * 1024);
+  const answered = Promise.withResolvers<void>();
+  const hasty: Route = {
+    path: '/hasty',
+    method: 'POST',
+    help: 'answers before it has the body',
+    handle: exchange => {
+      exchange.answer(textAnswer(body));
+      answered.resolve();
+    },
+  };
+  const connection = await connectTo(t, [hasty]);
+  connection.pause();
+  await connection.write('POST /hasty HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+  await answered.promise;
+  await connection.write('no chunk\r\n');
+  connection.resume();
+  t.equal((await connection.response()).body.length, body.length);
+  await connection.write('x');
+  await connection.closed();
+});
