@@ -57,7 +57,7 @@ t.test('where uWebSockets.js does not load, Node.js serves, and one line says wh
   const service = await start(t, { NODE_OPTIONS: WITHOUT_BINARY });
   t.equal(await statusOfHttp10(service.http), 200);
   const lines = service.logs.filter(line => String(line['@message']).startsWith(TELLS));
-  t.match(lines, [{ level: 'warning', error: 'Error: no such file', node: process.version }]);
+  t.match(lines, [{ level: 'warning', error: /no such file$/, node: process.version }]);
 });
 
 t.test('HTTP_SERVER_ENGINE=uws does not start where it does not load', async t => {
