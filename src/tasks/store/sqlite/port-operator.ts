@@ -49,6 +49,8 @@ export class PortOperator implements Operator {
       port.close();
       return;
     }
+    // That the one before is closed may be told later: what goes over this one must not fail for it.
+    if (this.#port !== null) this.#lost(this.#port);
     this.#port = port;
     port.on('message', (message: FromStoreThread) => {
       if (message.kind === 'settled') this.#asked.settled(message);
@@ -68,10 +70,10 @@ export class PortOperator implements Operator {
   }
 
   #lost(port: MessagePort): void {
-    // Another may be there already.
-    if (this.#port === port) this.#port = null;
-    if (this.#stopped) return;
+    // Another has been there for a while.
+    if (this.#port !== port) return;
+    this.#port = null;
     this.#asked.failSent();
-    if (this.#asked.waiting > 0 && this.#port === null) this.#wanted();
+    if (this.#asked.waiting > 0) this.#wanted();
   }
 }

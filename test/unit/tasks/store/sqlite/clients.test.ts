@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { Worker } from 'node:worker_threads';
+import { MessageChannel, type Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
 import { spawnStoreThread } from '../../../../../src/tasks/store/sqlite/open-store.ts';
@@ -114,4 +114,29 @@ t.test('a client has the thread started where nobody else asks', async t => {
   setting.nowMs += 1_000;
   await create(client);
   t.equal(setting.threads.length, 3);
+});
+
+t.test('a client that learns late that a thread was lost keeps what the next one was asked', async t => {
+  const operator = new PortOperator(() => t.fail('there is a thread'));
+  t.teardown(() => operator.stop());
+  const [old, next] = [new MessageChannel(), new MessageChannel()];
+  t.teardown(() => next.port2.close());
+  operator.connect(old.port1);
+  const lost = operator.ask('tenants', [null, 1]);
+  const failed = t.rejects(
+    lost,
+    { ...STORE_FAILED, message: /not known/ },
+    'this one was for the lost thread',
+  );
+  await once(old.port2, 'message');
+  operator.connect(next.port1);
+  await failed;
+  const asked = operator.ask('tenants', [null, 2]);
+  const [{ numbers }] = await once(next.port2, 'message');
+  const closed = once(old.port1, 'close');
+  old.port2.close();
+  await closed;
+  const outcomes = [{ ok: true, answer: ['acme'] }];
+  next.port2.postMessage({ kind: 'settled', numbers, outcomes, clockBacksteps: 0 });
+  t.same(await asked, ['acme']);
 });
