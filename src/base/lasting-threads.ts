@@ -13,8 +13,10 @@ import type { LogFields, Logger } from './logger.ts';
 
 /** How long a stop waits for the threads to end by themselves. */
 const STOP_MS = 2_000;
-/** How long to wait before a thread that did not even start is tried again. */
+/** How long to wait before a thread is tried again that did not even start, or ended as soon as it had, twice in a row. */
 const RESTART = { initialMs: 100, maxMs: 2_000 };
+/** A thread that has run for so long had a good start. */
+const STARTED_MS = 1_000;
 
 /** What a thread is given as its task, once: it serves what comes over the port until that says `stop`. */
 export interface LastingTask {
@@ -65,6 +67,8 @@ interface Running<To> extends LastingThread<To> {
   readonly pool: Piscina<LastingTask, void>;
   readonly port: MessagePort;
   state: LastingThread<To>['state'];
+  /** Runs out when it has had a good start. */
+  starting: Timer | null;
   /** Resolves when nothing of it is left. */
   readonly gone: PromiseWithResolvers<void>;
 }
@@ -82,12 +86,14 @@ export class LastingThreads<To, From> implements Service {
   readonly #threads = new Set<Running<To>>();
   readonly #restarts = new Set<Timer>();
   #state: 'stopped' | 'running' = 'stopped';
-  #failedStarts = 0;
+  /** By place: starts in a row that were not good. */
+  readonly #failedStarts: number[];
   #firstReady = Promise.withResolvers<void>();
 
   constructor(parts: LastingThreadsParts<To, From>) {
     this.name = `${parts.what}s`;
     this.#parts = parts;
+    this.#failedStarts = Array.from({ length: parts.count }, () => 0);
   }
 
   /** Whether ends are expected: nothing is replaced. */
@@ -153,6 +159,7 @@ export class LastingThreads<To, From> implements Service {
       pool,
       port: port1,
       state: 'starting',
+      starting: null,
       gone: Promise.withResolvers<void>(),
       post: (message, transfer = []) => port1.postMessage(message, transfer),
     };
@@ -171,7 +178,9 @@ export class LastingThreads<To, From> implements Service {
       return;
     }
     thread.state = 'ready';
-    this.#failedStarts = 0;
+    thread.starting = this.#parts.clock.after(STARTED_MS, () => {
+      this.#failedStarts[thread.place] = 0;
+    });
     this.#parts.ready(thread);
     this.#firstReady.resolve();
   }
@@ -181,6 +190,7 @@ export class LastingThreads<To, From> implements Service {
     if (thread.state === 'over') return;
     const wasReady = thread.state === 'ready';
     thread.state = 'over';
+    thread.starting?.cancel();
     this.#threads.delete(thread);
     thread.port.close();
     thread.pool.destroy().then(thread.gone.resolve, thread.gone.reject);
@@ -192,12 +202,13 @@ export class LastingThreads<To, From> implements Service {
     const { what, lost, logger, clock, random } = this.#parts;
     lost(place);
     logger.error(`a ${what} ended`, { ...fields, next: 'it is replaced' });
-    if (wasReady) {
+    const failed = this.#failedStarts[place]++;
+    if (wasReady && failed === 0) {
       this.#open(place);
       return;
     }
-    this.#firstReady.reject(new Error(`a ${what} does not start: ${fields['reason']}`));
-    const timer = clock.after(backoffMs(RESTART, this.#failedStarts++, random), () => {
+    if (!wasReady) this.#firstReady.reject(new Error(`a ${what} does not start: ${fields['reason']}`));
+    const timer = clock.after(backoffMs(RESTART, failed, random), () => {
       this.#restarts.delete(timer);
       this.#open(place);
     });

@@ -201,6 +201,24 @@ t.test('while a thread does not start again its calls are refused at once', asyn
   await until(async () => (await ask(threads, head('/thread')).answer).status === 200);
 });
 
+t.test('a thread that ends again as soon as it has started is replaced after a while', async t => {
+  const clock = new WaitClock(0);
+  const { threads, begun } = await open(t, { clock });
+  const exit = () => ask(threads, head('/exit')).answer;
+  await exit();
+  await exit();
+  t.equal(Atomics.load(begun, 0), 2, 'the first one that ended was replaced at once');
+  await clock.pass(100);
+  t.equal((await ask(threads, head('/thread')).answer).text, '3');
+  await clock.pass(1_000);
+  await exit();
+  t.equal(
+    (await ask(threads, head('/thread')).answer).text,
+    '4',
+    'one that has run for a while is replaced at once',
+  );
+});
+
 t.test('a first thread that does not start ends the start', async t => {
   await t.rejects(open(t, { failing: [1] }), { message: /a REST thread does not start: it does not begin/ });
 });
