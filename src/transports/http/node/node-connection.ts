@@ -56,8 +56,11 @@ export class NodeConnection {
   began(exchange: NodeExchange): void {
     this.#open.add(exchange);
     this.#newest = exchange;
-    if (this.#open.size > MAX_PIPELINED) this.#socket.destroy();
-    else if (this.#open.size > 1) this.hold();
+    if (this.#open.size > MAX_PIPELINED) {
+      // The same read may hold thousands more, which are handed over before the end of the connection is.
+      this.#closing = true;
+      this.#socket.destroy();
+    } else if (this.#open.size > 1) this.hold();
   }
 
   /** The answer to a request has left. */
