@@ -38,6 +38,9 @@ export const MAX_WAITING = 20_000;
 /** What costs more than this comes after everything that costs less. */
 const SMALL_WORK = 65_536;
 
+/** The least work that comes after everything small. */
+export const LARGE_WORK = SMALL_WORK + 1;
+
 interface Waiting {
   readonly work: number;
   readonly run: () => void;

@@ -1,17 +1,13 @@
 import type { Socket } from 'node:net';
 import type { Answer } from '../answer.ts';
+import type { ExchangeContext } from '../exchange.ts';
 import type { NodeExchange } from './node-exchange.ts';
+import { PacedInput } from './paced-input.ts';
 import { parseFailureAnswer } from './parse-failure.ts';
 import { rawAnswer } from './raw-answer.ts';
 
 /** What a caller still sends is read and dropped for this long after a refusal, or the reset would take the refusal away. */
 const LINGER_MS = 1_000;
-
-/**
- * Requests of a connection without an answer. Reading stops at the second one, but a read may bring thousands, and each
- * takes some KiB of memory. Nobody but an attacker sends as many.
- */
-export const MAX_PIPELINED = 256;
 
 /** As Node.js says it itself where a head comes slowly. */
 const TIMED_OUT = Object.assign(new Error('nothing arrived'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
@@ -19,6 +15,7 @@ const TIMED_OUT = Object.assign(new Error('nothing arrived'), { code: 'ERR_HTTP_
 /** One connection: its requests without an answer, in order, and how it ends. */
 export class NodeConnection {
   readonly #socket: Socket;
+  readonly #input: PacedInput;
   readonly #open = new Set<NodeExchange>();
   #newest: NodeExchange | null = null;
   /** What to say about input that could not be read, once the requests before it have their answers. */
@@ -30,14 +27,12 @@ export class NodeConnection {
   /** Bytes of the requests that have their answers. */
   #answeredBytes = 0;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, context: ExchangeContext) {
     this.#socket = socket;
+    this.#input = new PacedInput(socket, context, () => this.#unfinished?.missingBytes ?? 0);
     const destroySoon = socket.destroySoon.bind(socket);
     // Node.js calls it behind an answer that is the last one.
     socket.destroySoon = () => (this.#inputPending ? this.#linger() : destroySoon());
-    // The bodies of requests start reading again by themselves.
-    const resume = socket.resume.bind(socket);
-    socket.resume = () => (this.#held ? socket : resume());
     socket.once('end', () => {
       for (const exchange of this.#open) exchange.inputEnded();
     });
@@ -52,15 +47,16 @@ export class NodeConnection {
     return this.#closing;
   }
 
+  /** Requests are being parsed that have had their turn. */
+  get inTurn(): boolean {
+    return this.#input.isParsing;
+  }
+
   /** A request has arrived. */
   began(exchange: NodeExchange): void {
     this.#open.add(exchange);
     this.#newest = exchange;
-    if (this.#open.size > MAX_PIPELINED) {
-      // The same read may hold thousands more, which are handed over before the end of the connection is.
-      this.#closing = true;
-      this.#socket.destroy();
-    } else if (this.#open.size > 1) this.hold();
+    if (this.#open.size > 1) this.hold();
   }
 
   /** The answer to a request has left. */
@@ -76,7 +72,7 @@ export class NodeConnection {
   /** Reads nothing more until all requests that have arrived in full have their answers. */
   hold(): void {
     this.#held = true;
-    this.#socket.pause();
+    this.#input.hold();
   }
 
   /** Reads on although a request waits, unless a further one does. */
@@ -99,11 +95,17 @@ export class NodeConnection {
     else this.#refuse(answer);
   }
 
+  /** What arrives has nothing to do with requests any more. */
+  dropInput(): void {
+    this.#input.drop();
+  }
+
   /** Nothing was sent or received for a while. Ends the connection, unless the caller waits for us. */
   idle(again: () => void): void {
     const unfinished = this.#held ? null : this.#unfinished;
     const isReading = this.#socket.writableLength === 0;
-    if (this.#open.size > 0 && unfinished === null && isReading) again();
+    const waitsForUs = this.#input.isWaiting || (this.#open.size > 0 && unfinished === null);
+    if (waitsForUs && isReading) again();
     else if (!this.#failed && (unfinished?.canAnswer === true || this.#hasPartOfHead)) this.failed(TIMED_OUT);
     else this.#socket.destroy();
   }
@@ -123,7 +125,7 @@ export class NodeConnection {
 
   #readOn(): void {
     this.#held = false;
-    this.#socket.resume();
+    this.#input.release();
   }
 
   #refuse(answer: Answer): void {
@@ -137,7 +139,7 @@ export class NodeConnection {
     const socket = this.#socket;
     this.#closing = true;
     socket.end();
-    this.#readOn();
+    this.#input.drop();
     const bound = setTimeout(() => socket.destroy(), LINGER_MS);
     socket.once('close', () => clearTimeout(bound));
   }

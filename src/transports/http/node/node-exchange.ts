@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Answer, type AnswerHead, lastingBytes } from '../answer.ts';
 import { type ChunkListener, Exchange, type ExchangeContext, type RequestShape } from '../exchange.ts';
+import { LARGE_WORK, type Turns } from '../turns.ts';
 import type { NodeConnection } from './node-connection.ts';
 
 const NOTHING = new Uint8Array(0);
@@ -19,8 +20,10 @@ export class NodeExchange extends Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #connection: NodeConnection;
+  readonly #turns: Turns;
   #continues: boolean;
   #watched = false;
+  #missing = 0;
 
   constructor(
     parts: {
@@ -35,6 +38,7 @@ export class NodeExchange extends Exchange {
     this.#request = parts.request;
     this.#response = parts.response;
     this.#connection = parts.connection;
+    this.#turns = context.turns;
     this.#continues = shape.expectsContinue;
     this.#connection.began(this);
     this.#response.on('error', ignore);
@@ -47,6 +51,18 @@ export class NodeExchange extends Exchange {
   /** The request has arrived with all of its body. */
   get received(): boolean {
     return this.#request.complete;
+  }
+
+  /** Bytes of the body that are still to come, where their number is known and somebody takes them. */
+  get missingBytes(): number {
+    return this.waiting && this.#missing !== Number.POSITIVE_INFINITY ? this.#missing : 0;
+  }
+
+  /** What is parsed together has its turn together: the rest of it would wait one by one, ahead of other callers. */
+  override hasTurn(work: number): boolean {
+    if (!this.#connection.inTurn || work >= LARGE_WORK) return super.hasTurn(work);
+    this.#turns.spend(work);
+    return true;
   }
 
   /** No answer has been begun. */
@@ -62,13 +78,14 @@ export class NodeExchange extends Exchange {
   onChunk(listener: ChunkListener): void {
     if (this.#continues) this.#response.writeContinue();
     this.#continues = false;
-    let missing = this.bodyBytes ?? Number.POSITIVE_INFINITY;
+    this.#missing = this.bodyBytes ?? Number.POSITIVE_INFINITY;
     this.#request.on('data', (chunk: Uint8Array) => {
-      missing -= chunk.length;
-      this.deliver(listener, chunk, missing === 0);
+      this.#missing -= chunk.length;
+      this.deliver(listener, chunk, this.#missing === 0);
     });
     this.#request.on('end', () => {
-      if (missing === Number.POSITIVE_INFINITY || this.bodyBytes === 0) this.deliver(listener, NOTHING, true);
+      if (this.#missing === Number.POSITIVE_INFINITY || this.bodyBytes === 0)
+        this.deliver(listener, NOTHING, true);
     });
   }
 

@@ -93,7 +93,10 @@ class NodeServer implements EngineServer {
     server.on('checkExpectation', (request, response) =>
       this.#refuse(request, response, UNKNOWN_EXPECTATION),
     );
-    server.on('connect', (_, socket) => refuseTunnel(socket));
+    server.on('connect', (_, socket) => {
+      this.#connections.get(socket)?.dropInput();
+      refuseTunnel(socket);
+    });
     server.on('clientError', (failure, socket) => this.#connections.get(socket)?.failed(failure));
     server.on('timeout', socket => {
       this.#connections.get(socket)?.idle(() => socket.setTimeout(idleMs));
@@ -138,7 +141,7 @@ class NodeServer implements EngineServer {
       refused.add();
       socket.write(rawAnswer(TOO_MANY_CONNECTIONS));
       socket.destroySoon();
-    } else this.#connections.set(socket, new NodeConnection(socket));
+    } else this.#connections.set(socket, new NodeConnection(socket, this.#context));
   }
 
   #asked(request: IncomingMessage, response: ServerResponse): void {
