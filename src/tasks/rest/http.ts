@@ -1,3 +1,5 @@
+import type { Problem } from './problem.ts';
+
 /** The head of a request: no sockets, no library. It can be sent to another thread. */
 export interface RestHead {
   /** Upper case. */
@@ -85,6 +87,6 @@ export interface HeldBody {
 export interface RestCalls {
   /** @param body as in {@link RestCall.body}, where it is there */
   begin(head: RestHead, body: readonly Uint8Array[] | HeldBody, reply: RestReply): RestCall;
-  /** The answer to a request whose body is too large to be taken in at all. */
-  tooLarge(head: RestHead): RenderedResponse;
+  /** The answer to a request whose body is not taken in at all: it is too large, or comes in absurdly small chunks. */
+  refused(head: RestHead, problem: Problem): RenderedResponse;
 }

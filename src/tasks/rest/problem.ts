@@ -3,6 +3,7 @@
  * closed: clients may rely on it.
  */
 export const PROBLEMS = {
+  chunks_too_small: [400, 'The chunks of the body are too small'],
   invalid_json: [400, 'The body is not JSON'],
   invalid_parameter: [400, 'A parameter is not valid'],
   invalid_cursor: [400, 'The cursor is not valid'],

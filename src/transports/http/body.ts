@@ -32,7 +32,12 @@ const DROPPED_UP_TO = 4;
  * much as a hundred bytes of a larger one.
  */
 const FREE_PIECES = 1_024;
-const LEAST_PIECE_BYTES = 16;
+export const LEAST_PIECE_BYTES = 16;
+
+/** A chunked body of `bytes` has come in more pieces than it may. */
+export function hasTooManyPieces(pieces: number, bytes: number): boolean {
+  return pieces > FREE_PIECES + bytes / LEAST_PIECE_BYTES;
+}
 
 const PIECES_TOO_SMALL = errorAnswer({
   code: 'bad_request',
@@ -62,7 +67,7 @@ export function readBody(
   let readsLater = false;
   exchange.onChunk((chunk, last) => {
     received += chunk.length;
-    if (exchange.bodyBytes === null && ++count > FREE_PIECES + received / LEAST_PIECE_BYTES) {
+    if (exchange.bodyBytes === null && hasTooManyPieces(++count, received)) {
       exchange.release();
       exchange.refuseBody(PIECES_TOO_SMALL, 0);
       return;

@@ -7,9 +7,11 @@ import {
   type RestHead,
   type RestReply,
 } from '../../tasks/rest/http.ts';
-import { BODY_LIMIT_BYTES } from '../../tasks/rest/read-request.ts';
+import { Problem } from '../../tasks/rest/problem.ts';
+import { BODY_LIMIT_BYTES, bodyTooLarge } from '../../tasks/rest/read-request.ts';
 import type { CallSpan, CallTracing, SpanAttributes } from '../tracing.ts';
 import type { Answer } from './answer.ts';
+import { hasTooManyPieces, LEAST_PIECE_BYTES } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { KeptPieces } from './kept-pieces.ts';
 import type { RequestHead } from './request-head.ts';
@@ -83,6 +85,7 @@ class TaskCall implements RestReply {
   #call: RestCall | null = null;
   readonly #pieces = new KeptPieces();
   #received = 0;
+  #chunks = 0;
   /** The body has come to its end. */
   #isWhole = false;
   #isAdmitted = false;
@@ -105,7 +108,7 @@ class TaskCall implements RestReply {
   read(): void {
     const length = this.#exchange.bodyBytes ?? 0;
     if (length > BODY_LIMIT_BYTES) {
-      const tooLarge = this.#calls.tooLarge(this.#head);
+      const tooLarge = this.#calls.refused(this.#head, bodyTooLarge());
       this.#span?.end(statusOf(tooLarge.status), '');
       this.#exchange.refuseBody(answerOf(tooLarge), DROPPED_UP_TO * BODY_LIMIT_BYTES);
       return;
@@ -115,7 +118,9 @@ class TaskCall implements RestReply {
     if (this.#isAnswered) return;
     this.#exchange.onChunk((chunk, last) => {
       this.#received += chunk.length;
-      if (this.#received > BODY_LIMIT_BYTES) this.#drop(last);
+      if (this.#exchange.bodyBytes === null && hasTooManyPieces(++this.#chunks, this.#received))
+        this.#refuseChunks();
+      else if (this.#received > BODY_LIMIT_BYTES) this.#drop(last);
       else this.#keep(chunk, last);
     });
   }
@@ -181,13 +186,30 @@ class TaskCall implements RestReply {
     this.#pieces.take();
   };
 
+  /** Each chunk costs work on the thread that decides, so a body of tiny ones ends its connection. */
+  #refuseChunks(): void {
+    this.#exchange.release();
+    this.#call?.gone();
+    const answer = this.#calls.refused(this.#head, chunksTooSmall());
+    this.#isAnswered = true;
+    this.#span?.end(statusOf(answer.status), '');
+    this.#exchange.refuseBody(answerOf(answer), 0);
+  }
+
   #drop(last: boolean): void {
     this.#exchange.release();
     this.#call?.gone();
     if (last) this.#isWhole = true;
     else if (this.#received <= DROPPED_UP_TO * BODY_LIMIT_BYTES) return;
-    this.answered(this.#calls.tooLarge(this.#head));
+    this.answered(this.#calls.refused(this.#head, bodyTooLarge()));
   }
+}
+
+function chunksTooSmall(): Problem {
+  return new Problem(
+    'chunks_too_small',
+    `the chunks of the body are too small: send ${LEAST_PIECE_BYTES} bytes or more in each`,
+  );
 }
 
 /** Without the port, in lower case. */

@@ -12,7 +12,6 @@ import type {
 } from '../../../src/tasks/rest/http.ts';
 import type { Problem } from '../../../src/tasks/rest/problem.ts';
 import { problemResponse } from '../../../src/tasks/rest/problem-answer.ts';
-import { bodyTooLarge } from '../../../src/tasks/rest/read-request.ts';
 import { HandledCalls } from '../../../src/tasks/rest/threads/handled-calls.ts';
 import type {
   ToRestThread,
@@ -68,8 +67,8 @@ export class JoinedCalls implements RestCalls {
     return this.calls.begin(head.host, head, body, reply);
   }
 
-  tooLarge(head: RestHead): RenderedResponse {
-    return response(head, bodyTooLarge());
+  refused(head: RestHead, problem: Problem): RenderedResponse {
+    return response(head, problem);
   }
 }
 

@@ -11,7 +11,6 @@ import { requestIdOf } from '../negotiation.ts';
 import type { ApiCall, ApiLimits } from '../parts.ts';
 import type { Problem } from '../problem.ts';
 import { problemResponse } from '../problem-answer.ts';
-import { bodyTooLarge } from '../read-request.ts';
 import {
   type FromRestThread,
   type RestThreadLog,
@@ -96,7 +95,7 @@ export class RestThreads<Stats> implements RestCalls, Service {
     const { module, count, workerData, clock, random, logger } = parts;
     this.#places = new Places(parts.bounds ?? BOUNDS);
     const refuse = (reply: RestReply, head: RestHead, problem: Problem): void =>
-      reply.answered(this.#problem(head, problem));
+      reply.answered(this.refused(head, problem));
     this.#calls = Array.from({ length: count }, () => new ThreadCalls({ places: this.#places, refuse }));
     this.#threads = new LastingThreads<ToRestThread, FromRestThread<Stats>>({
       what: 'REST thread',
@@ -151,11 +150,7 @@ export class RestThreads<Stats> implements RestCalls, Service {
     return this.#calls[placeOf(tenant, this.#calls.length)].begin(tenant, head, body, reply);
   }
 
-  tooLarge(head: RestHead): RenderedResponse {
-    return this.#problem(head, bodyTooLarge());
-  }
-
-  #problem(head: RestHead, problem: Problem): RenderedResponse {
+  refused(head: RestHead, problem: Problem): RenderedResponse {
     this.#parts.onAnswer(UNKNOWN, problem.status);
     return problemResponse(problem, requestIdOf(head, this.#parts.nextRequestId));
   }

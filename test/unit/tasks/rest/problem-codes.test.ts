@@ -30,8 +30,10 @@ const limited = async ({ rest }: Scene, limits: Record<string, number>): Promise
   await rest.change('acme', 'account', 'account', body => ({ ...body, limits }));
 };
 
-/** `overloaded` and `interrupted` come from the threads: `threads/rest-threads.test.ts` has them. */
-const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, 'overloaded' | 'interrupted'>, Provocation>> = {
+/** `threads/rest-threads.test.ts` and, for chunks, `transports/http/tasks-bodies.test.ts` have these. */
+type FrontCode = 'overloaded' | 'interrupted' | 'chunks_too_small';
+
+const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation>> = {
   invalid_json: {
     detail: /not JSON/,
     provoke: ({ ask }) => ask('POST', 'tasks', '{"worker":'),

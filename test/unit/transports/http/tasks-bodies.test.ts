@@ -141,3 +141,15 @@ onEachEngine('a large body for which there is no place is not kept', async t => 
   );
   t.equal(handler.asked, 0);
 });
+
+onEachEngine('a body in thousands of tiny chunks is refused, and its connection ends', async t => {
+  const handler = new SlowHandler(true);
+  const { calls, open } = await front(t, handler);
+  const connection = await open();
+  await connection.write(head('Transfer-Encoding: chunked') + '1\r\nx\r\n'.repeat(3_000));
+  const { status, headers, body } = await connection.response();
+  t.equal(status, 400);
+  t.equal(headers.get('connection'), 'close');
+  t.match(JSON.parse(body), { code: 'chunks_too_small' });
+  t.strictSame([handler.asked, calls.places.calls, calls.places.bytes], [0, 0, 0]);
+});
