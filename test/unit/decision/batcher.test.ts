@@ -94,6 +94,25 @@ t.test('before a server, all that one turn of the event loop brings is one batch
   await Promise.all(asked);
 });
 
+t.test('before a server, a batch of 64 requests leaves at once while the server is idle', async t => {
+  const store = new GatedStore();
+  const decisions = new Decisions({ store, rules: RULES, soon: setImmediate });
+  const ask64 = (): Promise<unknown>[] => Array.from({ length: 64 }, () => ask(decisions));
+  const asked = ask64();
+  await Promise.resolve();
+  t.equal(store.waiting.length, 1);
+  asked.push(...ask64());
+  await Promise.resolve();
+  t.equal(store.waiting.length, 1, 'the server is busy, so the next batch grows until the turn ends');
+  await turn();
+  t.same(
+    store.waiting.map(batch => batch.ops),
+    [64, 64],
+  );
+  for (const batch of store.waiting) batch.pass();
+  await Promise.all(asked);
+});
+
 t.test('before a server, a batch that is full does not wait for the end of the turn', async t => {
   const store = new GatedStore();
   const decisions = new Decisions({ store, rules: RULES, soon: setImmediate });
