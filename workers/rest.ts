@@ -2,7 +2,9 @@ import { workerData } from 'piscina';
 import { type RestThreadSetup, serveTasksRest } from '../src/app/tasks/rest-thread.ts';
 import type { LastingTask } from '../src/base/lasting-threads.ts';
 
-/** Answers calls of the REST interface of tasks beside the thread that has the connections; see `src/tasks/rest/threads`. */
+/**
+ * Answers calls of the REST interface of tasks in a thread separate from the connections; see `src/tasks/rest/threads`.
+ */
 export default function rest(task: LastingTask): Promise<void> {
   return serveTasksRest(task, workerData as RestThreadSetup);
 }

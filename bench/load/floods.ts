@@ -26,11 +26,11 @@ Floods a port in every way, kind by kind, and measures an honest client of 100 c
   --seconds N      how long each flood lasts, 1 to 60; 4 without it`;
 
 const NO_FLOOD = 'none';
-/** How often the memory is looked at during a flood. */
+/** Interval between memory measurements during a flood. */
 const LOOK_MS = 50;
-/** After a flood, until the memory is looked at and the next one begins. */
+/** Delay after a flood before memory is measured and the next flood starts. */
 const REST_MS = 1_000;
-/** After all of them, until the memory has to be given back. */
+/** Delay after the last flood before memory should have been released. */
 const CALM_MS = 30_000;
 const START_MS = 100_000;
 
@@ -86,11 +86,11 @@ const WIDTHS = [32, 10, 8, 8, 8, 7, 6, 7, 8, 9, 7, 5];
 interface Measured {
   readonly window: HonestWindow | null;
   readonly fault: string;
-  /** The largest that was seen. */
+  /** The largest measured value. */
   readonly rssBytes: number;
 }
 
-/** The honest client for as long as a flood lasts. */
+/** Runs the honest client during a flood. */
 async function measure(service: BenchService, { front, seconds }: Plan): Promise<Measured> {
   const { pid, ports } = service;
   let rssBytes = processUsage(pid).rssBytes;
@@ -165,7 +165,7 @@ async function main(): Promise<void> {
     ...(redis === null ? {} : { KVCACHE_URL: redis.address }),
   });
   try {
-    // For whoever wants to look inside while it is under load.
+    // Printed so that tools can attach to the service while it is under load.
     console.error(`process ${service.pid}, debug port http://127.0.0.1:${service.ports.debug}/`);
     console.log(formatRow(COLUMNS, WIDTHS));
     const before = processUsage(service.pid).rssBytes;

@@ -27,7 +27,7 @@ export interface DecisionThreadsParts {
   /** Says which batches are for the threads; without it what is measured does. */
   readonly placement?: DecisionPoolParts['placement'];
   readonly clock: Clock;
-  /** From 0 to below 1. */
+  /** Returns a random number, 0 inclusive to 1 exclusive. */
   readonly random: () => number;
   readonly logger: Logger;
 }

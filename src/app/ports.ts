@@ -210,7 +210,7 @@ async function grpcServer(parts: PortsParts, tls: TlsHandshakes | undefined): Pr
     clock,
   };
   if (settings.grpcServerEngine === 'sluice') return new OwnGrpcServer(options);
-  // Loaded only here: it takes memory and time at start.
+  // Loaded only when needed, because loading it takes memory and startup time.
   const { GrpcJsServer } = await import('../transports/grpc/grpc-js-server.ts');
   return new GrpcJsServer(options);
 }

@@ -5,8 +5,8 @@ import { type RuleFault, type RuleFile, RuleSetRefused } from '../rules/rule-set
 import type { CompileRequest, CompileResponse } from './compile-message.ts';
 
 /**
- * A thread that has had nothing to compile for this long ends, and with it some 30 MB; the next load starts another
- * within a tenth of a second.
+ * The compiler thread shuts down after being idle for this long, which frees about 30 MB. The next load starts a new
+ * thread, which takes less than a tenth of a second.
  */
 const IDLE_MS = 1_000;
 

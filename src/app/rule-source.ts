@@ -28,7 +28,9 @@ export interface RuleSource {
   readonly advice: string;
 }
 
-/** The source that the settings ask for; the only place that knows which ones there are, and loads their code. */
+/**
+ * Creates the rule source selected by the settings. This is the only place that knows all sources and loads their code.
+ */
 export async function createRuleSource(parts: RuleSourceParts): Promise<RuleSource> {
   if (parts.settings.configType === 'file') {
     // It has been read by the time it has started.

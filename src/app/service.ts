@@ -37,7 +37,7 @@ export interface ServiceParts {
   /** Null while tracing is off. */
   readonly tracing: (CallTracing & Service) | null;
   readonly httpEngine: HttpEngine;
-  /** Makes the store that the settings ask for. */
+  /** Creates the store selected by the settings. */
   readonly createStore: StoreFactory;
   /** Makes the task service on what the two share; null while tasks are not served. */
   readonly openTasks: ((shared: TasksShared) => TasksService) | null;
@@ -137,7 +137,7 @@ export class DecisionService {
       pool: this.#threads?.pool ?? null,
       named: statistics,
       window: openBatchWindow(settings, clock),
-      // A batch for a server costs a call; counters in this process gain nothing from larger ones.
+      // For a store server, each batch costs a call. Counters in this process gain nothing from larger batches.
       soon: settings.backendType === 'embedded' ? queueMicrotask : setImmediate,
       fingerprintKey: this.#store.fingerprintKey,
       maxQueued: settings.maxQueuedDecisions,

@@ -154,7 +154,7 @@ async function readMappings(settings: Settings, logger: Logger): Promise<Mapping
   try {
     const bytes = await readBounded(path);
     if (bytes.length > MAX_MAPPER_BYTES) throw new Error(`it has more than ${MAX_MAPPER_BYTES} bytes`);
-    // The parser of YAML is loaded only here: it takes memory and time at start.
+    // The YAML parser is loaded only here, because loading it takes memory and startup time.
     const { parseMapperFile } = await import('../stats/sinks/prometheus/mapper-file.ts');
     // A file that was written for decisions alone says nothing of tasks.
     return { ...parseMapperFile(Buffer.from(bytes).toString(), parseDuration), otherwise: TASK_MAPPINGS };

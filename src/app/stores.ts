@@ -44,12 +44,12 @@ export interface OpenedStore extends Service, StoreSharing {
   threadEnded(threadId: number): void;
 }
 
-/** Makes the store that the settings ask for. */
+/** Creates the store selected by the settings. */
 export type StoreFactory = (parts: StoreParts) => OpenedStore;
 
 /**
- * Loads the code of the store that the settings ask for; the only place that knows which ones there are. The client of
- * Redis takes memory and time at start, which the embedded store does without.
+ * Loads the code of the store selected by the settings. This is the only place that knows all stores. The Redis client
+ * takes memory and startup time, which the embedded store does not need.
  */
 export async function loadStoreFactory({ backendType }: Settings): Promise<StoreFactory> {
   if (backendType === 'embedded') return parts => openMemoryStore(parts, sharingOf(parts));
@@ -61,7 +61,7 @@ export async function loadStoreFactory({ backendType }: Settings): Promise<Store
   return parts => openServerStore(parts, (each, { guard }) => createMemcachedStore(each, guard));
 }
 
-/** What the threads of a process share, but for counters in this process. */
+/** Everything that the threads of a process share, except counters in this process. */
 function sharingOf({ settings, shared }: StoreParts): Omit<StoreSharing, 'memory'> {
   return {
     fingerprintKey: shared?.fingerprintKey ?? chooseFingerprintKey(settings.memoryStoreSnapshotPath),
@@ -74,7 +74,7 @@ type CreateServerStore = (
   told: { readonly refunds: FeedListener | null; readonly guard: Outage | null },
 ) => CounterStore;
 
-/** A store in servers outside of this process, guarded as `STORE_FAILURE_MODE` asks. */
+/** A store in servers outside this process, wrapped as `STORE_FAILURE_MODE` requires. */
 function openServerStore(parts: StoreParts, create: CreateServerStore): OpenedStore {
   const { settings, shared } = parts;
   const sharing = sharingOf(parts);

@@ -6,16 +6,16 @@ import type { StatsRegistry } from '../stats/registry.ts';
 /** How old what the other threads know may be. */
 const REPORT_MS = 1_000;
 
-/** Ends of the names of open connections, and of those that were closed. */
+/** Suffixes of the counters of opened and of closed connections. */
 const CONNECTIONS = '.cx_active';
 const CLOSED = '.cx_local_close';
 
-/** What the statistics of a thread have grown by, and what its gauges are. */
+/** The changes of the counters of a thread, and the values of its gauges. */
 export interface StatsChange extends Pick<ThreadStats, 'counters' | 'gauges'> {
   readonly timers: readonly (readonly [name: string, growth: Recorded])[];
 }
 
-/** What a timer has recorded, as data. */
+/** The recorded values of a timer, as data. */
 type Recorded = Pick<Histogram, 'count' | 'maxMs' | 'counts' | 'sumsMs'>;
 
 /** In a thread of the pool: tells the statistics of its store, when they have changed. */
@@ -98,7 +98,7 @@ export class ThreadsStats {
     for (const [name, growth] of timers) this.#stats.timer(name).add(growth);
   }
 
-  /** A thread that is gone has no gauges any more. What it counted stays. Its connections were closed with it. */
+  /** Removes the gauges of a thread that has ended. Its counters stay. Its connections count as closed. */
   ended(thread: number): void {
     for (const [name, values] of this.#gauges) {
       const value = values.get(thread) ?? 0;

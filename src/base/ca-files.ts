@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 
-/** Where systems keep the file with the certificates of all the authorities that they trust. */
+/** Files in which operating systems keep the certificates of all trusted authorities. */
 const SYSTEM_FILES = [
   '/etc/ssl/certs/ca-certificates.crt', // Debian, Ubuntu, Alpine, Arch
   '/etc/pki/tls/certs/ca-bundle.crt', // Fedora, Red Hat
@@ -11,9 +11,9 @@ const SYSTEM_FILES = [
 ];
 
 /**
- * What `getCACertificates` of Node.js tells since 22.15, for versions before: the certificates (PEM) of the authorities
- * that come with Node.js, of `NODE_EXTRA_CA_CERTS`, and of the system's store, which `SSL_CERT_FILE` and `SSL_CERT_DIR`
- * replace. A file that cannot be read adds nothing, as there.
+ * Replacement for `getCACertificates` of Node.js, which exists since 22.15. Returns the certificates (PEM) of the
+ * authorities bundled with Node.js, of `NODE_EXTRA_CA_CERTS`, and of the system's store, which `SSL_CERT_FILE` and
+ * `SSL_CERT_DIR` replace. As in Node.js, files that cannot be read are ignored.
  */
 export function casByFiles(env: NodeJS.ProcessEnv): string[] {
   const extra = env['NODE_EXTRA_CA_CERTS'];
@@ -34,7 +34,7 @@ function filesIn(folder: string): string[] {
   }
 }
 
-/** The texts of those files that can be read. */
+/** Returns the contents of the readable files. */
 function textsOf(paths: readonly string[]): string[] {
   return paths.flatMap(path => {
     try {

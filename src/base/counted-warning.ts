@@ -1,10 +1,10 @@
 import type { Clock, Timer } from './clock.ts';
 import type { LogFields, Logger } from './logger.ts';
 
-/** A warning is written this long after the first thing that it counts, and counts all until then. */
+/** Delay between the first counted event and the warning. Events during the delay are included in the count. */
 const GATHERED_MS = 1_000;
 
-/** A warning about what may happen very often: one line a second at most, which tells how often it has happened. */
+/** A warning about events that can be very frequent: at most one line per second, with the number of events. */
 export class CountedWarning {
   readonly #parts: { readonly log: Logger; readonly clock: Clock };
   readonly #message: string;
@@ -12,7 +12,7 @@ export class CountedWarning {
   #count = 0;
   #timer: Timer | null = null;
 
-  /** @param fields of every line, next to `count` */
+  /** @param fields fields of each line, in addition to `count` */
   constructor(
     parts: { readonly log: Logger; readonly clock: Clock },
     message: string,
@@ -23,13 +23,13 @@ export class CountedWarning {
     this.#fields = fields;
   }
 
-  /** It has happened once more. */
+  /** Counts one event. */
   add(): void {
     this.#count++;
     this.#timer ??= this.#parts.clock.after(GATHERED_MS, () => this.flush());
   }
 
-  /** Writes what has been counted, if anything. Whoever owns this calls it at the end. */
+  /** Writes the pending count, if any. The owner calls this when it shuts down. */
   flush(): void {
     this.#timer?.cancel();
     this.#timer = null;

@@ -1,43 +1,47 @@
-/** Somebody who is served in turns. The fields are kept by the order that it is in. */
+/** A client of a {@link FairOrder}. Only the order writes these fields. */
 export interface Served {
-  /** What was done for it so far, beginning with what the others had when it came. */
+  /** Work done for this client so far. A new client starts with the present value of the others, not with 0. */
   served: number;
-  /** What it will have been served after its next turn; the least is next. */
+  /**
+   * The value of `served` after the client's next turn, as estimated by `add`. The client with the lowest value is
+   * next.
+   */
   due: number;
-  /** Its place among those that are due alike. */
+  /** Sequence number of the turn. It decides between clients with equal `due`. */
   order: number;
 }
 
 /**
- * Says who is next: who will have been served least after that (self-clocked fair queueing). Who asks for little is
- * behind all who ask for more than there is, and so is next as soon as it asks.
+ * Chooses the client to serve next: the one with the lowest amount of work after its next turn (self-clocked fair
+ * queueing). A client that asks for little has less recorded work than clients that ask for more than the server can
+ * do, so it is served as soon as it asks.
  */
 export class FairOrder<T extends Served> {
   readonly #credit: number;
-  /** A binary heap: the one that is due first. */
+  /** Binary heap of the waiting clients; the one with the lowest `due` comes first. */
   readonly #waiting: T[] = [];
-  /** What whoever is served now had when its turn came. */
+  /** Value of `served` of the client whose turn it is, when its turn began. */
   #now = 0;
-  /** The most that anybody has had. */
+  /** Highest value of `served` of all clients. */
   #most = 0;
   #orders = 0;
 
-  /** @param credit how far those who ask for little may stay behind the others */
+  /** @param credit how much work a client that asks for little may be behind the others */
   constructor(credit: number) {
     this.#credit = credit;
   }
 
-  /** How many wait. */
+  /** Number of waiting clients. */
   get size(): number {
     return this.#waiting.length;
   }
 
-  /** Begins with somebody new, who has no credit: coming back as another must not help. */
+  /** Registers a new client. It has no credit, so reconnecting as a new client gains nothing. */
   enter(one: T): void {
     one.served = this.#now;
   }
 
-  /** Has somebody wait who is not waiting, for a turn that is expected to take so much. */
+  /** Queues a client that is not waiting yet. `work` is the estimated work of its turn. */
   add(one: T, work: number): void {
     this.charge(one, 0);
     one.due = one.served + work;
@@ -45,20 +49,20 @@ export class FairOrder<T extends Served> {
     this.#push(one);
   }
 
-  /** Takes out who is next; undefined when nobody waits. */
+  /** Removes and returns the next client; undefined if no client is waiting. */
   next(): T | undefined {
     const one = this.#pop();
     if (one !== undefined) this.#now = Math.max(this.#now, one.served);
     return one;
   }
 
-  /** Something was done for somebody who does not wait just now. */
+  /** Records work that was done for a client that is not waiting. */
   charge(one: T, work: number): void {
     one.served = Math.max(one.served, this.#now - this.#credit) + work;
     if (one.served > this.#most) this.#most = one.served;
   }
 
-  /** Nobody waits, so nobody is owed anything any more. */
+  /** Resets the reference point when no client is waiting, so that no client keeps credit from the past. */
   settle(): void {
     this.#now = this.#most;
   }

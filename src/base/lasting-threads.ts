@@ -11,54 +11,57 @@ import { asError } from './fault.ts';
 import type { Service } from './lifecycle.ts';
 import type { LogFields, Logger } from './logger.ts';
 
-/** How long a stop waits for the threads to end by themselves. */
+/** How long `stop` waits for the threads to end on their own. */
 const STOP_MS = 2_000;
-/** How long to wait before a thread is tried again that did not even start, or ended as soon as it had, twice in a row. */
+/**
+ * Delay before another attempt to start a thread that failed to start, or that died right after it became ready, twice
+ * in a row.
+ */
 const RESTART = { initialMs: 100, maxMs: 2_000 };
-/** A thread that has run for so long had a good start. */
+/** A thread that has run for this long counts as started successfully. */
 const STARTED_MS = 1_000;
 
-/** What a thread is given as its task, once: it serves what comes over the port until that says `stop`. */
+/** The one task of a thread. The thread serves messages from the port until it receives `stop`. */
 export interface LastingTask {
   readonly port: MessagePort;
 }
 
-/** What every thread understands. */
+/** The message that stops a thread. Every thread accepts it. */
 export interface StopThread {
   readonly kind: 'stop';
 }
 
-/** What every thread says first. */
+/** The first message of every thread. */
 export interface ThreadIsReady {
   readonly kind: 'ready';
 }
 
 /** One thread, from its start to its end. */
 export interface LastingThread<To> {
-  /** Its place among the threads, from 0: the one that replaces it has the same. */
+  /** Index of the thread, from 0. A replacement gets the index of the thread it replaces. */
   readonly place: number;
   readonly state: 'starting' | 'ready' | 'over';
   post(message: To | StopThread, transfer?: readonly Transferable[]): void;
 }
 
 export interface LastingThreadsParts<To, From> {
-  /** What the threads are called in the log: `delivery thread`. */
+  /** Name of the threads in the log, such as `delivery thread`. */
   readonly what: string;
   /** The module that each thread runs; its default export takes a {@link LastingTask}. */
   readonly module: URL;
   readonly count: number;
-  /** What a thread finds as its `workerData`. */
+  /** The `workerData` of the threads. */
   readonly workerData: () => unknown;
   readonly resourceLimits?: ResourceLimits;
-  /** The thread takes messages. */
+  /** Called when the thread accepts messages. */
   readonly ready: (thread: LastingThread<To>) => void;
   readonly heard: (thread: LastingThread<To>, message: Exclude<From, ThreadIsReady>) => void;
-  /** The thread is no more; told once of each. Returns what the log is to say about it. */
+  /** Called once when a thread has ended. Returns the fields for the log line about it. */
   readonly ended: (thread: LastingThread<To>, wasReady: boolean) => LogFields;
-  /** Called for each thread that ended although nobody asked it to. */
+  /** Called for each thread that ended without having been stopped. */
   readonly lost: (place: number) => void;
   readonly clock: Clock;
-  /** From 0 to below 1. */
+  /** Returns a random number, 0 inclusive to 1 exclusive. */
   readonly random: () => number;
   readonly logger: Logger;
 }
@@ -67,18 +70,18 @@ interface Running<To> extends LastingThread<To> {
   readonly pool: Piscina<LastingTask, void>;
   readonly port: MessagePort;
   state: LastingThread<To>['state'];
-  /** Runs out when it has had a good start. */
+  /** Fires when the thread counts as started successfully. */
   starting: Timer | null;
-  /** Resolves when nothing of it is left. */
+  /** Resolves when the thread has ended and its resources are released. */
   readonly gone: PromiseWithResolvers<void>;
 }
 
 /**
- * Threads that have one task of Piscina's for as long as they live, and talk over a channel beside it: many messages of
- * one turn of the event loop can travel as one. A thread that ends is replaced.
+ * Threads that run one Piscina task for their whole lifetime and communicate over a separate channel, so that many
+ * messages of one turn of the event loop can be sent as one. A thread that dies is replaced.
  *
- * Each has a pool to itself: in a larger one, a thread that fails before it is ready leaves its task in the queue, and
- * nobody learns of it.
+ * Each thread has a pool of its own. In a shared pool, a thread that fails before it is ready leaves its task in the
+ * queue, and the failure is never reported.
  */
 export class LastingThreads<To, From> implements Service {
   readonly name: string;
@@ -86,7 +89,7 @@ export class LastingThreads<To, From> implements Service {
   readonly #threads = new Set<Running<To>>();
   readonly #restarts = new Set<Timer>();
   #state: 'stopped' | 'running' = 'stopped';
-  /** By place: starts in a row that were not good. */
+  /** Number of consecutive failed starts, by thread index. */
   readonly #failedStarts: number[];
   #firstReady = Promise.withResolvers<void>();
 
@@ -96,15 +99,15 @@ export class LastingThreads<To, From> implements Service {
     this.#failedStarts = Array.from({ length: parts.count }, () => 0);
   }
 
-  /** Whether ends are expected: nothing is replaced. */
+  /** True after `stop`: threads that end are not replaced. */
   get stopped(): boolean {
     return this.#state === 'stopped';
   }
 
   /**
-   * Waits for the first thread; the others follow.
+   * Waits for the first thread; the others start in the background.
    *
-   * @throws Error when the first one to start does not
+   * @throws Error if the first thread fails to start
    */
   async start(): Promise<void> {
     this.#state = 'running';
@@ -118,7 +121,7 @@ export class LastingThreads<To, From> implements Service {
     }
   }
 
-  /** Lets the threads end by themselves, and ends them where they do not in time. */
+  /** Asks the threads to end, and terminates those that do not end in time. */
   async stop(): Promise<void> {
     if (this.#state === 'stopped') return;
     this.#state = 'stopped';
@@ -144,11 +147,11 @@ export class LastingThreads<To, From> implements Service {
     const { port1, port2 } = new MessageChannel();
     const pool = new Piscina<LastingTask, void>({
       filename: module.href,
-      // The thread begins with its task, and is not replaced by Piscina.
+      // The thread starts together with its task, and Piscina does not replace it.
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: Number.POSITIVE_INFINITY,
-      // A thread that sleeps would not hear what its connections bring.
+      // A thread in `Atomics.wait` would not receive messages from its connections.
       atomics: 'disabled',
       recordTiming: false,
       workerData: workerData(),
@@ -167,7 +170,7 @@ export class LastingThreads<To, From> implements Service {
     port1.on('message', (message: From | ThreadIsReady) => this.#heard(thread, message));
     const ended = (failure: unknown): void => this.#ended(thread, asError(failure).message);
     pool.on('error', ended);
-    // The last to be told: whoever knows the reason has told it by the next turn.
+    // Runs last, in the next turn: by then the event that carries the reason has been handled.
     pool.on('workerDestroy', () => setImmediate(ended, new Error('the thread was ended')));
     pool.run({ port: port2 }, { transferList: [port2] }).then(() => ended('it came to its end'), ended);
   }
@@ -185,7 +188,7 @@ export class LastingThreads<To, From> implements Service {
     this.#firstReady.resolve();
   }
 
-  /** Told of each end more than once. */
+  /** May be called more than once for the same thread. */
   #ended(thread: Running<To>, reason: string): void {
     if (thread.state === 'over') return;
     const wasReady = thread.state === 'ready';

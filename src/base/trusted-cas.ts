@@ -1,7 +1,7 @@
 import * as tls from 'node:tls';
 import { casByFiles } from './ca-files.ts';
 
-/** A host's Node.js may be older: these came with 22.15 and 22.19. */
+/** These functions were added in Node.js 22.15 and 22.19. The Node.js of a host may be older. */
 const { getCACertificates, setDefaultCACertificates }: Partial<typeof tls> = tls;
 
 /**
@@ -21,8 +21,9 @@ export function trustedCas(more = ''): string[] {
 }
 
 /**
- * The same authorities for clients of libraries, which take no list. It holds for the thread that calls it. On Node.js
- * before 22.19 they trust those of Node.js and of `NODE_EXTRA_CA_CERTS` alone.
+ * Sets the same authorities for client libraries that do not accept a list. The setting applies to the calling thread.
+ * With Node.js before 22.19, these libraries trust the authorities bundled with Node.js and those of
+ * `NODE_EXTRA_CA_CERTS` only.
  */
 export function trustCasEverywhere(): void {
   setDefaultCACertificates?.(trustedCas());

@@ -9,7 +9,9 @@ import { DecisionTable } from './decision-table.ts';
 import type { NamedStatistics } from './named-rows.ts';
 import { RECORD_HEAD_BYTES, REQUEST_KIND, Records } from './records.ts';
 
-/** Most batches are far below these; memory beyond them comes from a burst and is given back. */
+/**
+ * Most batches stay far below these sizes. A batch that exceeds them comes from a burst, and its memory is released.
+ */
 const KEPT_BYTES = 262_144;
 const KEPT_ROWS = 4_096;
 
@@ -56,7 +58,7 @@ export class DecisionBatch {
     return this.records.length - this.records.count * RECORD_HEAD_BYTES;
   }
 
-  /** Whether it takes much more memory than most batches do. */
+  /** True if the batch uses much more memory than most batches do. */
   get isLarge(): boolean {
     const { requests, decisions, keys, counters } = this;
     const rows = Math.max(decisions.kind.length, counters.opSlots.length, requests.keyStart.length / 2);

@@ -12,33 +12,38 @@ import { WaitingRequests } from './waiting-requests.ts';
 /** Requests in one batch at most: a batch is also the longest time that one piece of work holds the thread. */
 export const MAX_BATCH_REQUESTS = 512;
 
-/** Bytes of requests in one batch at most. */
+/** Maximum number of request bytes in one batch. */
 const MAX_BATCH_BYTES = 131_072;
 
-/** Requests that are left out when a batch is made of those that wait: room for callers that have nothing waiting. */
+/** Places in a batch that waiting requests leave free, for callers that have no requests waiting. */
 const KEPT_PLACES = 64;
 
-/** A request of so many bytes is decided by itself: those who came before must not wait for it. */
+/** A request of at least this size is decided in a batch of its own, so that earlier requests do not wait for it. */
 export const LARGE_REQUEST_BYTES = 32_768;
 
 /** Batches of this thread that may wait for the store at once. */
 const MAX_BATCHES_IN_FLIGHT = 4;
 
-/** Large requests of this thread that may wait for the store at once: it is busy with each for milliseconds. */
+/**
+ * Maximum number of large requests of this thread that may wait for the store. Each keeps the thread busy for
+ * milliseconds.
+ */
 const MAX_LARGE_IN_FLIGHT = 1;
 
-/** Bytes of requests that may wait or be decided in all. */
+/** Maximum number of request bytes that wait or are being decided. */
 export const MAX_QUEUED_BYTES = 64 * 1_048_576;
 
-/** The part of the queue, in requests and in bytes, that one caller may have waiting. */
+/** The fraction of the queue, in requests and in bytes, that one caller may fill. */
 export const CALLER_SHARE = 1 / 4;
 
-/** The part of the queue that those may fill who have requests waiting; the rest is for callers that have none. */
+/**
+ * The fraction of the queue that callers with waiting requests may fill. The rest is reserved for callers without any.
+ */
 const CROWDED = 7 / 8;
 
 /** Other threads that decide batches. */
 export interface BatchPool {
-  /** Whether a batch of so many requests is to be decided there, now. `isLarge`: it would hold this thread up. */
+  /** Whether a batch of this size should be decided by the pool now. `isLarge`: the batch would block this thread. */
   takes(requests: number, isLarge: boolean): boolean;
   /** Decides a batch as {@link Engine.run} does. The requests of the batch are gone afterwards. */
   run(batch: DecisionBatch, generation: RuleGeneration): Promise<void>;
@@ -58,8 +63,8 @@ export interface BatcherParts {
   /** Holds batches back, so that they grow; null when they leave at once. */
   readonly window: Pick<BatchWindow, 'open' | 'shut'> | null;
   /**
-   * Says when "at once" is: `queueMicrotask`, as soon as the code that brought the request has run; `setImmediate`, at the
-   * end of the turn of the event loop, so that all that is read in the turn shares a batch.
+   * Schedules a flush. `queueMicrotask` flushes as soon as the code that received the request has run. `setImmediate`
+   * flushes at the end of the turn of the event loop, so that all requests read in the turn share a batch.
    */
   readonly soon: (run: () => void) => void;
   /** Calls that failed for another reason than the store. */
@@ -67,32 +72,36 @@ export interface BatcherParts {
 }
 
 /**
- * While the store has nothing to do, a batch of this size leaves without waiting for the end of the turn: the store
- * works on it while the rest of the turn is read. Smaller batches cost more in store calls than the overlap saves.
+ * If the store is idle, a batch of this size is sent without waiting for the end of the turn, so that the store works
+ * on it while the rest of the turn is read. Smaller batches cost more in store calls than the overlap saves.
  */
 const EARLY_REQUESTS = 64;
 
 /**
- * Gathers requests into batches, without a timer: what arrives while batches are in flight forms the next one, and a
- * request alone leaves as soon as the code that brought it has run, or all that was ready to be read. Only where the
- * operator asks for it are batches held back for a while.
+ * Collects requests into batches without a timer. Requests that arrive while batches are in flight form the next batch.
+ * A single request is sent as soon as the code that received it has run, or at the end of the turn of the event loop
+ * (see `soon`). Batches are held back only if the operator configures a window.
  *
- * What finds the next batch full waits by caller, and callers are served in turns ({@link WaitingRequests}): one that
- * asks for little joins the next batch, however much the others have waiting.
+ * Requests that do not fit into the next batch wait in a queue for each caller, and callers take turns
+ * ({@link WaitingRequests}): a caller that asks for little joins the next batch, no matter how many requests of other
+ * callers are waiting.
  */
 export class Batcher implements Decider {
   readonly #parts: BatcherParts;
   #generation: RuleGeneration | null = null;
   #filling: DecisionBatch;
-  /** Whether what is filling need not wait for the end of its window: it has ended, or others wait behind. */
+  /**
+   * True if the filling batch does not wait for the end of its window: the window has ended, or requests wait behind
+   * it.
+   */
   #isDue = false;
-  /** Requests that found the batch full. */
+  /** Requests that did not fit into the filling batch. */
   readonly #waiting = new WaitingRequests();
-  /** Requests that are decided by themselves. */
+  /** Large requests, each of which is decided in a batch of its own. */
   readonly #large = new WaitingRequests();
-  /** Whether the batch that left last was a large request. */
+  /** True if the last batch sent was a large request. */
   #wasLarge = false;
-  /** Stands for all callers that are not told apart. */
+  /** Stands for all callers whose connection is unknown. */
   readonly #anybody = {};
   readonly #idle: DecisionBatch[] = [];
   #inFlight = 0;
@@ -144,7 +153,7 @@ export class Batcher implements Decider {
     return this.#filling.size < MAX_BATCH_REQUESTS && this.#filling.records.length < MAX_BATCH_BYTES;
   }
 
-  /** Adds a request to the batch that is filling. */
+  /** Adds a request to the filling batch. */
   #join(request: Uint8Array, format: ResponseFormat, reply: DecisionReply): void {
     const { window } = this.#parts;
     const filling = this.#filling;
@@ -157,7 +166,7 @@ export class Batcher implements Decider {
     else if (filling.size === 1) window.open(this.#windowEnded);
   }
 
-  /** Has a request wait, if its caller has a part of the queue left. */
+  /** Queues a request, or rejects it if the caller has used up its share of the queue. */
   #wait(queue: WaitingRequests, request: Uint8Array, format: ResponseFormat, reply: DecisionReply): void {
     const caller = this.#callerOf(reply);
     const count = this.#waiting.countOf(caller) + this.#large.countOf(caller);
@@ -209,7 +218,7 @@ export class Batcher implements Decider {
     this.#parts.soon(this.#flush);
   }
 
-  /** Lets one batch go. The next one goes when the answers of this one have been written. */
+  /** Sends one batch. The next one is sent after the responses of this one have been written. */
   readonly #flush = (): void => {
     this.#flushPending = false;
     const isLargeNext = !this.#wasLarge && this.#large.size > 0;
@@ -217,17 +226,17 @@ export class Batcher implements Decider {
     if (isGone && this.#hasMore) queueMicrotask(this.#flush);
   };
 
-  /** Whether requests have not left yet. */
+  /** Whether requests are waiting to be sent. */
   get #hasMore(): boolean {
     return this.#filling.size > 0 || this.#waiting.size > 0 || this.#large.size > 0;
   }
 
-  /** Lets the batch go that is filling; false when there is none, or no place for it. */
+  /** Sends the filling batch. Returns false if it is empty or cannot be decided yet. */
   #letGo(): boolean {
     if (this.#waiting.size > 0) this.#fill();
     const batch = this.#filling;
     if (batch.size === 0) return false;
-    // What is filling grows until there is a place for it, or until its window ends.
+    // The filling batch grows until a thread is free for it, or until its window ends.
     const { window } = this.#parts;
     if (window !== null && !this.#isDue && this.#hasRoom()) return false;
     const place = this.#placeFor(batch.size, false);
@@ -240,7 +249,7 @@ export class Batcher implements Decider {
     return true;
   }
 
-  /** Adds requests that wait, those of the callers that were served least. */
+  /** Adds waiting requests to the filling batch, first those of the callers that were served least. */
   #fill(): void {
     const batch = this.#filling;
     const sizeBefore = batch.size;
@@ -264,10 +273,10 @@ export class Batcher implements Decider {
     return true;
   }
 
-  /** Where a batch may be decided now; null when it has to wait. */
+  /** Where a batch can be decided now; null if it has to wait. */
   #placeFor(requests: number, isLarge: boolean): 'here' | 'pool' | null {
     if (this.#generation !== null && this.#parts.pool?.takes(requests, isLarge) === true) return 'pool';
-    // A large request is worth waiting for a thread that is busy with others.
+    // A large request waits for a busy pool thread rather than block this one.
     const mayBeHere = !isLarge || (this.#largeInFlight < MAX_LARGE_IN_FLIGHT && this.#inPool === 0);
     return this.#inFlight < MAX_BATCHES_IN_FLIGHT && mayBeHere ? 'here' : null;
   }
@@ -314,7 +323,7 @@ export class Batcher implements Decider {
     this.#queued -= requests;
     this.#queuedBytes -= bytes;
     batch.reset();
-    // Batches beyond those that can be in flight, and large ones, come from a burst; their memory is given back.
+    // Batches beyond the maximum in flight, and large batches, come from a burst. Their memory is released.
     if (this.#idle.length < MAX_BATCHES_IN_FLIGHT && !batch.isLarge) this.#idle.push(batch);
     if (this.#queued === 0) for (const resolve of this.#drained.splice(0)) resolve();
   }

@@ -5,7 +5,7 @@ export type ResponseFormat = 'protobuf' | 'json';
 
 /** Where one decision goes. Exactly one of the methods is called, once. */
 export interface DecisionReply {
-  /** Stands for the connection that the request came on. Requests of one caller share a part of the queue. */
+  /** Identifies the connection of the request. Requests of one caller share a part of the queue. */
   readonly caller?: object | undefined;
   /** Nobody waits for the decision any more. A request that nobody waits for when its turn comes is not counted. */
   readonly gone: boolean;

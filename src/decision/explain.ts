@@ -27,7 +27,10 @@ export interface ExplainerParts {
   readonly logger: Logger;
 }
 
-/** How many descriptors of one request are explained: with the bound on the body, this keeps the work to a few milliseconds. */
+/**
+ * Maximum number of descriptors explained per request. With the limit on the body, this limits the work to a few
+ * milliseconds.
+ */
 export const MAX_EXPLAINED_DESCRIPTORS = 64;
 
 const UNCOUNTED = { add: () => {} };
@@ -54,7 +57,8 @@ export class Explainer {
 
   /**
    * Explains a `RateLimitRequest` in protobuf wire format.
-   * @throws Fault as the decision would be refused with, or `too_large` beyond {@link MAX_EXPLAINED_DESCRIPTORS}
+   * @throws Fault with the kind of fault that the decision would fail with, or `too_large` above
+   *   {@link MAX_EXPLAINED_DESCRIPTORS}
    */
   async explain(request: Uint8Array): Promise<Explanation> {
     refuseTooMany(request);
@@ -84,7 +88,7 @@ export class Explainer {
   }
 }
 
-/** What cannot be read is for the engine to refuse, in its words. */
+/** Input that cannot be read is rejected by the engine, with its own message. */
 function refuseTooMany(request: Uint8Array): void {
   const table = new RequestTable();
   try {

@@ -9,7 +9,8 @@ export const NAMED_STATS = [...RULE_STATS, 'domain_not_found'] as const;
 export const DOMAIN_NOT_FOUND = RULE_STATS.length;
 
 /**
- * In place of a metric key: what is counted has no name of its own. No metric key is empty, because domains are not.
+ * Used in place of a metric key for hits without a name of their own. It cannot collide with a metric key, because
+ * domains, and therefore metric keys, are never empty.
  */
 export const NO_NAME = '';
 
@@ -39,10 +40,10 @@ export const NAME_OVERHEAD_BYTES = 256;
 export class NamedRows {
   readonly #bounds: NameBounds;
   readonly #rows: LRUCache<string, Int32Array>;
-  /** Takes the statistics of names that are too long, and of what has none. */
+  /** Receives the statistics of names that are too long, and of hits without a name. */
   readonly #unkept = newRow();
   #hitsLetGo = 0;
-  /** Names that were let go, and times that a name was too long or not made. */
+  /** Number of evicted names, and of uses of names that were too long or not created. */
   namesDropped = 0;
 
   constructor(bounds: NameBounds) {

@@ -13,8 +13,8 @@ import type { OverLimitCache } from './over-limit-cache.ts';
 import { addTotal } from './shared-totals.ts';
 
 /**
- * Descriptors of one request whose statistics have names made from its values. To make a name and forget another one for
- * it costs more than the decision; what is counted for the further descriptors of a request has no name.
+ * Maximum number of descriptors per request whose statistics get names made from request values. Creating a name, and
+ * evicting another one for it, costs more than the decision. Hits of further descriptors are counted without a name.
  */
 export const MAX_NAMES_PER_REQUEST = 128;
 
@@ -33,7 +33,7 @@ export class Planner {
   readonly #matcher = new Matcher();
   /** Names that limits of the request in hand replace. */
   readonly #replaced = new Set<number>();
-  /** Its descriptors whose statistics have names made from its values. */
+  /** Descriptors of the request whose statistics have names made from request values. */
   #named = 0;
 
   constructor(parts: PlannerParts) {
@@ -78,7 +78,7 @@ export class Planner {
       batch.named.domainNotFound(domain, end - first);
       return null;
     }
-    // Clearing a set that has become old makes another table for it in the old space, which few collections empty.
+    // Clearing a set in the old space allocates another table there, and the old space is rarely collected.
     if (this.#replaced.size > 0) this.#replaced.clear();
     this.#named = 0;
     for (let row = first; row < end; row++) {
@@ -90,7 +90,7 @@ export class Planner {
     return null;
   }
 
-  /** Whether one more descriptor of the request may have statistics under a name made from its values. */
+  /** Whether another descriptor of the request may have statistics under a name made from request values. */
   #mayName(): boolean {
     return this.#named++ < MAX_NAMES_PER_REQUEST;
   }

@@ -1,17 +1,17 @@
 import { FairOrder, type Served } from '../base/fair-order.ts';
 import type { DecisionReply, ResponseFormat } from './decider.ts';
 
-/** A request that waits for a batch, with bytes of its own. */
+/** A request that waits for a batch. It owns its bytes. */
 export interface WaitingRequest {
   readonly bytes: Uint8Array;
   readonly format: ResponseFormat;
   readonly reply: DecisionReply;
 }
 
-/** What one request counts as at least, when callers are compared. */
+/** Minimum cost of a request, in bytes, when callers are compared. */
 const LEAST_BYTES = 128;
 
-/** How far a caller that asks for little may stay behind the others. */
+/** How many bytes a caller that asks for little may be behind the others. */
 const CREDIT_BYTES = 16_384;
 
 /** The requests of one caller, oldest first. */
@@ -20,7 +20,7 @@ class CallerQueue implements Served {
   due = 0;
   order = 0;
   bytes = 0;
-  /** From `#first` on; what is before was taken. */
+  /** Requests before `#first` were already taken. */
   #requests: WaitingRequest[] = [];
   #first = 0;
 
@@ -41,7 +41,7 @@ class CallerQueue implements Served {
     const request = this.first;
     this.bytes -= request.bytes.length;
     this.#first++;
-    // Moving what is left only when it is the smaller half makes the cost of a request constant.
+    // Remaining requests are moved only when they are the smaller half, so the cost per request is constant.
     if (this.#first * 2 >= this.#requests.length) {
       this.#requests = this.#requests.slice(this.#first);
       this.#first = 0;
@@ -54,14 +54,19 @@ function costOf({ bytes }: WaitingRequest): number {
   return Math.max(bytes.length, LEAST_BYTES);
 }
 
-/** Requests that no batch has room for. The caller that was served least is next, whoever came first. */
+/**
+ * Requests that do not fit into the next batch. The caller that was served least is next, regardless of arrival order.
+ */
 export class WaitingRequests {
   readonly #order = new FairOrder<CallerQueue>(CREDIT_BYTES);
-  /** Also of callers that have nothing waiting: what they were served is remembered for as long as they are there. */
+  /**
+   * Includes callers without waiting requests: the amount that each caller was served is kept for the lifetime of the
+   * caller.
+   */
   readonly #queues = new WeakMap<object, CallerQueue>();
   #size = 0;
 
-  /** How many wait. */
+  /** Number of waiting requests. */
   get size(): number {
     return this.#size;
   }
@@ -86,7 +91,7 @@ export class WaitingRequests {
     if (queue.size === 1) this.#order.add(queue, costOf(request));
   }
 
-  /** Takes the next one out; undefined when none waits. */
+  /** Removes and returns the next request; undefined if no request is waiting. */
   take(): WaitingRequest | undefined {
     const queue = this.#order.next();
     if (queue === undefined) return undefined;

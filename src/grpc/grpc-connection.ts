@@ -43,7 +43,7 @@ export interface Transport {
 /** The least that a request without its message counts as, of what unfinished requests may hold. */
 const CALL_BYTES = 1_024;
 
-/** What an answer that waits takes in memory beside its bytes, with its stream. */
+/** Memory that a waiting answer and its stream use in addition to the bytes of the answer. */
 const WAITING_ANSWER_BYTES = 1_024;
 
 /** What it counts as: about what it takes in memory. */
@@ -139,7 +139,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
     return this.backlogBytes + this.connection.output.length + this.connection.queuedBytes;
   }
 
-  /** What they take in memory: most answers are short, and take more than their bytes. */
+  /** Memory of the waiting answers. Most answers are short, and use more memory than their bytes. */
   get answerMemory(): number {
     return this.queuedBytes + this.connection.waitingStreams * WAITING_ANSWER_BYTES;
   }
@@ -149,12 +149,12 @@ export class GrpcConnection implements StreamHandler, CallContext {
     return this.#held.held;
   }
 
-  /** What the last {@link receive} has cost; see `LEAST_FRAME_WORK`. */
+  /** Work of the last {@link receive}; see `LEAST_FRAME_WORK`. */
   get work(): number {
     return this.connection.work;
   }
 
-  /** Takes bytes of the peer, until they have cost `maxWork`; returns how many. */
+  /** Handles bytes of the peer until the work reaches `maxWork`. Returns the number of bytes handled. */
   receive(bytes: Uint8Array, nowMs: number, maxWork?: number): number {
     this.#nowMs = nowMs;
     const taken = this.connection.receive(bytes, nowMs, maxWork);
@@ -289,7 +289,8 @@ export class GrpcConnection implements StreamHandler, CallContext {
       this.#refuse(call, message);
       return;
     }
-    // It came in earlier frames, or is longer than what came.
+    // The length of the last frame does not show this work: earlier frames contained a part of the message, or it was
+    // compressed.
     this.connection.addWork(message.length);
     this.#run(call, message);
   }

@@ -12,7 +12,7 @@ export type UnaryMethod = (request: Uint8Array, reply: UnaryReply) => void;
 
 /** Where the answer of a unary call goes; exactly one of the methods is called, once. */
 export interface UnaryReply {
-  /** Stands for the connection that the call came on, where the server tells connections apart. */
+  /** Identifies the connection of the call, if the server distinguishes connections. */
   readonly caller?: object | undefined;
   /** Nothing is answered any more: it has been, the caller is gone, or the deadline has passed. */
   readonly done: boolean;

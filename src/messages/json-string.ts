@@ -101,7 +101,7 @@ function codeUnit(bytes: Uint8Array, at: number, end: number): number {
   return unit;
 }
 
-/** The value of a hexadecimal digit in either case; -1 when it is none. */
+/** The value of a hexadecimal digit in either case; -1 if the character is not one. */
 function hexDigit(byte: number): number {
   if (byte >= CHAR.zero && byte <= CHAR.nine) return byte - CHAR.zero;
   const lower = byte | 0x20;

@@ -7,14 +7,14 @@ import { type Durations, measure } from './measure.ts';
 import { CODE, PATTERNS, templateOf } from './patterns.ts';
 import { CONNECTIONS, type Scenario } from './scenario.ts';
 
-/** A rate that a service has every day: far from what it can do, so nearly every decision wakes it up. */
+/** An everyday rate. It is far below the capacity of the service, so nearly every decision wakes the service up. */
 export const EVERYDAY_CALLS_PER_SECOND = 10_000;
 
-/** How the calls come: each by itself, or ten every millisecond, spread over the connections. */
+/** How the calls are spaced: one at a time, or ten every millisecond, spread over the connections. */
 export const ARRIVALS = ['one by one', 'every millisecond'] as const;
 export type Arrivals = (typeof ARRIVALS)[number];
 
-/** `relay` is what Node.js takes for the same reads and writes without the service; see `relay.ts`. */
+/** `relay` is the cost of the same reads and writes in Node.js without the service; see `relay.ts`. */
 export interface EverydayResult {
   readonly contestant: Store | 'relay';
   readonly arrivals: Arrivals;
@@ -30,7 +30,7 @@ export interface Everyday {
   readonly progress: Progress;
 }
 
-/** Who is measured at that rate, beside the stores: the relay needs the Redis of the service. */
+/** What is measured at that rate in addition to the stores. The relay needs the Redis of the service. */
 export function everydayContestants(stores: readonly Store[]): EverydayResult['contestant'][] {
   return stores.includes('redis') ? [...stores, 'relay'] : [...stores];
 }
@@ -55,7 +55,7 @@ export async function measureEveryday(everyday: Everyday): Promise<EverydayResul
   return results;
 }
 
-/** At a steady rate it takes many seconds until everything is compiled, and nobody's everyday begins with that. */
+/** Runs a load before the measurement. At a steady rate it takes many seconds until V8 has compiled everything. */
 async function warmUp({ field, folder, durations }: Everyday, store: Store): Promise<void> {
   const contestant = serviceOn(store, 'few');
   const scenario: Scenario = {

@@ -7,7 +7,7 @@ import { type Scenario, titleOfScenario } from './scenario.ts';
 const USUAL: ContestantName = 'embedded';
 const NODE: ContestantName = 'embedded-node';
 
-/** The part needs no more to find a ratio. */
+/** Three rounds are enough to determine the ratio. */
 const MOST_ROUNDS = 3;
 
 /** The part that compares the HTTP engines. */
@@ -25,7 +25,7 @@ export function engineRounds(rounds: number): number {
   return Math.min(rounds, MOST_ROUNDS);
 }
 
-/** Each engine's figures, and what of the usual one's the other reaches. */
+/** The figures of each engine, and the ratio to the default engine. */
 export function enginesTable(results: readonly ScenarioResult[]): string[] {
   const rows = results.flatMap(({ scenario, rounds }) => [
     [titleOfScenario(scenario)],

@@ -27,7 +27,9 @@ export interface Measurement {
   readonly durations: Durations;
   /** Calls a second of a paced load; null for calls that follow on answers. */
   readonly callsPerSecond: number | null;
-  /** Of a paced load: each call leaves by itself; else once a millisecond, as many as are due. */
+  /**
+   * For a paced load: calls are sent one at a time. Otherwise, all calls that are due are sent once per millisecond.
+   */
   readonly apart?: boolean;
   readonly folder: string;
 }

@@ -39,7 +39,7 @@ function command(script: Uint8Array): Buffer {
   return Buffer.concat([Buffer.from('*6\r\n'), script, Buffer.from(words)]);
 }
 
-/** A connection to Redis, with what waits for its reply. */
+/** A connection to Redis, with the calls that wait for its reply. */
 interface Link {
   readonly socket: Socket;
   replied: () => void;
@@ -50,7 +50,7 @@ class Relay {
   readonly #waiting: (() => void)[] = [];
   readonly #command = command(INCREMENT.byDigest);
 
-  /** Connects, and makes Redis know the script. */
+  /** Connects, and loads the script into Redis. */
   async connect(port: number): Promise<void> {
     for (let i = 0; i < CONNECTIONS; i++) {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true });
@@ -103,7 +103,7 @@ function serve(socket: Socket, relay: Relay): void {
   });
 }
 
-/** Streams whose call is complete. The generator writes frames of whole calls, which come in one piece. */
+/** Streams with a complete call. The generator writes whole calls, which arrive in one piece. */
 function streamsIn(chunk: Uint8Array, from: number): number[] {
   const streams: number[] = [];
   for (

@@ -14,16 +14,17 @@ import type { FloodKind } from './kinds.ts';
 const LARGEST_WINDOW = 2 ** 31 - 1;
 const DEFAULT_WINDOW = 65_535;
 
-/** Bytes that are handed to the socket at a time, and how many may wait in it. */
+/** Bytes written to the socket at a time, and the maximum that may wait in it. */
 const PIECE_BYTES = 65_536;
 const MOST_WAITING = 262_144;
 
-/** Streams of a connection before it is replaced: ids end at 2^31. */
+/** Number of streams after which a connection is replaced, because stream ids end at 2^31. */
 const MOST_STREAMS = 500_000_000;
 
 /**
- * One connection that sends as much of one kind as the server takes. It keeps the windows of the server and the number
- * of open streams, so that nothing but the flood is held against it, and comes back whenever it is closed.
+ * One connection that sends as much of one kind of flood as the server accepts. It respects the windows of the server
+ * and the number of open streams, so that the server can object only to the flood itself, and reconnects whenever it is
+ * closed.
  */
 export class Flooder {
   readonly #port: number;
@@ -36,7 +37,7 @@ export class Flooder {
   #window = DEFAULT_WINDOW;
   #repeated = 0;
   #ends = false;
-  /** Times that the server ended the connection. */
+  /** How many times the server closed the connection. */
   ended = 0;
   answered = 0;
 
@@ -124,7 +125,7 @@ export class Flooder {
   }
 }
 
-/** What flow control counts of some frames. */
+/** Number of bytes that flow control counts for these frames. */
 function dataBytes(bytes: Buffer): number {
   let sum = 0;
   for (let at = 0; at < bytes.length; ) {

@@ -19,16 +19,16 @@ export interface FloodOrder {
   readonly connections: number;
 }
 
-/** What the flooders did. */
+/** Results of the flooders. */
 export interface FloodReport {
-  /** Connections that the service ended. */
+  /** Connections that the service closed. */
   readonly ended: number;
   readonly answered: number;
 }
 
 let flooders: (Flooder | HttpFlooder)[] = [];
 
-/** Makes one of the flooders of a kind. */
+/** Creates a flooder of the given kind. */
 function maker({ port, front, kind }: FloodOrder): (number: number) => Flooder | HttpFlooder {
   if (front === 'json') {
     const found = named(HTTP_FLOOD_KINDS, kind);

@@ -12,10 +12,13 @@ const BODY = JSON.stringify({
 });
 const CALL = `POST /json HTTP/1.1\r\nHost: honest\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`;
 
-/** A call that takes longer has failed. */
+/** A call that takes longer counts as failed. */
 const PATIENCE_MS = 10_000;
 
-/** Calls `/json` at a steady pace on one connection, one after the other; a call that has to wait counts from when it was due. */
+/**
+ * Calls `/json` at a steady pace on one connection, one call after the other. The latency of a delayed call is measured
+ * from the time when it was due.
+ */
 export class HonestHttpClient {
   readonly #socket: Socket;
   readonly #pid: number;
@@ -24,7 +27,7 @@ export class HonestHttpClient {
   readonly #windows: LoadWindows;
   readonly #pacer: Pacer;
   readonly #pacing: NodeJS.Timeout;
-  /** When the calls were due that have no answer; the first one has been sent. */
+  /** Due times of the unanswered calls. The first of them has been sent. */
   readonly #due: number[] = [];
   #cpuAtCall = 0;
   #fault = '';
@@ -43,8 +46,8 @@ export class HonestHttpClient {
   }
 
   /**
-   * Ends a window and begins the next.
-   * @throws Error when a call had no answer or a wrong one
+   * Ends a measurement window and starts the next one.
+   * @throws Error if a call had no answer or a wrong answer
    */
   mark(): LoadWindow & { readonly mainCpuP99Ms: number } {
     if (this.#fault !== '') throw new Error(this.#fault);
@@ -91,7 +94,7 @@ export class HonestHttpClient {
   }
 }
 
-/** Processor time of the first thread of a process, which does not grow while others have the core. */
+/** CPU time of the first thread of a process. It does not grow while other processes use the core. */
 function mainThreadCpuMs(pid: number): number {
   if (process.platform !== 'linux') return Number.NaN;
   return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ')[0]) / 1e6;

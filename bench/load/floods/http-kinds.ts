@@ -3,13 +3,13 @@ import { FLOOD_DOMAIN } from './kinds.ts';
 /** What one kind of flooder sends to an HTTP port. */
 export interface HttpFloodKind {
   readonly name: string;
-  /** Without it: that of `/json`. */
+  /** Default: the port of `/json`. */
   readonly port?: 'debug';
-  /** Bytes that are repeated, one request or several. */
+  /** Bytes that are repeated: one request or several. */
   readonly each: () => Buffer;
   /**
-   * `one`: they follow the answer to the ones before. `full`: as many as the socket takes, answers are read and dropped.
-   * `unread`: the same, and answers are not read. `new`: each on a connection of its own.
+   * When the bytes are sent. `one`: after the answer to the previous ones. `full`: as fast as the socket accepts them;
+   * answers are read and discarded. `unread`: the same, without reading answers. `new`: each on a new connection.
    */
   readonly pace: 'one' | 'full' | 'unread' | 'new';
 }
@@ -46,7 +46,7 @@ const CHUNKED = 'POST /json HTTP/1.1\r\nHost: flood\r\nTransfer-Encoding: chunke
 const OCTETS = [...body('user', manyValues('u'))].map(octet => `1\r\n${octet}\r\n`).join('');
 const IN_OCTETS = Buffer.from(`${CHUNKED}${OCTETS}0\r\n\r\n`);
 
-/** Texts that no other call of the run has. */
+/** Returns a string that no other call of the run uses. */
 let named = 0;
 const newNames = (): Buffer => post(body('named', manyValues(`h${(named++).toString(36)}-`)));
 

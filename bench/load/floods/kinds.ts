@@ -22,15 +22,15 @@ import {
 /** What one kind of flooder sends. */
 export interface FloodKind {
   readonly name: string;
-  /** Sent once when a connection is open. */
+  /** Sent once when a connection has opened. */
   readonly before?: Buffer;
-  /** Frames that are repeated: with a `stream` the requests of new streams, else the same bytes again and again. */
+  /** Frames that are repeated: with a `stream`, the requests of new streams, otherwise the same bytes. */
   readonly each: (stream: number, connection: number) => Buffer;
-  /** Streams that are open at a time; 0 where each repetition is on the same stream, or on none. */
+  /** Maximum number of open streams; 0 if the repetitions use one stream or none. */
   readonly openStreams: number;
-  /** SETTINGS_INITIAL_WINDOW_SIZE of the flooder; without it, a window that never closes. */
+  /** SETTINGS_INITIAL_WINDOW_SIZE of the flooder. Default: a window that never closes. */
   readonly window?: number;
-  /** Connects again at once after this many repetitions; without it, when the server has ended the connection. */
+  /** Reconnects after this many repetitions. Default: when the server has closed the connection. */
   readonly reconnectAfter?: number;
 }
 
@@ -98,7 +98,7 @@ const BOMB = gzipSync(Buffer.alloc(4_000_000));
 const MANY_ZIPPED = gzipSync(MANY);
 const VALUES: Fields = Array.from({ length: 60 }, (_, i) => [`x-field-${i}`, 'v'.repeat(200)]);
 
-/** Texts that no other call of the run has. */
+/** Returns a string that no other call of the run uses. */
 let named = 0;
 const newNames = (): string[] => manyValues(`n${(named++).toString(36)}-`);
 

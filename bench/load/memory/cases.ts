@@ -26,7 +26,7 @@ export interface CaseResult {
   /** Two seconds after the ports are open. */
   readonly started: ProcessMemory;
   readonly rest: ProcessMemory;
-  /** The largest of each second under load. */
+  /** The largest value of each second under load. */
   readonly peak: ProcessMemory;
   readonly after: ProcessMemory;
   readonly requestsPerSecond: number;

@@ -12,7 +12,10 @@ export interface GrpcLoad extends Load {
   readonly expectedCode: number;
   /** Calls a second, whether or not answers come; null for a call to follow when one is answered. */
   readonly callsPerSecond: number | null;
-  /** With `callsPerSecond`: each call leaves by itself, the same time after the one before; else once a millisecond. */
+  /**
+   * With `callsPerSecond`: calls are sent one at a time, at equal intervals. Otherwise, due calls are sent once per
+   * millisecond.
+   */
   readonly apart?: boolean;
 }
 
@@ -114,7 +117,7 @@ export class RunningGrpcLoad implements CallObserver {
     tick();
   }
 
-  /** Timers are no finer than a millisecond, so the thread sleeps between two looks at its sockets. */
+  /** Timers have a resolution of one millisecond, so the thread sleeps between two polls of its sockets. */
   #paceApart(callsPerSecond: number): void {
     const pacer = new Pacer(callsPerSecond, performance.now(), 1_000 / callsPerSecond);
     const never = new Int32Array(new SharedArrayBuffer(4));

@@ -10,9 +10,9 @@ import { clientTls } from '../client-tls.ts';
 import type { TaskStoreParts } from './task-store.ts';
 
 /**
- * The tasks in the Redis that the settings name.
+ * Creates the task store in the Redis that the settings name.
  *
- * @throws Error naming the setting, when a file for TLS cannot be used
+ * @throws Error naming the setting, if a TLS file cannot be used
  */
 export function redisTaskStore(
   { settings, clock, random, logger }: Omit<TaskStoreParts, 'stats'>,

@@ -32,30 +32,30 @@ import { type StatsChange, StatsReporter } from '../thread-stats.ts';
 import { cursorKey } from './master-keys.ts';
 import { tenantLimits, workerNetworks } from './tasks-config.ts';
 
-/** What a REST thread is given at its start. */
+/** The `workerData` of a REST thread. */
 export interface RestThreadSetup {
   readonly settings: Settings;
   readonly keys: MasterKeys;
-  /** Of this program: the OpenAPI document shows it. */
+  /** Version of this program, for the OpenAPI document. */
   readonly version: string;
-  /** Levels that the log of the process writes. */
+  /** Log levels that the process writes. */
   readonly logLevels: readonly LogLevel[];
 }
 
 /**
- * Calls of pull workers that may wait for tasks at once in all threads, half of them of a tenant that is alone: each
- * holds a connection and a few hundred bytes.
+ * Maximum number of pull worker calls that wait for tasks in all threads. A single active tenant may use half of them.
+ * Each call holds a connection and a few hundred bytes.
  */
 const MAX_WAITING_PULLS = 20_000;
 
-/** A store, and what becomes of the ways to it that this thread is given. */
+/** A store, and the handlers for the ports to it that this thread receives. */
 interface OpenedStore {
   readonly store: TaskStore;
   readonly connect: (port: MessagePort) => void;
   readonly refused: (reason: string) => void;
 }
 
-/** Makes this thread one that answers calls of the REST interface, with a store and a pull desk of its own. */
+/** Answers calls of the REST interface in this thread, with its own store and pull desk. */
 export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSetup): Promise<void> {
   const post = (message: FromRestThread<StatsChange>): void => port.postMessage(message);
   const logger = new ThreadLogger(setup.logLevels, (level, message, fields) =>
@@ -92,7 +92,7 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
   });
 }
 
-/** The store of the process, over a way of its own. Only what this thread needs is loaded. */
+/** Opens the store of the process over a connection of this thread. Loads only the code that this thread needs. */
 async function openStore(
   settings: Settings,
   stats: StatsRegistry,
@@ -101,7 +101,7 @@ async function openStore(
 ): Promise<OpenedStore> {
   if (settings.tasksStore === 'redis') {
     const { redisTaskStore } = await import('./redis-task-store.ts');
-    // Lost hints are looked for by the thread that has the engine.
+    // The thread with the engine looks for lost hints.
     const store = redisTaskStore(
       { settings, clock: systemClock, random: Math.random, logger },
       { sweepMs: null },

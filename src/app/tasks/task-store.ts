@@ -20,7 +20,7 @@ export interface TaskStoreParts {
 /** The file of the tasks within their directory. */
 export const TASKS_FILE = 'tasks.db';
 
-/** A store, and how other threads share it; null where they have connections of their own. */
+/** A store, and how other threads share it; `shared` is null if they have connections of their own. */
 export interface OpenedTaskStore {
   readonly store: TaskStore;
   readonly shared: ThreadOperator | null;
@@ -33,8 +33,8 @@ export interface OpenedTaskStore {
 export type TaskStoreFactory = (parts: TaskStoreParts) => OpenedTaskStore;
 
 /**
- * Loads the code of the store that the settings ask for. The client of Redis takes memory and time at start, which a
- * file does without.
+ * Loads the code of the store selected by the settings. The Redis client takes memory and startup time, which a file
+ * does not need.
  */
 export async function loadTaskStoreFactory({
   tasksStore,

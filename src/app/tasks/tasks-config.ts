@@ -2,7 +2,7 @@ import type { Settings } from '../../settings/table.ts';
 import type { DeliverySetup } from '../../tasks/delivery/local-deliveries.ts';
 import type { TenantLimits } from '../../tasks/model/documents.ts';
 
-/** Where tasks may be pushed to; what the URLs of workers are checked by and deliveries keep to. */
+/** Where tasks may be pushed to. Worker URLs are checked against it, and deliveries keep to it. */
 export function workerNetworks(settings: Settings): Pick<DeliverySetup, 'networks' | 'ports' | 'allowHttp'> {
   return {
     networks: listOf(settings.tasksPushNetworks),
@@ -15,7 +15,7 @@ function listOf(text: string): string[] {
   return text === '' ? [] : text.split(',');
 }
 
-/** What tenants have whose operator has changed nothing. */
+/** Limits of a tenant for which the operator has not changed anything. */
 export function tenantLimits(settings: Settings): TenantLimits {
   return {
     openTasks: settings.tasksMaxOpen,

@@ -37,7 +37,7 @@ import { tenantLimits, workerNetworks } from './tasks-config.ts';
 export interface TasksServiceParts {
   readonly settings: Settings;
   readonly keys: MasterKeys;
-  /** Makes the store that the settings ask for. */
+  /** Creates the store selected by the settings. */
   readonly createStore: TaskStoreFactory;
   /** Of this program: what workers and the OpenAPI document are told. */
   readonly version: string;
@@ -192,12 +192,14 @@ function restThreads(
   return threads;
 }
 
-/** Whose call it is, as far as the head tells. Calls that are nobody's share what one tenant may have. */
+/**
+ * Returns the tenant of a call, as far as its head shows. Calls without a tenant share the quota of a single tenant.
+ */
 function tenantNames({ serviceHost, tasksTenantHeader }: Settings): (head: RestHead) => string {
   const config = { serviceHost, tenantHeader: tasksTenantHeader };
   return ({ host, headers }) => {
     const place = placeOf(host, headers['x-tenant-domain'], config);
-    // No domain of a tenant is empty.
+    // Never equal to a tenant, because domains of tenants are not empty.
     return place.kind === 'tenant' ? place.tenant : '';
   };
 }

@@ -31,7 +31,7 @@ export class CounterTable {
   readonly #cells: Int32Array;
   readonly #counts: Float64Array;
   readonly #regionMask: number;
-  /** Cells from one bucket of a region to its next. */
+  /** Number of cells between two consecutive buckets of a region. */
   readonly #stride: number;
 
   private constructor(buffer: SharedArrayBuffer) {
@@ -62,7 +62,7 @@ export class CounterTable {
     return new CounterTable(buffer);
   }
 
-  /** Live counters that were evicted since the table was made. */
+  /** Number of live counters that were evicted since the table was created. */
   get evicted(): number {
     return Atomics.load(this.#header, HEADER.evicted) >>> 0;
   }
@@ -114,9 +114,9 @@ export class CounterTable {
    * The cell of a key, made when there is none. The region must be locked.
    * A new cell counts from 0 and expires at `expiryS`; one that is there keeps the later of both ends.
    *
-   * Where the table is full, the counter with the fewest hits is evicted. Of several, it is the one whose window ends
-   * closest to that of the new counter. So a flood of keys with a hit each takes the cells of its own keys and spares
-   * counters that are near their limits, whatever their windows.
+   * If the table is full, the counter with the fewest hits is evicted; of several, the one whose window ends closest to
+   * that of the new counter. A flood of keys with one hit each therefore evicts its own keys, and spares counters near
+   * their limits, whatever their windows.
    *
    * Returns -1 when both buckets are full of cells that must be kept.
    * @param kept cells that must not be evicted: those that the request in hand has claimed already. Those that move
@@ -219,21 +219,21 @@ export class CounterTable {
     return after;
   }
 
-  /** Buckets that a region uses. */
+  /** Number of buckets that a region uses. */
   #sizeOf(region: number): number {
     return this.#sizes[region] || FIRST_BUCKETS;
   }
 
-  /** The first cell of a bucket. */
+  /** Index of the first cell of a bucket. */
   #bucketStart(region: number, bucket: number): number {
     return bucket * this.#stride + region * BUCKET_CELLS;
   }
 
   /**
-   * Doubles the buckets of a region: of each bucket, the counters that one more bit of their fingerprint sends to the
-   * new half go to the same place there. A thread that is ended in between leaves the old half complete: it is cleared
-   * after the new size is written, and each cell of the new half is written, whatever a growth that was not finished
-   * has left there.
+   * Doubles the buckets of a region. Counters whose next fingerprint bit is set move from each bucket to the same
+   * position in the new half. If a thread is terminated meanwhile, the old half is still complete: it is cleared only
+   * after the new size is written. Each cell of the new half is written, so remains of an unfinished growth are
+   * overwritten.
    */
   #grow(region: number, nowS: number, kept: number[]): void {
     const size = this.#sizeOf(region);
@@ -263,7 +263,7 @@ export class CounterTable {
     }
   }
 
-  /** Whether a cell holds a live counter that belongs to the new half when there were `size` buckets before. */
+  /** Whether a cell holds a live counter that belongs to the new half when `size` buckets are doubled. */
   #moves(cell: number, bucket: number, size: number, nowS: number): boolean {
     const cells = this.#cells;
     const at = cell * 4;
@@ -272,9 +272,9 @@ export class CounterTable {
     return (cells[at + (isByFirst ? 1 : 2)] & size) !== 0;
   }
 
-  /** The cell of two buckets that is evicted, all of them being in use; -1 when all must be kept. */
+  /** Chooses the cell to evict from two full buckets; -1 if all of them must be kept. */
   #evict(first: number, second: number, expiryS: number, kept: readonly number[]): number {
-    // Begins at another cell each time, so that among equals none is evicted sooner than others.
+    // Starts at a different cell each time, so that equal counters are evicted with equal probability.
     const turn = this.evicted;
     let evicted = -1;
     let fewest = Number.POSITIVE_INFINITY;
@@ -307,10 +307,10 @@ const HEADER_WORDS = 16;
 const HEADER = { regions: 0, evicted: 1 } as const;
 const BUCKET_BITS = 3;
 const BUCKET_CELLS = 1 << BUCKET_BITS;
-/** Buckets of a region at first, and at most. */
+/** Initial and maximum number of buckets of a region. */
 const FIRST_BUCKETS = 2;
 const REGION_BUCKETS = 128;
-/** Two buckets with this few free cells, of sixteen, are crowded: the region grows. */
+/** Two buckets with at most this many free cells, out of sixteen, are crowded, and the region grows. */
 const CROWDED = 1;
 /** Counters that a region has room for. */
 export const REGION_CELLS = BUCKET_CELLS * REGION_BUCKETS;
@@ -319,7 +319,7 @@ const HOLDER = threadId + 1;
 const SPINS = 200;
 const TAKE_OVER_MS = 1_000;
 
-/** Where the cells begin: a bucket fills two cache lines. */
+/** Offset of the cells. It is aligned so that a bucket fills two cache lines. */
 function cellsAt(regions: number): number {
   return ((HEADER_WORDS + 2 * regions) * 4 + 63) & ~63;
 }

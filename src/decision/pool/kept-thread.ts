@@ -6,22 +6,22 @@ import type { Logger } from '../../base/logger.ts';
 import type { DecideResult, DecideTask } from './task.ts';
 import type { ThreadMessage } from './thread-messages.ts';
 
-/** Batches in one thread at once: while one waits for the store, the next is planned. */
+/** Maximum number of batches in one thread: while one batch waits for the store, the next one is planned. */
 const BATCHES_PER_THREAD = 2;
 
-/** Delays before another attempt to start a thread that Piscina has given up. */
+/** Delay before another attempt to start a thread that Piscina no longer restarts. */
 const RESTART: BackoffBounds = { initialMs: 100, maxMs: 30_000 };
 
 export interface KeptThreadParts {
   /** The module that the thread runs; see `workers/decide.ts`. */
   readonly module: URL;
   readonly workerData: object;
-  /** The thread takes batches now, or does not any more. */
+  /** Called when the thread starts or stops accepting batches. */
   readonly changed: () => void;
   readonly told: (message: ThreadMessage) => void;
-  /** A thread has ended: what it held is to be released. May be told twice. */
+  /** Called when a thread has ended, so that the locks it held can be released. May be called twice. */
   readonly ended: (threadId: number) => void;
-  /** A thread has ended although nobody asked it to; told once. */
+  /** Called once when a thread has ended without having been stopped. */
   readonly lost: (threadId: number) => void;
   readonly clock: Clock;
   readonly random: () => number;
@@ -29,18 +29,18 @@ export interface KeptThreadParts {
 }
 
 /**
- * A thread that decides batches, and its successors. It has a Piscina of its own, which replaces a thread that ends. But
- * Piscina stops replacing threads for good once one of them ends before it takes batches, and a thread may well end while
- * it waits for its store. Then another Piscina takes over, after a delay.
+ * A thread that decides batches, including its replacements. It has a Piscina of its own, which replaces a thread that
+ * ends. However, Piscina stops replacing threads permanently if one of them ends before it accepts batches, for example
+ * while it waits for its store. In this case another Piscina takes over after a delay.
  */
 export class KeptThread {
   readonly #parts: KeptThreadParts;
   #pool: Piscina<DecideTask, DecideResult> | null = null;
-  /** The present thread; -1 while there is none. */
+  /** Id of the current thread; -1 if no thread is running. */
   #threadId = -1;
-  /** The store of the thread has answered. */
+  /** True if the store of the thread responds. */
   #storeAnswers = false;
-  /** Piscina gives the thread batches. Before that they would wait inside of Piscina. */
+  /** True if Piscina passes batches to the thread. Before that, batches would wait inside Piscina. */
   #isCreated = false;
   #inFlight = 0;
   #attempts = 0;
@@ -51,12 +51,12 @@ export class KeptThread {
     this.#parts = parts;
   }
 
-  /** Whether the thread takes batches. */
+  /** Whether the thread accepts batches. */
   get ready(): boolean {
     return this.#storeAnswers && this.#isCreated;
   }
 
-  /** Whether it would begin with a batch at once. */
+  /** Whether the thread would start with a batch immediately. */
   get free(): boolean {
     return this.ready && this.#inFlight < BATCHES_PER_THREAD;
   }
@@ -65,7 +65,7 @@ export class KeptThread {
     return this.#inFlight;
   }
 
-  /** Starts the thread, and does not wait until it is ready. */
+  /** Starts the thread without waiting until it is ready. */
   start(): void {
     const { module, workerData, logger } = this.#parts;
     this.#timer = null;
@@ -76,14 +76,14 @@ export class KeptThread {
         maxThreads: 1,
         concurrentTasksPerWorker: BATCHES_PER_THREAD,
         maxQueue: BATCHES_PER_THREAD,
-        // A thread that sleeps between batches would not notice what its connections bring.
+        // A thread in `Atomics.wait` between batches would not receive messages from its connections.
         atomics: 'disabled',
         recordTiming: false,
         workerData,
       });
       this.#pool = pool;
       pool.on('message', (message: ThreadMessage) => this.#heard(message));
-      // A thread that fails while it has a batch fails that batch; one without tells here.
+      // A thread that fails during a batch fails that batch. A thread that fails without a batch emits this event.
       pool.on('error', (failure: unknown) =>
         logger.error('Decision thread failed', { error: asError(failure).message }),
       );
@@ -93,12 +93,12 @@ export class KeptThread {
       });
       this.#watch(pool);
     } catch (failure) {
-      // The system may refuse further threads.
+      // The operating system may refuse to create more threads.
       this.#startLater(asError(failure).message);
     }
   }
 
-  /** Rejects when the thread ends before it has answered, and when it cannot answer. */
+  /** Rejects if the thread ends before it has responded, or if it cannot respond. */
   async run(task: DecideTask): Promise<DecideResult> {
     if (this.#pool === null) throw new Error('the decision threads are stopped');
     this.#inFlight++;
@@ -109,15 +109,15 @@ export class KeptThread {
     }
   }
 
-  /** Starts no other thread from now on, and keeps the process from ending before the thread has closed its store. */
+  /** Stops replacing the thread, and keeps the process alive until the thread has closed its store. */
   prepareStop(): void {
     this.#stopping = true;
     this.#timer?.cancel();
-    // Piscina lets the process end while its threads have nothing to do.
+    // Piscina unrefs idle threads, so the process could exit before they have ended.
     for (const worker of this.#pool?.threads ?? []) worker.ref();
   }
 
-  /** Ends the thread at once. */
+  /** Terminates the thread. */
   async stop(): Promise<void> {
     const pool = this.#pool;
     this.#pool = null;
@@ -133,7 +133,8 @@ export class KeptThread {
     const { ended, lost } = this.#parts;
     const { threadId } = worker;
     this.#threadId = threadId;
-    // Piscina's listeners run first: by now it has rejected the batches, and started the next thread.
+    // Piscina's listeners run first: at this point Piscina has already rejected the batches and started the next
+    // thread.
     worker.once('error', () => {
       ended(threadId);
       this.#left(pool, threadId);
@@ -145,7 +146,7 @@ export class KeptThread {
     });
   }
 
-  /** After an error the thread does nothing more, although its end comes later. */
+  /** After an error the thread does no further work, although its `exit` event comes later. */
   #left(pool: Piscina, threadId: number): void {
     if (threadId !== this.#threadId) return;
     this.#threadId = -1;

@@ -19,7 +19,10 @@ export interface PiscinaThreadsParts
   readonly lost: Counter;
 }
 
-/** Threads that decide batches. Nothing waits for one: batches are given only to threads that begin with them at once. */
+/**
+ * Threads that decide batches. Batches never wait for a thread: a batch is only passed to a thread that starts with it
+ * immediately.
+ */
 export class PiscinaThreads implements DecidingThreads, Service {
   readonly name = 'decision threads';
   readonly #clock: Clock;
@@ -85,7 +88,7 @@ export class PiscinaThreads implements DecidingThreads, Service {
     control.close();
   }
 
-  /** Gives a batch to the thread with the least to do. Only while one is {@link free}. */
+  /** Passes a batch to the thread with the fewest batches. Call only while one is {@link free}. */
   async run(task: DecideTask): Promise<DecideResult> {
     let chosen: KeptThread | null = null;
     for (const thread of this.#threads) {

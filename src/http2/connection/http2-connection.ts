@@ -38,12 +38,12 @@ import { Sender } from './sender.ts';
 import { StreamEnds } from './stream-ends.ts';
 
 /**
- * Work is counted in octets, because nearly all that frames cost grows with their length: decoding, hashing, matching.
- * The shortest frames cost more than their octets do: one of 13 can be a request that is answered.
+ * Work is counted in octets, because nearly all costs of a frame grow with its length: decoding, hashing, matching.
+ * Short frames cost more than their octets: a frame of 13 octets can be a request that is answered.
  */
 export const LEAST_FRAME_WORK = 64;
 
-/** More than one read can bring. */
+/** More than one read can contain. */
 const UNLIMITED_WORK = 0x3fff_ffff;
 
 /** Opaque data of the ping that asks for a sign of life. */
@@ -74,7 +74,7 @@ export class Http2Connection {
   readonly #partial = new PartialFrame();
   readonly #preface = new PrefaceReader();
   readonly #progress: Progress;
-  /** Frames are handled until `#progress.work` has come to this. */
+  /** Frames are handled until `#progress.work` reaches this value. */
   #workLimit = UNLIMITED_WORK;
   #over = false;
   #fault: Http2Fault | null = null;
@@ -133,7 +133,7 @@ export class Http2Connection {
     return this.#sender.queuedBytes;
   }
 
-  /** Streams whose answers wait for the peer's windows. */
+  /** Number of streams whose answers wait for the peer's windows. */
   get waitingStreams(): number {
     return this.#sender.waitingStreams;
   }
@@ -143,21 +143,21 @@ export class Http2Connection {
     return this.#partial.capacity + this.#sections.capacity;
   }
 
-  /** What handling the frames of the last {@link receive} has cost; see {@link LEAST_FRAME_WORK}. */
+  /** Work of the frames of the last {@link receive}; see {@link LEAST_FRAME_WORK}. */
   get work(): number {
     return this.#progress.work;
   }
 
-  /** Counts work that a frame has set off and that its length does not show. */
+  /** Counts work that a frame caused and that its length does not show. */
   addWork(work: number): void {
     this.#progress.work += work;
   }
 
   /**
-   * Takes bytes of the peer. Whole frames are handled at once; the beginning of one is kept. Once the frames have cost
-   * `maxWork`, the rest is left to the caller.
+   * Handles bytes of the peer. Whole frames are handled immediately; the start of an incomplete frame is kept. Once the
+   * work of the frames reaches `maxWork`, the remaining bytes are left to the caller.
    *
-   * @returns how many bytes were taken
+   * @returns the number of bytes handled
    */
   receive(chunk: Uint8Array, nowMs: number, maxWork = UNLIMITED_WORK): number {
     if (this.closed) return chunk.length;

@@ -46,9 +46,11 @@ export interface ConnectionLimits {
    * RST_STREAM, or by ours.
    */
   readonly lateFrames: BudgetTerms;
-  /** DATA of a few octets that is not the last of its request; see `SMALL_DATA_BYTES`. */
+  /** DATA frames of a few octets, except the last one of a request; see `SMALL_DATA_BYTES`. */
   readonly smallData: BudgetTerms;
-  /** Header sections beyond `maxHeaderListBytes` or `maxHeaderFields`: each is decoded to its end and answered 431. */
+  /**
+   * Header sections above `maxHeaderListBytes` or `maxHeaderFields`. Each is decoded completely and answered with 431.
+   */
   readonly largeHeaders: BudgetTerms;
   /** Requests that are malformed or break a rule of their stream. */
   readonly streamFaults: BudgetTerms;
@@ -74,9 +76,9 @@ export const DEFAULT_LIMITS: ConnectionLimits = {
   idleFrames: { burst: 2_000, perSecond: 100, perRequest: 8 },
   // A call that is canceled early brings one, or two with trailers; one that is refused early, a window of them.
   lateFrames: { burst: 2_000, perSecond: 100, perRequest: 4 },
-  // Some clients send the prefix of a message by itself.
+  // Some clients send the prefix of a message in a frame of its own.
   smallData: { burst: 2_000, perSecond: 200, perRequest: 4 },
-  // A caller may send such a section with every call in good faith, next to calls that are answered.
+  // A well-behaved caller may send such a section with every call, next to calls that are answered.
   largeHeaders: { burst: 200, perSecond: 20, perRequest: 1 },
   streamFaults: { burst: 200, perSecond: 10, perRequest: 0 },
 };

@@ -7,6 +7,6 @@ export interface Progress {
   nowMs: number;
   /** Well formed requests so far. */
   requests: number;
-  /** What handling the frames of the last read has cost; see `LEAST_FRAME_WORK`. */
+  /** Work of the frames of the last read; see `LEAST_FRAME_WORK`. */
   work: number;
 }

@@ -40,7 +40,7 @@ const TOO_LARGE_BLOCK = Buffer.from('0803343331', 'hex');
  */
 const PAID_BYTES = 1_024;
 
-/** DATA of fewer octets costs us more than its peer, unless it ends its request. */
+/** A DATA frame below this size costs the server more than the peer, unless it ends its request. */
 const SMALL_DATA_BYTES = 64;
 
 const NOTHING = new Uint8Array(0);

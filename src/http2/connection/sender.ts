@@ -81,7 +81,7 @@ export class Sender {
     else stream.trailers = block;
   }
 
-  /** Streams with data that waits. */
+  /** Number of streams with waiting data. */
   get waitingStreams(): number {
     return this.#waiting === null ? 0 : this.#waiting.size;
   }

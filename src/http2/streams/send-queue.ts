@@ -21,7 +21,7 @@ export class SendQueue {
   append(bytes: Uint8Array, start: number, end: number): void {
     // Moving no more than has left makes the cost of a byte constant, however long a slow peer keeps the queue alive.
     if (this.#sent > 0 && this.#sent >= this.size) this.#compact();
-    // Nearly all answers are one message: growing step by step would take up to twice as much.
+    // Nearly all answers are one message. Growing in steps would use up to twice the memory.
     if (this.capacity === 0) this.#bytes.bytes = new Uint8Array(end - start);
     this.#bytes.copy(bytes, start, end);
   }

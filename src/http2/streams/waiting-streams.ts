@@ -10,7 +10,7 @@ export class WaitingStreams {
   /** It is not. */
   readonly #shut = new Set<Http2Stream>();
 
-  /** How many wait. */
+  /** Number of waiting streams. */
   get size(): number {
     return this.#ready.size + this.#shut.size;
   }

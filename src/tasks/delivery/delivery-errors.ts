@@ -47,7 +47,7 @@ export function deliveryError(code: DeliveryErrorCode, message?: string): Delive
   return { code, message: (message ?? DELIVERY_ERRORS[code]).slice(0, MAX_MESSAGE) };
 }
 
-/** The outcome of an attempt that was not begun; it does not count. */
+/** The outcome of an attempt that was not started. It does not count as an attempt. */
 export function notMade(message: string): DeliveryOutcome {
   return {
     kind: 'aborted',
@@ -73,7 +73,7 @@ export function errorOf(failure: unknown): DeliveryError {
   // Of the client library. Its messages are for those who write programs with it.
   const code = systemCode(failure);
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return deliveryError('reply_headers_too_large');
-  // By its name: the class would have the library loaded by threads that push nothing.
+  // Compared by name: importing the class would load the library in threads that push nothing.
   const isUnreadable = failure instanceof Error && failure.name === 'HTTPParserError';
   if (isUnreadable || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return deliveryError('reply_invalid');
   if (LOST_CODES.has(code)) return deliveryError('connection_lost');

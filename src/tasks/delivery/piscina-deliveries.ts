@@ -28,7 +28,7 @@ interface Running {
   readonly settle: (outcome: DeliveryOutcome) => void;
 }
 
-/** One thread, from when it is ready to its end. */
+/** One thread, from the time when it is ready until its end. */
 interface Thread {
   readonly link: LastingThread<MessageToThread>;
   readonly running: Map<number, Running>;
@@ -37,8 +37,8 @@ interface Thread {
 }
 
 /**
- * Pushes tasks from threads of their own, which last ({@link LastingThreads}). Attempts and their outcomes go many in one
- * message. The attempts of a thread that ends end as `aborted`, and whether their workers have seen them is not known.
+ * Pushes tasks from separate long-lived threads ({@link LastingThreads}). Many attempts and outcomes are sent in one
+ * message. If a thread dies, its attempts end as `aborted`, and it is unknown whether their workers have received them.
  */
 export class PiscinaDeliveries implements Deliveries, Service {
   readonly name: string;
@@ -112,7 +112,7 @@ export class PiscinaDeliveries implements Deliveries, Service {
     for (const thread of this.#ready.values()) {
       for (const running of thread.running.values()) {
         if (running.tenant !== tenant || running.taskId !== taskId) continue;
-        // Attempts that wait to be sent go first.
+        // Attempts that wait to be sent are sent first.
         this.#send(thread);
         thread.link.post({ kind: 'abort', tenant, taskId });
         break;

@@ -1,6 +1,8 @@
 import type { Signal, SignalListeners, SignalName, Signals } from './signals.ts';
 
-/** One end of a bridge between the signals of two threads: what is told on one side is told on the other, once. */
+/**
+ * One end of a bridge between the signals of two threads. Each signal of one side is forwarded to the other side once.
+ */
 export class SignalBridge {
   readonly #signals: Signals;
   readonly #listeners: SignalListeners;
@@ -8,7 +10,7 @@ export class SignalBridge {
 
   /**
    * @param names signals that the other side listens to
-   * @param send passes one to the other end
+   * @param send sends a signal to the other end
    */
   constructor(signals: Signals, names: readonly SignalName[], send: (signal: Signal) => void) {
     this.#signals = signals;
@@ -18,7 +20,7 @@ export class SignalBridge {
     this.#unlisten = signals.listen(this.#listeners);
   }
 
-  /** What the other end has sent. */
+  /** Called with a signal from the other end. */
   heard(signals: readonly Signal[]): void {
     for (const signal of signals) this.#signals.tellAllBut(this.#listeners, signal);
   }

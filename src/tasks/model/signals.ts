@@ -10,7 +10,7 @@ export interface SignalListeners {
   workerChanged?(tenant: string, workerId: string): void;
   /** The document of the account has changed. */
   accountChanged?(tenant: string): void;
-  /** A document of the tenant has changed: what is kept of them is outdated. */
+  /** A document of the tenant has changed, so cached copies are outdated. */
   documentsChanged?(tenant: string): void;
   /** A schedule was made or changed and is due at `at`; null when it is not due any more. */
   scheduleDue?(tenant: string, scheduleId: string, at: number | null): void;
@@ -19,7 +19,7 @@ export interface SignalListeners {
 export type SignalName = keyof SignalListeners;
 type SignalArguments<N extends SignalName> = Parameters<NonNullable<SignalListeners[N]>>;
 
-/** A signal as data, which other threads can be sent. */
+/** A signal as data that can be sent to other threads. */
 export type Signal = { [N in SignalName]: readonly [name: N, ...details: SignalArguments<N>] }[SignalName];
 
 /** Hands signals on to whoever listens, in the order in which they came to listen. A listener must not throw. */
@@ -36,7 +36,7 @@ export class Signals {
     this.tellAllBut(null, [name, ...details] as unknown as Signal);
   }
 
-  /** Tells everybody but those who have passed the signal on from elsewhere. */
+  /** Notifies all listeners except those of the bridge that forwarded the signal. */
   tellAllBut(passers: SignalListeners | null, [name, ...details]: Signal): void {
     for (const listeners of this.#listeners) {
       if (listeners === passers) continue;

@@ -116,7 +116,7 @@ export interface TaskBody {
   readonly result: string | null;
 }
 
-/** About how many bytes a body has, in a store and in an answer; its headers are small. */
+/** Approximate size of a body in a store and in an answer, in bytes. Its headers are small. */
 export function bodyBytes({ payload, result }: Pick<TaskBody, 'payload' | 'result'>): number {
   return Buffer.byteLength(payload ?? '') + Buffer.byteLength(result ?? '');
 }

@@ -23,9 +23,11 @@ const MAX_YEARS = 40;
 /** `Europe/Berlin`, `UTC`, `Etc/GMT+5`, and not `+05:30`, which JavaScript takes as well. */
 const NAME = /^[A-Za-z][A-Za-z0-9_+-]*(?:\/[A-Za-z0-9_+-]+)*$/;
 
-/** By the name that a schedule has, of which there is no end: any mixture of letter cases is one. */
+/**
+ * By the name in the schedule. The number of such names is unlimited, because any mixture of letter cases is accepted.
+ */
 const named = new LRUCache<string, TimeZone>({ max: MAX_NAMES });
-/** By the name that the runtime has for it. There are no more than the data has, so what is known of one is kept. */
+/** By the name that the runtime uses. Their number is limited by the time zone data, so entries are never evicted. */
 const zones = new Map<string, TimeZone>();
 
 /** What a fault says is accepted. */
@@ -52,7 +54,7 @@ export function timeZone(name: string): TimeZone | null {
  * year: half a millisecond that later questions about the year do not pay.
  */
 export class TimeZone {
-  /** As the runtime writes it: the same for all names of one zone. */
+  /** The name that the runtime uses. It is the same for all names of one zone. */
   readonly name: string;
   readonly #format: Intl.DateTimeFormat;
   readonly #years = new Map<number, ZoneYear>();

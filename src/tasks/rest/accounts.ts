@@ -140,7 +140,10 @@ export class Accounts {
   }
 }
 
-/** Whoever may make accounts may be anybody: a body that is not taken in before that is known is not taken in at all. */
+/**
+ * Account creation may be open to everyone. A body so large that the caller must be identified before it is received is
+ * therefore rejected.
+ */
 function muchTooLarge(): Problem {
   return new Problem(
     'body_too_large',

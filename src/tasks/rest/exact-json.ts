@@ -11,7 +11,7 @@ const NUMBER = /^-?(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 const MARK = `${randomBytes(16).toString('base64')} `;
 /** Each costs some microseconds. More than a payload can hold, and far less than a body. */
 const MAX_LONG_NUMBERS = 100_000;
-/** A double holds every number of so many digits, unless there is an exponent (C calls it `DBL_DIG`). */
+/** A double represents every number with this many digits exactly, unless it has an exponent (`DBL_DIG` in C). */
 const SAFE_DIGITS = 15;
 
 /**
@@ -66,7 +66,7 @@ function isOfNumber(code: number): boolean {
   );
 }
 
-/** Only such a number is looked at closely, which costs some hundred times as much as to walk over it. */
+/** Only such a number is checked in detail, which costs about a hundred times as much as skipping it. */
 function mayLoseDigits(text: string, start: number, end: number): boolean {
   if (end - start > SAFE_DIGITS) return true;
   for (let i = start; i < end; i++) {

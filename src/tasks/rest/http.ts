@@ -1,6 +1,6 @@
 import type { Problem } from './problem.ts';
 
-/** The head of a request: no sockets, no library. It can be sent to another thread. */
+/** The head of a request, without sockets or library objects. It can be sent to another thread. */
 export interface RestHead {
   /** Upper case. */
   readonly method: string;
@@ -16,13 +16,14 @@ export interface RestHead {
   readonly remoteAddress: string;
 }
 
-/** A request as it is handled. */
+/** A request as handlers see it. */
 export interface RestRequest extends RestHead {
-  /** Empty until {@link takeBody} has resolved, where there is one. */
+  /** Empty until {@link takeBody} has resolved, if that is present. */
   readonly body: Uint8Array;
   /**
-   * Takes in a large body, which is left with the caller until it is known who that is. Absent where the body is there.
-   * @throws (rejects with) Problem when the caller goes away before the body has come
+   * Receives a large body. The caller keeps it until the caller has been identified. Absent if the body is already
+   * here.
+   * @throws (rejects with) Problem if the caller disconnects before the body has arrived
    */
   takeBody?(): Promise<void>;
   /** Aborts when the caller has gone away. */
@@ -45,11 +46,11 @@ export interface RestResponse {
   readonly status: number;
   /** Names as they are written. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Empty for none. Text goes out as UTF-8. */
+  /** Empty for no body. Text is sent as UTF-8. */
   readonly body: string;
 }
 
-/** An answer whose body is rendered: what another thread has made. */
+/** An answer whose body is already rendered, by another thread. */
 export interface RenderedResponse extends Omit<RestResponse, 'body'> {
   readonly body: string | Uint8Array;
 }
@@ -60,33 +61,36 @@ export interface RestHandler {
   handle(request: RestRequest): Promise<RestResponse>;
 }
 
-/** How whoever has the connection is told what becomes of a call. */
+/** Notifications to the owner of the connection about a call. */
 export interface RestReply {
-  /** The caller is known: the body may be taken in. Only for calls that began without it. */
+  /** The caller has been identified, so the body may be received. Only for calls that began without a body. */
   admitted(): void;
-  /** The call waits for something to happen: {@link RestCall.gone} matters from now on. */
+  /** The call waits for an event. From now on {@link RestCall.gone} must be called when the caller disconnects. */
   waits(): void;
-  /** Once, and the last that is heard. A body that has not been taken in is not wanted any more. */
+  /** Called once, as the last notification. If the body has not been received, it is no longer needed. */
   answered(response: RenderedResponse): void;
 }
 
-/** A call that runs elsewhere. */
+/** A call that is handled in another thread. */
 export interface RestCall {
-  /** Hands over the body of a call that was admitted. Its pieces change hands: nobody else may touch their memory. */
+  /**
+   * Passes on the body of an admitted call. Its memory is transferred, so nothing else may access the pieces
+   * afterwards.
+   */
   body(pieces: readonly Uint8Array[]): void;
-  /** The caller has gone: nobody waits for an answer any more. */
+  /** The caller has disconnected, so no answer is needed. */
   gone(): void;
 }
 
-/** A large body, of at most so many bytes, that is left with its caller until it is known who that is. */
+/** A large body, of at most `atMost` bytes, that the caller keeps until the caller has been identified. */
 export interface HeldBody {
   readonly atMost: number;
 }
 
-/** Has calls answered in other threads. The thread that asks does no work that grows with a body. */
+/** Handles calls in other threads. The calling thread does no work that grows with the size of a body. */
 export interface RestCalls {
-  /** @param body as in {@link RestCall.body}, where it is there */
+  /** @param body as in {@link RestCall.body}, if it is already here */
   begin(head: RestHead, body: readonly Uint8Array[] | HeldBody, reply: RestReply): RestCall;
-  /** The answer to a request whose body is not taken in at all: it is too large, or comes in absurdly small chunks. */
+  /** The answer to a request whose body is not received at all, because it is too large or its chunks are too small. */
   refused(head: RestHead, problem: Problem): RenderedResponse;
 }

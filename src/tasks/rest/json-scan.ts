@@ -1,14 +1,17 @@
-/** Bounds of a JSON text that are checked before it is parsed. */
+/** Limits of a JSON text that are checked before it is parsed. */
 export interface JsonBounds {
-  /** Levels of arrays and objects within each other. */
+  /** Maximum nesting depth of arrays and objects. */
   readonly depth: number;
-  /** Values and names in all: what `JSON.parse` takes time and memory for, beside the bytes. */
+  /**
+   * Maximum number of values and names in total. `JSON.parse` needs time and memory for each of them, in addition to
+   * the bytes.
+   */
   readonly parts: number;
-  /** By name, how many items an array may have that is a member of the outermost object. */
+  /** Maximum number of items of an array, by the name of the member of the outermost object that holds the array. */
   readonly items: ReadonlyMap<string, number>;
 }
 
-/** The first bound that a text exceeds. */
+/** The first limit that a text exceeds. */
 export type JsonExcess =
   | { readonly kind: 'depth' | 'parts' }
   | { readonly kind: 'items'; readonly name: string; readonly max: number };
@@ -21,12 +24,12 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-/** Names of lists are short ASCII texts; a longer name is that of something else. */
+/** Array names in the limits are short ASCII strings. A longer name cannot match any of them. */
 const MAX_NAME_BYTES = 32;
 
 /**
- * Looks through a text without making anything of it: one pass over the bytes, which ends at the first bound that is
- * exceeded. A text that is not JSON may get any answer: the parser refuses it afterwards, at no greater cost.
+ * Scans a text without parsing it: one pass over the bytes that stops at the first exceeded limit. The result for a
+ * text that is not JSON is arbitrary: the parser rejects such a text afterwards, at no greater cost.
  *
  * @param text UTF-8
  */
@@ -35,7 +38,7 @@ export function excessOf(
   { depth: maxDepth, parts: maxParts, items }: JsonBounds,
 ): JsonExcess | null {
   let depth = 0;
-  // Of an array with n items n - 1 commas are seen, and the bracket; of an object the colons as well.
+  // An array with n items counts n: n - 1 commas and the bracket. An object counts its colons as well.
   let parts = 0;
   let name = { start: 0, end: 0 };
   let list: { readonly name: string; readonly max: number } | null = null;
@@ -73,7 +76,7 @@ export function excessOf(
   return null;
 }
 
-/** The place of the quote that ends a string; beyond the end of the text when there is none. */
+/** The index of the quote that ends the string, or an index beyond the end of the text if the quote is missing. */
 function endOfString(text: Uint8Array, start: number): number {
   let end = start;
   while (end < text.length && text[end] !== QUOTE) end += text[end] === BACKSLASH ? 2 : 1;

@@ -1,27 +1,31 @@
 import { Turns } from './threads/turns.ts';
 
 /**
- * Reads whose answers may be as large as a page can be: few run at once, and the others wait, tenants in turn. Each takes
- * some milliseconds, but a caller with hundreds of connections could have the memory of the thread filled by as many.
+ * Limits the number of concurrent reads whose responses may be as large as a full page. Further reads wait, and tenants
+ * take turns. Each read takes a few milliseconds only, but without a limit a caller with hundreds of connections could
+ * fill the memory of the thread.
  */
 export class LargeReads {
   readonly #atOnce: number;
   readonly #waiting = new Turns<() => void>();
   #running = 0;
 
-  /** @param atOnce so that what they hold, in the store's answers and in ours, is some 20 MiB */
+  /**
+   * @param atOnce maximum number of concurrent reads, chosen so that store responses and rendered pages take about 20
+   * MiB
+   */
   constructor(atOnce: number) {
     this.#atOnce = atOnce;
   }
 
-  /** @param read reads and renders: what it holds is free when it ends */
+  /** @param read reads and renders the page; the memory it uses is released when it ends */
   async run<T>(tenant: string, read: () => Promise<T>): Promise<T> {
     if (this.#running >= this.#atOnce) await new Promise<void>(go => this.#waiting.add(tenant, go));
     else this.#running++;
     try {
       return await read();
     } finally {
-      // The place goes to the next one, if there is one.
+      // Pass the slot on to the next waiting read, if any.
       const next = this.#waiting.next();
       if (next === null) this.#running--;
       else next();

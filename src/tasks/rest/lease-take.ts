@@ -138,7 +138,7 @@ async function earlierLeases({ store, pullDesk }: RestParts, call: Call): Promis
   const whole: Leased[] = [];
   for (let read = 0; read < live.length; ) {
     const some = live.slice(read);
-    // Not always of all at once.
+    // The bodies may not all be read in one call.
     const bodies = await store.bodies(
       tenant,
       some.map(({ task }) => task.id),
@@ -154,7 +154,7 @@ async function earlierLeases({ store, pullDesk }: RestParts, call: Call): Promis
 
 type Leased = Pick<ClaimedTask, 'leaseId' | 'leaseUntil' | 'task' | 'body'>;
 
-/** JSON text of the answer. Whoever is to work on a task sees its payload. */
+/** JSON text of the answer. A worker that may work on a task sees its payload. */
 function leasesText(leased: readonly Leased[]): string {
   const items = leased.map(({ leaseId, leaseUntil, task, body }) => {
     return `{"lease_id":"${leaseId}","expires_at":"${formatTime(leaseUntil)}","task":${taskText(task, body)}}`;

@@ -5,9 +5,12 @@ import type { ObjectSchema, Schema } from './schema.ts';
 
 const DEFAULT_LIMIT = 50;
 const MAX_LIMIT = 200;
-/** A page ends before the item with which its JSON would be larger; only the first item may be larger by itself. */
+/**
+ * Maximum size of the JSON of a page. The page ends before the item that would exceed it; only a first item may be
+ * larger.
+ */
 export const PAGE_BYTES = 1024 * 1024;
-/** Pages of that size that are read and written at once; see {@link LargeReads}. */
+/** Maximum number of full pages that are read and rendered at the same time; see {@link LargeReads}. */
 export const PAGES_AT_ONCE = 4;
 
 /** Parameters that every list has (specification 3.10). */

@@ -11,8 +11,8 @@ export const BODY_LIMIT_BYTES = 6 * 1024 * 1024;
 /** Nobody nests deeper by intent; what writes JSON again recurses. */
 const MAX_DEPTH = 64;
 /**
- * Values and names in a body. Parsing so many takes a tenth of a second at worst; without this bound 6 MiB of `{}` take
- * one second. A payload of 512 KiB has fewer, whatever is in it.
+ * Maximum number of values and names in a body. Parsing this many takes at most a tenth of a second. Without the limit,
+ * 6 MiB of `{}` take one second. A payload of 512 KiB always has fewer.
  */
 const MAX_PARTS = 524_288;
 /** A named segment of a path is an id or a name. */

@@ -163,7 +163,7 @@ async function listSchedules(parts: RestParts, cursors: Cursors, call: Call): Pr
   const page = readPage(call, 'listSchedules', cursors);
   const found = await readSchedules(parts.store, call.tenant, page);
   return pageAnswer(
-    // The last one that was read is only there to tell that the list goes on.
+    // The last item was only read to determine whether the list continues.
     { ...page, limit: found.isCut ? found.schedules.length - 1 : page.limit },
     found.schedules,
     cursors,
@@ -172,7 +172,7 @@ async function listSchedules(parts: RestParts, cursors: Cursors, call: Call): Pr
   );
 }
 
-/** One more than the page has room for, or fewer where their payloads come to what a page may have. */
+/** Reads one more than the page has room for, or fewer if their payloads reach the maximum size of a page. */
 async function readSchedules(
   store: RestParts['store'],
   tenant: string,

@@ -15,7 +15,7 @@ const MAX_NAME_LENGTH = 64;
 export interface SchemaCheck {
   (body: unknown): readonly ProblemPart[] | null;
   readonly schema: ObjectSchema;
-  /** How many items lists may have that are counted before the body is parsed, by name; see {@link excessOf}. */
+  /** Maximum number of items of lists, by name, that are counted before the body is parsed; see {@link excessOf}. */
   readonly counted: ReadonlyMap<string, number>;
 }
 

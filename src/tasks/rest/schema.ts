@@ -49,7 +49,7 @@ export interface ArraySchema extends Common {
   readonly items: Schema;
   readonly min?: number;
   readonly max?: number;
-  /** Items of this member of a body are counted before the body is parsed; this is the problem of more than `max`. */
+  /** Items of this member of a body are counted before the body is parsed. More than `max` is this problem. */
   readonly tooMany?: ProblemCode;
 }
 

@@ -24,7 +24,10 @@ import { limitsOf } from './tenant-limits.ts';
 
 export const MAX_BATCH_TASKS = 500;
 const MAX_BATCH_BYTES = 5 * 1024 * 1024;
-/** Faults of its items that an answer lists, beside one for each: they take many times the room of what is wrong. */
+/**
+ * Maximum number of faults listed in an answer, in addition to one for each item. Faults take much more space than the
+ * invalid input.
+ */
 const MAX_BATCH_FAULTS = 1_000;
 /** Room in an idempotency record for what was refused before the store was asked. */
 const MAX_NOTE_BYTES = 60 * 1024;
@@ -164,7 +167,7 @@ function checkedItem(item: unknown): Fields {
   throw schemaProblem(faults);
 }
 
-/** With as many of its faults as there is room for; the message tells of the first in any case. */
+/** Includes as many of the faults as fit. The message always describes the first one. */
 function withFewerFaults(problem: Problem, room: number): Problem {
   const { errors } = problem.extras;
   if (errors === undefined || errors.length <= room) return problem;

@@ -62,7 +62,7 @@ async function listTasks(
   if (!withBodies) return shown(page, found, cursors, null);
   const ids = found.slice(0, limit).map(({ id }) => id);
   const bodies = ids.length === 0 ? NO_BODIES : await parts.store.bodies(call.tenant, ids);
-  // Where the store has ended early the page does: the next one begins behind it.
+  // If the store returned fewer items, the page ends there, and the next page starts after them.
   return shown({ ...page, limit: bodies.size }, found, cursors, bodies);
 }
 

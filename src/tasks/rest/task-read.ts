@@ -11,7 +11,7 @@ import { seesPayloads } from './visibility.ts';
 
 const READS = { role: 'viewer', scope: 'tasks:read' } as const;
 
-/** Each may have a payload of up to a MiB, as settings allow. */
+/** Each may have a payload of up to 1 MiB, depending on the settings. */
 const TASKS_AT_ONCE = 16;
 
 /** `GET /v1/tasks/:id` (specification 3.2). */

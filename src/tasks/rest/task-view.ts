@@ -82,8 +82,8 @@ export function actorView({ type, id }: Actor): Record<string, unknown> {
 }
 
 /**
- * JSON text of a task as answers show it. Payload and result are in it as the store has them: to parse them, and write
- * them again, would take many times as long.
+ * JSON text of a task as answers show it. Payload and result are inserted as the store has them, because parsing and
+ * serializing them again would take many times as long.
  *
  * @param body as for {@link taskView}
  */

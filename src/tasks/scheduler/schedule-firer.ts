@@ -156,7 +156,7 @@ export class ScheduleFirer implements Service {
       }
     }
     await runAll(jobs, JOBS_AT_ONCE);
-    // There may be more, however few were read: large ones come in smaller numbers.
+    // More documents may be due even if few were read, because large documents come in smaller numbers.
     return moved > 0;
   }
 }

@@ -44,7 +44,7 @@ export interface TasksEngineParts {
   readonly options: TasksEngineOptions;
 }
 
-/** What a process does of what has to be done; each may be done by any number of them. */
+/** Background work that a process does. Any number of processes may do each kind. */
 export type TasksRole = 'dispatcher' | 'scheduler' | 'reaper';
 
 export interface TasksEngineOptions {
@@ -61,11 +61,11 @@ export interface TasksEngineOptions {
 const LAST_SETTLE_MS = 5_000;
 
 /**
- * Everything that happens to tasks without being asked for over the interface: pushes, ends of leases and of keeping
- * times, schedules (specification 4.4).
+ * Everything that happens to tasks without an API call: pushes, and the expiry of leases, retention times and schedules
+ * (specification 4.4).
  *
- * It stops in this order: schedules, removals, reaper; nothing is claimed any more, pushes are awaited within the drain
- * time, and the rest handed back; the store is told of all of it.
+ * Shutdown order: schedules, removals, reaper. Then no more tasks are claimed. Pushes in progress may continue up to
+ * the drain time, and the remaining tasks are handed back. All results are written to the store.
  */
 export class TasksEngine implements Service {
   readonly name = 'tasks';

@@ -29,7 +29,7 @@ export class Directory {
   readonly #changed = new LRUCache<string, number>({ max: MAX_ENTRIES });
   #changes = 0;
 
-  /** @param signals tell of changes that other parts of this process make, and are told of those made here */
+  /** @param signals report changes made by other parts of this process, and receive those made here */
   constructor(store: TaskStore, clock: Clock, signals = new Signals()) {
     this.#store = store;
     this.#clock = clock;

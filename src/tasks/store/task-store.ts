@@ -25,9 +25,9 @@ import type {
 } from './requests.ts';
 
 /**
- * About how many bytes a call reads at most of what tenants can make large: bodies of tasks, and documents that are due.
- * The call ends early then, after at least one of them; whoever asked asks again. So no answer holds up a thread, or
- * the store, for long, however large payloads are.
+ * Approximate maximum number of bytes that a call reads of data that tenants can make large: bodies of tasks, and due
+ * documents. The call then ends early, after at least one of them, and the caller calls again. A single answer
+ * therefore never blocks a thread or the store for long, however large payloads are.
  */
 export const READ_BYTES = 1024 * 1024;
 
@@ -81,8 +81,8 @@ export interface TaskStore {
 
   list(tenant: string, query: TaskQuery): Promise<readonly Task[]>;
   /**
-   * The bodies of tasks, by id, in the order of the ids; null for a task that is not there. At most 200 ids. It ends
-   * before a body with which there would be more than {@link READ_BYTES}, and has no entries for the ids from there on.
+   * The bodies of tasks, by id, in the order of the ids; null for a task that does not exist. At most 200 ids. The
+   * result ends before the body that would exceed {@link READ_BYTES}, and has no entries from that id on.
    */
   bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody | null>>;
   /** Ids of tasks of a schedule that are not final, oldest first, at most `limit`. */
@@ -151,10 +151,7 @@ export interface TaskStore {
   findDocument(tenant: string, name: string): Promise<StoredDocument | null>;
   listDocuments(tenant: string, query: DocumentQuery): Promise<readonly StoredDocument[]>;
   countDocuments(tenant: string, kind: DocumentKind): Promise<number>;
-  /**
-   * Documents whose `dueAt` has come, over all tenants, the earliest first; fewer than there are where they come to
-   * {@link READ_BYTES}.
-   */
+  /** Due documents of all tenants, the earliest first. Returns fewer than are due if they reach {@link READ_BYTES}. */
   dueDocuments(
     max: number,
   ): Promise<readonly { readonly tenant: string; readonly document: StoredDocument }[]>;

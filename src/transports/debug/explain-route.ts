@@ -11,16 +11,16 @@ import { errorAnswer } from '../http/status.ts';
 /** Explains a `RateLimitRequest` in protobuf wire format, of which it keeps no byte. Rejects with a Fault. */
 export type Explain = (request: Uint8Array) => Promise<Explanation>;
 
-/** Requests that may wait for their turn or for the store. Others are refused. */
+/** Maximum number of requests that wait for their turn or for the store. Further requests are rejected. */
 export const MAX_EXPLAINED_AT_ONCE = 8;
 
 /**
- * Time from one explanation to the next. Each takes this thread a few milliseconds at most, so decisions keep four
- * fifths of its time however many explanations are asked for.
+ * Minimum time between two explanations. Each takes this thread a few milliseconds at most, so decisions keep four
+ * fifths of its time, regardless of the number of explanation requests.
  */
 export const EXPLANATION_INTERVAL_MS = 25;
 
-/** The largest body that is explained. */
+/** Maximum size of the body of a request. */
 export const EXPLAINED_BYTES = 65_536;
 
 const TOO_MANY = errorAnswer({
@@ -42,7 +42,7 @@ export function explainRoute(explain: Explain, clock: Clock): Route {
   let nextMs = 0;
   const turn = (): Promise<void> => {
     const nowMs = clock.nowMs();
-    // A clock that was set back makes nobody wait for long.
+    // Limits the wait if the clock was set back.
     const startMs = Math.min(
       Math.max(nextMs, nowMs),
       nowMs + MAX_EXPLAINED_AT_ONCE * EXPLANATION_INTERVAL_MS,

@@ -35,9 +35,9 @@ export interface GrpcSocketOptions extends GrpcConnectionOptions {
   readonly ages: Deadlines;
   /** Shares the thread between the connections. */
   readonly turns: Turns;
-  /** What answers of all connections take that their peers have not taken. */
+  /** Memory of the answers of all connections that the peers have not received yet. */
   readonly answers: HeldBytes;
-  /** Called when what connections hold may have grown: unfinished requests, or answers that wait. */
+  /** Called when the memory held by connections may have grown: unfinished requests, or waiting answers. */
   readonly grown: () => void;
   /** Called with what the system says of a connection that failed. */
   readonly failed: (failure: Error) => void;
@@ -53,9 +53,9 @@ export interface GrpcSocketOptions extends GrpcConnectionOptions {
 type Phase = 'opening' | 'open' | 'ending';
 
 /**
- * A gRPC connection on a socket. Requests of one read are handled together and their answers leave in one write: the
- * write waits until the code that a read has set off has run. Where connections bring more than the thread can do in a
- * moment, what was read waits for the connection's turn, and no more is read meanwhile.
+ * A gRPC connection on a socket. The requests of one read are handled together, and their answers are sent in one
+ * write, which waits until the code triggered by the read has run. If connections bring more than the thread can do at
+ * the moment, input waits for the connection's turn, and no more is read meanwhile.
  */
 export class GrpcSocket implements Dated, Transport, TurnTaker {
   /** When the connection has reached its age, and then when its grace time is over; milliseconds since the epoch. */
@@ -70,7 +70,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   /** What came while the connection is opening. */
   #first: Uint8Array = NOTHING;
   #lingered = 0;
-  /** What was read and waits for its turn. The socket is paused until then, so it is one read at most. */
+  /** Input that waits for its turn. The socket is paused until then, so this is at most one read. */
   #input: Uint8Array = NOTHING;
   #flushDue = false;
   #draining = false;
@@ -83,7 +83,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   /** Since when the peer has not read what was written; -1 while it does. */
   #blockedSinceMs = -1;
   #cutAtMs = Number.POSITIVE_INFINITY;
-  /** What its answers take that the peer has not taken, as far as it is counted for all connections. */
+  /** Memory of the answers that the peer has not received yet, as last added to the total of all connections. */
   #answerBytes = 0;
 
   /** @param maxAgeMs time until the peer is told to go away; infinite: never */
@@ -112,17 +112,17 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     return this.#grpc.queuedBytes;
   }
 
-  /** What its answers take that the peer has not taken. */
+  /** Memory of the answers that the peer has not received yet. */
   get answerBytes(): number {
     return this.#answerBytes;
   }
 
-  /** Bytes that unfinished requests hold, and input that waits for its turn. */
+  /** Bytes of unfinished requests, and of input that waits for its turn. */
   get heldBytes(): number {
     return this.#grpc.heldBytes + this.inputBytes;
   }
 
-  /** Input that waits for its turn. */
+  /** Bytes of input that waits for its turn. */
   get inputBytes(): number {
     return this.#input.length;
   }
@@ -217,7 +217,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
 
   /** Handles input that has waited. */
   take(maxWork: number): number {
-    // The connection may have ended while it waited.
+    // The connection may have been closed while its input waited.
     if (this.inputBytes === 0) return 0;
     const input = this.#input;
     this.#setInput(input.subarray(this.#handle(input, maxWork)));
@@ -230,7 +230,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     this.#input = bytes;
   }
 
-  /** Returns how many of the bytes were handled. */
+  /** Returns the number of bytes handled. */
   #handle(bytes: Uint8Array, maxWork: number): number {
     this.#wasRead = true;
     // What idle connections give back; it would grow to this in many small steps.
@@ -294,7 +294,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   };
 
   #countAnswers(): void {
-    // What it held was released when it was closed.
+    // The memory of a closed connection has already been released.
     const bytes = this.#socket.destroyed ? 0 : this.#grpc.answerMemory;
     const more = bytes - this.#answerBytes;
     if (more === 0) return;

@@ -12,7 +12,7 @@ import { type ListenAddress, Listener } from './listener.ts';
 import { type GrpcServer, type GrpcServerOptions, STOPPING_MESSAGE } from './server.ts';
 import { Turns } from './turns.ts';
 
-/** Bounds of the whole server, beside those of each connection. */
+/** Limits of the whole server, in addition to those of each connection. */
 export interface ServerLimits {
   readonly connection: ConnectionLimits;
   readonly calls: CallLimits;
@@ -50,17 +50,17 @@ const TICK_MS = 1_000;
 const AGE_JITTER = 0.1;
 
 /**
- * Parts of `maxHeldBytes` and `maxQueuedBytes`: from the first on connections are cut, until the second is reached. What
- * is left above lets everybody else go on meanwhile.
+ * Fractions of `maxHeldBytes` and `maxQueuedBytes`. Above the first, connections are closed until the total is below
+ * the second. The room above the first lets other connections continue meanwhile.
  */
 const CROWDED = 7 / 8;
 const UNCROWDED = 5 / 8;
 
-/** What connections are cut for, as the log says it. */
+/** Why connections are closed, as it appears in the log. */
 const UNFINISHED = 'they hold the most of unfinished requests';
 const UNREAD = 'they hold the most of unread answers';
 
-/** Connections that were cut and that the log has no line of. */
+/** Closed connections that have not been logged yet. */
 interface Cuts {
   readonly connections: number;
   readonly bytes: number;
@@ -79,7 +79,7 @@ export class OwnGrpcServer implements GrpcServer {
   readonly #shared: GrpcSocketOptions;
   readonly #sockets = new Set<GrpcSocket>();
   #isMakingRoom = false;
-  /** By the reason. */
+  /** Indexed by the reason. */
   readonly #cuts = new Map<string, Cuts>();
   /** Told when a connection is gone. */
   #oneLess = (): void => {};
@@ -220,7 +220,7 @@ export class OwnGrpcServer implements GrpcServer {
   #grown(): void {
     if (this.#isMakingRoom || !(isCrowded(this.#held) || isCrowded(this.#answers))) return;
     this.#isMakingRoom = true;
-    // Not at once: the connection that is in the middle of a read may be one of those.
+    // Deferred, because the connection that is handling a read may be among the ones to close.
     queueMicrotask(() => {
       this.#isMakingRoom = false;
       if (isCrowded(this.#held)) this.#cutLargest(this.#held, socket => socket.heldBytes, UNFINISHED);
@@ -233,7 +233,7 @@ export class OwnGrpcServer implements GrpcServer {
     this.#oneLess();
   }
 
-  /** Cuts the connections that hold the most, until there is room again. */
+  /** Closes the connections that hold the most, until the total is low enough. */
   #cutLargest({ max }: HeldBytes, bytesOf: (socket: GrpcSocket) => number, reason: string): void {
     const largestFirst = [...this.#sockets].map(socket => ({ socket, bytes: bytesOf(socket) }));
     largestFirst.sort((a, b) => b.bytes - a.bytes);
@@ -248,7 +248,7 @@ export class OwnGrpcServer implements GrpcServer {
     }
   }
 
-  /** One line a second, however many connections there were. */
+  /** Writes one line per reason and second, regardless of the number of connections. */
   #logCuts(): void {
     for (const [reason, { connections, bytes }] of this.#cuts) {
       this.#options.logger.warning('Closed gRPC connections to free memory', { reason, connections, bytes });

@@ -1,67 +1,72 @@
 import { FairOrder, type Served } from '../../base/fair-order.ts';
 
-/** Someone whose input is handled in turns. */
+/** A connection whose input is handled in turns. */
 export interface TurnTaker extends Served {
-  /** Handles input until it has cost about `maxWork`; returns what it has cost. */
+  /** Handles input until the work reaches about `maxWork`. Returns the work done. */
   take(maxWork: number): number;
-  /** Bytes of input that are left. */
+  /** Bytes of input that are not handled yet. */
   readonly inputBytes: number;
 }
 
 /**
- * Work (see `LEAST_FRAME_WORK`) that one turn of the event loop does for input that has had to wait: a millisecond or
- * two. Only then are the sockets looked at again.
+ * Maximum work (see `LEAST_FRAME_WORK`) per turn of the event loop for input that had to wait: about one to two
+ * milliseconds. After that the event loop polls the sockets again.
  */
 export const TURN_WORK = 65_536;
 
-/** What one connection gets of it, at least, when many wait. */
+/** Minimum work per connection and turn when many connections wait. */
 export const LEAST_SHARE = 16_384;
 
-/** Input is handled as soon as it is read, without waiting for a turn, while a turn of the event loop brings less. */
+/**
+ * Input is handled as soon as it is read, without waiting, while the work in this turn of the event loop is below this.
+ */
 export const UNTURNED_WORK = 131_072;
 
-/** Work after which the end of the turn is looked for; where little happens the event loop is left alone. */
+/**
+ * The end of the turn is scheduled only after this much work, so that a quiet connection does not add callbacks to the
+ * event loop.
+ */
 const UNTOLD_WORK = UNTURNED_WORK / 4;
 
 /**
- * Shares the thread between connections: a connection has one share, then the one that has had the least is next. As
- * long as there is little to do, input does not get here at all.
+ * Shares the thread between connections. Each connection gets one share of work; then the connection with the least
+ * work so far is next. While there is little to do, input is handled immediately and never waits here.
  */
 export class Turns {
   readonly #nextTurn: (run: () => void) => void;
   readonly #order = new FairOrder<TurnTaker>(2 * LEAST_SHARE);
-  /** Work of this turn of the event loop. */
+  /** Work done in this turn of the event loop. */
   #spent = 0;
   #isScheduled = false;
 
-  /** @param nextTurn runs something once the event loop has looked at the sockets: `setImmediate` */
+  /** @param nextTurn runs a callback after the event loop has polled the sockets: `setImmediate` */
   constructor(nextTurn: (run: () => void) => void) {
     this.#nextTurn = nextTurn;
   }
 
-  /** How many wait. */
+  /** Number of waiting connections. */
   get waiting(): number {
     return this.#order.size;
   }
 
-  /** Work that may be done at once for input that was just read; 0 when it has to wait for its turn. */
+  /** Work that may be done immediately for input that was just read; 0 if the input has to wait for its turn. */
   get unturned(): number {
     return this.#order.size > 0 ? 0 : Math.max(UNTURNED_WORK - this.#spent, 0);
   }
 
-  /** Begins with somebody new. */
+  /** Registers a new connection. */
   enter(taker: TurnTaker): void {
     this.#order.enter(taker);
   }
 
-  /** Work was done for somebody who did not wait. */
+  /** Records work that was done for a connection without waiting. */
   did(taker: TurnTaker, work: number): void {
     this.#spent += work;
     this.#order.charge(taker, work);
     if (this.#spent >= UNTOLD_WORK) this.#schedule();
   }
 
-  /** Has somebody wait who is not waiting. */
+  /** Queues a connection that is not waiting yet. */
   add(taker: TurnTaker): void {
     this.#wait(taker);
     this.#schedule();

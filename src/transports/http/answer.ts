@@ -12,7 +12,7 @@ export interface AnswerHead {
 export interface Answer extends AnswerHead {
   /** Text goes out as UTF-8. Bytes need to stay valid only until the call that hands them over returns. */
   readonly body: string | Uint8Array;
-  /** Nobody writes to the bytes any more: a large body goes out without a copy. */
+  /** The bytes do not change any more, so a large body is sent without a copy. */
   readonly lasting?: true;
 }
 
@@ -26,7 +26,7 @@ export function textAnswer(body: string, status = '200 OK'): Answer {
   return { status, contentType: PLAIN_TEXT, body };
 }
 
-/** The body as bytes that stay what they are while they leave. */
+/** Returns the body as bytes that do not change while they are sent. */
 export function lastingBytes({ body, lasting }: Answer): Uint8Array {
   return lasting === true && typeof body !== 'string' ? body : Buffer.from(body);
 }

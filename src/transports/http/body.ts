@@ -28,13 +28,13 @@ const DECISION_BOUND: BodyBound = { bytes: DECISION_BYTES, tooLarge: () => DECIS
 const DROPPED_UP_TO = 4;
 
 /**
- * A chunked body comes in this many pieces at most, and in one more for each so many bytes: a chunk of one byte costs as
- * much as a hundred bytes of a larger one.
+ * A chunked body may have `FREE_PIECES` pieces, and one more for each `LEAST_PIECE_BYTES` bytes. A chunk of one byte
+ * costs as much as a hundred bytes of a larger chunk.
  */
 const FREE_PIECES = 1_024;
 export const LEAST_PIECE_BYTES = 16;
 
-/** A chunked body of `bytes` has come in more pieces than it may. */
+/** Whether a chunked body of `bytes` bytes arrived in more pieces than allowed. */
 export function hasTooManyPieces(pieces: number, bytes: number): boolean {
   return pieces > FREE_PIECES + bytes / LEAST_PIECE_BYTES;
 }
@@ -44,13 +44,13 @@ const PIECES_TOO_SMALL = errorAnswer({
   message: `the chunks of the body are too small: send ${LEAST_PIECE_BYTES} bytes or more in each`,
 });
 
-/** What a body that comes in pieces takes at first. */
+/** Initial capacity of the buffer for a body that arrives in pieces. */
 const LEAST_CAPACITY = 16 * 1024;
 
 /**
- * Reads the body of a request and hands it to `whole`, where it is valid during the call. A body that came in one
- * piece, as nearly all do, is handed on without a copy. One that is too large is answered here with 413, and one that
- * others need the memory of with 503 (`HeldMemory`).
+ * Reads the body of a request and passes it to `whole`, where it is valid during the call. A body that arrived in one
+ * piece, as nearly all do, is passed on without a copy. A body that is too large is answered here with 413. A body that
+ * is discarded to free memory (`HeldMemory`) is answered with 503.
  */
 export function readBody(
   exchange: Exchange,
@@ -87,7 +87,7 @@ export function readBody(
     pieces ??= new BodyPieces(exchange, bound.bytes);
     if (!pieces.add(chunk, last)) return;
     if (!last) {
-      // One read brings thousands of small chunks: all of them wait as one.
+      // One read may contain thousands of small chunks. All of them share one wait for a turn.
       if (now || readsLater) return;
       readsLater = true;
       exchange.waitForTurn(READ_WORK, () => {
@@ -98,7 +98,7 @@ export function readBody(
   });
 }
 
-/** A body that comes in pieces. */
+/** A body that arrives in pieces. */
 class BodyPieces {
   readonly #exchange: Exchange;
   readonly #max: number;
@@ -111,7 +111,7 @@ class BodyPieces {
     this.#max = maxBytes;
   }
 
-  /** False when memory was short and the exchange has given way. */
+  /** Returns false if memory ran short and the body was discarded. */
   add(chunk: Uint8Array, last: boolean): boolean {
     const needed = this.#length + chunk.length;
     if (needed > this.#buffer.byteLength && !this.#grow(needed, last)) return false;
@@ -120,7 +120,7 @@ class BodyPieces {
     return true;
   }
 
-  /** Hands over the whole body, and gives its memory back. */
+  /** Passes on the whole body, then releases its memory. */
   handTo(whole: (body: Uint8Array) => void): void {
     whole(new Uint8Array(this.#buffer, 0, this.#length));
     this.#exchange.release();
@@ -137,7 +137,7 @@ class BodyPieces {
     return true;
   }
 
-  /** Gives the memory back at once: left to the garbage collector, it would stay for minutes after a flood. */
+  /** Releases the memory immediately. The garbage collector would keep it for minutes after a flood. */
   readonly #free = (): void => {
     this.#freed = true;
     this.#length = 0;

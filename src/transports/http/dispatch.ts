@@ -1,6 +1,6 @@
 import { type Handler, methodNotAllowed, methodsOf, type Route, type RouteTable } from './routes.ts';
 
-/** Methods that a path serves by name; the rest goes to `other`. */
+/** Handlers of a path by method, and the handler for all other methods. */
 interface PathHandlers {
   readonly byMethod: ReadonlyMap<string, Handler>;
   readonly other: Handler;
@@ -9,7 +9,7 @@ interface PathHandlers {
 /** Finds the handler of a request, for engines whose library has no router. */
 export class Dispatch {
   readonly #exact = new Map<string, PathHandlers>();
-  /** By what their paths begin with, the longest first. */
+  /** Routes that match a path prefix, the longest prefix first. */
   readonly #prefixes: (readonly [prefix: string, handlers: PathHandlers])[] = [];
   readonly #unknown: Handler;
 

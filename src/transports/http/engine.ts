@@ -2,23 +2,23 @@ import type { TcpAddress } from '../listen-failure.ts';
 import type { ExchangeContext } from './exchange.ts';
 import type { RouteTable } from './routes.ts';
 
-/** What reads HTTP/1.1 from sockets and writes it. Routes, and what they answer, are the same with every engine. */
+/** Reads and writes HTTP/1.1 on sockets. Routes and their answers are the same with every engine. */
 export interface HttpEngine {
   readonly name: 'uws' | 'node';
-  /** A server that is not listening yet. */
+  /** Creates a server that is not listening yet. */
   server(table: RouteTable, context: ExchangeContext): EngineServer;
 }
 
-/** One port and its connections. It tells the traffic of its context about both, and about requests. */
+/** One port and its connections. The server reports connections and requests to the traffic of its context. */
 export interface EngineServer {
   /**
-   * Opens the port. May be called again after it failed.
-   * @returns the port
-   * @throws Error whose `code` is the system's, such as `EADDRINUSE`, when it cannot be opened
+   * Opens the port. May be called again after a failure.
+   * @returns the port number
+   * @throws Error with the system's `code`, such as `EADDRINUSE`, if the port cannot be opened
    */
   listen(address: TcpAddress): Promise<number>;
-  /** Closes the port; connections are still served. Harmless when it is closed. */
+  /** Closes the port. Existing connections are still served. Does nothing if the port is closed. */
   closePort(): void;
-  /** Ends every connection at once. The server is not used afterwards. */
+  /** Closes every connection immediately. The server is not used afterwards. */
   close(): void;
 }

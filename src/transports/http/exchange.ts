@@ -14,22 +14,22 @@ export interface ExchangeContext {
   readonly traffic: Traffic;
   readonly memory: HeldMemory;
   readonly turns: Turns;
-  /** Counts requests that were given up because memory was short. */
+  /** Counts requests that were dropped to free memory. */
   readonly gaveWay: CountedWarning;
-  /** Counts connections that were refused because there were too many. */
+  /** Counts connections that were refused because too many were open. */
   readonly refused: CountedWarning;
   readonly log: Logger;
 }
 
-/** What the head of a request says about the request as a whole. */
+/** Properties of a request that follow from its head. */
 export interface RequestShape {
-  /** The request asks for the head of the answer alone (HEAD). */
+  /** The request asks for the head of the response only (HEAD). */
   readonly headersOnly: boolean;
-  /** The bytes that the body has; null when they are not told in advance. */
+  /** Length of the body; null if the request does not state it. */
   readonly bodyBytes: number | null;
-  /** The caller wants the connection to end with the answer. */
+  /** The caller asks for the connection to be closed after the answer. */
   readonly closes: boolean;
-  /** The caller sends the body when it is told to (RFC 9110, 10.1.1). */
+  /** The caller waits for `100 Continue` before it sends the body (RFC 9110, 10.1.1). */
   readonly expectsContinue: boolean;
 }
 
@@ -48,12 +48,11 @@ const GAVE_WAY = errorAnswer({
 export type ChunkListener = (chunk: Uint8Array, last: boolean) => void;
 
 /**
- * One request and its answer, as handlers see them. At most one answer is written, and none after the caller has gone
- * away: this class is where both rules are kept. How bytes reach the caller is for the engine to say, in a class that
- * extends this one.
+ * One request and its answer, as handlers see them. This class ensures that at most one answer is written, and none
+ * after the caller has disconnected. A subclass for each engine writes the bytes to the socket.
  */
 export abstract class Exchange implements Holder {
-  /** The bytes that the body has; null when they are not told in advance. */
+  /** Length of the body; null if the request does not state it. */
   readonly bodyBytes: number | null;
   protected readonly headersOnly: boolean;
   readonly #closes: boolean;
@@ -76,7 +75,7 @@ export abstract class Exchange implements Holder {
     return this.#state === 'over';
   }
 
-  /** An answer has been begun, or the caller has gone away. */
+  /** True once an answer has been started, or the caller has disconnected. */
   get answering(): boolean {
     return this.#state !== 'waiting';
   }
@@ -86,31 +85,31 @@ export abstract class Exchange implements Holder {
     this.#gone = listener;
   }
 
-  /** Hands over the body as it arrives, until there is an answer. */
+  /** Passes the body to `listener` as it arrives, until an answer is started. */
   abstract onChunk(listener: ChunkListener): void;
 
   /**
-   * Reads nothing more from the connection until there is an answer, if there is none yet. That the caller has gone is
-   * not noticed meanwhile.
+   * Stops reading from the connection until an answer is written. Does nothing if the request already has an answer.
+   * While reading is stopped, a disconnect of the caller is not noticed.
    */
   abstract holdInput(): void;
 
-  /** Ends {@link holdInput} for now: the rest of the body may come. */
+  /** Ends {@link holdInput} for now, so that the rest of the body can arrive. */
   abstract resumeInput(): void;
 
-  /** Ends {@link holdInput} for good: that the caller goes away is to be noticed while it waits. */
+  /** Ends {@link holdInput} permanently, so that a disconnect is noticed while the request waits. */
   abstract watchInput(): void;
 
   /**
-   * Runs `run`, which costs `work`: now, while this turn of the event loop has time left, else in a later one. Nothing
-   * more is read from the connection until then.
+   * Runs `run`, which costs `work`: immediately if this turn of the event loop has time left, otherwise in a later
+   * turn. Until then nothing more is read from the connection.
    */
   inTurn(work: number, run: () => void): void {
     if (this.hasTurn(work)) run();
     else this.waitForTurn(work, run);
   }
 
-  /** True when there is time for `work` now, which is then counted. */
+  /** Whether there is time for `work` in this turn. If so, the work is counted. */
   hasTurn(work: number): boolean {
     const { turns } = this.#context;
     if (!turns.has(work)) return false;
@@ -118,7 +117,10 @@ export abstract class Exchange implements Holder {
     return true;
   }
 
-  /** Runs `run` in a later turn, unless the caller has gone by then. Too many that wait are answered 503. */
+  /**
+   * Runs `run` in a later turn, unless the caller has disconnected by then. If too many requests are waiting already,
+   * the request is answered with 503.
+   */
   waitForTurn(work: number, run: () => void): void {
     const { turns } = this.#context;
     if (turns.waiting >= MAX_WAITING) {
@@ -138,8 +140,8 @@ export abstract class Exchange implements Holder {
   }
 
   /**
-   * Counts bytes that are kept while this caller is waited for. `free` gives them back: when {@link release} is called,
-   * when the answer has left or the caller has gone, or now, when there is no room for them.
+   * Counts bytes that are kept while the server waits for this caller. `free` releases them: when {@link release} is
+   * called, when the answer has been sent, when the caller disconnects, or immediately if memory runs short.
    */
   hold(bytes: number, free: () => void): void {
     this.#free = free;
@@ -147,7 +149,7 @@ export abstract class Exchange implements Holder {
     else this.#context.memory.hold(this, bytes);
   }
 
-  /** What {@link hold} has counted is not needed any more. */
+  /** Releases the bytes counted by {@link hold}. */
   release(): void {
     const free = this.#free;
     if (free === null) return;
@@ -156,7 +158,10 @@ export abstract class Exchange implements Holder {
     free();
   }
 
-  /** Others need the memory: a body that is waited for is answered 503, an answer that is not read is cut off. */
+  /**
+   * Called when memory runs short. If the body is still incomplete, the request is answered with 503; if the answer is
+   * being sent, it is cut off.
+   */
   giveWay(): void {
     this.#context.gaveWay.add();
     this.release();
@@ -171,7 +176,10 @@ export abstract class Exchange implements Holder {
     this.send(answer, connection === 'close' || this.#closing);
   }
 
-  /** Answers a request of which nothing more is read, in the place of who handles it: for them, the caller has gone. */
+  /**
+   * Answers a request before its handler does, and reads nothing more of the request. The handler is notified as if the
+   * caller had disconnected.
+   */
   abandon(answer: Answer): void {
     const gone = this.#state === 'waiting' ? this.#gone : null;
     this.answer(answer, 'close');
@@ -179,9 +187,9 @@ export abstract class Exchange implements Holder {
   }
 
   /**
-   * Answers a request whose body is not read. What the caller has not sent by then is dropped for a while: closing the
-   * connection at once would be a reset, which can overtake the answer.
-   * @param dropped a body of more bytes than this is not waited for
+   * Answers a request without reading its body. What the caller still sends is discarded for a while: closing the
+   * connection at once would send a reset, which can overtake the answer.
+   * @param dropped a body with more bytes than this is not discarded; the connection is closed instead
    */
   abstract refuseBody(answer: Answer, dropped: number): void;
 
@@ -215,7 +223,7 @@ export abstract class Exchange implements Holder {
     );
   }
 
-  /** Hands a chunk to who reads the body, as long as somebody waits for an answer. */
+  /** Passes a chunk to the reader of the body, unless an answer has been started. */
   protected deliver(listener: ChunkListener, chunk: Uint8Array, last: boolean): void {
     if (this.#state !== 'waiting') return;
     try {
@@ -225,37 +233,40 @@ export abstract class Exchange implements Holder {
     }
   }
 
-  /** No answer has been begun, and the caller is there as far as is known. */
+  /** True until an answer is started or the caller disconnects. */
   protected get waiting(): boolean {
     return this.#state === 'waiting';
   }
 
-  /** Somebody wants to know when the caller goes away. */
+  /** True if a listener waits for a disconnect of the caller. */
   protected get minded(): boolean {
     return this.#state === 'waiting' && this.#gone !== null;
   }
 
-  /** Writes a whole answer and calls {@link finished} when it has left. Called once at most. */
+  /** Writes a whole answer and calls {@link finished} when it has been sent. Called at most once. */
   protected abstract send(answer: Answer, close: boolean): void;
 
-  /** Writes the head of an answer that {@link sendChunk} and {@link endChunks} go on with, unless it is for HEAD. */
+  /** Writes the head of an answer. Except for HEAD, {@link sendChunk} and {@link endChunks} write the body. */
   protected abstract beginChunks(head: AnswerHead, close: boolean): void;
 
-  /** Writes a part of the body. True when the socket has taken all of it; else {@link writable} is called when it has. */
+  /**
+   * Writes a part of the body. Returns false if the socket has not taken all of it; {@link writable} is called once it
+   * has.
+   */
   protected abstract sendChunk(chunk: string): boolean;
 
-  /** Writes the last part of the body, which may be empty, and calls {@link finished} when it has left. */
+  /** Writes the last part of the body, which may be empty, and calls {@link finished} when it has been sent. */
   protected abstract endChunks(chunk: string): void;
 
-  /** Ends the connection at once, which tells the reader of a body that it is not whole. */
+  /** Closes the connection immediately, so that the caller sees that the body is incomplete. */
   protected abstract cut(): void;
 
-  /** The connection takes more. */
+  /** Called when the connection accepts more data. */
   protected writable(): void {
     this.#wake();
   }
 
-  /** The answer has left. */
+  /** Called when the answer has been sent. */
   protected finished(): void {
     if (this.#state === 'over') return;
     this.#state = 'over';
@@ -265,7 +276,7 @@ export abstract class Exchange implements Holder {
     this.#context.traffic.finished();
   }
 
-  /** The caller has gone away before the whole answer had left. */
+  /** Called when the caller disconnects before the whole answer has been sent. */
   protected aborted(): void {
     const gone = this.#state === 'waiting' ? this.#gone : null;
     this.finished();
@@ -276,7 +287,7 @@ export abstract class Exchange implements Holder {
     return this.#closes || this.#context.traffic.draining;
   }
 
-  /** Writes chunk after chunk, each when the last has left and whoever else is ready has run. */
+  /** Writes the chunks one at a time. Between two chunks, other callbacks of the event loop can run. */
   async #sendChunks(chunks: TextChunks, first: string | null): Promise<void> {
     let chunk = first;
     while (!chunks.ended) {
@@ -288,7 +299,7 @@ export abstract class Exchange implements Holder {
     this.endChunks(chunk ?? '');
   }
 
-  /** A body that cannot be made to its end is cut off, which tells its reader. */
+  /** If creating the body fails, the connection is closed, so that the caller sees that the body is incomplete. */
   #nextOf(chunks: TextChunks): string | null {
     try {
       return chunks.next();
@@ -298,7 +309,7 @@ export abstract class Exchange implements Holder {
     }
   }
 
-  /** Resolves when the connection takes more, or the caller has gone. */
+  /** Resolves when the connection accepts more data, or when the caller has disconnected. */
   #woken(): Promise<void> {
     return new Promise(resolve => {
       this.#wake = resolve;

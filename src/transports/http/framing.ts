@@ -1,33 +1,34 @@
-/** The longest `Content-Length` that is read: more digits would not be exact as a number. */
+/** The maximum number of digits of `Content-Length`. More digits could not be represented exactly as a number. */
 const MAX_LENGTH_DIGITS = 15;
 
 const LENGTH = /^\d+$/;
 
-/** Spaces, and what would end or begin another part of a URL (RFC 3986, 3.2.2). */
+/** Spaces, and characters that begin or end another part of a URL (RFC 3986, 3.2.2). */
 const NO_HOST = /[\s/@?#\\,]/;
 
-/** A list of connection options with `close` among them (RFC 9110, 7.6.1). */
+/** A list of connection options that contains `close` (RFC 9110, 7.6.1). */
 const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
 /**
- * What the header fields of a request say about where it ends and what comes after it. A request that can be read in two
- * ways is a fault: a proxy in front may have read it in the other one, and would take what follows for a request of its
- * own (request smuggling).
+ * Determines from the header fields of a request where the request ends and whether the connection stays open. A
+ * request that can be read in two ways is rejected: a proxy in front of Sluice may have read it the other way, and the
+ * bytes that follow would be taken for a separate request (request smuggling).
  *
- * One object serves all requests of a server: {@link begin}, then {@link field} for each field, then the results.
+ * One object serves all requests of a server: call {@link begin}, then {@link field} for each field, then read the
+ * results.
  */
 export class Framing {
-  /** The values of `Connection`, joined; empty when there are none. */
+  /** The values of `Connection`, joined; empty if the field is missing. */
   connection = '';
-  /** The length of the first value of `Connection`. */
+  /** Length of the first value of `Connection`. */
   firstConnectionLength = 0;
-  /** The caller sends the body when it is told to (RFC 9110, 10.1.1), or expects something else. */
+  /** The request has an `Expect` field, normally `100-continue` (RFC 9110, 10.1.1). */
   expects = false;
-  /** The request announces fields behind its body. */
+  /** The request announces trailer fields. */
   announcesTrailers = false;
   #hosts = 0;
   #host = '';
-  /** The last one that was checked: nearly all requests have the same. */
+  /** The last host that was checked. Nearly all requests have the same host. */
   #checkedHost = '';
   #lengths = 0;
   #length = '';
@@ -44,7 +45,7 @@ export class Framing {
     this.#codings = 0;
   }
 
-  /** The next field. `name` in lower case. Fields that have nothing to do with framing cost a comparison of lengths. */
+  /** Adds a field; `name` in lower case. Fields that are irrelevant to framing cost only a comparison of lengths. */
   readonly field = (name: string, value: string): void => {
     switch (name.length) {
       case 4:
@@ -77,7 +78,10 @@ export class Framing {
     }
   };
 
-  /** What is wrong and what to do instead; null when the request can be read in one way only (RFC 9112, 3.2, 6.1, 6.3). */
+  /**
+   * Describes what is wrong and how to fix it; null if the request can be read in only one way (RFC 9112, 3.2, 6.1,
+   * 6.3).
+   */
   get fault(): string | null {
     if (this.#hosts > 1) return 'the Host header field is repeated; send it once';
     if (this.#hosts === 1 && !this.#hasHost()) return 'the Host header field is no host name or address';
@@ -93,7 +97,7 @@ export class Framing {
     return null;
   }
 
-  /** The bytes that the body has; null when they are not told in advance. */
+  /** Length of the body; null if the request does not state it. */
   get bodyBytes(): number | null {
     if (this.chunked) return null;
     return this.#lengths === 0 ? 0 : Number(this.#length);
@@ -103,7 +107,7 @@ export class Framing {
     return this.#codings > 0;
   }
 
-  /** The caller wants the connection to end with the answer. */
+  /** The caller asks for the connection to be closed after the answer. */
   get closes(): boolean {
     const { connection } = this;
     return connection !== '' && connection !== 'keep-alive' && CLOSE.test(connection);

@@ -1,17 +1,17 @@
-/** Keeps memory for a caller who has not sent, or not read, the rest. */
+/** A request whose body is incomplete, or whose answer the caller has not read yet. */
 export interface Holder {
-  /** Gives up: its memory has been taken off the count already. */
+  /** Discards the request or its answer. Its memory is no longer counted when this is called. */
   giveWay(): void;
 }
 
 /**
- * What all requests of a port keep in memory while they wait for their callers: bodies that are not complete, and
- * answers that are not read. When it comes to more than the bound, the requests that have waited longest give way. A
- * body that arrives at the pace of a network is complete long before it is among those, whatever else is held.
+ * Memory of all requests of a port that wait for their callers: incomplete bodies and unread answers. When the total
+ * exceeds the limit, the oldest requests are discarded. A body that arrives at normal network speed is complete long
+ * before it becomes one of the oldest.
  */
 export class HeldMemory {
   readonly #max: number;
-  /** By age: what is held longest comes first. */
+  /** Ordered by age, the oldest first. */
   readonly #holders = new Map<Holder, number>();
   #bytes = 0;
 
@@ -19,14 +19,14 @@ export class HeldMemory {
     this.#max = maxBytes;
   }
 
-  /** Bytes that are held now. */
+  /** Bytes that are currently held. */
   get bytes(): number {
     return this.#bytes;
   }
 
   /**
-   * `holder` keeps so many bytes more. Others give way where that is too much, and in the end `holder` itself, unless
-   * it is the only one.
+   * Counts `bytes` more for `holder`. If the total exceeds the limit, the oldest requests are discarded until it fits.
+   * `holder` itself may be among them, unless it is the only one.
    */
   hold(holder: Holder, bytes: number): void {
     this.#holders.set(holder, (this.#holders.get(holder) ?? 0) + bytes);
@@ -38,7 +38,7 @@ export class HeldMemory {
     }
   }
 
-  /** `holder` keeps nothing any more. */
+  /** Stops counting the memory of `holder`. */
   release(holder: Holder): void {
     this.#bytes -= this.#holders.get(holder) ?? 0;
     this.#holders.delete(holder);

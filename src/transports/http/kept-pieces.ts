@@ -1,24 +1,27 @@
-/** Smaller chunks are put together: each alone would take more memory for its management than it has bytes. */
+/**
+ * Chunks below this size are joined. A small chunk of its own would need more memory for bookkeeping than for its
+ * bytes.
+ */
 const SMALL_BYTES = 4 * 1024;
 
-/** What small chunks are put together to. */
+/** Size of the buffer into which small chunks are joined. */
 const JOINED_BYTES = 16 * 1024;
 
-/** The chunks of a body, copied into memory of its own that can be handed to another thread. */
+/** The chunks of a body, copied into separate memory that can be transferred to another thread. */
 export class KeptPieces {
   #pieces: Uint8Array[] = [];
-  /** The piece that small chunks are put into. While it has room it is the last one. */
+  /** The buffer for small chunks. While it has room, it is the last piece. */
   #joined = new Uint8Array(0);
   #filled = 0;
 
-  /** Keeps a copy of `chunk`. Returns how many bytes of memory that has taken. */
+  /** Keeps a copy of `chunk`. Returns the number of bytes allocated for it. */
   add(chunk: Uint8Array): number {
     const fitting = chunk.subarray(0, this.#joined.length - this.#filled);
     this.#joined.set(fitting, this.#filled);
     this.#filled += fitting.length;
     const rest = chunk.subarray(fitting.length);
     if (rest.length === 0) return 0;
-    // Nearly all bodies come in one chunk.
+    // Nearly all bodies arrive in one chunk, so the first chunk is kept as it is.
     if (rest.length >= SMALL_BYTES || this.#pieces.length === 0) {
       this.#pieces.push(new Uint8Array(rest));
       return rest.length;
@@ -30,7 +33,7 @@ export class KeptPieces {
     return JOINED_BYTES;
   }
 
-  /** Hands over what is kept; nothing is, afterwards. */
+  /** Returns the pieces and clears this object. */
   take(): Uint8Array[] {
     const pieces = this.#pieces;
     if (this.#filled < this.#joined.length) pieces[pieces.length - 1] = this.#joined.slice(0, this.#filled);

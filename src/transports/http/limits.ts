@@ -1,8 +1,8 @@
-/** What the connections of one HTTP port may take of the process. */
+/** Limits on what the connections of one HTTP port may use. */
 export interface HttpLimits {
-  /** Connections beyond these are answered 503 and closed. */
+  /** Maximum number of connections. Further connections are answered with 503 and closed. */
   readonly maxConnections: number;
-  /** Bytes of bodies that are not complete and of answers that are not read; see `HeldMemory`. */
+  /** Maximum number of bytes of incomplete bodies and unread answers; see `HeldMemory`. */
   readonly maxHeldBytes: number;
 }
 

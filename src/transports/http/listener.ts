@@ -39,7 +39,10 @@ export class HttpListener implements Service {
   readonly name: string;
   readonly #options: HttpListenerOptions;
   #running: Running | null = null;
-  /** What a start left that found the port taken, for the next one: uWebSockets.js keeps every app for ever. */
+  /**
+   * The server of a start that failed because the port was in use. The next start reuses it, because uWebSockets.js
+   * never frees an app.
+   */
   #made: Made | null = null;
   /** The start in progress; it never rejects. */
   #starting: Promise<void> | null = null;
@@ -115,8 +118,8 @@ export class HttpListener implements Service {
     server.closePort();
     traffic.drain();
     await traffic.drained(this.#options.clock, drainMs);
-    // The last answer reaches the socket when the callback that wrote it has returned to the engine, which is after the
-    // promise above has run on. Closing before that would throw the answer away.
+    // The engine writes the last answer to the socket after the callback that produced it has returned, which is later
+    // than the promise above resolves. Closing the server before that would discard the answer.
     await new Promise(resolve => setImmediate(resolve));
     server.close();
     gaveWay.flush();

@@ -2,17 +2,17 @@ import type { Logger } from '../../base/logger.ts';
 import type { HttpEngine } from './engine.ts';
 
 export interface EngineSettings {
-  /** `auto`: uWebSockets.js where it loads, else Node.js. */
+  /** `auto`: uWebSockets.js if it loads, otherwise Node.js. */
   readonly httpServerEngine: 'auto' | 'uws' | 'node';
-  /** The bound of the head of a request: request line and header fields. */
+  /** Maximum size of a request head: request line and header fields. */
   readonly httpMaxHeaderBytes: number;
 }
 
 /**
- * Loads the engine of the HTTP ports. uWebSockets.js is loaded nowhere else: it is a binary for Node.js 22 and lower, for
- * glibc, and for some processors only.
+ * Loads the engine of the HTTP ports. This is the only place that loads uWebSockets.js, because its binary exists only
+ * for Node.js 22 and lower, for glibc, and for some processors.
  *
- * @throws Error naming the setting, when it asks for an engine that does not load here
+ * @throws Error naming the setting, if the selected engine cannot be loaded
  */
 export async function loadHttpEngine(settings: EngineSettings, log: Logger): Promise<HttpEngine> {
   if (settings.httpServerEngine !== 'node') {
@@ -38,13 +38,13 @@ export async function loadHttpEngine(settings: EngineSettings, log: Logger): Pro
 }
 
 async function loadUws(maxHeaderBytes: number): Promise<HttpEngine> {
-  // Read once, when the library is loaded. It has no other way to set this.
+  // uWebSockets.js reads the variable once, when it is loaded. It offers no other way to set this limit.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(maxHeaderBytes);
   const { UWS_ENGINE } = await import('./uws/uws-server.ts');
   return UWS_ENGINE;
 }
 
-/** The message begins with a list of systems, and ends with the stack of files that required the binary. */
+/** The error message starts with a list of systems and ends with a `require` stack. Both are removed. */
 function reasonOf(thrown: unknown): string {
   const text = thrown instanceof Error ? thrown.message : String(thrown);
   return /^Error: (.+)$/m.exec(text)?.[1] ?? text.split('\n')[0];

@@ -7,7 +7,7 @@ export type Handler = (exchange: Exchange, request: RequestHead) => void;
 
 /** One path and what it serves. */
 export interface Route {
-  /** Compared exactly; `/*` at its end stands for every path that begins with what is before the `*`. */
+  /** Compared exactly. A path that ends with `/*` matches every path that starts with the part before the `*`. */
   readonly path: string;
   /** `GET` serves HEAD as well. */
   readonly method: 'GET' | 'POST' | 'GET or POST' | 'any';
@@ -16,22 +16,22 @@ export interface Route {
   readonly handle: Handler;
 }
 
-/** All that a listener answers. */
+/** All routes of a listener. */
 export interface RouteTable {
   readonly routes: readonly Route[];
-  /** Answers paths that are none of the routes. */
+  /** Answers paths that match no route. */
   readonly unknown: Handler;
 }
 
 /** The methods of a path as the `Allow` field has them. */
 const ALLOWED = { GET: 'GET, HEAD', POST: 'POST', 'GET or POST': 'GET, HEAD, POST' } as const;
 
-/** The methods that a route serves; null for all of them. */
+/** The methods that a route serves; null if it serves all methods. */
 export function methodsOf({ method }: Route): readonly string[] | null {
   return method === 'any' ? null : ALLOWED[method].split(', ');
 }
 
-/** What a route answers to methods other than its own (RFC 9110, 15.5.6). */
+/** The answer of a route to methods that it does not serve (RFC 9110, 15.5.6). */
 export function methodNotAllowed({ path, method }: Route): Handler {
   const allowed = method === 'any' ? '' : ALLOWED[method];
   const message = `${path} serves ${allowed} only`;
@@ -39,7 +39,7 @@ export function methodNotAllowed({ path, method }: Route): Handler {
   return exchange => exchange.answer(answer);
 }
 
-/** Runs a handler; one that throws costs its request a 500. */
+/** Runs a handler. If the handler throws, the request is answered with 500. */
 export function run(handle: Handler, exchange: Exchange, request: RequestHead): void {
   try {
     handle(exchange, request);

@@ -60,7 +60,7 @@ export function errorAnswer(error: ErrorText, headers?: Readonly<Record<string, 
   };
 }
 
-/** What a connection beyond the bound gets before it is closed. */
+/** The answer to a connection above the limit, before the connection is closed. */
 export const TOO_MANY_CONNECTIONS: Answer = errorAnswer({
   code: 'overloaded',
   message: 'too many connections are open: try again later, and use connections for more than one request',

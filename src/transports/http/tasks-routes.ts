@@ -17,12 +17,15 @@ import { KeptPieces } from './kept-pieces.ts';
 import type { RequestHead } from './request-head.ts';
 import type { Handler, Route } from './routes.ts';
 
-/** Bodies up to this many bytes are taken in with the head. Larger ones wait until it is known who sends them. */
+/**
+ * Bodies up to this size are received together with the head. Larger ones wait until the caller has been identified.
+ */
 const WITH_HEAD_BYTES = 64 * 1024;
 
 /**
- * A body beyond the limit is still received, and dropped, up to so many times the limit: a caller that is still sending
- * when the connection closes gets a reset and never sees the answer. Beyond this the connection is closed anyway.
+ * A body above the limit is still received and discarded, up to this multiple of the limit. If the connection closed
+ * while the caller is sending, the caller would get a reset and never see the answer. Above this multiple the
+ * connection is closed anyway.
  */
 const DROPPED_UP_TO = 4;
 
@@ -74,8 +77,8 @@ function statusOf(status: number): SpanAttributes {
 }
 
 /**
- * One call of the REST interface on its way from the connection to whoever answers it, and back. Nothing is done here
- * with a body but to keep the pieces in which it comes.
+ * One call of the REST interface, between the connection and the thread that answers it. This class only keeps the
+ * pieces of the body and does nothing else with them.
  */
 class TaskCall implements RestReply {
   readonly #calls: RestCalls;
@@ -86,7 +89,7 @@ class TaskCall implements RestReply {
   readonly #pieces = new KeptPieces();
   #received = 0;
   #chunks = 0;
-  /** The body has come to its end. */
+  /** True when the whole body has been received. */
   #isWhole = false;
   #isAdmitted = false;
   #isAnswered = false;
@@ -114,7 +117,7 @@ class TaskCall implements RestReply {
       return;
     }
     if (length > WITH_HEAD_BYTES) this.#beginWithout(length);
-    // There is no room for it, for example.
+    // The call may already have been rejected, for example because the queue is full.
     if (this.#isAnswered) return;
     this.#exchange.onChunk((chunk, last) => {
       this.#received += chunk.length;
@@ -168,7 +171,7 @@ class TaskCall implements RestReply {
     setImmediate(() => this.#exchange.holdInput());
   }
 
-  /** The rest stays with the caller until it is known who that is. */
+  /** Starts the call without its body. The caller keeps the rest of the body until the caller has been identified. */
   #beginWithout(atMost: number): void {
     this.#exchange.onGone(() => this.#call?.gone());
     this.#exchange.holdInput();
@@ -181,12 +184,14 @@ class TaskCall implements RestReply {
     this.#call?.body(pieces);
   }
 
-  /** The pieces were handed over, or others need the memory. */
+  /** Called when the pieces have been handed over, or when memory runs short. */
   readonly #free = (): void => {
     this.#pieces.take();
   };
 
-  /** Each chunk costs work on the thread that decides, so a body of tiny ones ends its connection. */
+  /**
+   * Each chunk costs work on the thread that decides, so a body in tiny chunks is rejected and its connection closed.
+   */
   #refuseChunks(): void {
     this.#exchange.release();
     this.#call?.gone();

@@ -19,7 +19,7 @@ export class Traffic {
     this.#maxConnections = maxConnections;
   }
 
-  /** There are more connections than there may be: the one that was opened last is refused. */
+  /** True if there are more connections than allowed. The connection that was opened last is then refused. */
   get crowded(): boolean {
     return this.#connections > this.#maxConnections;
   }

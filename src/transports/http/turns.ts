@@ -3,42 +3,45 @@
  * server's core, by what requests cost from their arrival to their answer.
  */
 
-/** Work of a request, beside that of its body. */
+/** Work of a request, without its body. */
 export const REQUEST_WORK = 2_048;
 
-/** Work of a byte of a whole body: much for one that is full of descriptors, little for one of long texts. */
+/** Work per byte of a complete body: the cost of a body full of descriptors. A body of long strings costs less. */
 const WORK_A_BYTE = 8;
 
-/** Work of a piece of a body, and how many bytes are copied for one unit. */
+/** Work of a piece of a body, and the number of bytes copied per unit of work. */
 const PIECE_WORK = 128;
 const COPIED_BYTES_A_UNIT = 8;
 
-/** Work of one turn of the event loop, after which everything else waits for the next one: about five milliseconds. */
+/** Maximum work per turn of the event loop, about five milliseconds. Further work waits for the next turn. */
 export const TURN_WORK = 1_048_576;
 
-/** Work that {@link Turns} are not told of at once, to leave the event loop alone where little happens. */
+/**
+ * The end of the turn is scheduled only after this much work, so that a quiet port does not add callbacks to the event
+ * loop.
+ */
 const UNTOLD_WORK = TURN_WORK / 8;
 
-/** Work of a whole body. */
+/** Work of a complete body. */
 export function bodyWork(bytes: number): number {
   return bytes * WORK_A_BYTE;
 }
 
-/** Work of a piece of a body that is not complete. */
+/** Work of a piece of an incomplete body. */
 export function pieceWork(bytes: number): number {
   return PIECE_WORK + bytes / COPIED_BYTES_A_UNIT;
 }
 
-/** Work of the next read of a body that is not complete: as much as a socket may bring. */
+/** Work of the next read of an incomplete body, assuming the maximum that one read can return. */
 export const READ_WORK = pieceWork(512 * 1024);
 
-/** Requests that may wait for a turn. */
+/** Maximum number of requests that wait for a turn. */
 export const MAX_WAITING = 20_000;
 
-/** What costs more than this comes after everything that costs less. */
+/** Requests up to this much work are small. Larger requests are handled after all small ones. */
 const SMALL_WORK = 65_536;
 
-/** The least work that comes after everything small. */
+/** The least work of a large request. */
 export const LARGE_WORK = SMALL_WORK + 1;
 
 interface Waiting {
@@ -47,10 +50,10 @@ interface Waiting {
 }
 
 /**
- * Shares the thread between the requests of a port. While a turn of the event loop brings little to do, a request is
- * handled as it arrives. Once it has brought {@link TURN_WORK}, further requests wait, and the event loop looks at all
- * sockets again: those with little to do are next, in the order of their arrival, and one with much to do after them. So a
- * small request waits for one large one at most, however many there are.
+ * Shares the thread between the requests of a port. While there is little to do in a turn of the event loop, requests
+ * are handled as they arrive. After {@link TURN_WORK}, further requests wait, and the event loop polls all sockets
+ * again. Then the small requests are next, in the order of their arrival, followed by at least one large request. A
+ * small request therefore waits for at most one large request, however many there are.
  */
 export class Turns {
   readonly #nextTurn: (run: () => void) => void;
@@ -59,23 +62,23 @@ export class Turns {
   #spent = 0;
   #isScheduled = false;
 
-  /** @param nextTurn runs something once the event loop has looked at the sockets */
+  /** @param nextTurn runs a callback after the event loop has polled the sockets */
   constructor(nextTurn: (run: () => void) => void = setImmediate) {
     this.#nextTurn = nextTurn;
   }
 
-  /** There is time left in this turn for so much work, and nobody waits for it. */
+  /** Whether this turn has time left for `work`. False if requests are waiting already. */
   has(work: number): boolean {
     if (this.waiting > 0) return false;
     return work <= SMALL_WORK ? this.#spent < TURN_WORK : this.#spent + work <= TURN_WORK;
   }
 
-  /** How many wait. */
+  /** Number of waiting requests. */
   get waiting(): number {
     return this.#small.length + this.#large.length;
   }
 
-  /** Work is done for somebody who has not waited. */
+  /** Records work that is done without waiting. */
   spend(work: number): void {
     this.#spent += work;
     if (this.#spent >= UNTOLD_WORK) this.#schedule();
@@ -100,7 +103,7 @@ export class Turns {
     if (this.#large.length > 0) this.#take(this.#large);
     while (this.#large.length > 0 && this.#spent + this.#large.first.work <= TURN_WORK)
       this.#take(this.#large);
-    // What was done for those who waited leaves less of the next turn to those who do not.
+    // Work done for waiting requests reduces the time that the next turn has for new requests.
     if (this.waiting > 0 || this.#spent >= UNTOLD_WORK) this.#schedule();
   };
 
@@ -111,10 +114,10 @@ export class Turns {
   }
 }
 
-/** Items that a queue keeps in front of its first one, at most. */
+/** Maximum number of removed items that a queue keeps at its front. */
 const LEAST_SLICE = 256;
 
-/** A queue whose front is taken in nearly constant time. */
+/** A queue that removes items from its front in nearly constant time. */
 class Fifo<T> {
   #items: T[] = [];
   #first = 0;
@@ -123,7 +126,7 @@ class Fifo<T> {
     return this.#items.length - this.#first;
   }
 
-  /** Only while there is one. */
+  /** Call only if the queue is not empty. */
   get first(): T {
     return this.#items[this.#first];
   }
@@ -134,7 +137,7 @@ class Fifo<T> {
 
   shift(): T | undefined {
     const item = this.#items[this.#first++];
-    // Also so that what has left the queue can be collected.
+    // Slicing also releases removed items to the garbage collector.
     if (this.#first >= LEAST_SLICE || this.#first === this.#items.length) {
       this.#items = this.#items.slice(this.#first);
       this.#first = 0;

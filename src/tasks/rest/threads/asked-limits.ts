@@ -1,7 +1,7 @@
 import type { ApiCall, ApiLimits, ApiLimitVerdict } from '../parts.ts';
 import type { TurnToRestThread } from './messages.ts';
 
-/** In a REST thread: has the thread with the decision engine decide about calls. */
+/** Runs in a REST thread. Sends calls to the thread with the decision engine, which checks the API limits. */
 export class AskedLimits implements ApiLimits {
   readonly #send: (ask: number, call: ApiCall) => void;
   readonly #waiting = new Map<number, PromiseWithResolvers<ApiLimitVerdict>>();
@@ -11,7 +11,7 @@ export class AskedLimits implements ApiLimits {
     this.#send = send;
   }
 
-  /** @throws (rejects with) Error when there is no decision */
+  /** @throws (rejects with) Error if the call could not be checked */
   ask(call: ApiCall): Promise<ApiLimitVerdict> {
     const ask = ++this.#lastAsk;
     const waiting = Promise.withResolvers<ApiLimitVerdict>();

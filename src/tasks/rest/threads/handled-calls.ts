@@ -5,7 +5,7 @@ import { Problem } from '../problem.ts';
 import { problemOf, problemResponse } from '../problem-answer.ts';
 import type { AnswerMessage, TurnToRestThread } from './messages.ts';
 
-/** How a REST thread tells what becomes of its calls. */
+/** Receives the progress of the calls of a REST thread. */
 export interface HandledCallsOut {
   admitted(call: number): void;
   waits(call: number): void;
@@ -14,7 +14,7 @@ export interface HandledCallsOut {
 
 const NO_BODY = new Uint8Array(0);
 
-/** In a REST thread: the calls that it has been given, each a request to the handler. */
+/** Runs in a REST thread. Passes each call that the thread received to the handler as a request. */
 export class HandledCalls {
   readonly #handler: RestHandler;
   readonly #out: HandledCallsOut;
@@ -42,7 +42,7 @@ export class HandledCalls {
     for (const number of gone) this.#requests.get(number)?.callerGone();
   }
 
-  /** Resolves when no call is handled any more. */
+  /** Resolves when no calls are in progress. */
   finished(): Promise<void> {
     if (this.#requests.size === 0) return Promise.resolve();
     return new Promise(resolve => {
@@ -57,7 +57,7 @@ export class HandledCalls {
     if (this.#requests.size === 0) this.#idle?.();
   }
 
-  /** A handler that rejects is a defect: its caller must not wait for ever, and the call must not be kept. */
+  /** A handler that rejects is a bug. The caller still gets a response, and the call is removed. */
   async #answerTo(request: SentRequest): Promise<RestResponse> {
     try {
       return await this.#handler.handle(request);
@@ -99,7 +99,7 @@ class SentRequest implements RestRequest {
     if (body === null) this.takeBody = () => this.#take();
   }
 
-  /** Made when first asked for: only long polls ask. */
+  /** Created on first access, because only long polls need it. */
   get gone(): AbortSignal {
     if (this.#gone === null) {
       this.#gone = new AbortController();

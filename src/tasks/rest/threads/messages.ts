@@ -5,7 +5,7 @@ import type { Signal, SignalName } from '../../model/signals.ts';
 import type { RestHead } from '../http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../parts.ts';
 
-/** Signals that matter in REST threads: to the pull desk and to the directory. */
+/** Signals that REST threads need, for the pull desk and the directory. */
 export const SIGNALS_TO_REST_THREADS = [
   'taskDue',
   'roomFor',
@@ -14,18 +14,18 @@ export const SIGNALS_TO_REST_THREADS = [
   'documentsChanged',
 ] as const satisfies readonly SignalName[];
 
-/** What REST threads tell: all there is. */
+/** Signals that REST threads send: all of them. */
 export const SIGNALS_FROM_REST_THREADS = [
   ...SIGNALS_TO_REST_THREADS,
   'cancelRequested',
   'scheduleDue',
 ] as const satisfies readonly SignalName[];
 
-/** A call that begins. Calls are numbered by the thread that has the connections. */
+/** A new call. The thread that has the connections numbers the calls. */
 export interface CallMessage {
   readonly number: number;
   readonly head: RestHead;
-  /** In the pieces in which it came; null for one that is taken in when the caller is known. */
+  /** The body in the pieces in which it arrived; null if the body is received after the caller has been identified. */
   readonly body: readonly Uint8Array[] | null;
 }
 
@@ -36,42 +36,48 @@ export interface AnswerMessage {
   readonly body: Uint8Array;
 }
 
-/** What a REST thread is sent in one turn of the event loop. Done in this order: signals make outdated what calls would find. */
+/**
+ * Everything that a REST thread is sent in one turn of the event loop. The fields are processed in this order: signals
+ * first, because they invalidate cached data that the calls would read.
+ */
 export interface TurnToRestThread {
   readonly kind: 'turn';
   readonly signals: readonly Signal[];
-  /** Null where the decision engine had no answer. */
+  /** The verdict is null if the decision engine failed. */
   readonly verdicts: readonly (readonly [ask: number, verdict: ApiLimitVerdict | null, reason: string])[];
   readonly calls: readonly CallMessage[];
   readonly bodies: readonly (readonly [call: number, body: readonly Uint8Array[]])[];
-  /** Calls whose callers have gone. */
+  /** Calls whose callers have disconnected. */
   readonly gone: readonly number[];
 }
 
-/** What a REST thread sends in one turn. Done in this order: whoever has an answer may ask for what it has changed. */
+/**
+ * Everything that a REST thread sends in one turn. The fields are processed in this order: signals before answers,
+ * because a caller that has its answer may immediately read what the call changed.
+ */
 export interface TurnFromRestThread {
   readonly kind: 'turn';
   readonly signals: readonly Signal[];
   readonly asks: readonly (readonly [ask: number, call: ApiCall])[];
-  /** Calls whose body may be taken in. */
+  /** Calls whose body may be received. */
   readonly admitted: readonly number[];
-  /** Calls that wait for something to happen, and are to learn when their caller goes. */
+  /** Calls that wait for an event, and need to know when their caller disconnects. */
   readonly waiting: readonly number[];
   readonly answers: readonly AnswerMessage[];
 }
 
 export type ToRestThread =
   | TurnToRestThread
-  /** The port that callers reach. */
+  /** The port that callers connect to. */
   | { readonly kind: 'listening'; readonly port: number }
-  /** A way to the thread with the file, see `PortOperator`; or why there is none. */
+  /** A port to the thread that owns the file (see `PortOperator`), or the reason why there is no port. */
   | { readonly kind: 'store'; readonly port: MessagePort }
   | { readonly kind: 'store_refused'; readonly reason: string }
-  /** Nobody gets a lease any more; calls that wait for one are answered. */
+  /** The service shuts down: no more leases are handed out, and calls that wait for one are answered. */
   | { readonly kind: 'drain' }
   | StopThread;
 
-/** What a thread tells beside its answers. */
+/** A log line of a thread. */
 export interface RestThreadLog {
   readonly kind: 'log';
   readonly level: LogLevel;
@@ -83,7 +89,7 @@ export type FromRestThread<Stats = unknown> =
   | TurnFromRestThread
   | ThreadIsReady
   | RestThreadLog
-  /** What its statistics have grown by. */
+  /** The changes of its statistics since the last message. */
   | { readonly kind: 'stats'; readonly stats: Stats }
-  /** It has something to ask of the store, and no way to it. */
+  /** The thread has a store operation to run, but no port to the store. */
   | { readonly kind: 'store_wanted' };

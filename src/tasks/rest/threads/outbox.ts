@@ -1,9 +1,9 @@
-/** A message while it is being put together. */
+/** A message that is being put together. */
 export type Filling<T> = {
   -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K];
 };
 
-/** Gathers what is to be sent to another thread, so that all of one turn of the event loop leaves in one message. */
+/** Collects everything for another thread, so that one turn of the event loop sends one message. */
 export class Outbox<Turn> {
   readonly #empty: () => Turn;
   readonly #send: (turn: Turn) => void;
@@ -14,7 +14,7 @@ export class Outbox<Turn> {
     this.#send = send;
   }
 
-  /** What leaves at the end of this turn. */
+  /** The message that is sent at the end of this turn. */
   get turn(): Turn {
     if (this.#turn === null) {
       this.#turn = this.#empty();

@@ -1,7 +1,7 @@
-/** What tenants may have waiting or running at once, all of them together. */
+/** Maximum number of calls, and of body bytes, that wait or run for all tenants together. */
 export interface PlaceBounds {
   readonly calls: number;
-  /** Of bodies. */
+  /** Bytes of request bodies. */
   readonly bytes: number;
 }
 
@@ -11,8 +11,8 @@ interface Taken {
 }
 
 /**
- * Bounds what waits. Each tenant may take as much as is left for all others, so one that is alone has half of it and
- * there is always room for the next.
+ * Limits the calls that wait or run. A tenant may use as much as it leaves free for all others. A single active tenant
+ * can therefore use half, and another tenant always finds room.
  */
 export class Places {
   readonly #bounds: PlaceBounds;
@@ -31,7 +31,7 @@ export class Places {
     return this.#all.bytes;
   }
 
-  /** False when there is no room: nothing is taken then. */
+  /** Reserves places. Returns false, and reserves nothing, if there is not enough room. */
   take(tenant: string, calls: number, bytes: number): boolean {
     const taken = this.#tenants.get(tenant) ?? { calls: 0, bytes: 0 };
     const { calls: maxCalls, bytes: maxBytes } = this.#bounds;

@@ -21,14 +21,14 @@ import {
 import { type PlaceBounds, Places } from './places.ts';
 import { ThreadCalls } from './thread-calls.ts';
 
-/** Maximum number of calls, and of bytes in their bodies, that wait or run at once in this process. */
+/** Maximum number of calls, and of bytes in their bodies, that wait or run in this process. */
 const BOUNDS: PlaceBounds = { calls: 4_096, bytes: 64 * 1024 * 1024 };
-/** A thread that needs more memory than this ends, and is replaced; the process goes on. */
+/** A thread that exceeds this memory limit ends and is replaced. The process continues. */
 const RESOURCES = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 24 };
-/** What answers are counted under that no route has made. */
+/** The route under which answers are counted that no route produced. */
 const UNKNOWN = 'unknown';
 
-/** A task store whose thread lets other threads ask over ports of their own. */
+/** A task store whose thread accepts operations from other threads over ports. */
 export interface SharedStore {
   addClient(client: StoreClient): () => void;
   wanted(client: StoreClient): void;
@@ -43,21 +43,21 @@ export interface RestThreadsParts<Stats> {
   /** The module that each thread runs; see `workers/rest.ts`. */
   readonly module: URL;
   readonly count: number;
-  /** What a thread is given at its start. */
+  /** The `workerData` of the threads. */
   readonly workerData: () => unknown;
-  /** Whose call it is, for queues that are fair and for the choice of the thread. */
+  /** Returns the tenant of a call. It selects the thread and the queue of the call. */
   readonly tenantOf: (head: RestHead) => string;
   readonly limits: ApiLimits;
   readonly signals: Signals;
-  /** Null where threads have connections of their own. */
+  /** Null if the threads have store connections of their own. */
   readonly store: SharedStore | null;
   readonly nextRequestId: () => string;
   readonly onAnswer: (operation: string, status: number) => void;
-  /** Writes a line of a thread to the log. */
+  /** Writes a log line of a thread. */
   readonly logged: (line: RestThreadLog) => void;
-  /** Takes in what a thread has counted; `place` stays the same when the thread is replaced. */
+  /** Adds the statistics of a thread. A replacement thread has the same `place`. */
   readonly counted: (place: number, stats: Stats) => void;
-  /** Called for each thread that ended although nobody asked it to. */
+  /** Called for each thread that ended without having been stopped. */
   readonly lost: (place: number) => void;
   readonly bounds?: PlaceBounds;
   readonly clock: Clock;
@@ -65,7 +65,7 @@ export interface RestThreadsParts<Stats> {
   readonly logger: Logger;
 }
 
-/** What a thread that runs is connected to. */
+/** The connections of a running thread. */
 interface Links {
   readonly bridge: SignalBridge;
   readonly store: StoreClient;
@@ -75,16 +75,16 @@ interface Links {
 type RestThread = LastingThread<ToRestThread>;
 
 /**
- * The REST interface in threads of its own, seen from the thread that has the connections: what waits for them is bounded
- * and fair to tenants, and a thread that ends takes nothing with it but the calls that it had. All calls of a tenant go to
- * the same thread, which keeps them in order and what they need at hand.
+ * The REST interface in separate threads, as seen by the thread that has the connections. The queue of each thread is
+ * bounded and fair to tenants. If a thread dies, only the calls that it had received are lost. All calls of a tenant go
+ * to the same thread, which keeps them in order and caches the tenant's data.
  */
 export class RestThreads<Stats> implements RestCalls, Service {
   readonly name: string;
   readonly #parts: RestThreadsParts<Stats>;
   readonly #threads: LastingThreads<ToRestThread, FromRestThread<Stats>>;
   readonly #places: Places;
-  /** By the place of the thread. */
+  /** Indexed by the place of the thread. */
   readonly #calls: readonly ThreadCalls[];
   readonly #ready = new Map<RestThread, Links>();
   #publicPort = 0;
@@ -114,17 +114,17 @@ export class RestThreads<Stats> implements RestCalls, Service {
     this.name = this.#threads.name;
   }
 
-  /** Threads that take calls. */
+  /** Number of threads that accept calls. */
   get ready(): number {
     return this.#ready.size;
   }
 
-  /** Calls that wait or run; those that wait for something to happen are not counted. */
+  /** Number of calls that wait or run, without calls that wait for an event. */
   get pending(): number {
     return this.#places.calls;
   }
 
-  /** @throws Error when the first thread does not start */
+  /** @throws Error if the first thread does not start */
   start(): Promise<void> {
     return this.#threads.start();
   }
@@ -133,13 +133,13 @@ export class RestThreads<Stats> implements RestCalls, Service {
     return this.#threads.stop();
   }
 
-  /** Tells the port that URLs in answers have to show. */
+  /** Sets the port that URLs in answers contain. */
   listeningOn(port: number): void {
     this.#publicPort = port;
     for (const thread of this.#ready.keys()) thread.post({ kind: 'listening', port });
   }
 
-  /** Nobody gets a lease any more, and calls that wait for one are answered. */
+  /** Stops handing out leases, and answers the calls that wait for one. */
   drain(): void {
     this.#draining = true;
     for (const thread of this.#ready.keys()) thread.post({ kind: 'drain' });
@@ -159,7 +159,7 @@ export class RestThreads<Stats> implements RestCalls, Service {
     const calls = this.#calls[thread.place];
     const bridge = new SignalBridge(this.#parts.signals, SIGNALS_TO_REST_THREADS, signal => {
       const told = calls.turn?.signals;
-      // Attempts that end together make room for the same worker.
+      // Attempts that finish together send the same signal for the same worker. One of them is enough.
       if (told !== undefined && !isSame(told.at(-1), signal)) told.push(signal);
     });
     const store: StoreClient = {
@@ -181,7 +181,7 @@ export class RestThreads<Stats> implements RestCalls, Service {
     this.#ready.delete(thread);
     links?.bridge.close();
     links?.leaveStore();
-    // One that did not even start may take a while to be replaced.
+    // A thread that failed to start may be replaced only after a delay.
     const isNextSoon = wasReady && !this.#threads.stopped;
     return { calls: this.#calls[thread.place].detach(isNextSoon) };
   }
@@ -205,7 +205,8 @@ export class RestThreads<Stats> implements RestCalls, Service {
   }
 
   #turn(thread: RestThread, turn: TurnFromRestThread): void {
-    // Other threads are told before the answers leave: a caller may come back to any of them.
+    // Signals go to the other threads before the answers leave, because a caller may send its next request to any
+    // thread.
     this.#ready.get(thread)?.bridge.heard(turn.signals);
     for (const [ask, call] of turn.asks) this.#ask(thread, ask, call);
     this.#calls[thread.place].heard(turn);
@@ -226,7 +227,7 @@ function isSame(last: Signal | undefined, next: Signal): boolean {
   return last?.length === next.length && last.every((each, i) => each === next[i]);
 }
 
-/** The same thread for all calls of a tenant. */
+/** Selects the same thread for all calls of a tenant. */
 function placeOf(tenant: string, count: number): number {
   if (count === 1) return 0;
   let hash = 0;

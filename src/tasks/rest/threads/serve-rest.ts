@@ -14,34 +14,34 @@ import {
 } from './messages.ts';
 import { type Filling, Outbox } from './outbox.ts';
 
-/** Smaller answers are copied into the message: to hand over memory costs more. */
+/** Smaller answers are copied into the message, because transferring memory costs more than copying it. */
 const TRANSFER_BYTES = 4_096;
 
-/** What serves calls in a REST thread. */
+/** Handles the calls of a REST thread. */
 export interface ThreadService {
   readonly handler: RestHandler;
   listeningOn(port: number): void;
-  /** A way to the store, or null and why there is none. */
+  /** Sets the port to the store, or null and the reason why there is no port. */
   storeConnected(port: MessagePort): void;
   storeRefused(reason: string): void;
-  /** Leases nothing any more, and answers what waits. */
+  /** Stops handing out leases, and answers the calls that wait for one. */
   drain(): void;
-  /** Ends everything; calls are answered before. */
+  /** Releases all resources. All calls have been answered before. */
   stop(): Promise<void>;
 }
 
 export interface ServeRestParts {
   readonly port: MessagePort;
-  /** Of this thread: they are joined with those of the other one. */
+  /** Signals of this thread. They are forwarded to and from the primary thread. */
   readonly signals: Signals;
   readonly logger: Logger;
 }
 
 /**
- * Serves what comes over the port until it is told to stop.
+ * Serves messages from the port until `stop` arrives.
  *
- * @param open makes the service; it is told when the thread takes calls
- * @returns settles when nothing is left
+ * @param open creates the service; it is called before the thread accepts calls
+ * @returns resolves when all resources are released
  */
 export async function serveRest(
   { port, signals, logger }: ServeRestParts,
@@ -83,7 +83,7 @@ export async function serveRest(
         stopped.resolve();
     }
   });
-  // The other side is gone: nobody would hear of an answer.
+  // The other side has closed the port, so answers could not be delivered.
   port.once('close', stopped.resolve);
   port.postMessage({ kind: 'ready' } satisfies FromRestThread);
   await stopped.promise;
@@ -99,7 +99,7 @@ function emptyTurn(): Filling<TurnFromRestThread> {
   return { kind: 'turn', signals: [], asks: [], admitted: [], waiting: [], answers: [] };
 }
 
-/** What changes hands with a message. */
+/** The buffers that are transferred with a message. */
 function memoryOf({ answers }: Filling<TurnFromRestThread>): Transferable[] {
   return answers
     .filter(({ body }) => body.length >= TRANSFER_BYTES)

@@ -7,21 +7,21 @@ import { type Filling, Outbox } from './outbox.ts';
 import type { Places } from './places.ts';
 import { Turns } from './turns.ts';
 
-/** Maximum number of calls that a thread handles at once. Those that wait for something to happen are not counted. */
+/** Maximum number of calls that a thread handles at once, without calls that wait for an event. */
 const MAX_RUNNING = 512;
-/** Maximum number of large bodies that a thread reads at once: small calls of others run beside them. */
+/** Maximum number of large bodies that a thread reads at once. Small calls are handled at the same time. */
 const MAX_LARGE = 2;
-/** Smaller pieces are copied into the message: to hand over memory costs more. */
+/** Smaller pieces are copied into the message, because transferring memory costs more than copying it. */
 const TRANSFER_BYTES = 4_096;
 
 type RunningThread = LastingThread<ToRestThread>;
 
 /**
- * - `queued`: nobody has seen it yet
- * - `running`: the thread handles it
- * - `receiving`: its caller is known, its body is on the way
- * - `body_queued`: its body is there, and waits for its turn
- * - `waiting`: it waits for something to happen
+ * - `queued`: not sent to the thread yet
+ * - `running`: the thread handles the call
+ * - `receiving`: the caller is identified, and its body is being received
+ * - `body_queued`: the body is complete and waits for its turn
+ * - `waiting`: the call waits for an event, such as a task for a long poll
  */
 type CallState = 'queued' | 'running' | 'receiving' | 'body_queued' | 'waiting' | 'over';
 
@@ -33,40 +33,40 @@ interface OpenCall {
   readonly heldBytes: number | null;
   state: CallState;
   body: readonly Uint8Array[] | null;
-  /** The places that it takes. */
+  /** The places that the call uses. */
   calls: number;
   bytes: number;
   isLarge: boolean;
-  /** Its caller went away while the thread was handling it. */
+  /** The caller disconnected while the thread was handling the call. */
   isGone: boolean;
 }
 
 export interface ThreadCallsParts {
   /** Shared by all threads. */
   readonly places: Places;
-  /** Answers a call that no thread answers. */
+  /** Answers a call that no thread can answer. */
   readonly refuse: (reply: RestReply, head: RestHead, problem: Problem) => void;
 }
 
-/** The calls of one REST thread, and of those that replace it: what waits for it, and what it has been given. */
+/** The calls of one REST thread and of its replacements: those that wait, and those that were sent to the thread. */
 export class ThreadCalls {
   readonly #parts: ThreadCallsParts;
   readonly #queue = new Turns<OpenCall>();
   readonly #bodies = new Turns<OpenCall>();
-  /** What the thread has been given, by number. */
+  /** Calls that were sent to the thread, by number. */
   readonly #sent = new Map<number, OpenCall>();
   #lastNumber = 0;
   #running = 0;
   #large = 0;
   #outbox: Outbox<Filling<TurnToRestThread>> | null = null;
-  /** The last thread did not even start: nothing is queued for the next one. */
+  /** True if the last thread failed to start. Calls are then rejected instead of queued for the next one. */
   #isDown = false;
 
   constructor(parts: ThreadCallsParts) {
     this.#parts = parts;
   }
 
-  /** What the thread is sent at the end of this turn; null while there is none. */
+  /** The message that is sent to the thread at the end of this turn; null if no thread is attached. */
   get turn(): Filling<TurnToRestThread> | null {
     return this.#outbox?.turn ?? null;
   }
@@ -97,7 +97,7 @@ export class ThreadCalls {
     return { body: pieces => this.#received(call, pieces), gone: () => this.#gone(call) };
   }
 
-  /** A thread takes calls. */
+  /** Attaches a thread that accepts calls. */
   attach(thread: RunningThread): void {
     this.#isDown = false;
     this.#outbox = new Outbox(emptyTurn, turn => thread.post(turn, memoryOf(turn)));
@@ -105,8 +105,8 @@ export class ThreadCalls {
   }
 
   /**
-   * The thread has ended: what it was given is answered, what waits goes to the next one, if there seems to be one.
-   * Returns how many calls it was given.
+   * Handles the end of the thread. Calls that were sent to it are answered with an error. Queued calls wait for the
+   * next thread if it is expected soon. Returns the number of calls that were sent to the thread.
    */
   detach(isNextSoon: boolean): number {
     this.#outbox = null;
@@ -190,7 +190,7 @@ export class ThreadCalls {
     this.#pump();
   }
 
-  /** It holds no place any more: how many may wait is for the thread to say. */
+  /** Releases the places of a call that waits for an event. The thread limits the number of waiting calls. */
   #waits(number: number): void {
     const call = this.#sent.get(number);
     if (call === undefined || call.state !== 'running') return;
@@ -212,7 +212,7 @@ export class ThreadCalls {
       this.#queue.remove(call.tenant, call);
       this.#end(call, () => {});
     } else if (call.state === 'running') {
-      // The thread goes on with it, and its answer is dropped: it keeps its place until then.
+      // The thread finishes the call, and its answer is dropped. The call keeps its places until then.
       call.isGone = true;
     } else {
       this.turn?.gone.push(call.number);
@@ -277,7 +277,7 @@ function emptyTurn(): Filling<TurnToRestThread> {
   return { kind: 'turn', signals: [], verdicts: [], calls: [], bodies: [], gone: [] };
 }
 
-/** What changes hands with a message. */
+/** The buffers that are transferred with a message. */
 function memoryOf({ calls, bodies }: Filling<TurnToRestThread>): Transferable[] {
   const memory: Transferable[] = [];
   const add = (pieces: readonly Uint8Array[]): void => {

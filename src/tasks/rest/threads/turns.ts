@@ -1,4 +1,4 @@
-/** A queue in which tenants take turns: the next is the oldest of the tenant that was served longest ago. */
+/** A queue in which tenants take turns: the next item is the oldest one of the tenant that was served longest ago. */
 export class Turns<T> {
   readonly #tenants = new Map<string, Set<T>>();
 
@@ -12,7 +12,7 @@ export class Turns<T> {
     else items.add(item);
   }
 
-  /** Takes an item out before it is its turn. False when it is not there. */
+  /** Removes an item from the queue. Returns false if the item is not in the queue. */
   remove(tenant: string, item: T): boolean {
     const items = this.#tenants.get(tenant);
     if (items?.delete(item) !== true) return false;

@@ -15,30 +15,33 @@ interface Pending {
 }
 
 /**
- * The operations that one thread asks of the thread with the file, from the question to the answer. Their number and
- * size are bounded; those of one turn of the event loop leave in one message.
+ * The operations that one thread sends to the thread with the file, from request to answer. Their number and size are
+ * limited. The operations of one turn of the event loop are sent in one message.
  */
 export class AskedOperations {
   readonly #send: (message: ToStoreThread) => boolean;
   readonly #pending = new Map<number, Pending>();
   #pendingSize = 0;
-  /** Not sent yet. */
+  /** Operations that have not been sent yet. */
   #numbers: number[] = [];
   #operations: Operation[] = [];
   #lastNumber = 0;
   #isFlushing = false;
 
-  /** @param send returns false while there is nobody to send to: the operations wait then */
+  /** @param send returns false if no thread is connected; the operations then wait */
   constructor(send: (message: ToStoreThread) => boolean) {
     this.#send = send;
   }
 
-  /** How many operations wait for their answer. */
+  /** Number of operations that wait for their answer. */
   get waiting(): number {
     return this.#pending.size;
   }
 
-  /** @throws (rejects with) Fault `overloaded` when too much waits; else what {@link settled} or {@link failAll} are told */
+  /**
+   * @throws (rejects with) Fault `overloaded` if too many operations wait; otherwise the error passed to
+   *   {@link settled} or {@link failAll}
+   */
   ask<N extends OperationName>(name: N, args: ArgumentsOf<N>): Promise<AnswerOf<N>> {
     return new Promise((resolve, reject) => {
       const operation = { name, args } as Operation;
@@ -57,7 +60,7 @@ export class AskedOperations {
     });
   }
 
-  /** Sends what waits to be sent, if there is somebody to send it to. */
+  /** Sends the waiting operations, if a thread is connected. */
   flush(): void {
     if (this.#numbers.length === 0) return;
     const [numbers, operations] = [this.#numbers, this.#operations];
@@ -76,7 +79,7 @@ export class AskedOperations {
     });
   }
 
-  /** Whoever was sent the operations is gone. What was not sent yet goes on waiting. */
+  /** The thread that received the operations is gone. Operations that have not been sent continue to wait. */
   failSent(): void {
     const fault = new Fault(
       'store_failed',
@@ -94,13 +97,13 @@ export class AskedOperations {
     for (const number of [...this.#pending.keys()]) this.#take(number)?.reject(fault);
   }
 
-  /** One that is large by itself is accepted when nothing else waits. */
+  /** A single large operation is accepted if no other operation waits. */
   #isFullFor(size: number): boolean {
     if (this.#pending.size === 0) return false;
     return this.#pending.size >= MAX_WAITING || this.#pendingSize + size > MAX_WAITING_SIZE;
   }
 
-  /** Whatever else this turn of the event loop asks goes with it. */
+  /** Sends at the end of this turn of the event loop, together with all other operations of the turn. */
   #flushAfterThisTurn(): void {
     if (this.#isFlushing) return;
     this.#isFlushing = true;

@@ -97,7 +97,7 @@ function running({ counts }: TenantTotals): number {
   return counts[STATUS.running];
 }
 
-/** The first of them, until their bodies are as much as one call may read. */
+/** Returns the first tasks, up to the size of bodies that one call may read. */
 function startSome(
   work: Work,
   tenant: TenantTotals,

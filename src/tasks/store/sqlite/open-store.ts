@@ -27,8 +27,8 @@ export function threadedSqliteStore(
 }
 
 /**
- * Rows and messages come and go in the thread of the store. With a young generation of a third of the default it keeps
- * less memory after large payloads, and needs no more processor time.
+ * Rows and messages in the store thread are short-lived. With a young generation of a third of the default size, the
+ * thread keeps less memory after large payloads and needs no more CPU time.
  */
 const RESOURCES = { maxYoungGenerationSizeMb: 16 };
 

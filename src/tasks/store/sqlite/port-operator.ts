@@ -6,8 +6,8 @@ import type { Operator } from './store.ts';
 import type { FromStoreThread } from './store-thread.ts';
 
 /**
- * Has operations done by a store thread that another thread owns (`ThreadOperator.addClient`), over a port of its own.
- * While there is no port, operations wait for the next one.
+ * Sends operations over a port to a store thread that another thread owns (`ThreadOperator.addClient`). While there is
+ * no port, operations wait for the next one.
  */
 export class PortOperator implements Operator {
   readonly #wanted: () => void;
@@ -15,7 +15,7 @@ export class PortOperator implements Operator {
   #port: MessagePort | null = null;
   #stopped = false;
 
-  /** @param wanted called when operations wait and there is no port: the owner is to start the store thread */
+  /** @param wanted called when operations wait and there is no port, so that the owner starts the store thread */
   constructor(wanted: () => void) {
     this.#wanted = wanted;
     this.#asked = new AskedOperations(message => {
@@ -28,12 +28,12 @@ export class PortOperator implements Operator {
     });
   }
 
-  /** How many operations wait for their answer. */
+  /** Number of operations that wait for their answer. */
   get waiting(): number {
     return this.#asked.waiting;
   }
 
-  /** The owner has started the store thread. */
+  /** Called when the owner has started the store thread. */
   async start(): Promise<void> {}
 
   async stop(): Promise<void> {
@@ -43,13 +43,13 @@ export class PortOperator implements Operator {
     this.#asked.failAll(new Fault('store_failed', 'the task store is stopped'));
   }
 
-  /** The way to a store thread that has just opened the file. */
+  /** Connects to a store thread that has just opened the file. */
   connect(port: MessagePort): void {
     if (this.#stopped) {
       port.close();
       return;
     }
-    // That the one before is closed may be told later: what goes over this one must not fail for it.
+    // The `close` event of the previous port may come later. It must not fail operations that were sent over this port.
     if (this.#port !== null) this.#lost(this.#port);
     this.#port = port;
     port.on('message', (message: FromStoreThread) => {
@@ -59,7 +59,7 @@ export class PortOperator implements Operator {
     this.#asked.flush();
   }
 
-  /** The file could not be opened: what waits fails. */
+  /** Called if the file could not be opened. All waiting operations fail. */
   refused(reason: string): void {
     this.#asked.failAll(new Fault('store_failed', reason));
   }
@@ -70,7 +70,7 @@ export class PortOperator implements Operator {
   }
 
   #lost(port: MessagePort): void {
-    // Another has been there for a while.
+    // Another port has replaced this one.
     if (this.#port !== port) return;
     this.#port = null;
     this.#asked.failSent();

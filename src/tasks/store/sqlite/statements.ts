@@ -3,7 +3,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 /** Values of the columns of a row, in the order of the statement. */
 export type Row = readonly SQLOutputValue[];
 
-/** Node.js has had `setReturnArrays` since 22.16; a host may bring an older one. */
+/** `setReturnArrays` was added in Node.js 22.16. The Node.js of a host may be older. */
 type Prepared = StatementSync & { setReturnArrays?(enabled: boolean): void };
 
 /** A connection, and every statement that was prepared on it. Which statements there are is bounded by the code. */
@@ -26,7 +26,10 @@ export class Statements {
     return areArrays(rows) ? rows : rows.map(valuesOf);
   }
 
-  /** The same one by one: whoever stops has not read the rest. No other row of this statement may be asked for meanwhile. */
+  /**
+   * Iterates over the rows, so a caller that stops early does not read the rest. Do not run this statement again
+   * meanwhile.
+   */
   each(sql: string, ...values: SQLInputValue[]): IterableIterator<Row> {
     return this.prepare(sql).iterate(...values) as unknown as IterableIterator<Row>;
   }
@@ -50,7 +53,7 @@ export class Statements {
   }
 }
 
-/** Without `setReturnArrays` rows are objects, whose columns must have names of their own. */
+/** Without `setReturnArrays`, rows are objects, so the columns need distinct names. */
 function valuesOf(row: object): Row {
   return (Array.isArray(row) ? row : Object.values(row)) as Row;
 }

@@ -11,8 +11,8 @@ export interface StoreThreadSetup {
 }
 
 /**
- * All that was asked in one turn; operations by number, which is answered. The owner of the thread can also let another
- * thread ask, over a port of its own.
+ * All operations of one turn, by number. Each is answered under its number. The owner of the thread can also connect
+ * another thread over a separate port.
  */
 export type ToStoreThread =
   | {
@@ -39,8 +39,8 @@ export type FromStoreThread =
     };
 
 /**
- * Opens the file, and does what comes over the port, and over those of clients, until the port says `stop`. Then all are
- * closed.
+ * Opens the file and runs the operations from the port and from the ports of clients, until the port receives `stop`.
+ * Then all ports are closed.
  */
 export function runStoreThread(owner: MessagePort, { file }: StoreThreadSetup): void {
   const engine = new SqliteEngine(file, Date.now);
@@ -88,13 +88,13 @@ function tell(port: MessagePort, message: FromStoreThread): void {
 }
 
 interface Waiting {
-  /** Who asked. */
+  /** The port that the operation came from. */
   readonly ports: MessagePort[];
   readonly numbers: number[];
   readonly operations: Operation[];
 }
 
-/** What waits to be done. Those who ask bound how much that is. */
+/** Operations that wait to be run. The senders limit their number. */
 class Queue {
   readonly #engine: SqliteEngine;
   #reads: Waiting = nothing();
@@ -135,7 +135,7 @@ class Queue {
     this.#settled(group, this.#engine.write(group.operations));
   }
 
-  /** Each of those who asked gets one message. */
+  /** Each sender gets one message. */
   #settled({ ports, numbers, operations }: Waiting, outcomes: readonly Outcome[]): void {
     const answers = new Map<MessagePort, { numbers: number[]; outcomes: ThreadOutcome[] }>();
     outcomes.forEach((outcome, i) => {

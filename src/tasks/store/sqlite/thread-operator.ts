@@ -17,9 +17,9 @@ export interface ThreadOperatorParts {
   readonly logger: Logger;
 }
 
-/** Another thread that asks the store thread; see `PortOperator`. */
+/** Another thread that sends operations to the store thread; see `PortOperator`. */
 export interface StoreClient {
-  /** A store thread has opened the file: this port leads to it. The one before leads nowhere. */
+  /** A store thread has opened the file, and this port leads to it. The previous port is no longer usable. */
   connect(port: MessagePort): void;
   /** The file cannot be opened. */
   refused(reason: string): void;
@@ -32,7 +32,7 @@ interface Thread {
   readonly opened: Promise<void>;
   readonly ended: Promise<void>;
   isOpen: boolean;
-  /** Why it cannot open the file, once it has said so. */
+  /** The reason why the thread cannot open the file, once it has reported one. */
   refusal: Fault | null;
 }
 
@@ -106,8 +106,8 @@ export class ThreadOperator implements Operator {
   }
 
   /**
-   * Lets another thread ask over a port of its own, and over a new one each time that the store thread is replaced.
-   * Returns the function that ends it.
+   * Connects another thread over a separate port, and over a new port each time the store thread is replaced. Returns a
+   * function that disconnects it.
    */
   addClient(client: StoreClient): () => void {
     this.#clients.add(client);
@@ -115,7 +115,9 @@ export class ThreadOperator implements Operator {
     return () => this.#clients.delete(client);
   }
 
-  /** A client has something to ask and no way to a store thread: starts one, unless it is too early to try again. */
+  /**
+   * Called if a client has operations but no port. Starts a store thread, unless it is too early for another attempt.
+   */
   wanted(client: StoreClient): void {
     const refusal = this.#refusal();
     if (refusal !== null) client.refused(refusal.message);
@@ -197,7 +199,7 @@ export class ThreadOperator implements Operator {
   /** Another would be lost in the same way: it is started when somebody asks for something, later. */
   #lostBeforeOpen({ isOpen, refusal }: Thread, cause: string): boolean {
     if (isOpen) return false;
-    // What was asked after the refusal fails as well.
+    // Operations that were sent after the error fail as well.
     this.#refused(
       refusal ?? new Fault('store_failed', `the thread of the task store could not start: ${cause}`),
     );

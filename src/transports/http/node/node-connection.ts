@@ -6,32 +6,32 @@ import { PacedInput } from './paced-input.ts';
 import { parseFailureAnswer } from './parse-failure.ts';
 import { rawAnswer } from './raw-answer.ts';
 
-/** What a caller still sends is read and dropped for this long after a refusal, or the reset would take the refusal away. */
+/** How long input is discarded after a refusal. Closing at once would send a reset, which can overtake the refusal. */
 const LINGER_MS = 1_000;
 
-/** As Node.js says it itself where a head comes slowly. */
+/** Same code as the error that Node.js raises for a head that arrives too slowly. */
 const TIMED_OUT = Object.assign(new Error('nothing arrived'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 
-/** One connection: its requests without an answer, in order, and how it ends. */
+/** One connection: its unanswered requests in order, and how the connection is closed. */
 export class NodeConnection {
   readonly #socket: Socket;
   readonly #input: PacedInput;
   readonly #open = new Set<NodeExchange>();
   #newest: NodeExchange | null = null;
-  /** What to say about input that could not be read, once the requests before it have their answers. */
+  /** The answer to input that could not be parsed. It is sent after the answers to all earlier requests. */
   #refusal: Answer | null = null;
   #failed = false;
-  /** Nothing is read until a request has its answer. */
+  /** Reading is stopped until a request has been answered. */
   #held = false;
   #closing = false;
-  /** Bytes of the requests that have their answers. */
+  /** Number of bytes read when the last answer was sent. */
   #answeredBytes = 0;
 
   constructor(socket: Socket, context: ExchangeContext) {
     this.#socket = socket;
     this.#input = new PacedInput(socket, context, () => this.#unfinished?.missingBytes ?? 0);
     const destroySoon = socket.destroySoon.bind(socket);
-    // Node.js calls it behind an answer that is the last one.
+    // Node.js calls `destroySoon` after the last answer of a connection.
     socket.destroySoon = () => (this.#inputPending ? this.#linger() : destroySoon());
     socket.once('end', () => {
       for (const exchange of this.#open) exchange.inputEnded();
@@ -42,24 +42,24 @@ export class NodeConnection {
     });
   }
 
-  /** The last answer is being sent: nothing that arrives is handled any more. */
+  /** True while the last answer of the connection is being sent. Further input is ignored. */
   get closing(): boolean {
     return this.#closing;
   }
 
-  /** Requests are being parsed that have had their turn. */
+  /** True while requests are parsed whose turn has already been counted. */
   get inTurn(): boolean {
     return this.#input.isParsing;
   }
 
-  /** A request has arrived. */
+  /** Called when a request has arrived. */
   began(exchange: NodeExchange): void {
     this.#open.add(exchange);
     this.#newest = exchange;
     if (this.#open.size > 1) this.hold();
   }
 
-  /** The answer to a request has left. */
+  /** Called when the answer to a request has been sent. */
   ended(exchange: NodeExchange): void {
     this.#open.delete(exchange);
     if (this.#newest === exchange) this.#newest = null;
@@ -69,18 +69,21 @@ export class NodeConnection {
     else if (!this.#closing) this.#readOn();
   }
 
-  /** Reads nothing more until all requests that have arrived in full have their answers. */
+  /** Stops reading until all complete requests have been answered. */
   hold(): void {
     this.#held = true;
     this.#input.hold();
   }
 
-  /** Reads on although a request waits, unless a further one does. */
+  /** Resumes reading although a request waits, unless there is a second unanswered request. */
   release(): void {
     if (this.#open.size <= 1) this.#readOn();
   }
 
-  /** The input cannot be read as HTTP, or came too slowly. Answers come in the order of the requests, so this one waits. */
+  /**
+   * Called if the input is not valid HTTP or arrived too slowly. Answers are sent in the order of the requests, so the
+   * answer to this failure waits for earlier ones.
+   */
   failed(failure: Error): void {
     if (this.#failed || this.#closing) return;
     this.#failed = true;
@@ -95,12 +98,14 @@ export class NodeConnection {
     else this.#refuse(answer);
   }
 
-  /** What arrives has nothing to do with requests any more. */
+  /** Discards all further input, which no longer consists of requests. */
   dropInput(): void {
     this.#input.drop();
   }
 
-  /** Nothing was sent or received for a while. Ends the connection, unless the caller waits for us. */
+  /**
+   * Called when the connection has been idle for the timeout. Closes it, unless the caller is waiting for the server.
+   */
   idle(again: () => void): void {
     const unfinished = this.#held ? null : this.#unfinished;
     const isReading = this.#socket.writableLength === 0;
@@ -114,7 +119,7 @@ export class NodeConnection {
     return this.#open.size === 0 && this.#socket.bytesRead > this.#answeredBytes;
   }
 
-  /** The request whose body has not arrived in full. */
+  /** The request whose body has not arrived completely. */
   get #unfinished(): NodeExchange | null {
     return this.#newest?.received === false ? this.#newest : null;
   }

@@ -6,13 +6,15 @@ import type { NodeConnection } from './node-connection.ts';
 
 const NOTHING = new Uint8Array(0);
 
-/** The status of answers that have no body by nature. */
+/** The status of answers that never have a body. */
 const NO_CONTENT = 204;
 
-/** Answers that are larger are counted until they have left. */
+/** Answers above this size are counted as held memory until they have been sent. */
 const HELD_BYTES = 64 * 1024;
 
-/** Errors of a response follow the end of its connection, which is noticed there. */
+/**
+ * A response emits an error after its connection has closed. The connection handles that case, so the error is ignored.
+ */
 const ignore = (): void => {};
 
 /** An exchange over the HTTP server of Node.js. */
@@ -48,29 +50,32 @@ export class NodeExchange extends Exchange {
     });
   }
 
-  /** The request has arrived with all of its body. */
+  /** True when the whole request has arrived, including its body. */
   get received(): boolean {
     return this.#request.complete;
   }
 
-  /** Bytes of the body that are still to come, where their number is known and somebody takes them. */
+  /** Number of body bytes still to come; 0 if the length is unknown or no listener reads the body. */
   get missingBytes(): number {
     return this.waiting && this.#missing !== Number.POSITIVE_INFINITY ? this.#missing : 0;
   }
 
-  /** What is parsed together has its turn together: the rest of it would wait one by one, ahead of other callers. */
+  /**
+   * Requests of one slice share one turn. Otherwise each of the remaining requests would wait separately, ahead of
+   * other callers.
+   */
   override hasTurn(work: number): boolean {
     if (!this.#connection.inTurn || work >= LARGE_WORK) return super.hasTurn(work);
     this.#turns.spend(work);
     return true;
   }
 
-  /** No answer has been begun. */
+  /** True until an answer is started. */
   get canAnswer(): boolean {
     return this.waiting;
   }
 
-  /** The connection has ended before the answer had left. */
+  /** Called when the connection has closed before the answer was sent. */
   connectionClosed(): void {
     this.aborted();
   }
@@ -109,8 +114,8 @@ export class NodeExchange extends Exchange {
   }
 
   /**
-   * The caller has closed its side. Where somebody minds, it is taken for gone, as it cannot be told from one that has
-   * closed both; else it gets its answer.
+   * Called when the caller has closed its sending side. This looks the same as a full disconnect. If a listener waits
+   * for a disconnect, the connection is closed; otherwise the caller still receives its answer.
    */
   inputEnded(): void {
     if (this.minded) this.#request.socket.destroy();
@@ -154,9 +159,9 @@ export class NodeExchange extends Exchange {
     if (contentType !== '') fields.push('Content-Type', contentType);
     for (const name in headers) fields.push(name, headers[name]);
     if (bytes !== null && code !== NO_CONTENT) fields.push('Content-Length', String(bytes));
-    // A caller that has closed its side sends nothing more.
+    // A caller that has closed its sending side cannot send another request.
     if (close || this.#request.socket.readableEnded) fields.push('Connection', 'close');
-    // Connections of HTTP/1.1 go on without a word; a caller of HTTP/1.0 has to be told (RFC 9112, C.2.2).
+    // In HTTP/1.1 connections are persistent by default; an HTTP/1.0 caller needs the field (RFC 9112, C.2.2).
     else if (response.shouldKeepAlive && this.#request.httpVersionMinor > 0)
       response.removeHeader('Connection');
     response.writeHead(code, status.slice(4), fields);

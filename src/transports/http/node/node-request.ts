@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestHead } from '../request-head.ts';
 import type { RequestTarget } from './request-target.ts';
 
-/** The prefix of IPv4 addresses on a socket that serves both families (RFC 4291, 2.5.5.2). */
+/** The prefix of IPv4 addresses on a socket that serves both address families (RFC 4291, 2.5.5.2). */
 const MAPPED = '::ffff:';
 
 /** The head of a request that Node.js has parsed. */
@@ -26,9 +26,9 @@ export class NodeRequestHead implements RequestHead {
     return address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address;
   }
 
-  /** Looked for among the fields as sent: Node.js joins the values of repeated ones. */
+  /** Searches the raw fields, because Node.js joins the values of repeated fields. */
   header(name: string): string {
-    // RFC 9112, 3.2.2: the host in the target replaces that of the field.
+    // RFC 9112, 3.2.2: the host in the target takes precedence over the `Host` field.
     if (name === 'host' && this.#host !== null) return this.#host;
     const { rawHeaders } = this.#request;
     for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -19,13 +19,13 @@ import { readTarget } from './request-target.ts';
 
 const IDLE_MS = 10_000;
 
-/** A request that arrives more slowly than this is answered with 408, although something moves. */
+/** Maximum time for a request to arrive. A slower request is answered with 408, even if bytes keep arriving. */
 const REQUEST_MS = 300_000;
 
-/** How often Node.js looks for requests that have run out of time. */
+/** How often Node.js checks for requests that have timed out. */
 const CHECK_MS = 1_000;
 
-/** `OPTIONS *` is about the server as a whole (RFC 9110, 9.3.7). */
+/** `OPTIONS *` concerns the server as a whole (RFC 9110, 9.3.7). */
 const OPTIONS_OF_SERVER = {
   status: '204 No Content',
   contentType: '',
@@ -49,13 +49,15 @@ const UNKNOWN_EXPECTATION = errorAnswer({
 });
 
 export interface NodeBounds {
-  /** Of request line and header fields together. */
+  /** Maximum size of the request line and the header fields together. */
   readonly maxHeaderBytes: number;
-  /** A connection on which nothing moves for this long ends, unless the caller waits for us. Without it: 10 s. */
+  /** A connection that is idle for this long is closed, unless the caller is waiting for the server. Default: 10 s. */
   readonly idleMs?: number;
 }
 
-/** HTTP by the server of Node.js itself: slower than uWebSockets.js, and right where that one is not. */
+/**
+ * The HTTP server of Node.js: slower than uWebSockets.js, but it supports what `docs/http.md` lists as missing there.
+ */
 export function nodeEngine(bounds: NodeBounds): HttpEngine {
   return { name: 'node', server: (table, context) => new NodeServer(table, context, bounds) };
 }
@@ -82,10 +84,11 @@ class NodeServer implements EngineServer {
       noDelay: true,
     });
     this.#server = server;
-    // Fields beyond a number would be left out without a word; the bytes are bounded.
+    // Node.js would silently drop fields beyond this count. The size of the head is limited instead.
     server.maxHeadersCount = 0;
     server.timeout = idleMs;
-    // A caller that closes its side still gets the answers to what it has sent (RFC 9112, 9.6). Not in the declarations.
+    // A caller that closes its sending side still gets its answers (RFC 9112, 9.6). The type declarations lack this
+    // option.
     Object.assign(server, { httpAllowHalfOpen: true });
     server.on('connection', socket => this.#opened(socket));
     server.on('request', (request, response) => this.#asked(request, response));
@@ -120,7 +123,10 @@ class NodeServer implements EngineServer {
     });
   }
 
-  /** What HTTP adds to the closing of a port would close connections on which a request is on its way. */
+  /**
+   * `http.Server.close` would also close connections on which a request is arriving, so the method of `net.Server` is
+   * used.
+   */
   closePort(): void {
     if (this.#server.listening) NetServer.prototype.close.call(this.#server);
   }
@@ -169,7 +175,10 @@ class NodeServer implements EngineServer {
     this.#exchange(request, response)?.answer(answer, 'close');
   }
 
-  /** The exchange of a request whose fields are then in {@link #framing}; null where nothing is answered any more. */
+  /**
+   * Creates the exchange of a request and loads its fields into {@link #framing}; null if the connection no longer
+   * answers.
+   */
   #exchange(request: IncomingMessage, response: ServerResponse): NodeExchange | null {
     const connection = this.#connections.get(request.socket);
     if (connection === undefined || connection.closing) return null;
@@ -182,20 +191,22 @@ class NodeServer implements EngineServer {
       headersOnly: request.method === 'HEAD',
       bodyBytes: framing.bodyBytes,
       closes: !response.shouldKeepAlive,
-      // HTTP/1.0 has no such thing (RFC 9110, 10.1.1).
+      // HTTP/1.0 has no `100 Continue` (RFC 9110, 10.1.1).
       expectsContinue: framing.expects && request.httpVersionMinor > 0,
     };
     return new NodeExchange({ request, response, connection }, shape, this.#context);
   }
 }
 
-/** RFC 9112, 6.1: HTTP/1.0 has no transfer codings, so whoever passed this on may have read it otherwise. */
+/**
+ * RFC 9112, 6.1: HTTP/1.0 has no transfer codings, so a proxy that forwarded this request may have read it differently.
+ */
 function oldFault(request: IncomingMessage, framing: Framing): string | null {
   if (request.httpVersionMinor > 0 || !framing.chunked) return null;
   return 'a request of HTTP/1.0 has no Transfer-Encoding; send Content-Length, or HTTP/1.1';
 }
 
-/** Node.js hands the bare connection over, and reads nothing more from it. */
+/** Node.js passes the raw socket of a CONNECT request and stops reading from it. */
 function refuseTunnel(socket: Duplex): void {
   socket.on('error', () => {});
   socket.once('end', () => socket.destroy());

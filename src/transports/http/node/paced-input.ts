@@ -3,14 +3,14 @@ import type { ExchangeContext } from '../exchange.ts';
 import type { Holder } from '../held-memory.ts';
 import { LARGE_WORK, pieceWork, REQUEST_WORK, type Turns } from '../turns.ts';
 
-/** Parsed at a time: one request of most callers, and some forty of one that sends the smallest ones. */
+/** Bytes parsed at a time: one typical request, or about forty of the smallest possible requests. */
 const SLICE_BYTES = 1_024;
 
 /**
- * Hands what a connection sends to the parser of Node.js, which by itself would take all that a socket has, up to 2 MiB,
- * before any other connection is looked at. Here a read goes to the parser slice by slice: the first one in the order of
- * arrival, further ones after what is small of all others. Nothing more is read from the socket meanwhile, nor while the
- * caller does not read its answers.
+ * Passes the input of a connection to the parser of Node.js in slices. Without slices, Node.js would parse everything
+ * that a socket has, up to 2 MiB, before it handles any other connection. The first slice of a read waits in the order
+ * of arrival; further slices wait until the small requests of all other connections have been handled. Meanwhile
+ * nothing more is read from the socket. Reading also stops while the caller does not read its answers.
  */
 export class PacedInput implements Holder {
   readonly #socket: Socket;
@@ -19,7 +19,7 @@ export class PacedInput implements Holder {
   readonly #bodyBytes: () => number;
   readonly #parse: (bytes: Buffer) => void;
   readonly #resume: () => void;
-  /** What has arrived and is not parsed; a large one is counted with what else is held. */
+  /** Input that has not been parsed yet. If it is large, it is counted as held memory. */
   #rest: Buffer | null = null;
   #isHeld = false;
   #isDropped = false;
@@ -28,8 +28,8 @@ export class PacedInput implements Holder {
   #isCounted = false;
 
   /**
-   * Takes the place of the listener that the HTTP server has put on the socket.
-   * @param bodyBytes how much of a body is still to come, which is copied and not parsed
+   * Replaces the `data` listener that the HTTP server has added to the socket.
+   * @param bodyBytes number of body bytes still to come, which are copied and not parsed
    */
   constructor(socket: Socket, context: ExchangeContext, bodyBytes: () => number) {
     this.#socket = socket;
@@ -43,24 +43,24 @@ export class PacedInput implements Holder {
     socket.on('data', bytes => this.#arrived(bytes));
     socket.on('drain', () => this.#readOn());
     socket.once('close', () => this.#forget());
-    // Bodies of requests, and the server when its answers have left, start reading again by themselves.
+    // Node.js calls `resume` on its own for request bodies and after answers, so the method is replaced.
     socket.resume = () => {
       this.#readOn();
       return socket;
     };
   }
 
-  /** A slice is being parsed. Its requests have had their turn with it. */
+  /** True while a slice is parsed. The turn of its requests has already been counted. */
   get isParsing(): boolean {
     return this.#isParsing;
   }
 
-  /** Something that has arrived waits for its turn. */
+  /** True while input waits for its turn. */
   get isWaiting(): boolean {
     return this.#isWaiting;
   }
 
-  /** Hands nothing over until {@link release}, but for the slice that is being parsed. */
+  /** Stops parsing until {@link release}, except for the current slice. */
   hold(): void {
     this.#isHeld = true;
     this.#socket.pause();
@@ -72,26 +72,26 @@ export class PacedInput implements Holder {
     this.#readOn();
   }
 
-  /** Reads on, for good, and hands nothing over any more. */
+  /** Keeps reading, but discards all further input. */
   drop(): void {
     this.#isDropped = true;
     this.#forget();
     this.#resume();
   }
 
-  /** Others need the memory. */
+  /** Called when memory runs short: closes the connection. */
   giveWay(): void {
     this.#context.gaveWay.add();
     this.#isCounted = false;
     this.#socket.destroy();
   }
 
-  /** More may be read, or parsed. */
+  /** Whether input may be read or parsed. */
   get #isOpen(): boolean {
     return !this.#isHeld && !this.#socket.writableNeedDrain;
   }
 
-  /** What has been read of a body goes to its request in any case, which counts what it keeps. */
+  /** Whether parsing is stopped. Body bytes are always passed on, because the request counts what it keeps. */
   get #isStopped(): boolean {
     return !this.#isOpen && this.#bodyBytes() === 0;
   }
@@ -150,7 +150,7 @@ export class PacedInput implements Holder {
     });
   }
 
-  /** Parses what there is while this turn has time for it, the next slice in any case. */
+  /** Parses the next slice, and further slices while this turn has time for them. */
   #parseOn(): void {
     while (this.#rest !== null) {
       this.#parseSlice(this.#rest);
@@ -174,7 +174,7 @@ export class PacedInput implements Holder {
     const size = Math.min(Math.max(this.#bodyBytes(), SLICE_BYTES), bytes.length);
     if (size === bytes.length) this.#forget();
     else this.#rest = bytes.subarray(size);
-    // The parser is gone with the connection.
+    // After the connection has closed, there is no parser any more.
     if (this.#socket.destroyed) {
       this.#forget();
       return;

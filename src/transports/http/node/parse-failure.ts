@@ -22,10 +22,10 @@ const UNKNOWN_METHOD = errorAnswer({
   message: 'this method is not known here; the answer to a known one says which methods its path has',
 });
 
-/** A method of any token characters, a space, and what may be a target (RFC 9112, 3). */
+/** A method of any token characters, a space, and the start of a possible target (RFC 9112, 3). */
 const REQUEST_LINE = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ [/*h]/;
 
-/** So much of a line is looked at. */
+/** Maximum length of a line that is inspected. */
 const MAX_METHOD_LINE = 64;
 
 export const VERSION_NOT_SUPPORTED = errorAnswer({
@@ -33,7 +33,7 @@ export const VERSION_NOT_SUPPORTED = errorAnswer({
   message: 'only HTTP/1.1 and HTTP/1.0 are served here',
 });
 
-/** What a request is answered that Node.js gave up to read. Codes of `HPE_` are those of its parser. */
+/** Returns the answer to a request that Node.js could not parse. Codes that start with `HPE_` come from its parser. */
 export function parseFailureAnswer(failure: Error): Answer {
   const code = 'code' in failure ? String(failure.code) : '';
   switch (code) {
@@ -46,7 +46,7 @@ export function parseFailureAnswer(failure: Error): Answer {
     case 'HPE_PAUSED_H2_UPGRADE':
       return VERSION_NOT_SUPPORTED;
     case 'HPE_INVALID_VERSION':
-      // The code is that of a line which goes on behind its version, too.
+      // The parser reports the same code for a line that continues after its version.
       return reasonOf(failure) === 'Invalid HTTP version' ? VERSION_NOT_SUPPORTED : invalid(failure);
     case 'HPE_INVALID_METHOD':
       return REQUEST_LINE.test(lineOf(failure)) ? UNKNOWN_METHOD : invalid(failure);
@@ -62,7 +62,7 @@ function invalid(failure: Error): Answer {
   });
 }
 
-/** The line that was being read when the parser stopped. */
+/** Returns the line that the parser was reading when it stopped. */
 function lineOf(failure: Error): string {
   if (!('rawPacket' in failure && failure.rawPacket instanceof Buffer)) return '';
   const { rawPacket } = failure;

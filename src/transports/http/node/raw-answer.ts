@@ -1,6 +1,6 @@
 import type { Answer } from '../answer.ts';
 
-/** The bytes of an answer that ends its connection, for a request that Node.js could not read. */
+/** Returns the bytes of an answer that closes the connection, for a request that Node.js could not parse. */
 export function rawAnswer({ status, contentType, headers = {}, body }: Answer): string {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString();
   const fields = Object.entries({

@@ -1,16 +1,16 @@
-/** What a request asks for (RFC 9112, 3.2). */
+/** The target of a request (RFC 9112, 3.2). */
 export interface RequestTarget {
-  /** `*` when the server itself is asked for. */
+  /** `*` if the request concerns the server itself. */
   readonly path: string;
   readonly query: string;
-  /** The host of a target in absolute form; null for the other forms. */
+  /** The host of a target in absolute form; null for other forms. */
   readonly host: string | null;
 }
 
-/** RFC 9112, 3.2.2. What stands before an `@` would be the name of a user, which is not allowed there (RFC 9110, 4.2.4). */
+/** RFC 9112, 3.2.2. Text before an `@` would be user information, which is not allowed here (RFC 9110, 4.2.4). */
 const ABSOLUTE = /^https?:\/\/([^/?#@]+)((?:[/?#].*)?)$/i;
 
-/** Reads a target in origin form, in absolute form, or `*`; null when it is none of them. */
+/** Parses a target in origin form, in absolute form, or `*`; null if it is none of them. */
 export function readTarget(target: string): RequestTarget | null {
   if (target.startsWith('/')) return split(target, null);
   if (target === '*') return { path: '*', query: '', host: null };

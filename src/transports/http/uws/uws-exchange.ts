@@ -4,20 +4,20 @@ import { type Answer, type AnswerHead, lastingBytes } from '../answer.ts';
 import { type ChunkListener, Exchange, type ExchangeContext, type RequestShape } from '../exchange.ts';
 
 /**
- * Bodies up to this many bytes are handed to the socket whole. Larger ones are fed to it as the caller reads them,
- * so that a slow reader costs one copy of the body and not a second one in the socket's buffer.
+ * Bodies up to this size are passed to the socket whole. Larger bodies are passed on as the caller reads them, so that
+ * a slow reader costs one copy of the body, without a second one in the socket's buffer.
  */
 const WHOLE_BODY_BYTES = 64 * 1024;
 
-/** The status that uWebSockets.js writes by itself. */
+/** The status that uWebSockets.js writes by default. */
 const OK = '200 OK';
 
-/** The status of answers that have no body by nature. */
+/** The status of answers that never have a body. */
 const NO_CONTENT = '204 No Content';
 
 const NOTHING = new Uint8Array(0);
 
-/** A caller that has sent nothing for this long has stopped sending the body that is dropped. */
+/** A caller that has sent nothing for this long is considered to have stopped sending a discarded body. */
 const SILENCE_MS = 1_000;
 
 interface EarlyBody {
@@ -25,7 +25,7 @@ interface EarlyBody {
   last: boolean;
 }
 
-/** What came early is small, and gone soon. */
+/** Early input is small and short-lived, so it is counted but not freed when memory runs short. */
 const NOT_FREED = (): void => {};
 
 /**
@@ -34,14 +34,17 @@ const NOT_FREED = (): void => {};
  */
 export class UwsExchange extends Exchange {
   readonly #res: HttpResponse;
-  /** uWebSockets.js ends the connection by itself, and then does not tell the caller so. */
+  /** uWebSockets.js closes the connection on its own, and then does not announce that to the caller. */
   readonly #endsItself: boolean;
   readonly #expectsContinue: boolean;
-  /** A callback of this request runs, within which uWebSockets.js sends what is written at once when it returns. */
+  /**
+   * True while a callback of this request runs. uWebSockets.js then sends everything written together when the callback
+   * returns.
+   */
   #corked = true;
   #paused = false;
   #watched = false;
-  /** What came before anybody listened; null while nothing is kept. */
+  /** Body bytes that arrived before a listener was set; null if none are kept. */
   #early: EarlyBody | null = null;
   #listener: ChunkListener = () => {};
 
@@ -71,7 +74,10 @@ export class UwsExchange extends Exchange {
     if (last) this.#hand(listener, NOTHING, true);
   }
 
-  /** uWebSockets.js closes a connection with a reset while the caller sends, so the answer waits until it has stopped. */
+  /**
+   * uWebSockets.js resets a connection that it closes while the caller is sending, so the answer waits until the caller
+   * has stopped.
+   */
   refuseBody(answer: Answer, dropped: number): void {
     if (!this.waiting) return;
     if (this.#expectsContinue || this.bodyBytes === null || this.bodyBytes > dropped) {
@@ -89,17 +95,23 @@ export class UwsExchange extends Exchange {
     this.onGone(() => clearTimeout(silence));
   }
 
-  /** The handler of the request has returned. */
+  /** Called when the handler of the request has returned. */
   handled(): void {
     this.#corked = false;
   }
 
-  /** Answers when the parser has returned: it would go on with the same read and hand over what follows as a request. */
+  /**
+   * Answers after the parser has returned. Otherwise the parser would continue with the same read and treat the bytes
+   * that follow as another request.
+   */
   refuse(answer: Answer): void {
     setImmediate(() => this.answer(answer, 'close'));
   }
 
-  /** uWebSockets.js would cut the connection off at the next request, or when the caller closes its side, and throw the answer away. */
+  /**
+   * Without this, uWebSockets.js would close the connection and discard the answer when the next request arrives, or
+   * when the caller closes its sending side.
+   */
   holdInput(): void {
     if (!this.waiting || this.#paused || this.#watched) return;
     this.#paused = true;
@@ -116,8 +128,9 @@ export class UwsExchange extends Exchange {
   }
 
   /**
-   * Keeps what comes of the body until {@link onChunk}, for a request that waits before it is handled: uWebSockets.js
-   * drops what nobody listens for. It is the rest of one read at most, because nothing more is read meanwhile.
+   * Keeps body bytes until {@link onChunk} is called, for a request that waits before it is handled. uWebSockets.js
+   * discards body bytes without a listener. At most the rest of one read is kept, because nothing more is read
+   * meanwhile.
    */
   keepBody(): void {
     const early: EarlyBody = { bytes: new ByteWriter(), last: false };
@@ -135,7 +148,7 @@ export class UwsExchange extends Exchange {
 
   protected send(answer: Answer, close: boolean): void {
     this.#resume();
-    // Uncorked, each of the writes would be a packet of its own.
+    // Without `cork`, each write would be sent as a separate packet.
     if (this.#corked) this.#write(answer, close);
     else this.#res.cork(() => this.#write(answer, close));
   }
@@ -144,7 +157,7 @@ export class UwsExchange extends Exchange {
     this.#resume();
     this.#res.cork(() => {
       this.#writeHead(head);
-      // To ask `end` for it would write the field into the body.
+      // `end` with `closeConnection` would write the field into the body.
       if (close) this.#res.writeHeader('Connection', 'close');
       if (this.headersOnly) this.#res.endWithoutBody();
     });
@@ -175,7 +188,7 @@ export class UwsExchange extends Exchange {
     this.#writeHead(answer);
     const { body } = answer;
     const whole = !this.headersOnly && answer.status !== NO_CONTENT && body.length <= WHOLE_BODY_BYTES;
-    // `end` writes the field, but not where the library ends the connection by itself; the other ways never do.
+    // `end` writes the field, except if the library closes the connection on its own. The other methods never write it.
     if (close && (this.#endsItself || !whole)) this.#res.writeHeader('Connection', 'close');
     if (whole) this.#end(body, close);
     else if (answer.status === NO_CONTENT) this.#endWithoutLength();
@@ -189,8 +202,9 @@ export class UwsExchange extends Exchange {
       this.deliver(listener, chunk, last);
       this.#corked = false;
     }
-    // The end of a chunked body is told before what follows it has been read. Were those trailer fields, which are read
-    // as another request, the connection ends by the next turn, and nothing has been done for this one.
+    // uWebSockets.js reports the end of a chunked body before it parses the bytes that follow. If those are trailer
+    // fields, the parser reads them as another request and closes the connection before the next turn, so this request
+    // has no effect.
     else setImmediate(() => this.deliver(listener, NOTHING, true));
   }
 
@@ -200,7 +214,7 @@ export class UwsExchange extends Exchange {
     this.#res.resume();
   }
 
-  /** Writes the status and all fields but those of the framing and `Connection`. */
+  /** Writes the status and all fields except those for framing and `Connection`. */
   #writeHead(answer: AnswerHead): void {
     const res = this.#res;
     if (answer.status !== OK) res.writeStatus(answer.status);
@@ -215,8 +229,8 @@ export class UwsExchange extends Exchange {
   }
 
   /**
-   * RFC 9110, 9.3.2: the fields of the answer to GET, nothing behind them. The length goes in as a field because
-   * `endWithoutBody` with a length of its own never completes the response in this release of uWebSockets.js.
+   * RFC 9110, 9.3.2: sends the fields of the answer to GET without the body. The length is written as a field, because
+   * `endWithoutBody` with a length never completes the response in this release of uWebSockets.js.
    */
   #endWithoutBody(body: string | Uint8Array): void {
     this.#res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
@@ -230,7 +244,10 @@ export class UwsExchange extends Exchange {
     this.finished();
   }
 
-  /** uWebSockets.js cannot close a connection after `tryEnd`: the field asks the caller to, and `stop` sees to the rest. */
+  /**
+   * uWebSockets.js cannot close a connection after `tryEnd`. The `Connection` field asks the caller to close it, and
+   * `stop` closes it otherwise.
+   */
   #feed(answer: Answer): void {
     const body = lastingBytes(answer);
     this.#res.onWritable(offset => this.#feedFrom(offset, body));

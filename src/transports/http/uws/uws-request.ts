@@ -24,12 +24,15 @@ export class KeptRequestHead implements RequestHead {
   }
 }
 
-/** The head of the request that uWebSockets.js is handing over. One object serves all requests of a listener. */
+/** The head of the request that uWebSockets.js currently passes on. One object serves all requests of a listener. */
 export class UwsRequestHead implements RequestHead {
   #request!: HttpRequest;
   #response!: HttpResponse;
 
-  /** This object, for another request. uWebSockets.js takes that back when its handler returns. */
+  /**
+   * Returns this object for another request. It is valid only until the handler returns, when uWebSockets.js takes the
+   * request back.
+   */
   of(request: HttpRequest, response: HttpResponse): this {
     this.#request = request;
     this.#response = response;

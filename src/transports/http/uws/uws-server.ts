@@ -18,39 +18,42 @@ import { REQUEST_WORK } from '../turns.ts';
 import { UwsExchange } from './uws-exchange.ts';
 import { KeptRequestHead, UwsRequestHead } from './uws-request.ts';
 
-/** `LIBUS_LISTEN_DEFAULT` and `LIBUS_LISTEN_EXCLUSIVE_PORT`; the names that are declared are not there at run time. */
+/**
+ * Values of `LIBUS_LISTEN_DEFAULT` and `LIBUS_LISTEN_EXCLUSIVE_PORT`. The declared constants do not exist at run time.
+ */
 const LISTEN = { shared: 0, alone: 1 } as const;
 
 type Opened = (socket: us_listen_socket | false) => void;
 
-/** uWebSockets.js takes host and options together, which its declarations leave out. */
+/** uWebSockets.js accepts host and options together, but its type declarations do not include this. */
 interface Listening {
   listen(port: number, options: number, opened: Opened): void;
   listen(host: string, port: number, options: number, opened: Opened): void;
 }
 
-/** Makes uWebSockets.js leave out the field that names it. Neither the function nor the number is declared. */
+/** Makes uWebSockets.js omit the header field with its name. Neither the function nor the number is declared. */
 const NO_MARK = '999999990007';
 
-/** What uWebSockets.js takes for `close` in the `Connection` field: any value of this length. */
+/** uWebSockets.js treats any `Connection` value of this length as `close`. */
 const CLOSE_LENGTH = 'close'.length;
 
-/** The parser has no trailer fields: it reads them as the next request, after the body has been handed over. */
+/** The parser does not support trailer fields. It reads them as the next request, after the body has been passed on. */
 const NO_TRAILERS = errorAnswer({
   code: 'bad_request',
   message: 'trailer fields are not read here; send the body without them, or set HTTP_SERVER_ENGINE=node',
 });
 
 /**
- * HTTP by uWebSockets.js. `docs/http.md` lists what its parser cannot do.
+ * HTTP with uWebSockets.js. `docs/http.md` lists the limits of its parser.
  *
- * Bounds that it sets: 10 s without progress on a request's head, its body or the reading of its answer end the
- * connection, and so does a request head that is too large. A request that waits for its answer has no bound.
+ * The library closes a connection after 10 s without progress on the head of a request, its body, or the reading of the
+ * answer. It also closes a connection whose request head is too large. A request that waits for its answer has no
+ * timeout.
  *
- * Its parser goes on with what it has read while a request waits for its answer, and ends the connection at the next
- * request. In a later read that one waits (`Exchange.holdInput`). It also ends the connection when it reads that the
- * caller has closed its side; `holdInput` puts that off for the wait, but not for the time that a large answer takes to
- * leave.
+ * While a request waits for its answer, the parser continues with the bytes it has read, and closes the connection if
+ * they contain another request. `Exchange.holdInput` makes a request in a later read wait. The library also closes the
+ * connection when the caller closes its sending side. `holdInput` delays that until the answer is ready, but not while
+ * a large answer is being sent.
  */
 export const UWS_ENGINE: HttpEngine = {
   name: 'uws',
@@ -76,7 +79,7 @@ class UwsServer implements EngineServer {
 
   async listen(address: TcpAddress): Promise<number> {
     const socket = listen(this.#app, address);
-    // uWebSockets.js does not tell why.
+    // uWebSockets.js does not report the reason.
     if (socket === false) throw systemFailure((await listenProblem(address)) ?? 'unknown error');
     this.#socket = socket;
     return us_socket_local_port(socket);
@@ -113,7 +116,7 @@ class UwsServer implements EngineServer {
     app.any('/*', this.#served(unknown));
   }
 
-  /** `headersOnly` is undefined where only the request tells. */
+  /** `headersOnly` is undefined if it depends on the method of the request. */
   #served(handle: Handler, headersOnly?: boolean) {
     const framing = this.#framing;
     return (res: HttpResponse, request: HttpRequest): void => {
@@ -141,7 +144,7 @@ class UwsServer implements EngineServer {
   }
 }
 
-/** Answers before anything was asked: a caller that sends its first request now finds the answer there. */
+/** Answers before the caller has sent a request. The caller finds the answer when it sends its first request. */
 function refuseConnection(response: HttpResponse, { refused }: ExchangeContext): void {
   refused.add();
   const { status, contentType, headers, body } = TOO_MANY_CONNECTIONS;

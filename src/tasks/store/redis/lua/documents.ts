@@ -156,7 +156,7 @@ end
 return found
 `;
 
-/** ARGV: time, max. Returns kind, id and document of each that is due, until they come to what one call may read. */
+/** ARGV: time, max. Returns kind, id and document of each due document, up to the size that one call may read. */
 export const DUE_DOCUMENTS = `local due = call('ZRANGE', P .. 'Z', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[2])
 local found, bytes = {}, 0
 for i = 1, #due do

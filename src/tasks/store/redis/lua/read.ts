@@ -106,8 +106,8 @@ return reply
 `;
 
 /**
- * ARGV: time, ids. Returns the body of each, empty where it has none, false where there is no such task; it ends where
- * the bodies come to what one call may read.
+ * ARGV: time, ids. Returns the body of each task: empty if it has none, false if the task does not exist. The list ends
+ * when the bodies reach the size that one call may read.
  */
 export const BODIES = `local reply, bytes = {}, 0
 for i = 2, #ARGV do
