@@ -4,7 +4,7 @@ export interface RequestHead {
   readonly method: string;
   /** As sent, including percent-encoding, without the query. */
   readonly path: string;
-  /** The part of the target after the `?`, as sent; empty if there is none. */
+  /** The part of the target after the `?`, as sent. Empty without a query. */
   readonly query: string;
   /** The address of the caller as text. IPv6 addresses have no brackets. */
   readonly remoteAddress: string;

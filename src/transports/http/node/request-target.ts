@@ -10,7 +10,7 @@ export interface RequestTarget {
 /** RFC 9112, 3.2.2. Text before an `@` would be user information, which is not allowed here (RFC 9110, 4.2.4). */
 const ABSOLUTE = /^https?:\/\/([^/?#@]+)((?:[/?#].*)?)$/i;
 
-/** Parses a target in origin form, in absolute form, or `*`; null if it is none of them. */
+/** Parses a target in origin form, in absolute form, or `*`. Returns null for any other target. */
 export function readTarget(target: string): RequestTarget | null {
   if (target.startsWith('/')) return split(target, null);
   if (target === '*') return { path: '*', query: '', host: null };
