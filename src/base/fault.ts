@@ -21,8 +21,21 @@ export type FaultCode =
   | 'cancelled'
   | 'internal';
 
+/**
+ * An error without a stack trace. Capturing the stack costs several times as much as the rest of a rejected request, so
+ * errors that a caller can cause with any request do not have one.
+ */
+export abstract class StacklessError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    const limit = Error.stackTraceLimit;
+    Error.stackTraceLimit = 0;
+    super(message, options);
+    Error.stackTraceLimit = limit;
+  }
+}
+
 /** A failure whose cause is known, with a text for the caller: what was wrong, where, and what to do. */
-export class Fault extends Error {
+export class Fault extends StacklessError {
   readonly code: FaultCode;
 
   constructor(code: FaultCode, message: string, options?: ErrorOptions) {

@@ -1,4 +1,5 @@
 import type { ByteWriter } from '../base/bytes.ts';
+import { StacklessError } from '../base/fault.ts';
 
 /** Wire types of the protobuf encoding (protobuf.dev, "Encoding"). */
 export const WIRE = { varint: 0, fixed64: 1, bytes: 2, groupStart: 3, groupEnd: 4, fixed32: 5 } as const;
@@ -7,7 +8,7 @@ export const WIRE = { varint: 0, fixed64: 1, bytes: 2, groupStart: 3, groupEnd: 
 const MAX_GROUP_DEPTH = 32;
 
 /** The bytes are not a protobuf message. The text says what was found at which offset. */
-export class WireFault extends Error {
+export class WireFault extends StacklessError {
   constructor(message: string, offset: number) {
     super(`${message} at byte ${offset}`);
     this.name = 'WireFault';
