@@ -1,5 +1,5 @@
 import { preencode } from '../http2/hpack/encoder.ts';
-import type { GrpcStatus } from './service.ts';
+import { GRPC_STATUS, type GrpcStatus } from './service.ts';
 import { encodeStatusMessage } from './status-message.ts';
 
 /** Name and value. */
@@ -25,7 +25,26 @@ export function trailersBlock(status: GrpcStatus, message: string): Uint8Array {
   return preencode(statusFields(status, message));
 }
 
-/** An answer that is nothing but its status ("gRPC over HTTP2", Trailers-Only). */
+/** The last block of {@link failureBlock} and what it says. */
+let last = encodedFailure(GRPC_STATUS.unknown, '');
+
+function encodedFailure(
+  status: GrpcStatus,
+  message: string,
+): { readonly status: GrpcStatus; readonly message: string; readonly block: Uint8Array } {
+  return { status, message, block: trailersOnlyBlock(status, message) };
+}
+
+/**
+ * An answer that is nothing but its status ("gRPC over HTTP2", Trailers-Only). The block must not be changed: calls that
+ * fail one after the other mostly fail for the same reason, and then share it.
+ */
+export function failureBlock(status: GrpcStatus, message: string): Uint8Array {
+  if (last.status !== status || last.message !== message) last = encodedFailure(status, message);
+  return last.block;
+}
+
+/** The same with more fields, encoded for this call. */
 export function trailersOnlyBlock(
   status: GrpcStatus,
   message: string,

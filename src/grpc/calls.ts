@@ -2,7 +2,7 @@ import { ByteWriter } from '../base/bytes.ts';
 import type { Http2Connection } from '../http2/connection/http2-connection.ts';
 import { fieldOf, type RequestHead } from '../http2/connection/request-head.ts';
 import type { Http2Stream } from '../http2/streams/stream.ts';
-import { ANSWER_HEAD, OK_TRAILERS, trailersBlock, trailersOnlyBlock } from './blocks.ts';
+import { ANSWER_HEAD, failureBlock, OK_TRAILERS, trailersBlock } from './blocks.ts';
 import type { Dated, Deadlines } from './deadlines.ts';
 import { type ContentReader, PREFIX_BYTES } from './message-reader.ts';
 import {
@@ -175,7 +175,7 @@ export class UnaryCall extends Call implements UnaryReply {
       return;
     }
     this.close();
-    this.context.connection.end(this.stream, trailersOnlyBlock(status, message));
+    this.context.connection.end(this.stream, failureBlock(status, message));
     this.context.wrote();
   }
 
@@ -260,7 +260,7 @@ export class StreamCall extends Call implements ReplyStream {
   }
 
   #lastBlock(status: GrpcStatus, message: string): Uint8Array {
-    if (!this.#begun) return trailersOnlyBlock(status, message);
+    if (!this.#begun) return failureBlock(status, message);
     return status === GRPC_STATUS.ok ? OK_TRAILERS : trailersBlock(status, message);
   }
 }

@@ -19,8 +19,12 @@ function cut(text: string): string {
   return text.slice(0, isInside ? end - 1 : end) + ELLIPSIS;
 }
 
+/** Text that needs no encoding: printable ASCII without the percent sign. */
+const PLAIN = /^[ -$&-~]*$/;
+
 /** `grpc-message`: all but printable ASCII, and the percent sign, is percent-encoded ("gRPC over HTTP2", Responses). */
 export function encodeStatusMessage(text: string): string {
+  if (text.length <= MAX_CHARACTERS && PLAIN.test(text)) return text;
   let encoded = '';
   for (const character of statusMessage(text)) {
     const added = encodeCharacter(character);
