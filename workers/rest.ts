@@ -1,6 +1,6 @@
 import { workerData } from 'piscina';
 import { type RestThreadSetup, serveTasksRest } from '../src/app/tasks/rest-thread.ts';
-import type { LastingTask } from '../src/base/lasting-threads.ts';
+import type { LastingTask } from '../src/base/lasting-task.ts';
 
 /**
  * Answers calls of the REST interface of tasks in a thread separate from the connections; see `src/tasks/rest/threads`.

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { MessagePort } from 'node:worker_threads';
 import { systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
-import type { LastingTask } from '../../base/lasting-threads.ts';
+import type { LastingTask } from '../../base/lasting-task.ts';
 import type { Logger, LogLevel } from '../../base/logger.ts';
 import type { Settings } from '../../settings/table.ts';
 import { StatsRegistry } from '../../stats/registry.ts';

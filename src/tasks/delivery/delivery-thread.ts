@@ -1,5 +1,10 @@
 import type { Clock } from '../../base/clock.ts';
-import type { LastingTask, StopThread, ThreadIsReady } from '../../base/lasting-threads.ts';
+import {
+  acceptMessages,
+  type LastingTask,
+  type StopThread,
+  type ThreadIsReady,
+} from '../../base/lasting-task.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 import type { Resolve } from './host-addresses.ts';
 import { type DeliverySetup, LocalDeliveries } from './local-deliveries.ts';
@@ -41,7 +46,7 @@ export async function serveDeliveries(
     done.push([number, outcome]);
     if (done.length === 1) setImmediate(tell);
   };
-  port.on('message', (message: MessageToThread) => {
+  acceptMessages<MessageToThread>(port, message => {
     if (message.kind === 'deliver') {
       for (const [number, request] of message.requests) void deliver(number, request);
     } else if (message.kind === 'abort') deliveries.abort(message.tenant, message.taskId);
@@ -49,7 +54,6 @@ export async function serveDeliveries(
   });
   // The other side is gone: nobody would hear of an outcome.
   port.once('close', stopped.resolve);
-  port.postMessage({ kind: 'ready' } satisfies MessageFromThread);
   try {
     await stopped.promise;
     // What was ended is told in the turn after.

@@ -1,7 +1,7 @@
-import type { Clock } from '../../base/clock.ts';
-import { type LastingThread, LastingThreads } from '../../base/lasting-threads.ts';
+import type { LastingThread } from '../../base/lasting-thread.ts';
+import { LastingThreads, type ThreadCreation } from '../../base/lasting-threads.ts';
 import type { Service } from '../../base/lifecycle.ts';
-import type { LogFields, Logger } from '../../base/logger.ts';
+import type { LogFields } from '../../base/logger.ts';
 import type { Counter } from '../../stats/registry.ts';
 import type { Deliveries, DeliveryOutcome, DeliveryRequest } from './delivery.ts';
 import { deliveryError, notMade } from './delivery-errors.ts';
@@ -9,17 +9,12 @@ import type { MessageFromThread, MessageToThread } from './delivery-thread.ts';
 import type { DeliverySetup } from './local-deliveries.ts';
 import type { AttemptRequest } from './request-head.ts';
 
-export interface PiscinaDeliveriesParts {
-  /** The module that each thread runs; see `workers/deliver.ts`. */
-  readonly module: URL;
-  readonly count: number;
+/** The module is `workers/deliver.ts`. */
+export interface PiscinaDeliveriesParts extends Omit<ThreadCreation, 'workerData' | 'lost'> {
   /** Its capacity is that of all threads together. */
   readonly setup: DeliverySetup;
   /** Threads that ended although nobody asked them to. */
   readonly lost: Counter;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly logger: Logger;
 }
 
 interface Running {
@@ -48,21 +43,18 @@ export class PiscinaDeliveries implements Deliveries, Service {
   readonly #ready = new Map<LastingThread<MessageToThread>, Thread>();
   #lastNumber = 0;
 
-  constructor({ module, count, setup, lost, clock, random, logger }: PiscinaDeliveriesParts) {
+  constructor({ setup, lost, ...creation }: PiscinaDeliveriesParts) {
     this.capacity = setup.capacity;
-    this.#perThread = Math.ceil(this.capacity / count);
+    this.#perThread = Math.ceil(this.capacity / creation.count);
     this.#threads = new LastingThreads<MessageToThread, MessageFromThread>({
+      ...creation,
       what: 'delivery thread',
-      module,
-      count,
       workerData: () => ({ ...setup, capacity: this.#perThread }),
       ready: link => this.#ready.set(link, { link, running: new Map(), waiting: [] }),
       heard: (link, { outcomes }) => this.#settle(link, outcomes),
+      isAwaited: link => (this.#ready.get(link)?.running.size ?? 0) > 0,
       ended: link => this.#ended(link),
       lost: () => lost.add(1),
-      clock,
-      random,
-      logger,
     });
     this.name = this.#threads.name;
   }

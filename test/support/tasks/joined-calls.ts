@@ -1,5 +1,5 @@
 import type { Transferable } from 'node:worker_threads';
-import type { LastingThread } from '../../../src/base/lasting-threads.ts';
+import type { LastingThread } from '../../../src/base/lasting-thread.ts';
 import type { Logger } from '../../../src/base/logger.ts';
 import type {
   HeldBody,
@@ -60,7 +60,7 @@ export class JoinedCalls implements RestCalls {
       this.turns.push(cloned);
       handled.heard(cloned);
     };
-    this.calls.attach({ place: 0, state: 'ready', post } satisfies LastingThread<ToRestThread>);
+    this.calls.attach({ place: 0, threadId: 1, state: 'ready', post } satisfies LastingThread<ToRestThread>);
   }
 
   begin(head: RestHead, body: readonly Uint8Array[] | HeldBody, reply: RestReply): RestCall {

@@ -1,5 +1,5 @@
 import { workerData } from 'piscina';
-import type { LastingTask } from '../../../src/base/lasting-threads.ts';
+import type { LastingTask } from '../../../src/base/lasting-task.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import type { RestHandler, RestRequest, RestResponse } from '../../../src/tasks/rest/http.ts';
 import { serveRest } from '../../../src/tasks/rest/threads/serve-rest.ts';
@@ -37,6 +37,13 @@ export default function rest({ port }: LastingTask): Promise<void> {
           throw new Error('a defect');
         });
         return new Promise(() => {});
+      },
+      '/loop': () => {
+        for (;;);
+      },
+      '/block': () => {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+        return '';
       },
       '/never': () => new Promise(() => {}),
       '/slow': () => new Promise(resolve => setTimeout(resolve, 100, 'done')),

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { StopThread, ThreadIsReady } from '../../../base/lasting-threads.ts';
+import type { StopThread, ThreadIsReady } from '../../../base/lasting-task.ts';
 import type { LogFields, LogLevel } from '../../../base/logger.ts';
 import type { Signal, SignalName } from '../../model/signals.ts';
 import type { RestHead } from '../http.ts';

@@ -1,9 +1,9 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
-import { type LastingThread, LastingThreads } from '../../../base/lasting-threads.ts';
+import type { LastingThread } from '../../../base/lasting-thread.ts';
+import { LastingThreads, type ThreadCreation } from '../../../base/lasting-threads.ts';
 import type { Service } from '../../../base/lifecycle.ts';
-import type { LogFields, Logger } from '../../../base/logger.ts';
+import type { LogFields } from '../../../base/logger.ts';
 import { SignalBridge } from '../../model/signal-bridge.ts';
 import type { Signal, Signals } from '../../model/signals.ts';
 import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http.ts';
@@ -39,12 +39,8 @@ interface StoreClient {
   refused(reason: string): void;
 }
 
-export interface RestThreadsParts<Stats> {
-  /** The module that each thread runs; see `workers/rest.ts`. */
-  readonly module: URL;
-  readonly count: number;
-  /** The `workerData` of the threads. */
-  readonly workerData: () => unknown;
+/** The module is `workers/rest.ts`. */
+export interface RestThreadsParts<Stats> extends ThreadCreation {
   /** Returns the tenant of a call. It selects the thread and the queue of the call. */
   readonly tenantOf: (head: RestHead) => string;
   readonly limits: ApiLimits;
@@ -57,12 +53,7 @@ export interface RestThreadsParts<Stats> {
   readonly logged: (line: RestThreadLog) => void;
   /** Adds the statistics of a thread. A replacement thread has the same `place`. */
   readonly counted: (place: number, stats: Stats) => void;
-  /** Called for each thread that ended without having been stopped. */
-  readonly lost: (place: number) => void;
   readonly bounds?: PlaceBounds;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly logger: Logger;
 }
 
 /** The connections of a running thread. */
@@ -92,24 +83,21 @@ export class RestThreads<Stats> implements RestCalls, Service {
 
   constructor(parts: RestThreadsParts<Stats>) {
     this.#parts = parts;
-    const { module, count, workerData, clock, random, logger } = parts;
     this.#places = new Places(parts.bounds ?? BOUNDS);
     const refuse = (reply: RestReply, head: RestHead, problem: Problem): void =>
       reply.answered(this.refused(head, problem));
-    this.#calls = Array.from({ length: count }, () => new ThreadCalls({ places: this.#places, refuse }));
+    this.#calls = Array.from(
+      { length: parts.count },
+      () => new ThreadCalls({ places: this.#places, refuse }),
+    );
     this.#threads = new LastingThreads<ToRestThread, FromRestThread<Stats>>({
+      ...parts,
       what: 'REST thread',
-      module,
-      count,
-      workerData,
       resourceLimits: RESOURCES,
       ready: thread => this.#begins(thread),
       heard: (thread, message) => this.#heard(thread, message),
+      isAwaited: ({ place }) => this.#calls[place].isAwaited,
       ended: (thread, wasReady) => this.#ended(thread, wasReady),
-      lost: place => parts.lost(place),
-      clock,
-      random,
-      logger,
     });
     this.name = this.#threads.name;
   }

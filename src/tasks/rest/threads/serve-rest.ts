@@ -1,4 +1,5 @@
 import type { MessagePort, Transferable } from 'node:worker_threads';
+import { acceptMessages } from '../../../base/lasting-task.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { SignalBridge } from '../../model/signal-bridge.ts';
 import type { Signals } from '../../model/signals.ts';
@@ -6,12 +7,7 @@ import type { RestHandler } from '../http.ts';
 import type { ApiLimits } from '../parts.ts';
 import { AskedLimits } from './asked-limits.ts';
 import { HandledCalls, type HandledCallsOut } from './handled-calls.ts';
-import {
-  type FromRestThread,
-  SIGNALS_FROM_REST_THREADS,
-  type ToRestThread,
-  type TurnFromRestThread,
-} from './messages.ts';
+import { SIGNALS_FROM_REST_THREADS, type ToRestThread, type TurnFromRestThread } from './messages.ts';
 import { type Filling, Outbox } from './outbox.ts';
 
 /** Smaller answers are copied into the message, because transferring memory costs more than copying it. */
@@ -60,7 +56,7 @@ export async function serveRest(
   };
   const calls = new HandledCalls(service.handler, out, logger);
   const stopped = Promise.withResolvers<void>();
-  port.on('message', (message: ToRestThread) => {
+  acceptMessages<ToRestThread>(port, message => {
     switch (message.kind) {
       case 'turn':
         bridge.heard(message.signals);
@@ -85,7 +81,6 @@ export async function serveRest(
   });
   // The other side has closed the port, so answers could not be delivered.
   port.once('close', stopped.resolve);
-  port.postMessage({ kind: 'ready' } satisfies FromRestThread);
   await stopped.promise;
   service.drain();
   await calls.finished();

@@ -1,5 +1,5 @@
 import type { Transferable } from 'node:worker_threads';
-import type { LastingThread } from '../../../base/lasting-threads.ts';
+import type { LastingThread } from '../../../base/lasting-thread.ts';
 import type { HeldBody, RestCall, RestHead, RestReply } from '../http.ts';
 import { Problem } from '../problem.ts';
 import type { AnswerMessage, ToRestThread, TurnFromRestThread, TurnToRestThread } from './messages.ts';
@@ -69,6 +69,11 @@ export class ThreadCalls {
   /** The message that is sent to the thread at the end of this turn; null if no thread is attached. */
   get turn(): Filling<TurnToRestThread> | null {
     return this.#outbox?.turn ?? null;
+  }
+
+  /** Whether calls were sent to the thread and have not been answered. */
+  get isAwaited(): boolean {
+    return this.#sent.size > 0;
   }
 
   begin(tenant: string, head: RestHead, body: readonly Uint8Array[] | HeldBody, reply: RestReply): RestCall {

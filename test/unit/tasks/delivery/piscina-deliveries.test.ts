@@ -148,6 +148,28 @@ for (const [how, host] of [
   });
 }
 
+t.test('a thread that does not respond is terminated and replaced, and its attempts are told', async t => {
+  const clock = new WaitClock(NOW);
+  const worker = await startPushWorker(t, reply(200));
+  const { deliveries, logger, lost } = threads(t, { clock });
+  await deliveries.start();
+  // The thread counts as started.
+  await clock.pass(1_000);
+  const outcome = deliveries.deliver(pushTo('https://stuck.example.com/'));
+  for (let second = 1; second <= 11; second++) await clock.pass(1_000);
+  t.match(await outcome, LOST);
+  await until(() => deliveries.free === 4);
+  t.match(await deliveries.deliver(pushTo(worker.url())), { status: 200 });
+  t.equal(lost(), 1);
+  t.match(logger.lines, [
+    {
+      level: 'error',
+      message: 'a delivery thread does not respond',
+      fields: { attempts: 1, next: 'it is terminated and replaced' },
+    },
+  ]);
+});
+
 t.test('the other threads go on when one ends', async t => {
   const worker = await startPushWorker(t, () => {});
   const { deliveries } = threads(t, { count: 2 });

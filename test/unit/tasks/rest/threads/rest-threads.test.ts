@@ -178,6 +178,56 @@ for (const [how, path] of [
   });
 }
 
+for (const [how, path] of [
+  ['runs an endless loop', '/loop'],
+  ['waits and blocks its event loop', '/block'],
+] as const) {
+  t.test(`a thread that ${how} is terminated after eleven seconds, and replaced`, async t => {
+    const clock = new WaitClock(0);
+    const { threads, logger, lost } = await open(t, { clock });
+    const never = ask(threads, head('/never'));
+    t.equal((await ask(threads, head('/thread')).answer).text, '1');
+    const written = ask(threads, head(path, 'acme', 'POST'));
+    for (let second = 1; second <= 11; second++) await clock.pass(1_000);
+    for (const { answer } of [never, written]) {
+      const { status, text, headers } = await answer;
+      t.match({ status, headers }, { status: 503, headers: { 'Retry-After': '1' } });
+      t.equal(JSON.parse(text).code, 'interrupted');
+    }
+    t.equal((await ask(threads, head('/thread')).answer).text, '2');
+    t.match(logger.lines, [
+      {
+        level: 'error',
+        message: 'a REST thread does not respond',
+        fields: {
+          reason: 'its event loop does not turn',
+          since: '1970-01-01T00:00:01.000Z',
+          calls: 2,
+          next: 'it is terminated and replaced',
+        },
+      },
+    ]);
+    t.equal(lost(), 1);
+    t.equal(threads.pending, 0);
+  });
+}
+
+t.test('a thread that answers is not terminated, however long a call takes', async t => {
+  const clock = new WaitClock(0);
+  const { threads, logger } = await open(t, { clock });
+  const { call, waits } = ask(threads, head('/poll'));
+  await waits;
+  for (let second = 1; second <= 40; second++) {
+    await clock.pass(1_000);
+    t.equal((await ask(threads, head('/thread')).answer).text, '1');
+  }
+  t.same(logger.lines, []);
+  call.gone();
+  await clock.pass(1_000);
+  await clock.pass(1_000);
+  t.equal(clock.pending, 0, 'nothing wakes up a process without calls');
+});
+
 /** Two tenants whose calls go to different threads. */
 async function twoTenants(threads: RestThreads<unknown>): Promise<[string, string]> {
   await until(() => threads.ready === 2);
