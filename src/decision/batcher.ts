@@ -223,11 +223,11 @@ export class Batcher implements Decider {
     this.#flushPending = false;
     const isLargeNext = !this.#wasLarge && this.#large.size > 0;
     const isGone = isLargeNext ? this.#letLargeGo() || this.#letGo() : this.#letGo() || this.#letLargeGo();
-    if (isGone && this.#hasMore) queueMicrotask(this.#flush);
+    if (isGone && this.#hasMore()) queueMicrotask(this.#flush);
   };
 
-  /** Whether requests are waiting to be sent. */
-  get #hasMore(): boolean {
+  /** Whether requests are waiting to be sent. A method: V8 calls into its runtime for each private getter. */
+  #hasMore(): boolean {
     return this.#filling.size > 0 || this.#waiting.size > 0 || this.#large.size > 0;
   }
 
@@ -296,7 +296,7 @@ export class Batcher implements Decider {
     else {
       running.then(() => {
         this.#doneHere(batch, bytes);
-        if (this.#hasMore) this.#scheduleFlush();
+        if (this.#hasMore()) this.#scheduleFlush();
       });
     }
   }
@@ -315,7 +315,7 @@ export class Batcher implements Decider {
     this.#parts.pool!.run(batch, generation).then(() => {
       this.#inPool--;
       this.#done(batch, requests, bytes);
-      if (this.#hasMore) this.#scheduleFlush();
+      if (this.#hasMore()) this.#scheduleFlush();
     });
   }
 
@@ -325,6 +325,7 @@ export class Batcher implements Decider {
     batch.reset();
     // Batches beyond the maximum in flight, and large batches, come from a burst. Their memory is released.
     if (this.#idle.length < MAX_BATCHES_IN_FLIGHT && !batch.isLarge) this.#idle.push(batch);
-    if (this.#queued === 0) for (const resolve of this.#drained.splice(0)) resolve();
+    if (this.#queued > 0 || this.#drained.length === 0) return;
+    for (const resolve of this.#drained.splice(0)) resolve();
   }
 }
