@@ -97,20 +97,16 @@ export class RedisConnection {
   /**
    * Sends commands that are encoded already. What Redis answered to each: texts as buffers, an error of Redis as a
    * {@link RedisReplyError}.
-   * @throws as `send` does, but for errors of Redis
+   * @throws as `send` does, except for errors of Redis
    */
-  async exchange(bytes: Buffer, commands: number): Promise<unknown[]> {
-    if (commands === 0) return [];
+  exchange(bytes: Buffer, commands: number): Promise<unknown[]> {
+    if (commands === 0) return Promise.resolve([]);
     const { stream, commandQueue, status } = this.#redis;
-    if (status !== 'ready' || !stream.writable) throw new Error(this.#reason);
-    const exchange = new Exchange(commands, this.#timeoutMs);
+    if (status !== 'ready' || !stream.writable) return Promise.reject(new Error(this.#reason));
+    const exchange = new Exchange({ commands, timeoutMs: this.#timeoutMs, failureOf: this.#failureOf });
     stream.write(bytes);
     for (let i = 0; i < commands; i++) commandQueue.push({ command: exchange, stream, select: 0 });
-    try {
-      return await exchange.replies;
-    } catch (failure) {
-      throw this.#failureOf(failure);
-    }
+    return exchange.replies;
   }
 
   /**
@@ -201,13 +197,12 @@ export class RedisConnection {
   }
 
   /** Errors of the client library carry the whole command, and so the password and every key: only texts are passed on. */
-  #failureOf(failure: unknown): Error {
+  readonly #failureOf = (failure: unknown): Error => {
     const { message } = asError(failure);
-    if (failure instanceof CommandTimeout) return failure;
     if (failure instanceof ReplyError) return new RedisReplyError(message);
     if (message === TIMED_OUT) return new CommandTimeout(message);
     return new Error(message === CLOSED ? this.#reason : this.#explained(message));
-  }
+  };
 
   #explained(reason: string): string {
     return this.#endpoint.tls?.explain(reason) ?? reason;

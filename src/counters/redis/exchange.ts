@@ -5,6 +5,15 @@ import { RedisReplyError } from './reply-error.ts';
 /** The answer to a command did not come in time. */
 export class CommandTimeout extends Error {}
 
+export interface ExchangeParts {
+  /** How many replies there will be. */
+  readonly commands: number;
+  /** Bound of the wait for all of them; 0 for none. */
+  readonly timeoutMs: number;
+  /** What the replies reject with, by what the client library says when the connection is gone. */
+  readonly failureOf: (failure: Error) => Error;
+}
+
 /**
  * The replies to commands that were written together, in order. It stands in the client library's queue once for each
  * of them, in place of a command of the library, which would cost more than the counting.
@@ -14,13 +23,15 @@ export class Exchange {
   readonly args = [];
   /** Every reply; an error of Redis as a {@link RedisReplyError}. Rejects when the connection ends or time is over. */
   readonly replies: Promise<unknown[]>;
-  readonly #expected: number;
+  readonly #commands: number;
   readonly #received: unknown[] = [];
   readonly #settle: PromiseWithResolvers<unknown[]>;
+  readonly #failureOf: (failure: Error) => Error;
   readonly #timer: NodeJS.Timeout | null;
 
-  constructor(expected: number, timeoutMs: number) {
-    this.#expected = expected;
+  constructor({ commands, timeoutMs, failureOf }: ExchangeParts) {
+    this.#commands = commands;
+    this.#failureOf = failureOf;
     this.#settle = Promise.withResolvers();
     this.replies = this.#settle.promise;
     this.#timer = timeoutMs > 0 ? setTimeout(() => this.#timedOut(timeoutMs), timeoutMs) : null;
@@ -29,7 +40,7 @@ export class Exchange {
   /** Called by the client library for each reply that is no error. */
   resolve(reply: unknown): void {
     this.#received.push(reply);
-    if (this.#received.length < this.#expected) return;
+    if (this.#received.length < this.#commands) return;
     this.#clear();
     this.#settle.resolve(this.#received);
   }
@@ -41,7 +52,7 @@ export class Exchange {
       return;
     }
     this.#clear();
-    this.#settle.reject(failure);
+    this.#settle.reject(this.#failureOf(failure));
   }
 
   #timedOut(timeoutMs: number): void {

@@ -42,6 +42,7 @@ export class RedisPool {
   readonly #options: PoolOptions;
   readonly #parts: RedisLinkParts;
   readonly #clock: Clock;
+  readonly #outage: Outage;
   readonly #kept: RedisLink[] = [];
   /** Those of them that are up and not lent; the one used last is at the end. */
   readonly #free: RedisLink[] = [];
@@ -60,6 +61,7 @@ export class RedisPool {
     this.#options = options;
     this.#parts = parts;
     this.#clock = parts.clock;
+    this.#outage = parts.outage;
     this.#heartbeat = new Heartbeat(parts.clock, this.#free);
     this.#failures = new FailureLog(parts.clock, (reason, times) =>
       parts.logger.warning('A further Redis connection failed; retrying', {
@@ -83,10 +85,6 @@ export class RedisPool {
   /** A call to the server failed, and not because of its keys. */
   failed(reason: string): void {
     if (!this.#stopped) this.#outage.failed(this.address, reason);
-  }
-
-  get #outage(): Outage {
-    return this.#parts.outage;
   }
 
   /** True while a connection is up, lent or not. */

@@ -63,36 +63,40 @@ export class RedisCounterStore implements CounterStore {
     await Promise.all([this.#counters.stop(), ...this.#feeds.map(feed => feed.stop())]);
   }
 
-  async increment(batch: CounterBatch): Promise<void> {
-    if (batch.slotCount === 0) return;
-    const slots = this.#slots.take(batch.slotCount);
-    await this.#settle(batch, this.#counters.change(batch, slots, batch.changes));
-    batch.spreadCounts();
+  increment(batch: CounterBatch): Promise<void> {
+    if (batch.slotCount === 0) return Promise.resolve();
+    const counting = this.#counters.change(batch, this.#slots.take(batch.slotCount), batch.changes);
+    return this.#settle(batch, counting, () => batch.spreadCounts());
   }
 
-  async incrementHoldingBack(batch: CounterBatch): Promise<void> {
-    if (batch.slotCount === 0) return;
+  incrementHoldingBack(batch: CounterBatch): Promise<void> {
+    if (batch.slotCount === 0) return Promise.resolve();
     const slots = this.#slots.take(batch.slotCount);
-    const counted = this.#counters.holdBack(batch) ?? holdBackByReading(this.#counters, batch, slots);
-    await this.#settle(batch, counted);
+    const counting = this.#counters.holdBack(batch) ?? holdBackByReading(this.#counters, batch, slots);
+    return this.#settle(batch, counting);
   }
 
-  async read(batch: CounterBatch): Promise<void> {
-    if (batch.slotCount === 0) return;
-    await this.#settle(batch, this.#counters.read(batch, this.#slots.take(batch.slotCount)));
+  read(batch: CounterBatch): Promise<void> {
+    if (batch.slotCount === 0) return Promise.resolve();
+    return this.#settle(batch, this.#counters.read(batch, this.#slots.take(batch.slotCount)));
   }
 
   /** @throws Fault when nothing of the batch is known to be counted */
-  async #settle(batch: CounterBatch, counting: Promise<Tally>): Promise<void> {
+  async #settle(batch: CounterBatch, counting: Promise<Tally>, counted?: () => void): Promise<void> {
     try {
-      const { counted, failure } = await counting;
-      if (failure === '') return;
-      if (counted === 0 && !blamesKey(failure)) throw new Fault('store_failed', failure);
-      batch.failureText = shortened(failure);
+      const tally = await counting;
+      if (tally.failure !== '') this.#failedInPart(batch, tally);
     } catch (failure) {
       if (failure instanceof Fault) this.#callsFailed(callsOf(batch));
       throw failure;
     }
+    counted?.();
+  }
+
+  /** @throws Fault when nothing was counted, and not because of the keys */
+  #failedInPart(batch: CounterBatch, { counted, failure }: Tally): void {
+    if (counted === 0 && !blamesKey(failure)) throw new Fault('store_failed', failure);
+    batch.failureText = shortened(failure);
     if (blamesKey(batch.failureText)) this.#failures.failed(batch.failureText);
     else this.#callsFailed(callsWithoutCount(batch));
   }

@@ -35,6 +35,7 @@ export function mayEndWithNewConnection(text: string): boolean {
 
 /** An error that a script met: before version 7 Redis puts the place in the script before it, and ends the line. */
 export function withoutPlace(text: string): string {
+  if (text === '') return text;
   return text.replace(/^@\w+: ?[0-9]+: -?/, '').trimEnd();
 }
 

@@ -73,7 +73,7 @@ class PackedReader {
     else if (tag === 0xd9) length = this.#unsigned(1);
     else if (tag === 0xda) length = this.#unsigned(2);
     else if (tag === 0xdb) length = this.#unsigned(4);
-    return bytes.toString('utf8', this.#at, this.#at + length);
+    return length === 0 ? '' : bytes.toString('utf8', this.#at, this.#at + length);
   }
 
   #largeNumber(tag: number): number {

@@ -6,8 +6,18 @@ import type { Slots, Tally } from './counters.ts';
 import type { RedisLink } from './redis-link.ts';
 import { isUnknownScript, RedisReplyError } from './reply-error.ts';
 import { HOLD_BACK, INCREMENT, REFUND, type Script } from './run-script.ts';
-import { readScriptReply, type ScriptReply } from './script-reply.ts';
+import { readScriptReply } from './script-reply.ts';
 import type { SharedKeys } from './time-to-live.ts';
+
+/** One call of a script. */
+interface ScriptCall {
+  readonly script: Script;
+  /** How many numbers it answers. */
+  readonly expected: number;
+  readonly encode: (script: Uint8Array) => Buffer;
+  /** Takes the numbers; NaN for what could not be counted. Returns how many slots or ops have a count. */
+  readonly fill: (numbers: Float64Array) => number;
+}
 
 /** Counts by scripts: one command for a chunk, which is atomic. */
 export class ScriptedCommands {
@@ -19,57 +29,67 @@ export class ScriptedCommands {
   }
 
   /** @throws RedisReplyError, or Fault `store_failed`, when nothing of the slots is known to be counted */
-  async change(link: RedisLink, batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
+  change(link: RedisLink, batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
     if (batch.refundCount > 0) return this.#changeWithRefunds(link, batch, slots, changes);
     const { amounts } = changes;
-    const encode = (script: Uint8Array) => this.#encodeAdd(script, batch, slots, amounts);
-    const { numbers, failure } = await this.#run(link, INCREMENT, slots.length, encode);
-    let counted = 0;
-    for (let i = 0; i < slots.length; i++) {
-      const slot = slots[i];
-      batch.counts[slot] = numbers[i] - amounts[slot];
-      if (!Number.isNaN(numbers[i])) counted++;
-    }
-    return { counted, failure };
+    return this.#run(link, {
+      script: INCREMENT,
+      expected: slots.length,
+      encode: script => this.#encodeAdd(script, batch, slots, amounts),
+      fill: numbers => {
+        let counted = 0;
+        for (let i = 0; i < slots.length; i++) {
+          const slot = slots[i];
+          batch.counts[slot] = numbers[i] - amounts[slot];
+          if (!Number.isNaN(numbers[i])) counted++;
+        }
+        return counted;
+      },
+    });
   }
 
-  async #changeWithRefunds(
+  #changeWithRefunds(
     link: RedisLink,
     batch: CounterBatch,
     slots: Slots,
     changes: SlotChanges,
   ): Promise<Tally> {
-    const encode = (script: Uint8Array) => this.#encodeRefund(script, batch, slots, changes);
-    const { numbers, failure } = await this.#run(link, REFUND, slots.length, encode);
-    let counted = 0;
-    for (let i = 0; i < slots.length; i++) {
-      batch.counts[slots[i]] = numbers[i];
-      if (!Number.isNaN(numbers[i])) counted++;
-    }
-    return { counted, failure };
+    return this.#run(link, {
+      script: REFUND,
+      expected: slots.length,
+      encode: script => this.#encodeRefund(script, batch, slots, changes),
+      fill: numbers => {
+        let counted = 0;
+        for (let i = 0; i < slots.length; i++) {
+          batch.counts[slots[i]] = numbers[i];
+          if (!Number.isNaN(numbers[i])) counted++;
+        }
+        return counted;
+      },
+    });
   }
 
   /** Fills in `opAfters` and `opHeld` of the groups. Throws as `change` does. */
-  async holdBack(link: RedisLink, batch: CounterBatch, groups: Chunk): Promise<Tally> {
+  holdBack(link: RedisLink, batch: CounterBatch, groups: Chunk): Promise<Tally> {
     const ops = opsOf(batch, groups);
-    const encode = (script: Uint8Array) => this.#encodeHoldBack(script, batch, groups);
-    const { numbers, failure } = await this.#run(link, HOLD_BACK, ops.count * 2, encode);
-    let counted = 0;
-    for (let op = ops.first; op < ops.end; op++) {
-      const at = (op - ops.first) * 2;
-      batch.opAfters[op] = numbers[at];
-      batch.opHeld[op] = numbers[at + 1] === 1 ? 1 : 0;
-      if (!Number.isNaN(numbers[at])) counted++;
-    }
-    return { counted, failure };
+    return this.#run(link, {
+      script: HOLD_BACK,
+      expected: ops.count * 2,
+      encode: script => this.#encodeHoldBack(script, batch, groups),
+      fill: numbers => {
+        let counted = 0;
+        for (let op = ops.first; op < ops.end; op++) {
+          const at = (op - ops.first) * 2;
+          batch.opAfters[op] = numbers[at];
+          batch.opHeld[op] = numbers[at + 1] === 1 ? 1 : 0;
+          if (!Number.isNaN(numbers[at])) counted++;
+        }
+        return counted;
+      },
+    });
   }
 
-  async #run(
-    link: RedisLink,
-    script: Script,
-    expected: number,
-    encode: (script: Uint8Array) => Buffer,
-  ): Promise<ScriptReply> {
+  async #run(link: RedisLink, { script, expected, encode, fill }: ScriptCall): Promise<Tally> {
     let [reply] = await link.exchange(encode(script.byDigest), 1);
     // An unknown script says that nothing was executed, so sending the text counts nothing twice.
     if (reply instanceof RedisReplyError && isUnknownScript(reply)) {
@@ -78,7 +98,7 @@ export class ScriptedCommands {
     if (reply instanceof RedisReplyError) throw reply;
     const read = readScriptReply(reply, expected);
     if (read === null) throw link.fault('it answered a script with something else');
-    return read;
+    return { counted: fill(read.numbers), failure: read.failure };
   }
 
   #encodeAdd(script: Uint8Array, batch: CounterBatch, slots: Slots, amounts: Float64Array): Buffer {

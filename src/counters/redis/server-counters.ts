@@ -111,39 +111,49 @@ export class ServerCounters implements RedisCounters {
   }
 
   async #using(ask: (link: RedisLink) => Promise<Tally>): Promise<Tally> {
+    let link: RedisLink | null = null;
     try {
       const lent = this.#pool.lend();
-      const link = lent instanceof Promise ? await lent : lent;
-      return await this.#askOn(link, ask);
+      link = lent instanceof Promise ? await lent : lent;
+      const tally = checked(await ask(link));
+      if (tally.failure === '') this.#pool.succeeded();
+      else this.#failedInPart(link, tally.failure);
+      return tally;
     } catch (failure) {
-      if (failure instanceof Fault) this.#pool.failed(failure.message);
-      throw failure;
+      throw this.#failed(link, failure);
+    } finally {
+      if (link !== null) this.#pool.giveBack(link);
     }
   }
 
-  async #askOn(link: RedisLink, ask: (link: RedisLink) => Promise<Tally>): Promise<Tally> {
-    try {
-      const tally = await ask(link);
-      const reason = shortened(tally.failure);
-      if (reason === '' || blamesKey(reason)) this.#pool.succeeded();
-      else this.#pool.failed(reason);
-      // A replica takes a refund that has nothing to change, and refuses everything else of the batch.
-      if (mayEndWithNewConnection(reason)) link.renew(reason);
-      return tally;
-    } catch (failure) {
-      if (!(failure instanceof RedisReplyError)) throw failure;
+  /** Some keys were not counted. */
+  #failedInPart(link: RedisLink, failure: string): void {
+    const reason = shortened(failure);
+    if (blamesKey(reason)) this.#pool.succeeded();
+    else this.#pool.failed(reason);
+    // A replica takes a refund that has nothing to change, and refuses everything else of the batch.
+    if (mayEndWithNewConnection(reason)) link.renew(reason);
+  }
+
+  /** Returns what the batch fails with. */
+  #failed(link: RedisLink | null, failure: unknown): unknown {
+    let cause = failure;
+    if (link !== null && failure instanceof RedisReplyError) {
       const reason = shortened(failure.message);
       // Before the connection is renewed: a new one is no sign that Redis counts again.
       if (!blamesKey(reason)) this.#pool.failed(withServer(link, reason));
-      throw refusal(link, failure);
-    } finally {
-      this.#pool.giveBack(link);
+      cause = refusal(link, failure);
     }
+    if (cause instanceof Fault) this.#pool.failed(cause.message);
+    return cause;
   }
 }
 
-async function inParts(slots: Slots, ask: (part: Slots) => Promise<Tally>): Promise<Tally> {
-  if (slots.length <= MAX_CHUNK) return checked(await ask(slots));
+function inParts(slots: Slots, ask: (part: Slots) => Promise<Tally>): Promise<Tally> {
+  return slots.length <= MAX_CHUNK ? ask(slots) : partByPart(slots, ask);
+}
+
+async function partByPart(slots: Slots, ask: (part: Slots) => Promise<Tally>): Promise<Tally> {
   const tallies: Tally[] = [];
   for (let first = 0; first < slots.length; first += MAX_CHUNK) {
     tallies.push(checked(await ask(slots.subarray(first, first + MAX_CHUNK))));
