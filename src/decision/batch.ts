@@ -1,4 +1,5 @@
 import { ByteWriter } from '../base/bytes.ts';
+import { empty } from '../base/columns.ts';
 import { Fault } from '../base/fault.ts';
 import { CounterBatch } from '../counters/batch.ts';
 import type { FingerprintKey } from '../counters/fingerprint.ts';
@@ -97,9 +98,9 @@ export class DecisionBatch {
     if (this.records.bytes.length > KEPT_BYTES) this.records.release();
     this.records.reset();
     this.keys.reset();
-    this.replies.length = 0;
+    empty(this.replies);
     // Rows of statistics would keep rules alive that are long replaced.
-    this.decisions.statistics.length = 0;
+    empty(this.decisions.statistics);
   }
 
   #decodeOne(start: number, end: number): Fault | null {
