@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache';
 import type { Fault } from '../base/fault.ts';
 import type { Decider, DecisionReply } from '../decision/decider.ts';
 import {
@@ -7,27 +6,43 @@ import {
   encodeRateLimitRequest,
   type RequestDescriptor,
 } from '../messages/client-codec.ts';
-import type { ApiCall, ApiLimits, ApiLimitVerdict } from '../tasks/rest/parts.ts';
+import type { CompiledRules } from '../rules/compiled-rules.ts';
+import type { ApiCall, ApiLimitVerdict } from '../tasks/rest/parts.ts';
+import type { EngineLimits } from '../tasks/rest/threads/early-limits.ts';
 
 /** The domain of the rules for calls of the tasks API; `ops/quickstart/config/sluice_api.yaml` is what it can look like. */
 export const API_DOMAIN = 'sluice_api';
+const DOMAIN_BYTES = new TextEncoder().encode(API_DOMAIN);
 
 /** The value of `user` for calls without a valid token: no user has such an id. */
 const ANONYMOUS = 'anonymous';
-
-/** Requests that are kept encoded: callers come again. */
-const MAX_ENCODED = 10_000;
 
 /** Seconds of a unit, by its number in `RateLimitResponse.RateLimit.Unit`. */
 const UNIT_SECONDS = [0, 1, 60, 3_600, 86_400, 2_592_000, 31_536_000, 604_800];
 
 /** Asks the decision engine about calls of tenants, as a proxy would ask it about its own. */
-export class DecidedApiLimits implements ApiLimits {
+export class DecidedApiLimits implements EngineLimits {
   readonly #decider: Decider;
-  readonly #encoded = new LRUCache<string, Uint8Array>({ max: MAX_ENCODED });
+  readonly #rules: () => CompiledRules | null;
+  /** The rules that {@link active} looked at last, and what it found. */
+  #seen: CompiledRules | null = null;
+  #isActive = true;
+  /** Callers come again, and then with the same object. */
+  readonly #encoded = new WeakMap<ApiCall, Uint8Array>();
 
-  constructor(decider: Decider) {
+  /** @param rules returns the rules that the decider uses; null before the first ones are loaded */
+  constructor(decider: Decider, rules: () => CompiledRules | null) {
     this.#decider = decider;
+    this.#rules = rules;
+  }
+
+  get active(): boolean {
+    const rules = this.#rules();
+    if (rules !== this.#seen) {
+      this.#seen = rules;
+      this.#isActive = rules === null || rules.domainLevel(DOMAIN_BYTES, 0, DOMAIN_BYTES.length) !== -1;
+    }
+    return this.#isActive;
   }
 
   /** @throws (rejects with) Fault when there is no decision */
@@ -39,15 +54,14 @@ export class DecidedApiLimits implements ApiLimits {
   }
 
   #requestOf(call: ApiCall): Uint8Array {
-    const name = `${call.tenant}\n${call.kind}\n${call.user}`;
-    const known = this.#encoded.get(name);
+    const known = this.#encoded.get(call);
     if (known !== undefined) return known;
     const request = encodeRateLimitRequest({
       domain: API_DOMAIN,
       descriptors: descriptorsOf(call),
       hitsAddend: 1,
     });
-    this.#encoded.set(name, request);
+    this.#encoded.set(call, request);
     return request;
   }
 }

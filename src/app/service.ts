@@ -165,7 +165,8 @@ export class DecisionService {
       clock,
       logger,
     });
-    this.#tasks = parts.openTasks?.({ decider: this.#batcher, stats }) ?? null;
+    this.#tasks =
+      parts.openTasks?.({ decider: this.#batcher, rules: () => this.#loader.current, stats }) ?? null;
     this.#ports = new Ports({
       settings,
       decider: this.#batcher,

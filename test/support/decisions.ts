@@ -124,6 +124,11 @@ export class Decisions {
     });
   }
 
+  /** Null before the first ones are loaded. */
+  get rules(): CompiledRules | null {
+    return this.#rules;
+  }
+
   /** Puts other rules into force. */
   load(rules: string | Readonly<Record<string, string>>, options = { mergeDomains: false }): void {
     const texts = typeof rules === 'string' ? { 'rules.yaml': rules } : rules;

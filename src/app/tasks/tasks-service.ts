@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import { type Service, ServiceStack } from '../../base/lifecycle.ts';
 import { LOG_LEVELS, type Logger } from '../../base/logger.ts';
 import type { Decider } from '../../decision/decider.ts';
+import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import type { DeliverySetup } from '../../tasks/delivery/local-deliveries.ts';
@@ -50,6 +51,8 @@ export interface TasksServiceParts {
 /** What it shares with the decision service. */
 export interface TasksShared {
   readonly decider: Decider;
+  /** Returns the active rules of the decider; null before the first ones are loaded. */
+  readonly rules: () => CompiledRules | null;
   readonly stats: StatsRegistry;
 }
 
@@ -156,7 +159,7 @@ interface RestSharing {
 
 function restThreads(
   { settings, keys, version, clock, random, logger }: TasksServiceParts,
-  { decider, stats }: TasksShared,
+  { decider, rules, stats }: TasksShared,
   { opened, signals, ids, statistics }: RestSharing,
 ): RestThreads<StatsChange> {
   const setup: RestThreadSetup = {
@@ -172,7 +175,7 @@ function restThreads(
     count: settings.tasksRestThreads,
     workerData: () => setup,
     tenantOf: tenantNames(settings),
-    limits: new DecidedApiLimits(decider),
+    limits: new DecidedApiLimits(decider, rules),
     signals,
     store: opened.shared,
     nextRequestId: () => ids.next('request'),

@@ -83,7 +83,7 @@ export class Accounts {
   /** @throws Problem */
   async create(request: RestRequest): Promise<RestAnswer> {
     const { config } = this.#parts;
-    const headers = await this.#limits.count({ tenant: COUNTED_AS, kind: 'write', user: '' });
+    const headers = await this.#limits.count({ tenant: COUNTED_AS, kind: 'write', user: '' }, request);
     requireSignup(request, config);
     requireJsonAccepted(request);
     readQuery(request.query, NO_PARAMETERS);

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { RestRequest } from './http.ts';
 import type { ApiCall, ApiLimits, ApiLimitVerdict } from './parts.ts';
 import { Problem } from './problem.ts';
 
@@ -23,14 +24,15 @@ export class CallLimits {
   }
 
   /**
-   * Counts the call. One that the engine cannot decide about is let through.
+   * Counts the call, unless it was counted before. One that the engine cannot decide about is let through.
    *
+   * @param request where the call came from
    * @returns the fields that every answer of the call gets: `RateLimit` and `RateLimit-Policy`
    *   (draft-ietf-httpapi-ratelimit-headers), none where no rule applies
    * @throws Problem rate_limited
    */
-  async count(call: ApiCall): Promise<Readonly<Record<string, string>>> {
-    const verdict = await this.#ask(call);
+  async count(call: ApiCall, request: RestRequest): Promise<Readonly<Record<string, string>>> {
+    const verdict = await this.#ask(call, request);
     if (verdict === null) return NO_HEADERS;
     const { nearest, allowed } = verdict;
     const headers = nearest === null ? NO_HEADERS : limitHeaders(nearest);
@@ -41,9 +43,12 @@ export class CallLimits {
     });
   }
 
-  async #ask(call: ApiCall): Promise<ApiLimitVerdict | null> {
+  async #ask(call: ApiCall, { askedLimit = null, headers }: RestRequest): Promise<ApiLimitVerdict | null> {
     try {
-      return await this.#limits.ask(call);
+      if (askedLimit !== null && (askedLimit.user === null || askedLimit.user === call.user)) {
+        return await askedLimit.get();
+      }
+      return await this.#limits.ask(call, headers.authorization ?? '');
     } catch (thrown) {
       const nowMs = this.#clock.nowMs();
       if (nowMs - this.#loggedAt >= LOG_EVERY_MS) {

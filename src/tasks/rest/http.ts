@@ -1,3 +1,4 @@
+import type { ApiLimitVerdict } from './parts.ts';
 import type { Problem } from './problem.ts';
 
 /** The head of a request, without sockets or library objects. It can be sent to another thread. */
@@ -12,7 +13,7 @@ export interface RestHead {
   readonly query: string;
   /** By names in lower case; only those that {@link READ_HEADERS} names. */
   readonly headers: Readonly<Partial<Record<ReadHeader, string>>>;
-  /** The address of the caller, as text. */
+  /** The address of the caller, as text; empty for calls with a tenant. */
   readonly remoteAddress: string;
 }
 
@@ -26,8 +27,18 @@ export interface RestRequest extends RestHead {
    * @throws (rejects with) Problem if the caller disconnects before the body has arrived
    */
   takeBody?(): Promise<void>;
+  /** The verdict of the API limits, if it was asked for before the caller was identified. */
+  readonly askedLimit?: AskedLimit | null;
   /** Aborts when the caller has gone away. */
   readonly gone: AbortSignal;
+}
+
+/** A verdict of the API limits about a request whose caller has not been identified. */
+export interface AskedLimit {
+  /** The user that the request was counted for; null if no limits apply to any user. */
+  readonly user: string | null;
+  /** @throws Error (also as a rejection) if there is no verdict */
+  get(): ApiLimitVerdict | Promise<ApiLimitVerdict>;
 }
 
 /** The header fields that are read. */

@@ -1,4 +1,5 @@
 import { ACCOUNT_ANSWER, ACCOUNT_BODY, ACCOUNT_PROBLEMS } from './accounts.ts';
+import { kindOf } from './kind.ts';
 import { type JsonSchema, SchemaTable } from './openapi-schema.ts';
 import { PROBLEMS, type ProblemCode } from './problem.ts';
 import type { AnswerDescription, Route } from './route.ts';
@@ -107,7 +108,7 @@ function openApiPath(path: string): string {
 
 function operationOf(route: Route, schemas: SchemaTable): object {
   const { access } = route;
-  const writes = route.method !== 'GET' && route.reads !== true;
+  const writes = kindOf(route.method) === 'write';
   const hasBody = route.body !== undefined;
   // Where the method could have a body and the route takes none, one is checked all the same.
   const checksBody = route.method !== 'GET' && route.method !== 'DELETE';

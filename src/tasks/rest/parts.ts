@@ -8,6 +8,7 @@ import type { PullDesk } from '../scheduler/pull-desk.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 import type { Directory } from '../store/directory.ts';
 import type { TaskStore } from '../store/task-store.ts';
+import type { CallKind } from './kind.ts';
 
 /** What routes are made from. */
 export interface RestParts {
@@ -44,12 +45,13 @@ export interface RestConfig {
 
 /** Asks the decision engine about a call of a tenant; see the rules of domain `sluice_api`. */
 export interface ApiLimits {
-  ask(call: ApiCall): Promise<ApiLimitVerdict>;
+  /** @param authorization the `Authorization` field of the call; empty if it has none */
+  ask(call: ApiCall, authorization: string): Promise<ApiLimitVerdict>;
 }
 
 export interface ApiCall {
   readonly tenant: string;
-  readonly kind: 'read' | 'write';
+  readonly kind: CallKind;
   /** The user, the worker, or empty for a caller without a token. */
   readonly user: string;
 }

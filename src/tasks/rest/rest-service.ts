@@ -5,6 +5,7 @@ import { requireAccess } from './authorization.ts';
 import { CallLimits } from './call-limits.ts';
 import type { RestHandler, RestRequest, RestResponse } from './http.ts';
 import { idempotencyOf, RunningKeys } from './idempotency.ts';
+import { type CallKind, kindOf } from './kind.ts';
 import { LastUse } from './last-use.ts';
 import { requestIdOf, requireJsonAccepted } from './negotiation.ts';
 import { openApiDocument } from './openapi.ts';
@@ -35,7 +36,7 @@ interface Prepared {
   readonly query: ReadonlySet<string>;
   readonly check: SchemaCheck | null;
   readonly bodyOptional: boolean;
-  readonly kind: 'read' | 'write';
+  readonly kind: CallKind;
 }
 
 /** One request on its way: what its answer needs, whatever becomes of it. */
@@ -186,7 +187,7 @@ export class RestService implements RestHandler {
     request: RestRequest,
     passage: Passage,
     tenant: string,
-    kind: 'read' | 'write',
+    kind: CallKind,
     nowMs: number,
   ): Promise<Authenticated> {
     let authenticated: Authenticated;
@@ -198,12 +199,12 @@ export class RestService implements RestHandler {
         nowMs,
       );
     } catch (thrown) {
-      if (thrown instanceof Problem) await this.#limits.count({ tenant, kind, user: '' });
+      if (thrown instanceof Problem) await this.#limits.count({ tenant, kind, user: '' }, request);
       throw thrown;
     }
     const { caller } = authenticated;
     const user = caller.kind === 'user' ? caller.userId : caller.workerId;
-    passage.limitHeaders = await this.#limits.count({ tenant, kind, user });
+    passage.limitHeaders = await this.#limits.count({ tenant, kind, user }, request);
     this.#lastUse.used(tenant, authenticated, nowMs);
     return authenticated;
   }
@@ -217,7 +218,7 @@ function prepare(route: Route): Prepared {
     query: new Set(Object.keys(route.query ?? {})),
     check: hasBody ? check : null,
     bodyOptional: route.body === undefined || route.bodyOptional === true,
-    kind: route.method === 'GET' || route.reads === true ? 'read' : 'write',
+    kind: kindOf(route.method),
   };
 }
 

@@ -79,8 +79,6 @@ export interface Route {
   readonly body?: ObjectSchema;
   /** A body may be left out: it is taken as `{}`. */
   readonly bodyOptional?: true;
-  /** Counts as a read for the limits of the API. All but GET are writes otherwise. */
-  readonly reads?: true;
   readonly answers: Readonly<Record<number, AnswerDescription>>;
   /** Codes of its own; those that every route has are not listed. */
   readonly problems: readonly ProblemCode[];

@@ -12,6 +12,7 @@ import type {
 } from '../../../src/tasks/rest/http.ts';
 import type { Problem } from '../../../src/tasks/rest/problem.ts';
 import { problemResponse } from '../../../src/tasks/rest/problem-answer.ts';
+import { EarlyLimits } from '../../../src/tasks/rest/threads/early-limits.ts';
 import { HandledCalls } from '../../../src/tasks/rest/threads/handled-calls.ts';
 import type {
   ToRestThread,
@@ -22,6 +23,8 @@ import { type PlaceBounds, Places } from '../../../src/tasks/rest/threads/places
 import { ThreadCalls } from '../../../src/tasks/rest/threads/thread-calls.ts';
 
 type Out = Partial<Pick<TurnFromRestThread, 'admitted' | 'waiting' | 'answers'>>;
+
+const UNLIMITED = { active: false, ask: async () => ({ allowed: true, nearest: null }) };
 
 /** Both sides of the way to a REST thread in this one: messages are cloned as between threads. */
 export class JoinedCalls implements RestCalls {
@@ -38,7 +41,7 @@ export class JoinedCalls implements RestCalls {
     this.places = new Places(bounds);
     const refuse = (reply: RestReply, head: RestHead, problem: Problem): void =>
       reply.answered(response(head, problem));
-    this.calls = new ThreadCalls({ places: this.places, refuse });
+    this.calls = new ThreadCalls({ places: this.places, limits: new EarlyLimits(UNLIMITED), refuse });
     this.attach(handler, log);
   }
 

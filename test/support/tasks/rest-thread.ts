@@ -1,6 +1,8 @@
 import { workerData } from 'piscina';
+import { systemClock } from '../../../src/base/clock.ts';
 import type { LastingTask } from '../../../src/base/lasting-task.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
+import { CallLimits } from '../../../src/tasks/rest/call-limits.ts';
 import type { RestHandler, RestRequest, RestResponse } from '../../../src/tasks/rest/http.ts';
 import { serveRest } from '../../../src/tasks/rest/threads/serve-rest.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
@@ -23,6 +25,7 @@ export default function rest({ port }: LastingTask): Promise<void> {
   const drained = Promise.withResolvers<void>();
   return serveRest({ port, signals, logger: new KeepingLogger() }, async limits => {
     const told: string[] = [];
+    const counted = new CallLimits(limits, systemClock, new KeepingLogger());
     signals.listen({ taskDue: tenant => told.push(tenant) });
     const answers: Record<string, (request: RestRequest) => Promise<string> | string> = {
       '/thread': () => String(number),
@@ -56,8 +59,12 @@ export default function rest({ port }: LastingTask): Promise<void> {
         return end;
       },
       '/limits': async ({ host: tenant }) => {
-        const verdict = await limits.ask({ tenant, kind: 'read', user: 'u' });
+        const verdict = await limits.ask({ tenant, kind: 'read', user: 'u' }, '');
         return JSON.stringify(verdict);
+      },
+      '/counted': async request => {
+        const user = request.headers.authorization === 'of u' ? 'u' : '';
+        return JSON.stringify(await counted.count({ tenant: request.host, kind: 'read', user }, request));
       },
       '/tell': ({ host }) => {
         signals.tell('roomFor', host, 'wrk');

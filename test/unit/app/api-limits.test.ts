@@ -11,7 +11,7 @@ const SHIPPED = readFileSync(join(repositoryRoot(), 'ops/quickstart/config/sluic
 
 async function front(t: Test, rules: string | null) {
   const decisions = new Decisions({ store: await sharedStoreKind.open(t), rules });
-  return { decisions, limits: new DecidedApiLimits(decisions.batcher) };
+  return { decisions, limits: new DecidedApiLimits(decisions.batcher, () => decisions.rules) };
 }
 
 const WRITE: ApiCall = { tenant: 'acme', kind: 'write', user: 'usr_1' };
@@ -99,11 +99,15 @@ descriptors:
 });
 
 t.test('without rules for the domain everything is let through, and nothing is said of limits', async t => {
-  const { limits } = await front(t, 'domain: other\n');
+  const { limits, decisions } = await front(t, 'domain: other\n');
+  t.notOk(limits.active, 'so nobody need ask');
   t.same(await limits.ask(WRITE), { allowed: true, nearest: null });
+  decisions.load(SHIPPED);
+  t.ok(limits.active, 'the next rules limit calls');
 });
 
 t.test('when there is no decision, the question is not answered', async t => {
   const { limits } = await front(t, null);
+  t.ok(limits.active);
   await t.rejects(limits.ask(WRITE), { code: 'no_rules' });
 });

@@ -3,7 +3,8 @@ import type { RestHandler, RestHead, RestRequest, RestResponse } from '../http.t
 import { requestIdOf } from '../negotiation.ts';
 import { Problem } from '../problem.ts';
 import { problemOf, problemResponse } from '../problem-answer.ts';
-import type { AnswerMessage, TurnToRestThread } from './messages.ts';
+import { EarlyVerdict } from './early-verdict.ts';
+import type { AnswerMessage, CallMessage, TurnToRestThread } from './messages.ts';
 
 /** Receives the progress of the calls of a REST thread. */
 export interface HandledCallsOut {
@@ -13,6 +14,8 @@ export interface HandledCallsOut {
 }
 
 const NO_BODY = new Uint8Array(0);
+/** Longer bodies are encoded here, because the thread with the connections decides, too. */
+const TEXT_LENGTH = 4_096;
 
 /** Runs in a REST thread. Passes each call that the thread received to the handler as a request. */
 export class HandledCalls {
@@ -29,15 +32,17 @@ export class HandledCalls {
     this.#log = log;
   }
 
-  heard({ calls, bodies, gone }: TurnToRestThread): void {
-    for (const { number, head, body } of calls) {
-      const request = new SentRequest(head, body, {
+  heard({ calls, earlyVerdicts, bodies, gone }: TurnToRestThread): void {
+    for (const message of calls) {
+      const { number } = message;
+      const request = new SentRequest(message, {
         admitted: () => this.#out.admitted(number),
         waits: () => this.#out.waits(number),
       });
       this.#requests.set(number, request);
       void this.#handle(number, request);
     }
+    for (const [number, verdict] of earlyVerdicts) this.#requests.get(number)?.askedLimit?.heard(verdict);
     for (const [number, body] of bodies) this.#requests.get(number)?.received(body);
     for (const number of gone) this.#requests.get(number)?.callerGone();
   }
@@ -53,7 +58,8 @@ export class HandledCalls {
   async #handle(number: number, request: SentRequest): Promise<void> {
     const { status, headers, body } = await this.#answerTo(request);
     this.#requests.delete(number);
-    this.#out.answered({ number, status, headers, body: this.#encoder.encode(body) });
+    const isSmall = body.length < TEXT_LENGTH;
+    this.#out.answered({ number, status, headers, body: isSmall ? body : this.#encoder.encode(body) });
     if (this.#requests.size === 0) this.#idle?.();
   }
 
@@ -82,12 +88,13 @@ class SentRequest implements RestRequest {
   readonly remoteAddress: RestHead['remoteAddress'];
   body: Uint8Array;
   readonly takeBody?: () => Promise<void>;
+  readonly askedLimit: EarlyVerdict | null;
   readonly #events: RequestEvents;
   #coming: PromiseWithResolvers<void> | null = null;
   #gone: AbortController | null = null;
   #isGone = false;
 
-  constructor(head: RestHead, body: readonly Uint8Array[] | null, events: RequestEvents) {
+  constructor({ head, body, limit }: CallMessage, events: RequestEvents) {
     this.method = head.method;
     this.host = head.host;
     this.path = head.path;
@@ -95,6 +102,7 @@ class SentRequest implements RestRequest {
     this.headers = head.headers;
     this.remoteAddress = head.remoteAddress;
     this.body = joined(body ?? []);
+    this.askedLimit = limit === 'unknown_caller' ? null : new EarlyVerdict(limit);
     this.#events = events;
     if (body === null) this.takeBody = () => this.#take();
   }

@@ -21,19 +21,33 @@ export const SIGNALS_FROM_REST_THREADS = [
   'scheduleDue',
 ] as const satisfies readonly SignalName[];
 
+/**
+ * What is known about the API limits when a call is sent:
+ *
+ * - `none`: no rules limit calls
+ * - `unknown_caller`: the thread has to ask
+ * - otherwise the call was counted for this user, and the verdict is in the same message or follows
+ */
+export type CallLimit = 'none' | 'unknown_caller' | { readonly user: string };
+
+/** A verdict of the decision engine, or null and the reason why there is none. */
+export type VerdictMessage = readonly [verdict: ApiLimitVerdict | null, reason: string];
+
 /** A new call. The thread that has the connections numbers the calls. */
 export interface CallMessage {
   readonly number: number;
   readonly head: RestHead;
   /** The body in the pieces in which it arrived; null if the body is received after the caller has been identified. */
   readonly body: readonly Uint8Array[] | null;
+  readonly limit: CallLimit;
 }
 
 export interface AnswerMessage {
   readonly number: number;
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
+  /** Small bodies are sent as text, which costs less than an `ArrayBuffer` for each of them. */
+  readonly body: string | Uint8Array;
 }
 
 /**
@@ -43,9 +57,11 @@ export interface AnswerMessage {
 export interface TurnToRestThread {
   readonly kind: 'turn';
   readonly signals: readonly Signal[];
-  /** The verdict is null if the decision engine failed. */
-  readonly verdicts: readonly (readonly [ask: number, verdict: ApiLimitVerdict | null, reason: string])[];
+  /** What the thread has asked for. */
+  readonly verdicts: readonly (readonly [ask: number, verdict: VerdictMessage])[];
   readonly calls: readonly CallMessage[];
+  /** Verdicts about calls that were counted when they were sent. */
+  readonly earlyVerdicts: readonly (readonly [call: number, verdict: VerdictMessage])[];
   readonly bodies: readonly (readonly [call: number, body: readonly Uint8Array[]])[];
   /** Calls whose callers have disconnected. */
   readonly gone: readonly number[];
@@ -58,7 +74,7 @@ export interface TurnToRestThread {
 export interface TurnFromRestThread {
   readonly kind: 'turn';
   readonly signals: readonly Signal[];
-  readonly asks: readonly (readonly [ask: number, call: ApiCall])[];
+  readonly asks: readonly (readonly [ask: number, call: ApiCall, authorization: string])[];
   /** Calls whose body may be received. */
   readonly admitted: readonly number[];
   /** Calls that wait for an event, and need to know when their caller disconnects. */

@@ -1,5 +1,4 @@
 import type { MessagePort } from 'node:worker_threads';
-import { asError } from '../../../base/fault.ts';
 import type { LastingThread } from '../../../base/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../../base/lasting-threads.ts';
 import type { Service } from '../../../base/lifecycle.ts';
@@ -8,9 +7,10 @@ import { SignalBridge } from '../../model/signal-bridge.ts';
 import type { Signal, Signals } from '../../model/signals.ts';
 import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http.ts';
 import { requestIdOf } from '../negotiation.ts';
-import type { ApiCall, ApiLimits } from '../parts.ts';
+import type { ApiCall } from '../parts.ts';
 import type { Problem } from '../problem.ts';
 import { problemResponse } from '../problem-answer.ts';
+import { EarlyLimits, type EngineLimits } from './early-limits.ts';
 import {
   type FromRestThread,
   type RestThreadLog,
@@ -43,7 +43,7 @@ interface StoreClient {
 export interface RestThreadsParts<Stats> extends ThreadCreation {
   /** Returns the tenant of a call. It selects the thread and the queue of the call. */
   readonly tenantOf: (head: RestHead) => string;
-  readonly limits: ApiLimits;
+  readonly limits: EngineLimits;
   readonly signals: Signals;
   /** Null if the threads have store connections of their own. */
   readonly store: SharedStore | null;
@@ -75,6 +75,7 @@ export class RestThreads<Stats> implements RestCalls, Service {
   readonly #parts: RestThreadsParts<Stats>;
   readonly #threads: LastingThreads<ToRestThread, FromRestThread<Stats>>;
   readonly #places: Places;
+  readonly #limits: EarlyLimits;
   /** Indexed by the place of the thread. */
   readonly #calls: readonly ThreadCalls[];
   readonly #ready = new Map<RestThread, Links>();
@@ -84,12 +85,11 @@ export class RestThreads<Stats> implements RestCalls, Service {
   constructor(parts: RestThreadsParts<Stats>) {
     this.#parts = parts;
     this.#places = new Places(parts.bounds ?? BOUNDS);
+    this.#limits = new EarlyLimits(parts.limits);
     const refuse = (reply: RestReply, head: RestHead, problem: Problem): void =>
       reply.answered(this.refused(head, problem));
-    this.#calls = Array.from(
-      { length: parts.count },
-      () => new ThreadCalls({ places: this.#places, refuse }),
-    );
+    const shared = { places: this.#places, limits: this.#limits, refuse };
+    this.#calls = Array.from({ length: parts.count }, () => new ThreadCalls(shared));
     this.#threads = new LastingThreads<ToRestThread, FromRestThread<Stats>>({
       ...parts,
       what: 'REST thread',
@@ -196,18 +196,13 @@ export class RestThreads<Stats> implements RestCalls, Service {
     // Signals go to the other threads before the answers leave, because a caller may send its next request to any
     // thread.
     this.#ready.get(thread)?.bridge.heard(turn.signals);
-    for (const [ask, call] of turn.asks) this.#ask(thread, ask, call);
+    for (const [ask, call, authorization] of turn.asks) void this.#ask(thread, ask, call, authorization);
     this.#calls[thread.place].heard(turn);
   }
 
-  async #ask(thread: RestThread, ask: number, call: ApiCall): Promise<void> {
-    let verdict: readonly [number, Awaited<ReturnType<ApiLimits['ask']>> | null, string];
-    try {
-      verdict = [ask, await this.#parts.limits.ask(call), ''];
-    } catch (failure) {
-      verdict = [ask, null, asError(failure).message];
-    }
-    if (this.#ready.has(thread)) this.#calls[thread.place].turn?.verdicts.push(verdict);
+  async #ask(thread: RestThread, ask: number, call: ApiCall, authorization: string): Promise<void> {
+    const verdict = await this.#limits.ask(call, authorization);
+    if (this.#ready.has(thread)) this.#calls[thread.place].turn?.verdicts.push([ask, verdict]);
   }
 }
 

@@ -10,9 +10,6 @@ import { HandledCalls, type HandledCallsOut } from './handled-calls.ts';
 import { SIGNALS_FROM_REST_THREADS, type ToRestThread, type TurnFromRestThread } from './messages.ts';
 import { type Filling, Outbox } from './outbox.ts';
 
-/** Smaller answers are copied into the message, because transferring memory costs more than copying it. */
-const TRANSFER_BYTES = 4_096;
-
 /** Handles the calls of a REST thread. */
 export interface ThreadService {
   readonly handler: RestHandler;
@@ -44,7 +41,7 @@ export async function serveRest(
   open: (limits: ApiLimits) => Promise<ThreadService>,
 ): Promise<void> {
   const outbox = new Outbox(emptyTurn, turn => port.postMessage(turn, memoryOf(turn)));
-  const limits = new AskedLimits((ask, call) => outbox.turn.asks.push([ask, call]));
+  const limits = new AskedLimits((...ask) => outbox.turn.asks.push(ask));
   const service = await open(limits);
   const bridge = new SignalBridge(signals, SIGNALS_FROM_REST_THREADS, signal =>
     outbox.turn.signals.push(signal),
@@ -96,7 +93,7 @@ function emptyTurn(): Filling<TurnFromRestThread> {
 
 /** The buffers that are transferred with a message. */
 function memoryOf({ answers }: Filling<TurnFromRestThread>): Transferable[] {
-  return answers
-    .filter(({ body }) => body.length >= TRANSFER_BYTES)
-    .map(({ body }) => body.buffer as ArrayBuffer);
+  const memory: Transferable[] = [];
+  for (const { body } of answers) if (typeof body !== 'string') memory.push(body.buffer as ArrayBuffer);
+  return memory;
 }

@@ -2,6 +2,7 @@ import type { Transferable } from 'node:worker_threads';
 import type { LastingThread } from '../../../base/lasting-thread.ts';
 import type { HeldBody, RestCall, RestHead, RestReply } from '../http.ts';
 import { Problem } from '../problem.ts';
+import type { EarlyLimits } from './early-limits.ts';
 import type { AnswerMessage, ToRestThread, TurnFromRestThread, TurnToRestThread } from './messages.ts';
 import { type Filling, Outbox } from './outbox.ts';
 import type { Places } from './places.ts';
@@ -44,6 +45,7 @@ interface OpenCall {
 export interface ThreadCallsParts {
   /** Shared by all threads. */
   readonly places: Places;
+  readonly limits: EarlyLimits;
   /** Answers a call that no thread can answer. */
   readonly refuse: (reply: RestReply, head: RestHead, problem: Problem) => void;
 }
@@ -148,9 +150,12 @@ export class ThreadCalls {
       const call = this.#queue.next();
       if (call === null) break;
       this.#runs(call);
-      const { number, head, body } = call;
+      const { number, tenant, head, body } = call;
       this.#sent.set(number, call);
-      this.#outbox.turn.calls.push({ number, head, body });
+      const limit = this.#parts.limits.count(tenant, head, verdict =>
+        this.turn?.earlyVerdicts.push([number, verdict]),
+      );
+      this.#outbox.turn.calls.push({ number, head, body, limit });
       call.body = null;
     }
   }
@@ -279,7 +284,7 @@ function interrupted({ state, head }: OpenCall): Problem {
 }
 
 function emptyTurn(): Filling<TurnToRestThread> {
-  return { kind: 'turn', signals: [], verdicts: [], calls: [], bodies: [], gone: [] };
+  return { kind: 'turn', signals: [], verdicts: [], calls: [], earlyVerdicts: [], bodies: [], gone: [] };
 }
 
 /** The buffers that are transferred with a message. */

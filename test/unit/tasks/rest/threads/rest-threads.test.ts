@@ -3,7 +3,8 @@ import t, { type Test } from 'tap';
 import { type Clock, systemClock } from '../../../../../src/base/clock.ts';
 import { Signals } from '../../../../../src/tasks/model/signals.ts';
 import type { HeldBody, RenderedResponse, RestHead } from '../../../../../src/tasks/rest/http.ts';
-import type { ApiLimits } from '../../../../../src/tasks/rest/parts.ts';
+import type { ApiCall, ApiLimitVerdict } from '../../../../../src/tasks/rest/parts.ts';
+import type { EngineLimits } from '../../../../../src/tasks/rest/threads/early-limits.ts';
 import { RestThreads, type SharedStore } from '../../../../../src/tasks/rest/threads/rest-threads.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { until } from '../../../../support/until.ts';
@@ -15,15 +16,15 @@ interface Options {
   readonly count?: number;
   readonly failing?: readonly number[];
   readonly bounds?: { readonly calls: number; readonly bytes: number };
-  readonly limits?: ApiLimits;
+  readonly limits?: EngineLimits;
   readonly store?: SharedStore | null;
   readonly clock?: Clock;
 }
 
-const ALLOWED = { allowed: true, nearest: null };
+const UNLIMITED: EngineLimits = { active: false, ask: async () => ({ allowed: true, nearest: null }) };
 
 async function open(t: Test, options: Options = {}) {
-  const { count = 1, failing = [], limits = { ask: async () => ALLOWED }, store = null } = options;
+  const { count = 1, failing = [], limits = UNLIMITED, store = null } = options;
   const logger = new KeepingLogger();
   const signals = new Signals();
   const answers: string[] = [];
@@ -305,6 +306,7 @@ t.test('the decision engine is asked about calls, and a failure of it is passed 
   const nearest = { limit: 5, remaining: 2, windowSeconds: 60, resetSeconds: 7 };
   const { threads } = await open(t, {
     limits: {
+      active: true,
       ask: async ({ tenant, kind, user }) => {
         if (tenant === 'globex') throw new Error('no rules');
         return { allowed: `${kind} ${user}` === 'read u', nearest };
@@ -313,6 +315,43 @@ t.test('the decision engine is asked about calls, and a failure of it is passed 
   });
   t.same(JSON.parse((await ask(threads, head('/limits')).answer).text), { allowed: true, nearest });
   t.match(await ask(threads, head('/limits', 'globex')).answer, { status: 500 });
+});
+
+t.test('each call is counted once, whether or not its caller is known when it is sent', async t => {
+  const counted: ApiCall[] = [];
+  const nearest = { limit: 5, remaining: 2, windowSeconds: 60, resetSeconds: 7 };
+  const { threads } = await open(t, {
+    limits: {
+      active: true,
+      ask: async (call): Promise<ApiLimitVerdict> => {
+        counted.push(call);
+        return { allowed: true, nearest };
+      },
+    },
+  });
+  const call = { ...head('/counted'), headers: { authorization: 'of u' } };
+  for (let i = 0; i < 3; i++) t.match((await ask(threads, call).answer).text, /r=2;t=7/);
+  const expected: ApiCall = { tenant: 'acme', kind: 'read', user: 'u' };
+  t.same(counted, [expected, expected, expected]);
+  await ask(threads, { ...call, headers: {} }).answer;
+  t.same(counted.slice(3), [{ ...expected, user: '' }], 'a caller without a token is nobody known');
+});
+
+t.test('without rules for calls nothing is asked, and with the next rules everything', async t => {
+  let asked = 0;
+  const limits = {
+    active: false,
+    ask: async () => {
+      asked++;
+      return { allowed: true, nearest: null };
+    },
+  };
+  const { threads } = await open(t, { limits });
+  t.equal((await ask(threads, head('/counted')).answer).text, '{}');
+  t.equal(asked, 0);
+  limits.active = true;
+  await ask(threads, head('/counted')).answer;
+  t.equal(asked, 1);
 });
 
 t.test('signals are told on the other side once, before the answer that follows them', async t => {

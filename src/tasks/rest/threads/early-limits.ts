@@ -1,0 +1,81 @@
+import { LRUCache } from 'lru-cache';
+import { asError } from '../../../base/fault.ts';
+import type { RestHead } from '../http.ts';
+import { kindOf } from '../kind.ts';
+import type { ApiCall, ApiLimits } from '../parts.ts';
+import type { CallLimit, VerdictMessage } from './messages.ts';
+
+/** Maximum number of callers that are remembered. */
+const MAX_CALLERS = 10_000;
+
+/** The API limits in the thread with the decision engine. */
+export interface EngineLimits extends ApiLimits {
+  /** False while no rules limit calls: nothing has to be asked then. */
+  readonly active: boolean;
+}
+
+/**
+ * Checks the API limits of a call when it is sent to a REST thread. Otherwise the thread would have to send a message
+ * and wait for the verdict, for each call.
+ *
+ * The limits apply to users, and the head of a call contains a token instead. The REST thread names the user of a token
+ * when it asks about the first call. It uses a verdict only if the call turns out to be a call of the same user.
+ */
+export class EarlyLimits {
+  readonly #limits: EngineLimits;
+  /** By tenant and `Authorization` field, because a token is valid in one tenant only. */
+  readonly #callers = new LRUCache<string, Caller>({ max: MAX_CALLERS });
+
+  constructor(limits: EngineLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * Counts a call that is being sent, if its user is known.
+   *
+   * @param heard called with the verdict, soon
+   */
+  count(tenant: string, head: RestHead, heard: (verdict: VerdictMessage) => void): CallLimit {
+    if (!this.#limits.active) return 'none';
+    const caller = this.#callers.get(callerName(tenant, head.headers.authorization ?? ''));
+    if (caller === undefined) return 'unknown_caller';
+    void this.#verdict(caller[kindOf(head.method)]).then(heard);
+    return caller.limit;
+  }
+
+  /** Counts a call that a REST thread asks about, and remembers its user. */
+  ask(call: ApiCall, authorization: string): Promise<VerdictMessage> {
+    const name = callerName(call.tenant, authorization);
+    // Calls with a token that is no longer valid must not count for the tenant.
+    if (call.user === '') this.#callers.delete(name);
+    else if (!this.#callers.has(name)) this.#callers.set(name, callerOf(call));
+    return this.#verdict(call);
+  }
+
+  async #verdict(call: ApiCall): Promise<VerdictMessage> {
+    try {
+      return [await this.#limits.ask(call, ''), ''];
+    } catch (failure) {
+      return [null, asError(failure).message];
+    }
+  }
+}
+
+/** What is asked about the calls of a user: the same objects each time. */
+interface Caller {
+  readonly limit: CallLimit;
+  readonly read: ApiCall;
+  readonly write: ApiCall;
+}
+
+function callerOf({ tenant, user }: ApiCall): Caller {
+  return {
+    limit: { user },
+    read: { tenant, kind: 'read', user },
+    write: { tenant, kind: 'write', user },
+  };
+}
+
+function callerName(tenant: string, authorization: string): string {
+  return `${tenant}\n${authorization}`;
+}
