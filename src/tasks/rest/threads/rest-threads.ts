@@ -24,7 +24,7 @@ import { ThreadCalls } from './thread-calls.ts';
 /** Maximum number of calls, and of bytes in their bodies, that wait or run in this process. */
 const BOUNDS: PlaceBounds = { calls: 4_096, bytes: 64 * 1024 * 1024 };
 /** A thread that exceeds this memory limit ends and is replaced. The process continues. */
-const RESOURCES = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 24 };
+const RESOURCES = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 48 };
 /** The route under which answers are counted that no route produced. */
 const UNKNOWN = 'unknown';
 
