@@ -5,8 +5,8 @@ import type { Dated, Deadlines } from '../../grpc/deadlines.ts';
 import { GrpcConnection, type GrpcConnectionOptions, type Transport } from '../../grpc/grpc-connection.ts';
 import type { HeldBytes } from '../../grpc/held-bytes.ts';
 import type { GrpcStatus } from '../../grpc/service.ts';
+import type { Turns, TurnTaker } from './connection-turns.ts';
 import { HTTP1_ANSWER, protocolOf } from './first-bytes.ts';
-import type { Turns, TurnTaker } from './turns.ts';
 
 /** Bytes that the system has not taken yet; above this no more is read from the peer until it has read. */
 const PAUSE_BYTES = 262_144;

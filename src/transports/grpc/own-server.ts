@@ -7,10 +7,10 @@ import { type CallLimits, DEFAULT_CALL_LIMITS } from '../../grpc/limits.ts';
 import { GRPC_STATUS } from '../../grpc/service.ts';
 import type { BudgetTerms } from '../../http2/connection/budget.ts';
 import { type ConnectionLimits, DEFAULT_LIMITS } from '../../http2/connection/limits.ts';
+import { Turns } from './connection-turns.ts';
 import { GrpcSocket, type GrpcSocketOptions } from './grpc-socket.ts';
 import { type ListenAddress, Listener } from './listener.ts';
 import { type GrpcServer, type GrpcServerOptions, STOPPING_MESSAGE } from './server.ts';
-import { Turns } from './turns.ts';
 
 /** Limits of the whole server, in addition to those of each connection. */
 export interface ServerLimits {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { UnaryMethod } from '../../../src/grpc/service.ts';
-import { LEAST_SHARE, TURN_WORK, UNTURNED_WORK } from '../../../src/transports/grpc/turns.ts';
+import { LEAST_SHARE, TURN_WORK, UNTURNED_WORK } from '../../../src/transports/grpc/connection-turns.ts';
 import { serveOwn } from '../../support/own-server.ts';
 import { WireClient } from '../../support/wire-client.ts';
 import {

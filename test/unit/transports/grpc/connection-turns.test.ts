@@ -5,7 +5,7 @@ import {
   Turns,
   type TurnTaker,
   UNTURNED_WORK,
-} from '../../../../src/transports/grpc/turns.ts';
+} from '../../../../src/transports/grpc/connection-turns.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 
 /** Somebody with work to be done, in pieces of one size. */
