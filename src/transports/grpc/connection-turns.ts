@@ -32,7 +32,7 @@ const UNTOLD_WORK = UNTURNED_WORK / 4;
  * Shares the thread between connections. Each connection gets one share of work; then the connection with the least
  * work so far is next. While there is little to do, input is handled immediately and never waits here.
  */
-export class Turns {
+export class ConnectionTurns {
   readonly #nextTurn: (run: () => void) => void;
   readonly #order = new FairOrder<TurnTaker>(2 * LEAST_SHARE);
   /** Work done in this turn of the event loop. */

@@ -5,7 +5,7 @@ import type { Dated, Deadlines } from '../../grpc/deadlines.ts';
 import { GrpcConnection, type GrpcConnectionOptions, type Transport } from '../../grpc/grpc-connection.ts';
 import type { HeldBytes } from '../../grpc/held-bytes.ts';
 import type { GrpcStatus } from '../../grpc/service.ts';
-import type { Turns, TurnTaker } from './connection-turns.ts';
+import type { ConnectionTurns, TurnTaker } from './connection-turns.ts';
 import { HTTP1_ANSWER, protocolOf } from './first-bytes.ts';
 
 /** Bytes that the system has not taken yet; above this no more is read from the peer until it has read. */
@@ -34,7 +34,7 @@ export interface GrpcSocketOptions extends GrpcConnectionOptions {
   /** The ages of all connections. */
   readonly ages: Deadlines;
   /** Shares the thread between the connections. */
-  readonly turns: Turns;
+  readonly turns: ConnectionTurns;
   /** Memory of the answers of all connections that the peers have not received yet. */
   readonly answers: HeldBytes;
   /** Called when the memory held by connections may have grown: unfinished requests, or waiting answers. */

@@ -7,7 +7,7 @@ import { type CallLimits, DEFAULT_CALL_LIMITS } from '../../grpc/limits.ts';
 import { GRPC_STATUS } from '../../grpc/service.ts';
 import type { BudgetTerms } from '../../http2/connection/budget.ts';
 import { type ConnectionLimits, DEFAULT_LIMITS } from '../../http2/connection/limits.ts';
-import { Turns } from './connection-turns.ts';
+import { ConnectionTurns } from './connection-turns.ts';
 import { GrpcSocket, type GrpcSocketOptions } from './grpc-socket.ts';
 import { type ListenAddress, Listener } from './listener.ts';
 import { type GrpcServer, type GrpcServerOptions, STOPPING_MESSAGE } from './server.ts';
@@ -109,7 +109,7 @@ export class OwnGrpcServer implements GrpcServer {
       ),
       deadlines: this.#deadlines,
       ages: this.#ages,
-      turns: new Turns(setImmediate),
+      turns: new ConnectionTurns(setImmediate),
       ageGraceMs: options.maxConnectionAgeGraceMs,
       clock: options.clock,
       logger: options.logger,

@@ -1,8 +1,8 @@
 import t from 'tap';
 import {
+  ConnectionTurns,
   LEAST_SHARE,
   TURN_WORK,
-  Turns,
   type TurnTaker,
   UNTURNED_WORK,
 } from '../../../../src/transports/grpc/connection-turns.ts';
@@ -47,7 +47,7 @@ class Worker implements TurnTaker {
 }
 
 /** Turns whose next turn comes when it is told to. */
-class SteppedTurns extends Turns {
+class SteppedTurns extends ConnectionTurns {
   readonly #due: (() => void)[];
 
   constructor() {

@@ -9,7 +9,7 @@ import { Inflater } from '../../../../src/grpc/inflater.ts';
 import { DEFAULT_CALL_LIMITS } from '../../../../src/grpc/limits.ts';
 import type { UnaryMethod, UnaryReply } from '../../../../src/grpc/service.ts';
 import { DEFAULT_LIMITS } from '../../../../src/http2/connection/limits.ts';
-import { Turns } from '../../../../src/transports/grpc/connection-turns.ts';
+import { ConnectionTurns } from '../../../../src/transports/grpc/connection-turns.ts';
 import { GrpcSocket } from '../../../../src/transports/grpc/grpc-socket.ts';
 import { DEFAULT_SERVER_LIMITS } from '../../../../src/transports/grpc/own-server.ts';
 import { echo, HeldCalls, serviceOf } from '../../../exam/grpc-examinee.ts';
@@ -39,7 +39,7 @@ async function serveCounted(t: Test, unary: Record<string, UnaryMethod>) {
       ),
       deadlines: new Deadlines(systemClock),
       ages: new Deadlines(systemClock),
-      turns: new Turns(setImmediate),
+      turns: new ConnectionTurns(setImmediate),
       clock: systemClock,
       logger: createLogger({ level: 'panic', format: 'text' }),
       ageGraceMs: 0,
