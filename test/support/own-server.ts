@@ -6,6 +6,7 @@ import type { ConnectionLimits } from '../../src/http2/connection/limits.ts';
 import {
   DEFAULT_SERVER_LIMITS,
   OwnGrpcServer,
+  type OwnServerParts,
   type ServerLimits,
 } from '../../src/transports/grpc/own-server.ts';
 import {
@@ -33,10 +34,9 @@ export interface OwnServing {
 }
 
 /** What a test asks for beside `/s/Echo`. */
-export interface OwnServed extends Methods {
+export interface OwnServed extends Methods, Omit<OwnServerParts, 'limits'> {
   readonly limits?: ChangedLimits;
   readonly options?: Partial<GrpcServerOptions>;
-  readonly random?: () => number;
 }
 
 /** Starts our own server, with a clock in hand and small limits; it ends with its test. */
@@ -56,7 +56,7 @@ export async function serveOwn(t: Test, served: OwnServed = {}): Promise<OwnServ
       clock,
       ...served.options,
     },
-    { limits: limitsWith(served.limits ?? {}), random: served.random ?? (() => 0.5) },
+    { random: () => 0.5, ...served, limits: limitsWith(served.limits ?? {}) },
   );
   await server.start();
   const honest = new GrpcClient(server.address);

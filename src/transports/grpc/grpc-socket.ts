@@ -76,9 +76,9 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   #draining = false;
   /** Not read from because it does not read. */
   #paused = false;
-  /** Whether anything was read since the last tick. */
+  /** Whether any input was handled since the last tick. */
   #wasRead = false;
-  /** The peer was not read from since the last tick, so it cannot be blamed for its silence. */
+  /** The peer was not read from since the last tick because it does not read, so it cannot be blamed for its silence. */
   #wasPaused = false;
   /** Since when the peer has not read what was written; -1 while it does. */
   #blockedSinceMs = -1;
@@ -178,9 +178,11 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
       return;
     }
     const wasPaused = this.#wasPaused;
-    const isPaused = this.#paused || this.inputBytes > 0;
-    this.#wasPaused = isPaused;
-    if (wasPaused || isPaused || this.#phase === 'ending') return;
+    this.#wasPaused = this.#paused;
+    // What the peer is late with may be in the input. A connection that has had a turn is looked at even if more input
+    // waits: under load, that is always the case.
+    const hadNoTurn = this.inputBytes > 0 && !this.#wasRead;
+    if (wasPaused || this.#paused || hadNoTurn || this.#phase === 'ending') return;
     this.#guard(() => this.#grpc.tick(nowMs));
     this.#countAnswers();
     if (this.#grpc.output.length > 0 || this.#grpc.closed) this.#scheduleFlush();

@@ -41,6 +41,8 @@ export interface OwnServerParts {
   readonly limits?: ServerLimits;
   /** From 0 to below 1; spreads the ages of connections. */
   readonly random?: () => number;
+  /** Runs a callback after the event loop has polled the sockets. */
+  readonly nextTurn?: (run: () => void) => void;
 }
 
 /** How often connections are asked what time has brought about. */
@@ -109,7 +111,7 @@ export class OwnGrpcServer implements GrpcServer {
       ),
       deadlines: this.#deadlines,
       ages: this.#ages,
-      turns: new ConnectionTurns(setImmediate),
+      turns: new ConnectionTurns(parts.nextTurn ?? setImmediate),
       ageGraceMs: options.maxConnectionAgeGraceMs,
       clock: options.clock,
       logger: options.logger,
@@ -145,6 +147,11 @@ export class OwnGrpcServer implements GrpcServer {
   /** Bytes that unfinished requests hold. */
   get heldBytes(): number {
     return this.#held.held;
+  }
+
+  /** Connections whose input waits for its turn. */
+  get waitingCount(): number {
+    return this.#shared.turns.waiting;
   }
 
   /** Calls that run against a deadline. */
