@@ -3,6 +3,7 @@ import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { isValidFor } from './client-name.ts';
+import { HandshakeQueue } from './handshake-queue.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
 /** Time from the connection to the end of the handshake; however busy, a client needs a few round trips only. */
@@ -31,6 +32,8 @@ export interface TlsHandshakesOptions {
   readonly clock: Clock;
   /** Default {@link MAX_PENDING_HANDSHAKES}. */
   readonly maxPending?: number;
+  /** Runs a callback after the event loop has polled the sockets. Default: `setImmediate`. */
+  readonly nextTurn?: (run: () => void) => void;
 }
 
 interface Pending {
@@ -49,6 +52,7 @@ export class TlsHandshakes {
   readonly #options: TlsHandshakesOptions;
   readonly #server: Server;
   readonly #pending = new Map<Socket, Pending>();
+  readonly #queue: HandshakeQueue;
 
   constructor(options: TlsHandshakesOptions) {
     this.#options = options;
@@ -56,6 +60,12 @@ export class TlsHandshakes {
     this.#server = createServer({ ALPNProtocols: ['h2'], requestCert, rejectUnauthorized: requestCert });
     this.#server.on('secureConnection', socket => this.#secured(socket));
     this.#server.on('tlsClientError', (error, socket) => this.#failed(error, socket));
+    this.#queue = new HandshakeQueue({
+      // The documented way to hand a connection to a server that does not listen itself.
+      start: socket => this.#server.emit('connection', socket),
+      failed: (socket, reason) => this.#giveUp(socket, reason),
+      nextTurn: options.nextTurn ?? setImmediate,
+    });
   }
 
   /** What handshakes use from now on. Needed before the first; connections that stand are left alone. */
@@ -63,7 +73,7 @@ export class TlsHandshakes {
     this.#server.setSecureContext(material.context);
   }
 
-  /** Begins the handshake. `ready` gets the connection when it is done, or is not called. */
+  /** Queues the connection for its handshake. `ready` gets the connection when it is done, or is not called. */
   accept(socket: Socket, ready: (socket: TLSSocket) => void): void {
     const { clock, maxPending = MAX_PENDING_HANDSHAKES } = this.#options;
     const [oldest] = this.#pending.keys();
@@ -72,11 +82,10 @@ export class TlsHandshakes {
       this.#refuse(socket, `not done after ${HANDSHAKE_TIMEOUT_MS / 1000} s`),
     );
     this.#pending.set(socket, { peer: peerOf(socket), timer, ready });
-    // The documented way to hand a connection to a server that does not listen itself.
-    this.#server.emit('connection', socket);
+    this.#queue.add(socket);
   }
 
-  /** Cuts the handshakes that are under way. */
+  /** Cuts the handshakes that wait or are in progress. */
   cut(): void {
     for (const socket of this.#pending.keys()) {
       this.#take(socket);
@@ -84,9 +93,14 @@ export class TlsHandshakes {
     }
   }
 
-  /** How many handshakes are under way. */
+  /** How many handshakes wait or are in progress. */
   get pending(): number {
     return this.#pending.size;
+  }
+
+  /** How many connections have sent their ClientHello and wait for their handshake. */
+  get waiting(): number {
+    return this.#queue.waiting;
   }
 
   #secured(socket: TLSSocket): void {
@@ -120,13 +134,17 @@ export class TlsHandshakes {
   }
 
   #failed(error: Error, socket: TLSSocket): void {
-    const pending = this.#take(acceptedSocketOf(socket));
+    const accepted = acceptedSocketOf(socket);
+    const reason = reasonOf(error, socket.authorizationError);
     socket.destroy();
-    if (pending === undefined) return;
-    this.#options.logger.debug('TLS handshake failed', {
-      peer: pending.peer,
-      reason: reasonOf(error, socket.authorizationError),
-    });
+    this.#giveUp(accepted, reason);
+  }
+
+  #giveUp(socket: Socket, reason: string): void {
+    const pending = this.#take(socket);
+    socket.destroy();
+    if (pending !== undefined)
+      this.#options.logger.debug('TLS handshake failed', { peer: pending.peer, reason });
   }
 
   #refuse(socket: Socket, reason: string): void {
@@ -138,6 +156,7 @@ export class TlsHandshakes {
   #take(socket: Socket): Pending | undefined {
     const pending = this.#pending.get(socket);
     this.#pending.delete(socket);
+    this.#queue.remove(socket);
     pending?.timer.cancel();
     return pending;
   }

@@ -47,6 +47,8 @@ export interface TlsServerSetup {
   /** Times the server. */
   readonly serverClock?: Clock;
   readonly maxPending?: number;
+  /** When the next handshake starts. */
+  readonly nextTurn?: (run: () => void) => void;
 }
 
 export interface TlsServer {
@@ -58,12 +60,13 @@ export interface TlsServer {
 /** Starts a server with `/s/Echo` over TLS; it ends with its test. */
 export async function startTlsServer(t: Test, setup: TlsServerSetup = {}): Promise<TlsServer> {
   const log = new AwaitedLog();
-  const { makeServer = ENGINES['sluice'], clientName, clock = systemClock, maxPending } = setup;
+  const { makeServer = ENGINES['sluice'], clientName, clock = systemClock, maxPending, nextTurn } = setup;
   const handshakes = new TlsHandshakes({
     clients: clientName === undefined ? null : { name: clientName },
     logger: log.logger,
     clock,
     ...(maxPending !== undefined && { maxPending }),
+    ...(nextTurn !== undefined && { nextTurn }),
   });
   handshakes.use(material(SERVER_PAIR, clientName === undefined ? null : CLIENT_CA.certificate));
   const server = makeServer({
