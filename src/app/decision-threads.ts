@@ -1,3 +1,4 @@
+import { busyShare } from '../base/busy-share.ts';
 import type { Clock } from '../base/clock.ts';
 import { LOG_LEVELS, type Logger } from '../base/logger.ts';
 import type { EngineCounters } from '../decision/engine.ts';
@@ -92,15 +93,4 @@ function tell(parts: DecisionThreadsParts, stats: ThreadsStats, message: ThreadM
 function tellOutage(health: StoreHealth, { texts, change, threadId }: ThreadOutage): void {
   if (change.reason === null) health.over(texts, change.failedCalls, threadId);
   else health.began(texts, change.reason, change.atStart, threadId);
-}
-
-/** The part of the time that the event loop of this thread was busy since it was asked last. */
-function busyShare(): () => number {
-  let last = performance.eventLoopUtilization();
-  return () => {
-    const now = performance.eventLoopUtilization();
-    const { utilization } = performance.eventLoopUtilization(now, last);
-    last = now;
-    return utilization;
-  };
 }

@@ -1,3 +1,4 @@
+import { IdleCollector, ownMemory } from '../app/idle-collector.ts';
 import { createLogger, type ProcessLogger } from '../app/logging.ts';
 import { DecisionService, type StartedAt } from '../app/service.ts';
 import { loadStoreFactory } from '../app/stores.ts';
@@ -50,6 +51,8 @@ async function serve(quickstart: boolean, io: CliIo): Promise<number> {
   const release = watchProcess(logger);
   // Timers of the service do not keep a process alive, and before a port is open nothing else might.
   const alive = setInterval(() => {}, 2_147_483_647);
+  const collector = new IdleCollector(systemClock, ownMemory());
+  collector.start();
   try {
     const { at, stopped } = await startService(settings, logger, quickstart ? 'make' : 'refuse');
     if (at !== null) {
@@ -59,6 +62,7 @@ async function serve(quickstart: boolean, io: CliIo): Promise<number> {
     await stopped;
     return EXIT.done;
   } finally {
+    collector.stop();
     clearInterval(alive);
     release();
   }
