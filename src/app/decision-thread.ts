@@ -1,14 +1,15 @@
-import { threadId } from 'node:worker_threads';
+import { type Transferable, threadId } from 'node:worker_threads';
 import { systemClock } from '../base/clock.ts';
-import type { LogLevel } from '../base/logger.ts';
+import { asError } from '../base/fault.ts';
+import { acceptMessages, type LastingTask } from '../base/lasting-task.ts';
+import type { Logger, LogLevel } from '../base/logger.ts';
 import { Engine } from '../decision/engine.ts';
-import type { DecideResult, DecideTask } from '../decision/pool/task.ts';
 import { ThreadDecider } from '../decision/pool/thread-decider.ts';
-import type { ThreadMessage } from '../decision/pool/thread-messages.ts';
+import type { FromDecisionThread, ToDecisionThread } from '../decision/pool/thread-messages.ts';
 import type { Settings } from '../settings/table.ts';
 import { StatsRegistry } from '../stats/registry.ts';
 import { engineOptions, openOverLimitCache } from './engine-settings.ts';
-import { loadStoreFactory, type StoreSharing } from './stores.ts';
+import { loadStoreFactory, type OpenedStore, type StoreSharing } from './stores.ts';
 import { ThreadLogger } from './thread-logger.ts';
 import { StatsReporter } from './thread-stats.ts';
 
@@ -18,25 +19,63 @@ export interface DecisionThreadSetup {
   readonly store: StoreSharing;
   /** Levels that the log of the process writes. */
   readonly logLevels: readonly LogLevel[];
-  /** Name of the channel over which the threads are told to stop. */
-  readonly channel: string;
 }
 
+type Post = (message: FromDecisionThread, transfer?: readonly Transferable[]) => void;
+
 /**
- * Makes this thread one that decides batches, with an engine and a store of its own. Resolves with what decides them
- * once the store answers: until then the thread is given none.
+ * Decides the batches that arrive over the port, with an engine and a store of this thread. Accepts batches when the
+ * store has answered.
+ *
+ * @returns resolves when the store is closed after `stop`
  */
-export async function openDecisionThread(
-  setup: DecisionThreadSetup,
-  post: (message: ThreadMessage) => void,
-): Promise<(task: DecideTask) => DecideResult | Promise<DecideResult>> {
-  const { settings } = setup;
+export async function serveDecisions({ port }: LastingTask, setup: DecisionThreadSetup): Promise<void> {
+  const post: Post = (message, transfer = []) => port.postMessage(message, transfer);
   const stats = new StatsRegistry();
   const logger = new ThreadLogger(setup.logLevels, (level, message, fields) =>
     post({ kind: 'log', threadId, level, message, fields }),
   );
+  const opened = await openStore(setup, stats, logger, post);
+  const decider = openDecider(setup, opened, logger);
+  const reporter = new StatsReporter(stats, systemClock, change =>
+    post({ kind: 'stats', threadId, ...change }),
+  );
+  const stopped = Promise.withResolvers<void>();
+  await opened.start();
+  reporter.start();
+  acceptMessages<ToDecisionThread>(port, message => {
+    if (message.kind === 'decide') void decide(decider, message, post);
+    else stopped.resolve();
+  });
+  port.once('close', stopped.resolve);
+  await stopped.promise;
+  await opened.stop();
+  reporter.stop();
+  port.close();
+}
+
+async function decide(
+  decider: ThreadDecider,
+  { number, task }: Extract<ToDecisionThread, { kind: 'decide' }>,
+  post: Post,
+): Promise<void> {
+  try {
+    const deciding = decider.decide(task);
+    const result = deciding instanceof Promise ? await deciding : deciding;
+    post({ kind: 'decided', number, result }, [result.requests, result.answers]);
+  } catch (failure) {
+    post({ kind: 'failed', number, error: asError(failure) });
+  }
+}
+
+async function openStore(
+  { settings, store }: DecisionThreadSetup,
+  stats: StatsRegistry,
+  logger: Logger,
+  post: Post,
+): Promise<OpenedStore> {
   const createStore = await loadStoreFactory(settings);
-  const opened = createStore({
+  return createStore({
     // The process has found its store to be there. A thread that comes later waits for it, however long that takes.
     settings: { ...settings, redisStartupMaxElapsedMs: 0 },
     logger,
@@ -50,11 +89,18 @@ export async function openDecisionThread(
         post({ kind: 'outage', threadId, texts, change: { reason: null, failedCalls } }),
     },
     connectionsChanged: connected => post({ kind: 'connections', threadId, connected }),
-    shared: setup.store,
+    shared: store,
   });
-  const decider = new ThreadDecider({
+}
+
+function openDecider(
+  { settings, store }: DecisionThreadSetup,
+  opened: OpenedStore,
+  logger: Logger,
+): ThreadDecider {
+  return new ThreadDecider({
     makeEngine: ({ counters, clock }) => {
-      const overLimit = openOverLimitCache(settings, clock, setup.store);
+      const overLimit = openOverLimitCache(settings, clock, store);
       const engine = new Engine({
         options: engineOptions(settings),
         store: opened.store,
@@ -67,21 +113,7 @@ export async function openDecisionThread(
       });
       return { engine, overLimit };
     },
-    fingerprintKey: setup.store.fingerprintKey,
+    fingerprintKey: store.fingerprintKey,
     threadId,
   });
-  const reporter = new StatsReporter(stats, systemClock, change =>
-    post({ kind: 'stats', threadId, ...change }),
-  );
-  const control = new BroadcastChannel(setup.channel);
-  control.onmessage = async () => {
-    control.close();
-    await opened.stop();
-    reporter.stop();
-    post({ kind: 'stopped', threadId });
-  };
-  await opened.start();
-  reporter.start();
-  post({ kind: 'ready', threadId });
-  return task => decider.decide(task);
 }

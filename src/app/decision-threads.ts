@@ -2,8 +2,8 @@ import { busyShare } from '../base/busy-share.ts';
 import type { Clock } from '../base/clock.ts';
 import { LOG_LEVELS, type Logger } from '../base/logger.ts';
 import type { EngineCounters } from '../decision/engine.ts';
+import { LastingDecidingThreads } from '../decision/pool/deciding-threads.ts';
 import { DecisionPool, type DecisionPoolParts } from '../decision/pool/decision-pool.ts';
-import { PiscinaThreads } from '../decision/pool/piscina-threads.ts';
 import { Placement } from '../decision/pool/placement.ts';
 import type { ThreadMessage, ThreadOutage } from '../decision/pool/thread-messages.ts';
 import type { RuleStatistics } from '../decision/rule-statistics.ts';
@@ -35,7 +35,7 @@ export interface DecisionThreadsParts {
 
 /** What decides batches beside this thread, as the settings want it. */
 export interface DecisionThreads {
-  readonly threads: PiscinaThreads;
+  readonly threads: LastingDecidingThreads;
   readonly pool: DecisionPool;
 }
 
@@ -43,20 +43,20 @@ export interface DecisionThreads {
 export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThreads {
   const { settings, store, stats, overLimit, storeHealth, clock, random, logger } = parts;
   const { fingerprintKey, memory, refundMarks } = store;
-  const setup: Omit<DecisionThreadSetup, 'channel'> = {
+  const setup: DecisionThreadSetup = {
     settings,
     store: { fingerprintKey, memory, refundMarks },
     logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
   };
   const threadsStats = new ThreadsStats(stats);
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  const threads = new PiscinaThreads({
+  const threads = new LastingDecidingThreads({
     module: new URL(`../../workers/decide.${extension}`, import.meta.url),
     count: settings.workerThreads,
-    setup,
+    workerData: () => setup,
     lost: stats.counter('ratelimit.service.worker_threads_lost'),
     told: message => tell(parts, threadsStats, message),
-    ended: threadId => {
+    exited: threadId => {
       store.threadEnded(threadId);
       threadsStats.ended(threadId);
       overLimit?.ended(threadId);

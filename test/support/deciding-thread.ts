@@ -5,9 +5,9 @@ import { CounterTable } from '../../src/counters/shared/table.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { Engine } from '../../src/decision/engine.ts';
 import { OverLimitCache } from '../../src/decision/over-limit-cache.ts';
-import { Moved } from '../../src/decision/pool/moved.ts';
 import { ThreadDecider } from '../../src/decision/pool/thread-decider.ts';
 import { KeepingLogger } from './keeping-logger.ts';
+import { Moved } from './moved.ts';
 import type { ExamTask, StoreAccess, ThreadConfig } from './pooled.ts';
 import { redisStore, TEST_FINGERPRINT_KEY } from './stores.ts';
 

@@ -1,22 +1,26 @@
+import type { StopThread, ThreadIsReady } from '../../base/lasting-task.ts';
 import type { LogFields, LogLevel } from '../../base/logger.ts';
 import type { OutageTexts } from '../../base/outage-log.ts';
+import type { DecideResult, DecideTask } from './task.ts';
+
+/** Batches are numbered by the primary thread. */
+export type ToDecisionThread =
+  | { readonly kind: 'decide'; readonly number: number; readonly task: DecideTask }
+  | StopThread;
+
+export type FromDecisionThread =
+  /** The store of the thread has answered, and the thread accepts batches. */
+  | ThreadIsReady
+  | { readonly kind: 'decided'; readonly number: number; readonly result: DecideResult }
+  /** Hits of the batch may or may not be counted. */
+  | { readonly kind: 'failed'; readonly number: number; readonly error: Error }
+  | ThreadMessage;
 
 /** What a thread of the pool tells beside its answers. */
-export type ThreadMessage =
-  | ThreadReady
-  | ThreadLog
-  | ThreadStats
-  | ThreadOutage
-  | ThreadConnections
-  | ThreadStopped;
+export type ThreadMessage = ThreadLog | ThreadStats | ThreadOutage | ThreadConnections;
 
 interface FromThread {
   readonly threadId: number;
-}
-
-/** Its store has answered, and it takes batches. */
-export interface ThreadReady extends FromThread {
-  readonly kind: 'ready';
 }
 
 /** A line for the log. */
@@ -47,9 +51,4 @@ export interface ThreadOutage extends FromThread {
 export interface ThreadConnections extends FromThread {
   readonly kind: 'connections';
   readonly connected: boolean;
-}
-
-/** Its store is closed; nothing of it is left but the thread. */
-export interface ThreadStopped extends FromThread {
-  readonly kind: 'stopped';
 }

@@ -24,21 +24,48 @@ export async function die(worker: Worker, death: Death): Promise<void> {
     await worker.terminate();
     return;
   }
-  const session = runIn(worker.threadId, `setTimeout(() => { ${CODE[death]} })`);
+  await runIn(worker.threadId, CODE[death]);
   await gone;
-  session.disconnect();
 }
 
-/** Runs code in another thread, whatever that does, through its inspector. */
-function runIn(threadId: number, expression: string): Session {
-  const session = new Session();
-  session.connect();
-  session.on('NodeWorker.attachedToWorker', ({ params: { sessionId, workerInfo } }) => {
-    // Its "workerId" counts the threads that the inspector has seen.
-    if (!workerInfo.title.startsWith(`[worker ${threadId}]`)) return;
-    const message = JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression } });
-    session.post('NodeWorker.sendMessageToWorker', { sessionId, message });
+/** Makes a thread run an endless loop. Resolves when the thread does. */
+export async function hang(worker: Worker): Promise<void> {
+  const name = `thread ${worker.threadId} hangs`;
+  const channel = new BroadcastChannel(name);
+  const begins = new Promise(resolve => {
+    channel.onmessage = resolve;
   });
-  session.post('NodeWorker.enable', { waitForDebuggerOnStart: false });
-  return session;
+  await runIn(worker.threadId, `new BroadcastChannel('${name}').postMessage(''); for (;;);`);
+  await begins;
+  channel.close();
+}
+
+/** Sessions of the inspector, by thread. */
+const sessions = new Map<number, string>();
+let attached = (): void => {};
+
+/**
+ * One for the whole process, from its start: enabling it while a thread ends makes the inspector of Node.js crash.
+ */
+const session = new Session();
+session.connect();
+session.on('NodeWorker.attachedToWorker', ({ params: { sessionId, workerInfo } }) => {
+  // Its "workerId" counts the threads that the inspector has seen.
+  const threadId = Number(/^\[worker (\d+)\]/.exec(workerInfo.title)?.[1]);
+  sessions.set(threadId, sessionId);
+  attached();
+});
+session.post('NodeWorker.enable', { waitForDebuggerOnStart: false });
+
+/** Runs code in another thread, whatever that does, through its inspector. */
+async function runIn(threadId: number, code: string): Promise<void> {
+  while (!sessions.has(threadId)) {
+    await new Promise<void>(resolve => {
+      attached = resolve;
+    });
+  }
+  const sessionId = sessions.get(threadId)!;
+  const params = { expression: `setTimeout(() => { ${code} })` };
+  const message = JSON.stringify({ id: 1, method: 'Runtime.evaluate', params });
+  session.post('NodeWorker.sendMessageToWorker', { sessionId, message });
 }

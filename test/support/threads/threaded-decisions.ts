@@ -34,6 +34,16 @@ descriptors:
   - {key: named, detailed_metric: true, rate_limit: {unit: day, requests_per_unit: ${PER_DAY}}}
 `;
 
+/** Knows which threads have reported an outage of their store. */
+class RecordingHealth extends StoreHealth {
+  readonly threads: (number | undefined)[] = [];
+
+  override began(...began: Parameters<StoreHealth['began']>): void {
+    this.threads.push(began[3]);
+    super.began(...began);
+  }
+}
+
 /** What the service puts together for decisions, with every batch left to the threads. */
 export class ThreadedDecisions {
   readonly stats = new StatsRegistry();
@@ -45,13 +55,16 @@ export class ThreadedDecisions {
   readonly here: Batcher;
   readonly threads: ReturnType<typeof createDecisionThreads>['threads'];
   readonly store: ReturnType<StoreFactory>;
+  /** Numbers of the threads that have reported an outage of their store. */
+  readonly threadsWithOutage: readonly (number | undefined)[];
   /** Calls that were answered more than once. */
   answeredAgain = 0;
 
   constructor(settings: Settings, createStore: StoreFactory) {
     const { stats, logger, statistics } = this;
     const log = new OutageLog({ clock: systemClock, logger });
-    const storeHealth = new StoreHealth(this.health, true, log);
+    const storeHealth = new RecordingHealth(this.health, true, log);
+    this.threadsWithOutage = storeHealth.threads;
     stats.addSource(statistics);
     const parts = {
       settings,

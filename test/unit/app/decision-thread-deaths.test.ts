@@ -171,14 +171,10 @@ t.test('a thread that dies while it waits for its store is replaced as well', as
   await redis.kill();
   await die(workers.at(-1)!, 'terminated');
   const waiting = workers.at(-1)!;
-  await new Promise<void>(resolve =>
-    waiting.on('message', message => {
-      if (message.kind === 'outage') resolve();
-    }),
-  );
+  await until(() => service.threadsWithOutage.includes(waiting.threadId));
   t.equal(service.threads.ready, 1);
   await die(waiting, 'terminated');
-  t.ok(service.logger.messages('error').includes('Decision thread could not be started; trying again'));
+  t.equal(service.logger.messages('error').filter(line => line === 'a decision thread ended').length, 2);
   await redis.start();
   await service.threads.whenReady(2);
   t.equal(service.counter('ratelimit.service.worker_threads_lost'), 2);
