@@ -1,5 +1,6 @@
 import { grownCapacity } from '../../base/bytes.ts';
 import type { Answer } from './answer.ts';
+import { CHUNKS_TOO_SMALL, hasTooManyChunks } from './chunk-bound.ts';
 import type { Exchange } from './exchange.ts';
 import { errorAnswer } from './status.ts';
 import { bodyWork, pieceWork, READ_WORK } from './turns.ts';
@@ -27,23 +28,6 @@ const DECISION_BOUND: BodyBound = { bytes: DECISION_BYTES, tooLarge: () => DECIS
  */
 const DROPPED_UP_TO = 4;
 
-/**
- * A chunked body may have `FREE_PIECES` pieces, and one more for each `LEAST_PIECE_BYTES` bytes. A chunk of one byte
- * costs as much as a hundred bytes of a larger chunk.
- */
-const FREE_PIECES = 1_024;
-export const LEAST_PIECE_BYTES = 16;
-
-/** Whether a chunked body of `bytes` bytes arrived in more pieces than allowed. */
-export function hasTooManyPieces(pieces: number, bytes: number): boolean {
-  return pieces > FREE_PIECES + bytes / LEAST_PIECE_BYTES;
-}
-
-const PIECES_TOO_SMALL = errorAnswer({
-  code: 'bad_request',
-  message: `the chunks of the body are too small: send ${LEAST_PIECE_BYTES} bytes or more in each`,
-});
-
 /** Initial capacity of the buffer for a body that arrives in pieces. */
 const LEAST_CAPACITY = 16 * 1024;
 
@@ -67,9 +51,9 @@ export function readBody(
   let readsLater = false;
   exchange.onChunk((chunk, last) => {
     received += chunk.length;
-    if (exchange.bodyBytes === null && hasTooManyPieces(++count, received)) {
+    if (exchange.bodyBytes === null && hasTooManyChunks(++count, received)) {
       exchange.release();
-      exchange.refuseBody(PIECES_TOO_SMALL, 0);
+      exchange.refuseBody(CHUNKS_TOO_SMALL, 0);
       return;
     }
     if (received > bound.bytes) {

@@ -11,7 +11,7 @@ import { Problem } from '../../tasks/rest/problem.ts';
 import { BODY_LIMIT_BYTES, bodyTooLarge } from '../../tasks/rest/read-request.ts';
 import type { CallSpan, CallTracing, SpanAttributes } from '../tracing.ts';
 import type { Answer } from './answer.ts';
-import { hasTooManyPieces, LEAST_PIECE_BYTES } from './body.ts';
+import { hasTooManyChunks, LEAST_CHUNK_BYTES } from './chunk-bound.ts';
 import type { Exchange } from './exchange.ts';
 import { KeptPieces } from './kept-pieces.ts';
 import type { RequestHead } from './request-head.ts';
@@ -122,7 +122,7 @@ class TaskCall implements RestReply {
     if (this.#isAnswered) return;
     this.#exchange.onChunk((chunk, last) => {
       this.#received += chunk.length;
-      if (this.#exchange.bodyBytes === null && hasTooManyPieces(++this.#chunks, this.#received))
+      if (this.#exchange.bodyBytes === null && hasTooManyChunks(++this.#chunks, this.#received))
         this.#refuseChunks();
       else if (this.#received > BODY_LIMIT_BYTES) this.#drop(last);
       else this.#keep(chunk, last);
@@ -214,7 +214,7 @@ class TaskCall implements RestReply {
 function chunksTooSmall(): Problem {
   return new Problem(
     'chunks_too_small',
-    `the chunks of the body are too small: send ${LEAST_PIECE_BYTES} bytes or more in each`,
+    `the chunks of the body are too small: send ${LEAST_CHUNK_BYTES} bytes or more in each`,
   );
 }
 

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import type { Answer } from '../answer.ts';
 import type { ExchangeContext } from '../exchange.ts';
+import { rawAnswer } from '../raw-answer.ts';
 import type { NodeExchange } from './node-exchange.ts';
 import { PacedInput } from './paced-input.ts';
 import { parseFailureAnswer } from './parse-failure.ts';
-import { rawAnswer } from './raw-answer.ts';
 
 /** How long input is discarded after a refusal. Closing at once would send a reset, which can overtake the refusal. */
 const LINGER_MS = 1_000;

@@ -7,6 +7,7 @@ import { Dispatch } from '../dispatch.ts';
 import type { EngineServer, HttpEngine } from '../engine.ts';
 import type { ExchangeContext } from '../exchange.ts';
 import { Framing } from '../framing.ts';
+import { rawAnswer } from '../raw-answer.ts';
 import { type RouteTable, run } from '../routes.ts';
 import { errorAnswer, TOO_MANY_CONNECTIONS } from '../status.ts';
 import { REQUEST_WORK } from '../turns.ts';
@@ -14,7 +15,6 @@ import { NodeConnection } from './node-connection.ts';
 import { NodeExchange } from './node-exchange.ts';
 import { NodeRequestHead } from './node-request.ts';
 import { VERSION_NOT_SUPPORTED } from './parse-failure.ts';
-import { rawAnswer } from './raw-answer.ts';
 import { readTarget } from './request-target.ts';
 
 const IDLE_MS = 10_000;

@@ -1,7 +1,9 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { ByteWriter } from '../../../base/bytes.ts';
 import { type Answer, type AnswerHead, lastingBytes } from '../answer.ts';
+import { CHUNKS_TOO_SMALL, hasTooManyChunks } from '../chunk-bound.ts';
 import { type ChunkListener, Exchange, type ExchangeContext, type RequestShape } from '../exchange.ts';
+import { rawAnswer } from '../raw-answer.ts';
 
 /**
  * Bodies up to this size are passed to the socket whole. Larger bodies are passed on as the caller reads them, so that
@@ -17,11 +19,18 @@ const NO_CONTENT = '204 No Content';
 
 const NOTHING = new Uint8Array(0);
 
+/** uWebSockets.js collects smaller writes, and sends them when the callback of the request has returned. */
+const COLLECTED_BYTES = 16 * 1024;
+
+/** What `writeStatus` writes by itself. */
+const VERSION = 'HTTP/1.1 ';
+
 /** A caller that has sent nothing for this long is considered to have stopped sending a discarded body. */
 const SILENCE_MS = 1_000;
 
 interface EarlyBody {
   readonly bytes: ByteWriter;
+  chunks: number;
   last: boolean;
 }
 
@@ -42,6 +51,8 @@ export class UwsExchange extends Exchange {
    * returns.
    */
   #corked = true;
+  /** True while a chunk is passed on whose body has more. */
+  #isInChunk = false;
   #paused = false;
   #watched = false;
   /** Body bytes that arrived before a listener was set; null if none are kept. */
@@ -80,6 +91,10 @@ export class UwsExchange extends Exchange {
    */
   refuseBody(answer: Answer, dropped: number): void {
     if (!this.waiting) return;
+    if (this.bodyBytes === null && this.#isInChunk) {
+      this.#refuseChunks(answer);
+      return;
+    }
     if (this.#expectsContinue || this.bodyBytes === null || this.bodyBytes > dropped) {
       this.answer(answer, 'close');
       return;
@@ -133,17 +148,22 @@ export class UwsExchange extends Exchange {
    * meanwhile.
    */
   keepBody(): void {
-    const early: EarlyBody = { bytes: new ByteWriter(), last: false };
+    const early: EarlyBody = { bytes: new ByteWriter(), chunks: 0, last: false };
     this.#early = early;
     this.#res.onData((chunk, last) => {
       if (this.#early === null) this.#hand(this.#listener, new Uint8Array(chunk), last);
-      else if (this.waiting) {
-        const before = early.bytes.bytes.length;
-        early.bytes.copy(new Uint8Array(chunk), 0, chunk.byteLength);
-        early.last = last;
-        this.hold(early.bytes.bytes.length - before, NOT_FREED);
-      }
+      else if (this.waiting) this.#keep(early, new Uint8Array(chunk), last);
     });
+  }
+
+  #keep(early: EarlyBody, chunk: Uint8Array, last: boolean): void {
+    const { bytes } = early;
+    const before = bytes.bytes.length;
+    bytes.copy(chunk, 0, chunk.length);
+    early.last = last;
+    if (this.bodyBytes === null && !last && hasTooManyChunks(++early.chunks, bytes.length))
+      this.#refuseChunks(CHUNKS_TOO_SMALL);
+    else this.hold(bytes.bytes.length - before, NOT_FREED);
   }
 
   protected send(answer: Answer, close: boolean): void {
@@ -199,13 +219,26 @@ export class UwsExchange extends Exchange {
   #hand(listener: ChunkListener, chunk: Uint8Array, last: boolean): void {
     if (!last || this.bodyBytes !== null) {
       this.#corked = true;
+      this.#isInChunk = !last;
       this.deliver(listener, chunk, last);
+      this.#isInChunk = false;
       this.#corked = false;
     }
     // uWebSockets.js reports the end of a chunked body before it parses the bytes that follow. If those are trailer
     // fields, the parser reads them as another request and closes the connection before the next turn, so this request
     // has no effect.
     else setImmediate(() => this.deliver(listener, NOTHING, true));
+  }
+
+  /**
+   * Answers and closes the connection while a chunk is passed on. The parser would pass on all other chunks of the same
+   * read, up to 512 KiB, until the connection is closed. A closed connection loses what has not been sent, so the answer
+   * is made large enough to be sent at once.
+   */
+  #refuseChunks(answer: Answer): void {
+    const body = String(answer.body).padEnd(COLLECTED_BYTES);
+    this.#res.writeStatus(rawAnswer({ ...answer, body }).slice(VERSION.length));
+    this.#res.close();
   }
 
   #resume(): void {

@@ -3,8 +3,11 @@ import type { Test } from 'tap';
 import { Fault, type FaultCode } from '../../../../src/base/fault.ts';
 import type { DecisionReply } from '../../../../src/decision/decider.ts';
 import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
+import { textAnswer } from '../../../../src/transports/http/answer.ts';
 import { jsonRoute } from '../../../../src/transports/http/decision-routes.ts';
 import type { HttpListener } from '../../../../src/transports/http/listener.ts';
+import type { Route } from '../../../../src/transports/http/routes.ts';
+import { TURN_WORK } from '../../../../src/transports/http/turns.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { until } from '../../../support/until.ts';
@@ -37,9 +40,13 @@ interface Front {
 }
 
 /** `/json` on a port of its own, its decider allowing everything, and a connection to it. The clock stands still. */
-async function front(t: Test, log = new KeepingLogger()): Promise<Front> {
+async function front(t: Test, log = new KeepingLogger(), others: readonly Route[] = []): Promise<Front> {
   const decider = new ScriptedDecider(allow);
-  const listener = await serve(t, [jsonRoute(decider, log)], { log, clock: new ManualClock(0), drainMs: 1 });
+  const listener = await serve(t, [jsonRoute(decider, log), ...others], {
+    log,
+    clock: new ManualClock(0),
+    drainMs: 1,
+  });
   const connection = await RawConnection.open(listener.port);
   // The clock stands still: connections that callers keep for later would be waited for.
   t.teardown(() => listener.stop(0));
@@ -396,6 +403,41 @@ onEachEngine('bodies in very many small chunks take one place each among those t
     return (await caller.response()).status;
   });
   t.same(await Promise.all(answers), [200, 200, 200, 200]);
+});
+
+onEachEngine('a body in thousands of tiny chunks is refused, and its connection ends', async t => {
+  const { connection, decider } = await front(t);
+  const chunks = `${'1\r\n \r\n'.repeat(3_000)}${REQUEST.length.toString(16)}\r\n${REQUEST.replace('ë', 'e')}\r\n0\r\n\r\n`;
+  await connection.write(`POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`);
+  const { status, headers, body } = await connection.response();
+  t.equal(status, 400);
+  t.equal(headers.get('connection'), 'close');
+  t.match(JSON.parse(body).error.message, /chunks of the body are too small/);
+  await connection.closed();
+  t.equal(decider.asked.length, 0);
+});
+
+onEachEngine('a body in tiny chunks is refused as well while its request waits for its turn', async t => {
+  const busy: Route = {
+    path: '/busy',
+    method: 'GET',
+    help: 'takes the whole turn',
+    handle: exchange => exchange.inTurn(TURN_WORK, () => exchange.answer(textAnswer('done'))),
+  };
+  const { listener, decider } = await front(t, new KeepingLogger(), [busy]);
+  const [first, second] = await Promise.all([
+    RawConnection.open(listener.port),
+    RawConnection.open(listener.port),
+  ]);
+  t.teardown(() => first.destroy());
+  t.teardown(() => second.destroy());
+  const chunks = `${'1\r\n \r\n'.repeat(3_000)}${REQUEST.length.toString(16)}\r\n${REQUEST.replace('ë', 'e')}\r\n0\r\n\r\n`;
+  // Both arrive in one turn of the event loop.
+  first.write(plain('GET', '/busy'));
+  second.write(`POST /json HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`);
+  t.equal((await second.response()).status, 400);
+  t.equal((await first.response()).status, 200);
+  t.equal(decider.asked.length, 0);
 });
 
 onEachEngine('many connections at once each get their own answer', async t => {

@@ -1,4 +1,4 @@
-import type { Answer } from '../answer.ts';
+import type { Answer } from './answer.ts';
 
 /** Returns the bytes of an answer that closes the connection, for a request that Node.js could not parse. */
 export function rawAnswer({ status, contentType, headers = {}, body }: Answer): string {
