@@ -34,6 +34,9 @@ interface EarlyBody {
   last: boolean;
 }
 
+/** Shorter than the timeout of uWebSockets.js, which is 10 s. */
+const RESUME_MS = 5_000;
+
 /** Early input is small and short-lived, so it is counted but not freed when memory runs short. */
 const NOT_FREED = (): void => {};
 
@@ -55,6 +58,8 @@ export class UwsExchange extends Exchange {
   #isInChunk = false;
   #paused = false;
   #watched = false;
+  /** Extends the timeout of a connection that waits for its answer; null if it has none. */
+  #extension: NodeJS.Timeout | null = null;
   /** Body bytes that arrived before a listener was set; null if none are kept. */
   #early: EarlyBody | null = null;
   #listener: ChunkListener = () => {};
@@ -131,6 +136,8 @@ export class UwsExchange extends Exchange {
     if (!this.waiting || this.#paused || this.#watched) return;
     this.#paused = true;
     this.#res.pause();
+    // When a handler returns whose request has a body, uWebSockets.js sets the timeout, which `pause` removes.
+    if (this.#corked) setImmediate(() => this.#paused && this.#res.pause());
   }
 
   resumeInput(): void {
@@ -139,7 +146,10 @@ export class UwsExchange extends Exchange {
 
   watchInput(): void {
     this.#watched = true;
-    this.resumeInput();
+    if (!this.waiting || !this.#paused) return;
+    this.#resume();
+    // `resume` also sets the timeout, after which uWebSockets.js would close a connection that waits for its answer.
+    this.#extension = setInterval(() => this.#res.resume(), RESUME_MS);
   }
 
   /**
@@ -204,6 +214,18 @@ export class UwsExchange extends Exchange {
     this.#res.close();
   }
 
+  protected override finished(): void {
+    this.#endExtension();
+    // A later `pause` of this request must not reach a response that has ended.
+    this.#paused = false;
+    super.finished();
+  }
+
+  #endExtension(): void {
+    if (this.#extension !== null) clearInterval(this.#extension);
+    this.#extension = null;
+  }
+
   #write(answer: Answer, close: boolean): void {
     this.#writeHead(answer);
     const { body } = answer;
@@ -242,6 +264,7 @@ export class UwsExchange extends Exchange {
   }
 
   #resume(): void {
+    this.#endExtension();
     if (!this.#paused) return;
     this.#paused = false;
     this.#res.resume();
