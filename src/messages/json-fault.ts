@@ -28,14 +28,21 @@ export class JsonFault extends Error {
   }
 }
 
-/** Makes the fault for `offset`. Everything before `offset` must already have been read as correct JSON. */
+/**
+ * Makes the fault for `offset`. Everything before `offset` must already have been read as correct JSON. The fault has no
+ * stack trace: the caller caused it, and collecting a stack trace would cost more than the rest of the request.
+ */
 export function jsonFault(
   bytes: Uint8Array,
   offset: number,
   text: string,
   code: JsonFaultCode = 'unparseable',
 ): JsonFault {
-  return new JsonFault({ path: pathAt(bytes, offset), offset }, text, code);
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  const fault = new JsonFault({ path: pathAt(bytes, offset), offset }, text, code);
+  Error.stackTraceLimit = stackTraceLimit;
+  return fault;
 }
 
 /**
