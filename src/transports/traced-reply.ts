@@ -21,6 +21,10 @@ export class TracedReply implements DecisionReply {
     this.#words = words;
   }
 
+  get caller(): object | undefined {
+    return this.#reply.caller;
+  }
+
   get gone(): boolean {
     return this.#reply.gone;
   }

@@ -76,6 +76,10 @@ class JsonReply implements DecisionReply {
     this.#log = log;
   }
 
+  get caller(): object {
+    return this.#exchange.caller;
+  }
+
   get gone(): boolean {
     return this.#exchange.over;
   }

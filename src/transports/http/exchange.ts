@@ -70,6 +70,14 @@ export abstract class Exchange implements Holder {
     context.traffic.arrived();
   }
 
+  /**
+   * Identifies the connection of the request while it waits. An engine that does not know the connection has at most one
+   * waiting request per connection, and the request stands for it.
+   */
+  get caller(): object {
+    return this;
+  }
+
   /** An answer has left, or the caller has gone away before there was one. */
   get over(): boolean {
     return this.#state === 'over';

@@ -50,6 +50,10 @@ export class NodeExchange extends Exchange {
     });
   }
 
+  override get caller(): object {
+    return this.#connection;
+  }
+
   /** True when the whole request has arrived, including its body. */
   get received(): boolean {
     return this.#request.complete;

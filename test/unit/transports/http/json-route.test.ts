@@ -440,6 +440,17 @@ onEachEngine('a body in tiny chunks is refused as well while its request waits f
   t.equal(decider.asked.length, 0);
 });
 
+onEachEngine('a decision that is asked for names its caller, if possible the connection', async t => {
+  const { connection, decider } = await front(t);
+  for (let i = 0; i < 2; i++) {
+    await connection.write(post('/json', REQUEST));
+    await connection.response();
+  }
+  const [first, second] = decider.asked.map(({ reply }) => reply.caller);
+  t.type(first, 'object');
+  t.equal(first === second, httpEngine().name === 'node');
+});
+
 onEachEngine('many connections at once each get their own answer', async t => {
   const { listener, decider } = await front(t);
   const held: DecisionReply[] = [];
