@@ -37,7 +37,7 @@ export class FairOrder<T extends Served> {
   }
 
   /** Registers a new client. It has no credit, so reconnecting as a new client gains nothing. */
-  enter(one: T): void {
+  enter(one: Served): void {
     one.served = this.#now;
   }
 
@@ -57,7 +57,7 @@ export class FairOrder<T extends Served> {
   }
 
   /** Records work that was done for a client that is not waiting. */
-  charge(one: T, work: number): void {
+  charge(one: Served, work: number): void {
     one.served = Math.max(one.served, this.#now - this.#credit) + work;
     if (one.served > this.#most) this.#most = one.served;
   }

@@ -1,6 +1,8 @@
+import { FairOrder, type Served } from '../../base/fair-order.ts';
+
 /*
- * Work is counted, not timed, so that a turn is the same on every machine. One unit is about five nanoseconds of a
- * server's core, by what requests cost from their arrival to their answer.
+ * Work is counted. One unit is about five nanoseconds of a server's core, by what requests cost from their arrival to
+ * their answer. Under load the clock is read as well, because some requests cost more than is counted for them.
  */
 
 /** Work of a request, without its body. */
@@ -13,14 +15,35 @@ const WORK_A_BYTE = 8;
 const PIECE_WORK = 128;
 const COPIED_BYTES_A_UNIT = 8;
 
-/** Maximum work per turn of the event loop, about five milliseconds. Further work waits for the next turn. */
+/**
+ * Maximum work per turn of the event loop for requests that are handled as they arrive, about five milliseconds.
+ * Further requests wait.
+ */
 export const TURN_WORK = 1_048_576;
+
+/** Maximum time for the same, because some requests cost more than their work says. */
+const ARRIVING_MS = 10;
+
+/** Time per turn for requests that have waited. Then the event loop polls the sockets again. */
+const WAITED_MS = 2;
+
+/** A request that takes longer is followed by as much time without large requests. */
+const LONG_MS = 5;
 
 /**
  * The end of the turn is scheduled only after this much work, so that a quiet port does not add callbacks to the event
  * loop.
  */
 const UNTOLD_WORK = TURN_WORK / 8;
+
+/**
+ * The clock ends no turn with less work. Otherwise turns would become very short on a machine on which other processes
+ * use the core, and each turn costs something.
+ */
+const TIMED_WORK = TURN_WORK / 2;
+
+/** Within a turn, the clock is read again after this much work. */
+const UNTIMED_WORK = TURN_WORK / 64;
 
 /** Work of a complete body. */
 export function bodyWork(bytes: number): number {
@@ -32,8 +55,8 @@ export function pieceWork(bytes: number): number {
   return PIECE_WORK + bytes / COPIED_BYTES_A_UNIT;
 }
 
-/** Work of the next read of an incomplete body, assuming the maximum that one read can return. */
-export const READ_WORK = pieceWork(512 * 1024);
+/** Work of the next read of an incomplete body. uWebSockets.js reads 512 KiB at a time, as often as there is more. */
+export const READ_WORK = pieceWork(2 * 1_048_576);
 
 /** Maximum number of requests that wait for a turn. */
 export const MAX_WAITING = 20_000;
@@ -44,104 +67,160 @@ const SMALL_WORK = 65_536;
 /** The least work of a large request. */
 export const LARGE_WORK = SMALL_WORK + 1;
 
-interface Waiting {
-  readonly work: number;
-  readonly run: () => void;
+/** Work of a new connection, and of reading what it has sent by the time of its turn. */
+export const CONNECTION_WORK = 4_096;
+export const FIRST_READ_WORK = SMALL_WORK;
+
+/** How much work a connection that asks for little may be behind the others. */
+const CREDIT = 65_536;
+
+/** Work that was done for a connection. Only the turns write it. */
+export class Account implements Served {
+  served = 0;
+  due = 0;
+  order = 0;
 }
 
+class WaitingRequest extends Account {
+  readonly work: number;
+  readonly run: () => void;
+
+  constructor(work: number, run: () => void) {
+    super();
+    this.work = work;
+    this.run = run;
+  }
+}
+
+export interface TurnsParts {
+  /** Runs a callback after the event loop has polled the sockets. */
+  readonly nextTurn: (run: () => void) => void;
+  /** Runs a callback after a time. */
+  readonly after: (ms: number, run: () => void) => void;
+  /** Milliseconds with fractions, from any start. */
+  readonly nowMs: () => number;
+}
+
+const SYSTEM: TurnsParts = {
+  nextTurn: setImmediate,
+  after: (ms, run) => void setTimeout(run, ms),
+  nowMs: () => performance.now(),
+};
+
 /**
- * Shares the thread between the requests of a port. While there is little to do in a turn of the event loop, requests
- * are handled as they arrive. After {@link TURN_WORK}, further requests wait, and the event loop polls all sockets
- * again. Then the small requests are next, in the order of their arrival, followed by at least one large request. A
- * small request therefore waits for at most one large request, however many there are.
+ * Shares the thread between the connections of a port. While there is little to do in a turn of the event loop,
+ * requests are handled as they arrive. After {@link TURN_WORK} or {@link ARRIVING_MS}, further requests wait, and the
+ * event loop polls all sockets again. Then the small requests are next, followed by at least one large request. A small
+ * request therefore waits for at most one large request, however many there are.
+ *
+ * Among the requests that wait, the one is next whose connection has the least work done for it, including the work of
+ * the request ({@link FairOrder}). Nothing more is read from a connection while a request of it waits, so a connection
+ * has one place among them, even if the engine does not know which connection a request is from (no account).
+ *
+ * A large request that takes long is followed by as much time without large requests. Otherwise callers with small
+ * requests would wait for one large request after the other.
  */
 export class Turns {
-  readonly #nextTurn: (run: () => void) => void;
-  readonly #small = new Fifo<Waiting>();
-  readonly #large = new Fifo<Waiting>();
+  readonly #parts: TurnsParts;
+  readonly #small = new FairOrder<WaitingRequest>(CREDIT);
+  readonly #large = new FairOrder<WaitingRequest>(CREDIT);
   #spent = 0;
   #isScheduled = false;
+  /** When the time for arriving requests ends. Only valid while the end of the turn is scheduled. */
+  #endsMs = 0;
+  #isLate = false;
+  /** The clock is read when `#spent` has reached this. */
+  #timedWork = UNTOLD_WORK;
+  /** No large request is handled for now. */
+  #isResting = false;
 
-  /** @param nextTurn runs a callback after the event loop has polled the sockets */
-  constructor(nextTurn: (run: () => void) => void = setImmediate) {
-    this.#nextTurn = nextTurn;
+  constructor(parts: TurnsParts = SYSTEM) {
+    this.#parts = parts;
   }
 
-  /** Whether this turn has time left for `work`. False if requests are waiting already. */
+  /** Whether this turn has time left for `work`. False if requests are waiting that come first. */
   has(work: number): boolean {
-    if (this.waiting > 0) return false;
-    return work <= SMALL_WORK ? this.#spent < TURN_WORK : this.#spent + work <= TURN_WORK;
+    if (this.#small.size > 0 || this.#isLate) return false;
+    if (work <= SMALL_WORK) return this.#spent < TURN_WORK;
+    return this.#large.size === 0 && this.#spent + work <= TURN_WORK;
   }
 
   /** Number of waiting requests. */
   get waiting(): number {
-    return this.#small.length + this.#large.length;
+    return this.#small.size + this.#large.size;
   }
 
   /** Records work that is done without waiting. */
-  spend(work: number): void {
+  spend(work: number, account: Account | null = null): void {
+    if (account !== null) this.#small.charge(account, work);
     this.#spent += work;
-    if (this.#spent >= UNTOLD_WORK) this.#schedule();
+    if (this.#spent < this.#timedWork) return;
+    this.#timedWork = this.#spent + (this.#isScheduled ? UNTIMED_WORK : TIMED_WORK);
+    if (this.#isScheduled) this.#isLate = this.#parts.nowMs() >= this.#endsMs;
+    else this.#schedule();
   }
 
   /** Runs `run`, which costs `work`, in a later turn. */
-  wait(work: number, run: () => void): void {
-    (work <= SMALL_WORK ? this.#small : this.#large).push({ work, run });
-    this.#schedule();
+  wait(work: number, run: () => void, account: Account | null = null): void {
+    const order = work <= SMALL_WORK ? this.#small : this.#large;
+    const one = new WaitingRequest(work, run);
+    if (account === null) {
+      order.enter(one);
+      one.served += work;
+    } else {
+      order.charge(account, work);
+      one.served = account.served;
+    }
+    order.add(one, 0);
+    if (order === this.#small || !this.#isResting) this.#schedule();
   }
 
   #schedule(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
-    this.#nextTurn(this.#turn);
+    this.#endsMs = this.#parts.nowMs() + ARRIVING_MS;
+    this.#parts.nextTurn(this.#turn);
   }
 
   readonly #turn = (): void => {
+    const { nowMs } = this.#parts;
     this.#isScheduled = false;
+    this.#isLate = false;
     this.#spent = 0;
-    while (this.#spent < TURN_WORK && this.#small.length > 0) this.#take(this.#small);
-    if (this.#large.length > 0) this.#take(this.#large);
-    while (this.#large.length > 0 && this.#spent + this.#large.first.work <= TURN_WORK)
-      this.#take(this.#large);
-    // Work done for waiting requests reduces the time that the next turn has for new requests.
-    if (this.waiting > 0 || this.#spent >= UNTOLD_WORK) this.#schedule();
+    this.#timedWork = UNTOLD_WORK;
+    if (this.#small.size === 0 && (this.#large.size === 0 || this.#isResting)) return;
+    const endsMs = nowMs() + WAITED_MS;
+    for (let next = this.#small.next(); next !== undefined; next = this.#small.next()) {
+      this.#take(next);
+      if (this.#spent >= TIMED_WORK && (this.#spent >= TURN_WORK || nowMs() >= endsMs)) break;
+    }
+    if (this.#large.size > 0 && !this.#isResting) this.#takeLarge(endsMs);
+    if (this.#small.size > 0 || (this.#large.size > 0 && !this.#isResting)) this.#schedule();
   };
 
-  #take(queue: Fifo<Waiting>): void {
-    const { work, run } = queue.shift() as Waiting;
+  /** Handles at least one large request. */
+  #takeLarge(endsMs: number): void {
+    const { nowMs } = this.#parts;
+    const beganMs = nowMs();
+    do this.#take(this.#large.next() as WaitingRequest);
+    while (this.#large.size > 0 && this.#spent < TURN_WORK && nowMs() < endsMs);
+    // The decisions of this turn are made in microtasks that were queued before.
+    queueMicrotask(() => {
+      const tookMs = nowMs() - beganMs;
+      if (tookMs > LONG_MS) this.#rest(tookMs);
+    });
+  }
+
+  #take({ work, run }: WaitingRequest): void {
     this.#spent += work;
     run();
   }
-}
 
-/** Maximum number of removed items that a queue keeps at its front. */
-const LEAST_SLICE = 256;
-
-/** A queue that removes items from its front in nearly constant time. */
-class Fifo<T> {
-  #items: T[] = [];
-  #first = 0;
-
-  get length(): number {
-    return this.#items.length - this.#first;
-  }
-
-  /** Call only if the queue is not empty. */
-  get first(): T {
-    return this.#items[this.#first];
-  }
-
-  push(item: T): void {
-    this.#items.push(item);
-  }
-
-  shift(): T | undefined {
-    const item = this.#items[this.#first++];
-    // Slicing also releases removed items to the garbage collector.
-    if (this.#first >= LEAST_SLICE || this.#first === this.#items.length) {
-      this.#items = this.#items.slice(this.#first);
-      this.#first = 0;
-    }
-    return item;
+  #rest(ms: number): void {
+    this.#isResting = true;
+    this.#parts.after(ms, () => {
+      this.#isResting = false;
+      if (this.#large.size > 0) this.#schedule();
+    });
   }
 }

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { Answer } from '../answer.ts';
 import type { ExchangeContext } from '../exchange.ts';
 import { rawAnswer } from '../raw-answer.ts';
+import type { Account } from '../turns.ts';
 import type { NodeExchange } from './node-exchange.ts';
 import { PacedInput } from './paced-input.ts';
 import { parseFailureAnswer } from './parse-failure.ts';
@@ -50,6 +51,11 @@ export class NodeConnection {
   /** True while requests are parsed whose turn has already been counted. */
   get inTurn(): boolean {
     return this.#input.isParsing;
+  }
+
+  /** Work that was done for the connection. */
+  get account(): Account {
+    return this.#input.account;
   }
 
   /** Called when a request has arrived. */

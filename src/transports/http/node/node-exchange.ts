@@ -70,7 +70,7 @@ export class NodeExchange extends Exchange {
    */
   override hasTurn(work: number): boolean {
     if (!this.#connection.inTurn || work >= LARGE_WORK) return super.hasTurn(work);
-    this.#turns.spend(work);
+    this.#turns.spend(work, this.#connection.account);
     return true;
   }
 

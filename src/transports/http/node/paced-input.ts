@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ExchangeContext } from '../exchange.ts';
 import type { Holder } from '../held-memory.ts';
-import { LARGE_WORK, pieceWork, REQUEST_WORK, type Turns } from '../turns.ts';
+import { Account, LARGE_WORK, pieceWork, REQUEST_WORK, type Turns } from '../turns.ts';
 
 /** Bytes parsed at a time: one typical request, or about forty of the smallest possible requests. */
 const SLICE_BYTES = 1_024;
@@ -17,6 +17,8 @@ export class PacedInput implements Holder {
   readonly #turns: Turns;
   readonly #context: ExchangeContext;
   readonly #bodyBytes: () => number;
+  /** Work that was done for this connection. */
+  readonly account = new Account();
   readonly #parse: (bytes: Buffer) => void;
   readonly #resume: () => void;
   /** Input that has not been parsed yet. If it is large, it is counted as held memory. */
@@ -130,7 +132,7 @@ export class PacedInput implements Holder {
     this.#rest = bytes;
     if (!this.#turns.has(REQUEST_WORK)) this.#wait(bytes, REQUEST_WORK);
     else {
-      this.#turns.spend(REQUEST_WORK);
+      this.#turns.spend(REQUEST_WORK, this.account);
       this.#parseOn();
     }
   }
@@ -144,10 +146,11 @@ export class PacedInput implements Holder {
     this.#isWaiting = true;
     this.#socket.pause();
     this.#count(rest);
-    this.#turns.wait(work, () => {
+    const parse = (): void => {
       this.#isWaiting = false;
       if (!this.#isStopped) this.#parseOn();
-    });
+    };
+    this.#turns.wait(work, parse, this.account);
   }
 
   /** Parses the next slice, and further slices while this turn has time for them. */
@@ -165,7 +168,7 @@ export class PacedInput implements Holder {
         this.#wait(rest, work);
         return;
       }
-      this.#turns.spend(work);
+      this.#turns.spend(work, this.account);
     }
     if (this.#socket.isPaused()) this.#readOn();
   }

@@ -118,6 +118,9 @@ export class UwsExchange extends Exchange {
   /** Called when the handler of the request has returned. */
   handled(): void {
     this.#corked = false;
+    // uWebSockets.js sets a timeout when a handler has returned whose request has a body. `pause` removes it. Requests
+    // that wait for a turn do not wait for that long.
+    if (this.#paused && this.#early === null) setImmediate(() => this.#paused && this.#res.pause());
   }
 
   /**
@@ -136,8 +139,6 @@ export class UwsExchange extends Exchange {
     if (!this.waiting || this.#paused || this.#watched) return;
     this.#paused = true;
     this.#res.pause();
-    // When a handler returns whose request has a body, uWebSockets.js sets the timeout, which `pause` removes.
-    if (this.#corked) setImmediate(() => this.#paused && this.#res.pause());
   }
 
   resumeInput(): void {

@@ -14,7 +14,7 @@ import type { ExchangeContext } from '../exchange.ts';
 import { Framing } from '../framing.ts';
 import { type Handler, methodNotAllowed, methodsOf, type RouteTable, run } from '../routes.ts';
 import { errorAnswer, TOO_MANY_CONNECTIONS } from '../status.ts';
-import { REQUEST_WORK } from '../turns.ts';
+import { CONNECTION_WORK, FIRST_READ_WORK, REQUEST_WORK, type Turns } from '../turns.ts';
 import { UwsExchange } from './uws-exchange.ts';
 import { KeptRequestHead, UwsRequestHead } from './uws-request.ts';
 
@@ -95,9 +95,12 @@ class UwsServer implements EngineServer {
   }
 
   #connected(response: HttpResponse, change: number): void {
-    const { traffic } = this.#context;
+    const { traffic, turns } = this.#context;
     traffic.connectionsChanged(change);
-    if (change > 0 && traffic.crowded) refuseConnection(response, this.#context);
+    if (change < 0) return;
+    if (traffic.crowded) refuseConnection(response, this.#context);
+    else if (turns.has(CONNECTION_WORK)) turns.spend(CONNECTION_WORK);
+    else readLater(response, turns);
   }
 
   #mount({ routes, unknown }: RouteTable): void {
@@ -142,6 +145,21 @@ class UwsServer implements EngineServer {
       exchange.handled();
     };
   }
+}
+
+/**
+ * Reads nothing from a new connection before its turn, so that callers who connect again and again do not get ahead of
+ * others. Nothing closes the connection meanwhile, except the end of the server.
+ */
+function readLater(response: HttpResponse, turns: Turns): void {
+  let isOpen = true;
+  response.onAborted(() => {
+    isOpen = false;
+  });
+  response.pause();
+  turns.wait(FIRST_READ_WORK, () => {
+    if (isOpen) response.resume();
+  });
 }
 
 /** Answers before the caller has sent a request. The caller finds the answer when it sends its first request. */

@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { textAnswer } from '../../../../src/transports/http/answer.ts';
+import type { Exchange } from '../../../../src/transports/http/exchange.ts';
 import type { Route } from '../../../../src/transports/http/routes.ts';
+import { REQUEST_WORK } from '../../../../src/transports/http/turns.ts';
 import { freePort } from '../../../support/free-port.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
@@ -391,4 +393,37 @@ onEachEngine('bytes that are not HTTP cost their sender the connection and nobod
     t.equal((await good.response()).status, 200);
   }
   good.destroy();
+});
+
+/** A route whose requests wait for one turn after the other, and keep those busy that come after them. */
+function waiting(turns: number): Route {
+  const wait = (exchange: Exchange, left: number): void => {
+    if (left === 0) exchange.answer(textAnswer('waited'));
+    else exchange.waitForTurn(REQUEST_WORK, () => wait(exchange, left - 1));
+  };
+  return { path: '/wait', method: 'GET', help: 'waits', handle: exchange => wait(exchange, turns) };
+}
+
+onEachEngine('connections that are opened while others wait for their turn are all served', async t => {
+  const listener = await serve(t, [hello, waiting(500)]);
+  const busy = await RawConnection.open(listener.port);
+  t.teardown(() => busy.destroy());
+  await busy.write(plain('GET', '/wait'));
+  const answers = Array.from({ length: 50 }, async () => {
+    const connection = await RawConnection.open(listener.port);
+    t.teardown(() => connection.destroy());
+    await connection.write(plain('GET', '/hello'));
+    return (await connection.response()).status;
+  });
+  t.strictSame(new Set(await Promise.all(answers)), new Set([200]));
+  t.equal((await busy.response()).body, 'waited');
+});
+
+onEachEngine('stop closes connections that have not had a turn yet', async t => {
+  const listener = await serve(t, [hello, waiting(1_000_000)]);
+  const busy = await RawConnection.open(listener.port);
+  await busy.write(plain('GET', '/wait'));
+  const others = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(listener.port)));
+  await listener.stop();
+  await Promise.all([busy, ...others].map(connection => connection.closed()));
 });

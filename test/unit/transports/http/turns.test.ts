@@ -1,12 +1,22 @@
 import t from 'tap';
-import { REQUEST_WORK, TURN_WORK, Turns } from '../../../../src/transports/http/turns.ts';
+import { Account, REQUEST_WORK, TURN_WORK, Turns } from '../../../../src/transports/http/turns.ts';
 
-/** Turns of an event loop that goes round when the test says so. */
+/** Turns of an event loop that goes round when the test says so, with a clock that the test sets. */
 class Loop {
   readonly ran: string[] = [];
-  readonly turns = new Turns(run => {
-    this.#next = run;
+  nowMs = 0;
+  readonly turns = new Turns({
+    nextTurn: run => {
+      this.#next = run;
+    },
+    after: (ms, run) => {
+      this.restMs = ms;
+      this.endRest = run;
+    },
+    nowMs: () => this.nowMs,
   });
+  restMs = 0;
+  endRest: () => void = () => {};
   #next: (() => void) | null = null;
 
   /** True while another turn is asked for. */
@@ -14,8 +24,13 @@ class Loop {
     return this.#next !== null;
   }
 
-  wait(name: string, work: number): void {
-    this.turns.wait(work, () => this.ran.push(name));
+  /** @param tookMs how long the request takes when it is handled */
+  wait(name: string, work: number, { tookMs = 0, account = null }: Waits = {}): void {
+    const run = (): void => {
+      this.ran.push(name);
+      this.nowMs += tookMs;
+    };
+    this.turns.wait(work, run, account);
   }
 
   /** What runs in the next turn. */
@@ -25,6 +40,11 @@ class Loop {
     next?.();
     return this.ran.splice(0);
   }
+}
+
+interface Waits {
+  readonly tookMs?: number;
+  readonly account?: Account | null;
 }
 
 const LARGE = TURN_WORK / 2;
@@ -51,7 +71,7 @@ t.test('those with little to do come first, in the order of their arrival, and t
   loop.wait('large 2', TURN_WORK);
   loop.wait('small 1', REQUEST_WORK);
   loop.wait('small 2', REQUEST_WORK);
-  t.notOk(loop.turns.has(REQUEST_WORK), 'nobody overtakes those who wait');
+  t.notOk(loop.turns.has(REQUEST_WORK), 'nobody overtakes small ones that wait');
   t.strictSame(loop.turn(), ['small 1', 'small 2', 'large 1']);
   loop.wait('small 3', REQUEST_WORK);
   t.strictSame(loop.turn(), ['small 3', 'large 2']);
@@ -97,13 +117,55 @@ t.test('large ones share a turn that has work left', async t => {
   t.strictSame(loop.turn(), ['large 2', 'large 3']);
 });
 
-t.test('a queue that is never empty does not grow', async t => {
+t.test('a small one is handled at once while only large ones wait', async t => {
   const loop = new Loop();
-  loop.wait('0', REQUEST_WORK);
-  for (let i = 1; i <= 5_000; i++) {
-    loop.wait(String(i), REQUEST_WORK);
-    if (i % 2_000 === 0) loop.turn();
-  }
-  while (loop.turns.waiting > 0) loop.turn();
-  t.equal(loop.turns.waiting, 0);
+  loop.wait('large', TURN_WORK);
+  t.ok(loop.turns.has(REQUEST_WORK));
+  t.notOk(loop.turns.has(LARGE), 'a large one waits behind it');
+});
+
+t.test('a turn ends early when requests take longer than their work says', async t => {
+  const loop = new Loop();
+  for (let i = 0; i < 5; i++) loop.wait(String(i), TURN_WORK / 4, { tookMs: 1 });
+  t.strictSame(loop.turn(), ['0', '1']);
+  t.strictSame(loop.turn(), ['2', '3']);
+  t.strictSame(loop.turn(), ['4']);
+});
+
+t.test('arriving requests wait when those before them took longer than their work says', async t => {
+  const loop = new Loop();
+  const handle = (): void => {
+    for (let i = 0; i < 200; i++) loop.turns.spend(REQUEST_WORK);
+  };
+  handle();
+  t.ok(loop.turns.has(REQUEST_WORK));
+  loop.nowMs += 100;
+  handle();
+  t.notOk(loop.turns.has(REQUEST_WORK));
+  loop.turn();
+  t.ok(loop.turns.has(REQUEST_WORK));
+});
+
+t.test('a large one that takes long is followed by as much time without large ones', async t => {
+  const loop = new Loop();
+  loop.wait('long', TURN_WORK, { tookMs: 30 });
+  loop.wait('large', TURN_WORK);
+  t.strictSame(loop.turn(), ['long']);
+  await Promise.resolve();
+  t.equal(loop.restMs, 30);
+  loop.wait('small', REQUEST_WORK);
+  t.strictSame(loop.turn(), ['small']);
+  t.notOk(loop.asked, 'the event loop does not go round for nothing');
+  loop.endRest();
+  t.strictSame(loop.turn(), ['large']);
+});
+
+t.test('the connection with the least work comes first, whenever it asks', async t => {
+  const loop = new Loop();
+  const [busy, calm] = [new Account(), new Account()];
+  for (let i = 0; i < 20; i++) loop.turns.spend(REQUEST_WORK, busy);
+  loop.wait('busy', REQUEST_WORK, { account: busy });
+  loop.wait('calm', REQUEST_WORK, { account: calm });
+  loop.wait('unknown', 2 * REQUEST_WORK);
+  t.strictSame(loop.turn(), ['calm', 'unknown', 'busy']);
 });
