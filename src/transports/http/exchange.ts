@@ -88,8 +88,8 @@ export abstract class Exchange implements Holder {
     return this.#state !== 'waiting';
   }
 
-  /** Calls `listener` when the caller goes away before it has been answered. */
-  onGone(listener: () => void): void {
+  /** Calls `listener` when the caller goes away before it has been answered; null for nothing. */
+  onGone(listener: (() => void) | null): void {
     this.#gone = listener;
   }
 

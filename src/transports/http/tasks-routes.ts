@@ -82,7 +82,8 @@ function statusOf(status: number): SpanAttributes {
  */
 class TaskCall implements RestReply {
   readonly #calls: RestCalls;
-  readonly #span: CallSpan | null;
+  /** Null without tracing, and when it has ended. */
+  #span: CallSpan | null;
   readonly #exchange: Exchange;
   readonly #head: RestHead;
   #call: RestCall | null = null;
@@ -113,10 +114,11 @@ class TaskCall implements RestReply {
     const length = this.#exchange.bodyBytes ?? 0;
     if (length > BODY_LIMIT_BYTES) {
       const tooLarge = this.#calls.refused(this.#head, bodyTooLarge());
-      this.#span?.end(statusOf(tooLarge.status), '');
+      this.#endSpan(statusOf(tooLarge.status));
       this.#exchange.refuseBody(answerOf(tooLarge), DROPPED_UP_TO * BODY_LIMIT_BYTES);
       return;
     }
+    if (this.#span !== null) this.#exchange.onGone(this.#left);
     if (length > WITH_HEAD_BYTES) this.#beginWithout(length);
     // The call may already have been rejected, for example because the queue is full.
     if (this.#isAnswered) return;
@@ -136,15 +138,15 @@ class TaskCall implements RestReply {
   }
 
   waits(): void {
-    this.#exchange.onGone(() => this.#call?.gone());
-    if (this.#exchange.over) this.#call?.gone();
+    this.#exchange.onGone(this.#left);
+    if (this.#exchange.over) this.#left();
     else this.#exchange.watchInput();
   }
 
   answered(response: RenderedResponse): void {
     this.#isAnswered = true;
     this.#exchange.release();
-    this.#span?.end(statusOf(response.status), response.status >= 500 ? 'answered as a failure' : '');
+    this.#endSpan(statusOf(response.status), response.status >= 500 ? 'answered as a failure' : '');
     const answer = answerOf(response);
     if (this.#isWhole) this.#exchange.answer(answer);
     else {
@@ -166,6 +168,8 @@ class TaskCall implements RestReply {
   #whole(): void {
     this.#isWhole = true;
     if (this.#call === null) {
+      // From here on a caller may close its side of the connection and still read the answer.
+      this.#exchange.onGone(null);
       this.#call = this.#calls.begin(this.#head, this.#pieces.take(), this);
       this.#exchange.release();
     } else if (this.#isAdmitted) this.#handOver();
@@ -174,7 +178,7 @@ class TaskCall implements RestReply {
 
   /** Starts the call without its body. The caller keeps the rest of the body until the caller has been identified. */
   #beginWithout(atMost: number): void {
-    this.#exchange.onGone(() => this.#call?.gone());
+    this.#exchange.onGone(this.#left);
     this.#exchange.holdInput();
     this.#call = this.#calls.begin(this.#head, { atMost }, this);
   }
@@ -183,6 +187,18 @@ class TaskCall implements RestReply {
     const pieces = this.#pieces.take();
     this.#exchange.release();
     this.#call?.body(pieces);
+  }
+
+  /** Called when the caller has disconnected. No answer follows, or nobody reads it. */
+  readonly #left = (): void => {
+    this.#call?.gone();
+    this.#endSpan({});
+  };
+
+  #endSpan(attributes: SpanAttributes, failure = ''): void {
+    const span = this.#span;
+    this.#span = null;
+    span?.end(attributes, failure);
   }
 
   /** Called when the pieces have been handed over, or when memory runs short. */
@@ -198,7 +214,7 @@ class TaskCall implements RestReply {
     this.#call?.gone();
     const answer = this.#calls.refused(this.#head, chunksTooSmall());
     this.#isAnswered = true;
-    this.#span?.end(statusOf(answer.status), '');
+    this.#endSpan(statusOf(answer.status));
     this.#exchange.refuseBody(answerOf(answer), 0);
   }
 

@@ -10,6 +10,7 @@ import { type CallTracing, CurrentSpan } from '../../../../src/transports/tracin
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { JoinedCalls } from '../../../support/tasks/joined-calls.ts';
 import { RestHarness } from '../../../support/tasks/rest-harness.ts';
+import { until } from '../../../support/until.ts';
 import { onEachEngine } from './on-each-engine.ts';
 import { RawConnection } from './raw-connection.ts';
 import { serve } from './serving.ts';
@@ -325,6 +326,48 @@ onEachEngine('a traced request has a span with its route, which ends with the st
     spanWith('/', 503, 'answered as a failure'),
     spanWith('/api/v1/users', 500, 'answered as a failure'),
   ]);
+});
+
+onEachEngine('the span of a request whose caller leaves ends as well, once', async t => {
+  const ended: unknown[] = [];
+  let begun = 0;
+  const tracing: CallTracing = {
+    current: new CurrentSpan(),
+    begin: (_name, _attributes, header) => {
+      begun = Number(header('content-length'));
+      return {
+        recording: true,
+        child: () => t.fail('no part of it is told') as never,
+        end: (attributes, failure) => ended.push([attributes, failure]),
+      };
+    },
+  };
+  const handler = new ScriptedHandler();
+  const unknown = jsonNotFound([]);
+  const calls = new JoinedCalls(handler, new KeepingLogger());
+  const listener = await serve(t, tasksRoutes({ calls, serviceHost: HOST, unknown, tracing }), { unknown });
+  const left = Promise.withResolvers<RestResponse>();
+  handler.script = ({ gone }) => {
+    gone.addEventListener('abort', () => left.resolve({ status: 200, headers: {}, body: '' }));
+    return left.promise;
+  };
+  const polling = await connect(t, listener);
+  await polling.write(wire('GET', '/api/v1/tasks'));
+  await until(() => handler.asked.length === 1);
+  polling.destroy();
+  await left.promise;
+  await until(() => ended.length === 1);
+  t.same(ended, [[{}, '']], 'while the request waits for an event');
+
+  for (const bytes of [1_000, BODY_LIMIT_BYTES]) {
+    ended.length = 0;
+    const sending = await connect(t, listener);
+    await sending.write(`${wire('POST', '/api/v1/tasks', [`Content-Length: ${bytes}`])}x`);
+    await until(() => begun === bytes);
+    sending.destroy();
+    await until(() => ended.length === 1);
+    t.same(ended, [[{}, '']], `while it sends a body of ${bytes} bytes`);
+  }
 });
 
 function spanWith(route: string, status: number, failure: string): object {
