@@ -11,6 +11,7 @@ import type { Exchange } from './exchange.ts';
 import type { RequestHead } from './request-head.ts';
 import type { Route } from './routes.ts';
 import { type ErrorCode, type ErrorText, errorAnswer } from './status.ts';
+import { FAULT_WORK } from './turns.ts';
 
 /**
  * `/json`: a decision for a `RateLimitRequest` in proto3 JSON, whatever the `Content-Type` says. 200 when no limit
@@ -24,6 +25,7 @@ export function jsonRoute(decider: Decider, log: Logger, tracing: CallTracing | 
     const fault = convert(body, request);
     if (fault !== null) {
       span?.end({ 'http.response.status_code': statusOf(fault) }, '');
+      exchange.spend(FAULT_WORK);
       refuse(exchange, fault, log);
       return;
     }

@@ -125,6 +125,11 @@ export abstract class Exchange implements Holder {
     return true;
   }
 
+  /** Counts work that was not known when the request got its turn. */
+  spend(work: number): void {
+    this.#context.turns.spend(work);
+  }
+
   /**
    * Runs `run` in a later turn, unless the caller has disconnected by then. If too many requests are waiting already,
    * the request is answered with 503.

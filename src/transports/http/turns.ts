@@ -67,9 +67,17 @@ const SMALL_WORK = 65_536;
 /** The least work of a large request. */
 export const LARGE_WORK = SMALL_WORK + 1;
 
-/** Work of a new connection, and of reading what it has sent by the time of its turn. */
+/** Work of a new connection. */
 export const CONNECTION_WORK = 4_096;
-export const FIRST_READ_WORK = SMALL_WORK;
+
+/**
+ * Work of the first read of a connection that had to wait for it. It is that of a large request: connections that are
+ * closed for what they send, and opened again, cost the most by their first read.
+ */
+export const FIRST_READ_WORK = TURN_WORK / 4;
+
+/** Further work of a request that is refused for its body: making the error message. */
+export const FAULT_WORK = REQUEST_WORK;
 
 /** How much work a connection that asks for little may be behind the others. */
 const CREDIT = 65_536;
