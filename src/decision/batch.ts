@@ -50,6 +50,15 @@ export class DecisionBatch {
     this.replies.push(reply);
   }
 
+  /**
+   * Takes a request over, without copying it, as the only one of the batch.
+   * @param request from `ownRecord`
+   */
+  take(request: Uint8Array<ArrayBuffer>, reply: DecisionReply): void {
+    this.records.take(request.buffer, request.buffer.byteLength, 1);
+    this.replies.push(reply);
+  }
+
   get size(): number {
     return this.records.count;
   }

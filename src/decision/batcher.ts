@@ -7,6 +7,7 @@ import type { Decider, DecisionReply, ResponseFormat } from './decider.ts';
 import type { Engine } from './engine.ts';
 import type { RuleGeneration } from './generation.ts';
 import type { NamedStatistics } from './named-rows.ts';
+import { ownRecord, REQUEST_KIND } from './records.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
 /** Requests in one batch at most: a batch is also the longest time that one piece of work holds the thread. */
@@ -178,7 +179,7 @@ export class Batcher implements Decider {
     else if (isShared && (count >= maxQueued * CALLER_SHARE || bytes > MAX_QUEUED_BYTES * CALLER_SHARE))
       this.#refuseShare(reply, count, bytes);
     else {
-      queue.add(caller, { bytes: Buffer.from(request), format, reply });
+      queue.add(caller, { bytes: ownRecord(REQUEST_KIND[format], request), format, reply });
       this.#queued++;
       this.#queuedBytes += request.length;
       this.#scheduleFlush();
@@ -267,7 +268,7 @@ export class Batcher implements Decider {
     const request = place === null ? undefined : this.#large.take();
     if (place === null || request === undefined) return false;
     const batch = this.#idle.pop() ?? this.#emptyBatch();
-    batch.add(request.bytes, request.format, request.reply);
+    batch.take(request.bytes, request.reply);
     this.#wasLarge = true;
     this.#run(batch, place);
     return true;

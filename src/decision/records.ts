@@ -28,11 +28,8 @@ export class Records {
     const end = at + RECORD_HEAD_BYTES + size;
     if (end > this.bytes.length) this.#grow(end);
     const { bytes } = this;
-    bytes[at++] = kind;
-    bytes[at++] = size;
-    bytes[at++] = size >>> 8;
-    bytes[at++] = size >>> 16;
-    bytes[at++] = size >>> 24;
+    writeHead(bytes, at, kind, size);
+    at += RECORD_HEAD_BYTES;
     // A loop is faster than a call into the runtime for as few bytes as most messages have.
     if (size <= 64) for (let i = 0; i < size; i++) bytes[at++] = content[i];
     else bytes.set(content, at);
@@ -82,6 +79,22 @@ export class Records {
     larger.set(this.bytes.subarray(0, this.length));
     this.bytes = larger;
   }
+}
+
+/** A record in memory of its own, with a copy of `content`. Returns the copy, which ends where the memory ends. */
+export function ownRecord(kind: number, content: Uint8Array): Uint8Array<ArrayBuffer> {
+  const record = new Uint8Array(RECORD_HEAD_BYTES + content.length);
+  writeHead(record, 0, kind, content.length);
+  record.set(content, RECORD_HEAD_BYTES);
+  return record.subarray(RECORD_HEAD_BYTES);
+}
+
+function writeHead(bytes: Uint8Array, at: number, kind: number, size: number): void {
+  bytes[at] = kind;
+  bytes[at + 1] = size;
+  bytes[at + 2] = size >>> 8;
+  bytes[at + 3] = size >>> 16;
+  bytes[at + 4] = size >>> 24;
 }
 
 /** Records of requests: how the response is encoded, or that nobody waits for one. */

@@ -1,9 +1,10 @@
 import { FairOrder, type Served } from '../base/fair-order.ts';
 import type { DecisionReply, ResponseFormat } from './decider.ts';
 
-/** A request that waits for a batch. It owns its bytes. */
+/** A request that waits for a batch. */
 export interface WaitingRequest {
-  readonly bytes: Uint8Array;
+  /** From `ownRecord`. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
   readonly format: ResponseFormat;
   readonly reply: DecisionReply;
 }
