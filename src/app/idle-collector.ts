@@ -31,8 +31,9 @@ export interface ThreadMemory {
  *
  * V8 collects when a program allocates. After a flood nothing allocates, so tens of megabytes of dead objects, a young
  * generation grown to its maximum and dead buffers outside of the heap can stay for minutes. A full collection
- * returns all three to the system. It pauses the thread for 15 to 40 ms after a flood, which is why it never runs under
- * load, runs only if there is something to gain, and takes at most a thousandth of the time. Flags such as
+ * returns all three to the system. It pauses the thread, for 70 ms after floods of the HTTP port on a busy
+ * machine. It therefore never runs under load, runs only if there is something to gain, and takes at most a thousandth
+ * of the time. Flags such as
  * `--optimize-for-size` and `--gc-interval` would cost time under load instead, and would not shrink an idle heap.
  */
 export class IdleCollector {
