@@ -6,11 +6,14 @@ import type { Clock, Timer } from '../base/clock.ts';
 /** Interval between two measurements. */
 const LOOK_MS = 5_000;
 
-/** The thread is idle if its event loop was busy for a smaller share of the interval. */
-const IDLE_SHARE = 0.05;
+/**
+ * The thread is idle if its event loop was busy for a smaller share of the interval. This is so low that a service with
+ * even a hundred requests per second does not pause them.
+ */
+const IDLE_SHARE = 0.01;
 
 /** A collection is worth its pause if the memory has grown by this much since the last one. */
-const WORTH_BYTES = 8 * 1024 * 1024;
+const WORTH_BYTES = 16 * 1024 * 1024;
 
 /** Minimum time between two collections, as a fixed time and as a multiple of the pause. */
 const MIN_REST_MS = 20_000;
@@ -31,10 +34,10 @@ export interface ThreadMemory {
  *
  * V8 collects when a program allocates. After a flood nothing allocates, so tens of megabytes of dead objects, a young
  * generation grown to its maximum and dead buffers outside of the heap can stay for minutes. A full collection
- * returns all three to the system. It pauses the thread, for 70 ms after floods of the HTTP port on a busy
- * machine. It therefore never runs under load, runs only if there is something to gain, and takes at most a thousandth
- * of the time. Flags such as
- * `--optimize-for-size` and `--gc-interval` would cost time under load instead, and would not shrink an idle heap.
+ * returns all three to the system. It pauses the thread, for 70 ms after floods of the HTTP port on a busy machine. It
+ * therefore never runs under load, runs only if there is something to gain, and takes at most a thousandth of the time.
+ * Flags such as `--optimize-for-size` and `--gc-interval` would cost time under load instead, and would not shrink an
+ * idle heap.
  */
 export class IdleCollector {
   readonly #clock: Clock;
