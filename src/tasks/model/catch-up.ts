@@ -19,14 +19,17 @@ export interface Due {
  *
  * `latest` and `none` fire for the last one only; `all` for up to `max`, the last ones. What is older than the window is
  * left; with `none` the window is just long enough for a process that is slow.
+ *
+ * @param jitterMs how much later than its nominal time a run may be without being late
  */
 export function dueTimes(
   times: Pick<NominalTimes, 'next'>,
   { mode, windowMs, max }: Schedule['catchUp'],
   nextAt: number,
   now: number,
+  jitterMs = 0,
 ): Due {
-  const from = Math.max(nextAt, now - (mode === 'none' ? LATE_MS : windowMs));
+  const from = Math.max(nextAt, now - (mode === 'none' ? LATE_MS : windowMs) - jitterMs);
   const most = mode === 'all' ? max : 1;
   const come: number[] = [];
   let next: number | null = nextAt;
@@ -50,8 +53,11 @@ function lastTimes(times: Pick<NominalTimes, 'next'>, from: number, until: numbe
   return found;
 }
 
-/** Times can only be asked for forwards, so the last one is found by halving. */
-function lastTime(times: Pick<NominalTimes, 'next'>, from: number, until: number): number | null {
+/**
+ * The last time from `from` to `until`, both included; null for none. Times can only be asked for forwards, so it is
+ * found by halving.
+ */
+export function lastTime(times: Pick<NominalTimes, 'next'>, from: number, until: number): number | null {
   let last = times.next(from - 1);
   if (last === null || last > until) return null;
   let none = until;

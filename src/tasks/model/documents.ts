@@ -169,6 +169,13 @@ export interface Schedule {
     readonly max: number;
   };
   readonly dst: { readonly gap: 'run_after' | 'skip'; readonly overlap: 'once' | 'twice' };
+  /** Maximum delay of a run after its nominal time. Old documents lack this field and the next three. */
+  readonly jitterMs?: number;
+  /** Nominal times are at or after `startAt` and before `endAt`. Null for no bound. */
+  readonly startAt?: number | null;
+  readonly endAt?: number | null;
+  /** The schedule ends when {@link fired} has reached it. Null for no bound. */
+  readonly maxRuns?: number | null;
   readonly paused: boolean;
   readonly pauseReason: string | null;
   readonly resumeAt: number | null;

@@ -3,8 +3,10 @@ import { parseCron } from './cron-expression.ts';
 import type { Schedule } from './documents.ts';
 import { TIME_ZONE_ACCEPTED, timeZone } from './time-zone.ts';
 
+/** What says at which times a schedule fires, without its bounds. */
+export type SchedulePattern = Pick<Schedule, 'cron' | 'everyMs' | 'phaseMs' | 'timezone' | 'dst'>;
 /** What says when a schedule fires. */
-export type ScheduleTiming = Pick<Schedule, 'cron' | 'everyMs' | 'phaseMs' | 'timezone' | 'dst'>;
+export type ScheduleTiming = SchedulePattern & Pick<Schedule, 'startAt' | 'endAt'>;
 
 /** The nominal times of a schedule. */
 export interface NominalTimes {
@@ -22,10 +24,24 @@ export interface TimingFault {
 
 /** The times of a schedule, unless its expression or its zone is not valid, or the expression never matches. */
 export function nominalTimes(timing: ScheduleTiming, now: number): NominalTimes | TimingFault {
-  const { cron, everyMs, phaseMs, dst } = timing;
-  const zone = timeZone(timing.timezone);
+  const times = patternTimes(timing, now);
+  const { startAt = null, endAt = null } = timing;
+  if (times.kind === 'fault' || (startAt === null && endAt === null)) return times;
+  return {
+    kind: 'times',
+    next: after => {
+      const next = times.next(startAt === null ? after : Math.max(after, startAt - 1));
+      return next === null || (endAt !== null && next >= endAt) ? null : next;
+    },
+  };
+}
+
+/** The same without regard to the bounds of the schedule. */
+export function patternTimes(pattern: SchedulePattern, now: number): NominalTimes | TimingFault {
+  const { cron, everyMs, phaseMs, dst } = pattern;
+  const zone = timeZone(pattern.timezone);
   if (zone === null) {
-    const detail = `there is no time zone ${JSON.stringify(timing.timezone.slice(0, 64))}: give ${TIME_ZONE_ACCEPTED}`;
+    const detail = `there is no time zone ${JSON.stringify(pattern.timezone.slice(0, 64))}: give ${TIME_ZONE_ACCEPTED}`;
     return { kind: 'fault', field: 'timezone', detail };
   }
   if (cron === null) {
@@ -46,11 +62,19 @@ function nextAligned(everyMs: number, phaseMs: number, after: number): number | 
   return Math.floor((after - phaseMs) / everyMs + 1) * everyMs + phaseMs;
 }
 
-/** When the document of a schedule is due: to fire, or to be resumed; null for never. */
-export function scheduleDueAt({
-  paused,
-  resumeAt,
-  nextAt,
-}: Pick<Schedule, 'paused' | 'resumeAt' | 'nextAt'>): number | null {
-  return paused ? resumeAt : nextAt;
+/**
+ * The next nominal time of a schedule whose pattern has not changed, which is never one that has had its run: the clock
+ * may have been set back since.
+ */
+export function nextAfter(
+  { lastRun }: Pick<Schedule, 'lastRun'>,
+  times: NominalTimes,
+  now: number,
+): number | null {
+  return times.next(Math.max(now, lastRun?.scheduledFor ?? 0));
+}
+
+/** How many runs a schedule may still have; triggers do not count. Without `maxRuns` there is no end. */
+export function runsLeft({ maxRuns = null, fired }: Pick<Schedule, 'maxRuns' | 'fired'>): number {
+  return maxRuns === null ? Number.POSITIVE_INFINITY : Math.max(0, maxRuns - fired);
 }

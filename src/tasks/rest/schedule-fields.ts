@@ -1,7 +1,7 @@
 import { MAX_CRON_LENGTH } from '../model/cron-expression.ts';
 import type { Schedule, ScheduledTask, TenantLimits } from '../model/documents.ts';
 import { mergeRetryPart } from '../model/retry-policy.ts';
-import { nominalTimes, type TimingFault } from '../model/schedule-times.ts';
+import { nextAfter, nominalTimes, runsLeft, type TimingFault } from '../model/schedule-times.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import { FieldReader, type Fields } from './field-reader.ts';
 import { PAUSE_FIELDS, readPause } from './pause-fields.ts';
@@ -15,6 +15,9 @@ const DAY_MS = 86_400_000;
 const EVERY = { minMs: 10_000, maxMs: 366 * DAY_MS };
 const PHASE = { minMs: 0, maxMs: 366 * DAY_MS };
 const WINDOW = { minMs: 10_000, maxMs: 7 * DAY_MS };
+const JITTER = { minMs: 0, maxMs: 3_600_000 };
+/** How far ahead a schedule may start. Later years are a year's work for the calendar each. */
+const MAX_START_MS = 3_660 * DAY_MS;
 /** As many tasks as the store makes in one step. */
 const MAX_CAUGHT_UP = 500;
 /** The template is read and written with each run. */
@@ -102,6 +105,35 @@ const SCHEDULE_FIELDS = {
       },
     },
   },
+  jitter: durationField(
+    'Each run starts up to this much later, and before the next time: 0s to 1h (0s). The delay of a time never changes.',
+  ),
+  start_at: {
+    type: 'string',
+    max: 64,
+    format: 'date-time',
+    optional: true,
+    nullable: true,
+    description: 'No run for a time before this one; at most ten years ahead.',
+  },
+  end_at: {
+    type: 'string',
+    max: 64,
+    format: 'date-time',
+    optional: true,
+    nullable: true,
+    description: 'No run for this time or a later one.',
+  },
+  max_runs: {
+    type: 'number',
+    integer: true,
+    min: 1,
+    max: 1_000_000_000,
+    optional: true,
+    nullable: true,
+    description:
+      'The schedule ends after this number of runs. Times without a run and triggers do not count.',
+  },
   ...PAUSE_FIELDS,
 } as const satisfies Record<string, Schema>;
 
@@ -138,6 +170,7 @@ export interface ScheduleContext {
   /** The one that the fields name, or that it had before. */
   readonly worker: StoredDocument<'worker'>;
   readonly limits: Pick<TenantLimits, 'payloadBytes'>;
+  /** By the store's clock. */
   readonly nowMs: number;
 }
 
@@ -158,9 +191,14 @@ export function readScheduleFields(fields: Fields, context: ScheduleContext): Sc
   readTask(fields, schedule, context, reader);
   readTiming(fields, schedule, reader);
   readPolicies(fields, schedule, reader);
+  readBounds(fields, schedule, nowMs, reader);
   readPause(fields, schedule, 'schedule', reader);
   reader.finish();
   schedule.nextAt = nextOf(schedule, before, nowMs);
+  if (before === null && schedule.nextAt === null) {
+    reader.fault('/end_at', 'out_of_range', 'comes before the first time of the schedule');
+    reader.finish();
+  }
   return schedule;
 }
 
@@ -177,6 +215,10 @@ function newSchedule(nowMs: number): Schedule {
     overlap: 'skip',
     catchUp: DEFAULT_CATCH_UP,
     dst: DEFAULT_DST,
+    jitterMs: 0,
+    startAt: null,
+    endAt: null,
+    maxRuns: null,
     paused: false,
     pauseReason: null,
     resumeAt: null,
@@ -264,19 +306,37 @@ function readPolicies(fields: Fields, schedule: Draft, reader: FieldReader): voi
   else if (dst !== undefined) schedule.dst = { ...schedule.dst, ...dst } as Schedule['dst'];
 }
 
+function readBounds(fields: Fields, schedule: Draft, nowMs: number, reader: FieldReader): void {
+  const jitterMs = reader.duration(fields.jitter, '/jitter', JITTER);
+  if (jitterMs !== undefined) schedule.jitterMs = jitterMs ?? 0;
+  const startAt = reader.time(fields.start_at, '/start_at');
+  if (startAt !== undefined) schedule.startAt = startAt;
+  if (startAt != null && startAt > nowMs + MAX_START_MS) {
+    reader.fault('/start_at', 'out_of_range', 'is more than ten years ahead');
+  }
+  const endAt = reader.time(fields.end_at, '/end_at');
+  if (endAt !== undefined) schedule.endAt = endAt;
+  if (schedule.startAt != null && schedule.endAt != null && schedule.endAt <= schedule.startAt) {
+    reader.fault('/end_at', 'out_of_range', 'has to be later than start_at');
+  }
+  if (fields.max_runs !== undefined) schedule.maxRuns = fields.max_runs as number | null;
+}
+
 /** @throws Problem `invalid_cron` or `invalid_timezone` */
 function nextOf(schedule: Schedule, before: Schedule | null, nowMs: number): number | null {
   const times = nominalTimes(schedule, nowMs);
   if (times.kind === 'fault') throw timingProblem(times);
-  const resumed = before?.paused === true && !schedule.paused;
-  return before === null || resumed || timed(before) !== timed(schedule)
-    ? times.next(nowMs)
-    : schedule.nextAt;
+  if (runsLeft(schedule) === 0) return null;
+  // Other times: a person has decided that they are to come, whatever there was before.
+  if (before === null || timed(before) !== timed(schedule)) return times.next(nowMs);
+  const resumed = before.paused && !schedule.paused;
+  if (resumed || before.nextAt === null) return nextAfter(schedule, times, nowMs);
+  return schedule.endAt != null && before.nextAt >= schedule.endAt ? null : before.nextAt;
 }
 
-/** Equal where all times are. */
-function timed({ cron, everyMs, phaseMs, timezone, dst }: Schedule): string {
-  return JSON.stringify([cron, everyMs, phaseMs, timezone, dst.gap, dst.overlap]);
+/** Equal where all times are, up to an end. */
+function timed({ cron, everyMs, phaseMs, timezone, dst, startAt = null }: Schedule): string {
+  return JSON.stringify([cron, everyMs, phaseMs, timezone, dst.gap, dst.overlap, startAt]);
 }
 
 function timingProblem({ field, detail }: TimingFault): Problem {

@@ -59,7 +59,7 @@ async function make(parts: RestParts, call: Call): Promise<CreateAnswer> {
     worker,
     limits: limitsOf(parts, call),
     actor: call.caller.actor,
-    nowMs: call.nowMs,
+    nowMs: await parts.store.now(),
     idempotency: call.idempotency,
   });
   const [result] = doneOrThrow(answer).results;

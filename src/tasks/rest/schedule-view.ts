@@ -1,7 +1,7 @@
 import type { Schedule, ScheduledTask } from '../model/documents.ts';
 import { formatDuration } from '../model/duration.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../model/retry-policy.ts';
-import { nominalTimes } from '../model/schedule-times.ts';
+import { nextAfter, nominalTimes, runsLeft } from '../model/schedule-times.ts';
 import { PRIORITIES, TASK_STATUSES } from '../model/task.ts';
 import { formatTime, formatTimeOrNull } from '../model/time.ts';
 import type { StoredDocument } from '../store/documents.ts';
@@ -87,6 +87,11 @@ export const SCHEDULE_ANSWER: ObjectSchema = {
       properties: { mode: TEXT, window: TEXT, max: COUNT },
     },
     dst: { type: 'object', name: 'Dst', properties: { gap: TEXT, overlap: TEXT } },
+    jitter: TEXT,
+    start_at: TIME_OR_NULL,
+    end_at: TIME_OR_NULL,
+    max_runs: { ...COUNT, nullable: true },
+    runs_left: { ...COUNT, nullable: true, description: 'Of max_runs; null without it.' },
     paused: { type: 'boolean' },
     pause_reason: TEXT_OR_NULL,
     resume_at: TIME_OR_NULL,
@@ -94,7 +99,8 @@ export const SCHEDULE_ANSWER: ObjectSchema = {
       type: 'array',
       items: TIME,
       max: NEXT_RUNS,
-      description: 'The next nominal times; of a paused schedule, those that it would have.',
+      description:
+        'The next nominal times, without jitter; of a paused schedule, those that it would have. Empty when it has ended.',
     },
     last_run: LAST_RUN,
     fired: COUNT,
@@ -115,7 +121,7 @@ export function scheduleView(
   caller: Caller,
   nowMs: number,
 ): Record<string, unknown> {
-  const { catchUp, dst, lastRun } = body;
+  const { catchUp, dst, lastRun, maxRuns = null } = body;
   return {
     id,
     name: body.name,
@@ -129,6 +135,11 @@ export function scheduleView(
     overlap: body.overlap,
     catch_up: { mode: catchUp.mode, window: formatDuration(catchUp.windowMs), max: catchUp.max },
     dst: { gap: dst.gap, overlap: dst.overlap },
+    jitter: formatDuration(body.jitterMs ?? 0),
+    start_at: formatTimeOrNull(body.startAt ?? null),
+    end_at: formatTimeOrNull(body.endAt ?? null),
+    max_runs: maxRuns,
+    runs_left: maxRuns === null ? null : runsLeft(body),
     paused: body.paused,
     pause_reason: body.pauseReason,
     resume_at: formatTimeOrNull(body.resumeAt),
@@ -150,8 +161,9 @@ function nextRuns(schedule: Schedule, nowMs: number): number[] {
   if (times.kind === 'fault') return [];
   const { paused, resumeAt, nextAt } = schedule;
   const runs: number[] = [];
-  let next = paused || nextAt === null ? times.next(Math.max(nowMs, resumeAt ?? 0)) : nextAt;
-  while (next !== null && runs.length < NEXT_RUNS) {
+  const count = Math.min(NEXT_RUNS, runsLeft(schedule));
+  let next = paused ? nextAfter(schedule, times, Math.max(nowMs, resumeAt ?? 0)) : nextAt;
+  while (next !== null && runs.length < count) {
     runs.push(next);
     next = times.next(next);
   }

@@ -1,5 +1,5 @@
 import type { Schedule } from '../model/documents.ts';
-import { scheduleDueAt } from '../model/schedule-times.ts';
+import { scheduleDueAt } from '../model/schedule-due.ts';
 import { putSchedule } from '../scheduler/schedule-document.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import { Cursors } from './cursor.ts';
@@ -118,9 +118,10 @@ async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
   if (earlier !== null) return withPayload(earlier, call);
   const limits = limitsOf(parts, call);
   const worker = await namedWorker(parts, call, call.body['worker'] as string);
-  const schedule = readScheduleFields(call.body, { before: null, worker, limits, nowMs: call.nowMs });
+  const nowMs = await parts.store.now();
+  const schedule = readScheduleFields(call.body, { before: null, worker, limits, nowMs });
   const id = parts.ids.next('schedule');
-  const json = scheduleView({ id, version: 1, body: schedule }, call.caller, call.nowMs);
+  const json = scheduleView({ id, version: 1, body: schedule }, call.caller, nowMs);
   const headers = { Location: `/api/v1/schedules/${id}`, ETag: entityTag(1) };
   const answer: RestAnswer = { status: 201, headers, json };
   const { idempotency } = remembering(call, call.idempotency === null ? '' : noteOf(answer));
@@ -137,7 +138,7 @@ async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
     const detail = `the account may have ${limits.schedules} schedules: delete one of them`;
     throw quotaExceeded('schedules', limits.schedules, detail);
   }
-  parts.signals.tell('scheduleDue', call.tenant, id, scheduleDueAt(schedule));
+  parts.signals.tell('scheduleDue', call.tenant, id, scheduleDueAt(id, schedule));
   return answer;
 }
 
@@ -222,11 +223,11 @@ async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
       call,
       (call.body['worker'] as string | undefined) ?? before.body.workerId,
     );
-    const context = { before: before.body, worker, limits, nowMs: call.nowMs };
+    const context = { before: before.body, worker, limits, nowMs: await parts.store.now() };
     const schedule = readScheduleFields(call.body, context);
     const applied = await parts.store.apply(call.tenant, [putSchedule(before, schedule)]);
     if (applied.kind === 'done') {
-      parts.signals.tell('scheduleDue', call.tenant, before.id, scheduleDueAt(schedule));
+      parts.signals.tell('scheduleDue', call.tenant, before.id, scheduleDueAt(before.id, schedule));
       return shown(parts, call, { id: before.id, version: applied.versions[0], body: schedule });
     }
     if (applied.kind !== 'refused')

@@ -1,5 +1,5 @@
 import type { Schedule } from '../model/documents.ts';
-import { scheduleDueAt } from '../model/schedule-times.ts';
+import { scheduleDueAt } from '../model/schedule-due.ts';
 import type { PutDocument, StoredDocument } from '../store/documents.ts';
 
 /** The unique name under which a schedule is found. */
@@ -18,7 +18,7 @@ export function putSchedule(
     id,
     expect: version,
     parent: '',
-    dueAt: scheduleDueAt(body),
+    dueAt: scheduleDueAt(id, body),
     unique: [scheduleName(body.name)],
     body,
   };

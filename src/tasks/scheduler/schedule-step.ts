@@ -1,7 +1,8 @@
 import { dueTimes } from '../model/catch-up.ts';
 import type { Schedule } from '../model/documents.ts';
 import type { IdMaker } from '../model/ids.ts';
-import { nominalTimes } from '../model/schedule-times.ts';
+import { reachedBy } from '../model/schedule-due.ts';
+import { nextAfter, nominalTimes, runsLeft } from '../model/schedule-times.ts';
 import type { Signals } from '../model/signals.ts';
 import { type Actor, isFinal } from '../model/task.ts';
 import { formatTime } from '../model/time.ts';
@@ -54,34 +55,55 @@ export async function scheduleStep(
   if (times.kind === 'fault') return pausedStep(schedule, `${times.field}: ${times.detail}`);
   if (body.paused) {
     // What would have come during the pause is not missed, it was not wanted.
-    const resumed = { paused: false, pauseReason: null, resumeAt: null, nextAt: times.next(now) };
+    const resumed = { paused: false, pauseReason: null, resumeAt: null, nextAt: nextAfter(body, times, now) };
     return { schedule, put: putSchedule(schedule, { ...body, ...resumed }), tasks: [], counts: {} };
   }
-  if (body.nextAt === null) return { schedule, put: putSchedule(schedule, body), tasks: [], counts: {} };
+  const left = runsLeft(body);
+  if (body.nextAt === null || left === 0) {
+    const put = putSchedule(schedule, { ...body, nextAt: null });
+    return { schedule, put, tasks: [], counts: {} };
+  }
   const account = await parts.directory.account(tenant);
   if (account?.body.status !== 'active') return postponedStep(schedule, now);
   const worker = await workerOf(parts, tenant, body);
   if (worker === null) return pausedStep(schedule, goneReason(body.worker));
-  const due = dueTimes(times, body.catchUp, body.nextAt, now);
+  const reached = reachedBy(schedule.id, body, times, now);
+  const due = dueTimes(times, body.catchUp, body.nextAt, reached, body.jitterMs);
   const room = await roomFor(parts, tenant, schedule, due.fire);
   if (room === null) return null;
   const createdBy: Actor = { type: 'schedule', id: schedule.id };
-  const tasks = room.fire.map(scheduledFor => {
+  const tasks = room.fire.slice(0, left).map(scheduledFor => {
     const key = `${schedule.id}@${formatTime(scheduledFor)}`;
-    return scheduledTask(parts.ids, schedule, worker, { scheduledFor, key, heldBy: room.heldBy, createdBy });
+    const { heldBy } = room;
+    return scheduledTask(parts.ids, schedule, worker, { scheduledFor, runAt: now, key, heldBy, createdBy });
   });
-  const skippedOverlap = room.later === null ? due.fire.length - tasks.length : 0;
   const last = tasks.at(-1)?.task;
+  const isOver = tasks.length === left;
   const after: Schedule = {
     ...body,
-    nextAt: room.later ?? times.next(now),
+    nextAt: isOver ? null : (room.later ?? times.next(reached)),
     lastRun: last === undefined ? body.lastRun : { scheduledFor: last.scheduledFor!, taskId: last.id },
-    fired: body.fired + tasks.length,
-    skippedOverlap: body.skippedOverlap + skippedOverlap,
-    skippedWindow: body.skippedWindow + due.skipped,
   };
-  const counts = { fired: tasks.length, skipped_overlap: skippedOverlap, skipped_window: due.skipped };
-  return { schedule, put: putSchedule(schedule, after), tasks, counts };
+  // Times after the last run of all are not skipped: the schedule has ended.
+  const passed = isOver ? due.fire.filter(time => time <= last!.scheduledFor!) : due.fire;
+  const counts = {
+    fired: tasks.length,
+    skipped_overlap: room.later === null || isOver ? passed.length - tasks.length : 0,
+    skipped_window: due.skipped,
+  };
+  return { schedule, put: putSchedule(schedule, counted(after, counts)), tasks, counts };
+}
+
+function counted(
+  schedule: Schedule,
+  counts: { readonly fired: number; readonly skipped_overlap: number; readonly skipped_window: number },
+): Schedule {
+  return {
+    ...schedule,
+    fired: schedule.fired + counts.fired,
+    skippedOverlap: schedule.skippedOverlap + counts.skipped_overlap,
+    skippedWindow: schedule.skippedWindow + counts.skipped_window,
+  };
 }
 
 /** The schedule stops until a person has looked at it. */

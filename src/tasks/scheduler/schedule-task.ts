@@ -7,6 +7,8 @@ import type { NewTask } from '../store/requests.ts';
 /** One run of a schedule. */
 export interface ScheduleRun {
   readonly scheduledFor: number;
+  /** By the store's clock. Not the nominal time: a run that is made up for would precede everything else that waits. */
+  readonly runAt: number;
   /** Null for one that somebody triggers: there may be any number of those. */
   readonly key: string | null;
   readonly heldBy: string | null;
@@ -31,8 +33,7 @@ export function scheduledTask(
       worker: defaults.name,
       type: template.type,
       priority: template.priority ?? defaults.priority,
-      // Not the nominal time: what is made up for later would stand before everything else that waits.
-      runAt: createdAt,
+      runAt: run.runAt,
       expiresAt: null,
       timeoutMs: template.timeoutMs ?? defaults.timeoutMs,
       retry: mergeRetry(defaults.retry, template.retry),

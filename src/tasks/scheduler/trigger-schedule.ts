@@ -12,6 +12,7 @@ export interface TriggerRequest {
   readonly worker: StoredDocument<'worker'>;
   readonly limits: Pick<TenantLimits, 'openTasks'>;
   readonly actor: Actor;
+  /** By the store's clock. */
   readonly nowMs: number;
   readonly idempotency: Idempotency | null;
 }
@@ -24,7 +25,7 @@ export function triggerSchedule(
   { store, ids }: { readonly store: Pick<TaskStore, 'create'>; readonly ids: IdMaker },
   { tenant, schedule, worker, limits, actor, nowMs, idempotency }: TriggerRequest,
 ): Promise<CreateAnswer> {
-  const run = { scheduledFor: nowMs, key: null, heldBy: null, createdBy: actor };
+  const run = { scheduledFor: nowMs, runAt: nowMs, key: null, heldBy: null, createdBy: actor };
   return store.create(tenant, {
     tasks: [scheduledTask(ids, schedule, worker, run)],
     atomic: false,

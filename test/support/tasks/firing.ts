@@ -1,7 +1,8 @@
+import type { Clock } from '../../../src/base/clock.ts';
 import { Fault } from '../../../src/base/fault.ts';
 import { DEFAULT_TENANT_LIMITS, type Schedule, type Worker } from '../../../src/tasks/model/documents.ts';
 import { IdMaker } from '../../../src/tasks/model/ids.ts';
-import { scheduleDueAt } from '../../../src/tasks/model/schedule-times.ts';
+import { scheduleDueAt } from '../../../src/tasks/model/schedule-due.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import type { Task } from '../../../src/tasks/model/task.ts';
 import { ScheduleFirer } from '../../../src/tasks/scheduler/schedule-firer.ts';
@@ -9,8 +10,8 @@ import type { ScheduleResult } from '../../../src/tasks/scheduler/schedule-step.
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { PutDocument, StoredDocument } from '../../../src/tasks/store/documents.ts';
 import type { ApplyAnswer, CreateAnswer, CreateRequest } from '../../../src/tasks/store/requests.ts';
+import { JumpingClock } from '../jumping-clock.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
-import { ManualClock } from '../manual-clock.ts';
 import { SeededRandom } from '../seeded-random.ts';
 import { Factory, taskChange, taskQuery } from './factories.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -58,7 +59,10 @@ export class FaultyStore extends MemoryStore {
 
 /** A tenant with a worker, and one process or several that fire its schedules. Time moves when a test says so. */
 export class Firing {
-  readonly clock: ManualClock;
+  /** The store's. */
+  readonly clock: JumpingClock;
+  /** How far the clocks of the processes are ahead of the store's. */
+  aheadMs = 0;
   readonly store: FaultyStore;
   readonly signals = new Signals();
   readonly factory: Factory;
@@ -69,7 +73,7 @@ export class Firing {
   worker!: PutDocument<'worker'>;
 
   constructor(start: string) {
-    this.clock = new ManualClock(Date.parse(start));
+    this.clock = new JumpingClock(Date.parse(start));
     this.store = new FaultyStore(this.clock);
     this.factory = new Factory(this.clock);
   }
@@ -86,7 +90,11 @@ export class Firing {
 
   /** Another process. */
   add(seed: number): ScheduleFirer {
-    const { clock, store, signals, logger } = this;
+    const { store, signals, logger } = this;
+    const clock: Clock = {
+      nowMs: () => this.clock.nowMs() + this.aheadMs,
+      after: (delayMs, run) => this.clock.after(delayMs, run),
+    };
     const random = new SeededRandom(1_000 + seed);
     const firer = new ScheduleFirer({
       store,
@@ -119,8 +127,8 @@ export class Firing {
   /** A schedule of the worker; of every minute, unless it says something else. */
   async schedule(body: Partial<Schedule> = {}): Promise<string> {
     const named = { name: this.factory.id('schedule').toLowerCase(), nextAt: null, ...body };
-    const put = this.factory.schedule(this.worker, named, { dueAt: scheduleDueAt(whenOf(named)) });
-    const answer = await this.store.apply(TENANT, [put]);
+    const put = this.factory.schedule(this.worker, named);
+    const answer = await this.store.apply(TENANT, [{ ...put, dueAt: scheduleDueAt(put.id, put.body) }]);
     if (answer.kind !== 'done') throw new Error(`no schedule: ${answer.kind}`);
     return put.id;
   }
@@ -129,7 +137,7 @@ export class Firing {
   async change(id: string, body: Partial<Schedule>): Promise<void> {
     const { version, body: before } = await this.read(id);
     const after = { ...before, ...body };
-    const filing = { id, expect: version, dueAt: scheduleDueAt(after) };
+    const filing = { id, expect: version, dueAt: scheduleDueAt(id, after) };
     await this.store.apply(TENANT, [this.factory.schedule(this.worker, after, filing)]);
   }
 
@@ -177,12 +185,4 @@ export class Firing {
   async cancel(id: string): Promise<void> {
     await this.store.change(TENANT, id, taskChange('cancel'));
   }
-}
-
-function whenOf({
-  paused = false,
-  resumeAt = null,
-  nextAt = null,
-}: Partial<Schedule>): Parameters<typeof scheduleDueAt>[0] {
-  return { paused, resumeAt, nextAt };
 }

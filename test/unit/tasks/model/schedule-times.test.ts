@@ -2,8 +2,8 @@ import t from 'tap';
 import {
   type NominalTimes,
   nominalTimes,
+  runsLeft,
   type ScheduleTiming,
-  scheduleDueAt,
 } from '../../../../src/tasks/model/schedule-times.ts';
 
 const NOW = Date.parse('2026-03-01T10:00:00Z');
@@ -72,9 +72,37 @@ t.test('names of zones that are only linked to others are names of zones', async
   }
 });
 
-t.test('a schedule is due when it fires, or, while it is paused, when it is to be resumed', async t => {
-  t.equal(scheduleDueAt({ paused: false, resumeAt: null, nextAt: 7 }), 7);
-  t.equal(scheduleDueAt({ paused: true, resumeAt: 9, nextAt: 7 }), 9);
-  t.equal(scheduleDueAt({ paused: true, resumeAt: null, nextAt: 7 }), null);
-  t.equal(scheduleDueAt({ paused: false, resumeAt: null, nextAt: null }), null);
+t.test('times begin with start_at, and end before end_at', async t => {
+  const startAt = Date.parse('2026-03-05T09:00:00Z');
+  const endAt = Date.parse('2026-03-07T09:00:00Z');
+  const cron = '0 9 * * *';
+  t.equal(next({ cron, startAt }, '2026-03-01T10:00:00Z'), '2026-03-05T09:00:00.000Z', 'included');
+  t.equal(next({ cron, startAt: startAt + 1 }, '2026-03-01T10:00:00Z'), '2026-03-06T09:00:00.000Z');
+  t.equal(next({ cron, startAt }, '2026-03-05T09:00:00Z'), '2026-03-06T09:00:00.000Z');
+  t.equal(next({ cron, endAt }, '2026-03-06T09:00:00Z'), null, 'excluded');
+  t.equal(next({ cron, endAt: endAt + 1 }, '2026-03-06T09:00:00Z'), '2026-03-07T09:00:00.000Z');
+  t.equal(next({ cron, startAt, endAt: startAt + 1 }, '2026-03-05T09:00:00Z'), null);
+  t.equal(
+    next({ everyMs: 3_600_000, startAt: startAt + 60_000 }, '2026-03-01T10:00:00Z'),
+    '2026-03-05T10:00:00.000Z',
+  );
+});
+
+t.test('bounds count in real time, also where the clocks change', async t => {
+  const night = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
+  // 02:30 does not exist on this day: the run is at 03:00 local time, which is 01:00 UTC.
+  const moved = Date.parse('2026-03-29T01:00:00Z');
+  t.equal(next({ ...night, startAt: moved }, '2026-03-28T12:00:00Z'), '2026-03-29T01:00:00.000Z');
+  t.equal(next({ ...night, startAt: moved + 1 }, '2026-03-28T12:00:00Z'), '2026-03-30T00:30:00.000Z');
+  t.equal(next({ ...night, endAt: moved }, '2026-03-28T12:00:00Z'), null);
+  // 02:30 comes twice; the second pass is not a time of its own, and a start between the two does not make it one.
+  const between = Date.parse('2026-10-25T01:00:00Z');
+  t.equal(next({ ...night, startAt: between }, '2026-10-24T12:00:00Z'), '2026-10-26T01:30:00.000Z');
+});
+
+t.test('runs that are left are those that the schedule has not had', async t => {
+  t.equal(runsLeft({ fired: 7 }), Number.POSITIVE_INFINITY);
+  t.equal(runsLeft({ fired: 7, maxRuns: null }), Number.POSITIVE_INFINITY);
+  t.equal(runsLeft({ fired: 7, maxRuns: 10 }), 3);
+  t.equal(runsLeft({ fired: 7, maxRuns: 5 }), 0, 'also where the number was made smaller');
 });

@@ -55,6 +55,11 @@ t.test('a schedule is made with what is usual where nothing is said', async t =>
     overlap: 'skip',
     catch_up: { mode: 'latest', window: '1h', max: 100 },
     dst: { gap: 'run_after', overlap: 'once' },
+    jitter: '0s',
+    start_at: null,
+    end_at: null,
+    max_runs: null,
+    runs_left: null,
     paused: false,
     pause_reason: null,
     resume_at: null,
@@ -102,6 +107,10 @@ t.test('everything that can be said of it is shown again', async t => {
     overlap: 'queue_one',
     catch_up: { mode: 'all', window: '2d', max: 7 },
     dst: { gap: 'skip', overlap: 'twice' },
+    jitter: '5m',
+    start_at: '2026-03-01T12:00:00.000Z',
+    end_at: '2026-12-24T00:00:00.000Z',
+    max_runs: 300,
     paused: true,
     pause_reason: 'not yet',
     resume_at: '2026-03-02T00:00:00.000Z',
@@ -110,6 +119,7 @@ t.test('everything that can be said of it is shown again', async t => {
   t.match(made.json, {
     ...said,
     cron: null,
+    runs_left: 300,
   });
   t.equal(compileSchema(SCHEDULE_ANSWER)(made.json), null, 'as the documents say');
   t.same(Object.keys(made.json.task.retry), ['max_attempts', 'base'], 'of the policy only what was said');
@@ -219,6 +229,63 @@ t.test('its next time is another one only when something is changed that it foll
   t.equal(resumed.json.next_runs[0], '2026-03-05T00:00:00.000Z');
 });
 
+t.test('bounds are changed and taken away again; what has ended goes on then', async t => {
+  const { rest, ask } = await setup();
+  const { json: made } = await ask('POST', '/api/v1/schedules', { ...NIGHTLY, cron: '@hourly', max_runs: 2 });
+  const target = `/api/v1/schedules/${made.id}`;
+  const change = async (body: object) => (await ask('PUT', target, body)).json;
+  t.same(made.next_runs, ['2026-03-01T11:00:00.000Z', '2026-03-01T12:00:00.000Z'], 'no more than are left');
+  await rest.change('acme', 'schedule', made.id, body => ({ ...body, fired: 2, nextAt: null }));
+  const ended = await ask('GET', target);
+  t.match(ended.json, { max_runs: 2, runs_left: 0, next_runs: [] });
+  t.equal((await ask('POST', `${target}/trigger`)).status, 201, 'a trigger does not ask');
+  t.match(await change({ overlap: 'allow' }), { runs_left: 0, next_runs: [] });
+  t.match(await change({ max_runs: 3 }), { runs_left: 1, next_runs: ['2026-03-01T11:00:00.000Z'] });
+  t.match(await change({ max_runs: 1 }), { runs_left: 0, next_runs: [] });
+  const open = await change({ max_runs: null, end_at: '2026-03-01T12:00:00Z', jitter: '30m' });
+  t.match(open, { runs_left: null, next_runs: ['2026-03-01T11:00:00.000Z'] });
+  const { dueAt } = (await rest.store.getDocument('acme', 'schedule', made.id))!;
+  const hour = Date.parse('2026-03-01T11:00:00Z');
+  t.ok(dueAt! > hour && dueAt! < hour + 1_800_000, 'it is due after its jitter');
+  t.match(await change({ end_at: '2026-03-01T10:30:00Z' }), { next_runs: [] });
+  const later = await change({ end_at: null, start_at: '2026-03-05T00:00:00+01:00', jitter: null });
+  t.match(later, { jitter: '0s', start_at: '2026-03-04T23:00:00.000Z' });
+  t.equal(later.next_runs[0], '2026-03-04T23:00:00.000Z');
+  t.equal((await change({ start_at: null })).next_runs[0], '2026-03-01T11:00:00.000Z');
+});
+
+t.test('times are those of the clock of the store, however the clock of the process was set', async t => {
+  for (const aheadMs of [-7_200_000, 7_200_000]) {
+    const { rest, ask } = await setup();
+    const storeMs = rest.clock.nowMs();
+    rest.clock.moveTo(storeMs + aheadMs);
+    rest.store.now = async () => storeMs;
+    const made = await ask('POST', '/api/v1/schedules', { ...NIGHTLY, cron: '@hourly' });
+    t.equal(made.json.next_runs[0], '2026-03-01T11:00:00.000Z');
+    const changed = await ask('PUT', '/api/v1/schedules/nightly', { cron: '*/30 * * * *' });
+    t.equal(changed.json.next_runs[0], '2026-03-01T10:30:00.000Z');
+    const triggered = await ask('POST', '/api/v1/schedules/nightly/trigger');
+    t.equal(triggered.json.run_at, '2026-03-01T10:00:00.000Z');
+  }
+});
+
+t.test('a schedule that is resumed does not fire again for a time that had its run', async t => {
+  const { rest, ask } = await setup();
+  const { json: made } = await ask('POST', '/api/v1/schedules', {
+    ...NIGHTLY,
+    cron: '@hourly',
+    paused: true,
+  });
+  const scheduledFor = Date.parse('2026-03-01T12:00:00Z');
+  const lastRun = { scheduledFor, taskId: 'tsk_01KJMDF8HG007VQ7WRDYMX37Z7' };
+  await rest.change('acme', 'schedule', made.id, body => ({ ...body, lastRun }));
+  // The clock was set back by hours after the run at 12:00.
+  const resumed = await ask('PUT', `/api/v1/schedules/${made.id}`, { paused: false });
+  t.equal(resumed.json.next_runs[0], '2026-03-01T13:00:00.000Z');
+  const other = await ask('PUT', `/api/v1/schedules/${made.id}`, { cron: '30 * * * *' });
+  t.equal(other.json.next_runs[0], '2026-03-01T10:30:00.000Z', 'other times are not waited for');
+});
+
 t.test('changes and deletions may name the version that they are about', async t => {
   const { rest, token, ask } = await setup();
   await ask('POST', '/api/v1/schedules', NIGHTLY);
@@ -254,6 +321,17 @@ t.test('what is wrong is said with its place', async t => {
     [{ task: { timeout: '16m' } }, 'validation_failed', '/task/timeout', /at most 15m/],
     [{ task: { payload: 'x'.repeat(65_536) } }, 'payload_too_large', '/task/payload', /65538 bytes/],
     [{ task: { run_at: '2027-01-01T00:00:00Z' } }, 'unknown_field', '/task/run_at', /no such field/],
+    [{ jitter: '61m' }, 'validation_failed', '/jitter', /from 0s to 1h, and is 61m/],
+    [{ start_at: 'soon' }, 'validation_failed', '/start_at', /RFC 3339/],
+    [{ start_at: '2037-01-01T00:00:00Z' }, 'validation_failed', '/start_at', /more than ten years ahead/],
+    [
+      { start_at: '2026-04-01T00:00:00Z', end_at: '2026-04-01T00:00:00Z' },
+      'validation_failed',
+      '/end_at',
+      /later than start_at/,
+    ],
+    [{ end_at: '2026-03-01T10:00:00Z' }, 'validation_failed', '/end_at', /before the first time/],
+    [{ max_runs: 0 }, 'validation_failed', '/max_runs', /at least 1/],
     [{ overlap: 'maybe' }, 'validation_failed', '/overlap', /one of/],
   ] as const) {
     const { json } = await ask('POST', '/api/v1/schedules', { ...NIGHTLY, ...change });
