@@ -15,8 +15,8 @@ interface ZoneYear {
 }
 
 const DAY_MS = 86_400_000;
-/** No clock was ever changed by more: places crossed the date line. */
-const LONGEST_CHANGE_MS = 26 * 3_600_000;
+/** No clock was ever changed by more: places crossed the date line. In milliseconds. */
+export const LONGEST_CHANGE_MS = 26 * 3_600_000;
 const MAX_NAME_LENGTH = 64;
 const MAX_NAMES = 500;
 const MAX_YEARS = 40;

@@ -1,7 +1,13 @@
 import { MAX_CRON_LENGTH } from '../model/cron-expression.ts';
 import type { Schedule, ScheduledTask, TenantLimits } from '../model/documents.ts';
 import { mergeRetryPart } from '../model/retry-policy.ts';
-import { nextAfter, nominalTimes, runsLeft, type TimingFault } from '../model/schedule-times.ts';
+import {
+  nextAfter,
+  nominalTimes,
+  runsLeft,
+  type ScheduleTiming,
+  type TimingFault,
+} from '../model/schedule-times.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import { FieldReader, type Fields } from './field-reader.ts';
 import { PAUSE_FIELDS, readPause } from './pause-fields.ts';
@@ -17,7 +23,7 @@ const PHASE = { minMs: 0, maxMs: 366 * DAY_MS };
 const WINDOW = { minMs: 10_000, maxMs: 7 * DAY_MS };
 const JITTER = { minMs: 0, maxMs: 3_600_000 };
 /** How far ahead a schedule may start. Later years are a year's work for the calendar each. */
-const MAX_START_MS = 3_660 * DAY_MS;
+export const MAX_START_MS = 3_660 * DAY_MS;
 /** As many tasks as the store makes in one step. */
 const MAX_CAUGHT_UP = 500;
 /** The template is read and written with each run. */
@@ -36,15 +42,8 @@ const EMPTY_TASK: ScheduledTask = {
   metadata: {},
 };
 
-const SCHEDULE_FIELDS = {
-  task: {
-    type: 'object',
-    name: 'ScheduledTaskFields',
-    optional: true,
-    nullable: true,
-    description: 'What each task gets; its payload is at most 64 KiB. What is left out is the worker’s.',
-    properties: CONTENT_FIELDS,
-  },
+/** When a schedule fires. */
+export const TIMING_FIELDS = {
   cron: {
     type: 'string',
     min: 1,
@@ -64,25 +63,6 @@ const SCHEDULE_FIELDS = {
     optional: true,
     nullable: true,
     description: 'IANA name of the zone that cron is read in; UTC by default.',
-  },
-  overlap: {
-    type: 'string',
-    enum: ['skip', 'allow', 'queue_one', 'cancel_running'],
-    optional: true,
-    nullable: true,
-    description: 'What happens when a task of this schedule is not over yet; skip by default.',
-  },
-  catch_up: {
-    type: 'object',
-    name: 'CatchUpFields',
-    optional: true,
-    nullable: true,
-    description: 'Which of the times are made up for that the service missed.',
-    properties: {
-      mode: { type: 'string', enum: ['none', 'latest', 'all'], optional: true },
-      window: durationField('Nothing that is older: 10s to 7d (1h).'),
-      max: { type: 'number', integer: true, min: 1, max: MAX_CAUGHT_UP, optional: true },
-    },
   },
   dst: {
     type: 'object',
@@ -105,9 +85,6 @@ const SCHEDULE_FIELDS = {
       },
     },
   },
-  jitter: durationField(
-    'Each run starts up to this much later, and before the next time: 0s to 1h (0s). The delay of a time never changes.',
-  ),
   start_at: {
     type: 'string',
     max: 64,
@@ -124,6 +101,40 @@ const SCHEDULE_FIELDS = {
     nullable: true,
     description: 'No run for this time or a later one.',
   },
+} as const satisfies Record<string, Schema>;
+
+const SCHEDULE_FIELDS = {
+  task: {
+    type: 'object',
+    name: 'ScheduledTaskFields',
+    optional: true,
+    nullable: true,
+    description: 'What each task gets; its payload is at most 64 KiB. What is left out is the worker’s.',
+    properties: CONTENT_FIELDS,
+  },
+  overlap: {
+    type: 'string',
+    enum: ['skip', 'allow', 'queue_one', 'cancel_running'],
+    optional: true,
+    nullable: true,
+    description: 'What happens when a task of this schedule is not over yet; skip by default.',
+  },
+  catch_up: {
+    type: 'object',
+    name: 'CatchUpFields',
+    optional: true,
+    nullable: true,
+    description: 'Which of the times are made up for that the service missed.',
+    properties: {
+      mode: { type: 'string', enum: ['none', 'latest', 'all'], optional: true },
+      window: durationField('Nothing that is older: 10s to 7d (1h).'),
+      max: { type: 'number', integer: true, min: 1, max: MAX_CAUGHT_UP, optional: true },
+    },
+  },
+  jitter: durationField(
+    'Each run starts up to this much later, and before the next time: 0s to 1h (0s). The delay of a time never changes.',
+  ),
+  ...TIMING_FIELDS,
   max_runs: {
     type: 'number',
     integer: true,
@@ -199,6 +210,20 @@ export function readScheduleFields(fields: Fields, context: ScheduleContext): Sc
     reader.fault('/end_at', 'out_of_range', 'comes before the first time of the schedule');
     reader.finish();
   }
+  return schedule;
+}
+
+/**
+ * When a schedule with these fields would fire, as {@link TIMING_FIELDS} say it.
+ *
+ * @throws Problem `validation_failed`, with the faults that the reader has found before, or `conflicting_fields`
+ */
+export function readTimingFields(fields: Fields, nowMs: number, reader: FieldReader): ScheduleTiming {
+  const schedule: Draft = newSchedule(nowMs);
+  readTiming(fields, schedule, reader);
+  readPolicies(fields, schedule, reader);
+  readBounds(fields, schedule, nowMs, reader);
+  reader.finish();
   return schedule;
 }
 
@@ -339,7 +364,8 @@ function timed({ cron, everyMs, phaseMs, timezone, dst, startAt = null }: Schedu
   return JSON.stringify([cron, everyMs, phaseMs, timezone, dst.gap, dst.overlap, startAt]);
 }
 
-function timingProblem({ field, detail }: TimingFault): Problem {
+/** The answer to a schedule that has no times. */
+export function timingProblem({ field, detail }: TimingFault): Problem {
   const code = field === 'cron' ? 'invalid_cron' : 'invalid_timezone';
   const whole = `/${field}: ${detail}`;
   return new Problem(code, whole, { errors: [{ pointer: `/${field}`, code, detail: whole }] });

@@ -22,6 +22,7 @@ import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import { NEW_SCHEDULE, readScheduleFields, SCHEDULE_CHANGES } from './schedule-fields.ts';
+import { previewScheduleRoute } from './schedule-preview.ts';
 import { triggerScheduleRoute } from './schedule-trigger.ts';
 import { SCHEDULE_ANSWER, scheduleView } from './schedule-view.ts';
 import { remembering } from './task-create.ts';
@@ -109,6 +110,7 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
       problems: ['not_found', 'version_mismatch'],
       handle: call => deleteSchedule(parts, call),
     },
+    previewScheduleRoute(parts),
     triggerScheduleRoute(parts),
   ];
 }

@@ -254,6 +254,60 @@ t.test('bounds are changed and taken away again; what has ended goes on then', a
   t.equal((await change({ start_at: null })).next_runs[0], '2026-03-01T11:00:00.000Z');
 });
 
+t.test('a preview shows the next times, and stores nothing', async t => {
+  const { rest, token, ask } = await setup();
+  const preview = (body: object) => ask('POST', '/api/v1/schedules/preview', body);
+  const night = { cron: '30 2 * * *', timezone: 'Europe/Berlin' };
+  const { status, json } = await preview({ ...night, count: 2, from: '2026-03-29T00:00:00Z' });
+  t.equal(status, 200);
+  t.same(json, {
+    timezone: 'Europe/Berlin',
+    times: [
+      { at: '2026-03-29T01:00:00.000Z', local: '2026-03-29T03:00:00+02:00', note: 'moved_by_dst' },
+      { at: '2026-03-30T00:30:00.000Z', local: '2026-03-30T02:30:00+02:00', note: null },
+    ],
+  });
+  const usual = await preview({ every: '1h', phase: '5m', timezone: 'America/St_Johns' });
+  t.equal(usual.json.times.length, 10);
+  t.same(usual.json.times[0], {
+    at: '2026-03-01T10:05:00.000Z',
+    local: '2026-03-01T06:35:00-03:30',
+    note: null,
+  });
+  const bounded = { ...night, start_at: '2026-06-01T00:00:00Z', end_at: '2026-06-03T00:00:00Z' };
+  t.equal((await preview(bounded)).json.times.length, 2);
+  t.equal((await preview({ ...night, count: 50 })).json.times.length, 50);
+  t.same((await ask('GET', '/api/v1/schedules')).json.data, []);
+  const viewer = await rest.addUser(token, 'viewer');
+  const asked = { token: viewer.token, body: night };
+  t.equal((await rest.ask('POST', '/api/v1/schedules/preview', asked)).status, 200, 'a viewer may look');
+});
+
+t.test('a preview says what is wrong as creating does', async t => {
+  const { ask } = await setup();
+  for (const [body, code, pointer] of [
+    [{}, 'validation_failed', ''],
+    [{ cron: '61 * * * *' }, 'invalid_cron', '/cron'],
+    [{ cron: '@daily', timezone: 'Europe/Bonn' }, 'invalid_timezone', '/timezone'],
+    [{ cron: '@daily', every: '1h' }, 'conflicting_fields', '/cron'],
+    [{ cron: '@daily', count: 51 }, 'validation_failed', '/count'],
+    [{ cron: '@daily', count: 0 }, 'validation_failed', '/count'],
+    [{ cron: '@daily', from: 'today' }, 'validation_failed', '/from'],
+    [{ cron: '@daily', from: '2040-01-01T00:00:00Z' }, 'validation_failed', '/from'],
+    [{ cron: '@daily', overlap: 'skip' }, 'unknown_field', '/overlap'],
+  ] as const) {
+    const { json } = await ask('POST', '/api/v1/schedules/preview', body);
+    t.match(json, { code, errors: [{ pointer }] }, JSON.stringify(body));
+  }
+});
+
+t.test('a schedule may be named preview', async t => {
+  const { ask } = await setup();
+  await ask('POST', '/api/v1/schedules', { ...NIGHTLY, name: 'preview' });
+  t.match(await ask('GET', '/api/v1/schedules/preview'), { status: 200, json: { name: 'preview' } });
+  t.equal((await ask('DELETE', '/api/v1/schedules/preview')).status, 204);
+});
+
 t.test('times are those of the clock of the store, however the clock of the process was set', async t => {
   for (const aheadMs of [-7_200_000, 7_200_000]) {
     const { rest, ask } = await setup();

@@ -48,6 +48,7 @@ const TABLE: Readonly<Record<string, readonly [Who, Scope]>> = {
   deleteSchedule: ['oa--', 'schedules:write'],
   listSchedules: ['oamv', 'schedules:read'],
   readSchedule: ['oamv', 'schedules:read'],
+  previewSchedule: ['oamv', 'schedules:read'],
   // users, tokens of others: all, all but owners, none, none
   listUsers: ['oa--', 'users:read'],
   createUser: ['oa--', 'users:write'],
@@ -101,6 +102,7 @@ const BODIES: Readonly<Record<string, (ids: Ids) => object>> = {
   createWorker: () => ({ name: 'acme-mailer' }),
   createUser: () => ({ email: 'acme@example.com' }),
   createSchedule: ids => ({ name: 'acme-nightly', worker: ids.worker, every: '1h' }),
+  previewSchedule: () => ({ every: '1h' }),
   failLease: () => ({ error: { code: 'broken', message: 'broken' } }),
   settleLeases: ids => ({ outcomes: [{ lease_id: ids.lease, outcome: 'release' }] }),
 };
