@@ -22,6 +22,15 @@ interface RuleParts {
   readonly messages: unknown;
 }
 
+/** A fault that a rule writes into source code. */
+interface RuleError {
+  readonly type: string;
+  readonly expected?: unknown;
+  /** An expression for the value at fault. */
+  readonly actual?: string;
+  readonly messages: unknown;
+}
+
 /** The parts of the library's compiler that our own rules call. */
 interface Validator {
   add(
@@ -29,7 +38,7 @@ interface Validator {
     rule: (this: Validator, parts: RuleParts, path: string, context: unknown) => { readonly source: string },
   ): void;
   compile(schema: object): RuleCheck;
-  makeError(error: { type: string; expected?: unknown; messages: unknown }): string;
+  makeError(error: RuleError): string;
   getRuleFromSchema(schema: unknown): unknown;
   compileRule(rule: unknown, context: unknown, path: string, source: string, resultVariable: string): string;
 }
@@ -37,8 +46,18 @@ interface Validator {
 // The declarations of the package are those of an ES module, which it is not.
 const Validator = fastestValidator as unknown as new (options: object) => Validator;
 
+/**
+ * Faults never hold the value at fault. The library would turn it into text for its message, which fails for values
+ * whose `toString` is no function, and the message would be a way for secrets into answers.
+ */
+class ValueFreeValidator extends Validator {
+  override makeError({ actual: _, ...error }: RuleError): string {
+    return super.makeError(error);
+  }
+}
+
 /** Without the option, whatever may be left out could be null as well. */
-const validator = new Validator({ considerNullAsAValue: true });
+const validator: Validator = new ValueFreeValidator({ considerNullAsAValue: true });
 
 /** See {@link RuleFault.field}. */
 const ESCAPED_KEY = `(/[~.[]/.test(key)
