@@ -2,9 +2,10 @@ import { isId } from '../model/ids.ts';
 import { isFinal, type Task } from '../model/task.ts';
 import { tellLetGo } from '../scheduler/end-signals.ts';
 import type { ChangeAnswer, RemoveAnswer, TaskChange } from '../store/requests.ts';
-import { versionMismatch } from './entity-tag.ts';
+import { expectedVersion, meantVersions, versionMismatch } from './entity-tag.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
+import type { Call } from './route.ts';
 
 export type TaskAction = TaskChange['action'];
 
@@ -20,6 +21,24 @@ export function taskId(text: string): string {
 
 export function noSuchTask(text: string): Problem {
   return new Problem('not_found', `there is no task ${JSON.stringify(text.slice(0, 64))}`);
+}
+
+/**
+ * The version of a task that a request is meant for; null for any. The task is read only if `If-Match` does not name
+ * exactly one version.
+ *
+ * @throws Problem invalid_parameter, not_found or version_mismatch
+ */
+export async function meantVersion(
+  { store }: Pick<RestParts, 'store'>,
+  call: Call,
+  id: string,
+): Promise<number | null> {
+  const meant = meantVersions(call);
+  if (meant === null || meant.length === 1) return meant?.[0] ?? null;
+  const task = await store.get(call.tenant, id);
+  if (task === null) throw noSuchTask(id);
+  return expectedVersion(meant, task.version);
 }
 
 /** Changes a task, and wakes whoever has to know. A task whose worker is gone is not replayed. */

@@ -158,7 +158,7 @@ function parametersOf(route: Route): object[] {
   const version = {
     name: 'If-Match',
     in: 'header',
-    description: 'The ETag of the version that is to be changed.',
+    description: 'The ETag of the version that is to be changed; of several, any of them; or `*`.',
     schema: { type: 'string' },
   };
   return [

@@ -3,7 +3,7 @@ import { scheduleDueAt } from '../model/schedule-due.ts';
 import { putSchedule } from '../scheduler/schedule-document.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import { Cursors } from './cursor.ts';
-import { entityTag, expectedVersion, versionMismatch } from './entity-tag.ts';
+import { entityTag, expectedVersion, meantVersions, versionMismatch } from './entity-tag.ts';
 import { noSuchSchedule, readSchedule } from './find-schedule.ts';
 import { findWorker } from './find-worker.ts';
 import { answerNote, earlierAnswer, keyReused, replayedAnswer } from './idempotency.ts';
@@ -215,11 +215,11 @@ async function shown(
 }
 
 async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const expected = expectedVersion(call);
+  const meant = meantVersions(call);
   const limits = limitsOf(parts, call);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const before = await readSchedule(parts.store, call.tenant, call.params['id']);
-    if (expected !== null && before.version !== expected) throw versionMismatch();
+    expectedVersion(meant, before.version);
     const worker = await namedWorker(
       parts,
       call,
@@ -241,9 +241,9 @@ async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
 }
 
 async function deleteSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const expected = expectedVersion(call);
+  const meant = meantVersions(call);
   const { id, version } = await readSchedule(parts.store, call.tenant, call.params['id']);
-  if (expected !== null && version !== expected) throw versionMismatch();
+  const expected = expectedVersion(meant, version);
   const applied = await parts.store.apply(call.tenant, [
     { op: 'delete', kind: 'schedule', id, expect: expected ?? 'any' },
   ]);

@@ -1,5 +1,5 @@
-import { changeProblem, changeTask, type TaskAction, taskId } from './change-task.ts';
-import { entityTag, expectedVersion } from './entity-tag.ts';
+import { changeProblem, changeTask, meantVersion, type TaskAction, taskId } from './change-task.ts';
+import { entityTag } from './entity-tag.ts';
 import { remembered } from './idempotency.ts';
 import type { RestParts } from './parts.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
@@ -38,7 +38,12 @@ export function taskCommandRoutes(parts: RestParts): readonly Route[] {
 
 async function command(parts: RestParts, call: Call, action: TaskAction): Promise<RestAnswer> {
   const id = taskId(call.params['id']);
-  const change = { action, patch: {}, expectVersion: expectedVersion(call), actor: call.caller.actor };
+  const change = {
+    action,
+    patch: {},
+    expectVersion: await meantVersion(parts, call, id),
+    actor: call.caller.actor,
+  };
   const answer = await changeTask(parts, call.tenant, id, change);
   if (answer.kind === 'refused') throw changeProblem(id, action, answer);
   const { task } = answer;

@@ -1,6 +1,6 @@
 import { FIRST_LOOK_MS } from '../scheduler/removals.ts';
-import { changeTask, noSuchTask, removeTask, taskId } from './change-task.ts';
-import { expectedVersion, versionMismatch } from './entity-tag.ts';
+import { changeTask, meantVersion, noSuchTask, removeTask, taskId } from './change-task.ts';
+import { versionMismatch } from './entity-tag.ts';
 import { readFlag } from './flag.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
@@ -28,7 +28,8 @@ export function deleteTaskRoute(parts: RestParts): Route {
 async function deleteTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   const id = taskId(call.params['id']);
   const force = readFlag(call, 'force');
-  const answer = await removeTask(parts, call.tenant, id, expectedVersion(call), null);
+  const expected = await meantVersion(parts, call, id);
+  const answer = await removeTask(parts, call.tenant, id, expected, null);
   switch (answer) {
     case 'removed':
       parts.logger.info('tasks: a task was removed', {

@@ -10,7 +10,7 @@ import {
   taskId,
   transitionProblem,
 } from './change-task.ts';
-import { expectedVersion, versionMismatch } from './entity-tag.ts';
+import { expectedVersion, meantVersions } from './entity-tag.ts';
 import { FieldReader, type Fields } from './field-reader.ts';
 import { checkExpiry, readTimes, TIME_FIELDS } from './new-task.ts';
 import type { RestParts } from './parts.ts';
@@ -66,16 +66,16 @@ export function updateTaskRoutes(parts: RestParts): readonly Route[] {
 
 async function updateTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   const id = taskId(call.params['id']);
-  let expected = expectedVersion(call);
+  let meant = meantVersions(call);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const task = await parts.store.get(call.tenant, id);
     if (task === null) throw noSuchTask(id);
-    if (expected !== null && task.version !== expected) throw versionMismatch();
+    expectedVersion(meant, task.version);
     const steps = await planSteps(parts, call, task);
     const outcome = await takeSteps(parts, call, task, steps);
     if (outcome.kind === 'done') return changedAnswer(parts, call, outcome.task);
     // What the caller expected was there for the first step; the rest holds for what it has become.
-    if (outcome.taken > 0) expected = null;
+    if (outcome.taken > 0) meant = null;
   }
   throw new Problem('version_mismatch', 'it changes too often at the moment: try again');
 }

@@ -32,7 +32,7 @@ type Applied = Exclude<ApplyAnswer, { readonly kind: 'refused' }>;
  * version: so the last owner stays, whoever else is at it.
  *
  * @param plan reads what there is, and says what to do; called again when somebody else was faster
- * @param expectVersion the version of the user that the caller asks for; null for any
+ * @param isConditional whether the caller asks for a version of the user, which `plan` compares
  * @throws Problem last_owner, version_mismatch, not_found, name_taken, quota_exceeded, store_unavailable
  */
 export async function changeUser(
@@ -40,7 +40,7 @@ export async function changeUser(
   call: Call,
   plan: () => Promise<UserChange>,
   refusal: (reason: DocumentRefusal) => Problem,
-  expectVersion: number | null,
+  isConditional: boolean,
   idempotency?: Idempotency,
 ): Promise<Applied> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -53,7 +53,7 @@ export async function changeUser(
     );
     if (applied.kind !== 'refused') return applied;
     if (applied.reason !== 'version') throw applied.index === 0 ? refusal(applied.reason) : noSuchUser();
-    if (applied.index === 0 && expectVersion !== null) throw versionMismatch();
+    if (applied.index === 0 && isConditional) throw versionMismatch();
   }
   throw new Problem('store_unavailable', 'others change owners at the same time: repeat the request', {
     headers: { 'Retry-After': '1' },

@@ -1,7 +1,7 @@
 import type { User } from '../model/documents.ts';
 import type { DocumentRefusal, PutDocument, StoredDocument } from '../store/documents.ts';
 import { Cursors } from './cursor.ts';
-import { entityTag, expectedVersion, versionMismatch } from './entity-tag.ts';
+import { entityTag, expectedVersion, type MeantVersions, meantVersions } from './entity-tag.ts';
 import { answerNote, keyReused, replayedAnswer } from './idempotency.ts';
 import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from './page.ts';
 import type { RestParts } from './parts.ts';
@@ -118,7 +118,7 @@ class Users {
       call,
       async () => ({ before: null, after: body, change: putUser(id, 'absent', body, users) }),
       reason => this.#refused(reason, users),
-      null,
+      false,
       ...(call.idempotency === null ? [] : [{ ...call.idempotency, note: answerNote(answer) }]),
     );
     directory.changed(call.tenant);
@@ -128,20 +128,20 @@ class Users {
 
   async update(call: Call): Promise<RestAnswer> {
     const { store, directory } = this.#parts;
-    const expect = expectedVersion(call);
+    const meant = meantVersions(call);
     let after: Pick<StoredDocument<'user'>, 'id' | 'version' | 'body'> | undefined;
     await changeUser(
       store,
       call,
       async () => {
-        const user = await this.#readToChange(call, expect);
+        const user = await this.#readToChange(call, meant);
         const body = withFields(user.body, call.body, call.nowMs);
         requireRank(call.caller, body.role);
         after = { id: user.id, version: user.version + 1, body };
         return { before: user.body, after: body, change: putUser(user.id, user.version, body) };
       },
       reason => this.#refused(reason, 0),
-      expect,
+      meant !== null,
     );
     directory.changed(call.tenant);
     return shown(200, after!);
@@ -149,26 +149,26 @@ class Users {
 
   async remove(call: Call): Promise<RestAnswer> {
     const { store, directory } = this.#parts;
-    const expect = expectedVersion(call);
+    const meant = meantVersions(call);
     await changeUser(
       store,
       call,
       async () => {
-        const { id, version, body } = await this.#readToChange(call, expect);
+        const { id, version, body } = await this.#readToChange(call, meant);
         const change = { op: 'delete', kind: 'user', id, expect: version, children: 'token' } as const;
         return { before: body, after: null, change };
       },
       reason => this.#refused(reason, 0),
-      expect,
+      meant !== null,
     );
     directory.changed(call.tenant);
     return { status: 204 };
   }
 
-  async #readToChange(call: Call, expect: number | null): Promise<StoredDocument<'user'>> {
+  async #readToChange(call: Call, meant: MeantVersions): Promise<StoredDocument<'user'>> {
     const user = await readUser(this.#parts.store, call);
     requireChanging(call.caller, user, 'user');
-    if (expect !== null && expect !== user.version) throw versionMismatch();
+    expectedVersion(meant, user.version);
     return user;
   }
 

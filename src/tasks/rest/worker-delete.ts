@@ -1,7 +1,7 @@
 import type { TaskStatus } from '../model/task.ts';
 import { eachAtMost } from './bounded.ts';
 import { actOn } from './bulk-actions.ts';
-import { expectedVersion, versionMismatch } from './entity-tag.ts';
+import { expectedVersion, meantVersions, versionMismatch } from './entity-tag.ts';
 import { noSuchWorker, readWorker } from './find-worker.ts';
 import { readFlag } from './flag.ts';
 import type { RestParts } from './parts.ts';
@@ -36,9 +36,9 @@ export function deleteWorkerRoute(parts: RestParts): Route {
 
 async function deleteWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
   const cancels = readFlag(call, 'cancel_tasks');
-  const expected = expectedVersion(call);
+  const meant = meantVersions(call);
   const { id, version } = await readWorker(parts.store, call.tenant, call.params['id']);
-  if (expected !== null && version !== expected) throw versionMismatch();
+  const expected = expectedVersion(meant, version);
   if (await removed(parts, call, id, expected)) return { status: 204 };
   if (!cancels) throw await hasTasks(parts, call.tenant, id);
   await cancelTasks(parts, call, id);

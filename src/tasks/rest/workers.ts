@@ -2,7 +2,7 @@ import type { Worker } from '../model/documents.ts';
 import { TASK_STATUSES } from '../model/task.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import { Cursors } from './cursor.ts';
-import { entityTag, expectedVersion, versionMismatch } from './entity-tag.ts';
+import { entityTag, expectedVersion, meantVersions } from './entity-tag.ts';
 import { noSuchWorker, readWorker } from './find-worker.ts';
 import { answerNote, keyReused, replayedAnswer } from './idempotency.ts';
 import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from './page.ts';
@@ -133,10 +133,10 @@ async function showWorker({ store }: RestParts, call: Call): Promise<RestAnswer>
 }
 
 async function updateWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const expected = expectedVersion(call);
+  const meant = meantVersions(call);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const before = await readWorker(parts.store, call.tenant, call.params['id']);
-    if (expected !== null && before.version !== expected) throw versionMismatch();
+    expectedVersion(meant, before.version);
     const worker = readWorkerFields(call.body, before.body, parts.config.urls, call.nowMs);
     await checkTasksAllow(parts, call.tenant, before, worker);
     const put = putWorker(before.id, worker, before.version);

@@ -292,16 +292,69 @@ t.test('methods that a path does not have are told which it has', async t => {
   }
   t.equal(await told(rest, 'HEAD', 'tasks'), 200);
   t.equal(await told(rest, 'HEAD', 'tasks/tsk_x'), 'not_found');
-  t.equal(await told(rest, 'HEAD', 'tasks/batch'), 'not_found', 'GET would be one of a task');
+  for (const [target, allow, others] of [
+    ['tasks/batch', 'POST', ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']],
+    ['tasks/actions', 'POST', ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']],
+    ['tasks/counts', 'GET, HEAD', ['POST', 'PUT', 'PATCH', 'DELETE']],
+    ['leases/settle', 'POST', ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE']],
+  ] as const) {
+    for (const method of others) {
+      const { status, headers } = await rest.at(method, target);
+      t.match({ status, allow: headers['Allow'] }, { status: 405, allow }, `${method} ${target}`);
+    }
+  }
 });
 
 t.test('header fields of requests are read strictly', async t => {
   const rest = await open();
   const { id } = await rest.task();
   const run = (headers: object) => told(rest, 'POST', `tasks/${id}/run`, '{}', { headers });
-  for (const value of ['W/"1"', '"1","2"', '', '1', '"x"', '"1', '"99999999999999999"', '"-1"']) {
-    t.equal(await run({ 'if-match': value }), 'invalid_parameter', value);
+  const faulty = [
+    '',
+    ',',
+    ' ',
+    '1',
+    '"1',
+    '1"',
+    '"1""2"',
+    '"1" "2"',
+    '"1";"2"',
+    '*, "1"',
+    'w/"1"',
+    'W/ "1"',
+    '"1 "',
+  ];
+  for (const value of faulty) t.equal(await run({ 'if-match': value }), 'invalid_parameter', value);
+  const others = [
+    '"2"',
+    'W/"1"',
+    '"x"',
+    '""',
+    '"99999999999999999"',
+    '"-1"',
+    '"01"',
+    '"1,"',
+    '"2", W/"1", "ü", "*"',
+  ];
+  for (const value of others) t.equal(await run({ 'if-match': value }), 'version_mismatch', value);
+  for (const value of ['"1"', '"7","1"', ' "7" ,, "1",', 'W/"7", "1"', '*']) {
+    const task = await rest.task();
+    t.equal(
+      await told(rest, 'POST', `tasks/${task.id}/run`, '{}', { headers: { 'if-match': value } }),
+      200,
+      value,
+    );
+    t.equal(
+      await told(rest, 'DELETE', `tasks/${task.id}`, undefined, { headers: { 'if-match': value } }),
+      value === '*' ? 204 : 'version_mismatch',
+    );
   }
+  t.equal(
+    await told(rest, 'DELETE', `tasks/tsk_${'7'.repeat(26)}`, undefined, {
+      headers: { 'if-match': '"1", "2"' },
+    }),
+    'not_found',
+  );
   for (const accept of ['text/html', 'application/json;q=0', '*/*;q=0.0', ',', 'application/jsonx']) {
     t.equal(await run({ accept }), 'not_acceptable', accept);
   }

@@ -177,9 +177,10 @@ t.test('If-Match changes only the version it names', async t => {
   t.match(await put('"1"'), { status: 412, json: { code: 'version_mismatch' } });
   t.equal((await put('"1"', 'DELETE')).status, 412);
   t.equal((await put('*')).status, 200);
-  for (const bad of ['3', 'W/"3"', '"x"', ''])
+  for (const bad of ['3', 'x', '"3" "4"', ''])
     t.match(await put(bad), { status: 400, json: { errors: [{ parameter: 'If-Match' }] } });
-  t.equal((await put('"3"', 'DELETE')).status, 204);
+  for (const other of ['W/"3"', '"x"', '"1", "2"']) t.equal((await put(other)).status, 412, other);
+  t.equal((await put('"7", "3"', 'DELETE')).status, 204);
 });
 
 t.test('the number of users is bounded', async t => {
