@@ -22,12 +22,15 @@ interface Leaf<T> {
 }
 
 const NO_PARAMS: Readonly<Record<string, string>> = {};
+/** Collections whose members have no names: a fixed segment below them never stands for a member. */
+const WITHOUT_NAMES: ReadonlySet<string> = new Set(['tasks', 'leases']);
 /** No path of ours is deeper. */
 const MAX_SEGMENTS = 12;
 
 /**
  * Finds what stands under a method and a path such as `/v1/tasks/:id`. A path without named segments costs one look-up;
- * others are walked down. A fixed segment wins over a named one, unless only the latter has the method.
+ * others are walked down. A fixed segment wins over a named one, unless only the latter has the method and a member of
+ * the collection may be called like it.
  */
 export class PathTable<T> {
   readonly #plain = new Map<string, Map<string, PathMatch<T>>>();
@@ -87,7 +90,7 @@ function walk<T>(
   const fixed = node.fixed.get(segment);
   if (fixed !== undefined) {
     const found = walk(fixed, segments, depth + 1, method, allowed);
-    if (found !== null) return found;
+    if (found !== null || WITHOUT_NAMES.has(segments[depth - 1])) return found;
   }
   if (node.named === null || segment === '') return null;
   const found = walk(node.named, segments, depth + 1, method, allowed);
