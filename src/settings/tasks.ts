@@ -93,7 +93,7 @@ export const tasks = {
       default: 'operator',
       help:
         'Who may make accounts: `operator` whoever has `ACCOUNTS_OPERATOR_TOKEN`, `loopback` also callers on this ' +
-        'machine, `open` everybody.',
+        'machine whose requests no proxy has forwarded, `open` everybody.',
     }),
     accountsOperatorToken: setting({
       names: ['ACCOUNTS_OPERATOR_TOKEN'],

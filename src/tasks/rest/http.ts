@@ -5,15 +5,18 @@ import type { Problem } from './problem.ts';
 export interface RestHead {
   /** Upper case. */
   readonly method: string;
-  /** The `Host` field, without the port, in lower case. */
+  /** The `Host` field in lower case, without the port and the dot at the end of a whole name. */
   readonly host: string;
   /** From the first slash, without the query, still percent-encoded. */
   readonly path: string;
   /** Behind the question mark, without it; empty for none. */
   readonly query: string;
-  /** By names in lower case; only those that {@link READ_HEADERS} names. */
+  /**
+   * By names in lower case; only those that {@link READ_HEADERS} names. A value may be empty. Bytes that are not ASCII
+   * are read as Latin-1 or as UTF-8, depending on the engine.
+   */
   readonly headers: Readonly<Partial<Record<ReadHeader, string>>>;
-  /** The address of the caller, as text; empty for calls with a tenant. */
+  /** The address of the caller, as text; empty for calls with a tenant, and for those that a proxy has forwarded. */
   readonly remoteAddress: string;
 }
 

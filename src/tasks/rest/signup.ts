@@ -5,7 +5,8 @@ import type { RestConfig } from './parts.ts';
 
 /**
  * Whether somebody may make an account: the operator always; callers on this machine, or all, where the operator says
- * so. Behind a proxy on the same machine everybody comes from it: `loopback` is for trying things out.
+ * so. A request that a proxy has forwarded has no address here. A proxy that adds no field to its requests cannot be
+ * told from a caller on this machine: `loopback` is for trying things out.
  *
  * @throws Problem authentication_required or invalid_token
  */

@@ -12,4 +12,6 @@ export interface RequestHead {
    * The value of a header field, or of the first one if it is repeated; empty if it is missing. `name` in lower case.
    */
   header(name: string): string;
+  /** Calls this for each header field, in their order, with its name in lower case. A value may be empty. */
+  each(field: (name: string, value: string) => void): void;
 }

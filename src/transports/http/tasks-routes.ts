@@ -106,7 +106,7 @@ class TaskCall implements RestReply {
       query: request.query,
       headers: headersOf(request),
       // Only the creation of accounts needs the address, and reading it costs more than reading all fields.
-      remoteAddress: request.path.startsWith(TENANT_PATHS) ? '' : request.remoteAddress,
+      remoteAddress: request.path.startsWith(TENANT_PATHS) ? '' : callerAddress(request),
     };
   }
 
@@ -237,20 +237,38 @@ function chunksTooSmall(): Problem {
 /** The paths of all calls with a tenant. */
 const TENANT_PATHS = '/api/';
 
-/** Without the port, in lower case. */
+/** Without the port and the dot at the end of a whole name (RFC 1034, 3.1), in lower case. */
 function hostOf(request: RequestHead): string {
   const host = request.header('host').toLowerCase();
   const port = host.lastIndexOf(':');
-  return port === -1 || host.endsWith(']') ? host : host.slice(0, port);
+  const name = port === -1 || host.endsWith(']') ? host : host.slice(0, port);
+  return name.endsWith('.') ? name.slice(0, -1) : name;
 }
 
+const READ: ReadonlySet<string> = new Set(READ_HEADERS);
+
+/**
+ * The values of the fields that are read. A field without a value is the empty text, not missing. The values of a
+ * repeated field are joined with commas (RFC 9110, 5.3), so that no part of an `Idempotency-Key` is lost.
+ */
 function headersOf(request: RequestHead): RestHead['headers'] {
-  const headers: { [name in (typeof READ_HEADERS)[number]]?: string } = {};
-  for (const name of READ_HEADERS) {
-    const value = request.header(name);
-    if (value !== '') headers[name] = value;
-  }
+  const headers: { [name: string]: string } = {};
+  request.each((name, value) => {
+    if (READ.has(name)) headers[name] = name in headers ? `${headers[name]}, ${value}` : value;
+  });
   return headers;
+}
+
+/** Fields that proxies add. */
+const FORWARDED = /^(?:forwarded|via|x-real-ip|x-forwarded-.+)$/;
+
+/** Empty if a proxy has forwarded the request: the connection is the proxy's, which may be on this machine. */
+function callerAddress(request: RequestHead): string {
+  let isForwarded = false;
+  request.each(name => {
+    isForwarded ||= FORWARDED.test(name);
+  });
+  return isForwarded ? '' : request.remoteAddress;
 }
 
 const STATUS_LINES: ReadonlyMap<number, string> = new Map(

@@ -42,6 +42,8 @@ export const lengthCases: readonly HttpCase[] = [
   withLength('length as a list of equal numbers', length => ` ${length}, ${length}`, EITHER),
   withLength('length as a list of different numbers', length => ` ${length}, 1`, refused(400)),
   withLength('length in other digits', () => ' \xb2\xb3', refused(400)),
+  withLength('length with a byte beyond ASCII', length => ` ${length}\xa0`, refused(400)),
+  withCoding('coding with a byte beyond ASCII', ['Transfer-Encoding: \xa0chunked'], UNKNOWN_CODING),
   withLength('length beyond 64 bits', () => ' 36893488147419103232', refused(400, 413)),
   withLength('length beyond what a double counts', () => ' 99999999999999999', refused(400, 413)),
   {

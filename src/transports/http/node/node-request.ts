@@ -37,4 +37,9 @@ export class NodeRequestHead implements RequestHead {
     }
     return '';
   }
+
+  each(field: (name: string, value: string) => void): void {
+    const { rawHeaders } = this.#request;
+    for (let i = 0; i < rawHeaders.length; i += 2) field(rawHeaders[i].toLowerCase(), rawHeaders[i + 1]);
+  }
 }

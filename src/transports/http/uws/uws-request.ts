@@ -7,7 +7,7 @@ export class KeptRequestHead implements RequestHead {
   readonly path: string;
   readonly query: string;
   readonly remoteAddress: string;
-  readonly #fields = new Map<string, string>();
+  readonly #fields: (readonly [name: string, value: string])[] = [];
 
   constructor(head: RequestHead, request: HttpRequest) {
     this.method = head.method;
@@ -15,12 +15,16 @@ export class KeptRequestHead implements RequestHead {
     this.query = head.query;
     this.remoteAddress = head.remoteAddress;
     request.forEach((name, value) => {
-      if (!this.#fields.has(name)) this.#fields.set(name, value);
+      this.#fields.push([name, value]);
     });
   }
 
   header(name: string): string {
-    return this.#fields.get(name) ?? '';
+    return this.#fields.find(([given]) => given === name)?.[1] ?? '';
+  }
+
+  each(field: (name: string, value: string) => void): void {
+    for (const [name, value] of this.#fields) field(name, value);
   }
 }
 
@@ -57,5 +61,9 @@ export class UwsRequestHead implements RequestHead {
 
   header(name: string): string {
     return this.#request.getHeader(name);
+  }
+
+  each(field: (name: string, value: string) => void): void {
+    this.#request.forEach(field);
   }
 }
