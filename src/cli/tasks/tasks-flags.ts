@@ -52,6 +52,20 @@ export const FILTER_FLAGS = {
     help: 'made at or after: a time, 2026-03-01, 2026-03, 2026, or -24h',
   },
   end: { ...TEXT, placeholder: 'TIME', help: 'made before, or in: as --start' },
+  key: { ...TEXT, placeholder: 'TEXT', help: 'only tasks with this key' },
+  type: { ...TEXT, placeholder: 'TEXT', help: 'only tasks of this type' },
+  tag: { ...TEXT, placeholder: 'TEXT', help: 'only tasks that have this tag' },
+  schedule: { ...TEXT, placeholder: 'NAME', help: 'only tasks of this schedule' },
+  error: {
+    ...TEXT,
+    placeholder: 'TEXT',
+    help: 'only tasks with this in the code or message of the last error',
+  },
+  by: {
+    ...TEXT,
+    placeholder: 'ORDER',
+    help: 'created_at, or run_at: waiting tasks of --worker by the time at which they are due',
+  },
 } as const;
 
 export const LIST_FLAGS = {

@@ -15,7 +15,7 @@ export const PAGES_AT_ONCE = 4;
 
 /** Parameters that every list has (specification 3.10). */
 export const PAGE_QUERY = {
-  limit: `How many items a page has at most: 1 to ${MAX_LIMIT}, by default ${DEFAULT_LIMIT}. A page that comes to 1 MiB has fewer.`,
+  limit: `How many items a page has at most: 1 to ${MAX_LIMIT}, by default ${DEFAULT_LIMIT}. A page that comes to 1 MiB has fewer, and so may one with a filter.`,
   cursor: 'The `next_cursor` of the page before.',
   order: '`asc` or `desc`.',
 } as const;
@@ -27,6 +27,8 @@ export interface Page {
   readonly order: 'asc' | 'desc';
   /** The place behind which it begins; null for the first. */
   readonly after: string | null;
+  /** Where the next page is, without its cursor. */
+  readonly target: string;
 }
 
 /**
@@ -36,7 +38,7 @@ export interface Page {
  * @throws Problem invalid_parameter or invalid_cursor
  */
 export function readPage(
-  call: Pick<Call, 'tenant' | 'query'>,
+  call: Pick<Call, 'tenant' | 'query' | 'path'>,
   list: string,
   cursors: Cursors,
   defaultOrder: 'asc' | 'desc' = 'desc',
@@ -47,10 +49,18 @@ export function readPage(
   const identity = { tenant: call.tenant, list, filters: { ...filters, order } };
   return {
     identity,
+    target: targetOf(call),
     limit: readLimit(limit),
     order,
     after: cursor === undefined ? null : cursors.read(identity, cursor),
   };
+}
+
+function targetOf({ path, query }: Pick<Call, 'query' | 'path'>): string {
+  const texts = Object.entries(query)
+    .filter(([name]) => name !== 'cursor')
+    .map(([name, text]) => `${name}=${encodeURIComponent(text)}&`);
+  return `${path}?${texts.join('')}`;
 }
 
 function readLimit(text: string | undefined): number {
@@ -74,6 +84,7 @@ export function invalidParameter(parameter: string, detail: string): Problem {
  *
  * @param idOf the place of an item in the order of the list
  * @param write JSON text of an item
+ * @param behind where the next page begins although `found` holds no item of it; null at the end of the list
  */
 export function pageAnswer<T>(
   page: Page,
@@ -81,6 +92,7 @@ export function pageAnswer<T>(
   cursors: Cursors,
   idOf: (item: T) => string,
   write: (item: T) => string,
+  behind: string | null = null,
 ): RestAnswer {
   const items: string[] = [];
   let bytes = 0;
@@ -91,8 +103,13 @@ export function pageAnswer<T>(
     items.push(item);
   }
   const more = found.length > items.length && items.length > 0;
-  const next = more ? cursors.write(page.identity, idOf(found[items.length - 1])) : null;
-  return { status: 200, text: `{"data":[${items.join(',')}],"next_cursor":${JSON.stringify(next)}}` };
+  const place = more ? idOf(found[items.length - 1]) : behind;
+  const next = place === null ? null : cursors.write(page.identity, place);
+  return {
+    status: 200,
+    ...(next !== null && { headers: { Link: `<${page.target}cursor=${next}>; rel="next"` } }),
+    text: `{"data":[${items.join(',')}],"next_cursor":${JSON.stringify(next)}}`,
+  };
 }
 
 /** The schema of a list's answer. */
@@ -105,7 +122,8 @@ export function pageSchema(name: string, items: Schema): ObjectSchema {
       next_cursor: {
         type: 'string',
         nullable: true,
-        description: 'For the parameter `cursor` of the next page; null: this is the last one.',
+        description:
+          'For the parameter `cursor` of the next page; null: this is the last one. The header `Link` has the address of the next page.',
       },
     },
   };

@@ -155,6 +155,7 @@ export class RestService implements RestHandler {
       tenant,
       account,
       caller,
+      path: request.path,
       params: readParams(params),
       query: readQuery(request.query, prepared.query),
       body: bodyOf(request, prepared),

@@ -32,6 +32,8 @@ export interface Call {
   readonly tenant: string;
   readonly account: StoredDocument<'account'>;
   readonly caller: Caller;
+  /** As it came, without the query: `/api/v1/tasks`. */
+  readonly path: string;
   /** Decoded segments of the path, by their names. */
   readonly params: Readonly<Record<string, string>>;
   /** The parameters that the route declares; each at most once. */

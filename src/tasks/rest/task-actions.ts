@@ -1,5 +1,6 @@
 import { isId } from '../model/ids.ts';
 import type { Task } from '../model/task.ts';
+import { placeOf } from '../store/search.ts';
 import { isAtLeast } from './authorization.ts';
 import { eachAtMost } from './bounded.ts';
 import {
@@ -25,6 +26,8 @@ const DEFAULT_LIMIT = 1_000;
 const PAGE = 500;
 /** Changes under way: more of them would keep the store from everybody else. */
 const AT_ONCE = 16;
+/** How often one request searches: a filter may pass few tasks among very many. */
+const MAX_SEARCHES = 40;
 const MAX_SKIPPED_SHOWN = 100;
 
 const ACTION_SCHEMA: ObjectSchema = {
@@ -101,6 +104,7 @@ export function taskActionsRoute(parts: RestParts): Route {
       'invalid_status',
       'invalid_time_range',
       'invalid_cursor',
+      'invalid_parameter',
       'idempotency_key_reused',
     ],
     handle: call => remembered(parts.store, call, () => actOnTasks(parts, cursors, call)),
@@ -179,18 +183,17 @@ async function actOnFilter(
     filters: texts as Record<string, string>,
   };
   let after = cursor === undefined ? null : cursors.read(identity, cursor);
-  const filter = await readTaskFilter(parts, call.tenant, texts, call.nowMs);
+  const filter = await readTaskFilter(parts, call.tenant, texts, call.nowMs, MEANT_STATUSES[action]);
   if (filter === null) return null;
-  const statuses = filter.statuses ?? MEANT_STATUSES[action];
-  while (!call.gone.aborted) {
+  for (let searches = 0; searches < MAX_SEARCHES && !call.gone.aborted; searches++) {
     const room = Math.min(PAGE, limit - tally.matched);
-    const query = { ...filter, statuses, after, order: 'asc', limit: room + 1 } as const;
-    const found = await parts.store.list(call.tenant, query);
-    const tasks = found.slice(0, room);
+    const query = { ...filter, after, order: 'asc', limit: room + 1 } as const;
+    const found = await parts.store.search(call.tenant, query);
+    const tasks = found.tasks.slice(0, room);
     await actOnPage(parts, call, action, tasks, tally);
-    if (found.length <= room) return null;
-    after = tasks[tasks.length - 1].id;
-    if (tally.matched >= limit) return cursors.write(identity, after);
+    after = found.tasks.length > room ? placeOf(tasks[room - 1], filter.by) : found.behind;
+    if (after === null) return null;
+    if (tally.matched >= limit) break;
   }
   return after === null ? null : cursors.write(identity, after);
 }

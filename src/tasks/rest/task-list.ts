@@ -1,4 +1,6 @@
-import type { Task, TaskBody } from '../model/task.ts';
+import type { TaskBody } from '../model/task.ts';
+import type { FoundTasks, TaskSearch } from '../store/requests.ts';
+import { placeOf } from '../store/search.ts';
 import { Cursors } from './cursor.ts';
 import { LargeReads } from './large-reads.ts';
 import {
@@ -25,7 +27,7 @@ export function listTasksRoute(parts: RestParts): Route {
     method: 'GET',
     path: '/v1/tasks',
     operation: 'listTasks',
-    summary: 'List tasks, by the time of their creation',
+    summary: 'List tasks, by the time of their creation or that at which they are due',
     access: { role: 'viewer', scope: 'tasks:read' },
     query: {
       ...FILTER_DESCRIPTIONS,
@@ -38,6 +40,7 @@ export function listTasksRoute(parts: RestParts): Route {
       'invalid_status',
       'invalid_time_range',
       'invalid_cursor',
+      'validation_failed',
       'payload_hidden',
     ],
     handle: call => {
@@ -56,30 +59,32 @@ async function listTasks(
 ): Promise<RestAnswer> {
   const page = readPage(call, 'listTasks', cursors);
   const filter = await readTaskFilter(parts, call.tenant, call.query, call.nowMs);
-  if (filter === null) return shown(page, [], cursors, null);
+  if (filter === null) return shown(page, { tasks: [], behind: null }, cursors, 'created_at', null);
   const { after, order, limit } = page;
-  const found = await parts.store.list(call.tenant, { ...filter, after, order, limit: limit + 1 });
-  if (!withBodies) return shown(page, found, cursors, null);
-  const ids = found.slice(0, limit).map(({ id }) => id);
+  const found = await parts.store.search(call.tenant, { ...filter, after, order, limit: limit + 1 });
+  if (!withBodies) return shown(page, found, cursors, filter.by, null);
+  const ids = found.tasks.slice(0, limit).map(({ id }) => id);
   const bodies = ids.length === 0 ? NO_BODIES : await parts.store.bodies(call.tenant, ids);
   // If the store returned fewer items, the page ends there, and the next page starts after them.
-  return shown({ ...page, limit: bodies.size }, found, cursors, bodies);
+  return shown({ ...page, limit: bodies.size }, found, cursors, filter.by, bodies);
 }
 
 const NO_BODIES: ReadonlyMap<string, null> = new Map();
 
 function shown(
   page: Page,
-  found: readonly Task[],
+  { tasks, behind }: FoundTasks,
   cursors: Cursors,
+  by: TaskSearch['by'],
   bodies: ReadonlyMap<string, TaskBody | null> | null,
 ): RestAnswer {
   return pageAnswer(
     page,
-    found,
+    tasks,
     cursors,
-    task => task.id,
+    task => placeOf(task, by),
     task => taskText(task, bodies?.get(task.id) ?? null),
+    behind,
   );
 }
 

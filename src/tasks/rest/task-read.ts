@@ -1,11 +1,11 @@
 import { TASK_STATUSES, type Task } from '../model/task.ts';
 import { noSuchTask, taskId } from './change-task.ts';
 import { entityTag } from './entity-tag.ts';
-import { findWorker } from './find-worker.ts';
 import { LargeReads } from './large-reads.ts';
 import type { RestParts } from './parts.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import type { ObjectSchema } from './schema.ts';
+import { findWorkerId } from './task-filter.ts';
 import { TASK_ANSWER, taskText, taskView } from './task-view.ts';
 import { seesPayloads } from './visibility.ts';
 
@@ -74,18 +74,14 @@ export function countTasksRoute(parts: RestParts): Route {
     access: READS,
     query: { worker: 'Name or id of a worker: only its tasks.' },
     answers: { 200: { description: 'How many tasks have each status', schema: COUNTS } },
-    problems: [],
+    problems: ['validation_failed'],
     handle: call => countTasks(parts, call),
   };
 }
 
-async function countTasks({ store, directory }: RestParts, call: Call): Promise<RestAnswer> {
+async function countTasks(parts: RestParts, call: Call): Promise<RestAnswer> {
   const text = call.query['worker'] ?? '';
-  const worker = text === '' ? null : await findWorker(directory, call.tenant, text);
-  const none = text !== '' && worker === null;
-  const counts = none ? NO_TASKS : await store.counts(call.tenant, worker?.id ?? null);
+  const workerId = text === '' ? null : await findWorkerId(parts, call.tenant, text);
+  const counts = await parts.store.counts(call.tenant, workerId);
   return { status: 200, json: { counts } };
 }
-
-/** A worker that is not there has no tasks, as in lists. */
-const NO_TASKS = Object.fromEntries(TASK_STATUSES.map(status => [status, 0]));

@@ -11,6 +11,7 @@ import type {
   CreateAnswer,
   CreateRequest,
   ExtendAnswer,
+  FoundTasks,
   HistoryQuery,
   Idempotency,
   Overdue,
@@ -22,6 +23,7 @@ import type {
   StatusCounts,
   TaskChange,
   TaskQuery,
+  TaskSearch,
   Wakeup,
 } from './requests.ts';
 import type { TaskStore } from './task-store.ts';
@@ -85,6 +87,10 @@ export class MeasuredStore implements TaskStore {
 
   list(tenant: string, query: TaskQuery): Promise<readonly Task[]> {
     return this.#measured('list', () => this.#store.list(tenant, query));
+  }
+
+  search(tenant: string, search: TaskSearch): Promise<FoundTasks> {
+    return this.#measured('search', () => this.#store.search(tenant, search));
   }
 
   bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody | null>> {

@@ -155,6 +155,35 @@ export interface TaskQuery {
   readonly order: 'asc' | 'desc';
 }
 
+/**
+ * Tasks that pass a filter, in one of two orders:
+ *
+ * - `created_at`: by id, as {@link TaskQuery} lists them
+ * - `run_at`: by the time at which they are due, then by id. Tasks `scheduled` and `retry` of one worker; `workerId` is
+ *   given. Held tasks and those whose `expiresAt` has come are left out. `createdFrom` and `createdBefore` bound the due
+ *   time
+ *
+ * `after` and {@link FoundTasks.behind} are places: an id, or `<due time> <id>` with `run_at`.
+ */
+export interface TaskSearch extends TaskQuery {
+  readonly by: 'created_at' | 'run_at';
+  readonly key: string | null;
+  readonly type: string | null;
+  /** One of the tags of the task. */
+  readonly tag: string | null;
+  /** Part of the code or of the message of the last error, in upper or lower case. */
+  readonly error: string | null;
+}
+
+export interface FoundTasks {
+  readonly tasks: readonly Task[];
+  /**
+   * The search stopped at this place, because it had looked at as many tasks as one search may: more may follow. Null
+   * if it stopped at the limit, or at the end of the list.
+   */
+  readonly behind: string | null;
+}
+
 export interface HistoryQuery {
   /** Only entries beyond this number, in the order asked for; null from the beginning, or the end. */
   readonly after: number | null;

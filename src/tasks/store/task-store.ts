@@ -10,6 +10,7 @@ import type {
   CreateAnswer,
   CreateRequest,
   ExtendAnswer,
+  FoundTasks,
   HistoryQuery,
   Idempotency,
   Overdue,
@@ -21,6 +22,7 @@ import type {
   StatusCounts,
   TaskChange,
   TaskQuery,
+  TaskSearch,
   Wakeup,
 } from './requests.ts';
 
@@ -80,6 +82,11 @@ export interface TaskStore {
   remove(tenant: string, id: string, expectVersion: number | null): Promise<RemoveAnswer>;
 
   list(tenant: string, query: TaskQuery): Promise<readonly Task[]>;
+  /**
+   * The first tasks that pass a filter, up to the limit. It looks at about 1000 tasks at most, so that a filter that
+   * passes few does not hold up the store; the caller goes on behind the place where it stopped.
+   */
+  search(tenant: string, search: TaskSearch): Promise<FoundTasks>;
   /**
    * The bodies of tasks, by id, in the order of the ids; null for a task that does not exist. At most 200 ids. The
    * result ends before the body that would exceed {@link READ_BYTES}, and has no entries from that id on.

@@ -20,6 +20,7 @@ import { overdueTasks } from './overdue-tasks.ts';
 import { purging } from './purging.ts';
 import { restarts } from './restarts.ts';
 import { type Backend, Scene } from './scene.ts';
+import { searches } from './searches.ts';
 import { settling } from './settling.ts';
 import { tenants } from './tenants.ts';
 import { updating } from './updates.ts';
@@ -44,6 +45,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   'what is overdue': overdueTasks,
   'held tasks': heldTasks,
   lists,
+  searches,
   histories,
   documents,
   'finding documents': findingDocuments,

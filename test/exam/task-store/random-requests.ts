@@ -7,10 +7,18 @@ import type {
   NewTask,
   TaskChange,
   TaskQuery,
+  TaskSearch,
 } from '../../../src/tasks/store/requests.ts';
 import type { ManualClock } from '../../support/manual-clock.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
-import { Factory, idempotency, settlement, taskChange, taskQuery } from '../../support/tasks/factories.ts';
+import {
+  Factory,
+  idempotency,
+  settlement,
+  taskChange,
+  taskQuery,
+  taskSearch,
+} from '../../support/tasks/factories.ts';
 import type { MemoryStore } from '../../support/tasks/memory-store.ts';
 import { ALL, RandomContent } from './random-content.ts';
 import { RandomDocuments } from './random-documents.ts';
@@ -98,8 +106,9 @@ export class RandomRequests {
 
   /** Takes notice of what the model answered. */
   learn(answer: unknown): void {
-    const { tasks } = (answer ?? {}) as Partial<ClaimAnswer>;
-    if (!Array.isArray(tasks)) return;
+    const { tasks, nextAt } = (answer ?? {}) as Partial<ClaimAnswer>;
+    // A search has tasks as well.
+    if (!Array.isArray(tasks) || nextAt === undefined) return;
     for (const { leaseId, leaseUntil } of tasks) {
       this.#past.leaseIds.push(leaseId);
       this.#past.live.set(leaseId, leaseUntil);
@@ -288,6 +297,8 @@ export class RandomRequests {
       { call: 'bodies', args: [tenant, [id, other]] },
       { call: 'list', args: [tenant, query] },
       { call: 'list', args: [tenant, query] },
+      { call: 'search', args: [tenant, await this.#search(query)] },
+      { call: 'search', args: [tenant, await this.#search(query)] },
       { call: 'history', args: [tenant, id, { after: random.pick([null, 2]), limit, order }] },
       { call: 'openOfSchedule', args: [tenant, random.pick(['sch_1', 'sch_2']), limit] },
       { call: 'counts', args: [tenant, workerId] },
@@ -298,6 +309,21 @@ export class RandomRequests {
       { call: 'now', args: [] },
       this.#documents.read(tenant, limit, order),
     ]);
+  }
+
+  async #search(query: TaskQuery): Promise<TaskSearch> {
+    const { random } = this;
+    const filter = taskSearch({
+      ...query,
+      key: this.#maybe(60) ? null : random.pick(['a', 'b', 'none']),
+      type: this.#maybe(60) ? null : random.pick(['a', 'b']),
+      tag: this.#maybe(70) ? null : random.pick(['a', 'b']),
+      error: this.#maybe(70) ? null : random.pick(['HTTP', 'no', 'never']),
+    });
+    if (this.#maybe(50)) return filter;
+    const place = await this.#model.get(this.#tenant, await this.#taskId());
+    const after = this.#maybe(60) ? null : `${place?.dueAt ?? this.#now} ${place?.id ?? ''}`;
+    return { ...filter, by: 'run_at', workerId: random.pick(this.#workers).id, after };
   }
 
   async #query(rest: Pick<TaskQuery, 'workerId' | 'limit' | 'order'>): Promise<TaskQuery> {

@@ -10,6 +10,7 @@ import type {
   Settlement,
   TaskChange,
   TaskQuery,
+  TaskSearch,
 } from '../../../src/tasks/store/requests.ts';
 import { DocumentFactory, USER, type WorkerOf } from './document-factory.ts';
 
@@ -135,6 +136,11 @@ export function taskQuery(rest: Partial<TaskQuery> = {}): TaskQuery {
     order: 'asc',
     ...rest,
   };
+}
+
+/** The same without a filter. */
+export function taskSearch(rest: Partial<TaskSearch> = {}): TaskSearch {
+  return { ...taskQuery(), by: 'created_at', key: null, type: null, tag: null, error: null, ...rest };
 }
 
 /** All entries, the first one first. */

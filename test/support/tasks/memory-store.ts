@@ -11,6 +11,7 @@ import type {
   CreateAnswer,
   CreateRequest,
   ExtendAnswer,
+  FoundTasks,
   HistoryQuery,
   Idempotency,
   Overdue,
@@ -22,6 +23,7 @@ import type {
   StatusCounts,
   TaskChange,
   TaskQuery,
+  TaskSearch,
   Wakeup,
 } from '../../../src/tasks/store/requests.ts';
 import { READ_BYTES, type TaskStore } from '../../../src/tasks/store/task-store.ts';
@@ -38,6 +40,7 @@ import {
   overdue,
   readHistory,
 } from './memory/reading.ts';
+import { search } from './memory/searching.ts';
 import { extend, leasedRecord, settle } from './memory/settling.ts';
 import { compareText, copyOf, documentName, emptyState, type TenantState } from './memory/state.ts';
 import { removeTask } from './memory/writing.ts';
@@ -115,6 +118,10 @@ export class MemoryStore implements TaskStore {
 
   async list(tenant: string, query: TaskQuery): Promise<readonly Task[]> {
     return list(this.#state(tenant), query);
+  }
+
+  async search(tenant: string, wanted: TaskSearch): Promise<FoundTasks> {
+    return search(this.#state(tenant), this.#now(), wanted);
   }
 
   async bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody | null>> {

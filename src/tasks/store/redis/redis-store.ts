@@ -12,6 +12,7 @@ import type {
   CreateAnswer,
   CreateRequest,
   ExtendAnswer,
+  FoundTasks,
   HistoryQuery,
   Idempotency,
   Overdue,
@@ -23,6 +24,7 @@ import type {
   StatusCounts,
   TaskChange,
   TaskQuery,
+  TaskSearch,
   Wakeup,
 } from '../requests.ts';
 import type { TaskStore } from '../task-store.ts';
@@ -44,6 +46,7 @@ import { bodyOf, documentOf, entryOf, gapOf, taskOf } from './records.ts';
 import { type Argument, RedisLink } from './redis-link.ts';
 import { idBounds, type Reply, resultsOf, tasksOf } from './replies.ts';
 import { SCRIPTS, type Script } from './scripts.ts';
+import { search } from './search.ts';
 
 /**
  * Tasks in Redis 7 or later, a single server or a cluster (specification 4.3).
@@ -169,6 +172,11 @@ export class RedisTaskStore implements TaskStore {
       if (behind === null) return tasks;
       from = `(${String(behind)}`;
     }
+  }
+
+  search(tenant: string, wanted: TaskSearch): Promise<FoundTasks> {
+    const list = (query: TaskQuery) => this.list(tenant, query);
+    return search({ list, read: (script, args) => this.#read(script, tenant, args) }, wanted);
   }
 
   async bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody | null>> {

@@ -16,6 +16,7 @@ import {
   REMEMBER,
 } from './lua/documents.ts';
 import { BODIES, COUNTS, HISTORY, LIST, OVERDUE, SURVEY } from './lua/read.ts';
+import { LIST_DUE, LIST_OF_KEY } from './lua/search.ts';
 import { EXTEND, FIND_LEASED, SETTLE } from './lua/settle.ts';
 
 /** A script that Redis runs, for one tenant, in one step. */
@@ -60,6 +61,8 @@ export const SCRIPTS = {
   remember: script('remember', 'writes', IDEMPOTENCY, REMEMBER),
   leased: script('leased', 'reads', TASKS, FIND_LEASED),
   list: script('list', 'reads', LIST),
+  listDue: script('listDue', 'reads', LIST_DUE),
+  listOfKey: script('listOfKey', 'reads', LIST_OF_KEY),
   bodies: script('bodies', 'reads', BODIES),
   history: script('history', 'reads', HISTORY),
   counts: script('counts', 'reads', COUNTS),

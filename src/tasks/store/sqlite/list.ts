@@ -54,7 +54,10 @@ function statusesOf({ statuses }: TaskQuery, way: Way): readonly number[] {
 }
 
 /** The ids of a time are known, so bounds of time are bounds of ids. `from` is included, `before` is not. */
-function idBounds({ createdFrom, createdBefore, after, order }: TaskQuery): { from: string; before: string } {
+export function idBounds({ createdFrom, createdBefore, after, order }: TaskQuery): {
+  readonly from: string;
+  readonly before: string;
+} {
   let from = createdFrom === null ? FIRST : firstIdAt('task', createdFrom);
   let before = createdBefore === null ? LAST : firstIdAt('task', createdBefore);
   if (after !== null && order === 'asc') from = later(from, `${after} `);

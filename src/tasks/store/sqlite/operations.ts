@@ -17,6 +17,7 @@ import { history, list, openOfSchedule } from './list.ts';
 import { countDue, counts, now, setWakeup, tenants, wakeups } from './overview.ts';
 import { purge } from './purge.ts';
 import { bodies, get, getWhole } from './read-task.ts';
+import { search } from './search.ts';
 import { settle } from './settle.ts';
 import type { View, Work } from './work.ts';
 
@@ -37,6 +38,7 @@ const READS = {
   get,
   getWhole,
   list,
+  search,
   bodies,
   openOfSchedule,
   history,

@@ -93,5 +93,10 @@ const DUE_OF_ALL = `
 CREATE INDEX task_due_at ON task (due_at, status) WHERE status IN (0, 2) AND due_at IS NOT NULL;
 `;
 
+/** All tasks of a key, whatever worker they are of; `task_key` knows only those that hold one. */
+const TASKS_OF_KEY = `
+CREATE INDEX task_of_key ON task (tenant, key, id) WHERE key IS NOT NULL;
+`;
+
 /** Layouts: the statements at place n lead from layout n to layout n + 1. What was released once does not change. */
-export const MIGRATIONS: readonly string[] = [NUMBERED + TASKS + DOCUMENTS, DUE_OF_ALL];
+export const MIGRATIONS: readonly string[] = [NUMBERED + TASKS + DOCUMENTS, DUE_OF_ALL, TASKS_OF_KEY];

@@ -10,6 +10,7 @@ import type {
   CreateAnswer,
   CreateRequest,
   ExtendAnswer,
+  FoundTasks,
   HistoryQuery,
   Idempotency,
   Overdue,
@@ -21,6 +22,7 @@ import type {
   StatusCounts,
   TaskChange,
   TaskQuery,
+  TaskSearch,
   Wakeup,
 } from '../requests.ts';
 import type { TaskStore } from '../task-store.ts';
@@ -77,6 +79,10 @@ export class SqliteStore implements TaskStore {
 
   list(tenant: string, query: TaskQuery): Promise<readonly Task[]> {
     return this.#operator.ask('list', [tenant, query]);
+  }
+
+  search(tenant: string, search: TaskSearch): Promise<FoundTasks> {
+    return this.#operator.ask('search', [tenant, search]);
   }
 
   bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody | null>> {

@@ -240,7 +240,15 @@ t.test('queries are read strictly', async t => {
       ...['%', '%ff', '%zz=1', 'worker=%', 'worker=%ff', 'worker=%C0%80', '=', '=x', 'tz=UTC', 'Worker=x'],
       ...['worker=a&worker=b', 'worker=a&work%65r=b', `${'w'.repeat(10_000)}=1`, 'x=1&'.repeat(1_000)],
       ...['limit=0', 'limit=201', 'limit=-1', 'limit=1e1', 'limit=1.0', 'limit=%2B1', 'limit=٣', 'limit='],
-      ...['order=ASC', 'order=', 'order=asc,desc', 'include=result', 'include=payload,payload'],
+      ...[
+        'order=ASC',
+        'order=',
+        'order=asc,desc',
+        'include=result',
+        'include=payload,payload',
+        'by=x',
+        'by=run_at',
+      ],
     ],
     invalid_status: ['status=,', 'status=retry,', 'status=RETRY', 'status=retry%20', 'status=queued'],
     invalid_time_range: [
@@ -248,19 +256,12 @@ t.test('queries are read strictly', async t => {
       ...['start=2026-13', 'end=2026-01-01T25:00:00Z', 'start=2026&end=2025', 'start=-9999999999999d'],
     ],
     invalid_cursor: ['cursor=', 'cursor=null', 'cursor=%00'],
+    validation_failed: ['worker=%00', `worker=${'x'.repeat(4_000)}`],
   };
   for (const [code, queries] of Object.entries(cases)) {
     for (const query of queries) t.equal(await told(rest, 'GET', `tasks?${query}`), code, query.slice(0, 60));
   }
-  for (const query of [
-    '',
-    '&&&',
-    'worker',
-    'worker=',
-    'status=',
-    'worker=%00',
-    `worker=${'x'.repeat(4_000)}`,
-  ]) {
+  for (const query of ['', '&&&', 'worker', 'worker=', 'status=', 'key=%00', 'error=%25', 'tag=%22', 'by=']) {
     t.equal(await told(rest, 'GET', `tasks?${query}`), 200, query.slice(0, 60));
   }
 });

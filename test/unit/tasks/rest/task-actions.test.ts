@@ -132,7 +132,7 @@ t.test('a request says which tasks, by ids or by a filter, within bounds', async
     t.match(await act(rest, body), { status, json: { code } }, JSON.stringify(body).slice(0, 60));
   }
   const none = await act(rest, { action: 'cancel', filter: { worker: 'nobody' } });
-  t.same(none.json, { matched: 0, changed: 0, skipped: [], next_cursor: null });
+  t.match(none, { status: 422, json: { errors: [{ parameter: 'worker', code: 'not_found' }] } });
 });
 
 t.test('to delete many tasks at once takes an admin', async t => {

@@ -27,20 +27,39 @@ t.test('a page has the newest tasks first, without payloads, and the way to the 
   t.equal(none.json.data.length, 5, 'an empty filter is none');
 });
 
-t.test('tasks are found by worker, by name or id; one that is not there has none', async t => {
+t.test(
+  'tasks are found by worker, by name or id; one that is not there is refused, as by a create',
+  async t => {
+    const rest = await TaskHarness.open();
+    const mailer = await rest.pushWorker();
+    await rest.pullWorker();
+    const { id } = await rest.task();
+    await rest.task({ worker: 'crawler' });
+    for (const worker of ['mailer', mailer.id]) {
+      t.same(idsOf((await rest.at('GET', `tasks?worker=${worker}`)).json), [id]);
+    }
+    for (const worker of ['nobody', 'wrk_01J0000000000000000000000A', 'NOT%20A%20NAME']) {
+      for (const path of ['tasks', 'tasks/counts']) {
+        const { status, json } = await rest.at('GET', `${path}?worker=${worker}`);
+        t.equal(status, 422);
+        t.match(json, {
+          code: 'validation_failed',
+          detail: /^there is no worker "/,
+          errors: [{ parameter: 'worker', code: 'not_found' }],
+        });
+      }
+    }
+  },
+);
+
+t.test('tasks of a worker that was deleted are found by its id', async t => {
   const rest = await TaskHarness.open();
   const mailer = await rest.pushWorker();
-  await rest.pullWorker();
   const { id } = await rest.task();
-  await rest.task({ worker: 'crawler' });
-  for (const worker of ['mailer', mailer.id]) {
-    t.same(idsOf((await rest.at('GET', `tasks?worker=${worker}`)).json), [id]);
-  }
-  for (const worker of ['nobody', 'wrk_01J0000000000000000000000A', 'NOT%20A%20NAME']) {
-    const { status, json } = await rest.at('GET', `tasks?worker=${worker}`);
-    t.equal(status, 200);
-    t.same(json, { data: [], next_cursor: null });
-  }
+  await rest.at('DELETE', `workers/${mailer.id}?cancel_tasks=true`);
+  t.same(idsOf((await rest.at('GET', `tasks?worker=${mailer.id}`)).json), [id]);
+  t.equal((await rest.at('GET', `tasks/counts?worker=${mailer.id}`)).json.counts.canceled, 1);
+  t.equal((await rest.at('GET', 'tasks?worker=mailer')).status, 422, 'its name may be that of another');
 });
 
 t.test('tasks are found by one status or several', async t => {
@@ -325,7 +344,6 @@ t.test('tasks are counted by status', async t => {
   t.same(await counts(''), { ...none, failed: 1, paused: 1, scheduled: 1 });
   t.same(await counts('?worker=mailer'), { ...none, failed: 1, paused: 1 });
   t.same(await counts(`?worker=${mailer.id}`), { ...none, failed: 1, paused: 1 });
-  t.same(await counts('?worker=nobody'), none);
 });
 
 t.test('the history of a task has all that happened, in pages', async t => {

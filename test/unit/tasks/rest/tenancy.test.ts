@@ -73,7 +73,7 @@ const NAMING = new Set(['worker', 'schedule', 'ids', 'lease_id', 'tasks', 'filte
 /** And those that cannot. */
 const PLAIN = new Set(
   (
-    'type payload headers priority timeout retry tags metadata run_at expires_at expires_in delay key on_conflict ' +
+    'type payload headers priority timeout retry tags metadata run_at expires_at expires_in delay key tag by on_conflict ' +
     'key_ttl status atomic action limit dry_run start end order include force cancel_tasks name mode url method lease ' +
     'concurrency rate no_retry_on paused pause_reason resume_at auto_pause value expire_previous_in max wait instance ' +
     'extend progress note result error code message details retry_after outcome email role external_id scopes task ' +

@@ -16,6 +16,7 @@ import { EVENT_NUMBER as E } from '../fields.ts';
  *     s:<s>, w:<w>:<s>, c:<schedule>:<s>  sorted by id: tasks of a status; of a worker or a schedule as well
  *     d:<w>:<band>  by due time     l  by end of lease     x  by expiresAt      e:s, e:o  by end: succeeded, others
  *     L:<lease>  task        u:<w>:<key>  [holder, free at]      q:<task>  tasks held by it      i:<scope>:<key>  answer
+ *     y  sorted: `key id` of each task that has a key
  *     B:<w>  [throttled until, tokens, at]     T  [tokens, at]
  *     D:<kind>  documents by id     A:<kind>, P:<kind>:<parent>  ids     N  names     Z  `kind|id` by due time
  *
@@ -204,6 +205,7 @@ local function erase(x)
   local f, id = x.f, x.id
   call('DEL', P .. 'k:' .. id, P .. 'b:' .. id, P .. 'h:' .. id, P .. 'g:' .. id)
   inLists(x, 'ZREM', x.status, id)
+  if f[F_key] then call('ZREM', P .. 'y', f[F_key] .. ' ' .. id) end
   if x.due then call('ZREM', P .. 'd:' .. f[F_worker] .. ':' .. x.band, id) end
   if x.expires then call('ZREM', P .. 'x', id) end
   if x.ended then call('ZREM', endKey(x.status), id) end

@@ -142,7 +142,10 @@ local function insert(item, payload, beside)
   local x = { id = id, f = f }
   if payload or item.headers then saveBody(id, { payload, item.headers, false }) end
   if held then call('ZADD', P .. 'q:' .. held, '0', id) end
-  if item.key then hold(f, id, false) end
+  if item.key then
+    hold(f, id, false)
+    call('ZADD', P .. 'y', '0', item.key .. ' ' .. id)
+  end
   log(x, ${E.created}, 0, item.by)
   local text = save(x)
   wake(f)

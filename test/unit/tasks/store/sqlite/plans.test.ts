@@ -12,6 +12,7 @@ import {
   settlement,
   taskChange,
   taskQuery,
+  taskSearch,
 } from '../../../../support/tasks/factories.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
 
@@ -66,6 +67,8 @@ async function listEveryWay(store: SqliteStore): Promise<void> {
         }
       }
     }
+    await store.search(TENANT, taskSearch({ order, key: 'k', after: 'tsk_0' }));
+    await store.search(TENANT, taskSearch({ order, by: 'run_at', workerId: worker.id, after: '5 tsk_0' }));
     for (const parent of [undefined, worker.id]) {
       for (const after of [null, 'sec_0']) {
         const query = { kind: 'secret', after, limit: 5, order } as const;
@@ -140,7 +143,9 @@ t.test('every statement finds what it wants in an index, in order', async t => {
 });
 
 t.test('what is claimed next is read from the index alone', async t => {
-  const due = [...statements].filter(sql => /INDEXED BY task_due\b/.test(sql));
+  const due = [...statements].filter(
+    sql => /INDEXED BY task_due\b/.test(sql) && !sql.includes('(due_at, id)'),
+  );
   t.equal(due.length, 2);
   for (const sql of due)
     t.match(planOf(sql).join(), /COVERING INDEX task_due \(worker=\? AND band=\? AND due_at[<>]\?\)/);
@@ -159,6 +164,29 @@ t.test('a list of several statuses merges their ranges, which are bounded by ids
     /USING INDEX task_worker \(worker=\? AND status=\? AND id>\? AND id<\?\)/.test(line),
   );
   t.equal(ranges.length, 3);
+});
+
+t.test('tasks of a key are a range of ids', async t => {
+  const ofKey = [...statements].filter(sql => /INDEXED BY task_of_key/.test(sql));
+  t.equal(ofKey.length, 2);
+  for (const sql of ofKey) {
+    t.match(planOf(sql).join(), /USING INDEX task_of_key \(tenant=\? AND key=\? AND id>\? AND id<\?\)/);
+  }
+});
+
+t.test('waiting tasks by due time merge a range of each priority, from one place to another', async t => {
+  const waiting = [...statements].filter(sql => /\(due_at, id\) > /.test(sql));
+  t.equal(waiting.length, 2);
+  for (const sql of waiting) {
+    const plan = planOf(sql);
+    t.match(plan.join(), /MERGE \(UNION ALL\)/);
+    const ranges = plan.filter(line =>
+      /INDEX task_due \(worker=\? AND band=\? AND \(due_at,id\)>\(\?,\?\) AND \(due_at,id\)<\(\?,\?\)\)/.test(
+        line,
+      ),
+    );
+    t.equal(ranges.length, 5, plan.join());
+  }
 });
 
 t.test('retention reads what ended first, of each final status', async t => {
