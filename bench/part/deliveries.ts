@@ -13,6 +13,7 @@ import { type DeliverySetup, LocalDeliveries } from '../../src/tasks/delivery/lo
 import { PiscinaDeliveries } from '../../src/tasks/delivery/piscina-deliveries.ts';
 import { newSigningSecret } from '../../src/tasks/delivery/signature.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/tasks/model/retry-policy.ts';
+import type { Task } from '../../src/tasks/model/task.ts';
 import { standardErrorLogger } from '../support/standard-error-logger.ts';
 
 const AT_ONCE = 64;
@@ -39,38 +40,40 @@ const signing = [newSigningSecret(randomBytes)];
 
 function request(url: string, number: number): DeliveryRequest {
   const now = Date.now();
+  // A whole task, as the dispatcher has it.
+  const task: Task = {
+    id: `tsk_${String(number).padStart(26, '0')}`,
+    workerId: 'wrk_1',
+    worker: 'mailer',
+    type: 'email.welcome',
+    status: 'running',
+    priority: 'normal',
+    runAt: now,
+    dueAt: null,
+    expiresAt: null,
+    timeoutMs: 30_000,
+    retry: DEFAULT_RETRY_POLICY,
+    attempt: 1,
+    deferrals: 0,
+    key: null,
+    keyTtlMs: 0,
+    tags: [],
+    metadata: {},
+    lastError: null,
+    cancelRequestedAt: null,
+    scheduleId: null,
+    scheduledFor: null,
+    heldBy: null,
+    createdBy: { type: 'user', id: 'usr_1' },
+    createdAt: now,
+    updatedAt: now,
+    startedAt: now,
+    finishedAt: null,
+    version: 2,
+  };
   return {
     tenant: 'acme',
-    task: {
-      id: `tsk_${String(number).padStart(26, '0')}`,
-      workerId: 'wrk_1',
-      worker: 'mailer',
-      type: 'email.welcome',
-      status: 'running',
-      priority: 'normal',
-      runAt: now,
-      dueAt: null,
-      expiresAt: null,
-      timeoutMs: 30_000,
-      retry: DEFAULT_RETRY_POLICY,
-      attempt: 1,
-      deferrals: 0,
-      key: null,
-      keyTtlMs: 0,
-      tags: [],
-      metadata: {},
-      lastError: null,
-      cancelRequestedAt: null,
-      scheduleId: null,
-      scheduledFor: null,
-      heldBy: null,
-      createdBy: { type: 'user', id: 'usr_1' },
-      createdAt: now,
-      updatedAt: now,
-      startedAt: now,
-      finishedAt: null,
-      version: 2,
-    },
+    task,
     payload: PAYLOAD,
     headers: {},
     worker: { name: 'mailer', url, method: 'POST', headers: { 'x-team': 'growth' } },

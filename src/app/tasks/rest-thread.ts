@@ -21,6 +21,7 @@ import { tokenRoutes } from '../../tasks/rest/tokens.ts';
 import { userRoutes } from '../../tasks/rest/users.ts';
 import { StorePullDesk } from '../../tasks/scheduler/store-pull-desk.ts';
 import { StoreTime } from '../../tasks/scheduler/store-time.ts';
+import type { WorkerTester } from '../../tasks/scheduler/worker-tests.ts';
 import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
@@ -69,11 +70,11 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
   const stats = new StatsRegistry();
   const reporter = new StatsReporter(stats, systemClock, change => post({ kind: 'stats', stats: change }));
   const signals = new Signals();
-  await serveRest({ port, signals, logger }, async limits => {
+  await serveRest({ port, signals, logger }, async (limits, tester) => {
     const opened = await openStore(setup.settings, stats, logger, () => post({ kind: 'store_wanted' }));
     const statistics = new TaskStatistics(stats);
     const store = new MeasuredStore(opened.store, statistics, () => performance.now());
-    const service = threadService({ setup, stats: statistics, store, signals, limits, logger });
+    const service = threadService({ setup, stats: statistics, store, signals, limits, tester, logger });
     await store.start();
     await service.desk.start();
     reporter.start();
@@ -123,13 +124,14 @@ interface ThreadServiceParts {
   readonly store: TaskStore;
   readonly signals: Signals;
   readonly limits: ApiLimits;
+  readonly tester: WorkerTester;
   readonly logger: Logger;
 }
 
 function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler' | 'listeningOn'> & {
   readonly desk: StorePullDesk;
 } {
-  const { setup, stats, store, signals, limits, logger } = parts;
+  const { setup, stats, store, signals, limits, tester, logger } = parts;
   const { settings, keys, version } = setup;
   const ofTenant = tenantLimits(settings);
   const directory = new Directory(store, systemClock, signals);
@@ -152,6 +154,7 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
     signals,
     sealer: new AesSealer(keys),
     pullDesk: desk,
+    tester,
     ids: new IdMaker(() => systemClock.nowMs(), randomBytes),
     clock: systemClock,
     randomBytes,

@@ -18,6 +18,8 @@ import { placeOf } from '../../tasks/rest/tenant-host.ts';
 import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
 import { ScheduleFirer } from '../../tasks/scheduler/schedule-firer.ts';
 import { TasksEngine, type TasksEngineParts } from '../../tasks/scheduler/tasks-engine.ts';
+import { WorkerBook } from '../../tasks/scheduler/worker-book.ts';
+import { type WorkerTester, WorkerTests } from '../../tasks/scheduler/worker-tests.ts';
 import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
@@ -94,9 +96,10 @@ export class TasksService implements Service {
     };
     const limits = tenantLimits(settings);
     const ids = new IdMaker(() => clock.nowMs(), randomBytes);
+    const pushes = deliveries(deliverySetup(settings, parts.version), parts, shared.stats);
     this.#engine = new TasksEngine({
       ...common,
-      deliveries: deliveries(deliverySetup(settings, parts.version), parts, shared.stats),
+      deliveries: pushes,
       firer: workerDue =>
         new ScheduleFirer({
           ...common,
@@ -108,7 +111,9 @@ export class TasksService implements Service {
       statistics,
       options: engineOptions(settings, limits),
     });
-    const rest = restThreads(parts, shared, { opened, signals, ids, statistics });
+    const book = new WorkerBook({ ...common, limits });
+    const tester = new WorkerTests({ ...common, book, deliveries: pushes, statistics });
+    const rest = restThreads(parts, shared, { opened, signals, ids, statistics, tester });
     this.#rest = rest;
     this.front = {
       routes: (others, tracing) => {
@@ -155,12 +160,13 @@ interface RestSharing {
   readonly signals: Signals;
   readonly ids: IdMaker;
   readonly statistics: TaskStatistics;
+  readonly tester: WorkerTester;
 }
 
 function restThreads(
   { settings, keys, version, clock, random, logger }: TasksServiceParts,
   { decider, rules, stats }: TasksShared,
-  { opened, signals, ids, statistics }: RestSharing,
+  { opened, signals, ids, statistics, tester }: RestSharing,
 ): RestThreads<StatsChange> {
   const setup: RestThreadSetup = {
     settings,
@@ -176,6 +182,7 @@ function restThreads(
     workerData: () => setup,
     tenantOf: tenantNames(settings),
     limits: new DecidedApiLimits(decider, rules),
+    tester,
     signals,
     store: opened.shared,
     nextRequestId: () => ids.next('request'),

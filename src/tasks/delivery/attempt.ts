@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
-import type { DeliveryOutcome } from './delivery.ts';
+import type { DeliveryOutcome, DeliveryRequest, SentRequest } from './delivery.ts';
 import {
   type DeliveryError,
   type DeliveryErrorCode,
@@ -14,7 +14,7 @@ import {
 } from './delivery-errors.ts';
 import type { HostAddresses } from './host-addresses.ts';
 import { Reply } from './reply.ts';
-import { type AttemptRequest, requestHead } from './request-head.ts';
+import { requestHead, shownRequest } from './request-head.ts';
 import { checkWorkerUrl, type Target, type UrlRules } from './worker-url.ts';
 
 const NO_BODY = Buffer.alloc(0);
@@ -34,7 +34,7 @@ export interface AttemptParts {
  * connection turns out to be closed: whether the worker has seen it cannot be known.
  */
 export class Attempt {
-  readonly request: AttemptRequest;
+  readonly request: DeliveryRequest;
   /** Never rejects. */
   readonly outcome: Promise<DeliveryOutcome>;
   readonly #parts: AttemptParts;
@@ -43,9 +43,11 @@ export class Attempt {
   readonly #settle: (outcome: DeliveryOutcome) => void;
   #connection: Connection | null = null;
   #done = false;
+  /** Only of a test. */
+  #sent: SentRequest | null = null;
   #cancelTimer: () => void;
 
-  constructor(request: AttemptRequest, parts: AttemptParts) {
+  constructor(request: DeliveryRequest, parts: AttemptParts) {
     const { promise, resolve } = Promise.withResolvers<DeliveryOutcome>();
     this.request = request;
     this.outcome = promise;
@@ -73,6 +75,7 @@ export class Attempt {
     if (this.#done) return;
     const body = request.payload === null ? NO_BODY : Buffer.from(request.payload, 'utf8');
     const headers = requestHead(request, body, userAgent, clock.nowMs());
+    if (request.isTest) this.#sent = shownRequest(request, target, headers, body.length);
     this.#connection = connections.take(request.tenant, target.origin, found);
     const { method } = request.worker;
     this.#connection.client.dispatch({ path: target.path, method, headers, body }, this.#handler());
@@ -109,6 +112,7 @@ export class Attempt {
       retryAfterMs: this.#reply.retryAfterMs(clock.nowMs()),
       noRetry: this.#reply.noRetry,
       error: statusError(status),
+      ...(this.#sent !== null && { sent: this.#sent }),
     });
   }
 
@@ -118,7 +122,17 @@ export class Attempt {
     const durationMs = this.#durationMs();
     const { status } = this.#reply;
     const http = this.#reply.http(durationMs);
-    this.#settle({ kind, status, durationMs, http, result: null, retryAfterMs: null, noRetry: false, error });
+    this.#settle({
+      kind,
+      status,
+      durationMs,
+      http,
+      result: null,
+      retryAfterMs: null,
+      noRetry: false,
+      error,
+      ...(this.#sent !== null && { sent: this.#sent }),
+    });
   }
 
   /** False when the attempt has ended before. */

@@ -5,14 +5,13 @@ import {
   type StopThread,
   type ThreadIsReady,
 } from '../../base/lasting-task.ts';
-import type { DeliveryOutcome } from './delivery.ts';
+import type { DeliveryOutcome, DeliveryRequest } from './delivery.ts';
 import type { Resolve } from './host-addresses.ts';
 import { type DeliverySetup, LocalDeliveries } from './local-deliveries.ts';
-import type { AttemptRequest } from './request-head.ts';
 
 /** Attempts are numbered by the thread that asks for them. Secrets are part of these messages alone. */
 export type MessageToThread =
-  | { readonly kind: 'deliver'; readonly requests: readonly (readonly [number: number, AttemptRequest])[] }
+  | { readonly kind: 'deliver'; readonly requests: readonly (readonly [number: number, DeliveryRequest])[] }
   | { readonly kind: 'abort'; readonly tenant: string; readonly taskId: string }
   | StopThread;
 
@@ -41,7 +40,7 @@ export async function serveDeliveries(
     done = [];
     if (outcomes.length > 0) port.postMessage({ kind: 'done', outcomes } satisfies MessageFromThread);
   };
-  const deliver = async (number: number, request: AttemptRequest): Promise<void> => {
+  const deliver = async (number: number, request: DeliveryRequest): Promise<void> => {
     const outcome = await deliveries.deliver(request);
     done.push([number, outcome]);
     if (done.length === 1) setImmediate(tell);

@@ -2,10 +2,16 @@ import type { Worker } from '../model/documents.ts';
 import type { HistoryHttp } from '../model/history.ts';
 import type { Task } from '../model/task.ts';
 
+/** The part of a task that a delivery needs. */
+export interface DeliveredTask
+  extends Pick<Task, 'id' | 'type' | 'attempt' | 'timeoutMs' | 'runAt' | 'scheduledFor'> {
+  readonly retry: Pick<Task['retry'], 'maxAttempts'>;
+}
+
 /** One attempt to push a task to its worker. */
 export interface DeliveryRequest {
   readonly tenant: string;
-  readonly task: Task;
+  readonly task: DeliveredTask;
   /** JSON text; null for none, which sends an empty body. */
   readonly payload: string | null;
   readonly headers: Readonly<Record<string, string>>;
@@ -15,7 +21,20 @@ export interface DeliveryRequest {
   readonly secretHeaders: Readonly<Record<string, string>>;
   /** Becomes `traceparent`; null for none. */
   readonly traceparent: string | null;
+  /** A test of the worker: the request says so in a header field, and the outcome shows it. */
+  readonly isTest?: true;
 }
+
+/** A request as it was sent. */
+export interface SentRequest {
+  readonly method: string;
+  readonly url: string;
+  /** By name in lower case, in the order in which they were sent. Confidential values are {@link HIDDEN}. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** What is shown in place of a secret. */
+export const HIDDEN = '[hidden]';
 
 /** What came of it (specification 3.5.1), before any policy. */
 export interface DeliveryOutcome {
@@ -39,6 +58,8 @@ export interface DeliveryOutcome {
   readonly noRetry: boolean;
   /** For `last_error` and history; the codes are those of `DELIVERY_ERRORS` (`./delivery-errors.ts`). Null for a 2xx. */
   readonly error: { readonly code: string; readonly message: string } | null;
+  /** Only of a test, and only if the request was sent, or would have been with a connection. */
+  readonly sent?: SentRequest;
 }
 
 /** Pushes tasks to workers, in threads of its own. */

@@ -1,10 +1,9 @@
 import type { Clock } from '../../base/clock.ts';
 import { Attempt, type AttemptParts } from './attempt.ts';
 import { Connections } from './connections.ts';
-import type { Deliveries, DeliveryOutcome } from './delivery.ts';
+import type { Deliveries, DeliveryOutcome, DeliveryRequest } from './delivery.ts';
 import { notMade } from './delivery-errors.ts';
 import { HostAddresses, type Resolve } from './host-addresses.ts';
-import type { AttemptRequest } from './request-head.ts';
 import { SafeAddresses } from './safe-address.ts';
 import type { UrlRules } from './worker-url.ts';
 
@@ -63,7 +62,7 @@ export class LocalDeliveries implements Deliveries {
 
   async start(): Promise<void> {}
 
-  async deliver(request: AttemptRequest): Promise<DeliveryOutcome> {
+  async deliver(request: DeliveryRequest): Promise<DeliveryOutcome> {
     if (this.free <= 0)
       return notMade(this.#stopped ? 'deliveries are stopped' : 'too many attempts at once');
     const attempt = new Attempt(request, this.#parts);

@@ -7,7 +7,6 @@ import type { Deliveries, DeliveryOutcome, DeliveryRequest } from './delivery.ts
 import { deliveryError, notMade } from './delivery-errors.ts';
 import type { MessageFromThread, MessageToThread } from './delivery-thread.ts';
 import type { DeliverySetup } from './local-deliveries.ts';
-import type { AttemptRequest } from './request-head.ts';
 
 /** The module is `workers/deliver.ts`. */
 export interface PiscinaDeliveriesParts extends Omit<ThreadCreation, 'workerData' | 'lost'> {
@@ -28,7 +27,7 @@ interface Thread {
   readonly link: LastingThread<MessageToThread>;
   readonly running: Map<number, Running>;
   /** Attempts of this turn of the event loop, which go in one message. */
-  waiting: [number, AttemptRequest][];
+  waiting: [number, DeliveryRequest][];
 }
 
 /**
@@ -150,7 +149,7 @@ export class PiscinaDeliveries implements Deliveries, Service {
 }
 
 /** What the thread needs of the request: the less is sent the better. */
-function forThread(request: DeliveryRequest): AttemptRequest {
+function forThread(request: DeliveryRequest): DeliveryRequest {
   const { id, type, attempt, timeoutMs, runAt, scheduledFor, retry } = request.task;
   const { name, url, method, headers } = request.worker;
   return {
@@ -170,5 +169,6 @@ function forThread(request: DeliveryRequest): AttemptRequest {
     signing: request.signing,
     secretHeaders: request.secretHeaders,
     traceparent: request.traceparent,
+    ...(request.isTest && { isTest: true }),
   };
 }

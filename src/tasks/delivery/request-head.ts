@@ -1,14 +1,7 @@
 import { headerNameFault, headerValueFault } from '../model/header-rules.ts';
-import type { DeliveryRequest } from './delivery.ts';
+import { type DeliveryRequest, HIDDEN, type SentRequest } from './delivery.ts';
 import { signatures } from './signature.ts';
-
-/** The part of a request that goes to the thread that makes the attempt. */
-export interface AttemptRequest extends Omit<DeliveryRequest, 'task'> {
-  readonly task: Pick<
-    DeliveryRequest['task'],
-    'id' | 'type' | 'attempt' | 'timeoutMs' | 'runAt' | 'scheduledFor'
-  > & { readonly retry: { readonly maxAttempts: number } };
-}
+import type { Target } from './worker-url.ts';
 
 /**
  * The header of an attempt (specification 3.5.1), without what the client library writes (`host`, `content-length`,
@@ -21,7 +14,7 @@ export interface AttemptRequest extends Omit<DeliveryRequest, 'task'> {
  * @throws Error for a signing secret that cannot be read; the text does not hold it
  */
 export function requestHead(
-  request: AttemptRequest,
+  request: DeliveryRequest,
   body: Uint8Array,
   userAgent: string,
   nowMs: number,
@@ -42,6 +35,7 @@ export function requestHead(
   if (request.signing.length > 0) {
     fields.set('webhook-signature', signatures(request.signing, { id: task.id, timestamp, body }));
   }
+  if (request.isTest) fields.set('task-test', 'true');
   fields.set('task-attempt', String(task.attempt));
   fields.set('task-max-attempts', String(task.retry.maxAttempts));
   fields.set('task-worker', asFieldValue(worker.name));
@@ -49,6 +43,22 @@ export function requestHead(
   fields.set('task-scheduled-for', new Date(task.scheduledFor ?? task.runAt).toISOString());
   if (request.traceparent !== null) fields.set('traceparent', asFieldValue(request.traceparent));
   return [...fields].flat();
+}
+
+/** A request as the worker gets it, with what the client library writes and without what is secret. */
+export function shownRequest(
+  request: DeliveryRequest,
+  { origin, path }: Target,
+  head: readonly string[],
+  bodyBytes: number,
+): SentRequest {
+  const headers: Record<string, string> = { host: new URL(origin).host, connection: 'keep-alive' };
+  for (let at = 0; at < head.length; at += 2) headers[head[at]] = head[at + 1];
+  for (const name of Object.keys(request.secretHeaders)) {
+    if (Object.hasOwn(headers, name.toLowerCase())) headers[name.toLowerCase()] = HIDDEN;
+  }
+  headers['content-length'] = String(bodyBytes);
+  return { method: request.worker.method, url: origin + path, headers };
 }
 
 /**

@@ -39,6 +39,11 @@ export class TaskStatistics {
     return this.#stats.counter(`tasks.attempts.${outcome}`);
   }
 
+  /** Tests of push workers, by what the answer would mean for a task. */
+  workerTests(outcome: string): Counter {
+    return this.#stats.counter(`tasks.worker_tests.${outcome}`);
+  }
+
   /** What came of nominal times of schedules: `fired`, `skipped_overlap`, … */
   schedulesFired(result: string): Counter {
     return this.#stats.counter(`tasks.schedules_fired.${result}`);

@@ -5,6 +5,7 @@ import type { TenantLimits } from '../model/documents.ts';
 import type { IdMaker } from '../model/ids.ts';
 import type { Signals } from '../model/signals.ts';
 import type { PullDesk } from '../scheduler/pull-desk.ts';
+import type { WorkerTester } from '../scheduler/worker-tests.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 import type { Directory } from '../store/directory.ts';
 import type { TaskStore } from '../store/task-store.ts';
@@ -17,6 +18,7 @@ export interface RestParts {
   readonly signals: Signals;
   readonly sealer: Sealer;
   readonly pullDesk: PullDesk;
+  readonly tester: WorkerTester;
   readonly ids: IdMaker;
   readonly clock: Clock;
   /** So many random bytes, for tokens and leases. */

@@ -30,6 +30,7 @@ export const PROBLEMS = {
   lease_lost: [409, 'The lease is lost'],
   worker_has_tasks: [409, 'The worker has tasks'],
   worker_mode_mismatch: [409, 'The worker has another mode'],
+  secrets_unreadable: [409, 'A secret of the worker cannot be decrypted'],
   last_owner: [409, 'The last owner cannot go'],
   version_mismatch: [412, 'The version has changed'],
   payload_too_large: [413, 'The payload is too large'],

@@ -14,6 +14,7 @@ import { limitsOf, quotaExceeded } from './tenant-limits.ts';
 import { workerChanged } from './worker-changed.ts';
 import { deleteWorkerRoute } from './worker-delete.ts';
 import { NEW_WORKER, readWorkerFields, WORKER_CHANGES } from './worker-fields.ts';
+import { testWorkerRoute } from './worker-test.ts';
 import { healthView, putWorker, WORKER_ANSWER, workerView } from './worker-view.ts';
 
 /** How often a change begins again because somebody else changed the worker in between. */
@@ -88,6 +89,7 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
       }),
     ),
     deleteWorkerRoute(parts),
+    testWorkerRoute(parts),
   ];
 }
 

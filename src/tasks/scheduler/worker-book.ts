@@ -88,7 +88,7 @@ export class WorkerBook {
     const kept = this.#entries.get(key);
     // A clock that is set back must not make them last.
     if (kept !== undefined && nowMs >= kept.since && nowMs - kept.since < FRESH_MS) return kept.secrets;
-    const secrets = this.#open(tenant, workerId, account);
+    const secrets = this.openSecrets(tenant, workerId, account);
     const entry = { since: nowMs, secrets };
     this.#entries.set(key, entry);
     // A failure is not kept: the next one asks again.
@@ -98,8 +98,12 @@ export class WorkerBook {
     return secrets;
   }
 
-  /** Null when a secret does not open: its tasks must not leave unsigned. */
-  async #open(tenant: string, workerId: string, { dataKey }: Account): Promise<WorkerSecrets | null> {
+  /**
+   * The secrets of a worker as the store has them now. Null when one does not open: tasks must not leave unsigned.
+   *
+   * @throws (rejects with) Fault when the store fails
+   */
+  async openSecrets(tenant: string, workerId: string, { dataKey }: Account): Promise<WorkerSecrets | null> {
     const { clock, logger } = this.#parts;
     const open: OpenSecret[] = [];
     for (const { id, body } of await this.#list(tenant, workerId)) {

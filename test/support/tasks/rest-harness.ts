@@ -93,6 +93,7 @@ export class RestHarness {
       signals: new Signals(),
       sealer: notNeeded('sealer'),
       pullDesk: notNeeded('pullDesk'),
+      tester: notNeeded('tester'),
       ids: new IdMaker(() => this.clock.nowMs(), randomBytes),
       clock: this.clock,
       randomBytes,

@@ -23,7 +23,7 @@ if (setup.failing.includes(number)) throw new Error('it does not begin');
 export default function rest({ port }: LastingTask): Promise<void> {
   const signals = new Signals();
   const drained = Promise.withResolvers<void>();
-  return serveRest({ port, signals, logger: new KeepingLogger() }, async limits => {
+  return serveRest({ port, signals, logger: new KeepingLogger() }, async (limits, tester) => {
     const told: string[] = [];
     const counted = new CallLimits(limits, systemClock, new KeepingLogger());
     signals.listen({ taskDue: tenant => told.push(tenant) });
@@ -65,6 +65,10 @@ export default function rest({ port }: LastingTask): Promise<void> {
       '/counted': async request => {
         const user = request.headers.authorization === 'of u' ? 'u' : '';
         return JSON.stringify(await counted.count({ tenant: request.host, kind: 'read', user }, request));
+      },
+      '/test': async ({ host: tenant }) => {
+        const test = { tenant, workerId: 'wrk', id: 'tsk', payload: null };
+        return JSON.stringify(await tester.test(test).catch((failure: Error) => failure.message));
       },
       '/tell': ({ host }) => {
         signals.tell('roomFor', host, 'wrk');

@@ -7,6 +7,11 @@ import { taskRoutes } from '../../../src/tasks/rest/task-routes.ts';
 import type { PullDesk } from '../../../src/tasks/scheduler/pull-desk.ts';
 import { StorePullDesk } from '../../../src/tasks/scheduler/store-pull-desk.ts';
 import { StoreTime } from '../../../src/tasks/scheduler/store-time.ts';
+import type {
+  WorkerTest,
+  WorkerTestAnswer,
+  WorkerTester,
+} from '../../../src/tasks/scheduler/worker-tests.ts';
 import { AesSealer } from '../../../src/tasks/sealing/aes-sealer.ts';
 import { parseMasterKey } from '../../../src/tasks/sealing/master-key.ts';
 import type { Settlement } from '../../../src/tasks/store/requests.ts';
@@ -22,6 +27,9 @@ const MASTER_KEY = parseMasterKey(Buffer.alloc(32, 5).toString('hex'), 'the test
 /** The REST service with all its routes. Each answer is compared with what its route and the document declare. */
 export class TaskHarness extends RestHarness {
   readonly told: Told[] = [];
+  /** What tests of workers come to. */
+  testAnswer: WorkerTestAnswer = { kind: 'refused', reason: 'rate', retryAfterMs: 1_000 };
+  readonly tests: WorkerTest[] = [];
   readonly factory: Factory;
   readonly sealer: AesSealer;
   readonly #check: AnswerCheck;
@@ -38,9 +46,15 @@ export class TaskHarness extends RestHarness {
         return typeof member === 'function' ? member.bind(desk) : member;
       },
     });
+    const tester: WorkerTester = {
+      test: async test => {
+        this.tests.push(test);
+        return this.testAnswer;
+      },
+    };
     super({
       config,
-      parts: { sealer, pullDesk },
+      parts: { sealer, pullDesk, tester },
       routes: (parts: RestParts) => [...taskRoutes(parts), ...scheduleRoutes(parts)],
     });
     this.sealer = sealer;

@@ -11,6 +11,7 @@ export const TASK_MAPPINGS: readonly Mapping[] = [
   counter('attempts.*', 'attempts_total', 'Attempts that ended.', 'outcome'),
   counter('leases_expired', 'leases_expired_total', 'Attempts whose lease ran out.'),
   counter('settle_rejected', 'settle_rejected_total', 'Outcomes that came after their lease was lost.'),
+  counter('worker_tests.*', 'worker_tests_total', 'Tests of push workers that were sent.', 'outcome'),
   counter('schedules_fired.*', 'schedules_fired_total', 'Nominal times of schedules.', 'result'),
   counter('store_errors', 'store_errors_total', 'Calls of the task store that failed.'),
   counter('purged', 'tasks_purged_total', 'Tasks that were removed when their time was over.'),

@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { StopThread, ThreadIsReady } from '../../../base/lasting-task.ts';
 import type { LogFields, LogLevel } from '../../../base/logger.ts';
 import type { Signal, SignalName } from '../../model/signals.ts';
+import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/worker-tests.ts';
 import type { RestHead } from '../http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../parts.ts';
 
@@ -33,6 +34,9 @@ export type CallLimit = 'none' | 'unknown_caller' | { readonly user: string };
 /** A verdict of the decision engine, or null and the reason why there is none. */
 export type VerdictMessage = readonly [verdict: ApiLimitVerdict | null, reason: string];
 
+/** What came of a test, or null and the reason why the store failed. */
+export type TestMessage = readonly [answer: WorkerTestAnswer | null, reason: string];
+
 /** A new call. The thread that has the connections numbers the calls. */
 export interface CallMessage {
   readonly number: number;
@@ -59,6 +63,7 @@ export interface TurnToRestThread {
   readonly signals: readonly Signal[];
   /** What the thread has asked for. */
   readonly verdicts: readonly (readonly [ask: number, verdict: VerdictMessage])[];
+  readonly tested: readonly (readonly [ask: number, answer: TestMessage])[];
   readonly calls: readonly CallMessage[];
   /** Verdicts about calls that were counted when they were sent. */
   readonly earlyVerdicts: readonly (readonly [call: number, verdict: VerdictMessage])[];
@@ -75,6 +80,8 @@ export interface TurnFromRestThread {
   readonly kind: 'turn';
   readonly signals: readonly Signal[];
   readonly asks: readonly (readonly [ask: number, call: ApiCall, authorization: string])[];
+  /** Workers that are to be tested: the thread that delivers tasks does it. */
+  readonly tests: readonly (readonly [ask: number, test: WorkerTest])[];
   /** Calls whose body may be received. */
   readonly admitted: readonly number[];
   /** Calls that wait for an event, and need to know when their caller disconnects. */

@@ -1,10 +1,12 @@
 import type { MessagePort } from 'node:worker_threads';
+import { asError } from '../../../base/fault.ts';
 import type { LastingThread } from '../../../base/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../../base/lasting-threads.ts';
 import type { Service } from '../../../base/lifecycle.ts';
 import type { LogFields } from '../../../base/logger.ts';
 import { SignalBridge } from '../../model/signal-bridge.ts';
 import type { Signal, Signals } from '../../model/signals.ts';
+import type { WorkerTest, WorkerTester } from '../../scheduler/worker-tests.ts';
 import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http.ts';
 import { requestIdOf } from '../negotiation.ts';
 import type { ApiCall } from '../parts.ts';
@@ -15,6 +17,7 @@ import {
   type FromRestThread,
   type RestThreadLog,
   SIGNALS_TO_REST_THREADS,
+  type TestMessage,
   type ToRestThread,
   type TurnFromRestThread,
 } from './messages.ts';
@@ -44,6 +47,7 @@ export interface RestThreadsParts<Stats> extends ThreadCreation {
   /** Returns the tenant of a call. It selects the thread and the queue of the call. */
   readonly tenantOf: (head: RestHead) => string;
   readonly limits: EngineLimits;
+  readonly tester: WorkerTester;
   readonly signals: Signals;
   /** Null if the threads have store connections of their own. */
   readonly store: SharedStore | null;
@@ -197,7 +201,16 @@ export class RestThreads<Stats> implements RestCalls, Service {
     // thread.
     this.#ready.get(thread)?.bridge.heard(turn.signals);
     for (const [ask, call, authorization] of turn.asks) void this.#ask(thread, ask, call, authorization);
+    for (const [ask, test] of turn.tests) void this.#test(thread, ask, test);
     this.#calls[thread.place].heard(turn);
+  }
+
+  async #test(thread: RestThread, ask: number, test: WorkerTest): Promise<void> {
+    const answer = await this.#parts.tester.test(test).then(
+      (made): TestMessage => [made, ''],
+      (failure: unknown): TestMessage => [null, asError(failure).message],
+    );
+    if (this.#ready.has(thread)) this.#calls[thread.place].turn?.tested.push([ask, answer]);
   }
 
   async #ask(thread: RestThread, ask: number, call: ApiCall, authorization: string): Promise<void> {

@@ -3,9 +3,11 @@ import { acceptMessages } from '../../../base/lasting-task.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { SignalBridge } from '../../model/signal-bridge.ts';
 import type { Signals } from '../../model/signals.ts';
+import type { WorkerTester } from '../../scheduler/worker-tests.ts';
 import type { RestHandler } from '../http.ts';
 import type { ApiLimits } from '../parts.ts';
 import { AskedLimits } from './asked-limits.ts';
+import { AskedTests } from './asked-tests.ts';
 import { HandledCalls, type HandledCallsOut } from './handled-calls.ts';
 import { SIGNALS_FROM_REST_THREADS, type ToRestThread, type TurnFromRestThread } from './messages.ts';
 import { type Filling, Outbox } from './outbox.ts';
@@ -38,11 +40,12 @@ export interface ServeRestParts {
  */
 export async function serveRest(
   { port, signals, logger }: ServeRestParts,
-  open: (limits: ApiLimits) => Promise<ThreadService>,
+  open: (limits: ApiLimits, tester: WorkerTester) => Promise<ThreadService>,
 ): Promise<void> {
   const outbox = new Outbox(emptyTurn, turn => port.postMessage(turn, memoryOf(turn)));
   const limits = new AskedLimits((...ask) => outbox.turn.asks.push(ask));
-  const service = await open(limits);
+  const tests = new AskedTests((...ask) => outbox.turn.tests.push(ask));
+  const service = await open(limits, tests);
   const bridge = new SignalBridge(signals, SIGNALS_FROM_REST_THREADS, signal =>
     outbox.turn.signals.push(signal),
   );
@@ -58,6 +61,7 @@ export async function serveRest(
       case 'turn':
         bridge.heard(message.signals);
         limits.heard(message.verdicts);
+        tests.heard(message.tested);
         calls.heard(message);
         break;
       case 'listening':
@@ -88,7 +92,7 @@ export async function serveRest(
 }
 
 function emptyTurn(): Filling<TurnFromRestThread> {
-  return { kind: 'turn', signals: [], asks: [], admitted: [], waiting: [], answers: [] };
+  return { kind: 'turn', signals: [], asks: [], tests: [], admitted: [], waiting: [], answers: [] };
 }
 
 /** The buffers that are transferred with a message. */

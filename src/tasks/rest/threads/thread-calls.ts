@@ -284,7 +284,16 @@ function interrupted({ state, head }: OpenCall): Problem {
 }
 
 function emptyTurn(): Filling<TurnToRestThread> {
-  return { kind: 'turn', signals: [], verdicts: [], calls: [], earlyVerdicts: [], bodies: [], gone: [] };
+  return {
+    kind: 'turn',
+    signals: [],
+    verdicts: [],
+    tested: [],
+    calls: [],
+    earlyVerdicts: [],
+    bodies: [],
+    gone: [],
+  };
 }
 
 /** The buffers that are transferred with a message. */

@@ -13,6 +13,7 @@ import { RestService } from '../../../../src/tasks/rest/rest-service.ts';
 import { taskRoutes } from '../../../../src/tasks/rest/task-routes.ts';
 import { ScheduleFirer } from '../../../../src/tasks/scheduler/schedule-firer.ts';
 import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-engine.ts';
+import type { WorkerTester } from '../../../../src/tasks/scheduler/worker-tests.ts';
 import { AesSealer } from '../../../../src/tasks/sealing/aes-sealer.ts';
 import { parseMasterKey } from '../../../../src/tasks/sealing/master-key.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
@@ -74,7 +75,10 @@ class CrashingProcess {
     };
     this.#engine = new EngineWithDesk(parts, 10);
     const config = { ...HARNESS_CONFIG, urls: urlRules(LOOPBACK_SETUP) };
-    this.#parts = { ...common, pullDesk: this.#engine.pullDesk, ids, config };
+    const tester: WorkerTester = {
+      test: async () => ({ kind: 'refused', reason: 'busy', retryAfterMs: 1_000 }),
+    };
+    this.#parts = { ...common, pullDesk: this.#engine.pullDesk, tester, ids, config };
     this.#rest = new RestService({
       parts: this.#parts,
       limits: { ask: async () => ({ allowed: true, nearest: null }) },

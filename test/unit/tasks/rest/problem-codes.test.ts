@@ -163,6 +163,13 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
     detail: /"acme-mailer" is pushed to: only those with mode "pull" can lease/,
     provoke: ({ ask }) => ask('POST', 'workers/acme-mailer/leases'),
   },
+  secrets_unreadable: {
+    detail: /replace the secret/,
+    provoke: ({ ask, rest }) => {
+      rest.testAnswer = { kind: 'impossible', reason: 'secrets_unreadable' };
+      return ask('POST', 'workers/acme-mailer/test');
+    },
+  },
   last_owner: {
     alone: true,
     detail: /make somebody else an owner first/,

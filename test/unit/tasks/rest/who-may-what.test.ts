@@ -37,6 +37,7 @@ const TABLE: Readonly<Record<string, readonly [Who, Scope]>> = {
   updateWorker: ['oa--', 'workers:write'],
   patchWorker: ['oa--', 'workers:write'],
   deleteWorker: ['oa--', 'workers:write'],
+  testWorker: ['oa--', 'workers:write'],
   createSecret: ['oa--', 'workers:write'],
   deleteSecret: ['oa--', 'workers:write'],
   listWorkers: ['oamv', 'workers:read'],

@@ -31,6 +31,7 @@ const BODIES: Readonly<Record<string, (ids: Belongings) => object>> = {
   updateSchedule: () => ({ every: '2h' }),
   patchSchedule: () => ({ every: '2h' }),
   previewSchedule: () => ({ every: '1h' }),
+  testWorker: () => ({ payload: { a: 1 } }),
   leaseTasks: () => ({ max: 1 }),
   heartbeatLease: () => ({ progress: 1 }),
   completeLease: () => ({}),

@@ -6,6 +6,7 @@ import type { HeldBody, RenderedResponse, RestHead } from '../../../../../src/ta
 import type { ApiCall, ApiLimitVerdict } from '../../../../../src/tasks/rest/parts.ts';
 import type { EngineLimits } from '../../../../../src/tasks/rest/threads/early-limits.ts';
 import { RestThreads, type SharedStore } from '../../../../../src/tasks/rest/threads/rest-threads.ts';
+import type { WorkerTest, WorkerTester } from '../../../../../src/tasks/scheduler/worker-tests.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { until } from '../../../../support/until.ts';
 import { WaitClock } from '../../../../support/wait-clock.ts';
@@ -17,6 +18,7 @@ interface Options {
   readonly failing?: readonly number[];
   readonly bounds?: { readonly calls: number; readonly bytes: number };
   readonly limits?: EngineLimits;
+  readonly tester?: WorkerTester;
   readonly store?: SharedStore | null;
   readonly clock?: Clock;
 }
@@ -36,6 +38,7 @@ async function open(t: Test, options: Options = {}) {
     workerData: () => ({ begun, failing }),
     tenantOf: ({ host }) => host,
     limits,
+    tester: options.tester ?? { test: () => Promise.reject(new Error('not part of this test')) },
     signals,
     store,
     nextRequestId: () => `req_${++lastId}`,
@@ -315,6 +318,26 @@ t.test('the decision engine is asked about calls, and a failure of it is passed 
   });
   t.same(JSON.parse((await ask(threads, head('/limits')).answer).text), { allowed: true, nearest });
   t.match(await ask(threads, head('/limits', 'globex')).answer, { status: 500 });
+});
+
+t.test('tests of workers are made by the thread with the engine', async t => {
+  const made: WorkerTest[] = [];
+  const { threads } = await open(t, {
+    tester: {
+      test: async test => {
+        made.push(test);
+        if (test.tenant === 'globex') throw new Error('the store is away');
+        return { kind: 'refused', reason: 'rate', retryAfterMs: 7 };
+      },
+    },
+  });
+  const answer = await ask(threads, head('/test')).answer;
+  t.same(JSON.parse(answer.text), { kind: 'refused', reason: 'rate', retryAfterMs: 7 });
+  t.same(JSON.parse((await ask(threads, head('/test', 'globex')).answer).text), 'the store is away');
+  t.same(
+    made.map(({ tenant }) => tenant),
+    ['acme', 'globex'],
+  );
 });
 
 t.test('each call is counted once, whether or not its caller is known when it is sent', async t => {
