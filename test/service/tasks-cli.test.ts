@@ -223,6 +223,69 @@ t.test('list pages on, and filters', async t => {
   t.match(await tasks('list', '--start', 'soon'), { status: 2, stderr: /start/ });
 });
 
+t.test('workers test shows what was sent and answered, and hides secrets', async t => {
+  worker.answer = reply(200, { 'content-type': 'application/json' }, '{"done":true}');
+  const secret = { type: 'header', name: 'x-api-key', value: 'top-secret' };
+  await acme.ask('POST /workers/signed/secrets', secret);
+  const sent = await done('workers', 'test', 'signed', '--payload', '{"to":"ada"}');
+  const request = worker.requests.at(-1)!;
+  t.match(request, { line: 'POST /tasks HTTP/1.1', body: '{"to":"ada"}' });
+  t.match(Object.fromEntries(request.fields), { 'task-test': 'true', 'x-api-key': 'top-secret' });
+  for (const [name, value] of request.fields) {
+    t.ok(sent.includes(`> ${name}: ${name === 'x-api-key' ? '[hidden]' : value}\n`), name);
+  }
+  t.match(sent, /^> POST http:.*\n/);
+  t.match(sent, /\n> \{"to":"ada"\}\n\n< 200\n< \{"done":true\}\n\nsucceeded after \d+ ms\n$/);
+  worker.answer = reply(500, {}, 'broken');
+  const failed = await tasks('workers', 'test', 'signed');
+  t.match(failed, {
+    status: 1,
+    stdout: /\n< 500\n< broken\n\nattempt_failed after .*\n500 from worker \(http_5xx\)\n$/,
+  });
+  t.match(await tasks('workers', 'test', 'puller'), { status: 2, stderr: /\(worker_mode_mismatch\)\n$/ });
+  t.notMatch(service.output, /top-secret/);
+});
+
+t.test('schedules are created, listed, shown, paused, triggered and deleted', async t => {
+  t.equal(await done('schedules'), 'There are no schedules. "sluice tasks schedules create" makes one.\n');
+  const night = ['--cron', '30 2 * * *', '--timezone', 'Europe/Berlin', '--payload', '{"n":1}'];
+  t.match(
+    await done('schedules', 'create', 'nightly', 'reports', ...night, '--max-runs', '9', '--jitter', '5m'),
+    /^sch_\w{26} {2}nightly {2}next run \d{4}-/,
+  );
+  await done('schedules', 'create', 'hourly', 'reports', '--every', '1h', '--paused');
+  const table = await done('schedules', 'list');
+  t.match(table, /^NAME +WORKER +WHEN +STATE +NEXT RUN +LAST RUN\n/);
+  t.match(table, /^nightly +reports +30 2 \* \* \* Europe\/Berlin +active +\d{4}-\S+Z$/m);
+  t.match(table, /^hourly +reports +every 1h +paused$/m);
+  const shown = await done('schedules', 'show', 'nightly');
+  t.match(shown, /^max_runs +9$/m);
+  t.match(shown, /^jitter +5m$/m);
+  t.match(await json('schedules', 'show', 'nightly'), { runs_left: 9, task: { payload: { n: 1 } } });
+  t.equal(await done('schedules', 'pause', 'nightly'), 'nightly paused\n');
+  t.match(await json('schedules', 'show', 'nightly'), { paused: true });
+  t.equal(await done('schedules', 'resume', 'nightly'), 'nightly resumed\n');
+  t.match(await done('schedules', 'trigger', 'nightly'), /^tsk_\w{26} {2}scheduled\n$/);
+  t.equal(await done('schedules', 'delete', 'hourly'), 'hourly deleted; its tasks stay\n');
+  t.match(await tasks('schedules', 'show', 'hourly'), { status: 2, stderr: /\(not_found\)\n$/ });
+});
+
+t.test('schedules preview shows the times of a schedule, stored or not', async t => {
+  const berlin = ['--cron', '30 2 * * *', '--timezone', 'Europe/Berlin', '--from', '2026-03-29T00:00:00Z'];
+  t.match(
+    await done('schedules', 'preview', ...berlin, '--count', '2'),
+    new RegExp(
+      '^LOCAL TIME +UTC +NOTE\\n2026-03-29T03:00:00\\+02:00 +2026-03-29T01:00:00.000Z +moved_by_dst\\n' +
+        '2026-03-30T02:30:00\\+02:00 +2026-03-30T00:30:00.000Z\\n$',
+    ),
+  );
+  const stored = await json('schedules', 'preview', 'nightly', '--from', '2026-03-29T00:00:00Z');
+  t.match(stored, { timezone: 'Europe/Berlin', times: [{ note: 'moved_by_dst' }] });
+  t.equal(stored.times.length, 10);
+  const changed = await json('schedules', 'preview', 'nightly', '--every', '1h', '--count', '3');
+  t.equal(changed.times.length, 3);
+});
+
 t.test('show prints a task whole', async t => {
   const id = await create('reports', '--payload', '{"n":1}', '--type', 'a.b');
   const shown = await done('show', id);

@@ -36,7 +36,12 @@ function fieldsOf(flags: FlagValues<typeof CREATE_FLAGS>): Json {
   };
 }
 
-function payloadOf(text: string): unknown {
+/**
+ * The JSON of `--payload`: a text, or a file after `@`.
+ *
+ * @throws UsageFault, CommandFault
+ */
+export function payloadOf(text: string): unknown {
   const json = text.startsWith('@') ? fileText(text.slice(1)) : text;
   try {
     return JSON.parse(json);

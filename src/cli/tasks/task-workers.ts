@@ -4,11 +4,12 @@ import { UsageFault } from '../command-fault.ts';
 import { parseFlags, readFlag } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
 import { printable } from '../printable.ts';
+import { payloadOf } from './create-task.ts';
 import { allOf } from './pages.ts';
 import { shellExports } from './shell-exports.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json } from './tasks-api.ts';
-import { ADD_WORKER_FLAGS, COMMON_FLAGS } from './tasks-flags.ts';
+import { ADD_WORKER_FLAGS, COMMON_FLAGS, TEST_WORKER_FLAGS } from './tasks-flags.ts';
 
 /** `sluice tasks add-worker NAME` */
 export async function addWorker(args: readonly string[], io: CliIo): Promise<number> {
@@ -56,8 +57,12 @@ function secretWords(pushTo: string): string {
   return pushTo === '' ? 'Its token' : 'The secret that its tasks are signed with';
 }
 
-/** `sluice tasks workers` */
-export async function listWorkers(args: readonly string[], io: CliIo): Promise<number> {
+/** `sluice tasks workers`, and `sluice tasks workers test NAME` */
+export async function workers(args: readonly string[], io: CliIo): Promise<number> {
+  return args[0] === 'test' ? await testWorker(args.slice(1), io) : await listWorkers(args, io);
+}
+
+async function listWorkers(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
   noArguments(positionals);
   const workers = await allOf(targetOf(flags, io), '/api/v1/workers', new URLSearchParams(), Infinity);
@@ -73,4 +78,46 @@ export async function listWorkers(args: readonly string[], io: CliIo): Promise<n
 function cells(worker: Json): string[] {
   const state = worker['paused'] === true ? 'paused' : 'serving';
   return [worker['name'], worker['mode'], state, worker['id'], worker['url'] ?? ''].map(String);
+}
+
+async function testWorker(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, TEST_WORKER_FLAGS);
+  const name = onlyArgument(positionals, 'name of the worker');
+  const result = await callApi(targetOf(flags, io), {
+    method: 'POST',
+    path: `/api/v1/workers/${encodeURIComponent(name)}/test`,
+    body: flags.payload === '' ? {} : { payload: payloadOf(flags.payload) },
+  });
+  if (flags.json) io.stdout(`${JSON.stringify(result)}\n`);
+  else for (const line of testLines(result)) io.stdout(`${printable(line)}\n`);
+  return result['outcome'] === 'succeeded' ? EXIT.done : EXIT.refused;
+}
+
+/** The request and the response as they are written, and what they mean. */
+function testLines(result: Json): string[] {
+  const request = result['request'] as Json | null;
+  const response = result['response'] as Json | null;
+  const error = result['error'] as Json | null;
+  const lines: string[] = [];
+  if (request !== null) {
+    const headers = Object.entries(request['headers'] as Json);
+    lines.push(`> ${request['method']} ${request['url']}`);
+    lines.push(...headers.map(([name, value]) => `> ${name}: ${value}`), '>');
+    lines.push(...textLines('> ', request['body']), '');
+  }
+  if (response !== null) {
+    lines.push(`< ${response['status']}`, ...textLines('< ', response['body']));
+    lines.push(...(response['truncated'] === true ? ['< (the rest is not shown)', ''] : ['']));
+  }
+  lines.push(`${result['outcome']} after ${result['duration_ms']} ms`);
+  if (error !== null) lines.push(`${error['message']} (${error['code']})`);
+  return lines;
+}
+
+function textLines(prefix: string, text: unknown): string[] {
+  return text === ''
+    ? []
+    : String(text)
+        .split('\n')
+        .map(line => prefix + line);
 }

@@ -89,17 +89,56 @@ export const ACT_FLAGS = {
   'dry-run': { kind: 'switch', help: 'only say how many there are' },
 } as const;
 
+export const TEST_WORKER_FLAGS = {
+  ...COMMON_FLAGS,
+  payload: { ...TEXT, placeholder: 'JSON', help: 'the body to send, or @FILE to read it from a file' },
+} as const;
+
+const TIMING_FLAGS = {
+  cron: { ...TEXT, placeholder: 'TEXT', help: "when to fire: '30 2 * * *', '@daily'" },
+  every: { ...TEXT, placeholder: 'DURATION', help: 'fire at this interval, instead of --cron: 1h30m' },
+  timezone: { ...TEXT, placeholder: 'NAME', help: 'time zone of --cron: Europe/Berlin; without it, UTC' },
+  'start-at': { ...TEXT, placeholder: 'TIME', help: 'no run before then: 2026-03-01T10:00:00Z' },
+  'end-at': { ...TEXT, placeholder: 'TIME', help: 'no run then or later' },
+} as const;
+
+export const CREATE_SCHEDULE_FLAGS = {
+  ...COMMON_FLAGS,
+  ...TIMING_FLAGS,
+  'max-runs': { ...TEXT, placeholder: 'N', help: 'end after this number of runs' },
+  jitter: { ...TEXT, placeholder: 'DURATION', help: 'delay each run by up to this much' },
+  overlap: { ...TEXT, placeholder: 'WORD', help: 'skip, allow, queue_one or cancel_running' },
+  paused: { kind: 'switch', help: 'create it paused' },
+  payload: CREATE_FLAGS.payload,
+  type: CREATE_FLAGS.type,
+  priority: CREATE_FLAGS.priority,
+} as const;
+
+export const PREVIEW_FLAGS = {
+  ...COMMON_FLAGS,
+  ...TIMING_FLAGS,
+  count: { kind: 'text', placeholder: 'N', default: '10', help: 'number of times to show, at most 50' },
+  from: { ...TEXT, placeholder: 'TIME', help: 'start there instead of now' },
+} as const;
+
 export const TASKS_USAGE = `Usage: sluice tasks <what> [flags]
 
   sluice tasks create-account DOMAIN     make a tenant, and show its first token
   sluice tasks add-worker NAME           make a worker
   sluice tasks workers                   list workers
+  sluice tasks workers test NAME         send a test request to a push worker
   sluice tasks create WORKER             make a task
   sluice tasks list                      list tasks, the newest first
   sluice tasks show TASK                 one task, whole
   sluice tasks history TASK | --newest   what happened to a task
   sluice tasks retry TASK... | --failed  start ended tasks again
   sluice tasks cancel TASK...            cancel tasks
+  sluice tasks schedules                 list schedules
+  sluice tasks schedules create NAME WORKER
+                                         create a schedule
+  sluice tasks schedules show|pause|resume|trigger|delete NAME
+                                         one schedule; trigger makes a task of it now
+  sluice tasks schedules preview [NAME]  when a schedule fires, or would fire with the flags below
 
 The tenant and the token are those of SLUICE_URL and SLUICE_TOKEN; create-account takes the token of the operator,
 where the service wants one, from ACCOUNTS_OPERATOR_TOKEN.
@@ -118,6 +157,12 @@ Flags of history:
 ${describeFlags(ownFlags(HISTORY_FLAGS))}
 Flags of retry (cancel takes the names of tasks only):
 ${describeFlags(ownFlags(ACT_FLAGS))}
+Flags of workers test:
+${describeFlags(ownFlags(TEST_WORKER_FLAGS))}
+Flags of schedules create:
+${describeFlags(ownFlags(CREATE_SCHEDULE_FLAGS))}
+Flags of schedules preview:
+${describeFlags(ownFlags(PREVIEW_FLAGS))}
 Exit status: 0 it was done, 1 some of it was not, 2 it could not be done.
 
 Example:

@@ -6,20 +6,22 @@ import { createAccount } from './create-account.ts';
 import { createTask } from './create-task.ts';
 import { listTasks, showTask } from './list-tasks.ts';
 import { showHistory } from './task-history.ts';
-import { addWorker, listWorkers } from './task-workers.ts';
+import { schedules } from './task-schedules.ts';
+import { addWorker, workers } from './task-workers.ts';
 
 type Part = (args: readonly string[], io: CliIo) => Promise<number>;
 
 const PARTS: Readonly<Record<string, Part>> = {
   'create-account': createAccount,
   'add-worker': addWorker,
-  workers: listWorkers,
+  workers,
   create: createTask,
   list: listTasks,
   show: showTask,
   history: showHistory,
   retry: retryTasks,
   cancel: cancelTasks,
+  schedules,
 };
 
 /**

@@ -59,7 +59,10 @@ function said(stderr: string): string {
 t.test('what is wrong with the arguments is said before anybody is asked', async t => {
   const { asked, tasks } = await scripted(t, () => ({ body: {} }));
   for (const [args, text] of [
-    [[], 'say what: create-account, add-worker, workers, create, list, show, history, retry, cancel.'],
+    [
+      [],
+      'say what: create-account, add-worker, workers, create, list, show, history, retry, cancel, schedules.',
+    ],
     [['--json'], 'say what: create-account, add-worker,'],
     [['lst'], 'there is no "lst". Did you mean "list"?'],
     [['toString'], 'there is no "toString".'],
@@ -84,6 +87,16 @@ t.test('what is wrong with the arguments is said before anybody is asked', async
     [['retry', 'tsk_1', '--failed'], 'name tasks, or give --failed for all that failed: one of the two.'],
     [['retry', 'tsk_1', '--worker', 'w'], '--worker, --start and --end go with --failed.'],
     [['cancel'], 'name the tasks to cancel.'],
+    [['workers', 'test'], 'the name of the worker is missing.'],
+    [['workers', 'test', 'w', '--payload', 'text'], '--payload is not JSON: '],
+    [['schedules', 'lst'], 'schedules: there is no "lst". There are list, show, create, pause,'],
+    [['schedules', 'list', 'x'], '"x" is one argument too many.'],
+    [['schedules', 'show'], 'the name of the schedule is missing.'],
+    [['schedules', 'create', 'x'], 'schedules create takes two arguments: '],
+    [['schedules', 'create', 'x', 'w', '--max-runs', '0'], '--max-runs=0: '],
+    [['schedules', 'pause'], 'the name of the schedule is missing.'],
+    [['schedules', 'delete', 'a', 'b'], '"b" is one argument too many.'],
+    [['schedules', 'preview', '--count', '51'], '--count=51: '],
   ] as const) {
     const { status, stdout, stderr } = await tasks(...args);
     t.match({ status, stdout }, { status: 2, stdout: '' }, args.join(' '));
