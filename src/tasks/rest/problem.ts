@@ -32,6 +32,7 @@ export const PROBLEMS = {
   worker_mode_mismatch: [409, 'The worker has another mode'],
   secrets_unreadable: [409, 'A secret of the worker cannot be decrypted'],
   last_owner: [409, 'The last owner cannot go'],
+  last_owner_token: [409, 'The last token of an owner cannot go'],
   version_mismatch: [412, 'The version has changed'],
   payload_too_large: [413, 'The payload is too large'],
   body_too_large: [413, 'The body is too large'],

@@ -1,10 +1,11 @@
 import type { ApiToken } from '../model/documents.ts';
 import { isId } from '../model/ids.ts';
 import { formatTime, formatTimeOrNull, parseTime, TIME_ACCEPTED } from '../model/time.ts';
-import type { DocumentRefusal, StoredDocument } from '../store/documents.ts';
+import type { DocumentChange, DocumentRefusal, StoredDocument } from '../store/documents.ts';
 import { Cursors } from './cursor.ts';
 import { answerNote, earlierAnswer, keyReused, replayedAnswer } from './idempotency.ts';
 import { makeToken } from './new-token.ts';
+import { accountWithoutOwner } from './owner-tokens.ts';
 import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from './page.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
@@ -13,7 +14,10 @@ import type { ObjectSchema, StringSchema } from './schema.ts';
 import { limitsOf, quotaExceeded } from './tenant-limits.ts';
 import { expandScopes, requireWithin, SCOPE_NAMES } from './token-scopes.ts';
 import { noSuchUser, readUser, requireChanging, requireSeeing } from './user-access.ts';
+import { isActiveOwner } from './user-fields.ts';
 
+/** How often a deletion begins again because owners were changed in between. */
+const MAX_TRIES = 8;
 const DAY_MS = 86_400_000;
 const DEFAULT_LIFE_MS = 90 * DAY_MS;
 const MAX_LIFE_MS = 366 * DAY_MS;
@@ -107,7 +111,7 @@ export function tokenRoutes(parts: RestParts): readonly Route[] {
       summary: 'Delete a token; it is refused within a second',
       access: { role: 'viewer', scope: 'users:write' },
       answers: { 204: { description: 'It is gone.' } },
-      problems: [],
+      problems: ['last_owner_token'],
       handle: call => tokens.remove(call),
     },
   ];
@@ -181,12 +185,33 @@ class Tokens {
     const user = await readUser(store, call);
     requireChanging(call.caller, user, 'tokens');
     const id = call.params['token_id'];
-    const token = isId('token', id) ? await store.getDocument(call.tenant, 'token', id) : null;
-    if (token === null || token.parent !== user.id) throw noSuchToken();
-    const applied = await store.apply(call.tenant, [{ op: 'delete', kind: 'token', id, expect: 'any' }]);
-    directory.changed(call.tenant);
-    if (applied.kind === 'refused') throw noSuchToken();
-    return { status: 204 };
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const token = isId('token', id) ? await store.getDocument(call.tenant, 'token', id) : null;
+      if (token === null || token.parent !== user.id) throw noSuchToken();
+      const applied = await store.apply(call.tenant, [
+        { op: 'delete', kind: 'token', id, expect: 'any' },
+        ...(await this.#accountChange(call, user, id)),
+      ]);
+      directory.changed(call.tenant);
+      if (applied.kind === 'done') return { status: 204 };
+    }
+    throw new Problem('store_unavailable', 'others change owners at the same time: repeat the request', {
+      headers: { 'Retry-After': '1' },
+    });
+  }
+
+  /** @throws Problem last_owner_token */
+  async #accountChange(
+    call: Call,
+    user: StoredDocument<'user'>,
+    tokenId: string,
+  ): Promise<readonly DocumentChange[]> {
+    if (!isActiveOwner(user.body)) return [];
+    const owners = (count: number) => count;
+    const leaving = { tokenId };
+    return [
+      await accountWithoutOwner(this.#parts.store, call.tenant, { leaving, owners, nowMs: call.nowMs }),
+    ];
   }
 }
 

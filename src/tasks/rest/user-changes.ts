@@ -1,13 +1,9 @@
 import type { User } from '../model/documents.ts';
-import {
-  ACCOUNT_ID,
-  type DocumentChange,
-  type DocumentRefusal,
-  type StoredDocument,
-} from '../store/documents.ts';
+import { ACCOUNT_ID, type DocumentChange, type DocumentRefusal } from '../store/documents.ts';
 import type { ApplyAnswer, Idempotency } from '../store/requests.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { versionMismatch } from './entity-tag.ts';
+import { accountWithoutOwner, putAccount } from './owner-tokens.ts';
 import { Problem } from './problem.ts';
 import type { Call } from './route.ts';
 import { noSuchUser } from './user-access.ts';
@@ -45,7 +41,7 @@ export async function changeUser(
 ): Promise<Applied> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const planned = await plan();
-    const changes = [planned.change, ...(await accountChange(store, call.tenant, planned))];
+    const changes = [planned.change, ...(await accountChange(store, call, planned))];
     const applied = await store.apply(
       call.tenant,
       changes,
@@ -61,33 +57,17 @@ export async function changeUser(
 }
 
 /** @throws Problem last_owner */
-async function accountChange(
-  store: TaskStore,
-  tenant: string,
-  { before, after }: UserChange,
-): Promise<DocumentChange[]> {
+async function accountChange(store: TaskStore, call: Call, change: UserChange): Promise<DocumentChange[]> {
+  const { before, after } = change;
   const difference =
     Number(after !== null && isActiveOwner(after)) - Number(before !== null && isActiveOwner(before));
   if (difference === 0) return [];
-  const account = await store.getDocument(tenant, 'account', ACCOUNT_ID);
-  if (account === null) throw new Problem('tenant_not_found', 'the account is gone');
-  const owners = account.body.owners + difference;
-  if (owners < 1) {
-    throw new Problem('last_owner', 'this is the last active owner: make somebody else an owner first');
+  if (difference < 0) {
+    const owners = (count: number) => count + difference;
+    const leaving = { userId: change.change.id };
+    return [await accountWithoutOwner(store, call.tenant, { leaving, owners, nowMs: call.nowMs })];
   }
-  return [putAccount(account, owners)];
-}
-
-function putAccount(account: StoredDocument<'account'>, owners: number): DocumentChange {
-  const { id, version, parent, dueAt, body } = account;
-  return {
-    op: 'put',
-    kind: 'account',
-    id,
-    expect: version,
-    parent,
-    dueAt,
-    unique: [],
-    body: { ...body, owners },
-  };
+  const account = await store.getDocument(call.tenant, 'account', ACCOUNT_ID);
+  if (account === null) throw new Problem('tenant_not_found', 'the account is gone');
+  return [putAccount(account, account.body.owners + difference)];
 }

@@ -170,6 +170,15 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
       return ask('POST', 'workers/acme-mailer/test');
     },
   },
+  last_owner_token: {
+    alone: true,
+    detail: /create another one first/,
+    provoke: async ({ ask }) => {
+      const [owner] = (await ask('GET', 'users?order=asc&limit=1')).json.data;
+      const [token] = (await ask('GET', `users/${owner.id}/tokens`)).json.data;
+      return ask('DELETE', `users/${owner.id}/tokens/${token.id}`);
+    },
+  },
   last_owner: {
     alone: true,
     detail: /make somebody else an owner first/,

@@ -159,3 +159,51 @@ t.test('limits tell what there may be and what there is', async t => {
     time_zone_data: process.versions.tz,
   });
 });
+
+t.test('the last token of an owner that can manage users stays until there is another', async t => {
+  const rest = new RestHarness();
+  const { token, ownerId } = await rest.signUp();
+  const path = `/api/v1/users/${ownerId}/tokens`;
+  const first = (await rest.ask('GET', path, { token })).json.data[0].id;
+  const remove = async (id: string) => (await rest.ask('DELETE', `${path}/${id}`, { token })).json?.code;
+  const codes = async () => [await remove(first)];
+  t.match((await rest.ask('DELETE', `${path}/${first}`, { token })).json, {
+    code: 'last_owner_token',
+    detail: /create another one first/,
+  });
+  await rest.ask('POST', path, { token, body: { scopes: ['tasks:read'] } });
+  t.same(await codes(), ['last_owner_token'], 'a narrowed one does not count');
+  const soon = new Date(rest.clock.nowMs() + 1_000).toISOString();
+  await rest.ask('POST', path, { token, body: { expires_at: soon } });
+  rest.clock.advance(1_000);
+  t.same(await codes(), ['last_owner_token'], 'one that has expired does not count');
+  await rest.addUser(token, 'admin');
+  t.same(await codes(), ['last_owner_token'], 'one of an admin does not count');
+  const next = (await rest.ask('POST', path, { token })).json;
+  t.equal((await rest.ask('DELETE', `${path}/${first}`, { token: next.token })).status, 204);
+  const last = await rest.ask('DELETE', `${path}/${next.id}`, { token: next.token });
+  t.equal(last.json.code, 'last_owner_token');
+});
+
+t.test('of two owners who delete each other, or the token of each other, one keeps a token', async t => {
+  for (const what of ['users', 'tokens']) {
+    const rest = new RestHarness();
+    const { token, ownerId } = await rest.signUp();
+    const second = await rest.addUser(token, 'owner');
+    const pathOf = async (id: string) => {
+      const { data } = (await rest.ask('GET', `/api/v1/users/${id}/tokens`, { token })).json;
+      return what === 'users' ? `/api/v1/users/${id}` : `/api/v1/users/${id}/tokens/${data[0].id}`;
+    };
+    const [ofFirst, ofSecond] = [await pathOf(ownerId), await pathOf(second.id)];
+    const answers = await Promise.all([
+      rest.ask('DELETE', ofSecond, { token }),
+      rest.ask('DELETE', ofFirst, { token: second.token }),
+    ]);
+    t.same(answers.map(({ status }) => status).sort(), [204, 409], what);
+    rest.clock.advance(1_000);
+    const left = await Promise.all(
+      [token, second.token].map(each => rest.ask('GET', '/api/v1/users', { token: each })),
+    );
+    t.same(left.map(({ status }) => status).sort(), [200, 401], what);
+  }
+});
