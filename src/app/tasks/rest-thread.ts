@@ -10,6 +10,7 @@ import { SafeAddresses } from '../../tasks/delivery/safe-address.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { Signals } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
+import { auditRoutes } from '../../tasks/rest/audit.ts';
 import { limitRoutes } from '../../tasks/rest/limits.ts';
 import type { ApiLimits, RestConfig, RestParts } from '../../tasks/rest/parts.ts';
 import { RestService } from '../../tasks/rest/rest-service.ts';
@@ -171,6 +172,7 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
       ...userRoutes(rest),
       ...tokenRoutes(rest),
       ...limitRoutes(rest),
+      ...auditRoutes(rest),
     ],
     onAnswer: (operation, status) => stats.httpRequests(operation, status).add(1),
   });

@@ -13,6 +13,7 @@ export interface DocumentBodies {
   readonly secret: Secret;
   readonly schedule: Schedule;
   readonly removal: Removal;
+  readonly audit: AuditEntry;
 }
 export type DocumentKind = keyof DocumentBodies;
 
@@ -35,7 +36,14 @@ export interface Account {
   /** `acc_…` */
   readonly id: string;
   readonly domain: string;
-  readonly status: 'active' | 'suspended' | 'deleting';
+  /**
+   * - `suspended`: can be read; nothing in it changes, and no task starts
+   * - `deleting`: what it holds is being removed; for callers it is not there
+   * - `deleted`: nothing is left of it, and its domain is not free yet
+   */
+  readonly status: 'active' | 'suspended' | 'deleting' | 'deleted';
+  /** Only of an account that is being deleted, or was. The document is due when there is something to do about it. */
+  readonly deletion?: AccountDeletion;
   readonly createdAt: number;
   /** How many active owners there are. Whoever changes one changes this too, so that the last one stays. */
   readonly owners: number;
@@ -43,6 +51,13 @@ export interface Account {
   readonly limits: Partial<TenantLimits>;
   /** The tenant's data key, wrapped by the master key: base64, and the id of that master key. Null before the first secret. */
   readonly dataKey: { readonly masterKeyId: string; readonly wrapped: string } | null;
+}
+
+export interface AccountDeletion {
+  readonly requestedAt: number;
+  readonly requestId: string;
+  /** Null while something is left. */
+  readonly finishedAt: number | null;
 }
 
 export const ROLES = ['owner', 'admin', 'member', 'viewer'] as const;
@@ -148,6 +163,50 @@ export interface Secret {
 export interface Removal {
   readonly requestedAt: number;
   readonly actor: Actor;
+}
+
+/** What an entry of the audit log can be about. */
+export const AUDIT_ACTIONS = [
+  'account.created',
+  'account.suspended',
+  'account.resumed',
+  'account.limits_changed',
+  'account.owner_token_created',
+  'user.created',
+  'user.updated',
+  'user.deleted',
+  'token.created',
+  'token.deleted',
+  'worker.created',
+  'worker.updated',
+  'worker.deleted',
+  'secret.created',
+  'secret.deleted',
+  'schedule.created',
+  'schedule.updated',
+  'schedule.deleted',
+  'tasks.bulk_action',
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+/**
+ * Who changed what. Written in the step that makes the change; due when its time is over. It holds names of fields and
+ * never their values, except for those in {@link details}, none of which is confidential.
+ */
+export interface AuditEntry {
+  readonly at: number;
+  readonly action: AuditAction;
+  readonly actor: Actor;
+  /** The token that the caller had; null for the operator. */
+  readonly tokenId: string | null;
+  /** The id of what was changed; null where there is no single one. */
+  readonly targetId: string | null;
+  /** Its name, where it has one that is not personal. */
+  readonly targetName: string | null;
+  /** Names of the fields that the caller gave. */
+  readonly changed: readonly string[];
+  readonly details: Readonly<Record<string, string | number>>;
+  readonly requestId: string;
 }
 
 /** Unique name: `name:schedule:<name>`. The document is due at {@link nextAt} while it is not paused, else at {@link resumeAt}. */

@@ -8,6 +8,7 @@ export const ID_PREFIXES = {
   schedule: 'sch',
   account: 'acc',
   request: 'req',
+  audit: 'aud',
 } as const;
 export type IdKind = keyof typeof ID_PREFIXES;
 

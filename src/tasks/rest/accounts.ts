@@ -2,6 +2,7 @@ import type { Account, User } from '../model/documents.ts';
 import { formatTime } from '../model/time.ts';
 import { ACCOUNT_ID, type DocumentChange } from '../store/documents.ts';
 import type { ApplyAnswer, Idempotency } from '../store/requests.ts';
+import { auditEntry } from './audit.ts';
 import type { CallLimits } from './call-limits.ts';
 import type { RestRequest } from './http.ts';
 import { answerNote, idempotencyOf, keyReused, type RunningKeys, replayedAnswer } from './idempotency.ts';
@@ -81,7 +82,7 @@ export class Accounts {
   }
 
   /** @throws Problem */
-  async create(request: RestRequest): Promise<RestAnswer> {
+  async create(request: RestRequest, requestId: string): Promise<RestAnswer> {
     const { config } = this.#parts;
     const headers = await this.#limits.count({ tenant: COUNTED_AS, kind: 'write', user: '' }, request);
     requireSignup(request, config);
@@ -90,12 +91,12 @@ export class Accounts {
     if (request.takeBody !== undefined) throw muchTooLarge();
     const domain = domainOf(readJsonBody(request, checkBody, false)['domain'] as string);
     const idempotency = idempotencyOf(request, COUNTED_AS);
-    const make = () => this.#make(domain, idempotency);
+    const make = () => this.#make(domain, idempotency, requestId);
     const answer = await (idempotency === null ? make() : this.#running.during(domain, idempotency, make));
     return { ...answer, headers: { ...headers, ...answer.headers } };
   }
 
-  async #make(domain: string, idempotency: Idempotency | null): Promise<RestAnswer> {
+  async #make(domain: string, idempotency: Idempotency | null, requestId: string): Promise<RestAnswer> {
     const { store, directory, ids } = this.#parts;
     const nowMs = this.#parts.clock.nowMs();
     const account = newAccount(ids.next('account'), domain, nowMs);
@@ -111,7 +112,16 @@ export class Accounts {
       nowMs,
     });
     const answer = this.#answer(account, ownerId, nowMs + OWNER_TOKEN_MS);
-    const changes: DocumentChange[] = [putAccount(account), putOwner(ownerId, domain, nowMs), token];
+    const changes: DocumentChange[] = [
+      putAccount(account),
+      putOwner(ownerId, domain, nowMs),
+      token,
+      auditEntry(
+        this.#parts,
+        { caller: null, requestId, nowMs },
+        { action: 'account.created', targetName: domain },
+      ),
+    ];
     const applied = await store.apply(
       domain,
       changes,

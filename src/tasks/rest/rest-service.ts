@@ -133,7 +133,7 @@ export class RestService implements RestHandler {
     }
     passage.operation = 'createAccount';
     if (request.method !== 'POST') throw wrongMethod(request.method, ['POST']);
-    return this.#accounts.create(request);
+    return this.#accounts.create(request, passage.requestId);
   }
 
   async #forTenant(request: RestRequest, passage: Passage, tenant: string): Promise<RestAnswer> {

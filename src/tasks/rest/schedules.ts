@@ -1,7 +1,8 @@
-import type { Schedule } from '../model/documents.ts';
+import type { AuditAction, Schedule } from '../model/documents.ts';
 import { scheduleDueAt } from '../model/schedule-due.ts';
 import { putSchedule } from '../scheduler/schedule-document.ts';
-import type { StoredDocument } from '../store/documents.ts';
+import type { DocumentChange, StoredDocument } from '../store/documents.ts';
+import { auditEntry } from './audit.ts';
 import { Cursors } from './cursor.ts';
 import { entityTag, expectedVersion, meantVersions, versionMismatch } from './entity-tag.ts';
 import { noSuchSchedule, readSchedule } from './find-schedule.ts';
@@ -132,7 +133,11 @@ async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
     expect: 'absent',
     atMost: limits.schedules,
   } as const;
-  const applied = await parts.store.apply(call.tenant, [put], idempotency);
+  const applied = await parts.store.apply(
+    call.tenant,
+    [put, auditOf(parts, call, 'schedule.created', id, schedule)],
+    idempotency,
+  );
   if (applied.kind === 'reused') throw keyReused();
   if (applied.kind === 'replayed') return withPayload(replayedAnswer(applied.note), call);
   if (applied.kind === 'refused') {
@@ -227,7 +232,10 @@ async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
     );
     const context = { before: before.body, worker, limits, nowMs: await parts.store.now() };
     const schedule = readScheduleFields(call.body, context);
-    const applied = await parts.store.apply(call.tenant, [putSchedule(before, schedule)]);
+    const applied = await parts.store.apply(call.tenant, [
+      putSchedule(before, schedule),
+      auditOf(parts, call, 'schedule.updated', before.id, schedule),
+    ]);
     if (applied.kind === 'done') {
       parts.signals.tell('scheduleDue', call.tenant, before.id, scheduleDueAt(before.id, schedule));
       return shown(parts, call, { id: before.id, version: applied.versions[0], body: schedule });
@@ -242,16 +250,27 @@ async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
 
 async function deleteSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
   const meant = meantVersions(call);
-  const { id, version } = await readSchedule(parts.store, call.tenant, call.params['id']);
+  const { id, version, body } = await readSchedule(parts.store, call.tenant, call.params['id']);
   const expected = expectedVersion(meant, version);
   const applied = await parts.store.apply(call.tenant, [
     { op: 'delete', kind: 'schedule', id, expect: expected ?? 'any' },
+    auditOf(parts, call, 'schedule.deleted', id, body),
   ]);
   if (applied.kind === 'refused') {
     throw applied.reason === 'version' ? versionMismatch() : noSuchSchedule(call.params['id']);
   }
   parts.signals.tell('scheduleDue', call.tenant, id, null);
   return { status: 204 };
+}
+
+function auditOf(
+  parts: RestParts,
+  call: Call,
+  action: AuditAction,
+  targetId: string,
+  { name }: Schedule,
+): DocumentChange {
+  return auditEntry(parts, call, { action, targetId, targetName: name, changed: Object.keys(call.body) });
 }
 
 /** @throws Problem `validation_failed` when there is no such worker */

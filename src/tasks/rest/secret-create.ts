@@ -1,6 +1,7 @@
 import { newSigningSecret } from '../delivery/signature.ts';
 import type { Account, Secret } from '../model/documents.ts';
 import { ACCOUNT_ID, type DocumentChange, type StoredDocument } from '../store/documents.ts';
+import { auditEntry } from './audit.ts';
 import { readWorker } from './find-worker.ts';
 import { answerNote, earlierAnswer, keyReused, replayedAnswer } from './idempotency.ts';
 import type { RestParts } from './parts.ts';
@@ -59,6 +60,13 @@ async function tryCreate(
     ...account.changes,
     ...older.flatMap(one => changesOfOlder(one, fields, nowMs)),
     { ...putSecret(id, secret, 'absent'), atMost: MAX_SECRETS },
+    auditEntry(parts, call, {
+      action: 'secret.created',
+      targetId: id,
+      targetName: fields.name,
+      changed: Object.keys(call.body),
+      details: { worker: workerId, type: fields.type },
+    }),
   ];
   const note = call.idempotency === null ? '' : answerNote(answer);
   const applied = await parts.store.apply(tenant, changes, remembering(call, note).idempotency);

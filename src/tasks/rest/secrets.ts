@@ -1,4 +1,5 @@
 import type { StoredDocument } from '../store/documents.ts';
+import { auditEntry } from './audit.ts';
 import { Cursors } from './cursor.ts';
 import { readWorker } from './find-worker.ts';
 import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from './page.ts';
@@ -71,7 +72,15 @@ async function deleteSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
   const id = call.params['sid'];
   const secret = await parts.store.getDocument(tenant, 'secret', id);
   if (secret === null || secret.body.workerId !== worker.id) throw noSuchSecret(id);
-  const applied = await parts.store.apply(tenant, [{ op: 'delete', kind: 'secret', id, expect: 'any' }]);
+  const applied = await parts.store.apply(tenant, [
+    { op: 'delete', kind: 'secret', id, expect: 'any' },
+    auditEntry(parts, call, {
+      action: 'secret.deleted',
+      targetId: id,
+      targetName: secret.body.name,
+      details: { worker: worker.id, type: secret.body.type },
+    }),
+  ]);
   if (applied.kind === 'refused') throw noSuchSecret(id);
   workerChanged(parts, tenant, worker.id);
   parts.logger.info('tasks: a secret was deleted', {

@@ -1,5 +1,6 @@
 import { isId } from '../model/ids.ts';
 import type { Task } from '../model/task.ts';
+import { auditEntry } from './audit.ts';
 import { placeOf } from '../store/search.ts';
 import { isAtLeast } from './authorization.ts';
 import { eachAtMost } from './bounded.ts';
@@ -128,7 +129,7 @@ async function actOnTasks(parts: RestParts, cursors: Cursors, call: Call): Promi
   let next: string | null = null;
   if (ids !== undefined) await actOnIds(parts, call, action, [...new Set(ids)], tally);
   else next = await actOnFilter(parts, cursors, call, action, filter!, tally);
-  tellOfAction(parts, call, action, tally);
+  await tellOfAction(parts, call, action, tally);
   return { status: 200, json: { ...tally, next_cursor: next } };
 }
 
@@ -220,10 +221,12 @@ function count(tally: Tally, id: string, skipped: SkipCode | null): void {
   else if (tally.skipped.length < MAX_SKIPPED_SHOWN) tally.skipped.push({ id, code: skipped });
 }
 
-function tellOfAction({ logger }: RestParts, call: Call, action: BulkAction, tally: Tally): void {
+async function tellOfAction(parts: RestParts, call: Call, action: BulkAction, tally: Tally): Promise<void> {
   if (call.body['dry_run'] === true) return;
   const { matched, changed } = tally;
-  logger.info(`tasks: ${action} of many tasks`, {
+  const details = { action, matched, changed };
+  await parts.store.apply(call.tenant, [auditEntry(parts, call, { action: 'tasks.bulk_action', details })]);
+  parts.logger.info(`tasks: ${action} of many tasks`, {
     tenant: call.tenant,
     by: call.caller.actor.id,
     matched,

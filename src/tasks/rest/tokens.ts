@@ -2,6 +2,7 @@ import type { ApiToken } from '../model/documents.ts';
 import { isId } from '../model/ids.ts';
 import { formatTime, formatTimeOrNull, parseTime, TIME_ACCEPTED } from '../model/time.ts';
 import type { DocumentChange, DocumentRefusal, StoredDocument } from '../store/documents.ts';
+import { auditEntry } from './audit.ts';
 import { Cursors } from './cursor.ts';
 import { answerNote, earlierAnswer, keyReused, replayedAnswer } from './idempotency.ts';
 import { makeToken } from './new-token.ts';
@@ -170,7 +171,15 @@ class Tokens {
     const answer = (token: string | null) => madeToken(user.id, change.id, change.body, token);
     const applied = await store.apply(
       call.tenant,
-      [change],
+      [
+        change,
+        auditEntry(this.#parts, call, {
+          action: 'token.created',
+          targetId: change.id,
+          targetName: change.body.name,
+          details: { user: user.id },
+        }),
+      ],
       ...(call.idempotency === null ? [] : [{ ...call.idempotency, note: answerNote(answer(null)) }]),
     );
     this.#parts.directory.changed(call.tenant);
@@ -191,6 +200,12 @@ class Tokens {
       const applied = await store.apply(call.tenant, [
         { op: 'delete', kind: 'token', id, expect: 'any' },
         ...(await this.#accountChange(call, user, id)),
+        auditEntry(this.#parts, call, {
+          action: 'token.deleted',
+          targetId: id,
+          targetName: token.body.name,
+          details: { user: user.id },
+        }),
       ]);
       directory.changed(call.tenant);
       if (applied.kind === 'done') return { status: 204 };

@@ -2,8 +2,10 @@ import type { User } from '../model/documents.ts';
 import { ACCOUNT_ID, type DocumentChange, type DocumentRefusal } from '../store/documents.ts';
 import type { ApplyAnswer, Idempotency } from '../store/requests.ts';
 import type { TaskStore } from '../store/task-store.ts';
+import { type Audited, auditEntry } from './audit.ts';
 import { versionMismatch } from './entity-tag.ts';
 import { accountWithoutOwner, putAccount } from './owner-tokens.ts';
+import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import type { Call } from './route.ts';
 import { noSuchUser } from './user-access.ts';
@@ -32,7 +34,7 @@ type Applied = Exclude<ApplyAnswer, { readonly kind: 'refused' }>;
  * @throws Problem last_owner, version_mismatch, not_found, name_taken, quota_exceeded, store_unavailable
  */
 export async function changeUser(
-  store: TaskStore,
+  parts: Pick<RestParts, 'store' | 'ids'>,
   call: Call,
   plan: () => Promise<UserChange>,
   refusal: (reason: DocumentRefusal) => Problem,
@@ -41,8 +43,12 @@ export async function changeUser(
 ): Promise<Applied> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const planned = await plan();
-    const changes = [planned.change, ...(await accountChange(store, call, planned))];
-    const applied = await store.apply(
+    const changes = [
+      planned.change,
+      ...(await accountChange(parts.store, call, planned)),
+      auditEntry(parts, call, audited(planned, call)),
+    ];
+    const applied = await parts.store.apply(
       call.tenant,
       changes,
       ...(idempotency === undefined ? [] : [idempotency]),
@@ -54,6 +60,19 @@ export async function changeUser(
   throw new Problem('store_unavailable', 'others change owners at the same time: repeat the request', {
     headers: { 'Retry-After': '1' },
   });
+}
+
+/** The email of a user is personal, and is not kept after it. */
+function audited({ before, after, change }: UserChange, { body }: Call): Audited {
+  const targetId = change.id;
+  if (after === null) return { action: 'user.deleted', targetId };
+  const { role, status } = after;
+  return {
+    action: before === null ? 'user.created' : 'user.updated',
+    targetId,
+    changed: Object.keys(body),
+    details: { role, status },
+  };
 }
 
 /** @throws Problem last_owner */

@@ -107,14 +107,14 @@ class Users {
   }
 
   async create(call: Call): Promise<RestAnswer> {
-    const { store, ids, directory } = this.#parts;
+    const { ids, directory } = this.#parts;
     const { users } = limitsOf(this.#parts, call);
     const body = withFields(blankUser(call.nowMs), call.body, call.nowMs);
     requireRank(call.caller, body.role);
     const id = ids.next('user');
     const answer = shown(201, { id, version: 1, body });
     const applied = await changeUser(
-      store,
+      this.#parts,
       call,
       async () => ({ before: null, after: body, change: putUser(id, 'absent', body, users) }),
       reason => this.#refused(reason, users),
@@ -127,11 +127,11 @@ class Users {
   }
 
   async update(call: Call): Promise<RestAnswer> {
-    const { store, directory } = this.#parts;
+    const { directory } = this.#parts;
     const meant = meantVersions(call);
     let after: Pick<StoredDocument<'user'>, 'id' | 'version' | 'body'> | undefined;
     await changeUser(
-      store,
+      this.#parts,
       call,
       async () => {
         const user = await this.#readToChange(call, meant);
@@ -148,10 +148,10 @@ class Users {
   }
 
   async remove(call: Call): Promise<RestAnswer> {
-    const { store, directory } = this.#parts;
+    const { directory } = this.#parts;
     const meant = meantVersions(call);
     await changeUser(
-      store,
+      this.#parts,
       call,
       async () => {
         const { id, version, body } = await this.#readToChange(call, meant);

@@ -1,4 +1,5 @@
 import type { TaskStatus } from '../model/task.ts';
+import { auditEntry } from './audit.ts';
 import { eachAtMost } from './bounded.ts';
 import { actOn } from './bulk-actions.ts';
 import { expectedVersion, meantVersions, versionMismatch } from './entity-tag.ts';
@@ -37,13 +38,13 @@ export function deleteWorkerRoute(parts: RestParts): Route {
 async function deleteWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
   const cancels = readFlag(call, 'cancel_tasks');
   const meant = meantVersions(call);
-  const { id, version } = await readWorker(parts.store, call.tenant, call.params['id']);
+  const { id, version, body } = await readWorker(parts.store, call.tenant, call.params['id']);
   const expected = expectedVersion(meant, version);
-  if (await removed(parts, call, id, expected)) return { status: 204 };
+  if (await removed(parts, call, { id, name: body.name }, expected)) return { status: 204 };
   if (!cancels) throw await hasTasks(parts, call.tenant, id);
   await cancelTasks(parts, call, id);
   for (let look = 0; look < LOOKS; look++) {
-    if (await removed(parts, call, id, expected)) return { status: 204 };
+    if (await removed(parts, call, { id, name: body.name }, expected)) return { status: 204 };
     const { running } = await parts.store.counts(call.tenant, id);
     if (running === 0 || call.gone.aborted) break;
     await new Promise<void>(resolve => parts.clock.after(LOOK_EVERY_MS, resolve));
@@ -56,9 +57,15 @@ async function deleteWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
  *
  * @throws Problem `not_found` or `version_mismatch`
  */
-async function removed(parts: RestParts, call: Call, id: string, expected: number | null): Promise<boolean> {
+async function removed(
+  parts: RestParts,
+  call: Call,
+  { id, name }: { readonly id: string; readonly name: string },
+  expected: number | null,
+): Promise<boolean> {
   const applied = await parts.store.apply(call.tenant, [
     { op: 'delete', kind: 'worker', id, expect: expected ?? 'any', noOpenTasksOf: id, children: 'secret' },
+    auditEntry(parts, call, { action: 'worker.deleted', targetId: id, targetName: name }),
   ]);
   if (applied.kind === 'done') {
     workerChanged(parts, call.tenant, id);

@@ -1,6 +1,7 @@
 import type { Worker } from '../model/documents.ts';
 import { TASK_STATUSES } from '../model/task.ts';
 import type { StoredDocument } from '../store/documents.ts';
+import { auditEntry } from './audit.ts';
 import { Cursors } from './cursor.ts';
 import { entityTag, expectedVersion, meantVersions } from './entity-tag.ts';
 import { noSuchWorker, readWorker } from './find-worker.ts';
@@ -102,7 +103,13 @@ async function createWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
   const answer: RestAnswer = { status: 201, headers, json };
   const { idempotency } = remembering(call, call.idempotency === null ? '' : answerNote(answer));
   const put = { ...putWorker(id, worker, 'absent'), atMost: workers };
-  const applied = await parts.store.apply(call.tenant, [put], idempotency);
+  const entry = auditEntry(parts, call, {
+    action: 'worker.created',
+    targetId: id,
+    targetName: worker.name,
+    changed: Object.keys(call.body),
+  });
+  const applied = await parts.store.apply(call.tenant, [put, entry], idempotency);
   if (applied.kind === 'reused') throw keyReused();
   if (applied.kind === 'replayed') return replayedAnswer(applied.note);
   if (applied.kind === 'refused') {
@@ -142,7 +149,13 @@ async function updateWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
     const worker = readWorkerFields(call.body, before.body, parts.config.urls, call.nowMs);
     await checkTasksAllow(parts, call.tenant, before, worker);
     const put = putWorker(before.id, worker, before.version);
-    const applied = await parts.store.apply(call.tenant, [put]);
+    const entry = auditEntry(parts, call, {
+      action: 'worker.updated',
+      targetId: before.id,
+      targetName: worker.name,
+      changed: Object.keys(call.body),
+    });
+    const applied = await parts.store.apply(call.tenant, [put, entry]);
     if (applied.kind === 'done') {
       if (canGoOn(before.body, worker)) await parts.store.setWakeup(call.tenant, before.id, call.nowMs);
       workerChanged(parts, call.tenant, before.id);

@@ -43,7 +43,8 @@ type Job = () => Promise<void>;
 
 /**
  * Makes the tasks of schedules whose time has come. It asks the store for documents that are due, and so owns that call:
- * workers that are due are handed on, and tasks that wait for their removal are looked at (`removals.ts`).
+ * workers that are due are handed on, tasks that wait for their removal are looked at (`removals.ts`), and entries of the
+ * audit log whose time is over are deleted.
  *
  * Each schedule moves on in the same step in which its task is made, and only from the version that was read. So any
  * number of processes may do this, and a crash at any moment leaves a schedule that either has fired or is still due.
@@ -142,6 +143,10 @@ export class ScheduleFirer implements Service {
       if (document.kind === 'worker') jobs.push(() => this.#parts.workerDue(tenant, document.id));
       if (document.kind === 'removal') {
         jobs.push(() => lookAtRemoval(store, tenant, document as StoredDocument<'removal'>));
+      }
+      if (document.kind === 'audit') {
+        const change = { op: 'delete', kind: 'audit', id: document.id, expect: 'any' } as const;
+        jobs.push(async () => void (await store.apply(tenant, [change])));
       }
       if (document.kind !== 'schedule') continue;
       const sameTenant = schedules.get(tenant) ?? [];

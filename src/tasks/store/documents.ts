@@ -1,5 +1,8 @@
 import type { DocumentBodies, DocumentKind } from '../model/documents.ts';
 
+/** How many older documents one `keepNewest` deletes at most. */
+export const MAX_DROPPED = 10;
+
 /** The id of the one document of kind `account` that a tenant has. */
 export const ACCOUNT_ID = 'account';
 
@@ -30,6 +33,11 @@ export interface PutDocument<K extends DocumentKind = DocumentKind> {
   readonly body: DocumentBodies[K];
   /** Only when there are fewer of this kind, with this parent, than so many. Looked at where the document is new. */
   readonly atMost?: number;
+  /**
+   * Only the newest of this kind with this parent are kept, so many of them: those with the lowest ids are deleted in the
+   * same step, at most {@link MAX_DROPPED}. Looked at where the document is new.
+   */
+  readonly keepNewest?: number;
 }
 
 /** Deletes a document with its names. */

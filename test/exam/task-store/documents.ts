@@ -40,6 +40,27 @@ function keeps(t: Test, open: Parameters<Topic>[1]): void {
     });
   });
 
+  t.test('of a kind that keeps only its newest the oldest go, a few at a time', async t => {
+    const scene = await open(t);
+    const { store, make } = scene;
+    const entry = (keepNewest?: number) =>
+      make.audit({}, { parent: 'p', ...(keepNewest === undefined ? {} : { keepNewest }) });
+    const before = Array.from({ length: 15 }, () => entry());
+    await put(scene, ...before, make.audit({}, { parent: 'q' }));
+    const ids = async () => {
+      const query = { kind: 'audit', parent: 'p', after: null, limit: 50, order: 'asc' } as const;
+      return (await store.listDocuments(ACME, query)).map(({ id }) => id);
+    };
+    const [first, second] = [entry(3), entry(3)];
+    await put(scene, first);
+    t.strictSame(await ids(), [...before.slice(10).map(({ id }) => id), first.id]);
+    await put(scene, second);
+    t.strictSame(await ids(), [before[14].id, first.id, second.id]);
+    await put(scene, { ...second, expect: 'any', keepNewest: 1 });
+    t.equal((await ids()).length, 3, 'it is looked at where the document is new');
+    t.equal(await store.countDocuments(ACME, 'audit'), 4, 'other parents have their own');
+  });
+
   t.test('one kind is not another, and what is not there is null', async t => {
     const scene = await open(t);
     const { store, make } = scene;

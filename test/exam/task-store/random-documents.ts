@@ -74,6 +74,7 @@ export class RandomDocuments {
       dueAt: random.pick([null, null, this.#clock.nowMs(), this.#clock.nowMs() + 60_000]),
       unique: kind === 'worker' ? [] : NAMES.filter(() => random.below(5) === 0),
       ...(random.below(4) === 0 ? { atMost: 1 + random.below(3) } : {}),
+      ...(random.below(6) === 0 ? { keepNewest: 1 + random.below(2) } : {}),
     } as const;
     return { ...this.#document(kind), id, ...filing } as DocumentChange;
   }

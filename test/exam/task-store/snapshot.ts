@@ -18,6 +18,7 @@ const KINDS = Object.keys({
   secret: true,
   schedule: true,
   removal: true,
+  audit: true,
 } satisfies Record<DocumentKind, true>) as DocumentKind[];
 
 /** Everything of one tenant that can be read. */

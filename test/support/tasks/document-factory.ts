@@ -2,6 +2,7 @@ import type { Clock } from '../../../src/base/clock.ts';
 import type {
   Account,
   ApiToken,
+  AuditEntry,
   DocumentBodies,
   DocumentKind,
   Schedule,
@@ -148,6 +149,21 @@ export class DocumentFactory {
         ...body,
       },
     );
+  }
+
+  audit(body: Partial<AuditEntry> = {}, filing: Filing<'audit'> = {}): PutDocument<'audit'> {
+    return document('audit', this.id('audit'), filing, {
+      at: this.#clock.nowMs(),
+      action: 'user.created',
+      actor: USER,
+      tokenId: null,
+      targetId: 'usr_1',
+      targetName: null,
+      changed: [],
+      details: {},
+      requestId: 'req_1',
+      ...body,
+    });
   }
 
   schedule(

@@ -3,6 +3,7 @@ import { SafeAddresses } from '../../../src/tasks/delivery/safe-address.ts';
 import { DEFAULT_TENANT_LIMITS, type DocumentKind } from '../../../src/tasks/model/documents.ts';
 import { IdMaker } from '../../../src/tasks/model/ids.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
+import { auditRoutes } from '../../../src/tasks/rest/audit.ts';
 import type { ReadHeader, RestRequest, RestResponse } from '../../../src/tasks/rest/http.ts';
 import { limitRoutes } from '../../../src/tasks/rest/limits.ts';
 import type {
@@ -105,6 +106,7 @@ export class RestHarness {
       ...userRoutes(this.parts),
       ...tokenRoutes(this.parts),
       ...limitRoutes(this.parts),
+      ...auditRoutes(this.parts),
       ...routes(this.parts),
     ];
     this.service = new RestService({

@@ -111,6 +111,7 @@ export const LISTS: Readonly<Record<string, true>> = {
   listSchedules: true,
   listUsers: true,
   listTokens: true,
+  listAudit: true,
 };
 
 async function furnish(rest: TaskHarness, domain: string, word: string): Promise<Belongings> {

@@ -59,5 +59,6 @@ export const DOCUMENT = {
   secret: 4,
   schedule: 5,
   removal: 6,
+  audit: 7,
 } as const satisfies Record<DocumentKind, number>;
 export const DOCUMENT_CODES = Object.keys(DOCUMENT) as readonly DocumentKind[];

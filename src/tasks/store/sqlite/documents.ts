@@ -1,17 +1,18 @@
 import type { DocumentBodies, DocumentKind } from '../../model/documents.ts';
-import type {
-  DeleteDocument,
-  DocumentChange,
-  DocumentQuery,
-  DocumentRefusal,
-  PutDocument,
-  StoredDocument,
+import {
+  type DeleteDocument,
+  type DocumentChange,
+  type DocumentQuery,
+  type DocumentRefusal,
+  MAX_DROPPED,
+  type PutDocument,
+  type StoredDocument,
 } from '../documents.ts';
 import type { ApplyAnswer, Idempotency } from '../requests.ts';
 import { READ_BYTES } from '../task-store.ts';
 import { DOCUMENT, DOCUMENT_CODES } from './codes.ts';
 import { lookUp, writeRecord } from './idempotency.ts';
-import type { Row } from './statements.ts';
+import type { Row, Statements } from './statements.ts';
 import { LIMIT } from './statements.ts';
 import { openTasks, type TenantTotals } from './totals.ts';
 import type { View, Work } from './work.ts';
@@ -27,6 +28,8 @@ const ADD_NAME = 'INSERT INTO doc_name (tenant, name, doc) VALUES (?, ?, ?)';
 const DROP_NAMES = 'DELETE FROM doc_name WHERE doc = ?';
 const DELETE = 'DELETE FROM doc WHERE no = ?';
 const CHILDREN = 'SELECT no FROM doc INDEXED BY doc_parent WHERE tenant = ? AND kind = ? AND parent = ?';
+const OLDEST =
+  'SELECT no FROM doc INDEXED BY doc_parent WHERE tenant = ? AND kind = ? AND parent = ? ORDER BY id LIMIT ?';
 const KNOWN = 'UPDATE tenant SET known = ? WHERE no = ?';
 
 const SHOWN = 'doc.kind, doc.id, doc.version, doc.parent, doc.due_at, doc.body';
@@ -134,7 +137,25 @@ function put({ statements }: Work, tenant: number, present: Present | null, chan
     statements.run(DROP_NAMES, number);
   }
   for (const name of new Set(unique)) statements.run(ADD_NAME, tenant, name, number);
+  if (present === null && change.keepNewest !== undefined) {
+    dropOldest(statements, tenant, change, change.keepNewest);
+  }
   return version;
+}
+
+function dropOldest(
+  statements: Statements,
+  tenant: number,
+  { kind, parent }: PutDocument,
+  keep: number,
+): void {
+  const place = [tenant, DOCUMENT[kind], parent] as const;
+  const excess = (statements.one(SIBLINGS, ...place)![0] as number) - keep;
+  if (excess <= 0) return;
+  for (const [number] of statements.all(OLDEST, ...place, Math.min(excess, MAX_DROPPED))) {
+    statements.run(DROP_NAMES, number as number);
+    statements.run(DELETE, number as number);
+  }
 }
 
 function deleteRefusal(

@@ -1,11 +1,12 @@
 import { isFinal } from '../../../../src/tasks/model/task.ts';
-import type {
-  DeleteDocument,
-  DocumentChange,
-  DocumentQuery,
-  DocumentRefusal,
-  PutDocument,
-  StoredDocument,
+import {
+  type DeleteDocument,
+  type DocumentChange,
+  type DocumentQuery,
+  type DocumentRefusal,
+  MAX_DROPPED,
+  type PutDocument,
+  type StoredDocument,
 } from '../../../../src/tasks/store/documents.ts';
 import { compareText, documentName, type TenantState } from './state.ts';
 
@@ -44,10 +45,17 @@ function putRefusal(state: TenantState, change: PutDocument): DocumentRefusal | 
   return null;
 }
 
-function put(state: TenantState, { kind, id, parent, dueAt, body, unique }: PutDocument): number {
+function put(state: TenantState, change: PutDocument): number {
+  const { kind, id, parent, dueAt, body, unique, keepNewest } = change;
   const name = documentName(kind, id);
   const version = (state.documents.get(name)?.document.version ?? 0) + 1;
   state.documents.set(name, { document: { kind, id, version, parent, dueAt, body }, unique });
+  if (version > 1 || keepNewest === undefined) return version;
+  const siblings = all(state).filter(other => other.kind === kind && other.parent === parent);
+  const excess = Math.max(0, siblings.length - keepNewest);
+  for (const old of siblings.slice(0, Math.min(excess, MAX_DROPPED))) {
+    state.documents.delete(documentName(kind, old.id));
+  }
   return version;
 }
 

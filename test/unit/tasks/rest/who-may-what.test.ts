@@ -56,6 +56,7 @@ const TABLE: Readonly<Record<string, readonly [Who, Scope]>> = {
   updateUser: ['oa--', 'users:write'],
   patchUser: ['oa--', 'users:write'],
   deleteUser: ['oa--', 'users:write'],
+  listAudit: ['oa--', 'users:read'],
   getUser: ['oa--', 'users:read'],
   listTokens: ['oa--', 'users:read'],
   createToken: ['oa--', 'users:write'],

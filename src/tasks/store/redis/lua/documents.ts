@@ -1,3 +1,4 @@
+import { MAX_DROPPED } from '../../documents.ts';
 import { READ_BYTES } from '../../task-store.ts';
 
 /**
@@ -61,6 +62,13 @@ local function deleteChildren(kind, parent)
   local ids = call('ZRANGE', P .. 'P:' .. kind .. ':' .. parent, 0, -1)
   for i = 1, #ids do change(kind, ids[i], document(kind, ids[i]), nil) end
 end
+local function dropOldest(c)
+  local list = P .. 'P:' .. c.kind .. ':' .. c.parent
+  local excess = math.min(call('ZCARD', list) - c.keepNewest, ${MAX_DROPPED})
+  if excess <= 0 then return end
+  local ids = call('ZRANGE', list, 0, excess - 1)
+  for i = 1, #ids do change(c.kind, ids[i], document(c.kind, ids[i]), nil) end
+end
 local function applyAll(changes)
   local versions = {}
   for i = 1, #changes do
@@ -76,6 +84,7 @@ local function applyAll(changes)
       local version = (old and old[1] or 0) + 1
       change(c.kind, c.id, old, { version, c.parent, c.dueAt, c.unique, c.body })
       versions[i] = version
+      if not old and c.keepNewest then dropOldest(c) end
     else
       change(c.kind, c.id, old, nil)
       if c.children then deleteChildren(c.children, c.id) end
