@@ -215,7 +215,7 @@ t.test('list pages on, and filters', async t => {
   t.match(head, /^ID +STATUS +WORKER +TYPE +ATTEMPT +NEXT ATTEMPT +LAST ERROR$/);
   t.match(row, new RegExp(`^${all[0].id} +scheduled +puller +0/12 +${runAt}$`));
   t.equal(rest.length, 1);
-  t.equal(await done('list', '--worker', 'nobody'), 'There is no such task.\n');
+  t.match(await tasks('list', '--worker', 'nobody'), { status: 2, stderr: /no worker "nobody"/ });
   t.match(await tasks('list', '--status', 'done'), {
     status: 2,
     stderr: /scheduled.*succeeded.*\(invalid_status\)/,

@@ -28,6 +28,7 @@ const EXPECTED: Readonly<Record<string, readonly [role: string, scope: string]>>
   updateWorker: ['admin', 'workers:write'],
   patchWorker: ['admin', 'workers:write'],
   deleteWorker: ['admin', 'workers:write'],
+  testWorker: ['admin', 'workers:write'],
   createSecret: ['admin', 'workers:write'],
   listSecrets: ['viewer', 'workers:read'],
   deleteSecret: ['admin', 'workers:write'],
