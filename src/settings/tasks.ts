@@ -241,7 +241,9 @@ export const tasks = {
       names: ['TASKS_PUSH_CONCURRENCY'],
       kind: integer({ min: 1, max: 10_000, strict: 'min' }),
       default: 256,
-      help: 'Pushes that this process has under way at once.',
+      help:
+        'Maximum number of push deliveries that this process makes at the same time. Deliveries that take longer than ' +
+        'half a second do not count; there can be up to eight times as many deliveries in total.',
     }),
     tasksDrainTimeoutMs: setting({
       names: ['TASKS_DRAIN_TIMEOUT'],

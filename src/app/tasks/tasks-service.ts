@@ -16,6 +16,7 @@ import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import type { RestHead } from '../../tasks/rest/http.ts';
 import { placeOf } from '../../tasks/rest/tenant-host.ts';
 import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
+import { attemptsFor } from '../../tasks/scheduler/push-slots.ts';
 import { ScheduleFirer } from '../../tasks/scheduler/schedule-firer.ts';
 import { TasksEngine, type TasksEngineParts } from '../../tasks/scheduler/tasks-engine.ts';
 import { WorkerBook } from '../../tasks/scheduler/worker-book.ts';
@@ -222,7 +223,7 @@ function workerModule(name: string): URL {
 function deliverySetup(settings: Settings, version: string): DeliverySetup {
   return {
     ...workerNetworks(settings),
-    capacity: settings.tasksPushConcurrency,
+    capacity: attemptsFor(settings.tasksPushConcurrency),
     userAgent: `sluice/${version}`,
     ca: readCa(settings.tasksPushCaCert, 'TASKS_PUSH_CACERT') || null,
   };
@@ -249,6 +250,7 @@ function engineOptions(settings: Settings, limits: TenantLimits): TasksEnginePar
     roles: new Set(['dispatcher', 'scheduler', 'reaper']),
     node: `${hostname()}-${process.pid}`,
     limits,
+    pushSlots: settings.tasksPushConcurrency,
     drainMs: settings.tasksDrainTimeoutMs,
   };
 }

@@ -13,6 +13,7 @@ import { DueWorkers } from './due-workers.ts';
 import { FairQueue, type Turn } from './fair-queue.ts';
 import type { PushAttempts } from './push-attempts.ts';
 import type { PushClaims } from './push-claims.ts';
+import { type PushSlot, PushSlots } from './push-slots.ts';
 import type { SecretUses } from './secret-uses.ts';
 import type { Settler } from './settler.ts';
 import { isOutage, type StoreOutage } from './store-outage.ts';
@@ -24,7 +25,7 @@ import type { WorkerPauses } from './worker-pauses.ts';
 
 export interface DispatcherParts {
   readonly store: Pick<TaskStore, 'wakeups' | 'setWakeup' | 'list' | 'now'>;
-  readonly deliveries: Pick<Deliveries, 'free' | 'capacity'>;
+  readonly deliveries: Pick<Deliveries, 'free'>;
   readonly book: WorkerBook;
   readonly claims: PushClaims;
   readonly attempts: PushAttempts;
@@ -37,6 +38,8 @@ export interface DispatcherParts {
   readonly time: StoreTime;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Attempts that may be short at the same time. */
+  readonly slots: number;
   /** How long attempts may go on after a stop was asked for. */
   readonly drainMs: number;
 }
@@ -70,6 +73,7 @@ const MAX_HELD = 50_000;
 export class Dispatcher implements Service {
   readonly name = 'task dispatcher';
   readonly #parts: DispatcherParts;
+  readonly #slots: PushSlots;
   readonly #queue: FairQueue;
   readonly #wakeList: WakeList;
   readonly #due = new DueWorkers();
@@ -91,7 +95,8 @@ export class Dispatcher implements Service {
   constructor(parts: DispatcherParts) {
     this.#parts = parts;
     const after = parts.clock.after.bind(parts.clock);
-    this.#queue = new FairQueue({ slots: parts.deliveries.capacity, quantum: QUANTUM, maxTurn: MAX_TURN });
+    this.#slots = new PushSlots({ slots: parts.slots, after, roomier: () => this.#pump() });
+    this.#queue = new FairQueue({ slots: this.#slots, quantum: QUANTUM, maxTurn: MAX_TURN });
     this.#wakeList = new WakeList({
       time: parts.time,
       after,
@@ -134,6 +139,7 @@ export class Dispatcher implements Service {
     const watch = this.#watchCancels();
     await this.#parts.attempts.drain(this.#parts.drainMs);
     watch.cancel();
+    this.#slots.stop();
     await this.#parts.pauses.settled();
     await this.#parts.secretUses.settled();
     this.#unlisten();
@@ -230,11 +236,10 @@ export class Dispatcher implements Service {
     }
   }
 
-  /** Outcomes that the store could not be told of yet take up room too, once they are as many as there are slots. */
+  /** Outcomes that the store has not taken yet use slots too, once there are as many of them as there are slots. */
   #free(): number {
-    const { deliveries, attempts, settler } = this.#parts;
-    const held = 2 * deliveries.capacity - attempts.count - settler.outcomes;
-    return Math.min(deliveries.free, held) - this.#reserved;
+    const { deliveries, settler, slots } = this.#parts;
+    return Math.min(deliveries.free - this.#reserved, 2 * slots - this.#slots.used - settler.outcomes);
   }
 
   async #take(turn: Turn): Promise<void> {
@@ -268,7 +273,8 @@ export class Dispatcher implements Service {
       if (started === 0) this.#parts.attempts.handBack(tenant, claimed);
       else {
         this.#parts.statistics.dispatchLag.record(Math.max(0, answer.now - claimed.dueAt));
-        this.#parts.attempts.begin(tenant, claimed, page, () => this.#slotFree(tenant));
+        const slot = this.#slots.begin(tenant, claimed.body.payload?.length ?? 0);
+        this.#parts.attempts.begin(tenant, claimed, page, () => this.#ended(slot));
       }
     }
     if (started > 0) this.#parts.secretUses.used(tenant, page.secrets.used(this.#parts.clock.nowMs()));
@@ -329,8 +335,8 @@ export class Dispatcher implements Service {
     return NOTHING_STARTED;
   }
 
-  #slotFree(tenant: string): void {
-    this.#queue.release(tenant);
+  #ended(slot: PushSlot): void {
+    this.#slots.end(slot);
     this.#pump();
   }
 }

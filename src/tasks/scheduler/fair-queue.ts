@@ -1,3 +1,5 @@
+import type { PushSlots } from './push-slots.ts';
+
 /** Whose turn it is to start tasks, and how many at most. The slots for so many are taken until the turn is over. */
 export interface Turn {
   readonly tenant: string;
@@ -6,8 +8,8 @@ export interface Turn {
 }
 
 export interface FairQueueOptions {
-  /** Attempts that this process makes at once. */
-  readonly slots: number;
+  /** Says how many attempts each tenant may start. */
+  readonly slots: PushSlots;
   /** How many tasks a tenant may start before it is the next one's turn. */
   readonly quantum: number;
   /** How many tasks one turn may start where no other tenant waits. */
@@ -22,22 +24,19 @@ interface Tenant {
   readonly turns: Map<string, boolean>;
   /** How many tasks it may still start in this round. */
   deficit: number;
-  /** Slots that it uses, those of its turns included. */
-  slots: number;
 }
 
 /**
- * Who is served next (specification 3.8): deficit round robin between tenants, and the workers of a tenant in turn.
- * While another tenant waits, none has more than half of the slots.
+ * Who is served next (specification 3.8): deficit round robin between tenants, and the workers of a tenant in turn. How
+ * much a tenant may have is decided by {@link PushSlots}.
  *
  * A tenant _contends_ while one of its workers waits or has a turn. One that contends alone is not held back; a worker
  * has one turn at a time.
  */
 export class FairQueue {
   readonly #options: FairQueueOptions;
-  readonly #tenants = new Map<string, Tenant>();
   /** Tenants that contend: the round, from the one whose turn it is. */
-  readonly #round = new Set<Tenant>();
+  readonly #round = new Map<string, Tenant>();
 
   constructor(options: FairQueueOptions) {
     this.#options = options;
@@ -45,12 +44,13 @@ export class FairQueue {
 
   /** Lets a worker wait for a turn; one that has a turn waits again after it. */
   add(tenantName: string, workerId: string): void {
-    const tenant = this.#tenant(tenantName);
-    if (tenant.turns.has(workerId)) tenant.turns.set(workerId, true);
-    else {
-      tenant.workers.add(workerId);
-      this.#round.add(tenant);
+    let tenant = this.#round.get(tenantName);
+    if (tenant === undefined) {
+      tenant = { name: tenantName, workers: new Set(), turns: new Map(), deficit: this.#options.quantum };
+      this.#round.set(tenantName, tenant);
     }
+    if (tenant.turns.has(workerId)) tenant.turns.set(workerId, true);
+    else tenant.workers.add(workerId);
   }
 
   /**
@@ -58,46 +58,39 @@ export class FairQueue {
    */
   next(free: number): Turn | null {
     if (free < 1) return null;
-    for (const tenant of this.#round) {
-      // Whoever is passed over keeps the place: what it may start is being claimed, or it has half of the slots.
+    for (const tenant of this.#round.values()) {
+      // A tenant that is passed over keeps its place: its tasks are being claimed, or it has its share.
+      if (tenant.workers.size === 0) continue;
       const room = Math.min(free, this.#roomOf(tenant));
-      if (tenant.workers.size > 0 && room >= 1) return this.#turn(tenant, room);
+      if (room >= 1) return this.#turn(tenant, room);
     }
     return null;
   }
 
-  /** Ends a turn in which so many tasks were started. With `more` the worker waits for another. */
+  /** Ends a turn in which so many tasks were started, whose slots stay in use. With `more` the worker waits again. */
   done(turn: Turn, started: number, more: boolean): void {
-    const tenant = this.#tenant(turn.tenant);
+    const { quantum, slots } = this.#options;
+    const unused = turn.max - started;
+    slots.free(turn.tenant, unused);
+    const tenant = this.#round.get(turn.tenant);
+    if (tenant === undefined) return;
     const again = more || tenant.turns.get(turn.workerId) === true;
     tenant.turns.delete(turn.workerId);
-    const unused = turn.max - started;
-    tenant.slots -= unused;
     // What one worker left is for the next of the same tenant, whose turn goes on.
-    tenant.deficit = Math.min(tenant.deficit + unused, this.#options.quantum);
+    tenant.deficit = Math.min(tenant.deficit + unused, quantum);
     if (again) tenant.workers.add(turn.workerId);
-    if (!contends(tenant)) {
-      this.#round.delete(tenant);
-      // Who has nothing to do saves nothing up for later.
-      tenant.deficit = this.#options.quantum;
-      this.#forgetIdle(tenant);
-    } else if (tenant.deficit < 1) {
-      tenant.deficit = this.#options.quantum;
+    // A tenant with nothing to do saves nothing up for later.
+    if (tenant.workers.size === 0 && tenant.turns.size === 0) this.#round.delete(tenant.name);
+    else if (tenant.deficit < 1) {
+      tenant.deficit = quantum;
       this.#toTheEnd(tenant);
     }
-  }
-
-  /** A slot of the tenant is free again. */
-  release(tenantName: string): void {
-    const tenant = this.#tenant(tenantName);
-    tenant.slots--;
-    this.#forgetIdle(tenant);
   }
 
   #turn(tenant: Tenant, room: number): Turn {
     const max = Math.min(room, this.#options.maxTurn);
     tenant.deficit = Math.max(0, tenant.deficit - max);
-    tenant.slots += max;
+    this.#options.slots.keep(tenant.name, max);
     const [workerId] = tenant.workers;
     tenant.workers.delete(workerId);
     tenant.turns.set(workerId, false);
@@ -105,29 +98,12 @@ export class FairQueue {
   }
 
   #roomOf(tenant: Tenant): number {
-    if (this.#round.size < 2) return this.#options.slots;
-    return Math.min(tenant.deficit, Math.max(1, Math.floor(this.#options.slots / 2)) - tenant.slots);
+    const room = this.#options.slots.roomFor(tenant.name, this.#round.size);
+    return this.#round.size > 1 ? Math.min(tenant.deficit, room) : room;
   }
 
   #toTheEnd(tenant: Tenant): void {
-    this.#round.delete(tenant);
-    this.#round.add(tenant);
+    this.#round.delete(tenant.name);
+    this.#round.set(tenant.name, tenant);
   }
-
-  #tenant(name: string): Tenant {
-    let tenant = this.#tenants.get(name);
-    if (tenant === undefined) {
-      tenant = { name, workers: new Set(), turns: new Map(), deficit: this.#options.quantum, slots: 0 };
-      this.#tenants.set(name, tenant);
-    }
-    return tenant;
-  }
-
-  #forgetIdle(tenant: Tenant): void {
-    if (tenant.slots === 0 && !contends(tenant)) this.#tenants.delete(tenant.name);
-  }
-}
-
-function contends({ workers, turns }: Tenant): boolean {
-  return workers.size > 0 || turns.size > 0;
 }

@@ -34,7 +34,8 @@ export type ReadyPage = Extract<WorkerPage, { readonly kind: 'ready' }>;
 /** An attempt that is being made. */
 export interface PushAttempt {
   readonly tenant: string;
-  readonly claimed: ClaimedTask;
+  /** Without its body, which may be large and is not needed while the attempt goes on. */
+  readonly claimed: Pick<ClaimedTask, 'task' | 'leaseId' | 'leaseUntil'>;
   readonly beganMs: number;
   /** Somebody wants it to stop. */
   canceled: boolean;
@@ -72,13 +73,14 @@ export class PushAttempts {
   /** Makes an attempt. `over` is called when its delivery has ended, in whatever way. */
   begin(tenant: string, claimed: ClaimedTask, page: ReadyPage, over: () => void): void {
     const { clock, deliveries, logger } = this.#parts;
-    const attempt = { tenant, claimed, beganMs: clock.nowMs(), canceled: false };
-    this.#attempts.set(claimed.leaseId, attempt);
+    const { task, leaseId, leaseUntil } = claimed;
     const nowMs = clock.nowMs();
+    const attempt = { tenant, claimed: { task, leaseId, leaseUntil }, beganMs: nowMs, canceled: false };
+    this.#attempts.set(leaseId, attempt);
     deliveries
       .deliver({
         tenant,
-        task: claimed.task,
+        task,
         payload: claimed.body.payload,
         headers: claimed.body.headers,
         worker: page.worker,
@@ -89,10 +91,10 @@ export class PushAttempts {
       .then(outcome => this.#ended(attempt, page, outcome))
       .catch((failure: unknown) => {
         const reason = asError(failure).message;
-        logger.error('an attempt came to no outcome: its lease runs out', { task: claimed.task.id, reason });
+        logger.error('an attempt came to no outcome: its lease runs out', { task: task.id, reason });
       })
       .finally(() => {
-        this.#attempts.delete(claimed.leaseId);
+        this.#attempts.delete(leaseId);
         over();
         if (this.#attempts.size === 0) this.#idle?.();
       });

@@ -53,6 +53,8 @@ export interface TasksEngineOptions {
   readonly node: string;
   /** What tenants have whose operator has changed nothing. */
   readonly limits: TenantLimits;
+  /** Pushes that may be short at the same time; deliveries have room for `attemptsFor` them. */
+  readonly pushSlots: number;
   /** How long pushes may go on after a stop was asked for. */
   readonly drainMs: number;
 }
@@ -107,10 +109,10 @@ export class TasksEngine implements Service {
 /** What pushes tasks, in the order in which it starts. */
 function pushing(parts: TasksEngineParts, time: StoreTime, workerSwitch: WorkerSwitch): Service[] {
   const { deliveries, options } = parts;
-  const { limits, drainMs, node } = options;
+  const { limits, pushSlots: slots, drainMs, node } = options;
   const actor: Actor = { type: 'dispatcher', id: node };
   const outage = new StoreOutage(parts);
-  const settler = new Settler({ ...parts, outage, time, maxUnheard: 2 * deliveries.capacity });
+  const settler = new Settler({ ...parts, outage, time, maxUnheard: 2 * slots });
   const pauses = new WorkerPauses({ ...parts, workerSwitch, time });
   const attempts = new PushAttempts({ ...parts, settler, pauses, time, actor });
   const claims = new PushClaims({ ...parts, attempts, outage, time, actor });
@@ -126,6 +128,10 @@ function pushing(parts: TasksEngineParts, time: StoreTime, workerSwitch: WorkerS
         outage.stop();
       },
     },
-    new Dispatcher({ ...parts, book, claims, attempts, settler, pauses, secretUses, outage, time, drainMs }),
+    new Dispatcher({
+      ...parts,
+      ...{ book, claims, attempts, settler, pauses, secretUses, outage, time },
+      ...{ slots, drainMs },
+    }),
   ];
 }

@@ -8,6 +8,7 @@ import type { HistoryEvent } from '../../../src/tasks/model/history.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import type { Task } from '../../../src/tasks/model/task.ts';
 import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
+import { attemptsFor } from '../../../src/tasks/scheduler/push-slots.ts';
 import type { TasksEngineParts, TasksRole } from '../../../src/tasks/scheduler/tasks-engine.ts';
 import type { Sealer } from '../../../src/tasks/sealing/sealer.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
@@ -176,7 +177,8 @@ export const TEST_SEALER: Pick<Sealer, 'open'> = {
 };
 
 export interface ProcessOptions {
-  readonly capacity?: number;
+  /** Pushes that may be short at the same time. */
+  readonly slots?: number;
   readonly roles?: readonly TasksRole[];
   readonly limits?: Partial<TenantLimits>;
   readonly drainMs?: number;
@@ -237,11 +239,12 @@ export class EngineScene {
   }
 
   #process(options: ProcessOptions): Process {
+    const slots = options.slots ?? 100;
     const stats = new StatsRegistry();
     const statistics = new TaskStatistics(stats);
     const signals = new Signals();
     const logger = new KeepingLogger();
-    const deliveries = new TestDeliveries(options.capacity ?? 100);
+    const deliveries = new TestDeliveries(attemptsFor(slots));
     const store = new MeasuredStore(this.store, statistics, () => this.clock.nowMs());
     const directory = new Directory(store, this.#processClock);
     let workerDue: Process['workerDue'] | null = null;
@@ -265,6 +268,7 @@ export class EngineScene {
         roles: new Set(options.roles ?? ['dispatcher', 'scheduler', 'reaper']),
         node: 'node-a',
         limits: { ...DEFAULT_TENANT_LIMITS, ...options.limits },
+        pushSlots: slots,
         drainMs: options.drainMs ?? 30_000,
       },
     };

@@ -70,6 +70,7 @@ class CrashingProcess {
         roles: new Set(['dispatcher', 'scheduler', ...(plan.point === null ? ['reaper' as const] : [])]),
         node: `process-${process.pid}`,
         limits,
+        pushSlots: LOOPBACK_SETUP.capacity,
         drainMs: 5_000,
       },
     };

@@ -8,6 +8,7 @@ import { IdMaker } from '../../../../src/tasks/model/ids.ts';
 import { Signals } from '../../../../src/tasks/model/signals.ts';
 import { isFinal } from '../../../../src/tasks/model/task.ts';
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
+import { attemptsFor } from '../../../../src/tasks/scheduler/push-slots.ts';
 import { ScheduleFirer } from '../../../../src/tasks/scheduler/schedule-firer.ts';
 import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-engine.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
@@ -32,7 +33,7 @@ const MARGIN_MS = 15_000;
 
 /** Workers that take a while to answer, by the clock; now and then with a failure. */
 class SlowWorkers implements Deliveries {
-  readonly capacity = 8;
+  readonly capacity = attemptsFor(8);
   readonly sent: string[] = [];
   readonly #clock: JumpingClock;
   readonly #random: SeededRandom;
@@ -102,6 +103,7 @@ class Scene {
         roles: new Set(['dispatcher', 'scheduler', 'reaper']),
         node: 'node-a',
         limits,
+        pushSlots: 8,
         drainMs: 5_000,
       },
     };

@@ -132,7 +132,7 @@ t.test('a defect with one attempt does not keep others from being settled', asyn
 
 t.test('outcomes that are held take up room: what is held stays bounded', async t => {
   const scene = await EngineScene.open();
-  const process = await scene.process(t, { capacity: 10 });
+  const process = await scene.process(t, { slots: 10 });
   const worker = await scene.worker();
   await scene.add(worker, 100, {}, { heardBy: process });
   await scene.turn();

@@ -13,7 +13,7 @@ import { settlement } from '../../../support/tasks/factories.ts';
 async function withoutPart(t: Parameters<EngineScene['process']>[0]) {
   const scene = await EngineScene.open();
   await scene.store.apply('away', [scene.make.account('away')]);
-  const process = await scene.process(t, { capacity: 20 });
+  const process = await scene.process(t, { slots: 20 });
   process.deliveries.reply = () => OK;
   const { claim, settle } = scene.store;
   scene.store.claim = async (tenant, request) => {

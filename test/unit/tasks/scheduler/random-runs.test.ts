@@ -76,7 +76,7 @@ class Run {
   }
 
   async #begin(): Promise<void> {
-    const options = { capacity: 8, limits: { inFlight: TENANT_IN_FLIGHT }, drainMs: 500 };
+    const options = { slots: 8, limits: { inFlight: TENANT_IN_FLIGHT }, drainMs: 500 };
     this.#processes.push(await this.scene.process(this.#t, options));
   }
 

@@ -57,7 +57,7 @@ t.test('what happens to tasks is told under the names of the specification', asy
 
 t.test('the lag is the time from when a task is due to its start', async t => {
   const scene = await EngineScene.open();
-  const process = await scene.process(t, { capacity: 1 });
+  const process = await scene.process(t, { slots: 1 });
   const worker = await scene.worker();
   const [first] = await scene.add(worker, 2, {}, { heardBy: process });
   await scene.pass(3_000);
