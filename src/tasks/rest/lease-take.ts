@@ -1,4 +1,5 @@
 import { formatTime } from '../model/time.ts';
+import type { StoredDocument } from '../store/documents.ts';
 import type { ClaimedTask } from '../store/requests.ts';
 import { FieldReader } from './field-reader.ts';
 import { findWorker, noSuchWorker } from './find-worker.ts';
@@ -77,21 +78,7 @@ export function takeLeasesRoute(parts: RestParts, owners: LeaseOwners): Route {
 }
 
 async function takeLeases(parts: RestParts, owners: LeaseOwners, call: Call): Promise<RestAnswer> {
-  const worker = await findWorker(parts.directory, call.tenant, call.params['id']);
-  if (worker === null) throw noSuchWorker(call.params['id']);
-  if (call.caller.kind === 'worker' && call.caller.workerId !== worker.id) {
-    throw new Problem(
-      'insufficient_scope',
-      'the token of a worker is good for the leases of this worker only',
-    );
-  }
-  const { name, mode } = worker.body;
-  if (mode !== 'pull') {
-    throw new Problem(
-      'worker_mode_mismatch',
-      `worker "${name}" is pushed to: only those with mode "pull" can lease`,
-    );
-  }
+  const worker = await pullWorker(parts, call);
   const reader = new FieldReader();
   const waitMs = reader.duration(call.body['wait'], '/wait', WAIT);
   const leaseMs = reader.duration(call.body['lease'], '/lease', LEASE);
@@ -111,6 +98,10 @@ async function takeLeases(parts: RestParts, owners: LeaseOwners, call: Call): Pr
     leaseMs: leaseMs ?? null,
     instance: (call.body['instance'] as string | undefined) ?? call.caller.actor.id,
     gone: call.gone,
+    allowed: async () => {
+      await call.stillAllowed();
+      await pullWorker(parts, call);
+    },
   });
   for (const { leaseId } of claimed) owners.took(leaseId, worker.id);
   if (call.idempotency !== null) {
@@ -118,6 +109,29 @@ async function takeLeases(parts: RestParts, owners: LeaseOwners, call: Call): Pr
     await parts.store.remember(call.tenant, { ...call.idempotency, note });
   }
   return { status: 200, text: leasesText(claimed) };
+}
+
+/** @throws Problem when there is no such worker, the caller may not lease its tasks, or it does not pull */
+async function pullWorker(
+  { directory }: RestParts,
+  { tenant, caller, params }: Call,
+): Promise<StoredDocument<'worker'>> {
+  const worker = await findWorker(directory, tenant, params['id']);
+  if (worker === null) throw noSuchWorker(params['id']);
+  if (caller.kind === 'worker' && caller.workerId !== worker.id) {
+    throw new Problem(
+      'insufficient_scope',
+      'the token of a worker is good for the leases of this worker only',
+    );
+  }
+  const { name, mode } = worker.body;
+  if (mode !== 'pull') {
+    throw new Problem(
+      'worker_mode_mismatch',
+      `worker "${name}" is pushed to: only those with mode "pull" can lease`,
+    );
+  }
+  return worker;
 }
 
 /**

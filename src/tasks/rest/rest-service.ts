@@ -139,12 +139,8 @@ export class RestService implements RestHandler {
   async #forTenant(request: RestRequest, passage: Passage, tenant: string): Promise<RestAnswer> {
     const { prepared, params } = this.#find(request);
     passage.operation = prepared.route.operation;
-    const { directory, clock } = this.#parts;
-    const account = await directory.account(tenant);
-    if (account === null || account.body.status === 'deleting') {
-      throw unknownTenant(this.#parts.config.serviceHost);
-    }
-    const nowMs = clock.nowMs();
+    const account = await this.#accountOf(tenant);
+    const nowMs = this.#parts.clock.nowMs();
     const { caller } = await this.#letIn(request, passage, tenant, prepared.kind, nowMs);
     if (account.body.status === 'suspended' && prepared.kind === 'write') throw suspended();
     requireAccess(caller, prepared.route.access);
@@ -168,9 +164,29 @@ export class RestService implements RestHandler {
       get gone() {
         return request.gone;
       },
+      stillAllowed: () => this.#checkAgain(request, tenant, prepared),
     };
     if (idempotency === null) return prepared.route.handle(call);
     return this.#running.during(tenant, idempotency, () => prepared.route.handle(call));
+  }
+
+  /** @throws Problem `tenant_not_found` */
+  async #accountOf(tenant: string): Promise<Call['account']> {
+    const account = await this.#parts.directory.account(tenant);
+    if (account === null || account.body.status === 'deleting') {
+      throw unknownTenant(this.#parts.config.serviceHost);
+    }
+    return account;
+  }
+
+  /** What {@link #forTenant} checks of account, token and role, without counting the call again. */
+  async #checkAgain(request: RestRequest, tenant: string, { route, kind }: Prepared): Promise<void> {
+    const { directory, clock } = this.#parts;
+    const account = await this.#accountOf(tenant);
+    const { authorization } = request.headers;
+    const { caller } = await authenticate(directory, tenant, authorization, clock.nowMs());
+    if (account.body.status === 'suspended' && kind === 'write') throw suspended();
+    requireAccess(caller, route.access);
   }
 
   #find(request: RestRequest): { prepared: Prepared; params: Readonly<Record<string, string>> } {

@@ -48,6 +48,11 @@ export interface Call {
   readonly idempotency: Idempotency | null;
   readonly nowMs: number;
   readonly gone: AbortSignal;
+  /**
+   * Lets the caller in again, for calls that wait.
+   * @throws (rejects with) Problem as a new call would be answered: the account, the token, the user or the role has changed
+   */
+  readonly stillAllowed: () => Promise<void>;
 }
 
 /** What a handler answers; the router adds what every answer has. */

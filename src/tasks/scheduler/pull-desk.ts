@@ -8,6 +8,8 @@ export interface PullDesk {
   /**
    * Up to `max` tasks of the worker, waiting for the first of them at most `waitMs`. Empty when none came, the caller
    * has gone, or the service stops.
+   *
+   * @throws (rejects with) what `allowed` rejects with: a caller that may no longer lease gets no task
    */
   lease(request: LeaseRequest): Promise<readonly ClaimedTask[]>;
   /** Lengthens a lease to `extendMs` from now; null: to what the worker's leases have. */
@@ -34,6 +36,11 @@ export interface LeaseRequest {
   /** What the caller calls itself; the actor of the history. */
   readonly instance: string;
   readonly gone: AbortSignal;
+  /**
+   * Checks again that the caller may lease. Its access may have been revoked while it waited.
+   * @throws (rejects with) what the caller is answered instead of tasks
+   */
+  readonly allowed: () => Promise<void>;
 }
 
 export interface PullFailure {

@@ -3,9 +3,11 @@ import type { ClaimAnswer, ClaimedTask } from '../store/requests.ts';
 import type { LeaseRequest } from './pull-desk.ts';
 
 export interface PullLineParts {
+  /** Takes note of claims that are made, so that the store is not stopped before they are over. */
+  readonly running: (claims: Promise<void>) => void;
   /** Asks the store for tasks of the worker. Null: it has none to give now. */
   readonly claim: (request: LeaseRequest) => Promise<ClaimAnswer | null>;
-  /** Hands tasks back whose caller has gone while they were claimed. */
+  /** Hands tasks back whose caller has gone, or may no longer lease, since they were asked for. */
   readonly handBack: (request: LeaseRequest, tasks: readonly ClaimedTask[]) => void;
   /** A caller waits no more. */
   readonly left: () => void;
@@ -70,7 +72,7 @@ export class PullLine {
         leave: () => this.#answer(caller, []),
       };
       if (!caller.late) {
-        caller.timer = this.#parts.clock.after(request.waitMs, () => this.#answer(caller, []));
+        caller.timer = this.#parts.clock.after(request.waitMs, () => void this.#expired(caller));
       }
       request.gone.addEventListener('abort', caller.leave);
       this.#callers.add(caller);
@@ -82,7 +84,7 @@ export class PullLine {
   /** There may be a task. */
   tryNow(): void {
     this.#again = true;
-    if (!this.#claiming) void this.#claim();
+    if (!this.#claiming) this.#parts.running(this.#claim());
   }
 
   /** There may be a task in so long. */
@@ -116,7 +118,9 @@ export class PullLine {
       this.#claims++;
       const [caller] = this.#callers;
       try {
-        waitMs = this.#found(caller, await this.#parts.claim(caller.request));
+        const answer = await this.#parts.claim(caller.request);
+        if (!(await this.#isAllowed(caller))) await this.#recheck();
+        waitMs = this.#found(caller, answer);
       } catch (failure) {
         for (const each of this.#callers) this.#end(each, () => each.reject(failure));
       }
@@ -124,6 +128,27 @@ export class PullLine {
     this.#claiming = false;
     if (this.#callers.size > 0) this.tryIn(waitMs);
     else this.#parts.idle();
+  }
+
+  /** Answers a caller that may no longer lease, and returns false. */
+  async #isAllowed(caller: Caller): Promise<boolean> {
+    try {
+      await caller.request.allowed();
+      return true;
+    } catch (problem) {
+      this.#end(caller, () => caller.reject(problem));
+      return false;
+    }
+  }
+
+  /** What was revoked for one caller may be revoked for others, which are answered without a claim for each. */
+  async #recheck(): Promise<void> {
+    this.#again = true;
+    await Promise.all([...this.#callers].map(caller => this.#isAllowed(caller)));
+  }
+
+  async #expired(caller: Caller): Promise<void> {
+    if (await this.#isAllowed(caller)) this.#answer(caller, []);
   }
 
   /** @returns how long to wait before the next claim */

@@ -148,7 +148,8 @@ export class StorePullDesk implements PullDesk, Service {
     let line = lines.get(workerId);
     if (line === undefined) {
       line = new PullLine({
-        claim: request => this.#owned(this.#claim(request)),
+        running: claims => void this.#owned(claims),
+        claim: request => this.#claim(request),
         handBack: (request, tasks) => this.#handBack(request, tasks),
         left: () => this.#left(tenant),
         idle: () => this.#forget(tenant, workerId),

@@ -122,6 +122,11 @@ export class Tenant {
     return new Tenant(address, this.account, this.token);
   }
 
+  /** The same tenant, asked with another token. */
+  withToken(token: string): Tenant {
+    return new Tenant(this.#address, this.account, token);
+  }
+
   /** Path relative to `/api/v1`. */
   ask(
     call: `${'GET' | 'POST' | 'PUT' | 'DELETE'} /${string}`,

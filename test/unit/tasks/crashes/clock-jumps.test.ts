@@ -155,6 +155,7 @@ class Scene {
       waitMs: 0,
       leaseMs: null,
       instance: 'one',
+      allowed: async () => {},
       gone: new AbortController().signal,
     });
     for (const { leaseId } of leases) {

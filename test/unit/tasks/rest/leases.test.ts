@@ -292,3 +292,85 @@ t.test('many attempts are ended in one request, each with a result of its own', 
     t.match(await rest.at('POST', 'leases/settle', body, { token }), { status: 422 });
   }
 });
+
+/** What revokes the access of a call that waits, and how such a call is answered then. */
+const REVOCATIONS: readonly {
+  readonly what: string;
+  readonly status: number;
+  readonly code: string;
+  readonly revoke: (
+    rest: TaskHarness,
+    made: { readonly userId: string; readonly secretId: string },
+  ) => Promise<unknown>;
+  readonly by: 'user' | 'worker';
+}[] = [
+  {
+    what: 'the token of the worker is deleted',
+    status: 401,
+    code: 'invalid_token',
+    revoke: (rest, { secretId }) => rest.at('DELETE', `workers/crawler/secrets/${secretId}`),
+    by: 'worker',
+  },
+  {
+    what: 'the user is disabled',
+    status: 401,
+    code: 'invalid_token',
+    revoke: (rest, { userId }) => rest.at('PUT', `users/${userId}`, { status: 'disabled' }),
+    by: 'user',
+  },
+  {
+    what: 'the user may only read',
+    status: 403,
+    code: 'insufficient_role',
+    revoke: (rest, { userId }) => rest.at('PUT', `users/${userId}`, { role: 'viewer' }),
+    by: 'user',
+  },
+  {
+    what: 'the worker is deleted',
+    status: 404,
+    code: 'not_found',
+    revoke: rest => rest.at('DELETE', 'workers/crawler'),
+    by: 'user',
+  },
+  {
+    what: 'the account is suspended',
+    status: 403,
+    code: 'tenant_suspended',
+    revoke: async rest => {
+      const account = await rest.store.getDocument('acme', 'account', 'account');
+      if (account === null) throw new Error('there is no account');
+      const { kind, id, version, parent, dueAt, body } = account;
+      const changed = { ...body, status: 'suspended' as const };
+      await rest.store.apply('acme', [
+        { op: 'put', kind, id, expect: version, parent, dueAt, unique: [], body: changed },
+      ]);
+      rest.parts.directory.changed('acme');
+    },
+    by: 'user',
+  },
+];
+
+for (const { what, status, code, revoke, by } of REVOCATIONS) {
+  t.test(`a call that waits gets no lease once ${what}`, async t => {
+    const rest = await TaskHarness.open();
+    const { id: workerId } = await rest.pullWorker();
+    const secret = await rest.made('workers/crawler/secrets', { type: 'token' });
+    const user = await rest.addUser(rest.token, 'member');
+    const waiting = take(rest, by === 'user' ? user.token : secret.value, { wait: '30s' });
+    await new Promise(resolve => setImmediate(resolve));
+    await revoke(rest, { userId: user.id, secretId: secret.id });
+    // Another process makes it, so that deleted workers and suspended accounts have one too.
+    const worker = rest.factory.worker({ name: 'crawler', mode: 'pull', url: null });
+    const task = rest.factory.newTask({ ...worker, id: workerId });
+    await rest.store.create('acme', rest.factory.createRequest([task]));
+    let answered = false;
+    waiting.finally(() => {
+      answered = true;
+    });
+    while (!answered) {
+      await new Promise(resolve => setImmediate(resolve));
+      if (rest.clock.pending > 0) rest.clock.advance(500);
+    }
+    t.match(await waiting, { status, json: { code } });
+  });
+}

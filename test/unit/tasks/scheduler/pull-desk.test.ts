@@ -25,7 +25,7 @@ function asking(process: Process, workerId: string, request: Partial<LeaseReques
   };
   const whole = {
     ...{ tenant: ACME, workerId, max: 1, waitMs: 30_000, leaseMs: null, instance: 'host-1' },
-    ...{ gone: new AbortController().signal, ...request },
+    ...{ gone: new AbortController().signal, allowed: async () => {}, ...request },
   };
   process.engine.pullDesk.lease(whole).then(
     tasks => {
@@ -301,4 +301,56 @@ t.test('the tasks of a worker that dies are due again when its lease is over, wi
   t.equal((await scene.get(id)).status, 'running');
   await scene.pass(1_010);
   t.match(await scene.get(id), { status: 'retry', lastError: { code: 'lease_expired' } });
+});
+
+t.test('a caller whose access was revoked while it waited gets no task, and the next one does', async t => {
+  const { scene, process, puller } = await open(t);
+  let revoked = false;
+  const problem = new Error('the token is not valid here');
+  const allowed = async () => {
+    if (revoked) throw problem;
+  };
+  const calls = [asking(process, puller.id, { allowed }), asking(process, puller.id, { allowed })];
+  const other = asking(process, puller.id);
+  await scene.turn();
+  revoked = true;
+  const [id] = await scene.add(puller, 1, {}, { heardBy: process });
+  await scene.pass(20);
+  t.same(
+    calls.map(({ failure }) => failure),
+    [problem, problem],
+  );
+  t.same(other.ids, [id]);
+  t.match(await scene.get(id), { status: 'running', attempt: 1 }, 'what was handed back does not count');
+});
+
+t.test(
+  'a caller whose access was revoked behind another one is answered so when its time is over',
+  async t => {
+    const { scene, process, puller } = await open(t);
+    let revoked = false;
+    const allowed = async () => {
+      if (revoked) throw new Error('revoked');
+    };
+    const first = asking(process, puller.id);
+    const behind = asking(process, puller.id, { allowed, waitMs: 2_000 });
+    await scene.turn();
+    revoked = true;
+    await scene.pass(2_000);
+    t.match(behind.failure, { message: 'revoked' });
+    t.equal(first.ids, null, 'others wait on');
+  },
+);
+
+t.test('a caller that waits first in line is checked once a second', async t => {
+  const { scene, process, puller } = await open(t);
+  let revoked = false;
+  const allowed = async () => {
+    if (revoked) throw new Error('revoked');
+  };
+  const call = asking(process, puller.id, { allowed });
+  await scene.turn();
+  revoked = true;
+  await scene.pass(1_000);
+  t.match(call.failure, { message: 'revoked' });
 });

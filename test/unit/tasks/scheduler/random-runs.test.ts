@@ -120,6 +120,7 @@ class Run {
       waitMs: this.random.below(500),
       leaseMs: null,
       instance: 'host-1',
+      allowed: async () => {},
       gone: gone.signal,
     });
     if (this.random.below(5) === 0) gone.abort();

@@ -121,6 +121,7 @@ t.test('calls of pull workers are answered at once', async t => {
     waitMs: 30_000,
     leaseMs: null,
     instance: 'host-1',
+    allowed: async () => {},
     gone: new AbortController().signal,
   });
   await scene.pass(1_000);

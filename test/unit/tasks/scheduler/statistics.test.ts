@@ -105,6 +105,7 @@ t.test('failures of the store are counted, and tasks that were made', async t =>
     waitMs: 0,
     leaseMs: null,
     instance: 'host-1',
+    allowed: async () => {},
     gone: new AbortController().signal,
   });
   await t.rejects(call, { code: 'store_failed' });
