@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Schema } from './schema.ts';
 
 /** Of ECMAScript's "JSON.parse source text access", which the declarations do not know yet. */
-const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+const { rawJSON, isRawJSON } = JSON as unknown as {
+  rawJSON(text: string): unknown;
+  isRawJSON(value: unknown): boolean;
+};
 
 /** A number of JSON: digits before and behind the point, and the exponent. */
 const NUMBER = /^-?(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
@@ -25,6 +28,11 @@ export function parseExactly(text: string, schema: Schema | null = null): unknow
   const plain = JSON.parse(text);
   const marked = withMarks(text);
   return marked === text ? plain : restored(JSON.parse(marked), schema);
+}
+
+/** True for what {@link parseExactly} has put in the place of a number that no double holds. */
+export function isRawNumber(value: unknown): boolean {
+  return isRawJSON(value);
 }
 
 const TOO_MANY = `there are more than ${MAX_LONG_NUMBERS} numbers with more digits than a double holds: send them as texts`;

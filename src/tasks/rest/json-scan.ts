@@ -32,12 +32,14 @@ const MAX_NAME_BYTES = 32;
  * text that is not JSON is arbitrary: the parser rejects such a text afterwards, at no greater cost.
  *
  * @param text UTF-8
+ * @returns the number of names in all objects, if no limit is exceeded
  */
-export function excessOf(
+export function scanJson(
   text: Uint8Array,
   { depth: maxDepth, parts: maxParts, items }: JsonBounds,
-): JsonExcess | null {
+): JsonExcess | number {
   let depth = 0;
+  let names = 0;
   // An array with n items counts n: n - 1 commas and the bracket. An object counts its colons as well.
   let parts = 0;
   let name = { start: 0, end: 0 };
@@ -67,13 +69,14 @@ export function excessOf(
         if (depth === 2 && list !== null && ++commas >= list.max) return { kind: 'items', ...list };
         break;
       case COLON:
+        names++;
         break;
       default:
         continue;
     }
     if (++parts > maxParts) return { kind: 'parts' };
   }
-  return null;
+  return names;
 }
 
 /** The index of the quote that ends the string, or an index beyond the end of the text if the quote is missing. */

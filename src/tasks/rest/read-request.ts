@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { parseExactly } from './exact-json.ts';
 import type { RestRequest } from './http.ts';
-import { excessOf, type JsonExcess } from './json-scan.ts';
+import { countNames, repeatedName } from './json-names.ts';
+import { type JsonExcess, scanJson } from './json-scan.ts';
 import { Problem, type ProblemPart } from './problem.ts';
 import type { ArraySchema, ObjectSchema } from './schema.ts';
 import type { SchemaCheck } from './schema-check.ts';
@@ -148,15 +149,30 @@ function isJsonType(type: string | undefined): boolean {
 
 function parseJson(body: Uint8Array, { schema, counted }: SchemaCheck): unknown {
   if (!isUtf8(body)) throw new Problem('invalid_json', 'the body is not UTF-8');
-  const excess = excessOf(body, { depth: MAX_DEPTH, parts: MAX_PARTS, items: counted });
-  if (excess !== null) throw excessProblem(excess, schema);
+  const names = scanJson(body, { depth: MAX_DEPTH, parts: MAX_PARTS, items: counted });
+  if (typeof names !== 'number') throw excessProblem(names, schema);
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
+  let value: unknown;
   try {
-    return parseExactly(text, schema);
+    value = parseExactly(text, schema);
   } catch (thrown) {
     if (thrown instanceof RangeError) throw new Problem('invalid_json', thrown.message);
     throw new Problem('invalid_json', `the body is not JSON${placeIn(thrown)}`);
   }
+  if (countNames(value) < names) throw repeated(text);
+  return value;
+}
+
+/**
+ * Nobody can tell which of two equal names is meant (RFC 7493, 2.3), and the parser would silently drop one. That also
+ * holds for payloads, which would otherwise reach the worker without a part of what was sent.
+ */
+function repeated(text: string): Problem {
+  const pointer = repeatedName(text) ?? '';
+  const detail = `${pointer} is there twice: an object may have each name once, also in a payload`;
+  return new Problem('invalid_json', detail, {
+    errors: [{ pointer, code: 'repeated_name', detail: 'the object has this name twice' }],
+  });
 }
 
 function excessProblem(excess: JsonExcess, { properties }: ObjectSchema): Problem {

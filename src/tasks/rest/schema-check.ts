@@ -15,7 +15,7 @@ const MAX_NAME_LENGTH = 64;
 export interface SchemaCheck {
   (body: unknown): readonly ProblemPart[] | null;
   readonly schema: ObjectSchema;
-  /** Maximum number of items of lists, by name, that are counted before the body is parsed; see {@link excessOf}. */
+  /** Maximum number of items of lists, by name, that are counted before the body is parsed; see {@link scanJson}. */
   readonly counted: ReadonlyMap<string, number>;
 }
 
@@ -141,8 +141,8 @@ function placeOf(field: string, body: unknown): Place {
   return { pointer, value };
 }
 
-/** RFC 6901, cut to a length at which it can be repeated. */
-function pointerPart(name: string): string {
+/** One step of a JSON pointer (RFC 6901), cut to a length at which it can be repeated. */
+export function pointerPart(name: string): string {
   const short = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
   return short.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -184,12 +184,6 @@ t.test('names that mean something to JavaScript mean nothing here', async t => {
   }
 });
 
-t.test('of a name that is there twice, the last one counts', async t => {
-  const rest = await open();
-  t.equal(await told(rest, 'POST', 'tasks', '{"worker":"nobody","worker":"mailer"}'), 201);
-  t.equal(await told(rest, 'POST', 'tasks', '{"worker":"mailer","worker":"nobody"}'), 'validation_failed');
-});
-
 t.test('headers for workers cannot break out, belong to the connection, or be there twice', async t => {
   const rest = await open();
   const headers: object[] = [
