@@ -32,7 +32,8 @@ export class SchemaTable {
   #inPlace(schema: Schema, use: 'request' | 'answer'): JsonSchema {
     const description = schema.description === undefined ? {} : { description: schema.description };
     if (schema.type === 'any') {
-      return schema.shows === undefined ? description : this.schemaOf(schema.shows, use);
+      if (schema.shows !== undefined) return this.schemaOf(schema.shows, use);
+      return { ...description, ...(schema.readOnly === true && { readOnly: true }) };
     }
     const form = this.#form(schema, use);
     return { ...(schema.nullable === true ? orNull(form) : form), ...description };

@@ -21,6 +21,7 @@ import {
 } from './page.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
+import { acceptingAnswer, writableFields } from './put-back.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import { NEW_SCHEDULE, readScheduleFields, SCHEDULE_CHANGES } from './schedule-fields.ts';
 import { previewScheduleRoute } from './schedule-preview.ts';
@@ -34,6 +35,12 @@ import { seesPayloads } from './visibility.ts';
 const SCHEDULES_AT_ONCE = 20;
 /** How often a change begins again because the schedule has fired, or somebody else changed it, in between. */
 const MAX_TRIES = 5;
+
+/** What changes when a schedule fires, or with the time. */
+const MOVING: ReadonlySet<string> = new Set([
+  ...['next_runs', 'last_run', 'runs_left', 'fired', 'skipped_overlap', 'skipped_window'],
+  ...['updated_at', 'version'],
+]);
 
 const READS = { role: 'viewer', scope: 'schedules:read' } as const;
 const WRITES = { role: 'admin', scope: 'schedules:write' } as const;
@@ -95,7 +102,7 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
             ? 'Change a schedule: what is left out stays, null is the default again'
             : 'Change a schedule, as PUT does',
         access: WRITES,
-        body: SCHEDULE_CHANGES,
+        body: acceptingAnswer(SCHEDULE_CHANGES, SCHEDULE_ANSWER),
         answers: { 200: { description: 'The schedule as it is now', schema: SCHEDULE_ANSWER } },
         problems: [...FIELD_PROBLEMS, 'not_found', 'version_mismatch'],
         handle: call => updateSchedule(parts, call),
@@ -225,13 +232,12 @@ async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const before = await readSchedule(parts.store, call.tenant, call.params['id']);
     expectedVersion(meant, before.version);
-    const worker = await namedWorker(
-      parts,
-      call,
-      (call.body['worker'] as string | undefined) ?? before.body.workerId,
-    );
+    const view = scheduleView(before, call.caller, call.nowMs);
+    const fields = writableFields(call.body, SCHEDULE_CHANGES, view, MOVING);
+    const named = fields.worker === before.body.worker ? undefined : fields.worker;
+    const worker = await namedWorker(parts, call, (named as string | undefined) ?? before.body.workerId);
     const context = { before: before.body, worker, limits, nowMs: await parts.store.now() };
-    const schedule = readScheduleFields(call.body, context);
+    const schedule = readScheduleFields(fields, context);
     const applied = await parts.store.apply(call.tenant, [
       putSchedule(before, schedule),
       auditOf(parts, call, 'schedule.updated', before.id, schedule),

@@ -71,6 +71,8 @@ export interface AnySchema extends Common {
   readonly type: 'any';
   /** What it looks like, for the document: the handler checks. */
   readonly shows?: ObjectSchema;
+  /** A field of an answer that a request may only repeat; see `put-back.ts`. */
+  readonly readOnly?: true;
 }
 
 /** One of several, the first that fits. */

@@ -1,6 +1,6 @@
 import type { Worker } from '../model/documents.ts';
 import { mergeRetry } from '../model/retry-policy.ts';
-import { isFinal, type Task, type TaskStatus } from '../model/task.ts';
+import { isFinal, TASK_STATUSES, type Task, type TaskBody, type TaskStatus } from '../model/task.ts';
 import type { TaskPatch } from '../store/requests.ts';
 import {
   changeProblem,
@@ -15,12 +15,14 @@ import { FieldReader, type Fields } from './field-reader.ts';
 import { checkExpiry, readTimes, TIME_FIELDS } from './new-task.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
+import { acceptingAnswer, changedFields, writableFields } from './put-back.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import type { ObjectSchema } from './schema.ts';
 import { CONTENT_FIELDS, checkContentFor, readContent, type TaskContent } from './task-fields.ts';
 import { changedAnswer } from './task-read.ts';
-import { TASK_ANSWER } from './task-view.ts';
+import { TASK_ANSWER, taskView } from './task-view.ts';
 import { limitsOf } from './tenant-limits.ts';
+import { seesPayloads } from './visibility.ts';
 
 /** How often a change begins again because something else changed the task in between. */
 const MAX_TRIES = 5;
@@ -33,13 +35,21 @@ const TASK_CHANGES: ObjectSchema = {
     ...TIME_FIELDS,
     status: {
       type: 'string',
-      enum: ['scheduled', 'paused', 'canceled'],
+      enum: TASK_STATUSES,
       optional: true,
       description:
-        'scheduled resumes a task that is paused, and replays one that is over, with the other fields of this change.',
+        'scheduled, paused or canceled, or the status that the task has. scheduled resumes a task that is paused, and ' +
+        'replays one that is over, with the other fields of this change.',
     },
   },
 };
+
+/** What `status` can be changed to. */
+const WANTED_STATUSES: readonly unknown[] = ['scheduled', 'paused', 'canceled'] satisfies TaskStatus[];
+
+/** Shown only with the body of a task. */
+const BODY_FIELDS = ['payload', 'headers', 'result'];
+const NOTHING_MOVES: ReadonlySet<string> = new Set();
 
 /** `PUT /v1/tasks/:id` and its alias `PATCH`: what is left out stays as it is (specification 3.2). */
 export function updateTaskRoutes(parts: RestParts): readonly Route[] {
@@ -49,7 +59,7 @@ export function updateTaskRoutes(parts: RestParts): readonly Route[] {
     operation: method === 'PUT' ? 'updateTask' : 'patchTask',
     summary: method === 'PUT' ? 'Change a task' : 'Change a task, as PUT does',
     access: { role: 'member', scope: 'tasks:write' },
-    body: TASK_CHANGES,
+    body: acceptingAnswer(TASK_CHANGES, TASK_ANSWER),
     answers: { 200: { description: 'The task as it is now', schema: TASK_ANSWER } },
     problems: [
       'not_found',
@@ -68,16 +78,45 @@ async function updateTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   const id = taskId(call.params['id']);
   let meant = meantVersions(call);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const task = await parts.store.get(call.tenant, id);
-    if (task === null) throw noSuchTask(id);
+    const { task, body } = await readBefore(parts, call, id);
     expectedVersion(meant, task.version);
-    const steps = await planSteps(parts, call, task);
+    const steps = await planSteps(parts, call, changesOf(call.body, taskView(task, body)), task);
     const outcome = await takeSteps(parts, call, task, steps);
     if (outcome.kind === 'done') return changedAnswer(parts, call, outcome.task);
     // What the caller expected was there for the first step; the rest holds for what it has become.
     if (outcome.taken > 0) meant = null;
   }
   throw new Problem('version_mismatch', 'it changes too often at the moment: try again');
+}
+
+/** The task; with its body only if the request has fields of it, which may be as they are. */
+async function readBefore(
+  { store }: RestParts,
+  call: Call,
+  id: string,
+): Promise<{ readonly task: Task; readonly body: TaskBody | null }> {
+  const isWhole = seesPayloads(call.caller) && BODY_FIELDS.some(name => Object.hasOwn(call.body, name));
+  const whole = isWhole ? await store.getWhole(call.tenant, id) : null;
+  const task = whole?.task ?? (await store.get(call.tenant, id));
+  if (task === null) throw noSuchTask(id);
+  return { task, body: whole?.body ?? null };
+}
+
+/**
+ * The fields that are to change something: a task that is sent back as GET shows it changes nothing, whatever its status
+ * allows.
+ *
+ * @throws Problem `validation_failed`
+ */
+function changesOf(body: Fields, shown: Fields): Fields {
+  const fields = changedFields(writableFields(body, TASK_CHANGES, shown, NOTHING_MOVES), shown);
+  if (fields.status !== undefined && !WANTED_STATUSES.includes(fields.status)) {
+    const reader = new FieldReader();
+    reader.fault('/status', 'invalid', `has to be one of: ${WANTED_STATUSES.join(', ')}`);
+    reader.finish();
+  }
+  if (fields.retry == null) return fields;
+  return { ...fields, retry: changedFields(fields.retry as Fields, shown.retry as Fields) };
 }
 
 interface Step {
@@ -116,8 +155,13 @@ const NOTHING: TaskPatch = {};
  * The steps to what the body asks for. Their order sees to it that nothing runs with half of the change: a task is
  * paused before it is changed, and changed before it goes on.
  */
-async function planSteps(parts: RestParts, call: Call, task: Task): Promise<readonly Step[]> {
-  const { status: wanted, ...fields } = call.body as Fields & { readonly status?: TaskStatus };
+async function planSteps(
+  parts: RestParts,
+  call: Call,
+  wantedFields: Fields,
+  task: Task,
+): Promise<readonly Step[]> {
+  const { status: wanted, ...fields } = wantedFields as Fields & { readonly status?: TaskStatus };
   const action = wanted === undefined ? null : actionTowards(wanted, task);
   const changes = Object.keys(fields).length > 0;
   const worker = await parts.directory.get(call.tenant, 'worker', task.workerId);

@@ -74,7 +74,7 @@ export function showUser({
   id,
   version,
   body,
-}: Pick<StoredDocument<'user'>, 'id' | 'version' | 'body'>): object {
+}: Pick<StoredDocument<'user'>, 'id' | 'version' | 'body'>): Record<string, unknown> {
   return {
     id,
     email: body.email,

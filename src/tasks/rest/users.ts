@@ -6,11 +6,15 @@ import { answerNote, keyReused, replayedAnswer } from './idempotency.ts';
 import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from './page.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
+import { acceptingAnswer, writableFields } from './put-back.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import { limitsOf, quotaExceeded } from './tenant-limits.ts';
 import { noSuchUser, readUser, requireChanging, requireRank, requireSeeing } from './user-access.ts';
 import { changeUser } from './user-changes.ts';
 import { NEW_USER, showUser, USER, USER_CHANGE, userNames, withFields } from './user-fields.ts';
+
+/** What changes when a user uses a token. */
+const MOVING: ReadonlySet<string> = new Set(['last_seen_at', 'version']);
 
 /** `/v1/users`: list, create, read, update, delete (specification 3.12). */
 export function userRoutes(parts: RestParts): readonly Route[] {
@@ -21,7 +25,7 @@ export function userRoutes(parts: RestParts): readonly Route[] {
     summary: 'Change a user',
     path: '/v1/users/:id',
     access: { role: 'admin', scope: 'users:write' },
-    body: USER_CHANGE,
+    body: acceptingAnswer(USER_CHANGE, USER),
     answers: { 200: one },
     problems: ['last_owner', 'name_taken', 'version_mismatch'],
     handle: (call: Call) => users.update(call),
@@ -135,7 +139,8 @@ class Users {
       call,
       async () => {
         const user = await this.#readToChange(call, meant);
-        const body = withFields(user.body, call.body, call.nowMs);
+        const fields = writableFields(call.body, USER_CHANGE, showUser(user), MOVING);
+        const body = withFields(user.body, fields, call.nowMs);
         requireRank(call.caller, body.role);
         after = { id: user.id, version: user.version + 1, body };
         return { before: user.body, after: body, change: putUser(user.id, user.version, body) };

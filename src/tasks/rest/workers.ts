@@ -9,6 +9,7 @@ import { answerNote, keyReused, replayedAnswer } from './idempotency.ts';
 import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from './page.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
+import { acceptingAnswer, writableFields } from './put-back.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import { remembering } from './task-create.ts';
 import { limitsOf, quotaExceeded } from './tenant-limits.ts';
@@ -20,6 +21,9 @@ import { healthView, putWorker, WORKER_ANSWER, workerView } from './worker-view.
 
 /** How often a change begins again because somebody else changed the worker in between. */
 const MAX_TRIES = 5;
+
+/** What {@link showWorker} adds to a worker. */
+const MOVING: ReadonlySet<string> = new Set(['health']);
 
 const READS = { role: 'viewer', scope: 'workers:read' } as const;
 const WRITES = { role: 'admin', scope: 'workers:write' } as const;
@@ -76,7 +80,7 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
             ? 'Change a worker: what is left out stays, null is the default again'
             : 'Change a worker, as PUT does',
         access: WRITES,
-        body: WORKER_CHANGES,
+        body: acceptingAnswer(WORKER_CHANGES, WORKER_ANSWER),
         answers: { 200: { description: 'The worker as it is now', schema: WORKER_ANSWER } },
         problems: [
           'not_found',
@@ -146,7 +150,8 @@ async function updateWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const before = await readWorker(parts.store, call.tenant, call.params['id']);
     expectedVersion(meant, before.version);
-    const worker = readWorkerFields(call.body, before.body, parts.config.urls, call.nowMs);
+    const fields = writableFields(call.body, WORKER_CHANGES, workerView(before), MOVING);
+    const worker = readWorkerFields(fields, before.body, parts.config.urls, call.nowMs);
     await checkTasksAllow(parts, call.tenant, before, worker);
     const put = putWorker(before.id, worker, before.version);
     const entry = auditEntry(parts, call, {

@@ -93,8 +93,8 @@ t.test('fields are checked as when a task is made, and what only makers may say 
     [{ expires_in: '30m' }, 'validation_failed', '/expires_at'],
     [{ status: 'running' }, 'validation_failed', '/status'],
     [{ status: null }, 'validation_failed', '/status'],
-    [{ worker: 'mailer' }, 'unknown_field', '/worker'],
-    [{ key: 'k' }, 'unknown_field', '/key'],
+    [{ worker: 'other' }, 'validation_failed', '/worker'],
+    [{ key: 'k' }, 'validation_failed', '/key'],
     [{ delay: '1s' }, 'unknown_field', '/delay'],
     [{ expires_at: iso(HARNESS_START_MS), expires_in: 1 }, 'conflicting_fields', '/expires_at'],
   ];

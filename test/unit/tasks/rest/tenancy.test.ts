@@ -85,6 +85,8 @@ const PLAIN = new Set(
 function fieldNames(schema: Schema | undefined): string[] {
   if (schema?.type === 'object') {
     return Object.entries(schema.properties).flatMap(([name, field]) => {
+      // What a request may only repeat names nothing.
+      if (field.type === 'any' && field.readOnly === true) return [];
       // Its `schedule` is a list of waits.
       return name === 'retry' ? [name] : [name, ...fieldNames(field)];
     });
