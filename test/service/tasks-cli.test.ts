@@ -212,7 +212,7 @@ t.test('list pages on, and filters', async t => {
   t.same(await json('list', ...worker, '--end', '2020'), []);
   t.equal((await json('list', ...worker, '--start', '-1h', '--limit', '3')).length, 3);
   const [head, row, ...rest] = (await done('list', ...worker, '--limit', '2')).trimEnd().split('\n');
-  t.match(head, /^ID +STATUS +WORKER +TYPE +ATTEMPT +NEXT ATTEMPT +LAST ERROR$/);
+  t.match(head, /^ID +STATUS +WORKER +TYPE +ATTEMPT +NEXT ATTEMPT +WAITING FOR +LAST ERROR$/);
   t.match(row, new RegExp(`^${all[0].id} +scheduled +puller +0/12 +${runAt}$`));
   t.equal(rest.length, 1);
   t.match(await tasks('list', '--worker', 'nobody'), { status: 2, stderr: /no worker "nobody"/ });

@@ -24,7 +24,7 @@ export async function listTasks(args: readonly string[], io: CliIo): Promise<num
   return EXIT.done;
 }
 
-const HEAD = ['ID', 'STATUS', 'WORKER', 'TYPE', 'ATTEMPT', 'NEXT ATTEMPT', 'LAST ERROR'];
+const HEAD = ['ID', 'STATUS', 'WORKER', 'TYPE', 'ATTEMPT', 'NEXT ATTEMPT', 'WAITING FOR', 'LAST ERROR'];
 
 function cells(task: Json): string[] {
   const error = task['last_error'] as Json | null;
@@ -35,6 +35,7 @@ function cells(task: Json): string[] {
     String(task['type'] ?? ''),
     `${task['attempt']}/${task['max_attempts']}`,
     String(task['next_attempt_at'] ?? ''),
+    String(task['waiting_for'] ?? ''),
     error === null ? '' : String(error['code']),
   ];
 }

@@ -1,7 +1,7 @@
 import { isId } from '../model/ids.ts';
 import type { Task } from '../model/task.ts';
-import { auditEntry } from './audit.ts';
 import { placeOf } from '../store/search.ts';
+import { auditEntry } from './audit.ts';
 import { isAtLeast } from './authorization.ts';
 import { eachAtMost } from './bounded.ts';
 import {

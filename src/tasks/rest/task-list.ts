@@ -1,22 +1,14 @@
 import type { TaskBody } from '../model/task.ts';
-import type { FoundTasks, TaskSearch } from '../store/requests.ts';
 import { placeOf } from '../store/search.ts';
 import { Cursors } from './cursor.ts';
 import { LargeReads } from './large-reads.ts';
-import {
-  invalidParameter,
-  PAGE_QUERY,
-  PAGES_AT_ONCE,
-  type Page,
-  pageAnswer,
-  pageSchema,
-  readPage,
-} from './page.ts';
+import { invalidParameter, PAGE_QUERY, PAGES_AT_ONCE, pageAnswer, pageSchema, readPage } from './page.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import { FILTER_DESCRIPTIONS, readTaskFilter } from './task-filter.ts';
 import { TASK_ANSWER, taskText } from './task-view.ts';
+import { waitingOf } from './task-waiting.ts';
 import { seesPayloads } from './visibility.ts';
 
 /** `GET /v1/tasks` (specification 3.10). */
@@ -59,34 +51,25 @@ async function listTasks(
 ): Promise<RestAnswer> {
   const page = readPage(call, 'listTasks', cursors);
   const filter = await readTaskFilter(parts, call.tenant, call.query, call.nowMs);
-  if (filter === null) return shown(page, { tasks: [], behind: null }, cursors, 'created_at', null);
+  if (filter === null) return pageAnswer(page, [], cursors, String, String);
   const { after, order, limit } = page;
   const found = await parts.store.search(call.tenant, { ...filter, after, order, limit: limit + 1 });
-  if (!withBodies) return shown(page, found, cursors, filter.by, null);
-  const ids = found.tasks.slice(0, limit).map(({ id }) => id);
+  const onPage = found.tasks.slice(0, limit);
+  const waiting = await waitingOf(parts, call, onPage);
+  const ids = withBodies ? onPage.map(({ id }) => id) : [];
   const bodies = ids.length === 0 ? NO_BODIES : await parts.store.bodies(call.tenant, ids);
-  // If the store returned fewer items, the page ends there, and the next page starts after them.
-  return shown({ ...page, limit: bodies.size }, found, cursors, filter.by, bodies);
-}
-
-const NO_BODIES: ReadonlyMap<string, null> = new Map();
-
-function shown(
-  page: Page,
-  { tasks, behind }: FoundTasks,
-  cursors: Cursors,
-  by: TaskSearch['by'],
-  bodies: ReadonlyMap<string, TaskBody | null> | null,
-): RestAnswer {
   return pageAnswer(
-    page,
-    tasks,
+    // If the store returned fewer bodies, the page ends there, and the next page starts after them.
+    withBodies ? { ...page, limit: bodies.size } : page,
+    found.tasks,
     cursors,
-    task => placeOf(task, by),
-    task => taskText(task, bodies?.get(task.id) ?? null),
-    behind,
+    task => placeOf(task, filter.by),
+    task => taskText(task, bodies.get(task.id) ?? null, waiting(task)),
+    found.behind,
   );
 }
+
+const NO_BODIES: ReadonlyMap<string, TaskBody | null> = new Map();
 
 /** @throws Problem `invalid_parameter` or `payload_hidden` */
 function readInclude(call: Call): boolean {

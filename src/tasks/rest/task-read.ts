@@ -7,6 +7,7 @@ import type { Call, RestAnswer, Route } from './route.ts';
 import type { ObjectSchema } from './schema.ts';
 import { findWorkerId } from './task-filter.ts';
 import { TASK_ANSWER, taskText, taskView } from './task-view.ts';
+import { waitingOf } from './task-waiting.ts';
 import { seesPayloads } from './visibility.ts';
 
 const READS = { role: 'viewer', scope: 'tasks:read' } as const;
@@ -29,15 +30,17 @@ export function readTaskRoute(parts: RestParts): Route {
   };
 }
 
-async function readTask({ store }: RestParts, call: Call): Promise<RestAnswer> {
+async function readTask(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const { store } = parts;
   const id = taskId(call.params['id']);
   const whole = seesPayloads(call.caller) ? await store.getWhole(call.tenant, id) : null;
   const task = whole?.task ?? (await store.get(call.tenant, id));
   if (task === null) throw noSuchTask(id);
+  const waiting = await waitingOf(parts, call, [task]);
   return {
     status: 200,
     headers: { ETag: entityTag(task.version) },
-    text: taskText(task, whole?.body ?? null),
+    text: taskText(task, whole?.body ?? null, waiting(task)),
   };
 }
 

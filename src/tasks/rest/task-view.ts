@@ -30,6 +30,41 @@ const LAST_ERROR: ObjectSchema = {
   },
 };
 
+/** Why a due task has not started, in the order in which they are looked for. */
+const WAITING_REASONS = {
+  held: 'the task in `held_by` has not ended',
+  tenant_suspended: 'the account is suspended',
+  worker_deleted: 'the worker is being deleted',
+  paused: 'the worker is paused',
+  throttled: 'the worker answered with Retry-After, which is not over',
+  concurrency: 'as many tasks of the worker run as its `concurrency` allows',
+  rate: 'the `rate` of the worker allows no further start yet',
+  tenant_share:
+    'the account has as many tasks in flight, or has started as many in this second, as its limits allow',
+  secrets_unreadable: 'a secret of the worker cannot be decrypted with the master key',
+  capacity: 'all slots for deliveries are in use, or the task is just about to start',
+  pull_worker: 'no worker has asked for it',
+} as const;
+export type WaitingReason = keyof typeof WAITING_REASONS;
+
+const MEANING = Object.entries(WAITING_REASONS).map(([name, meaning]) => `\`${name}\`: ${meaning}`);
+
+/** Fields of a task where it is read, alone or in a list. */
+const WAITING_FIELDS = {
+  waiting_for: {
+    type: 'string',
+    enum: Object.keys(WAITING_REASONS),
+    nullable: true,
+    optional: true,
+    description: `Where tasks are read or listed: why a due task has not started; null if it is not due. ${MEANING.join('; ')}.`,
+  },
+  waiting_since: {
+    ...TIME_OR_NULL,
+    optional: true,
+    description: 'When the task became due, or would have if it were not held; null with `waiting_for`.',
+  },
+} as const satisfies Record<string, Schema>;
+
 /** Fields of a task in answers (specification 3.2). */
 export const TASK_FIELDS = {
   id: TEXT,
@@ -43,6 +78,7 @@ export const TASK_FIELDS = {
     ...TIME_OR_NULL,
     description: 'When it is due; null while it runs or waits for another task, and when it is over.',
   },
+  ...WAITING_FIELDS,
   expires_at: TIME_OR_NULL,
   timeout: TEXT,
   retry: RETRY_ANSWER,
@@ -86,9 +122,14 @@ export function actorView({ type, id }: Actor): Record<string, unknown> {
  * serializing them again would take many times as long.
  *
  * @param body as for {@link taskView}
+ * @param more further fields
  */
-export function taskText(task: Task, body: TaskBody | null): string {
-  const text = JSON.stringify(taskView(task, null));
+export function taskText(
+  task: Task,
+  body: TaskBody | null,
+  more: Readonly<Record<string, string | null>> = {},
+): string {
+  const text = JSON.stringify(Object.assign(taskView(task, null), more));
   if (body === null) return text;
   const { payload, headers, result } = body;
   return `${text.slice(0, -1)},"payload":${payload},"headers":${JSON.stringify(headers)},"result":${result}}`;

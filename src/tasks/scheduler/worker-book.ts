@@ -103,49 +103,66 @@ export class WorkerBook {
    *
    * @throws (rejects with) Fault when the store fails
    */
-  async openSecrets(tenant: string, workerId: string, { dataKey }: Account): Promise<WorkerSecrets | null> {
-    const { clock, logger } = this.#parts;
-    const open: OpenSecret[] = [];
-    for (const { id, body } of await this.#list(tenant, workerId)) {
-      if (body.sealed === null || !isLive(body, clock.nowMs())) continue;
-      try {
-        if (dataKey === null) throw new Error('its account has no data key');
-        const value = this.#parts.sealer.open(body.sealed, dataKey, {
-          tenant,
-          workerId,
-          secretId: id,
-          type: body.type,
-        });
-        const { type, name, expiresAt, lastUsedAt } = body;
-        open.push({ id, type, name, expiresAt, lastUsedAt, value });
-      } catch (failure) {
-        const reason = asError(failure).message;
-        logger.error(
-          'a secret does not open, so nothing is pushed to its worker: check the master key, or replace the secret',
-          { tenant, worker: workerId, secret: id, reason },
-        );
-        return null;
-      }
-    }
-    return new WorkerSecrets(open);
+  async openSecrets(tenant: string, workerId: string, account: Account): Promise<WorkerSecrets | null> {
+    const opened = await readSecrets(this.#parts, tenant, workerId, account);
+    if (opened instanceof WorkerSecrets) return opened;
+    this.#parts.logger.error(
+      'a secret does not open, so nothing is pushed to its worker: check the master key, or replace the secret',
+      { tenant, worker: workerId, ...opened },
+    );
+    return null;
   }
+}
 
-  /** Newest first. */
-  async #list(tenant: string, workerId: string): Promise<StoredDocument<'secret'>[]> {
-    const found: StoredDocument<'secret'>[] = [];
-    for (let page = 0; page < MAX_PAGES; page++) {
-      const documents = await this.#parts.store.listDocuments(tenant, {
-        kind: 'secret',
-        parent: workerId,
-        after: found.at(-1)?.id ?? null,
-        limit: PAGE,
-        order: 'desc',
-      });
-      found.push(...(documents as readonly StoredDocument<'secret'>[]));
-      if (documents.length < PAGE) break;
+/** A secret that the master keys of this process do not open. */
+export interface UnreadableSecret {
+  /** Its id. */
+  readonly secret: string;
+  readonly reason: string;
+}
+
+/** Reads and opens the secrets of a worker that pushes need. */
+export async function readSecrets(
+  { store, sealer, clock }: Pick<WorkerBookParts, 'store' | 'sealer' | 'clock'>,
+  tenant: string,
+  workerId: string,
+  { dataKey }: Account,
+): Promise<WorkerSecrets | UnreadableSecret> {
+  const open: OpenSecret[] = [];
+  for (const { id, body } of await listSecrets(store, tenant, workerId)) {
+    if (body.sealed === null || !isLive(body, clock.nowMs())) continue;
+    try {
+      if (dataKey === null) throw new Error('its account has no data key');
+      const place = { tenant, workerId, secretId: id, type: body.type };
+      const value = sealer.open(body.sealed, dataKey, place);
+      const { type, name, expiresAt, lastUsedAt } = body;
+      open.push({ id, type, name, expiresAt, lastUsedAt, value });
+    } catch (failure) {
+      return { secret: id, reason: asError(failure).message };
     }
-    return found;
   }
+  return new WorkerSecrets(open);
+}
+
+/** Newest first. */
+async function listSecrets(
+  store: WorkerBookParts['store'],
+  tenant: string,
+  workerId: string,
+): Promise<StoredDocument<'secret'>[]> {
+  const found: StoredDocument<'secret'>[] = [];
+  for (let page = 0; page < MAX_PAGES; page++) {
+    const documents = await store.listDocuments(tenant, {
+      kind: 'secret',
+      parent: workerId,
+      after: found.at(-1)?.id ?? null,
+      limit: PAGE,
+      order: 'desc',
+    });
+    found.push(...(documents as readonly StoredDocument<'secret'>[]));
+    if (documents.length < PAGE) break;
+  }
+  return found;
 }
 
 /** Secrets of one worker, opened. Never to be logged. */

@@ -5,6 +5,7 @@ import type { TaskStatistics } from '../model/task-statistics.ts';
 import type { DocumentChange, DocumentQuery, StoredDocument } from './documents.ts';
 import type {
   ApplyAnswer,
+  BlockQuery,
   ChangeAnswer,
   ClaimAnswer,
   ClaimRequest,
@@ -107,6 +108,10 @@ export class MeasuredStore implements TaskStore {
 
   claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer> {
     return this.#measured('claim', () => this.#store.claim(tenant, request));
+  }
+
+  blocks(tenant: string, query: BlockQuery): Promise<readonly ClaimAnswer['blocked'][]> {
+    return this.#measured('blocks', () => this.#store.blocks(tenant, query));
   }
 
   async settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]> {

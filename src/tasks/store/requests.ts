@@ -210,6 +210,12 @@ export interface ClaimRequest {
   readonly actor: Actor;
 }
 
+/** Asks what would keep the next due task of some workers from starting. */
+export interface BlockQuery extends Pick<ClaimRequest, 'tenantInFlight' | 'tenantPerSecond'> {
+  /** At most 200. */
+  readonly workers: readonly Pick<ClaimRequest, 'workerId' | 'concurrency' | 'rate'>[];
+}
+
 export interface ClaimedTask {
   readonly task: Task;
   readonly body: TaskBody;

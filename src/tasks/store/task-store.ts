@@ -4,6 +4,7 @@ import type { Task, TaskBody } from '../model/task.ts';
 import type { DocumentChange, DocumentQuery, StoredDocument } from './documents.ts';
 import type {
   ApplyAnswer,
+  BlockQuery,
   ChangeAnswer,
   ClaimAnswer,
   ClaimRequest,
@@ -107,6 +108,12 @@ export interface TaskStore {
    * Buckets are full at first, and hold at most `burst` (worker) or a second's worth (tenant).
    */
   claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer>;
+
+  /**
+   * What a claim of one task of each worker would be blocked by (`blocked` of {@link ClaimAnswer}), in the order of the
+   * workers; null where nothing blocks it. Changes nothing.
+   */
+  blocks(tenant: string, query: BlockQuery): Promise<readonly ClaimAnswer['blocked'][]>;
 
   /**
    * Ends attempts, in order. What becomes of the task:

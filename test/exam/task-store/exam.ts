@@ -1,5 +1,6 @@
 import type { Test } from 'tap';
 import { actions } from './actions.ts';
+import { blocked } from './blocked.ts';
 import { changes } from './changes.ts';
 import { claimBounds } from './claim-bounds.ts';
 import { claims } from './claims.ts';
@@ -39,6 +40,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   'updates and replays': updating,
   claims,
   'bounds of claims': claimBounds,
+  'what blocks claims': blocked,
   settling,
   fencing,
   leases,

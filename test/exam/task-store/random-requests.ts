@@ -1,6 +1,7 @@
 import { FINAL_STATUSES, TASK_STATUSES, type Task, type TaskStatus } from '../../../src/tasks/model/task.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
 import type {
+  BlockQuery,
   ClaimAnswer,
   CreateRequest,
   Idempotency,
@@ -303,12 +304,19 @@ export class RandomRequests {
       { call: 'openOfSchedule', args: [tenant, random.pick(['sch_1', 'sch_2']), limit] },
       { call: 'counts', args: [tenant, workerId] },
       { call: 'leased', args: [tenant, this.#leaseId()] },
+      { call: 'blocks', args: [tenant, this.#blockQuery()] },
       { call: 'recall', args: [tenant, this.#idempotency()] },
       { call: 'tenants', args: [random.pick([null, 'acme', 'b']), limit] },
       { call: 'dueDocuments', args: [ALL] },
       { call: 'now', args: [] },
       this.#documents.read(tenant, limit, order),
     ]);
+  }
+
+  #blockQuery(): BlockQuery {
+    const requests = this.#workers.map(({ id }) => this.#content.claimRequest(id));
+    const [{ tenantInFlight, tenantPerSecond }] = requests;
+    return { workers: requests, tenantInFlight, tenantPerSecond };
   }
 
   async #search(query: TaskQuery): Promise<TaskSearch> {

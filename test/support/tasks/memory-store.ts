@@ -5,6 +5,7 @@ import { bodyBytes, type Task, type TaskBody } from '../../../src/tasks/model/ta
 import type { DocumentChange, DocumentQuery, StoredDocument } from '../../../src/tasks/store/documents.ts';
 import type {
   ApplyAnswer,
+  BlockQuery,
   ChangeAnswer,
   ClaimAnswer,
   ClaimRequest,
@@ -28,7 +29,7 @@ import type {
 } from '../../../src/tasks/store/requests.ts';
 import { READ_BYTES, type TaskStore } from '../../../src/tasks/store/task-store.ts';
 import { change } from './memory/changing.ts';
-import { claim } from './memory/claiming.ts';
+import { blocks, claim } from './memory/claiming.ts';
 import { create, remember, remembered } from './memory/creating.ts';
 import { applyChanges, dueDocuments, findByName, listDocuments } from './memory/documents.ts';
 import {
@@ -149,6 +150,10 @@ export class MemoryStore implements TaskStore {
 
   async claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer> {
     return claim(this.#state(tenant), this.#now(), request);
+  }
+
+  async blocks(tenant: string, query: BlockQuery): Promise<readonly ClaimAnswer['blocked'][]> {
+    return blocks(this.#state(tenant), this.#now(), query);
   }
 
   async settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]> {

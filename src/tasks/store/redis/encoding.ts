@@ -2,6 +2,7 @@ import type { HistoryEvent } from '../../model/history.ts';
 import { PRIORITIES, type TaskError } from '../../model/task.ts';
 import type { DocumentChange } from '../documents.ts';
 import type {
+  BlockQuery,
   ClaimRequest,
   CreateRequest,
   Idempotency,
@@ -83,6 +84,14 @@ export function claimArguments(request: ClaimRequest): Argument[] {
   const isPush = lease.mode === 'push';
   const bounds = [orFalse(concurrency), bucket, tenantInFlight, tenantPerSecond];
   return [JSON.stringify([workerId, ...bounds, isPush, lease.ms, actorText(actor)]), ...leaseIds];
+}
+
+export function blockArguments({ workers, tenantInFlight, tenantPerSecond }: BlockQuery): Argument[] {
+  const ofWorkers = workers.map(({ workerId, concurrency, rate }) => {
+    const bucket = rate === null ? false : [rate.limit, rate.perMs, rate.burst];
+    return JSON.stringify([workerId, orFalse(concurrency), bucket]);
+  });
+  return [JSON.stringify([tenantInFlight, tenantPerSecond]), ...ofWorkers];
 }
 
 export function settlementText(settlement: Settlement): string {

@@ -5,6 +5,7 @@ import { TASK_STATUSES, type Task, type TaskBody } from '../../model/task.ts';
 import type { DocumentChange, DocumentQuery, DocumentRefusal, StoredDocument } from '../documents.ts';
 import type {
   ApplyAnswer,
+  BlockQuery,
   ChangeAnswer,
   ClaimAnswer,
   ClaimedTask,
@@ -31,6 +32,7 @@ import type { TaskStore } from '../task-store.ts';
 import { AcrossTenants, type DueDocument } from './across-tenants.ts';
 import { DoubtfulTenants } from './doubtful-tenants.ts';
 import {
+  blockArguments,
   changeArguments,
   changeOf,
   claimArguments,
@@ -232,6 +234,14 @@ export class RedisTaskStore implements TaskStore {
       nextAt,
       blocked: blocked === null ? null : (String(blocked) as ClaimAnswer['blocked']),
     };
+  }
+
+  async blocks(tenant: string, query: BlockQuery): Promise<readonly ClaimAnswer['blocked'][]> {
+    if (query.workers.length === 0) return [];
+    const reply = await this.#read(SCRIPTS.blocks, tenant, blockArguments(query));
+    return query.workers.map((_, i) =>
+      reply[i] == null ? null : (String(reply[i]) as NonNullable<ClaimAnswer['blocked']>),
+    );
   }
 
   async settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]> {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { TASK_STATUSES } from '../../model/task.ts';
 import { TASK_FIELDS } from './fields.ts';
 import { CHANGE, PURGE, REMOVE } from './lua/change.ts';
-import { CLAIM, PEEK_WORKER } from './lua/claim.ts';
+import { BLOCKS, CLAIM, PEEK_WORKER } from './lua/claim.ts';
 import { BEGIN, ENDING, TASKS } from './lua/common.ts';
 import { CREATE, EDIT } from './lua/create.ts';
 import {
@@ -53,6 +53,7 @@ export const SCRIPTS = {
   change: script('change', 'ends', TASKS, ENDING, EDIT, CHANGE),
   remove: script('remove', 'ends', TASKS, ENDING, REMOVE),
   claim: script('claim', 'writes', TASKS, CLAIM),
+  blocks: script('blocks', 'reads', BLOCKS),
   settle: script('settle', 'ends', TASKS, ENDING, SETTLE),
   extend: script('extend', 'ends', TASKS, EXTEND),
   purge: script('purge', 'ends', TASKS, ENDING, PURGE),

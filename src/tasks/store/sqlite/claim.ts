@@ -76,11 +76,11 @@ function dueTasks({ statements, now }: Work, { number }: WorkerTotals, max: numb
 }
 
 /** Of those with the least room the first. */
-function tightestBound(
+export function tightestBound(
   now: number,
   tenant: TenantTotals,
   worker: WorkerTotals,
-  { concurrency, rate, tenantInFlight }: ClaimRequest,
+  { concurrency, rate, tenantInFlight }: Pick<ClaimRequest, 'concurrency' | 'rate' | 'tenantInFlight'>,
 ): { readonly name: Blocked; readonly room: number } {
   const bounds: readonly (readonly [Blocked, number])[] = [
     ['throttled', (worker.throttledUntil ?? 0) > now ? 0 : Infinity],

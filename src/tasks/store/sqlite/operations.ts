@@ -1,5 +1,6 @@
 import type { DocumentChange, PutDocument } from '../documents.ts';
 import type { TaskStore } from '../task-store.ts';
+import { blocks } from './blocks.ts';
 import { change, remove } from './change.ts';
 import { claim } from './claim.ts';
 import { create } from './create.ts';
@@ -42,6 +43,7 @@ const READS = {
   bodies,
   openOfSchedule,
   history,
+  blocks,
   leased,
   overdue,
   wakeups,

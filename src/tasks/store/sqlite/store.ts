@@ -4,6 +4,7 @@ import type { Task, TaskBody } from '../../model/task.ts';
 import type { DocumentChange, DocumentQuery, StoredDocument } from '../documents.ts';
 import type {
   ApplyAnswer,
+  BlockQuery,
   ChangeAnswer,
   ClaimAnswer,
   ClaimRequest,
@@ -99,6 +100,10 @@ export class SqliteStore implements TaskStore {
 
   claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer> {
     return this.#operator.ask('claim', [tenant, request]);
+  }
+
+  blocks(tenant: string, query: BlockQuery): Promise<readonly ClaimAnswer['blocked'][]> {
+    return this.#operator.ask('blocks', [tenant, query]);
   }
 
   settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]> {

@@ -1,10 +1,16 @@
 import { BAND_PENALTIES_MS, bodyBytes, type Task } from '../../../../src/tasks/model/task.ts';
-import type { ClaimAnswer, ClaimedTask, ClaimRequest } from '../../../../src/tasks/store/requests.ts';
+import type {
+  BlockQuery,
+  ClaimAnswer,
+  ClaimedTask,
+  ClaimRequest,
+} from '../../../../src/tasks/store/requests.ts';
 import { READ_BYTES } from '../../../../src/tasks/store/task-store.ts';
 import { isWaiting } from './changing.ts';
 import {
   type Bucket,
   compareText,
+  copyOf,
   type Lease,
   type TaskRecord,
   TENANT_BUCKET,
@@ -25,6 +31,21 @@ interface Rate {
 interface Bound {
   readonly name: NonNullable<ClaimAnswer['blocked']>;
   readonly room: number;
+}
+
+/** What would block a claim of one task, whether one is due or not. */
+export function blocks(
+  all: TenantState,
+  now: number,
+  { workers, tenantInFlight, tenantPerSecond }: BlockQuery,
+): ClaimAnswer['blocked'][] {
+  const tenantRate = { limit: tenantPerSecond, perMs: 1_000, burst: tenantPerSecond };
+  return workers.map(worker => {
+    const state = copyOf(all);
+    if (worker.rate !== null) refill(state, now, worker.workerId, worker.rate);
+    refill(state, now, TENANT_BUCKET, tenantRate);
+    return bounds(state, now, { ...worker, tenantInFlight }).find(({ room }) => room < 1)?.name ?? null;
+  });
 }
 
 export function claim(state: TenantState, now: number, request: ClaimRequest): ClaimAnswer {
@@ -86,7 +107,11 @@ function place(task: Task): number {
 }
 
 /** In the order in which they are named when there is the same room. */
-function bounds(state: TenantState, now: number, request: ClaimRequest): Bound[] {
+function bounds(
+  state: TenantState,
+  now: number,
+  request: Pick<ClaimRequest, 'workerId' | 'concurrency' | 'rate' | 'tenantInFlight'>,
+): Bound[] {
   const { workerId, concurrency, rate, tenantInFlight } = request;
   const running = [...state.tasks.values()].filter(({ task }) => task.status === 'running');
   const ofWorker = running.filter(({ task }) => task.workerId === workerId).length;

@@ -41,6 +41,14 @@ local function earliest()
 end
 `;
 
+/** What is in a bucket by now. */
+const FILLED = `local function filled(tokens, at, limit, perMs, burst)
+  if not tokens then return burst end
+  -- A clock that was set back, as that of another master may be, takes nothing out of it.
+  return math.min(burst, tokens + (math.max(0, now - at) * limit) / perMs)
+end
+`;
+
 /**
  *     ARGV    time, `[worker, concurrency, rate, tenantInFlight, tenantPerSecond, push, ms, actor]` (JSON), leases…
  *     returns hints, now, when to ask again, what blocked; then for each task: id, record, body, end of lease, due
@@ -79,12 +87,7 @@ local function candidates()
   return ids, dues
 end
 
-local function filled(tokens, at, limit, perMs, burst)
-  if not tokens then return burst end
-  -- A clock that was set back, as that of another master may be, takes nothing out of it.
-  return math.min(burst, tokens + (math.max(0, now - at) * limit) / perMs)
-end
-local function nextToken(tokens, limit, perMs)
+${FILLED}local function nextToken(tokens, limit, perMs)
   return now + math.max(1, math.ceil(((1 - tokens) * perMs) / limit))
 end
 
@@ -187,4 +190,30 @@ return reply
 export const PEEK_WORKER = `local worker = ARGV[2]
 ${WAITING}
 return earliest()
+`;
+
+/**
+ * What a claim of each worker would be blocked by, which changes nothing.
+ *
+ *     ARGV    time, `[tenantInFlight, tenantPerSecond]`, then for each worker `[worker, concurrency, rate]` (JSON)
+ *     returns for each worker the name of the bound that leaves no room, or false
+ */
+export const BLOCKS = `${FILLED}
+local tenantInFlight, tenantPerSecond = unpack(cjson.decode(ARGV[2]))
+local text = call('GET', P .. 'T')
+local bucket = text and unpacked(text) or { false, false }
+local ofTenant = filled(bucket[1], bucket[2], tenantPerSecond, 1000, tenantPerSecond)
+local running = call('ZCARD', P .. 's:' .. RUNNING)
+local function blockOf(worker, concurrency, rate)
+  text = call('GET', P .. 'B:' .. worker)
+  bucket = text and unpacked(text) or { 0, false, false }
+  if bucket[1] > now then return 'throttled' end
+  if concurrency and call('ZCARD', P .. 'w:' .. worker .. ':' .. RUNNING) >= concurrency then return 'concurrency' end
+  if rate and filled(bucket[2], bucket[3], rate[1], rate[2], rate[3]) < 1 then return 'rate' end
+  if running >= tenantInFlight then return 'tenant_in_flight' end
+  return ofTenant < 1 and 'tenant_rate'
+end
+local reply = {}
+for i = 3, #ARGV do reply[i - 2] = blockOf(unpack(cjson.decode(ARGV[i]))) end
+return reply
 `;

@@ -112,6 +112,11 @@ async function doEverything(store: SqliteStore): Promise<void> {
   await store.history(TENANT, first.task.id, historyQuery());
   await store.getWhole(TENANT, first.task.id);
   await store.bodies(TENANT, [first.task.id]);
+  await store.blocks(TENANT, {
+    workers: [make.claimRequest(worker.id, 1)],
+    tenantInFlight: 1,
+    tenantPerSecond: 1,
+  });
   await store.counts(TENANT, worker.id);
   await store.counts(TENANT, null);
   await store.countDue(10);
