@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../src/base/clock.ts';
 import { DEFAULT_TENANT_LIMITS } from '../../src/tasks/model/documents.ts';
 import type { Task } from '../../src/tasks/model/task.ts';
+import { resolveTime } from '../../src/tasks/model/time.ts';
 import type { RestRequest } from '../../src/tasks/rest/http.ts';
 import { RestService } from '../../src/tasks/rest/rest-service.ts';
 import { createTaskRoute } from '../../src/tasks/rest/task-create.ts';
@@ -30,10 +31,13 @@ interface Scenario {
 /** Takes every task, and keeps none. */
 async function createNothing(_tenant: string, { tasks }: CreateRequest): Promise<CreateAnswer> {
   const [{ task }] = tasks;
+  const runAt = resolveTime(task.runAt, task.createdAt);
   const made: Task = {
     ...task,
+    runAt,
+    expiresAt: null,
     status: 'scheduled',
-    dueAt: task.runAt,
+    dueAt: runAt,
     attempt: 0,
     deferrals: 0,
     lastError: null,

@@ -8,6 +8,11 @@ export class JumpingClock extends ManualClock {
     return super.nowMs() + this.#aheadMs;
   }
 
+  /** What no one can set. */
+  override monotonicMs(): number {
+    return super.nowMs();
+  }
+
   /** By how much it was set in all, in milliseconds. */
   get aheadMs(): number {
     return this.#aheadMs;

@@ -18,6 +18,11 @@ export class ManualClock implements Clock {
     return this.#nowMs;
   }
 
+  /** As a clock that nobody sets: it moves with the other one, and never back. */
+  monotonicMs(): number {
+    return this.#nowMs;
+  }
+
   after(delayMs: number, run: () => void): Timer {
     const timer = { dueMs: this.#nowMs + delayMs, run };
     this.#pending.push(timer);

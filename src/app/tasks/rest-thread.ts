@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { MessagePort } from 'node:worker_threads';
-import { systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { LastingTask } from '../../base/lasting-task.ts';
 import type { Logger, LogLevel } from '../../base/logger.ts';
@@ -28,6 +28,7 @@ import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import { PortOperator } from '../../tasks/store/sqlite/port-operator.ts';
 import { SqliteStore } from '../../tasks/store/sqlite/store.ts';
+import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import { ThreadLogger } from '../thread-logger.ts';
 import { type StatsChange, StatsReporter } from '../thread-stats.ts';
@@ -75,8 +76,10 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
     const opened = await openStore(setup.settings, stats, logger, () => post({ kind: 'store_wanted' }));
     const statistics = new TaskStatistics(stats);
     const store = new MeasuredStore(opened.store, statistics, () => performance.now());
-    const service = threadService({ setup, stats: statistics, store, signals, limits, tester, logger });
+    const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
+    const service = threadService({ setup, stats: statistics, store, clock, signals, limits, tester, logger });
     await store.start();
+    await clock.start();
     await service.desk.start();
     reporter.start();
     return {
@@ -87,6 +90,7 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
       drain: () => void service.desk.stop(),
       stop: async () => {
         await service.desk.stop();
+        await clock.stop();
         await store.stop();
         reporter.stop();
       },
@@ -123,6 +127,8 @@ interface ThreadServiceParts {
   readonly setup: RestThreadSetup;
   readonly stats: TaskStatistics;
   readonly store: TaskStore;
+  /** Of the store. */
+  readonly clock: Clock;
   readonly signals: Signals;
   readonly limits: ApiLimits;
   readonly tester: WorkerTester;
@@ -132,17 +138,17 @@ interface ThreadServiceParts {
 function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler' | 'listeningOn'> & {
   readonly desk: StorePullDesk;
 } {
-  const { setup, stats, store, signals, limits, tester, logger } = parts;
+  const { setup, stats, store, clock, signals, limits, tester, logger } = parts;
   const { settings, keys, version } = setup;
   const ofTenant = tenantLimits(settings);
-  const directory = new Directory(store, systemClock, signals);
+  const directory = new Directory(store, clock, signals);
   const desk = new StorePullDesk({
     store,
     directory,
     signals,
     statistics: stats,
-    time: new StoreTime(systemClock),
-    clock: systemClock,
+    time: new StoreTime(clock),
+    clock,
     random: Math.random,
     randomBytes,
     limits: ofTenant,
@@ -156,8 +162,8 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
     sealer: new AesSealer(keys),
     pullDesk: desk,
     tester,
-    ids: new IdMaker(() => systemClock.nowMs(), randomBytes),
-    clock: systemClock,
+    ids: new IdMaker(() => clock.nowMs(), randomBytes),
+    clock,
     randomBytes,
     logger,
     config: restConfig(setup, port),

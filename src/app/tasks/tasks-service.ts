@@ -24,6 +24,7 @@ import { type WorkerTester, WorkerTests } from '../../tasks/scheduler/worker-tes
 import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
+import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import type { ReadinessChecks } from '../../transports/http/readiness-routes.ts';
 import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
@@ -74,16 +75,23 @@ export class TasksService implements Service {
   readonly name = 'tasks';
   readonly front: TasksFront;
   readonly #store: TaskStore;
+  readonly #clock: StoreClock;
   readonly #engine: TasksEngine;
   readonly #rest: RestThreads<StatsChange>;
   readonly #stack = new ServiceStack();
 
   /** @throws Error naming the setting, when a file that it names cannot be used */
   constructor(parts: TasksServiceParts, shared: TasksShared) {
-    const { settings, keys, clock, logger } = parts;
+    const { settings, keys, logger } = parts;
     const statistics = new TaskStatistics(shared.stats);
     const opened = parts.createStore({ ...parts, stats: shared.stats });
     this.#store = new MeasuredStore(opened.store, statistics, () => performance.now());
+    const clock = new StoreClock({
+      store: this.#store,
+      clock: parts.clock,
+      monotonicMs: () => performance.now(),
+    });
+    this.#clock = clock;
     const signals = new Signals();
     const common = {
       store: this.#store,
@@ -140,6 +148,7 @@ export class TasksService implements Service {
       start: () => this.#store.start(),
       stop: () => this.#store.stop(),
     });
+    await this.#stack.start(this.#clock);
     await this.#stack.start(this.#rest);
     await this.#stack.start(this.#engine);
   }

@@ -1,3 +1,16 @@
+/**
+ * A time that the store is given: milliseconds since the epoch, or a delay that the store adds to its own clock in the
+ * step that uses it. A delay is exact even if the clock of this process and that of the store differ.
+ */
+export type GivenTime = number | { readonly afterMs: number };
+
+/** The time that is meant, by a clock that says `nowMs`. */
+export function resolveTime(given: GivenTime, nowMs: number): number;
+export function resolveTime(given: GivenTime | null, nowMs: number): number | null;
+export function resolveTime(given: GivenTime | null, nowMs: number): number | null {
+  return typeof given === 'object' && given !== null ? nowMs + given.afterMs : given;
+}
+
 /** What a fault says is accepted. */
 export const TIME_ACCEPTED =
   'a time as in RFC 3339, such as "2026-03-01T10:00:00Z" or "2026-03-01T11:00:00.250+01:00"';

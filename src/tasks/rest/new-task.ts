@@ -2,6 +2,7 @@ import type { TenantLimits } from '../model/documents.ts';
 import { idTimeMs } from '../model/ids.ts';
 import { mergeRetry } from '../model/retry-policy.ts';
 import type { Actor } from '../model/task.ts';
+import { type GivenTime, resolveTime } from '../model/time.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import type { NewTask } from '../store/requests.ts';
 import { FieldReader, type Fields } from './field-reader.ts';
@@ -92,8 +93,8 @@ export function readNewTask(
   const delayMs = reader.duration(fields.delay, '/delay', DELAY);
   const { runAt, expiresAt } = readTimes(fields, reader, nowMs);
   const keyTtlMs = reader.duration(fields.key_ttl, '/key_ttl', KEY_TTL);
-  const startsAt = runAt ?? nowMs + (delayMs ?? 0);
-  checkExpiry(expiresAt, startsAt, reader);
+  const startsAt = runAt ?? { afterMs: delayMs ?? 0 };
+  checkExpiry(expiresAt, startsAt, reader, nowMs);
   reader.finish();
   const id = parts.ids.next('task');
   const defaults = worker.body;
@@ -125,7 +126,7 @@ export function readNewTask(
 }
 
 /**
- * Reads {@link TIME_FIELDS}. A start that has passed is now.
+ * Reads {@link TIME_FIELDS}. A start that has passed is now. Delays stay delays, which the store adds to its own clock.
  *
  * @throws Problem `conflicting_fields`
  */
@@ -133,7 +134,7 @@ export function readTimes(
   fields: Fields,
   reader: FieldReader,
   nowMs: number,
-): { readonly runAt: number | null | undefined; readonly expiresAt: number | null | undefined } {
+): { readonly runAt: GivenTime | null | undefined; readonly expiresAt: GivenTime | null | undefined } {
   excludeEachOther(fields, 'expires_at', 'expires_in');
   const runAt = reader.time(fields.run_at, '/run_at');
   if (runAt != null && runAt > nowMs + MAX_AHEAD_MS) {
@@ -149,18 +150,20 @@ export function readTimes(
     reader.fault('/expires_at', 'out_of_range', 'is more than 732 days ahead');
   }
   return {
-    runAt: runAt != null ? Math.max(runAt, nowMs) : runAt,
-    expiresAt: expiresIn != null ? nowMs + expiresIn : (expiresAt ?? (expiresIn === null ? null : expiresAt)),
+    runAt: runAt != null && runAt <= nowMs ? { afterMs: 0 } : runAt,
+    expiresAt:
+      expiresIn != null ? { afterMs: expiresIn } : (expiresAt ?? (expiresIn === null ? null : expiresAt)),
   };
 }
 
 /** A task that expires before it may start can never start. */
 export function checkExpiry(
-  expiresAt: number | null | undefined,
-  startsAt: number,
+  expiresAt: GivenTime | null | undefined,
+  startsAt: GivenTime,
   reader: FieldReader,
+  nowMs: number,
 ): void {
-  if (expiresAt != null && expiresAt <= startsAt) {
+  if (expiresAt != null && resolveTime(expiresAt, nowMs) <= resolveTime(startsAt, nowMs)) {
     reader.fault('/expires_at', 'out_of_range', 'has to be later than the time at which the task may start');
   }
 }

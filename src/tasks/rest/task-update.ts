@@ -201,10 +201,10 @@ function readPatch(
   const content = readContent(fields, '', reader, limitsOf(parts, call));
   if (worker !== null) checkContentFor(worker, content, '', reader);
   const times = readTimes(fields, reader, call.nowMs);
-  const runAt = times.runAt === null ? call.nowMs : times.runAt;
+  const runAt = times.runAt === null ? { afterMs: 0 } : times.runAt;
   const expiresAt = times.expiresAt === undefined ? task.expiresAt : times.expiresAt;
   if (runAt !== undefined || times.expiresAt != null) {
-    checkExpiry(expiresAt, runAt ?? Math.max(task.runAt, call.nowMs), reader);
+    checkExpiry(expiresAt, runAt ?? Math.max(task.runAt, call.nowMs), reader, call.nowMs);
   }
   reader.finish();
   return {

@@ -193,7 +193,9 @@ export class Dispatcher implements Service {
 
   #dueAt(tenant: string, workerId: string, at: number): void {
     const nowMs = this.#parts.time.nowMs();
-    if ((this.#held.get(keyOf(tenant, workerId)) ?? 0) > nowMs) return;
+    const heldMs = (this.#held.get(keyOf(tenant, workerId)) ?? 0) - nowMs;
+    // A clock that is set back must not make it last.
+    if (heldMs > 0 && heldMs <= HELD_MS) return;
     if (at <= nowMs) this.#ready(tenant, workerId, at);
     else if (at <= nowMs + LOOK_AHEAD_MS && this.#state === 'running') {
       this.#wakeList.add({ tenant, workerId, at });

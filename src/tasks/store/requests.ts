@@ -1,6 +1,7 @@
 import type { Rate } from '../model/documents.ts';
 import type { HistoryEvent, HistoryHttp } from '../model/history.ts';
 import type { Actor, Task, TaskBody, TaskError, TaskStatus } from '../model/task.ts';
+import type { GivenTime } from '../model/time.ts';
 import type { DocumentChange, DocumentRefusal } from './documents.ts';
 
 /** Remembers what a request was answered, so that the same request again gets the same answer (specification 3.7). */
@@ -22,6 +23,8 @@ export interface NewTask {
   readonly task: Omit<
     Task,
     | 'status'
+    | 'runAt'
+    | 'expiresAt'
     | 'dueAt'
     | 'attempt'
     | 'deferrals'
@@ -31,7 +34,7 @@ export interface NewTask {
     | 'startedAt'
     | 'finishedAt'
     | 'version'
-  >;
+  > & { readonly runAt: GivenTime; readonly expiresAt: GivenTime | null };
   readonly body: Pick<TaskBody, 'payload' | 'headers'>;
   /** What to do when a live task of the worker has the key. Without a key it does not matter. */
   readonly onConflict: 'return' | 'reject' | 'replace' | 'replace_keep_time';
@@ -89,8 +92,8 @@ export interface TaskPatch {
   readonly type?: string | null;
   readonly priority?: Task['priority'];
   /** The task becomes due then, also when it waits for a further attempt. */
-  readonly runAt?: number;
-  readonly expiresAt?: number | null;
+  readonly runAt?: GivenTime;
+  readonly expiresAt?: GivenTime | null;
   readonly timeoutMs?: number;
   readonly retry?: Task['retry'];
   readonly tags?: readonly string[];

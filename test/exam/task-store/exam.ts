@@ -4,6 +4,7 @@ import { blocked } from './blocked.ts';
 import { changes } from './changes.ts';
 import { claimBounds } from './claim-bounds.ts';
 import { claims } from './claims.ts';
+import { clockSteps } from './clock-steps.ts';
 import { counts } from './counts.ts';
 import { creating } from './creating.ts';
 import { creatingTogether } from './creating-together.ts';
@@ -57,6 +58,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   'wake-up hints': wakeups,
   tenants,
   restarts,
+  'steps of the clock': clockSteps,
 };
 
 /**

@@ -1,4 +1,5 @@
 import { PRIORITIES } from '../../../src/tasks/model/task.ts';
+import type { GivenTime } from '../../../src/tasks/model/time.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
 import type {
   ClaimRequest,
@@ -91,7 +92,7 @@ export class RandomContent {
     return {
       type: random.pick([null, null, 'a', 'b']),
       priority: random.pick(PRIORITIES),
-      expiresAt: this.#maybe(85) ? null : this.#clock.nowMs() + random.pick([0, 1_000, 60_000, 600_000]),
+      expiresAt: this.#maybe(85) ? null : this.#fromNow(random.pick([0, 1_000, 60_000, 600_000])),
       timeoutMs: random.pick([1_000, 30_000, 600_000]),
       retry: retryPolicy({ maxAttempts: random.pick([1, 2, 3, 12]) }),
       tags: random.pick([[], ['a'], ['a', 'b']]),
@@ -100,10 +101,16 @@ export class RandomContent {
   }
 
   /** Times are few, so that several tasks are due together. */
-  #time(): number {
+  #time(): GivenTime {
+    if (this.#maybe(20)) return { afterMs: this.#random.pick([0, 0, 10_000, 60_000]) };
     const now = this.#clock.nowMs();
     const minute = Math.floor(now / 60_000) * 60_000;
     return this.#random.pick([now, now, minute, minute - 300_000, now + 10_000, minute + 120_000]);
+  }
+
+  /** As a time or as a delay. */
+  #fromNow(ms: number): GivenTime {
+    return this.#maybe(50) ? { afterMs: ms } : this.#clock.nowMs() + ms;
   }
 
   patch(): TaskPatch {

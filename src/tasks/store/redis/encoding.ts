@@ -1,5 +1,6 @@
 import type { HistoryEvent } from '../../model/history.ts';
 import { PRIORITIES, type TaskError } from '../../model/task.ts';
+import type { GivenTime } from '../../model/time.ts';
 import type { DocumentChange } from '../documents.ts';
 import type {
   BlockQuery,
@@ -35,8 +36,7 @@ function newTask({ task, body, onConflict, wake }: NewTask): string {
     id: task.id,
     worker: task.workerId,
     band: PRIORITIES.indexOf(task.priority),
-    runAt: task.runAt,
-    expiresAt: orFalse(task.expiresAt),
+    ...timesOf(task),
     timeoutMs: task.timeoutMs,
     maxAttempts: task.retry.maxAttempts,
     retry: policyText(task.retry),
@@ -67,14 +67,29 @@ function patchOf(patch: TaskPatch): object {
   return {
     ...(type !== undefined && { type: orFalse(type) }),
     ...(priority !== undefined && { band: PRIORITIES.indexOf(priority) }),
-    ...(runAt !== undefined && { runAt }),
-    ...(expiresAt !== undefined && { expiresAt: orFalse(expiresAt) }),
+    ...timesOf({ runAt, expiresAt }),
     ...(timeoutMs !== undefined && { timeoutMs }),
     ...(retry !== undefined && { maxAttempts: retry.maxAttempts, retry: policyText(retry) }),
     ...(tags !== undefined && { tags: tagsText(tags) }),
     ...(metadata !== undefined && { metadata: pairsText(metadata) }),
     ...(payload !== undefined && { payload: true, hasPayload: payload !== null }),
     ...(headers !== undefined && { headers: pairsText(headers) }),
+  };
+}
+
+/** A delay has a field of its own, which the script adds to its time. JSON leaves out what is undefined. */
+function timesOf({
+  runAt,
+  expiresAt,
+}: {
+  readonly runAt: GivenTime | undefined;
+  readonly expiresAt: GivenTime | null | undefined;
+}): object {
+  return {
+    ...(typeof runAt === 'object' ? { runIn: runAt.afterMs } : { runAt }),
+    ...(typeof expiresAt === 'object' && expiresAt !== null
+      ? { expiresIn: expiresAt.afterMs }
+      : { expiresAt: expiresAt === null ? false : expiresAt }),
   };
 }
 

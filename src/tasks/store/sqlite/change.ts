@@ -68,7 +68,7 @@ const ACTIONS: Readonly<Record<TaskChange['action'], Action>> = {
     const found = difference(work, row, patch);
     applyDifference(work, row, found);
     row.status = STATUS.scheduled;
-    row.due_at = patch.runAt ?? work.now;
+    row.due_at = patch.runAt === undefined ? work.now : row.run_at;
     if (row.expires_at !== null && row.expires_at <= work.now) row.expires_at = null;
     row.attempt = 0;
     row.deferrals = 0;

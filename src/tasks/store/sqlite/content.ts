@@ -1,4 +1,5 @@
 import { PRIORITIES } from '../../model/task.ts';
+import { resolveTime } from '../../model/time.ts';
 import type { TaskPatch } from '../requests.ts';
 import { mapText, type TaskRow, tagsText } from './task-row.ts';
 import type { Work } from './work.ts';
@@ -36,7 +37,7 @@ export interface Difference {
 }
 
 export function difference(work: Work, row: TaskRow, patch: TaskPatch): Difference {
-  const content = contentOf(patch);
+  const content = contentOf(patch, work.now);
   const aboutBody = patch.payload !== undefined || patch.headers !== undefined;
   const body = aboutBody ? readBody(work, row) : null;
   const present: Content = { ...row, ...body };
@@ -74,13 +75,13 @@ function readBody({ statements }: Work, row: TaskRow): BodyText {
 }
 
 /** Texts are as the columns have them, so that equal content is equal text. */
-function contentOf(patch: TaskPatch): Content {
+function contentOf(patch: TaskPatch, now: number): Content {
   const { type, priority, runAt, expiresAt, timeoutMs, retry, tags, metadata, payload, headers } = patch;
   return {
     ...(type !== undefined && { type }),
     ...(priority !== undefined && { band: PRIORITIES.indexOf(priority) }),
-    ...(runAt !== undefined && { run_at: runAt }),
-    ...(expiresAt !== undefined && { expires_at: expiresAt }),
+    ...(runAt !== undefined && { run_at: resolveTime(runAt, now) }),
+    ...(expiresAt !== undefined && { expires_at: resolveTime(expiresAt, now) }),
     ...(timeoutMs !== undefined && { timeout: timeoutMs }),
     ...(retry !== undefined && { retry: JSON.stringify(retry) }),
     ...(tags !== undefined && { tags: tagsText(tags) }),

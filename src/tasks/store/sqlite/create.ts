@@ -1,4 +1,5 @@
 import { PRIORITIES } from '../../model/task.ts';
+import { resolveTime } from '../../model/time.ts';
 import type { CreateAnswer, CreateRequest, CreateResult, NewTask } from '../requests.ts';
 import { isFinalCode, STATUS } from './codes.ts';
 import { applyDifference, difference } from './content.ts';
@@ -118,6 +119,7 @@ function liveTask(work: Work, tenant: TenantTotals, id: string | null): string |
 }
 
 function newRow(work: Work, tenant: TenantTotals, { task, wake }: NewTask, heldBy: string | null): TaskRow {
+  const runAt = resolveTime(task.runAt, work.now);
   return {
     seq: 0,
     tenant: tenant.number,
@@ -125,9 +127,9 @@ function newRow(work: Work, tenant: TenantTotals, { task, wake }: NewTask, heldB
     worker: work.worker(tenant, task.workerId).number,
     status: STATUS.scheduled,
     band: PRIORITIES.indexOf(task.priority),
-    due_at: heldBy === null ? task.runAt : null,
-    run_at: task.runAt,
-    expires_at: task.expiresAt,
+    due_at: heldBy === null ? runAt : null,
+    run_at: runAt,
+    expires_at: resolveTime(task.expiresAt, work.now),
     attempt: 0,
     deferrals: 0,
     events: 0,

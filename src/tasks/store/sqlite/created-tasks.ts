@@ -1,10 +1,12 @@
 import type { Task } from '../../model/task.ts';
+import { resolveTime } from '../../model/time.ts';
 import type { CreateAnswer, CreateResult, NewTask } from '../requests.ts';
 import type { Operation } from './operations.ts';
 
 /** In place of a task that was just made: what does not follow from the request. */
 interface Made {
   readonly kind: 'made';
+  /** The time of the store's step. */
   readonly at: number;
   readonly heldBy: string | null;
 }
@@ -45,11 +47,14 @@ export function restored(operation: Operation, answer: unknown): unknown {
 }
 
 function madeTask({ task }: NewTask, { at, heldBy }: Made): Task {
+  const runAt = resolveTime(task.runAt, at);
   return {
     ...task,
+    runAt,
+    expiresAt: resolveTime(task.expiresAt, at),
     heldBy,
     status: 'scheduled',
-    dueAt: heldBy === null ? task.runAt : null,
+    dueAt: heldBy === null ? runAt : null,
     attempt: 0,
     deferrals: 0,
     lastError: null,

@@ -5,7 +5,7 @@ import { Numbers } from './numbers.ts';
 import { type FileOptions, openFile } from './open-file.ts';
 import { isRead, type Operation, read, weightOf, write } from './operations.ts';
 import { Statements } from './statements.ts';
-import { SteadyClock } from './steady-clock.ts';
+import type { SteadyClock } from './steady-clock.ts';
 import { boundWal } from './wal.ts';
 import { Work } from './work.ts';
 
@@ -17,6 +17,11 @@ export type Outcome =
 /** Bounds of what one transaction does, so that nobody waits for long: operations, and tasks that they are about. */
 const MAX_GROUP = 256;
 const MAX_GROUP_WEIGHT = 1_024;
+
+/** How often the time of the store is written to the file, with what is written anyway. */
+const CLOCK_KEPT_MS = 5_000;
+const KEEP_CLOCK = 'UPDATE clock SET at = max(at, ?) WHERE no = 1 RETURNING at';
+const KEPT_CLOCK = 'SELECT at FROM clock WHERE no = 1';
 
 /** After so many transactions its size is looked at. */
 const WAL_LOOKED_AT = 64;
@@ -33,11 +38,11 @@ export class SqliteEngine {
   readonly #clock: SteadyClock;
   #connection: { readonly statements: Statements; readonly numbers: Numbers } | null = null;
   #transactions = 0;
+  #clockKeptMs = Number.NEGATIVE_INFINITY;
 
-  /** @param hostMs milliseconds since the epoch */
-  constructor(options: FileOptions, hostMs: () => number) {
+  constructor(options: FileOptions, clock: SteadyClock) {
     this.#options = options;
-    this.#clock = new SteadyClock(hostMs);
+    this.#clock = clock;
   }
 
   /** @throws Fault `store_failed` as {@link openFile} */
@@ -94,7 +99,7 @@ export class SqliteEngine {
     const { statements, numbers } = this.#connect();
     statements.run('BEGIN IMMEDIATE');
     try {
-      const work = new Work(statements, numbers, this.#clock.nowMs());
+      const work = new Work(statements, numbers, this.#timeOfWrite(statements));
       const outcomes = operations.map<Outcome>(operation => ({ ok: true, answer: write(work, operation) }));
       work.flush();
       statements.run('COMMIT');
@@ -105,6 +110,16 @@ export class SqliteEngine {
       this.#rollBack(statements.db);
       throw failure;
     }
+  }
+
+  /** Keeps the time in the file, so that other processes and later runs continue from there. */
+  #timeOfWrite(statements: Statements): number {
+    const now = this.#clock.nowMs();
+    if (now - this.#clockKeptMs < CLOCK_KEPT_MS) return now;
+    const [at] = statements.one(KEEP_CLOCK, now)!;
+    this.#clock.notBefore(at as number);
+    this.#clockKeptMs = at as number;
+    return at as number;
   }
 
   /** After some failures SQLite has done so by itself. A connection that cannot do it is given up. */
@@ -119,6 +134,8 @@ export class SqliteEngine {
   #connect(): { readonly statements: Statements; readonly numbers: Numbers } {
     if (this.#connection === null) {
       const statements = new Statements(openFile(this.#options));
+      const [at] = statements.one(KEPT_CLOCK)!;
+      this.#clock.notBefore(at as number);
       this.#connection = { statements, numbers: new Numbers(statements) };
     }
     return this.#connection;

@@ -4,6 +4,7 @@ import type { Logger } from '../../../base/logger.ts';
 import { SqliteEngine } from './engine.ts';
 import type { FileOptions } from './open-file.ts';
 import { SameThread } from './same-thread.ts';
+import { SteadyClock } from './steady-clock.ts';
 import { SqliteStore } from './store.ts';
 import type { StoreThreadSetup } from './store-thread.ts';
 import { ThreadOperator } from './thread-operator.ts';
@@ -41,9 +42,18 @@ export function spawnStoreThread(file: StoreFile): Worker {
   });
 }
 
+/** The clock of the host, and one that nobody sets if it is not that of the system. */
+export interface HostClock extends Pick<Clock, 'nowMs'> {
+  monotonicMs?(): number;
+}
+
 /** The same code in the thread that asks. For tests, which own its time, and for tools. */
-export function sameThreadSqliteStore(file: StoreFile, clock: Pick<Clock, 'nowMs'>): SqliteStore {
-  return new SqliteStore(new SameThread(new SqliteEngine(withDefaults(file), () => clock.nowMs())));
+export function sameThreadSqliteStore(file: StoreFile, clock: HostClock): SqliteStore {
+  const steady = new SteadyClock(
+    () => clock.nowMs(),
+    () => clock.monotonicMs?.() ?? performance.now(),
+  );
+  return new SqliteStore(new SameThread(new SqliteEngine(withDefaults(file), steady)));
 }
 
 function withDefaults(file: StoreFile): FileOptions {

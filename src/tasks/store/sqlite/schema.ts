@@ -98,5 +98,16 @@ const TASKS_OF_KEY = `
 CREATE INDEX task_of_key ON task (tenant, key, id) WHERE key IS NOT NULL;
 `;
 
+/** The latest time of the store: one row, written every few seconds. */
+const CLOCK = `
+CREATE TABLE clock (no INTEGER PRIMARY KEY, at INTEGER NOT NULL);
+INSERT INTO clock (no, at) VALUES (1, 0);
+`;
+
 /** Layouts: the statements at place n lead from layout n to layout n + 1. What was released once does not change. */
-export const MIGRATIONS: readonly string[] = [NUMBERED + TASKS + DOCUMENTS, DUE_OF_ALL, TASKS_OF_KEY];
+export const MIGRATIONS: readonly string[] = [
+  NUMBERED + TASKS + DOCUMENTS,
+  DUE_OF_ALL,
+  TASKS_OF_KEY,
+  CLOCK,
+];

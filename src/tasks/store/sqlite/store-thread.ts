@@ -4,6 +4,7 @@ import { shortened } from './created-tasks.ts';
 import { groupLength, type Outcome, SqliteEngine } from './engine.ts';
 import type { FileOptions } from './open-file.ts';
 import { isRead, type Operation } from './operations.ts';
+import { SteadyClock } from './steady-clock.ts';
 
 /** What the thread of a store is given at its start. */
 export interface StoreThreadSetup {
@@ -43,7 +44,7 @@ export type FromStoreThread =
  * Then all ports are closed.
  */
 export function runStoreThread(owner: MessagePort, { file }: StoreThreadSetup): void {
-  const engine = new SqliteEngine(file, Date.now);
+  const engine = new SqliteEngine(file, new SteadyClock(Date.now, () => performance.now()));
   try {
     engine.open();
   } catch (failure) {

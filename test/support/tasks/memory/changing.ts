@@ -1,6 +1,7 @@
 import { isFinal, type Task } from '../../../../src/tasks/model/task.ts';
+import { resolveTime } from '../../../../src/tasks/model/time.ts';
 import type { ChangeAnswer, TaskChange, TaskPatch } from '../../../../src/tasks/store/requests.ts';
-import { changedNames, patched } from './content.ts';
+import { type ContentPatch, changedNames, patched } from './content.ts';
 import { keyName, type TaskRecord, type TenantState } from './state.ts';
 import { changeTask } from './writing.ts';
 
@@ -14,10 +15,25 @@ export function change(state: TenantState, now: number, id: string, request: Tas
   if (request.expectVersion !== null && request.expectVersion !== task.version) {
     return { kind: 'refused', reason: 'version', task };
   }
-  return ACTIONS[request.action](state, now, record, request);
+  return ACTIONS[request.action](state, now, record, { ...request, patch: resolved(request.patch, now) });
 }
 
-type Action = (state: TenantState, now: number, record: TaskRecord, request: TaskChange) => ChangeAnswer;
+/** A patch whose delays are times. */
+function resolved(patch: TaskPatch, now: number): ContentPatch {
+  const { runAt, expiresAt, ...rest } = patch;
+  return {
+    ...rest,
+    ...(runAt !== undefined && { runAt: resolveTime(runAt, now) }),
+    ...(expiresAt !== undefined && { expiresAt: resolveTime(expiresAt, now) }),
+  };
+}
+
+type Action = (
+  state: TenantState,
+  now: number,
+  record: TaskRecord,
+  request: TaskChange & { readonly patch: ContentPatch },
+) => ChangeAnswer;
 
 const ACTIONS: Readonly<Record<TaskChange['action'], Action>> = {
   update(state, now, record, { patch, actor }) {
@@ -114,7 +130,7 @@ export function isWaiting(task: Task): boolean {
 }
 
 /** Of the policy only the number of attempts can change while one runs. */
-function whileRunning(task: Task, patch: TaskPatch): TaskPatch {
+function whileRunning(task: Task, patch: ContentPatch): ContentPatch {
   if (patch.retry === undefined) return patch;
   return { ...patch, retry: { ...task.retry, maxAttempts: patch.retry.maxAttempts } };
 }

@@ -1,6 +1,5 @@
 import type { RetryPolicy } from '../../../../src/tasks/model/retry-policy.ts';
 import type { Task, TaskBody } from '../../../../src/tasks/model/task.ts';
-import type { TaskPatch } from '../../../../src/tasks/store/requests.ts';
 import type { TaskRecord } from './state.ts';
 
 /** What can be changed of a task, in the order in which histories name it. */
@@ -17,6 +16,9 @@ export interface Content {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
+/** A patch, with times in place of delays. */
+export type ContentPatch = Partial<Content>;
+
 const NAMES: readonly (readonly [keyof Content, string])[] = [
   ['type', 'type'],
   ['payload', 'payload'],
@@ -31,7 +33,7 @@ const NAMES: readonly (readonly [keyof Content, string])[] = [
 ];
 
 /** The names, as histories have them, of what the patch would really change. */
-export function changedNames(record: TaskRecord, patch: TaskPatch): string[] {
+export function changedNames(record: TaskRecord, patch: ContentPatch): string[] {
   const present: Content = { ...record.task, ...record.body };
   return NAMES.filter(
     ([field]) =>
@@ -42,7 +44,7 @@ export function changedNames(record: TaskRecord, patch: TaskPatch): string[] {
 /** The task and the body with the patch applied. What follows from a new time is the caller's. */
 export function patched(
   record: TaskRecord,
-  patch: TaskPatch,
+  patch: ContentPatch,
 ): { readonly changes: Partial<Task>; readonly body: TaskBody } {
   const { payload = record.body.payload, headers = record.body.headers, ...changes } = patch;
   return { changes, body: { ...record.body, payload, headers } };

@@ -1,4 +1,5 @@
 import { isFinal, type Task } from '../../../../src/tasks/model/task.ts';
+import { resolveTime } from '../../../../src/tasks/model/time.ts';
 import type {
   CreateAnswer,
   CreateRequest,
@@ -81,11 +82,14 @@ function holderOf(
 function insert(state: TenantState, now: number, item: NewTask, wantedHolder: string | null): Task {
   const holder = wantedHolder === null ? undefined : state.tasks.get(wantedHolder)?.task;
   const heldBy = holder === undefined || isFinal(holder.status) ? null : holder.id;
+  const runAt = resolveTime(item.task.runAt, now);
   const task: Task = {
     ...item.task,
+    runAt,
+    expiresAt: resolveTime(item.task.expiresAt, now),
     heldBy,
     status: 'scheduled',
-    dueAt: heldBy === null ? item.task.runAt : null,
+    dueAt: heldBy === null ? runAt : null,
     attempt: 0,
     deferrals: 0,
     lastError: null,
@@ -118,8 +122,9 @@ function replace(
   { actor }: CreateRequest,
 ): Task {
   const keepsTime = onConflict === 'replace_keep_time';
-  const { type, priority, expiresAt, timeoutMs, retry, tags, metadata } = task;
-  const runAt = keepsTime ? record.task.runAt : task.runAt;
+  const { type, priority, timeoutMs, retry, tags, metadata } = task;
+  const runAt = keepsTime ? record.task.runAt : resolveTime(task.runAt, now);
+  const expiresAt = resolveTime(task.expiresAt, now);
   const content = { type, priority, runAt, expiresAt, timeoutMs, retry, tags, metadata, ...body };
   const changed = changedNames(record, content);
   const { changes, body: newBody } = patched(record, content);

@@ -5,6 +5,7 @@ import { EVENT_NUMBER as E } from '../fields.ts';
  *     returns hints, `done` or `unchanged` or why it is refused, record or nothing
  */
 export const CHANGE = `local action, expected, actor, patch = unpack(cjson.decode(ARGV[3]))
+resolveTimes(patch)
 local x = open(ARGV[2])
 if not x then return { false, 'missing' } end
 local f = x.f

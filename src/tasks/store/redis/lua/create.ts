@@ -1,7 +1,11 @@
 import { EVENT_NUMBER as E } from '../fields.ts';
 
-/** Changes the content of a task. Shared by updates and by new tasks that replace one. */
-export const EDIT = `local function edit(x, p, payload)
+/** Changes the content of a task, whose delays count from now. Shared by updates and by new tasks that replace one. */
+export const EDIT = `local function resolveTimes(p)
+  if p.runIn then p.runAt = now + p.runIn end
+  if p.expiresIn then p.expiresAt = now + p.expiresIn end
+end
+local function edit(x, p, payload)
   local f, id, changed = x.f, x.id, {}
   local function set(field, name, value)
     if value ~= nil and f[field] ~= value then
@@ -52,7 +56,11 @@ if known then
 end
 -- Read before anything is written: Redis takes nothing back of a script that fails half way.
 local items = {}
-for i = 3, #ARGV, 2 do items[#items + 1] = cjson.decode(ARGV[i]) end
+for i = 3, #ARGV, 2 do
+  local item = cjson.decode(ARGV[i])
+  resolveTimes(item)
+  items[#items + 1] = item
+end
 if changes then
   local versions, index, reason = applyAll(changes)
   if not versions then return { false, 'documents', index, reason } end

@@ -7,6 +7,7 @@ import { SqliteEngine } from '../../../../../src/tasks/store/sqlite/engine.ts';
 import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/node-sqlite.ts';
 import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
 import type { Operation } from '../../../../../src/tasks/store/sqlite/operations.ts';
+import { SteadyClock } from '../../../../../src/tasks/store/sqlite/steady-clock.ts';
 import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/store.ts';
 import { boundWal } from '../../../../../src/tasks/store/sqlite/wal.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
@@ -134,8 +135,12 @@ t.test('a row that cannot be read fails what needs it, and nothing else', async 
 t.test('an operation that fails by itself fails alone in its group', async t => {
   const make = new Factory(clock);
   const worker = make.worker();
-  const engine = new SqliteEngine({ path: storePath(t), synchronous: 'normal', busyTimeoutMs: 100 }, () =>
-    clock.nowMs(),
+  const engine = new SqliteEngine(
+    { path: storePath(t), synchronous: 'normal', busyTimeoutMs: 100 },
+    new SteadyClock(
+      () => clock.nowMs(),
+      () => performance.now(),
+    ),
   );
   engine.open();
   t.teardown(() => engine.close());
@@ -162,7 +167,13 @@ function openEngine(t: Test) {
   const make = new Factory(clock);
   const worker = make.worker();
   const file = { path: storePath(t), synchronous: 'normal', busyTimeoutMs: 100 } as const;
-  const engine = new SqliteEngine(file, () => clock.nowMs());
+  const engine = new SqliteEngine(
+    file,
+    new SteadyClock(
+      () => clock.nowMs(),
+      () => clock.monotonicMs(),
+    ),
+  );
   engine.open();
   t.teardown(() => engine.close());
   engine.write([{ name: 'apply', args: ['acme', [worker]] }]);

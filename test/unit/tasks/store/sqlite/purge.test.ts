@@ -1,6 +1,7 @@
 import t from 'tap';
 import { SqliteEngine } from '../../../../../src/tasks/store/sqlite/engine.ts';
 import type { Operation } from '../../../../../src/tasks/store/sqlite/operations.ts';
+import { SteadyClock } from '../../../../../src/tasks/store/sqlite/steady-clock.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { Factory, settlement } from '../../../../support/tasks/factories.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
@@ -15,7 +16,13 @@ t.test('tasks with long histories are removed in steps that hold nobody up for l
   const make = new Factory(clock);
   const worker = make.worker();
   const file = { path: storePath(t), synchronous: 'normal', busyTimeoutMs: 1_000 } as const;
-  const engine = new SqliteEngine(file, () => clock.nowMs());
+  const engine = new SqliteEngine(
+    file,
+    new SteadyClock(
+      () => clock.nowMs(),
+      () => clock.monotonicMs(),
+    ),
+  );
   engine.open();
   t.teardown(() => engine.close());
   const run = (...operations: Operation[]) =>
