@@ -77,7 +77,16 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
     const statistics = new TaskStatistics(stats);
     const store = new MeasuredStore(opened.store, statistics, () => performance.now());
     const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
-    const service = threadService({ setup, stats: statistics, store, clock, signals, limits, tester, logger });
+    const service = threadService({
+      setup,
+      stats: statistics,
+      store,
+      clock,
+      signals,
+      limits,
+      tester,
+      logger,
+    });
     await store.start();
     await clock.start();
     await service.desk.start();

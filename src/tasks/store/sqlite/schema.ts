@@ -105,9 +105,4 @@ INSERT INTO clock (no, at) VALUES (1, 0);
 `;
 
 /** Layouts: the statements at place n lead from layout n to layout n + 1. What was released once does not change. */
-export const MIGRATIONS: readonly string[] = [
-  NUMBERED + TASKS + DOCUMENTS,
-  DUE_OF_ALL,
-  TASKS_OF_KEY,
-  CLOCK,
-];
+export const MIGRATIONS: readonly string[] = [NUMBERED + TASKS + DOCUMENTS, DUE_OF_ALL, TASKS_OF_KEY, CLOCK];

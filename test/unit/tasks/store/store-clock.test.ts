@@ -34,11 +34,14 @@ for (const aheadMs of [HOUR, -HOUR]) {
     t.equal(clock.nowMs(), 10 * HOUR + aheadMs + 500);
   });
 
-  t.test(`the clock of this host is set by ${aheadMs / HOUR} h: the time stays that of the store`, async t => {
-    const { host, clock } = await open(t);
-    host.jump(aheadMs);
-    t.equal(clock.nowMs(), 10 * HOUR);
-  });
+  t.test(
+    `the clock of this host is set by ${aheadMs / HOUR} h: the time stays that of the store`,
+    async t => {
+      const { host, clock } = await open(t);
+      host.jump(aheadMs);
+      t.equal(clock.nowMs(), 10 * HOUR);
+    },
+  );
 
   t.test(`the clock of the store is set by ${aheadMs / HOUR} h: it is followed within a second`, async t => {
     const { server, clock, pass } = await open(t);
