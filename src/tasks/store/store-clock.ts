@@ -42,10 +42,9 @@ export class StoreClock implements Clock, Service {
     return this.#parts.clock.after(delayMs, run);
   }
 
-  /** @throws Fault `store_failed` when the store does not tell its time */
+  /** Asks the store for the first time, and does not wait for the answer: the connection may be made only later. */
   async start(): Promise<void> {
-    await this.#ask();
-    this.#askLater();
+    this.#askAgain();
   }
 
   async stop(): Promise<void> {
@@ -53,15 +52,14 @@ export class StoreClock implements Clock, Service {
     this.#timer?.cancel();
   }
 
-  #askLater(): void {
-    if (this.#stopped) return;
-    this.#timer = this.#parts.clock.after(ASK_EVERY_MS, () => {
+  readonly #askAgain = (): void => {
+    this.#ask()
       // While the store is unavailable, time passes as before.
-      this.#ask()
-        .catch(() => {})
-        .finally(() => this.#askLater());
-    });
-  }
+      .catch(() => {})
+      .finally(() => {
+        if (!this.#stopped) this.#timer = this.#parts.clock.after(ASK_EVERY_MS, this.#askAgain);
+      });
+  };
 
   async #ask(): Promise<void> {
     const { store, monotonicMs } = this.#parts;

@@ -17,6 +17,7 @@ async function open(t: Test, { aheadMs = 0, answersAfterMs = 0 } = {}) {
   };
   const clock = new StoreClock({ store, clock: host, monotonicMs: () => host.monotonicMs() });
   await clock.start();
+  await new Promise(resolve => setImmediate(resolve));
   t.teardown(() => clock.stop());
   /** Time passes, and what is asked is answered. */
   const pass = async (ms: number) => {
