@@ -171,6 +171,7 @@ export const AUDIT_ACTIONS = [
   'account.suspended',
   'account.resumed',
   'account.limits_changed',
+  'account.deleted',
   'account.owner_token_created',
   'user.created',
   'user.updated',

@@ -1,6 +1,7 @@
 import { ACCOUNT_ANSWER, ACCOUNT_BODY, ACCOUNT_PROBLEMS } from './accounts.ts';
 import { kindOf } from './kind.ts';
 import { type JsonSchema, SchemaTable } from './openapi-schema.ts';
+import { OPERATOR_ROUTES, type OperatorDescription } from './operator-accounts.ts';
 import { PROBLEMS, type ProblemCode } from './problem.ts';
 import type { AnswerDescription, Route } from './route.ts';
 
@@ -81,7 +82,7 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
     },
     servers: [{ url: '/api', description: 'The host of the tenant.' }],
     security: [{ token: [] }],
-    paths: { ...paths, '/accounts': { ...accountsPath(schemas) } },
+    paths: { ...paths, ...accountsPaths(schemas) },
     components: {
       securitySchemes: {
         token: {
@@ -142,7 +143,7 @@ const IDEMPOTENCY_KEY = {
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
-function parametersOf(route: Route): object[] {
+function parametersOf(route: OperatorDescription): object[] {
   const inPath = [...route.path.matchAll(/:(\w+)/g)].map(([, name]) => ({
     name,
     in: 'path',
@@ -210,26 +211,58 @@ function problemAnswers(codes: readonly ProblemCode[]): Record<string, object> {
   );
 }
 
-/** Accounts are made on a host of their own; its address is not known to a document of relative ones. */
-function accountsPath(schemas: SchemaTable): object {
+const OF_THE_SERVICE = [
+  { url: '/', description: 'The host of the service; `/` on its sub-domain `accounts` is `/accounts`.' },
+];
+
+/** Accounts are managed on a host of their own; its address is not known to a document of relative ones. */
+function accountsPaths(schemas: SchemaTable): Record<string, Record<string, unknown>> {
+  const common = COMMON.filter(code => !code.startsWith('insufficient') && code !== 'token_expired');
+  const problems = [...common, ...OF_BODIES, ...OF_KEYS, ...ACCOUNT_PROBLEMS];
+  const paths: Record<string, Record<string, unknown>> = {
+    '/accounts': {
+      servers: OF_THE_SERVICE,
+      post: {
+        operationId: 'createAccount',
+        summary: 'Create an account: a tenant with its own sub-domain, and its first owner',
+        tags: ['accounts'],
+        security: [{ operator: [] }, {}],
+        parameters: [IDEMPOTENCY_KEY],
+        requestBody: requestBody(schemas.schemaOf(ACCOUNT_BODY, 'request'), true),
+        responses: { ...answersOf({ 201: ACCOUNT_ANSWER }, schemas), ...problemAnswers(problems) },
+      },
+    },
+  };
+  for (const route of OPERATOR_ROUTES) {
+    const path = openApiPath(route.path);
+    paths[path] ??= { servers: OF_THE_SERVICE };
+    paths[path][route.method.toLowerCase()] = operatorOperation(route, common, schemas);
+  }
+  return paths;
+}
+
+function operatorOperation(
+  route: OperatorDescription,
+  common: readonly ProblemCode[],
+  schemas: SchemaTable,
+): object {
+  const takesBody = route.method === 'POST' || route.method === 'PATCH';
   const problems = [
-    ...COMMON.filter(code => !code.startsWith('insufficient') && code !== 'token_expired'),
-    ...OF_BODIES,
-    ...OF_KEYS,
-    ...ACCOUNT_PROBLEMS,
+    ...common,
+    ...(takesBody ? OF_BODIES : []),
+    ...(route.method === 'POST' ? OF_KEYS : []),
+    ...route.problems,
   ];
   return {
-    servers: [
-      { url: '/', description: 'The host of the service; `/` on its sub-domain `accounts` is the same.' },
-    ],
-    post: {
-      operationId: 'createAccount',
-      summary: 'Create an account: a tenant with its own sub-domain, and its first owner',
-      tags: ['accounts'],
-      security: [{ operator: [] }, {}],
-      parameters: [IDEMPOTENCY_KEY],
-      requestBody: requestBody(schemas.schemaOf(ACCOUNT_BODY, 'request'), true),
-      responses: { ...answersOf({ 201: ACCOUNT_ANSWER }, schemas), ...problemAnswers(problems) },
-    },
+    operationId: route.operation,
+    summary: route.summary,
+    tags: ['accounts'],
+    description: 'Only for the operator of the service.',
+    security: [{ operator: [] }],
+    parameters: parametersOf(route),
+    ...(route.body !== undefined && {
+      requestBody: requestBody(schemas.schemaOf(route.body, 'request'), true),
+    }),
+    responses: { ...answersOf(route.answers, schemas), ...problemAnswers(problems) },
   };
 }

@@ -1,4 +1,5 @@
 import type { Logger } from '../../base/logger.ts';
+import type { Account } from '../model/documents.ts';
 import { Accounts } from './accounts.ts';
 import { type Authenticated, authenticate } from './authentication.ts';
 import { requireAccess } from './authorization.ts';
@@ -9,6 +10,7 @@ import { type CallKind, kindOf } from './kind.ts';
 import { LastUse } from './last-use.ts';
 import { requestIdOf, requireJsonAccepted } from './negotiation.ts';
 import { openApiDocument } from './openapi.ts';
+import { OperatorCalls } from './operator-calls.ts';
 import type { ApiLimits, RestParts } from './parts.ts';
 import { PathTable } from './path-table.ts';
 import { Problem } from './problem.ts';
@@ -67,6 +69,7 @@ export class RestService implements RestHandler {
   readonly #paths = new PathTable<Prepared>();
   readonly #limits: CallLimits;
   readonly #accounts: Accounts;
+  readonly #operator: OperatorCalls;
   readonly #running = new RunningKeys();
   readonly #lastUse: LastUse;
   readonly #openApi: string;
@@ -77,6 +80,7 @@ export class RestService implements RestHandler {
     this.#log = parts.logger;
     this.#limits = new CallLimits(limits, parts.clock, parts.logger);
     this.#accounts = new Accounts(parts, this.#limits, this.#running);
+    this.#operator = new OperatorCalls(parts, this.#limits, this.#running);
     this.#lastUse = new LastUse(parts.store, parts.logger);
     this.#openApi = JSON.stringify(openApiDocument(routes, version));
     this.#onAnswer = onAnswer;
@@ -126,14 +130,27 @@ export class RestService implements RestHandler {
     return { status: 200, text: this.#openApi };
   }
 
-  #forAccounts(request: RestRequest, passage: Passage, path: string): Promise<RestAnswer> {
-    if (request.path !== path) {
-      if (path === ACCOUNTS_PATH) throw unknownTenant(this.#parts.config.serviceHost);
-      throw unknownPath(request.path);
+  #forAccounts(
+    request: RestRequest,
+    passage: Passage,
+    root: '/' | typeof ACCOUNTS_PATH,
+  ): Promise<RestAnswer> {
+    const { method, path } = request;
+    const found = this.#operator.find(method, path === root ? ACCOUNTS_PATH : path);
+    const isElsewhere = path !== root && path === ACCOUNTS_PATH && method === 'POST';
+    if (found === null || isElsewhere) {
+      if (root === ACCOUNTS_PATH) throw unknownTenant(this.#parts.config.serviceHost);
+      throw unknownPath(path);
     }
-    passage.operation = 'createAccount';
-    if (request.method !== 'POST') throw wrongMethod(request.method, ['POST']);
-    return this.#accounts.create(request, passage.requestId);
+    if (path === root && method === 'POST') {
+      passage.operation = 'createAccount';
+      return this.#accounts.create(request, passage.requestId);
+    }
+    if ('allowed' in found) {
+      throw wrongMethod(method, path === root ? [...found.allowed, 'POST'] : found.allowed);
+    }
+    passage.operation = found.entry.route.operation;
+    return this.#operator.handle(request, found, passage.requestId);
   }
 
   async #forTenant(request: RestRequest, passage: Passage, tenant: string): Promise<RestAnswer> {
@@ -173,7 +190,7 @@ export class RestService implements RestHandler {
   /** @throws Problem `tenant_not_found` */
   async #accountOf(tenant: string): Promise<Call['account']> {
     const account = await this.#parts.directory.account(tenant);
-    if (account === null || account.body.status === 'deleting') {
+    if (account === null || isGone(account.body)) {
       throw unknownTenant(this.#parts.config.serviceHost);
     }
     return account;
@@ -263,6 +280,11 @@ const JSON_TYPE = { 'Content-Type': 'application/json' } as const;
 
 function isMethod(request: RestRequest, method: 'GET'): boolean {
   return request.method === method || request.method === 'HEAD';
+}
+
+/** For callers it is not there: being deleted, or deleted. */
+function isGone({ status }: Account): boolean {
+  return status === 'deleting' || status === 'deleted';
 }
 
 function unknownTenant(serviceHost: string): Problem {

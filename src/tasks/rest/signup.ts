@@ -16,6 +16,15 @@ export function requireSignup(
 ): void {
   if (config.signup === 'open') return;
   if (config.signup === 'loopback' && isLoopback(request.remoteAddress)) return;
+  requireOperator(request, config);
+}
+
+/**
+ * Only the operator may do this, however accounts can be created.
+ *
+ * @throws Problem authentication_required or invalid_token
+ */
+export function requireOperator(request: RestRequest, config: Pick<RestConfig, 'operatorToken'>): void {
   const token = bearerToken(request.headers['authorization']);
   if (token === null) throw tokenRequired();
   if (config.operatorToken === '' || !isEqual(token, config.operatorToken)) throw invalidToken();

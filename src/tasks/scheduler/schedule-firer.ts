@@ -6,6 +6,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { TenantLimits } from '../model/documents.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import type { TaskStore } from '../store/task-store.ts';
+import { type AccountDeletionParts, deleteSome } from './account-deletion.ts';
 import { lookAtRemoval } from './removals.ts';
 import { runAll } from './run-all.ts';
 import type { ScheduleStepParts } from './schedule-step.ts';
@@ -14,7 +15,8 @@ import { isOutage } from './store-outage.ts';
 
 export interface ScheduleFirerParts extends ScheduleStepParts {
   readonly store: ScheduleStepParts['store'] &
-    Pick<TaskStore, 'dueDocuments' | 'now' | 'create' | 'apply' | 'remove'>;
+    Pick<TaskStore, 'dueDocuments' | 'now' | 'create' | 'apply' | 'remove'> &
+    AccountDeletionParts['store'];
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -43,8 +45,8 @@ type Job = () => Promise<void>;
 
 /**
  * Makes the tasks of schedules whose time has come. It asks the store for documents that are due, and so owns that call:
- * workers that are due are handed on, tasks that wait for their removal are looked at (`removals.ts`), and entries of the
- * audit log whose time is over are deleted.
+ * workers that are due are handed on, tasks that wait for their removal are looked at (`removals.ts`), entries of the
+ * audit log whose time is over are deleted, and accounts that are being deleted lose some more (`account-deletion.ts`).
  *
  * Each schedule moves on in the same step in which its task is made, and only from the version that was read. So any
  * number of processes may do this, and a crash at any moment leaves a schedule that either has fired or is still due.
@@ -143,6 +145,9 @@ export class ScheduleFirer implements Service {
       if (document.kind === 'worker') jobs.push(() => this.#parts.workerDue(tenant, document.id));
       if (document.kind === 'removal') {
         jobs.push(() => lookAtRemoval(store, tenant, document as StoredDocument<'removal'>));
+      }
+      if (document.kind === 'account') {
+        jobs.push(() => deleteSome(this.#parts, tenant, document as StoredDocument<'account'>));
       }
       if (document.kind === 'audit') {
         const change = { op: 'delete', kind: 'audit', id: document.id, expect: 'any' } as const;

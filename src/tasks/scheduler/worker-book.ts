@@ -5,7 +5,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Account, Secret, TenantLimits, Worker } from '../model/documents.ts';
 import type { Sealer } from '../sealing/sealer.ts';
 import type { Directory } from '../store/directory.ts';
-import type { StoredDocument } from '../store/documents.ts';
+import { ACCOUNT_ID, type StoredDocument } from '../store/documents.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import type { UsedSecret } from './secret-uses.ts';
 
@@ -25,7 +25,7 @@ export type WorkerPage =
   | { readonly kind: 'held'; readonly resumeAt: number | null };
 
 export interface WorkerBookParts {
-  readonly store: Pick<TaskStore, 'listDocuments'>;
+  readonly store: Pick<TaskStore, 'listDocuments' | 'getDocument'>;
   readonly directory: Directory;
   readonly sealer: Sealer;
   /** What tenants have whose operator has changed nothing. */
@@ -64,17 +64,23 @@ export class WorkerBook {
   /** @throws (rejects with) Fault when the store fails */
   async page(tenant: string, workerId: string): Promise<WorkerPage> {
     const { directory, limits } = this.#parts;
-    const [account, worker] = await Promise.all([
+    const [known, worker] = await Promise.all([
       directory.account(tenant),
       directory.worker(tenant, workerId),
     ]);
-    if (account === null || worker === null) return { kind: 'gone' };
+    // One that was resumed in another process may still be kept here as suspended, and would be put off once more.
+    const account = known?.body.status === 'suspended' ? await this.#readAccount(tenant) : known;
+    if (account === null || worker === null || isGone(account.body)) return { kind: 'gone' };
     if (worker.body.mode !== 'push') return { kind: 'not_pushed' };
     if (account.body.status !== 'active') return { kind: 'held', resumeAt: null };
     if (worker.body.paused) return { kind: 'held', resumeAt: worker.body.resumeAt };
     const secrets = await this.#secrets(tenant, workerId, account.body);
     if (secrets === null) return { kind: 'held', resumeAt: null };
     return { kind: 'ready', worker: worker.body, limits: { ...limits, ...account.body.limits }, secrets };
+  }
+
+  #readAccount(tenant: string): Promise<StoredDocument<'account'> | null> {
+    return this.#parts.store.getDocument(tenant, 'account', ACCOUNT_ID);
   }
 
   /** The worker or one of its secrets has changed. */
@@ -201,6 +207,11 @@ export class WorkerSecrets {
     }
     return headers;
   }
+}
+
+/** Nothing of it starts any more. */
+function isGone({ status }: Account): boolean {
+  return status === 'deleting' || status === 'deleted';
 }
 
 function isLive({ expiresAt }: Pick<Secret, 'expiresAt'>, nowMs: number): boolean {

@@ -49,7 +49,8 @@ export function tasksRoutes(options: TasksRoutesOptions): readonly Route[] {
   const accountsHost = `accounts.${serviceHost}`;
   return [
     { path: '/api/*', method: 'any', help: 'the REST interface of tasks, by tenant host', handle: serve },
-    { path: '/accounts', method: 'any', help: 'makes accounts', handle: serve },
+    { path: '/accounts', method: 'any', help: 'creates and lists accounts', handle: serve },
+    { path: '/accounts/*', method: 'any', help: 'manages an account', handle: serve },
     {
       path: '/',
       method: 'any',
@@ -63,7 +64,7 @@ export function tasksRoutes(options: TasksRoutesOptions): readonly Route[] {
 }
 
 /** What is asked for, without ids: what callers write into a path does not become a name. */
-const TRACED_PATH = /^\/api\/v1\/(tasks|workers|leases|schedules|users|limits)(?=\/|$)|^\/accounts$/;
+const TRACED_PATH = /^\/api\/v1\/(tasks|workers|leases|schedules|users|limits)(?=\/|$)|^\/accounts(?=\/|$)/;
 
 function spanOf(tracing: CallTracing, request: RequestHead): CallSpan {
   const method = request.method;

@@ -29,9 +29,9 @@ t.test('the alias on the host of the service does the same, and only there', asy
   t.equal((await rest.ask('POST', '/accounts', { host: 'tasks.test', body })).status, 201);
   t.match((await rest.ask('POST', '/accounts', { ...AT, body })).json, { code: 'not_found' });
   t.match((await rest.ask('POST', '/', { host: 'tasks.test', body })).json, { code: 'tenant_not_found' });
-  const wrong = await rest.ask('GET', '/', AT);
+  const wrong = await rest.ask('PUT', '/', AT);
   t.equal(wrong.status, 405);
-  t.equal(wrong.headers['Allow'], 'POST');
+  t.equal(wrong.headers['Allow'], 'GET, POST, HEAD');
 });
 
 t.test('a domain that is taken, in whatever letters, is refused', async t => {

@@ -1,0 +1,80 @@
+import type { CallLimits } from './call-limits.ts';
+import type { RestRequest } from './http.ts';
+import { idempotencyOf, type RunningKeys } from './idempotency.ts';
+import { kindOf } from './kind.ts';
+import { requireJsonAccepted } from './negotiation.ts';
+import { type OperatorRoute, operatorRoutes } from './operator-accounts.ts';
+import type { RestParts } from './parts.ts';
+import { type OtherMethods, PathTable } from './path-table.ts';
+import { readJsonBody, readParams, readQuery } from './read-request.ts';
+import type { RestAnswer } from './route.ts';
+import { compileSchema, type SchemaCheck } from './schema-check.ts';
+import { requireOperator } from './signup.ts';
+
+/** Calls of the operator have no tenant: they are counted under this name. */
+const COUNTED_AS = 'accounts';
+
+interface Prepared {
+  readonly route: OperatorRoute;
+  readonly query: ReadonlySet<string>;
+  readonly check: SchemaCheck | null;
+}
+
+/** A call of the operator that was found. */
+export interface OperatorMatch {
+  readonly entry: Prepared;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** A field in the body of a route that has none is a mistake. */
+const NO_FIELDS = compileSchema({ type: 'object', properties: {} });
+
+/** Calls that manage accounts: lets in the operator alone, and checks what came. */
+export class OperatorCalls {
+  readonly #parts: RestParts;
+  readonly #limits: CallLimits;
+  readonly #running: RunningKeys;
+  readonly #paths = new PathTable<Prepared>();
+
+  constructor(parts: RestParts, limits: CallLimits, running: RunningKeys) {
+    this.#parts = parts;
+    this.#limits = limits;
+    this.#running = running;
+    for (const route of operatorRoutes(parts)) {
+      const { method, path, query = {}, body } = route;
+      const hasBody = method === 'PATCH' || method === 'POST';
+      const check = hasBody ? (body === undefined ? NO_FIELDS : compileSchema(body)) : null;
+      this.#paths.add(method, path, { route, query: new Set(Object.keys(query)), check });
+    }
+  }
+
+  find(method: string, path: string): OperatorMatch | OtherMethods | null {
+    return this.#paths.find(method === 'HEAD' ? 'GET' : method, path);
+  }
+
+  /** @throws Problem */
+  async handle(
+    request: RestRequest,
+    { entry: { route, query, check }, params }: OperatorMatch,
+    requestId: string,
+  ): Promise<RestAnswer> {
+    const kind = kindOf(route.method);
+    const headers = await this.#limits.count({ tenant: COUNTED_AS, kind, user: '' }, request);
+    requireOperator(request, this.#parts.config);
+    requireJsonAccepted(request);
+    await request.takeBody?.();
+    const idempotency = idempotencyOf(request, COUNTED_AS);
+    const call = {
+      path: request.path,
+      params: readParams(params),
+      query: readQuery(request.query, query),
+      body: check === null ? {} : readJsonBody(request, check, route.body === undefined),
+      requestId,
+      idempotency,
+      nowMs: this.#parts.clock.nowMs(),
+    };
+    const run = () => route.handle(call);
+    const answer = await (idempotency === null ? run() : this.#running.during(COUNTED_AS, idempotency, run));
+    return { ...answer, headers: { ...headers, ...answer.headers } };
+  }
+}
