@@ -369,6 +369,35 @@ t.test('retry --failed starts again what failed, within the filters', async t =>
   t.match(await done('list', '--status', 'failed'), /^tsk_\w+ +failed +other +1\/12 +http_5xx$/m);
 });
 
+t.test('pause, resume and cancel take the filters of list, and --dry-run only counts', async t => {
+  const type = ['--type', 'by-filter'];
+  const ids = [
+    await create('reports', ...type, '--delay', '1h'),
+    await create('reports', ...type, '--delay', '3h'),
+  ];
+  const until = [
+    '--worker',
+    'reports',
+    '--by',
+    'run_at',
+    '--end',
+    new Date(Date.now() + 7_200_000).toISOString(),
+  ];
+  const statuses = async () => (await json('list', ...type)).map((task: { status: string }) => task.status);
+  t.equal(await done('pause', ...type, '--dry-run'), '2 of 2 tasks would be paused\n');
+  t.equal(await done('pause', ...type, ...until), '1 of 1 task paused\n');
+  t.same(await statuses(), ['scheduled', 'paused']);
+  t.equal(await done('resume', ids[0]), '1 of 1 task resumed\n');
+  t.equal(await done('cancel', ...type), '2 of 2 tasks canceled\n');
+  t.same(await statuses(), ['canceled', 'canceled']);
+  t.match(await tasks('cancel'), { status: 2, stderr: /name the tasks to cancel, or say which by flags/ });
+  t.match(await tasks('pause', ids[0], ...type), { status: 2, stderr: /one of the two/ });
+  t.match(await tasks('retry', '--failed', '--status', 'expired'), {
+    status: 2,
+    stderr: /exclude each other/,
+  });
+});
+
 t.test('a token that is not valid is refused and not shown', async t => {
   const wrong = { ...env, SLUICE_TOKEN: 'tk_acme_letmein' };
   const { status, stdout, stderr } = await runIn(wrong, 'tasks', 'list');

@@ -5,38 +5,59 @@ import { type CliIo, EXIT } from '../io.ts';
 import { printable } from '../printable.ts';
 import { targetOf } from './target.ts';
 import { type ApiTarget, callApi, type Json, rowsOf } from './tasks-api.ts';
-import { ACT_FLAGS, COMMON_FLAGS } from './tasks-flags.ts';
+import { ACT_FLAGS, FILTER_FLAGS, RETRY_FLAGS } from './tasks-flags.ts';
 
 /** What one request may name, or change. */
 const MAX_IDS = 1_000;
 const MAX_CHANGES = 10_000;
 
-/** `sluice tasks retry TASK...`, or `--failed` */
-export async function retryTasks(args: readonly string[], io: CliIo): Promise<number> {
-  const { values: flags, positionals } = parseFlags(args, ACT_FLAGS);
-  if (flags.failed === positionals.length > 0) {
-    throw new UsageFault('name tasks, or give --failed for all that failed: one of the two.');
-  }
-  const { worker, start, end } = flags;
-  const narrowed = Object.fromEntries(
-    Object.entries({ worker, start, end }).filter(([, text]) => text !== ''),
-  );
-  if (!flags.failed && Object.keys(narrowed).length > 0) {
-    throw new UsageFault('--worker, --start and --end go with --failed.');
-  }
-  const chosen = flags.failed
-    ? [{ filter: { status: 'failed', ...narrowed }, limit: MAX_CHANGES }]
-    : byIds(positionals);
-  const result = await act(targetOf(flags, io), 'retry', chosen, flags['dry-run']);
-  return report(result, flags['dry-run'] ? 'would start again' : 'start again', flags.json, io);
+/** What an action is called when it was done, and when it was only tried. */
+interface Words {
+  readonly done: string;
+  readonly tried: string;
 }
 
-/** `sluice tasks cancel TASK...` */
-export async function cancelTasks(args: readonly string[], io: CliIo): Promise<number> {
-  const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
-  if (positionals.length === 0) throw new UsageFault('name the tasks to cancel.');
-  const result = await act(targetOf(flags, io), 'cancel', byIds(positionals), false);
-  return report(result, 'canceled', flags.json, io);
+/** `sluice tasks retry TASK...`, or those that a filter passes; `--failed` is one of them */
+export const retryTasks = (args: readonly string[], io: CliIo) =>
+  actOnTasks('retry', { done: 'start again', tried: 'would start again' }, RETRY_FLAGS, args, io);
+
+/** `sluice tasks cancel TASK...`, or those that a filter passes */
+export const cancelTasks = (args: readonly string[], io: CliIo) =>
+  actOnTasks('cancel', { done: 'canceled', tried: 'would be canceled' }, ACT_FLAGS, args, io);
+
+/** `sluice tasks pause TASK...`, or those that a filter passes */
+export const pauseTasks = (args: readonly string[], io: CliIo) =>
+  actOnTasks('pause', { done: 'paused', tried: 'would be paused' }, ACT_FLAGS, args, io);
+
+/** `sluice tasks resume TASK...`, or those that a filter passes */
+export const resumeTasks = (args: readonly string[], io: CliIo) =>
+  actOnTasks('resume', { done: 'resumed', tried: 'would be resumed' }, ACT_FLAGS, args, io);
+
+async function actOnTasks(
+  action: string,
+  words: Words,
+  table: typeof ACT_FLAGS | typeof RETRY_FLAGS,
+  args: readonly string[],
+  io: CliIo,
+): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, table);
+  const filter = filterOf(flags, 'failed' in flags && flags.failed === true);
+  const isFiltered = Object.keys(filter).length > 0;
+  if (isFiltered === positionals.length > 0) {
+    throw new UsageFault(
+      `name the tasks to ${action}, or say which by flags such as --worker: one of the two.`,
+    );
+  }
+  const chosen = isFiltered ? [{ filter, limit: MAX_CHANGES }] : byIds(positionals);
+  const result = await act(targetOf(flags, io), action, chosen, flags['dry-run']);
+  return report(result, flags['dry-run'] ? words.tried : words.done, flags.json, io);
+}
+
+function filterOf(flags: Readonly<Record<keyof typeof FILTER_FLAGS, string>>, failed: boolean): Json {
+  if (failed && flags.status !== '') throw new UsageFault('--failed and --status exclude each other.');
+  const names = Object.keys(FILTER_FLAGS) as (keyof typeof FILTER_FLAGS)[];
+  const texts = names.map(name => [name, flags[name]]).filter(([, text]) => text !== '');
+  return { ...Object.fromEntries(texts), ...(failed && { status: 'failed' }) };
 }
 
 function byIds(ids: readonly string[]): Json[] {

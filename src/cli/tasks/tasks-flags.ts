@@ -82,11 +82,13 @@ export const HISTORY_FLAGS = {
 
 export const ACT_FLAGS = {
   ...COMMON_FLAGS,
-  failed: { kind: 'switch', help: 'all tasks that failed, instead of those named' },
-  worker: FILTER_FLAGS.worker,
-  start: FILTER_FLAGS.start,
-  end: FILTER_FLAGS.end,
+  ...FILTER_FLAGS,
   'dry-run': { kind: 'switch', help: 'only say how many there are' },
+} as const;
+
+export const RETRY_FLAGS = {
+  ...ACT_FLAGS,
+  failed: { kind: 'switch', help: 'all tasks that failed, instead of those named' },
 } as const;
 
 export const TEST_WORKER_FLAGS = {
@@ -133,6 +135,8 @@ export const TASKS_USAGE = `Usage: sluice tasks <what> [flags]
   sluice tasks history TASK | --newest   what happened to a task
   sluice tasks retry TASK... | --failed  start ended tasks again
   sluice tasks cancel TASK...            cancel tasks
+  sluice tasks pause TASK...             hold waiting tasks
+  sluice tasks resume TASK...            let paused tasks go on
   sluice tasks schedules                 list schedules
   sluice tasks schedules create NAME WORKER
                                          create a schedule
@@ -155,8 +159,8 @@ Flags of list:
 ${describeFlags(ownFlags(LIST_FLAGS))}
 Flags of history:
 ${describeFlags(ownFlags(HISTORY_FLAGS))}
-Flags of retry (cancel takes the names of tasks only):
-${describeFlags(ownFlags(ACT_FLAGS))}
+Flags of retry, cancel, pause and resume: in place of names, the filters of list (--failed is of retry):
+${describeFlags({ 'dry-run': ACT_FLAGS['dry-run'], failed: RETRY_FLAGS.failed })}
 Flags of workers test:
 ${describeFlags(ownFlags(TEST_WORKER_FLAGS))}
 Flags of schedules create:

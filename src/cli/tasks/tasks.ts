@@ -1,7 +1,7 @@
 import { nearest } from '../../base/nearest.ts';
 import { UsageFault } from '../command-fault.ts';
 import type { CliIo } from '../io.ts';
-import { cancelTasks, retryTasks } from './act-on-tasks.ts';
+import { cancelTasks, pauseTasks, resumeTasks, retryTasks } from './act-on-tasks.ts';
 import { createAccount } from './create-account.ts';
 import { createTask } from './create-task.ts';
 import { listTasks, showTask } from './list-tasks.ts';
@@ -21,6 +21,8 @@ const PARTS: Readonly<Record<string, Part>> = {
   history: showHistory,
   retry: retryTasks,
   cancel: cancelTasks,
+  pause: pauseTasks,
+  resume: resumeTasks,
   schedules,
 };
 
