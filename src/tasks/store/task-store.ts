@@ -56,7 +56,7 @@ export interface TaskStore {
   start(): Promise<void>;
   /** Waits for what was asked, then closes. */
   stop(): Promise<void>;
-  /** Resolves when the store answers. */
+  /** Resolves when the store answers and takes what is written. */
   ping(): Promise<void>;
 
   /**

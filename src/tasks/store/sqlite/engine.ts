@@ -107,6 +107,8 @@ export class SqliteEngine {
       return outcomes;
     } catch (failure) {
       numbers.forget();
+      // Until a transaction succeeds, each one tries to write the time, so that each shows whether the file takes it.
+      this.#clockKeptMs = Number.NEGATIVE_INFINITY;
       this.#rollBack(statements.db);
       throw failure;
     }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import fs, { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, { mkdirSync, rmSync, statfsSync, statSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -79,7 +79,19 @@ t.test(
       'reading goes on',
     );
     t.equal((await store.counts('acme', null)).scheduled, made.length);
+    const left = statfsSync(disk.directory);
+    writeFileSync(join(disk.directory, 'rest'), Buffer.alloc(left.bavail * left.bsize));
+    // What the failed transaction had allocated still takes a few small writes.
+    const probe = async () => {
+      for (let i = 0; i < 20; i++) {
+        clock.advance(5_000);
+        await store.ping();
+      }
+    };
+    await t.rejects(probe(), { ...STORE_FAILED, message: /the disk is full/ }, 'it says what is wrong');
+    await t.rejects(store.ping(), STORE_FAILED, 'each time that it is asked from then on');
     rmSync(ballast);
+    await store.ping();
     made.push(await create());
     t.equal((await store.list('acme', query)).length, made.length);
   },
@@ -112,7 +124,9 @@ t.test(
       message: /another process has held the write lock for too long/,
     });
     t.match(await store.get('acme', before), { id: before });
+    await t.rejects(store.ping(), { ...STORE_FAILED, message: /held the write lock/ }, 'and it says so');
     other.exec('ROLLBACK');
+    await store.ping();
     const after = await create();
     t.strictSame(
       (await store.list('acme', taskQuery())).map(({ id }) => id),
