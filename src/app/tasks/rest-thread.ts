@@ -46,7 +46,7 @@ export interface RestThreadSetup {
 }
 
 /**
- * Maximum number of pull worker calls that wait for tasks in all threads. A single active tenant may use half of them.
+ * Maximum number of pull worker calls that wait for tasks in all threads. A tenant that is alone may use a third of them.
  * Each call holds a connection and a few hundred bytes.
  */
 const MAX_WAITING_PULLS = 20_000;

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
+import { FairShares } from '../../base/fair-shares.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { TenantLimits } from '../model/documents.ts';
@@ -34,13 +35,16 @@ export interface StorePullDeskParts {
   readonly randomBytes: (count: number) => Buffer;
   /** What tenants have whose operator has changed nothing. */
   readonly limits: TenantLimits;
-  /** Calls that may wait at once, and of one tenant no more than there are places left: one more is `overloaded`. */
+  /** Maximum number of calls that wait, divided between tenants by `FairShares`: one more is `overloaded`. */
   readonly maxWaiting: number;
 }
 
 type Ending = Omit<Settlement, 'leaseId' | 'actor' | 'http' | 'throttleMs'>;
 
 const NOTHING: Omit<Ending, 'event'> = { delayMs: 0, last: false, result: null, error: null };
+
+/** A tenant that is alone is guaranteed one in so many of the waiting calls; the k-th of k tenants a k-th of that. */
+const GUARANTEED_PART = 16;
 
 /** How long a task that another process made may go unnoticed while few workers have calls that wait. */
 const LOOK_MS = 1_000;
@@ -54,8 +58,7 @@ export class StorePullDesk implements PullDesk, Service {
   /** By tenant and worker; only those with callers. */
   readonly #lines = new Map<string, Map<string, PullLine>>();
   #lineCount = 0;
-  #waiting = 0;
-  readonly #waitingOf = new Map<string, number>();
+  readonly #waiting: FairShares;
   /** Calls of the store on nobody's behalf that must end before the store does. */
   readonly #running = new Set<Promise<unknown>>();
   #unlisten: (() => void) | null = null;
@@ -63,6 +66,8 @@ export class StorePullDesk implements PullDesk, Service {
 
   constructor(parts: StorePullDeskParts) {
     this.#parts = parts;
+    const capacity = parts.maxWaiting;
+    this.#waiting = new FairShares({ capacity, base: Math.max(1, Math.floor(capacity / GUARANTEED_PART)) });
   }
 
   async start(): Promise<void> {
@@ -92,16 +97,13 @@ export class StorePullDesk implements PullDesk, Service {
 
   async lease(request: LeaseRequest): Promise<readonly ClaimedTask[]> {
     if (this.#stopped) return [];
-    const ofTenant = this.#waitingOf.get(request.tenant) ?? 0;
-    // So no tenant takes all places, and one that is alone has half of them.
-    if (ofTenant >= this.#parts.maxWaiting - this.#waiting) {
+    if (this.#waiting.roomFor(request.tenant) < 1) {
       throw new Fault(
         'overloaded',
         'too many calls wait for tasks: try again later, or with fewer at a time',
       );
     }
-    this.#waiting++;
-    this.#waitingOf.set(request.tenant, ofTenant + 1);
+    this.#waiting.take(request.tenant, 1);
     return this.#line(request.tenant, request.workerId).wait(request);
   }
 
@@ -151,7 +153,7 @@ export class StorePullDesk implements PullDesk, Service {
         running: claims => void this.#owned(claims),
         claim: request => this.#claim(request),
         handBack: (request, tasks) => this.#handBack(request, tasks),
-        left: () => this.#left(tenant),
+        left: () => this.#waiting.give(tenant, 1),
         idle: () => this.#forget(tenant, workerId),
         longestWaitMs: () => Math.max(LOOK_MS, (this.#lineCount / MAX_LOOKS_PER_SECOND) * 1_000),
         clock: this.#parts.clock,
@@ -160,13 +162,6 @@ export class StorePullDesk implements PullDesk, Service {
       this.#lineCount++;
     }
     return line;
-  }
-
-  #left(tenant: string): void {
-    this.#waiting--;
-    const others = (this.#waitingOf.get(tenant) ?? 0) - 1;
-    if (others > 0) this.#waitingOf.set(tenant, others);
-    else this.#waitingOf.delete(tenant);
   }
 
   #forget(tenant: string, workerId: string): void {

@@ -155,7 +155,7 @@ t.test('a caller that has gone gets nothing, and what was claimed for it is hand
 });
 
 t.test('more calls than there is room for are told so', async t => {
-  const { scene, process, puller } = await open(t, { maxWaitingPulls: 4 });
+  const { scene, process, puller } = await open(t, { maxWaitingPulls: 9 });
   const first = asking(process, puller.id, { waitMs: 1_000 });
   asking(process, puller.id);
   const third = asking(process, puller.id);
@@ -168,16 +168,19 @@ t.test('more calls than there is room for are told so', async t => {
   t.same(fourth.ids, [], 'until one has ended');
 });
 
-t.test('however many calls of one tenant wait, there is room for those of others', async t => {
-  const { scene, process, puller } = await open(t, { maxWaitingPulls: 10 });
-  const many = Array.from({ length: 20 }, () => asking(process, puller.id));
+t.test('however many calls of twenty tenants wait, there is room for those of another', async t => {
+  const { scene, process, puller } = await open(t, { maxWaitingPulls: 320 });
+  const many = Array.from({ length: 400 }, () => asking(process, puller.id));
   await scene.turn();
-  t.equal(many.filter(({ failure }) => failure === null).length, 5, 'half of the places, for one alone');
-  await scene.store.apply('other', [scene.make.account('other')]);
-  const other = await scene.worker({ mode: 'pull', url: null }, 'other');
-  const call = asking(process, other.id, { tenant: 'other' });
-  await scene.turn();
-  t.equal(call.failure, null);
+  t.equal(many.filter(({ failure }) => failure === null).length, 110, 'a third of the places, for one alone');
+  for (let count = 0; count <= 20; count++) {
+    const tenant = `other-${count}`;
+    await scene.store.apply(tenant, [scene.make.account(tenant)]);
+    const { id } = await scene.worker({ mode: 'pull', url: null }, tenant);
+    const calls = Array.from({ length: 400 }, () => asking(process, id, { tenant }));
+    await scene.turn();
+    t.equal(calls[0].failure, null, `there is room for ${tenant}`);
+  }
   await scene.pass(30_000, 500);
   const again = asking(process, puller.id);
   await scene.turn();
