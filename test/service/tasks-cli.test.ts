@@ -286,6 +286,16 @@ t.test('schedules preview shows the times of a schedule, stored or not', async t
   t.equal(changed.times.length, 3);
 });
 
+t.test('create --push-to pushes a task to a URL of its own', async t => {
+  t.match(await done('add-worker', 'direct', '--task-urls'), /push to the URLs of its tasks\n$/);
+  worker.answer = reply(200);
+  const before = worker.requests.length;
+  await create('direct', '--push-to', worker.url('/own?a=b'), '--payload', '{}');
+  await worker.received(before + 1);
+  t.match(worker.requests[before], { line: 'POST /own?a=b HTTP/1.1', body: '{}' });
+  t.match(await tasks('create', 'direct'), { status: 2, stderr: /no URL of its own.*\(validation_failed\)/ });
+});
+
 t.test('show prints a task whole', async t => {
   const id = await create('reports', '--payload', '{"n":1}', '--type', 'a.b');
   const shown = await done('show', id);

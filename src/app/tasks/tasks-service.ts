@@ -20,7 +20,7 @@ import { attemptsFor } from '../../tasks/scheduler/push-slots.ts';
 import { ScheduleFirer } from '../../tasks/scheduler/schedule-firer.ts';
 import { TasksEngine, type TasksEngineParts } from '../../tasks/scheduler/tasks-engine.ts';
 import { WorkerBook } from '../../tasks/scheduler/worker-book.ts';
-import { type WorkerTester, WorkerTests } from '../../tasks/scheduler/worker-tests.ts';
+import { MAX_TESTS, type WorkerTester, WorkerTests } from '../../tasks/scheduler/worker-tests.ts';
 import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
@@ -232,7 +232,7 @@ function workerModule(name: string): URL {
 function deliverySetup(settings: Settings, version: string): DeliverySetup {
   return {
     ...workerNetworks(settings),
-    capacity: attemptsFor(settings.tasksPushConcurrency),
+    capacity: attemptsFor(settings.tasksPushConcurrency) + MAX_TESTS,
     userAgent: `sluice/${version}`,
     ca: readCa(settings.tasksPushCaCert, 'TASKS_PUSH_CACERT') || null,
   };

@@ -29,7 +29,7 @@ export async function createTask(args: readonly string[], io: CliIo): Promise<nu
 
 function fieldsOf(flags: FlagValues<typeof CREATE_FLAGS>): Json {
   const { type, priority, delay, key, payload } = flags;
-  const texts = { type, priority, delay, key, run_at: flags['run-at'] };
+  const texts = { type, priority, delay, key, run_at: flags['run-at'], url: flags['push-to'] };
   return {
     ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== '')),
     ...(payload !== '' && { payload: payloadOf(payload) }),

@@ -22,12 +22,15 @@ export async function addWorker(args: readonly string[], io: CliIo): Promise<num
       ? null
       : readFlag('concurrency', flags.concurrency, integer({ min: 1, max: 1_000 }));
   const pushTo = flags['push-to'];
+  const taskUrls = flags['task-urls'];
+  const pulls = pushTo === '' && !taskUrls;
   const worker = await callApi(target, {
     method: 'POST',
     path: '/api/v1/workers',
     body: {
       name,
-      ...(pushTo === '' ? { mode: 'pull' } : { url: pushTo }),
+      ...(pulls ? { mode: 'pull' } : taskUrls ? { task_urls: true } : {}),
+      ...(pushTo !== '' && { url: pushTo }),
       ...(concurrency !== null && { concurrency }),
       ...(flags.timeout !== '' && { timeout: flags.timeout }),
     },
@@ -37,7 +40,7 @@ export async function addWorker(args: readonly string[], io: CliIo): Promise<num
       ? await callApi(target, {
           method: 'POST',
           path: `/api/v1/workers/${encodeURIComponent(name)}/secrets`,
-          body: { type: pushTo === '' ? 'token' : 'signing', name: 'first' },
+          body: { type: pulls ? 'token' : 'signing', name: 'first' },
         })
       : null;
   if (flags.json) {
@@ -45,16 +48,18 @@ export async function addWorker(args: readonly string[], io: CliIo): Promise<num
     return EXIT.done;
   }
   if (secret !== null && flags.export) {
-    io.stdout(shellExports({ [pushTo === '' ? 'WORKER_TOKEN' : 'WEBHOOK_SECRET']: String(secret['value']) }));
+    io.stdout(shellExports({ [pulls ? 'WORKER_TOKEN' : 'WEBHOOK_SECRET']: String(secret['value']) }));
     return EXIT.done;
   }
-  io.stdout(`${printable(`${worker['id']}  ${name}  ${pushTo === '' ? 'pull' : `push to ${pushTo}`}`)}\n`);
-  if (secret !== null) io.stdout(`${secretWords(pushTo)}, shown only this once: ${secret['value']}\n`);
+  io.stdout(
+    `${printable(`${worker['id']}  ${name}  ${pulls ? 'pull' : `push to ${taskUrls ? 'the URLs of its tasks' : pushTo}`}`)}\n`,
+  );
+  if (secret !== null) io.stdout(`${secretWords(pulls)}, shown only this once: ${secret['value']}\n`);
   return EXIT.done;
 }
 
-function secretWords(pushTo: string): string {
-  return pushTo === '' ? 'Its token' : 'The secret that its tasks are signed with';
+function secretWords(pulls: boolean): string {
+  return pulls ? 'Its token' : 'The secret that its tasks are signed with';
 }
 
 /** `sluice tasks workers`, and `sluice tasks workers test NAME` */
@@ -86,7 +91,10 @@ async function testWorker(args: readonly string[], io: CliIo): Promise<number> {
   const result = await callApi(targetOf(flags, io), {
     method: 'POST',
     path: `/api/v1/workers/${encodeURIComponent(name)}/test`,
-    body: flags.payload === '' ? {} : { payload: payloadOf(flags.payload) },
+    body: {
+      ...(flags['push-to'] !== '' && { url: flags['push-to'] }),
+      ...(flags.payload !== '' && { payload: payloadOf(flags.payload) }),
+    },
   });
   if (flags.json) io.stdout(`${JSON.stringify(result)}\n`);
   else for (const line of testLines(result)) io.stdout(`${printable(line)}\n`);

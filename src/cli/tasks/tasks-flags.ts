@@ -21,6 +21,7 @@ export const CREATE_ACCOUNT_FLAGS = {
 export const ADD_WORKER_FLAGS = {
   ...COMMON_FLAGS,
   'push-to': { ...TEXT, placeholder: 'URL', help: 'push tasks there; without it the worker pulls' },
+  'task-urls': { kind: 'switch', help: 'push each task to the URL that the task names' },
   concurrency: { ...TEXT, placeholder: 'N', help: 'tasks at once' },
   timeout: { ...TEXT, placeholder: 'DURATION', help: 'longest time of an attempt' },
   secret: {
@@ -36,6 +37,7 @@ export const ADD_WORKER_FLAGS = {
 export const CREATE_FLAGS = {
   ...COMMON_FLAGS,
   payload: { ...TEXT, placeholder: 'JSON', help: 'the payload, or @FILE to read it from a file' },
+  'push-to': { ...TEXT, placeholder: 'URL', help: 'push it there; for a worker made with --task-urls' },
   type: { ...TEXT, placeholder: 'TEXT', help: 'a label, such as email.welcome' },
   priority: { ...TEXT, placeholder: 'WORD', help: 'critical, high, normal, low or bulk' },
   delay: { ...TEXT, placeholder: 'DURATION', help: 'start no earlier than so long from now: 1h30m' },
@@ -93,6 +95,7 @@ export const RETRY_FLAGS = {
 
 export const TEST_WORKER_FLAGS = {
   ...COMMON_FLAGS,
+  'push-to': CREATE_FLAGS['push-to'],
   payload: { ...TEXT, placeholder: 'JSON', help: 'the body to send, or @FILE to read it from a file' },
 } as const;
 

@@ -105,8 +105,10 @@ export interface ApiToken {
 export interface Worker {
   readonly name: string;
   readonly mode: 'push' | 'pull';
-  /** Null in pull mode. */
+  /** Null in pull mode, and where each task names a URL. */
   readonly url: string | null;
+  /** Push mode: each task names the URL that it is pushed to. Old documents lack this field. */
+  readonly taskUrls?: boolean;
   readonly method: 'POST' | 'PUT' | 'PATCH';
   readonly headers: Readonly<Record<string, string>>;
   readonly timeoutMs: number;

@@ -1,5 +1,7 @@
-import type { TenantLimits } from '../model/documents.ts';
+import { MAX_URL_LENGTH } from '../delivery/worker-url.ts';
+import type { TenantLimits, Worker } from '../model/documents.ts';
 import { idTimeMs } from '../model/ids.ts';
+import { withTarget } from '../model/push-target.ts';
 import { mergeRetry } from '../model/retry-policy.ts';
 import type { Actor } from '../model/task.ts';
 import { type GivenTime, resolveTime } from '../model/time.ts';
@@ -9,8 +11,9 @@ import { FieldReader, type Fields } from './field-reader.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import { durationField } from './retry-fields.ts';
-import type { ObjectSchema } from './schema.ts';
+import type { ObjectSchema, Schema } from './schema.ts';
 import { CONTENT_FIELDS, checkContentFor, readContent } from './task-fields.ts';
+import { checkUrl } from './worker-fields.ts';
 
 const DAY_MS = 86_400_000;
 /** How far ahead a task may be planned. */
@@ -40,12 +43,23 @@ export const TIME_FIELDS = {
   expires_in: durationField('The same from now on. Excludes expires_at.'),
 } as const;
 
+/** The URL of one task. */
+export const TASK_URL: Schema = {
+  type: 'string',
+  max: MAX_URL_LENGTH,
+  format: 'uri',
+  optional: true,
+  nullable: true,
+  description: 'Where it is pushed to; for workers with task_urls, and required for them.',
+};
+
 /** The body that makes a task (specification 3.2). */
 export const NEW_TASK_SCHEMA: ObjectSchema = {
   type: 'object',
   name: 'NewTask',
   properties: {
     worker: { type: 'string', min: 1, max: 64, description: 'Name or id of the worker.' },
+    url: TASK_URL,
     ...CONTENT_FIELDS,
     ...TIME_FIELDS,
     delay: durationField('Start so long from now. Excludes run_at.'),
@@ -70,7 +84,7 @@ export const NEW_TASK_SCHEMA: ObjectSchema = {
 
 /** Where a new task comes from, beside its fields. */
 export interface NewTaskContext {
-  readonly parts: Pick<RestParts, 'ids'>;
+  readonly parts: Pick<RestParts, 'ids' | 'config'>;
   readonly limits: TenantLimits;
   readonly actor: Actor;
   readonly nowMs: number;
@@ -79,7 +93,7 @@ export interface NewTaskContext {
 /**
  * A new task from fields that {@link NEW_TASK_SCHEMA} has accepted. What they leave out is the worker's.
  *
- * @throws Problem `conflicting_fields`, `payload_too_large` or `validation_failed`
+ * @throws Problem `conflicting_fields`, `payload_too_large`, `validation_failed`, `invalid_url` or `forbidden_address`
  */
 export function readNewTask(
   fields: Fields,
@@ -95,7 +109,9 @@ export function readNewTask(
   const keyTtlMs = reader.duration(fields.key_ttl, '/key_ttl', KEY_TTL);
   const startsAt = runAt ?? { afterMs: delayMs ?? 0 };
   checkExpiry(expiresAt, startsAt, reader, nowMs);
+  const url = readUrl(fields, worker.body, reader);
   reader.finish();
+  if (url !== null) checkUrl(url, parts.config.urls);
   const id = parts.ids.next('task');
   const defaults = worker.body;
   return {
@@ -119,7 +135,7 @@ export function readNewTask(
       createdBy: actor,
       createdAt: idTimeMs(id),
     },
-    body: { payload: content.payload ?? null, headers: content.headers ?? {} },
+    body: { payload: content.payload ?? null, headers: withTarget(content.headers ?? {}, url) },
     onConflict: (fields.on_conflict as NewTask['onConflict'] | undefined) ?? 'return',
     wake: defaults.mode === 'push',
   };
@@ -174,6 +190,22 @@ function excludeEachOther(fields: Fields, one: string, other: string): void {
   throw new Problem('conflicting_fields', detail, {
     errors: [one, other].map(name => ({ pointer: `/${name}`, code: 'conflicting_fields', detail })),
   });
+}
+
+/** The URL that a task names; null for that of the worker. Faults are the reader's. */
+export function readUrl(
+  fields: Fields,
+  worker: Pick<Worker, 'name' | 'taskUrls'>,
+  reader: FieldReader,
+): string | null {
+  const url = (fields.url as string | null | undefined) ?? null;
+  const { taskUrls = false, name } = worker;
+  if (taskUrls && url === null) {
+    reader.fault('/url', 'required', `is required: worker "${name}" has no URL of its own`);
+  } else if (!taskUrls && url !== null) {
+    reader.fault('/url', 'forbidden', `is for workers with task_urls, and "${name}" is not one of them`);
+  }
+  return url;
 }
 
 /** The worker that a body names is not there. */

@@ -269,6 +269,13 @@ function readTask(
     const content = readContent(fields.task as Fields, '/task', reader, { payloadBytes });
     schedule.task = withContent(schedule.task, content);
   }
+  if (worker.body.taskUrls) {
+    reader.fault(
+      '/worker',
+      'forbidden',
+      'names a worker with task_urls: a schedule needs one with a URL of its own',
+    );
+  }
   // Also where only the worker is another one.
   checkContentFor(worker.body, schedule.task, '/task', reader);
 }

@@ -43,6 +43,8 @@ export function createTaskRoute(parts: RestParts): Route {
     },
     problems: [
       'conflicting_fields',
+      'invalid_url',
+      'forbidden_address',
       'payload_too_large',
       'task_key_exists',
       'idempotency_key_reused',
@@ -136,6 +138,7 @@ function bodyOf(fields: Fields): Fields {
   const headers = Object.entries((fields.headers ?? {}) as Record<string, string>);
   return {
     payload: fields.payload ?? null,
+    url: fields.url ?? null,
     headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
     result: null,
   };

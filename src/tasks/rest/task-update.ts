@@ -1,4 +1,5 @@
 import type { Worker } from '../model/documents.ts';
+import { targetOf, withTarget } from '../model/push-target.ts';
 import { mergeRetry } from '../model/retry-policy.ts';
 import { isFinal, TASK_STATUSES, type Task, type TaskBody, type TaskStatus } from '../model/task.ts';
 import type { TaskPatch } from '../store/requests.ts';
@@ -48,7 +49,7 @@ const TASK_CHANGES: ObjectSchema = {
 const WANTED_STATUSES: readonly unknown[] = ['scheduled', 'paused', 'canceled'] satisfies TaskStatus[];
 
 /** Shown only with the body of a task. */
-const BODY_FIELDS = ['payload', 'headers', 'result'];
+const BODY_FIELDS = ['payload', 'url', 'headers', 'result'];
 const NOTHING_MOVES: ReadonlySet<string> = new Set();
 
 /** `PUT /v1/tasks/:id` and its alias `PATCH`: what is left out stays as it is (specification 3.2). */
@@ -165,7 +166,8 @@ async function planSteps(
   const action = wanted === undefined ? null : actionTowards(wanted, task);
   const changes = Object.keys(fields).length > 0;
   const worker = await parts.directory.get(call.tenant, 'worker', task.workerId);
-  const patch = changes ? readPatch(parts, call, fields, task, worker?.body ?? null) : NOTHING;
+  const read = changes ? readPatch(parts, call, fields, task, worker?.body ?? null) : NOTHING;
+  const patch = await keepingTarget(parts, call.tenant, task.id, read);
   if (changes && action !== 'replay') checkStatusAllows(fields, task);
   const update: readonly Step[] = changes ? [{ action: 'update', patch }] : [];
   switch (action) {
@@ -178,6 +180,21 @@ async function planSteps(
     default:
       return [...update, { action, patch: NOTHING }];
   }
+}
+
+/** New headers do not change the URL that a task names. */
+async function keepingTarget(
+  { store }: RestParts,
+  tenant: string,
+  id: string,
+  patch: TaskPatch,
+): Promise<TaskPatch> {
+  if (patch.headers === undefined) return patch;
+  const before = await store.getWhole(tenant, id);
+  return {
+    ...patch,
+    headers: withTarget(patch.headers, before === null ? null : targetOf(before.body.headers)),
+  };
 }
 
 /** @throws Problem `invalid_transition` */

@@ -1,4 +1,5 @@
 import { formatDuration } from '../model/duration.ts';
+import { targetOf, withoutTarget } from '../model/push-target.ts';
 import { type Actor, PRIORITIES, TASK_STATUSES, type Task, type TaskBody } from '../model/task.ts';
 import { formatTime, formatTimeOrNull } from '../model/time.ts';
 import { parseExactly } from './exact-json.ts';
@@ -107,6 +108,11 @@ export const TASK_FIELDS = {
     description:
       'Only where the caller may see payloads, as with headers and result; in lists only when asked for.',
   },
+  url: {
+    ...TEXT_OR_NULL,
+    optional: true,
+    description: 'The URL that the task names; null for that of its worker. Shown as the payload is.',
+  },
   headers: { type: 'record', values: TEXT, optional: true },
   result: { type: 'any', nullable: true, optional: true },
 } as const satisfies Record<string, Schema>;
@@ -132,7 +138,8 @@ export function taskText(
   const text = JSON.stringify(Object.assign(taskView(task, null), more));
   if (body === null) return text;
   const { payload, headers, result } = body;
-  return `${text.slice(0, -1)},"payload":${payload},"headers":${JSON.stringify(headers)},"result":${result}}`;
+  const target = `"url":${JSON.stringify(targetOf(headers))},"headers":${JSON.stringify(withoutTarget(headers))}`;
+  return `${text.slice(0, -1)},"payload":${payload},${target},"result":${result}}`;
 }
 
 /**
@@ -174,7 +181,8 @@ export function taskView(task: Task, body: TaskBody | null): Record<string, unkn
   };
   if (body !== null) {
     shown.payload = parsedJson(body.payload);
-    shown.headers = body.headers;
+    shown.url = targetOf(body.headers);
+    shown.headers = withoutTarget(body.headers);
     shown.result = parsedJson(body.result);
   }
   return shown;

@@ -39,6 +39,12 @@ const WORKER_FIELDS = {
     nullable: true,
     description: 'Where tasks are pushed to.',
   },
+  task_urls: {
+    type: 'boolean',
+    optional: true,
+    description:
+      'Each task names the URL that it is pushed to, in place of url. Confidential headers are not sent then.',
+  },
   method: { type: 'string', enum: ['POST', 'PUT', 'PATCH'], optional: true, nullable: true },
   headers: {
     type: 'record',
@@ -141,8 +147,7 @@ export function readWorkerFields(
   const mode = modeOf(fields, before);
   const worker: Draft = { ...(before ?? newWorker(nowMs)), mode, updatedAt: nowMs };
   if (before !== null && before.mode !== mode) {
-    const { url, timeoutMs, concurrency, headers } = modeDefaults(mode);
-    Object.assign(worker, { url, timeoutMs, concurrency, headers });
+    Object.assign(worker, modeDefaults(mode));
   } else if (before === null) Object.assign(worker, modeDefaults(mode));
   readName(fields, worker, reader);
   readTarget(fields, worker, reader);
@@ -156,15 +161,18 @@ export function readWorkerFields(
 
 function modeOf(fields: Fields, before: Worker | null): Worker['mode'] {
   if (fields.mode !== undefined) return fields.mode as Worker['mode'];
-  if (before === null) return fields.url == null ? 'pull' : 'push';
+  if (before === null) return fields.url == null && fields.task_urls !== true ? 'pull' : 'push';
   return before.mode;
 }
 
 /** What a worker of the mode has unless somebody says otherwise. */
-function modeDefaults(mode: Worker['mode']): Pick<Worker, 'url' | 'headers' | 'timeoutMs' | 'concurrency'> {
+function modeDefaults(
+  mode: Worker['mode'],
+): Pick<Worker, 'url' | 'taskUrls' | 'headers' | 'timeoutMs' | 'concurrency'> {
   const push = mode === 'push';
   return {
     url: null,
+    taskUrls: false,
     headers: {},
     timeoutMs: push ? DEFAULT_PUSH_TIMEOUT_MS : PULL_TIMEOUT.maxMs,
     concurrency: push ? DEFAULT_PUSH_CONCURRENCY : null,
@@ -200,7 +208,13 @@ function readName({ name }: Fields, worker: Draft, reader: FieldReader): void {
 /** Where tasks are pushed to, and how. */
 function readTarget(fields: Fields, worker: Draft, reader: FieldReader): void {
   if (fields.url !== undefined) worker.url = fields.url as string | null;
-  if (worker.mode === 'push' && worker.url === null) {
+  if (fields.task_urls !== undefined) worker.taskUrls = fields.task_urls as boolean;
+  const { taskUrls = false } = worker;
+  if (taskUrls && worker.mode === 'pull') {
+    reader.fault('/task_urls', 'forbidden', 'is for workers that tasks are pushed to');
+  } else if (taskUrls && worker.url !== null) {
+    reader.fault('/url', 'forbidden', 'has to be null for a worker whose tasks name their URLs (task_urls)');
+  } else if (!taskUrls && worker.mode === 'push' && worker.url === null) {
     reader.fault(
       '/url',
       'required',
@@ -275,8 +289,12 @@ function readRate(fields: Fields | null, reader: FieldReader): Rate | null {
   return { limit, perMs, burst };
 }
 
-/** @throws Problem `invalid_url` or `forbidden_address` */
-function checkUrl(url: string, rules: UrlRules): void {
+/**
+ * Checks the field `url` of a worker or a task.
+ *
+ * @throws Problem `invalid_url` or `forbidden_address`
+ */
+export function checkUrl(url: string, rules: UrlRules): void {
   const check = checkWorkerUrl(url, rules);
   if (check.kind === 'ok') return;
   const detail = `/url: ${check.detail}`;

@@ -1,11 +1,14 @@
 import type { SentRequest } from '../delivery/delivery.ts';
 import type { WorkerTestAnswer } from '../scheduler/worker-tests.ts';
+import { FieldReader } from './field-reader.ts';
 import { noSuchWorker, readWorker } from './find-worker.ts';
+import { readUrl, TASK_URL } from './new-task.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import type { ObjectSchema } from './schema.ts';
 import { checkJsonSize, jsonText } from './task-fields.ts';
+import { checkUrl } from './worker-fields.ts';
 
 const MAX_PAYLOAD_BYTES = 64 * 1024;
 const DEFAULT_PAYLOAD = '{"test":true}';
@@ -14,6 +17,7 @@ const TEST_FIELDS: ObjectSchema = {
   type: 'object',
   name: 'WorkerTestFields',
   properties: {
+    url: TASK_URL,
     payload: {
       type: 'any',
       optional: true,
@@ -84,15 +88,27 @@ export function testWorkerRoute(parts: RestParts): Route {
     body: TEST_FIELDS,
     bodyOptional: true,
     answers: { 200: { description: 'What was sent and answered', schema: TEST_ANSWER } },
-    problems: ['not_found', 'worker_mode_mismatch', 'payload_too_large', 'secrets_unreadable', 'interrupted'],
+    problems: [
+      'not_found',
+      'worker_mode_mismatch',
+      'payload_too_large',
+      'invalid_url',
+      'forbidden_address',
+      'secrets_unreadable',
+      'interrupted',
+    ],
     handle: call => testWorker(parts, call),
   };
 }
 
-async function testWorker({ store, tester, ids }: RestParts, call: Call): Promise<RestAnswer> {
+async function testWorker({ store, tester, ids, config }: RestParts, call: Call): Promise<RestAnswer> {
   const payload = readPayload(call.body['payload']);
-  const { id: workerId } = await readWorker(store, call.tenant, call.params['id']);
-  const test = { tenant: call.tenant, workerId, id: ids.next('task'), payload };
+  const { id: workerId, body: worker } = await readWorker(store, call.tenant, call.params['id']);
+  const reader = new FieldReader();
+  const url = readUrl(call.body, worker, reader);
+  reader.finish();
+  if (url !== null) checkUrl(url, config.urls);
+  const test = { tenant: call.tenant, workerId, id: ids.next('task'), url, payload };
   return { status: 200, json: answerView(await tester.test(test), payload, call.params['id']) };
 }
 

@@ -2,7 +2,8 @@ import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Deliveries, DeliveryOutcome } from '../delivery/delivery.ts';
-import { verdictOn } from '../delivery/verdict.ts';
+import { type Verdict, verdictOn } from '../delivery/verdict.ts';
+import { targetOf } from '../model/push-target.ts';
 import type { Signals } from '../model/signals.ts';
 import type { Actor } from '../model/task.ts';
 import type { TaskStatistics } from '../model/task-statistics.ts';
@@ -77,15 +78,17 @@ export class PushAttempts {
     const nowMs = clock.nowMs();
     const attempt = { tenant, claimed: { task, leaseId, leaseUntil }, beganMs: nowMs, canceled: false };
     this.#attempts.set(leaseId, attempt);
+    const { taskUrls = false } = page.worker;
     deliveries
       .deliver({
         tenant,
         task,
         payload: claimed.body.payload,
         headers: claimed.body.headers,
-        worker: page.worker,
+        worker: taskUrls ? { ...page.worker, url: targetOf(claimed.body.headers) } : page.worker,
         signing: page.secrets.signing(nowMs),
-        secretHeaders: page.secrets.headers(nowMs),
+        // Who may create tasks could otherwise have them sent to a server of their own.
+        secretHeaders: taskUrls ? {} : page.secrets.headers(nowMs),
         traceparent: null,
       })
       .then(outcome => this.#ended(attempt, page, outcome))
@@ -167,12 +170,10 @@ export class PushAttempts {
     if (!this.#attempts.has(leaseId)) return;
     const { settler, pauses, statistics, time, random, actor } = this.#parts;
     statistics.attemptDuration.record(outcome.durationMs);
-    const { pauseWorker, ...verdict } = verdictOn(outcome, {
-      task,
-      worker: page.worker,
-      nowMs: time.nowMs(),
-      random,
-    });
+    const grounds = { task, worker: page.worker, nowMs: time.nowMs(), random };
+    const { pauseWorker, ...verdict } = page.worker.taskUrls
+      ? forOneUrl(verdictOn(outcome, grounds))
+      : verdictOn(outcome, grounds);
     const stopped = canceled && outcome.kind === 'aborted';
     const settlement: Settlement = stopped
       ? { ...NOTHING, leaseId, event: 'canceled', actor }
@@ -188,4 +189,9 @@ export class PushAttempts {
     if (answer === null || answer.kind === 'lost') statistics.settleRejected.add(1);
     else tellEnd(signals, tenant, answer.task, time.nowMs());
   }
+}
+
+/** What one receiver says about itself does not stop tasks of the same worker that go to others. */
+function forOneUrl(verdict: Verdict): Verdict {
+  return { ...verdict, throttleMs: 0, pauseWorker: false };
 }

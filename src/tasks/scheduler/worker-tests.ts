@@ -14,6 +14,8 @@ export interface WorkerTest {
   readonly workerId: string;
   /** An id that no task has; it is sent as `webhook-id`. */
   readonly id: string;
+  /** For a worker whose tasks name their URLs; null for the URL of the worker. */
+  readonly url: string | null;
   /** JSON text; null for an empty body. */
   readonly payload: string | null;
 }
@@ -44,9 +46,9 @@ export interface WorkerTestsParts {
 
 /** Maximum duration of a test. The caller waits for it. */
 const MAX_TEST_MS = 20_000;
-/** Maximum number of tests in progress: those of one tenant, and all. The rest of the deliveries is for tasks. */
+/** Maximum number of tests in progress: those of one tenant, and all, which have deliveries of their own. */
 const MAX_OF_TENANT = 2;
-const MAX_RUNNING = 8;
+export const MAX_TESTS = 8;
 /** A tenant may send a test this often, and this many at once after a pause. */
 const EVERY_MS = 6_000;
 const BURST = 5;
@@ -69,7 +71,7 @@ export class WorkerTests implements WorkerTester {
   async test(test: WorkerTest): Promise<WorkerTestAnswer> {
     const { tenant } = test;
     const ofTenant = this.#running.get(tenant) ?? 0;
-    if (ofTenant >= MAX_OF_TENANT || this.#runningInAll >= MAX_RUNNING || this.#parts.deliveries.free < 1) {
+    if (ofTenant >= MAX_OF_TENANT || this.#runningInAll >= MAX_TESTS || this.#parts.deliveries.free < 1) {
       return { kind: 'refused', reason: 'busy', retryAfterMs: BUSY_MS };
     }
     const waitMs = this.#take(tenant);
@@ -98,7 +100,7 @@ export class WorkerTests implements WorkerTester {
     return 0;
   }
 
-  async #send({ tenant, workerId, id, payload }: WorkerTest): Promise<WorkerTestAnswer> {
+  async #send({ tenant, workerId, id, url, payload }: WorkerTest): Promise<WorkerTestAnswer> {
     const { store, book, deliveries, clock, random, statistics } = this.#parts;
     const [account, document] = await Promise.all([
       store.getDocument(tenant, 'account', 'account'),
@@ -110,14 +112,16 @@ export class WorkerTests implements WorkerTester {
     const secrets = await book.openSecrets(tenant, workerId, account.body);
     if (secrets === null) return { kind: 'impossible', reason: 'secrets_unreadable' };
     const nowMs = clock.nowMs();
-    const values = { signing: secrets.signing(nowMs), secretHeaders: secrets.headers(nowMs) };
+    const { taskUrls = false } = worker;
+    const secretHeaders = taskUrls ? {} : secrets.headers(nowMs);
     const outcome = await deliveries.deliver({
       tenant,
       task: testTask(id, worker, nowMs),
       payload,
       headers: {},
-      worker,
-      ...values,
+      worker: taskUrls ? { ...worker, url } : worker,
+      signing: secrets.signing(nowMs),
+      secretHeaders,
       traceparent: null,
       isTest: true,
     });

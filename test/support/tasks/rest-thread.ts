@@ -67,7 +67,7 @@ export default function rest({ port }: LastingTask): Promise<void> {
         return JSON.stringify(await counted.count({ tenant: request.host, kind: 'read', user }, request));
       },
       '/test': async ({ host: tenant }) => {
-        const test = { tenant, workerId: 'wrk', id: 'tsk', payload: null };
+        const test = { tenant, workerId: 'wrk', id: 'tsk', url: null, payload: null };
         return JSON.stringify(await tester.test(test).catch((failure: Error) => failure.message));
       },
       '/tell': ({ host }) => {

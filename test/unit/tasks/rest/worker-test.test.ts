@@ -54,6 +54,25 @@ t.test('without a body a small payload is sent, and with null none', async t => 
   );
 });
 
+t.test('a test names a URL where tasks do', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  await rest.made('workers', { name: 'direct', task_urls: true });
+  const { sent: _, ...outcome } = ANSWERED;
+  rest.testAnswer = { kind: 'sent', outcome, event: 'attempt_failed' };
+  const url = 'https://hooks.example.com/';
+  t.equal((await rest.at('POST', 'workers/direct/test', { url })).status, 200);
+  t.match(rest.tests, [{ url }]);
+  for (const [worker, body, code] of [
+    ['direct', {}, 'validation_failed'],
+    ['direct', { url: 'https://127.0.0.1/' }, 'forbidden_address'],
+    ['mailer', { url }, 'validation_failed'],
+  ] as const) {
+    t.match(await rest.at('POST', `workers/${worker}/test`, body), { json: { code } });
+  }
+  t.equal(rest.tests.length, 1);
+});
+
 t.test('a test that cannot be made says why', async t => {
   const rest = await TaskHarness.open();
   await rest.pushWorker();

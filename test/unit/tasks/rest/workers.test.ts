@@ -18,6 +18,7 @@ t.test('a worker with a url is pushed to; what is left out is the default', asyn
     name: 'mailer',
     mode: 'push',
     url: 'https://mailer.example.com/tasks?x=1',
+    task_urls: false,
     method: 'POST',
     headers: {},
     timeout: '30s',

@@ -56,8 +56,8 @@ async function setup(t: Test, { answer = reply(200), worker = {}, secrets = [], 
     statistics: new TaskStatistics(stats),
     random: () => 0.5,
   });
-  const test = (tenant = 'acme', payload: string | null = '{"a":1}'): Promise<WorkerTestAnswer> =>
-    tests.test({ tenant, workerId: document.id, id: ID, payload });
+  const test = (tenant = 'acme', url: string | null = null): Promise<WorkerTestAnswer> =>
+    tests.test({ tenant, workerId: document.id, id: ID, url, payload: '{"a":1}' });
   return { clock, store, make, receiver, document, test, stats };
 }
 
@@ -99,6 +99,16 @@ t.test('a test is a signed request like any attempt, and its answer shows all of
 t.test('a worker that is paused is tested as well', async t => {
   const { test } = await setup(t, { worker: { paused: true } });
   t.match(await test(), { kind: 'sent', event: 'succeeded' });
+});
+
+t.test('a worker whose tasks name their URLs is tested with one, without confidential headers', async t => {
+  const { test, receiver } = await setup(t, {
+    worker: { url: null, taskUrls: true },
+    secrets: [{ type: 'header', name: 'X-Api-Key', sealed: sealed('top-secret') }],
+  });
+  t.match(await test('acme', receiver.url('/own')), { kind: 'sent', event: 'succeeded' });
+  t.equal(receiver.requests[0].line, 'POST /own HTTP/1.1');
+  t.equal(headerOf(receiver.requests[0], 'x-api-key'), undefined);
 });
 
 t.test('secrets that a worker sends back are hidden', async t => {
