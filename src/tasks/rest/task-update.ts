@@ -50,7 +50,8 @@ const WANTED_STATUSES: readonly unknown[] = ['scheduled', 'paused', 'canceled'] 
 
 /** Shown only with the body of a task. */
 const BODY_FIELDS = ['payload', 'url', 'headers', 'result'];
-const NOTHING_MOVES: ReadonlySet<string> = new Set();
+/** What changes while a task waits. */
+const MOVING: ReadonlySet<string> = new Set(['waiting_for', 'waiting_since']);
 
 /** `PUT /v1/tasks/:id` and its alias `PATCH`: what is left out stays as it is (specification 3.2). */
 export function updateTaskRoutes(parts: RestParts): readonly Route[] {
@@ -110,7 +111,7 @@ async function readBefore(
  * @throws Problem `validation_failed`
  */
 function changesOf(body: Fields, shown: Fields): Fields {
-  const fields = changedFields(writableFields(body, TASK_CHANGES, shown, NOTHING_MOVES), shown);
+  const fields = changedFields(writableFields(body, TASK_CHANGES, shown, MOVING), shown);
   if (fields.status !== undefined && !WANTED_STATUSES.includes(fields.status)) {
     const reader = new FieldReader();
     reader.fault('/status', 'invalid', `has to be one of: ${WANTED_STATUSES.join(', ')}`);
