@@ -55,7 +55,6 @@ t.test('a client that knows the seed document alone gets along', async t => {
   const found: [string, number][] = [
     ['', 1],
     ['?worker=mailer', 1],
-    ['?worker=other', 0],
     ['?status=paused', 1],
     ['?status=retry', 0],
     [`?start=${year}`, 1],
@@ -67,6 +66,7 @@ t.test('a client that knows the seed document alone gets along', async t => {
     const answer = await tenant.ask(`GET /tasks${query}` as 'GET /tasks');
     t.same([answer.status, answer.json.data.length], [200, count], query);
   }
+  t.equal((await tenant.ask('GET /tasks?worker=other' as 'GET /tasks')).status, 422);
   t.equal((await tenant.ask(`DELETE /tasks/${id}`)).status, 204);
   t.equal((await tenant.ask(`GET /tasks/${id}`)).status, 404);
   const user = await tenant.ask('POST /users', { email: 'ann@example.com' });
@@ -89,10 +89,23 @@ t.test('over the wire: hosts, methods, bounds and repeated keys', async t => {
 
   await t.test('the host names the tenant, with a port or without, in capitals or not', async t => {
     const port = http.split(':')[1];
-    for (const host of ['acme.localhost', `acme.localhost:${port}`, 'ACME.LocalHost', 'acme.localhost:1']) {
+    const own = [
+      'acme.localhost',
+      'ACME.LocalHost',
+      'acme.localhost:1',
+      'acme.localhost.',
+      'acme.localhost.:1',
+    ];
+    for (const host of [...own, `acme.localhost:${port}`]) {
       t.equal((await send('GET /api/v1/tasks', `Host: ${host}\r\n`)).status, 200, host);
     }
-    const others = ['nobody.localhost', 'acme.localhost.', '[::1]', `[::1]:${port}`, '[::ffff:127.0.0.1]:80'];
+    const others = [
+      'nobody.localhost',
+      'acme.localhost..',
+      '[::1]',
+      `[::1]:${port}`,
+      '[::ffff:127.0.0.1]:80',
+    ];
     for (const host of [...others, http, 'acme', 'localhost', 'acme.localhost.evil.test']) {
       const answer = await send('GET /api/v1/tasks', `Host: ${host}\r\n`);
       t.equal(answer.status, 404, host);
@@ -133,9 +146,9 @@ t.test('over the wire: hosts, methods, bounds and repeated keys', async t => {
       [40_000, 431, 431],
     ]) {
       const text = 'a'.repeat(bytes);
-      const path = await send(`GET /api/v1/tasks/${text}`, `Host: acme.localhost\r\n${bearer}`);
+      const path = await send(`GET /api/v1/tasks/${text}`, 'Host: acme.localhost\r\n');
       t.equal(path.status, ofPath, `a path of ${bytes} bytes`);
-      const query = await send(`GET /api/v1/tasks?worker=${text}`, `Host: acme.localhost\r\n${bearer}`);
+      const query = await send(`GET /api/v1/tasks?worker=${text}`, 'Host: acme.localhost\r\n');
       t.equal(query.status, ofQuery, `a query of ${bytes} bytes`);
     }
     for (const path of ['%', '%00', '%ff%fe', '..%2f..%2f', '%2e%2e/%2e%2e/users']) {

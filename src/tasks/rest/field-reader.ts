@@ -53,7 +53,8 @@ export class FieldReader {
   fault(pointer: string, code: string, detail: string): void {
     const whole = this.#at + pointer;
     if (this.#faults.length < MAX_FAULTS) {
-      this.#faults.push({ pointer: whole, code, detail: `${whole} ${detail}` });
+      const named = whole === '' ? detail : `${whole} ${detail}`;
+      this.#faults.push({ pointer: whole, code, detail: named });
     }
   }
 

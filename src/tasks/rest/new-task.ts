@@ -68,6 +68,7 @@ export const NEW_TASK_SCHEMA: ObjectSchema = {
       min: 1,
       max: 255,
       pattern: /^[A-Za-z0-9._:/-]+$/,
+      accepts: 'be letters and digits of ASCII, and . _ : / -',
       optional: true,
       nullable: true,
       description: 'A worker has at most one live task with this key.',

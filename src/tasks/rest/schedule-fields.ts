@@ -15,6 +15,7 @@ import { Problem } from './problem.ts';
 import { durationField } from './retry-fields.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
 import { CONTENT_FIELDS, checkContentFor, readContent, type TaskContent } from './task-fields.ts';
+import { NAME_FORM } from './worker-fields.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -149,10 +150,7 @@ const SCHEDULE_FIELDS = {
 } as const satisfies Record<string, Schema>;
 
 const NAME: Schema = {
-  type: 'string',
-  min: 1,
-  max: 63,
-  pattern: /^[a-z0-9][a-z0-9._-]*$/,
+  ...NAME_FORM,
   description: 'Unique; it does not begin with sch_.',
 };
 const WORKER: Schema = { type: 'string', min: 1, max: 64, description: 'Name or id of the worker.' };
@@ -300,7 +298,7 @@ function readTiming(fields: Fields, schedule: Draft, reader: FieldReader): void 
   if (cron != null) schedule.everyMs = null;
   if (every != null) schedule.cron = null;
   if (schedule.cron === null && schedule.everyMs === null && every == null) {
-    reader.fault('', 'required', 'a schedule has cron or every: give one of them');
+    reader.fault('', 'required', 'a schedule needs cron or every: give one of them');
   }
   const phaseMs = reader.duration(fields.phase, '/phase', PHASE);
   if (phaseMs !== undefined) schedule.phaseMs = phaseMs ?? 0;

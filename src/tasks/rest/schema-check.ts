@@ -46,9 +46,9 @@ function rulesOf(schema: Schema): object {
   const common = { optional: schema.optional === true, nullable: schema.nullable === true };
   switch (schema.type) {
     case 'string': {
-      const { type, min, max, pattern, enum: values } = schema;
+      const { type, min, max, pattern, accepts = `match ${pattern}`, enum: values } = schema;
       const messages = pattern && {
-        stringPattern: JSON.stringify(`it has to match ${pattern}`).slice(1, -1),
+        stringPattern: JSON.stringify(`it has to ${accepts}`).slice(1, -1),
       };
       return { ...common, type, min, max, pattern, enum: values, messages };
     }
@@ -181,7 +181,8 @@ function detailOf({ type, expected, message }: RuleFault, value: unknown): strin
 const DETAILS: Readonly<Record<string, (expected: unknown, value: unknown) => string>> = {
   required: (_, value) => (value === null ? 'it must not be null' : 'it is required'),
   kinds: expected => `it has to be ${expected}`,
-  stringMin: expected => `it has to have at least ${expected} characters`,
+  stringMin: expected =>
+    expected === 1 ? 'it must not be empty' : `it has to have at least ${expected} characters`,
   stringMax: expected => `it has to have at most ${expected} characters`,
   stringEnum: expected => `it has to be one of: ${expected}`,
   numberMin: expected => `it has to be at least ${expected}`,

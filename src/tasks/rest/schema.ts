@@ -28,6 +28,8 @@ export interface StringSchema extends Common {
   readonly min?: number;
   readonly max?: number;
   readonly pattern?: RegExp;
+  /** The pattern in words, as they go on from `it has to`. */
+  readonly accepts?: string;
   readonly enum?: readonly string[];
   /** `date-time`, `uri`, … for the document only: patterns and handlers check. */
   readonly format?: string;

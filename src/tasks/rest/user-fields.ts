@@ -8,8 +8,8 @@ const EMAIL: StringSchema = {
   type: 'string',
   max: 254,
   pattern: /^[^\s@\p{Cc}\p{Cs}]+@[^\s@\p{Cc}\p{Cs}]+$/u,
-  format: 'email',
-  description: 'Unique in the account, in capital letters or not.',
+  accepts: 'be an address: texts without spaces before and after one @',
+  description: 'Unique in the account, in capital letters or not. Letters of any alphabet.',
 };
 const NAME: StringSchema = { type: 'string', max: 100 };
 const ROLE: StringSchema = { type: 'string', enum: ROLES };
@@ -23,6 +23,7 @@ const EXTERNAL_ID: StringSchema = {
   min: 1,
   max: 255,
   pattern: /^[^\p{Cc}\p{Cs}]+$/u,
+  accepts: 'have no control characters',
   description: 'Who it is for an identity provider; unique in the account.',
 };
 

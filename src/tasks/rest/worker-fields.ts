@@ -108,11 +108,17 @@ const WORKER_FIELDS = {
   },
 } as const satisfies Record<string, Schema>;
 
-const NAME: Schema = {
+/** Names of workers and schedules. */
+export const NAME_FORM = {
   type: 'string',
   min: 1,
   max: 63,
   pattern: /^[a-z0-9][a-z0-9._-]*$/,
+  accepts: 'be small letters, digits and . _ -, and begin with a letter or a digit',
+} as const satisfies Schema;
+
+const NAME: Schema = {
+  ...NAME_FORM,
   description: 'Unique; it does not begin with wrk_, and is fixed once there are tasks.',
 };
 

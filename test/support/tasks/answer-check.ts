@@ -26,7 +26,6 @@ interface Documented {
 /** What answers hold of the formats that the document names. */
 const FORMATS = {
   'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
-  email: /^[^@\s]+@[^@\s]+$/,
   uri: /^https?:\/\//,
   'uri-reference': /^\/errors\//,
   'json-pointer': /^(?:\/(?:[^~/]|~[01])*)*$/,

@@ -368,7 +368,7 @@ t.test('what is wrong is said with its place', async t => {
     [{ catch_up: { window: '8d' } }, 'validation_failed', '/catch_up/window', /from 10s to 7d/],
     [{ catch_up: { max: 501 } }, 'validation_failed', '/catch_up/max', /at most 500/],
     [{ name: 'sch_x' }, 'validation_failed', '/name', /cannot begin with sch_/],
-    [{ name: 'No' }, 'validation_failed', '/name', /match/],
+    [{ name: 'No' }, 'validation_failed', '/name', /it has to be small letters/],
     [{ worker: 'nobody' }, 'validation_failed', '/worker', /there is no worker "nobody"/],
     [{ resume_at: '2027-01-01T00:00:00Z' }, 'validation_failed', '/resume_at', /paused/],
     [{ worker: 'puller', task: { headers: { a: 'b' } } }, 'validation_failed', '/task/headers', /pulls/],

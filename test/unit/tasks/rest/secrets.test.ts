@@ -82,7 +82,7 @@ t.test('each field has its bounds, and the answer does not repeat the value', as
   const base64 = (bytes: number) => `whsec_${Buffer.alloc(bytes, 1).toString('base64')}`;
   const cases: readonly (readonly [fields: object, pointer: string, detail: RegExp])[] = [
     [{ type: 'password' }, '/type', /signing/],
-    [{ name: '' }, '/name', /at least 1/],
+    [{ name: '' }, '/name', /must not be empty/],
     [{ name: 'x'.repeat(65) }, '/name', /at most 64/],
     [{ value: base64(23) }, '/value', /24 to 64 bytes/],
     [{ value: base64(65) }, '/value', /24 to 64 bytes/],

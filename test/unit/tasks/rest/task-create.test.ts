@@ -123,10 +123,10 @@ t.test('each field has its bounds, and the answer says which field and what is a
   await rest.pushWorker();
   const deep = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels));
   const cases: readonly (readonly [fields: object, pointer: string, detail: RegExp])[] = [
-    [{ worker: '' }, '/worker', /at least 1/],
+    [{ worker: '' }, '/worker', /must not be empty/],
     [{ worker: 'nobody' }, '/worker', /there is no worker "nobody"/],
     [{ worker: 'wrk_01J00000000000000000000000' }, '/worker', /there is no worker "wrk_/],
-    [{ type: '' }, '/type', /at least 1/],
+    [{ type: '' }, '/type', /must not be empty/],
     [{ type: 'x'.repeat(129) }, '/type', /at most 128/],
     [{ type: 'a\nb' }, '/type', /printable ASCII/],
     [{ type: ' a' }, '/type', /printable ASCII/],
@@ -142,8 +142,8 @@ t.test('each field has its bounds, and the answer says which field and what is a
     [{ expires_at: '2030-01-01T00:00:00Z' }, '/expires_at', /732 days/],
     [{ timeout: '999ms' }, '/timeout', /from 1s to 1d/],
     [{ timeout: '16m' }, '/timeout', /"mailer" is pushed to, which takes at most 15m/],
-    [{ key: '' }, '/key', /at least 1/],
-    [{ key: 'a b' }, '/key', /match/],
+    [{ key: '' }, '/key', /must not be empty/],
+    [{ key: 'a b' }, '/key', /letters and digits of ASCII/],
     [{ key: 'x'.repeat(256) }, '/key', /at most 255/],
     [{ key_ttl: '31d' }, '/key_ttl', /from 0s to 30d/],
     [{ on_conflict: 'ignore' }, '/on_conflict', /return.*replace/],

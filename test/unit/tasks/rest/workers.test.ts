@@ -83,9 +83,9 @@ t.test('each field has its bounds', async t => {
   const push = { name: 'w', url: 'https://example.com/' };
   const cases: readonly (readonly [fields: object, pointer: string, detail: RegExp, code?: string])[] = [
     [{ ...push, name: undefined }, '/name', /required/],
-    [{ ...push, name: '' }, '/name', /at least 1/],
-    [{ ...push, name: 'Mailer' }, '/name', /match/],
-    [{ ...push, name: '-a' }, '/name', /match/],
+    [{ ...push, name: '' }, '/name', /must not be empty/],
+    [{ ...push, name: 'Mailer' }, '/name', /it has to be small letters/],
+    [{ ...push, name: '-a' }, '/name', /it has to be small letters/],
     [{ ...push, name: 'a'.repeat(64) }, '/name', /at most 63/],
     [{ ...push, name: 'wrk_a' }, '/name', /cannot begin with wrk_/],
     [{ name: 'w', mode: 'push' }, '/url', /is required/],
@@ -401,4 +401,24 @@ t.test('where they do not stop the worker stays, and the answer says so', async 
     if (rest.clock.pending > 0) rest.clock.advance(100);
   }
   t.match(await deleting, { status: 409, json: { code: 'worker_has_tasks', running: 1 } });
+});
+
+t.test('a name that is not accepted is refused in words, for workers and schedules', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  for (const [target, more] of [
+    ['workers', {}],
+    ['schedules', { worker: 'mailer', every: '1h' }],
+  ] as const) {
+    for (const name of ['Bad Name', 'ä', '-a', 'a/b']) {
+      const { json } = await rest.at('POST', target, { name, ...more });
+      t.match(json.detail, /^\/name: it has to be small letters, digits and \. _ -, and begin with/, name);
+    }
+    t.match(
+      (await rest.at('POST', target, { name: '', ...more })).json.detail,
+      /^\/name: it must not be empty/,
+    );
+  }
+  const { json } = await rest.at('POST', 'schedules', { name: 'a', worker: 'mailer' });
+  t.equal(json.detail, 'a schedule needs cron or every: give one of them');
 });
