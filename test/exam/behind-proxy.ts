@@ -6,7 +6,13 @@ import { GrpcClient } from '../support/grpc-client.ts';
 import type { Fronts, Instance } from '../support/proxies/front.ts';
 import { type RawAnswer, sendRaw } from '../support/raw-http.ts';
 import type { ServiceProcess } from '../support/service.ts';
-import { ask, newTenant, startTasksService, type Tenant } from '../support/tasks/tasks-service.ts';
+import {
+  ask,
+  askForAccount,
+  newTenant,
+  startTasksService,
+  type Tenant,
+} from '../support/tasks/tasks-service.ts';
 import { until } from '../support/until.ts';
 
 /** What runs: Sluice with tasks, and a proxy in front of it. */
@@ -27,14 +33,22 @@ export function askByRawHttp(address: string, version: '1.0' | '1.1'): Promise<R
   return sendRaw(address, `POST /json HTTP/${version}\r\n${fields}\r\n\r\n${body}`);
 }
 
+const OPERATOR_TOKEN = 'the-token-of-the-operator-behind-the-proxy';
+
 /** What callers of both services get through a proxy that runs its file of `ops`: the same as without it. */
 export async function runProxyExam(
   t: Test,
   startProxy: (t: Test, instances: readonly Instance[]) => Promise<Fronts>,
 ): Promise<void> {
-  const service = await startTasksService(t, { TASKS_TENANT_HEADER: 'true', RUNTIME_WATCH_ROOT: 'false' });
+  const service = await startTasksService(t, {
+    TASKS_TENANT_HEADER: 'true',
+    RUNTIME_WATCH_ROOT: 'false',
+    ACCOUNTS_OPERATOR_TOKEN: OPERATOR_TOKEN,
+  });
   const scene = { service, fronts: await startProxy(t, [service]) };
-  const tenant = await newTenant({ http: scene.fronts.tasks });
+  const front = { http: scene.fronts.tasks };
+  t.equal((await askForAccount(front, 'acme')).status, 401, 'whom the proxy serves is not on this machine');
+  const tenant = await newTenant(front, 'acme', { authorization: `Bearer ${OPERATOR_TOKEN}` });
   await t.test('decisions over HTTP and gRPC, and their failures', t => decisions(t, scene));
   await t.test('nothing but the paths of its own on each port', t => closedPaths(t, scene));
   await t.test('tasks, by the host of the tenant, under the id of the caller', t => tasks(t, scene, tenant));
@@ -88,7 +102,8 @@ async function tasks(t: Test, { fronts }: Scene, tenant: Tenant): Promise<void> 
   t.match(found, { status: 200, headers: { 'x-request-id': /^[\w-]{16,}$/ } });
   t.match(await tenant.ask('GET /tasks/tsk_none'), { status: 404, json: { code: 'not_found' } });
   t.match(await tenant.ask(`DELETE /tasks/${made.json.id}`), { status: 204, text: '' });
-  const account = { body: { domain: 'beta' }, headers: { host: 'accounts.localhost' } };
+  const operator = { host: 'accounts.localhost', authorization: `Bearer ${OPERATOR_TOKEN}` };
+  const account = { body: { domain: 'beta' }, headers: operator };
   t.match(await ask(fronts.tasks, 'POST /', account), { status: 201 });
   t.match(await ask(fronts.tasks, 'POST /', account), { status: 409, json: { code: 'domain_taken' } });
 }
