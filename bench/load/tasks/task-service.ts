@@ -111,7 +111,8 @@ export class TaskService {
       ACCOUNTS_SIGNUP: 'loopback',
       SECRETS_MASTER_KEY: randomBytes(32).toString('base64'),
       TASKS_STORE: store,
-      TASKS_DATA_DIRECTORY: home,
+      // Not beside the rules: their directory is watched, and each write to the file would wake up the service.
+      TASKS_DATA_DIRECTORY: join(home, 'data'),
       TASKS_PUSH_HTTP: 'true',
       TASKS_PUSH_NETWORKS: '127.0.0.0/8',
       TASKS_MAX_OPEN: '10000000',
