@@ -111,9 +111,12 @@ t.test('decisions and tasks are one product', async t => {
     await acme.ask('PUT /schedules/often', { paused: true });
     t.equal((await acme.ask('GET /tasks/tsk_none')).status, 404);
 
-    // The threads of the interface tell once a second; the last call is told with all before it.
+    // REST threads and the engine report once a second. The last event of each is reported with all before it.
     let metrics = await metricsOf(service);
-    while (sampleOf(metrics, 'http_requests_total', { route: 'readTask', code: '404' }) === undefined) {
+    while (
+      sampleOf(metrics, 'http_requests_total', { route: 'readTask', code: '404' }) === undefined ||
+      sampleOf(metrics, 'schedules_fired_total') === undefined
+    ) {
       metrics = await metricsOf(service);
     }
     for (const [name, labels] of Object.entries(METRICS)) {

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import type { MessagePort } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { LastingTask } from '../../base/lasting-task.ts';
@@ -8,6 +7,7 @@ import type { Settings } from '../../settings/table.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
 import { SafeAddresses } from '../../tasks/delivery/safe-address.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
+import { SignalPorts } from '../../tasks/model/signal-ports.ts';
 import { Signals } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import { auditRoutes } from '../../tasks/rest/audit.ts';
@@ -17,6 +17,7 @@ import { RestService } from '../../tasks/rest/rest-service.ts';
 import { scheduleRoutes } from '../../tasks/rest/schedules.ts';
 import { taskRoutes } from '../../tasks/rest/task-routes.ts';
 import type { FromRestThread } from '../../tasks/rest/threads/messages.ts';
+import { PullSignals } from '../../tasks/rest/threads/pull-signals.ts';
 import { serveRest, type ThreadService } from '../../tasks/rest/threads/serve-rest.ts';
 import { tokenRoutes } from '../../tasks/rest/tokens.ts';
 import { userRoutes } from '../../tasks/rest/users.ts';
@@ -26,14 +27,13 @@ import type { WorkerTester } from '../../tasks/scheduler/worker-tests.ts';
 import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
-import { PortOperator } from '../../tasks/store/sqlite/port-operator.ts';
-import { SqliteStore } from '../../tasks/store/sqlite/store.ts';
 import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import { ThreadLogger } from '../thread-logger.ts';
 import { type StatsChange, StatsReporter } from '../thread-stats.ts';
 import { cursorKey } from './master-keys.ts';
 import { tenantLimits, workerNetworks } from './tasks-config.ts';
+import { openThreadStore } from './thread-store.ts';
 
 /** The `workerData` of a REST thread. */
 export interface RestThreadSetup {
@@ -51,13 +51,6 @@ export interface RestThreadSetup {
  */
 const MAX_WAITING_PULLS = 20_000;
 
-/** A store, and the handlers for the ports to it that this thread receives. */
-interface OpenedStore {
-  readonly store: TaskStore;
-  readonly connect: (port: MessagePort) => void;
-  readonly refused: (reason: string) => void;
-}
-
 /** Answers calls of the REST interface in this thread, with its own store and pull desk. */
 export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSetup): Promise<void> {
   const post = (message: FromRestThread<StatsChange>): void => port.postMessage(message);
@@ -72,21 +65,17 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
   const stats = new StatsRegistry();
   const reporter = new StatsReporter(stats, systemClock, change => post({ kind: 'stats', stats: change }));
   const signals = new Signals();
-  await serveRest({ port, signals, logger }, async (limits, tester) => {
-    const opened = await openStore(setup.settings, stats, logger, () => post({ kind: 'store_wanted' }));
+  const ports = new SignalPorts(signals, []);
+  const pullSignals = new PullSignals(ports, systemClock);
+  await serveRest({ port, signals: ports, logger }, async (limits, tester) => {
+    const { settings } = setup;
+    const wanted = (): void => post({ kind: 'store_wanted' });
+    const opened = await openThreadStore({ settings, stats, logger, wanted, background: false });
     const statistics = new TaskStatistics(stats);
     const store = new MeasuredStore(opened.store, statistics, () => performance.now());
     const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
-    const service = threadService({
-      setup,
-      stats: statistics,
-      store,
-      clock,
-      signals,
-      limits,
-      tester,
-      logger,
-    });
+    const own = { setup, stats: statistics, store, clock, signals, pullSignals, logger };
+    const service = threadService({ ...own, limits, tester });
     await store.start();
     await clock.start();
     await service.desk.start();
@@ -99,37 +88,13 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
       drain: () => void service.desk.stop(),
       stop: async () => {
         await service.desk.stop();
+        pullSignals.stop();
         await clock.stop();
         await store.stop();
         reporter.stop();
       },
     };
   });
-}
-
-/** Opens the store of the process over a connection of this thread. Loads only the code that this thread needs. */
-async function openStore(
-  settings: Settings,
-  stats: StatsRegistry,
-  logger: Logger,
-  wanted: () => void,
-): Promise<OpenedStore> {
-  if (settings.tasksStore === 'redis') {
-    const { redisTaskStore } = await import('./redis-task-store.ts');
-    // The thread with the engine looks for lost hints.
-    const store = redisTaskStore(
-      { settings, clock: systemClock, random: Math.random, logger },
-      { sweepMs: null },
-    );
-    return { store, connect: port => port.close(), refused: () => {} };
-  }
-  const operator = new PortOperator(wanted);
-  stats.gauge('tasks.store_waiting', () => operator.waiting);
-  return {
-    store: new SqliteStore(operator),
-    connect: port => operator.connect(port),
-    refused: reason => operator.refused(reason),
-  };
 }
 
 interface ThreadServiceParts {
@@ -139,6 +104,7 @@ interface ThreadServiceParts {
   /** Of the store. */
   readonly clock: Clock;
   readonly signals: Signals;
+  readonly pullSignals: PullSignals;
   readonly limits: ApiLimits;
   readonly tester: WorkerTester;
   readonly logger: Logger;
@@ -147,7 +113,7 @@ interface ThreadServiceParts {
 function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler' | 'listeningOn'> & {
   readonly desk: StorePullDesk;
 } {
-  const { setup, stats, store, clock, signals, limits, tester, logger } = parts;
+  const { setup, stats, store, clock, signals, pullSignals, limits, tester, logger } = parts;
   const { settings, keys, version } = setup;
   const ofTenant = tenantLimits(settings);
   const directory = new Directory(store, clock, signals);
@@ -162,6 +128,7 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
     randomBytes,
     limits: ofTenant,
     maxWaiting: Math.ceil(MAX_WAITING_PULLS / settings.tasksRestThreads),
+    callersChanged: waiting => pullSignals.callersChanged(waiting),
   });
   const port = { shown: 0 };
   const rest: RestParts = {

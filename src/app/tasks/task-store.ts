@@ -41,7 +41,8 @@ export async function loadTaskStoreFactory({
 }: Pick<Settings, 'tasksStore'>): Promise<TaskStoreFactory> {
   if (tasksStore !== 'redis') return sqliteStore;
   const { redisTaskStore } = await import('./redis-task-store.ts');
-  return parts => ({ store: redisTaskStore(parts), shared: null });
+  // The thread with the engine looks for lost hints.
+  return parts => ({ store: redisTaskStore(parts, { sweepMs: null }), shared: null });
 }
 
 function sqliteStore({ settings, stats, logger }: TaskStoreParts): OpenedTaskStore {
@@ -49,7 +50,6 @@ function sqliteStore({ settings, stats, logger }: TaskStoreParts): OpenedTaskSto
   makeDataDirectory(directory);
   const { store, operator } = threadedSqliteStore({ path: join(directory, TASKS_FILE), synchronous }, logger);
   stats.gaugePart('tasks.store_waiting', () => operator.waiting);
-  stats.gauge('tasks.clock_backsteps', () => operator.clockBacksteps);
   return { store, shared: operator };
 }
 

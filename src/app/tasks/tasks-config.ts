@@ -30,3 +30,9 @@ export function tenantLimits(settings: Settings): TenantLimits {
     dispatchPerSecond: settings.tasksDispatchRate,
   };
 }
+
+/** The entry of a thread, by the name of its file in `workers`. */
+export function workerModule(name: string): URL {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  return new URL(`../../../workers/${name}.${extension}`, import.meta.url);
+}

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { hostname } from 'node:os';
 import type { Clock } from '../../base/clock.ts';
 import { type Service, ServiceStack } from '../../base/lifecycle.ts';
 import { LOG_LEVELS, type Logger } from '../../base/logger.ts';
@@ -8,23 +7,16 @@ import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import type { DeliverySetup } from '../../tasks/delivery/local-deliveries.ts';
-import { PiscinaDeliveries } from '../../tasks/delivery/piscina-deliveries.ts';
-import type { TenantLimits } from '../../tasks/model/documents.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
-import { Signals } from '../../tasks/model/signals.ts';
+import { SignalMesh } from '../../tasks/model/signal-mesh.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import type { RestHead } from '../../tasks/rest/http.ts';
 import { placeOf } from '../../tasks/rest/tenant-host.ts';
 import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
 import { attemptsFor } from '../../tasks/scheduler/push-slots.ts';
-import { ScheduleFirer } from '../../tasks/scheduler/schedule-firer.ts';
-import { TasksEngine, type TasksEngineParts } from '../../tasks/scheduler/tasks-engine.ts';
-import { WorkerBook } from '../../tasks/scheduler/worker-book.ts';
-import { MAX_TESTS, type WorkerTester, WorkerTests } from '../../tasks/scheduler/worker-tests.ts';
-import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
-import { Directory } from '../../tasks/store/directory.ts';
+import { MAX_TESTS, type WorkerTester } from '../../tasks/scheduler/worker-tests.ts';
+import type { MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
-import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import type { ReadinessChecks } from '../../transports/http/readiness-routes.ts';
 import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
@@ -34,9 +26,11 @@ import { DecidedApiLimits } from '../api-limits.ts';
 import { readCa } from '../client-tls.ts';
 import { logLine } from '../thread-logger.ts';
 import { type StatsChange, ThreadsStats } from '../thread-stats.ts';
+import type { EngineThreadSetup } from './engine-thread.ts';
+import { KeptEngine } from './kept-engine.ts';
 import type { RestThreadSetup } from './rest-thread.ts';
 import type { OpenedTaskStore, TaskStoreFactory } from './task-store.ts';
-import { tenantLimits, workerNetworks } from './tasks-config.ts';
+import { workerModule, workerNetworks } from './tasks-config.ts';
 
 /** What the process gives the task service. */
 export interface TasksServiceParts {
@@ -70,71 +64,39 @@ export interface TasksFront {
   listeningOn(port: number): void;
 }
 
-/** The task service: store, engine and REST interface, wired together. */
+/** The task service: the thread with the store, that with the engine, and those of the REST interface. */
 export class TasksService implements Service {
   readonly name = 'tasks';
   readonly front: TasksFront;
   readonly #store: TaskStore;
-  readonly #clock: StoreClock;
-  readonly #engine: TasksEngine;
+  readonly #engine: KeptEngine;
   readonly #rest: RestThreads<StatsChange>;
   readonly #stack = new ServiceStack();
 
   /** @throws Error naming the setting, when a file that it names cannot be used */
   constructor(parts: TasksServiceParts, shared: TasksShared) {
-    const { settings, keys, logger } = parts;
+    const { settings } = parts;
     const statistics = new TaskStatistics(shared.stats);
     const opened = parts.createStore({ ...parts, stats: shared.stats });
     this.#store = new MeasuredStore(opened.store, statistics, () => performance.now());
-    const clock = new StoreClock({
-      store: this.#store,
-      clock: parts.clock,
-      monotonicMs: () => performance.now(),
-    });
-    this.#clock = clock;
-    const signals = new Signals();
-    const common = {
-      store: this.#store,
-      directory: new Directory(this.#store, clock, signals),
-      signals,
-      sealer: new AesSealer(keys),
-      clock,
-      random: parts.random,
-      randomBytes,
-      logger,
-    };
-    const limits = tenantLimits(settings);
-    const ids = new IdMaker(() => clock.nowMs(), randomBytes);
-    const pushes = deliveries(deliverySetup(settings, parts.version), parts, shared.stats);
-    this.#engine = new TasksEngine({
-      ...common,
-      deliveries: pushes,
-      firer: workerDue =>
-        new ScheduleFirer({
-          ...common,
-          ids,
-          limits,
-          workerDue,
-          counters: { count: (result, by) => statistics.schedulesFired(result).add(by) },
-        }),
-      statistics,
-      options: engineOptions(settings, limits),
-    });
-    const book = new WorkerBook({ ...common, limits });
-    const tester = new WorkerTests({ ...common, book, deliveries: pushes, statistics });
-    const rest = restThreads(parts, shared, { opened, signals, ids, statistics, tester });
+    const signals = new SignalMesh();
+    const engine = keptEngine(parts, shared.stats, { opened, signals });
+    const rest = restThreads(parts, shared, { opened, signals, statistics, tester: engine });
+    this.#engine = engine;
     this.#rest = rest;
     this.front = {
       routes: (others, tracing) => {
         // At the top, a host that is not for accounts has nothing.
         const unknown = jsonNotFound(others);
-        const { serviceHost } = settings;
-        return tasksRoutes({ calls: rest, serviceHost, unknown, tracing });
+        return tasksRoutes({ calls: rest, serviceHost: settings.serviceHost, unknown, tracing });
       },
       readiness: {
         task_store: () => this.#store.ping(),
         task_interface: async () => {
           if (rest.ready === 0) throw new Error('the threads of the REST interface are starting');
+        },
+        task_engine: async () => {
+          if (!engine.running) throw new Error('the thread that starts tasks is starting');
         },
       },
       listeningOn: port => rest.listeningOn(port),
@@ -148,16 +110,14 @@ export class TasksService implements Service {
       start: () => this.#store.start(),
       stop: () => this.#store.stop(),
     });
-    await this.#stack.start(this.#clock);
-    await this.#stack.start(this.#rest);
-    await this.#stack.start(this.#engine);
+    // Loading the code of a thread takes longer than all the rest of a start.
+    await Promise.all([this.#stack.start(this.#rest), this.#stack.start(this.#engine)]);
   }
 
   /** Nothing is claimed any more, and calls that wait are answered; the interface goes on. */
   drain(): void {
     this.#rest.drain();
-    // Whoever stops the service waits for the same, and is told how it went.
-    this.#engine.stop().catch(() => {});
+    this.#engine.drain();
   }
 
   stop(): Promise<void> {
@@ -165,10 +125,13 @@ export class TasksService implements Service {
   }
 }
 
-interface RestSharing {
+/** What the threads share. */
+interface Sharing {
   readonly opened: OpenedTaskStore;
-  readonly signals: Signals;
-  readonly ids: IdMaker;
+  readonly signals: SignalMesh;
+}
+
+interface RestSharing extends Sharing {
   readonly statistics: TaskStatistics;
   readonly tester: WorkerTester;
 }
@@ -176,7 +139,7 @@ interface RestSharing {
 function restThreads(
   { settings, keys, version, clock, random, logger }: TasksServiceParts,
   { decider, rules, stats }: TasksShared,
-  { opened, signals, ids, statistics, tester }: RestSharing,
+  { opened, signals, statistics, tester }: RestSharing,
 ): RestThreads<StatsChange> {
   const setup: RestThreadSetup = {
     settings,
@@ -184,6 +147,7 @@ function restThreads(
     version,
     logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
   };
+  const ids = new IdMaker(() => clock.nowMs(), randomBytes);
   const threadsStats = new ThreadsStats(stats);
   const lost = stats.counter('tasks.rest_threads_lost');
   const threads = new RestThreads<StatsChange>({
@@ -212,6 +176,33 @@ function restThreads(
   return threads;
 }
 
+function keptEngine(
+  { settings, keys, version, clock, random, logger }: TasksServiceParts,
+  stats: StatsRegistry,
+  { opened, signals }: Sharing,
+): KeptEngine {
+  const setup: EngineThreadSetup = {
+    settings,
+    keys,
+    delivery: deliverySetup(settings, version),
+    logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
+  };
+  const lost = stats.counter('tasks.engine_threads_lost');
+  // The thread counts it; it is known from the start, so that the first one is a step from 0.
+  stats.counter('tasks.delivery_threads_lost');
+  return new KeptEngine({
+    module: workerModule('tasks'),
+    workerData: () => setup,
+    signals,
+    store: opened.shared,
+    stats: new ThreadsStats(stats),
+    lost: () => lost.add(1),
+    clock,
+    random,
+    logger,
+  });
+}
+
 /**
  * Returns the tenant of a call, as far as its head shows. Calls without a tenant share the quota of a single tenant.
  */
@@ -224,42 +215,11 @@ function tenantNames({ serviceHost, tasksTenantHeader }: Settings): (head: RestH
   };
 }
 
-function workerModule(name: string): URL {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return new URL(`../../../workers/${name}.${extension}`, import.meta.url);
-}
-
 function deliverySetup(settings: Settings, version: string): DeliverySetup {
   return {
     ...workerNetworks(settings),
     capacity: attemptsFor(settings.tasksPushConcurrency) + MAX_TESTS,
     userAgent: `sluice/${version}`,
     ca: readCa(settings.tasksPushCaCert, 'TASKS_PUSH_CACERT') || null,
-  };
-}
-
-function deliveries(
-  setup: DeliverySetup,
-  { settings, clock, random, logger }: TasksServiceParts,
-  stats: StatsRegistry,
-): PiscinaDeliveries {
-  return new PiscinaDeliveries({
-    module: workerModule('deliver'),
-    count: settings.tasksPushThreads,
-    setup,
-    lost: stats.counter('tasks.delivery_threads_lost'),
-    clock,
-    random,
-    logger,
-  });
-}
-
-function engineOptions(settings: Settings, limits: TenantLimits): TasksEngineParts['options'] {
-  return {
-    roles: new Set(['dispatcher', 'scheduler', 'reaper']),
-    node: `${hostname()}-${process.pid}`,
-    limits,
-    pushSlots: settings.tasksPushConcurrency,
-    drainMs: settings.tasksDrainTimeoutMs,
   };
 }

@@ -17,6 +17,18 @@ export interface SignalListeners {
 }
 
 export type SignalName = keyof SignalListeners;
+
+/** Every signal that there is. */
+export const SIGNAL_NAMES: readonly SignalName[] = [
+  'taskDue',
+  'roomFor',
+  'cancelRequested',
+  'workerChanged',
+  'accountChanged',
+  'documentsChanged',
+  'scheduleDue',
+];
+
 type SignalArguments<N extends SignalName> = Parameters<NonNullable<SignalListeners[N]>>;
 
 /** A signal as data that can be sent to other threads. */
@@ -36,7 +48,7 @@ export class Signals {
     this.tellAllBut(null, [name, ...details] as unknown as Signal);
   }
 
-  /** Notifies all listeners except those of the bridge that forwarded the signal. */
+  /** Notifies all listeners except those that passed the signal on from another thread. */
   tellAllBut(passers: SignalListeners | null, [name, ...details]: Signal): void {
     for (const listeners of this.#listeners) {
       if (listeners === passers) continue;

@@ -37,6 +37,8 @@ export interface StorePullDeskParts {
   readonly limits: TenantLimits;
   /** Maximum number of calls that wait, divided between tenants by `FairShares`: one more is `overloaded`. */
   readonly maxWaiting: number;
+  /** Called when the first call begins to wait, and when none waits any longer. */
+  readonly callersChanged?: (waiting: boolean) => void;
 }
 
 type Ending = Omit<Settlement, 'leaseId' | 'actor' | 'http' | 'throttleMs'>;
@@ -159,7 +161,7 @@ export class StorePullDesk implements PullDesk, Service {
         clock: this.#parts.clock,
       });
       lines.set(workerId, line);
-      this.#lineCount++;
+      if (this.#lineCount++ === 0) this.#parts.callersChanged?.(true);
     }
     return line;
   }
@@ -167,7 +169,7 @@ export class StorePullDesk implements PullDesk, Service {
   #forget(tenant: string, workerId: string): void {
     const lines = this.#lines.get(tenant);
     lines?.get(workerId)?.close();
-    if (lines?.delete(workerId) === true) this.#lineCount--;
+    if (lines?.delete(workerId) === true && --this.#lineCount === 0) this.#parts.callersChanged?.(false);
     if (lines?.size === 0) this.#lines.delete(tenant);
   }
 

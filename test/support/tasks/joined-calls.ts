@@ -48,9 +48,7 @@ export class JoinedCalls implements RestCalls {
   /** A thread takes calls, perhaps in the place of another. */
   attach(handler: RestHandler, log: Logger): void {
     const tell = ({ admitted = [], waiting = [], answers = [] }: Out): void =>
-      this.calls.heard(
-        structuredClone({ kind: 'turn', signals: [], asks: [], tests: [], admitted, waiting, answers }),
-      );
+      this.calls.heard(structuredClone({ kind: 'turn', asks: [], tests: [], admitted, waiting, answers }));
     const handled = new HandledCalls(
       handler,
       {

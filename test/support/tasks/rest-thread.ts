@@ -1,6 +1,7 @@
 import { workerData } from 'piscina';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { LastingTask } from '../../../src/base/lasting-task.ts';
+import { SignalPorts } from '../../../src/tasks/model/signal-ports.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import { CallLimits } from '../../../src/tasks/rest/call-limits.ts';
 import type { RestHandler, RestRequest, RestResponse } from '../../../src/tasks/rest/http.ts';
@@ -23,10 +24,14 @@ if (setup.failing.includes(number)) throw new Error('it does not begin');
 export default function rest({ port }: LastingTask): Promise<void> {
   const signals = new Signals();
   const drained = Promise.withResolvers<void>();
-  return serveRest({ port, signals, logger: new KeepingLogger() }, async (limits, tester) => {
+  const ports = new SignalPorts(signals, ['taskDue', 'roomFor']);
+  return serveRest({ port, signals: ports, logger: new KeepingLogger() }, async (limits, tester) => {
     const told: string[] = [];
     const counted = new CallLimits(limits, systemClock, new KeepingLogger());
-    signals.listen({ taskDue: tenant => told.push(tenant) });
+    signals.listen({
+      taskDue: tenant => told.push(tenant),
+      roomFor: tenant => told.push(`room for ${tenant}`),
+    });
     const answers: Record<string, (request: RestRequest) => Promise<string> | string> = {
       '/thread': () => String(number),
       '/echo': request => Buffer.from(request.body).toString(),

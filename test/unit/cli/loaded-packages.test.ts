@@ -30,8 +30,8 @@ t.test('the service loads the packages that it needs in every case, and no clien
 t.test(
   'with tasks in a file, threads load neither the client of Redis nor, unless they push, that of HTTP',
   async t => {
-    for (const module of ['app/tasks/tasks-service', 'app/tasks/task-store', 'app/tasks/rest-thread']) {
-      const loaded = packagesOf(module);
+    for (const module of ['tasks-service', 'task-store', 'rest-thread', 'engine-thread']) {
+      const loaded = packagesOf(`app/tasks/${module}`);
       t.notOk(loaded.includes('ioredis'), module);
       t.notOk(loaded.includes('undici'), module);
     }

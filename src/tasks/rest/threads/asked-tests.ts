@@ -2,7 +2,7 @@ import { Fault } from '../../../base/fault.ts';
 import type { WorkerTest, WorkerTestAnswer, WorkerTester } from '../../scheduler/worker-tests.ts';
 import type { TurnToRestThread } from './messages.ts';
 
-/** Runs in a REST thread, which opens no connections to workers. Has tests made by the thread with the engine. */
+/** Has tests made by another thread: a REST thread asks the primary, and the primary the thread with the engine. */
 export class AskedTests implements WorkerTester {
   readonly #send: (ask: number, test: WorkerTest) => void;
   readonly #waiting = new Map<number, PromiseWithResolvers<WorkerTestAnswer>>();
@@ -18,6 +18,14 @@ export class AskedTests implements WorkerTester {
     this.#waiting.set(ask, waiting);
     this.#send(ask, test);
     return waiting.promise;
+  }
+
+  /** The other thread has ended. */
+  lost(): void {
+    for (const { reject } of this.#waiting.values()) {
+      reject(new Fault('store_failed', 'the thread that makes tests has ended: repeat the request'));
+    }
+    this.#waiting.clear();
   }
 
   heard(tested: TurnToRestThread['tested']): void {

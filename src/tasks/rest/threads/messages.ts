@@ -1,26 +1,9 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { StopThread, ThreadIsReady } from '../../../base/lasting-task.ts';
 import type { LogFields, LogLevel } from '../../../base/logger.ts';
-import type { Signal, SignalName } from '../../model/signals.ts';
 import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/worker-tests.ts';
 import type { RestHead } from '../http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../parts.ts';
-
-/** Signals that REST threads need, for the pull desk and the directory. */
-export const SIGNALS_TO_REST_THREADS = [
-  'taskDue',
-  'roomFor',
-  'workerChanged',
-  'accountChanged',
-  'documentsChanged',
-] as const satisfies readonly SignalName[];
-
-/** Signals that REST threads send: all of them. */
-export const SIGNALS_FROM_REST_THREADS = [
-  ...SIGNALS_TO_REST_THREADS,
-  'cancelRequested',
-  'scheduleDue',
-] as const satisfies readonly SignalName[];
 
 /**
  * What is known about the API limits when a call is sent:
@@ -54,13 +37,9 @@ export interface AnswerMessage {
   readonly body: string | Uint8Array;
 }
 
-/**
- * Everything that a REST thread is sent in one turn of the event loop. The fields are processed in this order: signals
- * first, because they invalidate cached data that the calls would read.
- */
+/** Everything that a REST thread is sent in one turn of the event loop. The fields are processed in this order. */
 export interface TurnToRestThread {
   readonly kind: 'turn';
-  readonly signals: readonly Signal[];
   /** What the thread has asked for. */
   readonly verdicts: readonly (readonly [ask: number, verdict: VerdictMessage])[];
   readonly tested: readonly (readonly [ask: number, answer: TestMessage])[];
@@ -72,13 +51,9 @@ export interface TurnToRestThread {
   readonly gone: readonly number[];
 }
 
-/**
- * Everything that a REST thread sends in one turn. The fields are processed in this order: signals before answers,
- * because a caller that has its answer may immediately read what the call changed.
- */
+/** Everything that a REST thread sends in one turn. The fields are processed in this order. */
 export interface TurnFromRestThread {
   readonly kind: 'turn';
-  readonly signals: readonly Signal[];
   readonly asks: readonly (readonly [ask: number, call: ApiCall, authorization: string])[];
   /** Workers that are to be tested: the thread that delivers tasks does it. */
   readonly tests: readonly (readonly [ask: number, test: WorkerTest])[];
@@ -96,6 +71,8 @@ export type ToRestThread =
   /** A port to the thread that owns the file (see `PortOperator`), or the reason why there is no port. */
   | { readonly kind: 'store'; readonly port: MessagePort }
   | { readonly kind: 'store_refused'; readonly reason: string }
+  /** A port to another thread, for the signals of both (see `SignalPorts`). */
+  | { readonly kind: 'signals'; readonly port: MessagePort }
   /** The service shuts down: no more leases are handed out, and calls that wait for one are answered. */
   | { readonly kind: 'drain' }
   | StopThread;

@@ -4,8 +4,7 @@ import type { LastingThread } from '../../../base/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../../base/lasting-threads.ts';
 import type { Service } from '../../../base/lifecycle.ts';
 import type { LogFields } from '../../../base/logger.ts';
-import { SignalBridge } from '../../model/signal-bridge.ts';
-import type { Signal, Signals } from '../../model/signals.ts';
+import type { SignalMesh } from '../../model/signal-mesh.ts';
 import type { WorkerTest, WorkerTester } from '../../scheduler/worker-tests.ts';
 import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http.ts';
 import { requestIdOf } from '../negotiation.ts';
@@ -13,13 +12,12 @@ import type { ApiCall } from '../parts.ts';
 import type { Problem } from '../problem.ts';
 import { problemResponse } from '../problem-answer.ts';
 import { EarlyLimits, type EngineLimits } from './early-limits.ts';
-import {
-  type FromRestThread,
-  type RestThreadLog,
-  SIGNALS_TO_REST_THREADS,
-  type TestMessage,
-  type ToRestThread,
-  type TurnFromRestThread,
+import type {
+  FromRestThread,
+  RestThreadLog,
+  TestMessage,
+  ToRestThread,
+  TurnFromRestThread,
 } from './messages.ts';
 import { type PlaceBounds, Places } from './places.ts';
 import { ThreadCalls } from './thread-calls.ts';
@@ -48,7 +46,8 @@ export interface RestThreadsParts<Stats> extends ThreadCreation {
   readonly tenantOf: (head: RestHead) => string;
   readonly limits: EngineLimits;
   readonly tester: WorkerTester;
-  readonly signals: Signals;
+  /** Connects the threads with each other, and with those that do the background work. */
+  readonly signals: SignalMesh;
   /** Null if the threads have store connections of their own. */
   readonly store: SharedStore | null;
   readonly nextRequestId: () => string;
@@ -62,7 +61,7 @@ export interface RestThreadsParts<Stats> extends ThreadCreation {
 
 /** The connections of a running thread. */
 interface Links {
-  readonly bridge: SignalBridge;
+  readonly leaveSignals: () => void;
   readonly store: StoreClient;
   readonly leaveStore: () => void;
 }
@@ -149,17 +148,12 @@ export class RestThreads<Stats> implements RestCalls, Service {
 
   #begins(thread: RestThread): void {
     const calls = this.#calls[thread.place];
-    const bridge = new SignalBridge(this.#parts.signals, SIGNALS_TO_REST_THREADS, signal => {
-      const told = calls.turn?.signals;
-      // Attempts that finish together send the same signal for the same worker. One of them is enough.
-      if (told !== undefined && !isSame(told.at(-1), signal)) told.push(signal);
-    });
     const store: StoreClient = {
       connect: port => thread.post({ kind: 'store', port }, [port]),
       refused: reason => thread.post({ kind: 'store_refused', reason }),
     };
     this.#ready.set(thread, {
-      bridge,
+      leaveSignals: this.#parts.signals.join(port => thread.post({ kind: 'signals', port }, [port])),
       store,
       leaveStore: this.#parts.store?.addClient(store) ?? (() => {}),
     });
@@ -171,7 +165,7 @@ export class RestThreads<Stats> implements RestCalls, Service {
   #ended(thread: RestThread, wasReady: boolean): LogFields {
     const links = this.#ready.get(thread);
     this.#ready.delete(thread);
-    links?.bridge.close();
+    links?.leaveSignals();
     links?.leaveStore();
     // A thread that failed to start may be replaced only after a delay.
     const isNextSoon = wasReady && !this.#threads.stopped;
@@ -197,9 +191,6 @@ export class RestThreads<Stats> implements RestCalls, Service {
   }
 
   #turn(thread: RestThread, turn: TurnFromRestThread): void {
-    // Signals go to the other threads before the answers leave, because a caller may send its next request to any
-    // thread.
-    this.#ready.get(thread)?.bridge.heard(turn.signals);
     for (const [ask, call, authorization] of turn.asks) void this.#ask(thread, ask, call, authorization);
     for (const [ask, test] of turn.tests) void this.#test(thread, ask, test);
     this.#calls[thread.place].heard(turn);
@@ -217,10 +208,6 @@ export class RestThreads<Stats> implements RestCalls, Service {
     const verdict = await this.#limits.ask(call, authorization);
     if (this.#ready.has(thread)) this.#calls[thread.place].turn?.verdicts.push([ask, verdict]);
   }
-}
-
-function isSame(last: Signal | undefined, next: Signal): boolean {
-  return last?.length === next.length && last.every((each, i) => each === next[i]);
 }
 
 /** Selects the same thread for all calls of a tenant. */

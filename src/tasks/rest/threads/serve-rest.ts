@@ -1,15 +1,14 @@
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import { acceptMessages } from '../../../base/lasting-task.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { SignalBridge } from '../../model/signal-bridge.ts';
-import type { Signals } from '../../model/signals.ts';
+import type { SignalPorts } from '../../model/signal-ports.ts';
 import type { WorkerTester } from '../../scheduler/worker-tests.ts';
 import type { RestHandler } from '../http.ts';
 import type { ApiLimits } from '../parts.ts';
 import { AskedLimits } from './asked-limits.ts';
 import { AskedTests } from './asked-tests.ts';
 import { HandledCalls, type HandledCallsOut } from './handled-calls.ts';
-import { SIGNALS_FROM_REST_THREADS, type ToRestThread, type TurnFromRestThread } from './messages.ts';
+import type { ToRestThread, TurnFromRestThread } from './messages.ts';
 import { type Filling, Outbox } from './outbox.ts';
 
 /** Handles the calls of a REST thread. */
@@ -27,8 +26,8 @@ export interface ThreadService {
 
 export interface ServeRestParts {
   readonly port: MessagePort;
-  /** Signals of this thread. They are forwarded to and from the primary thread. */
-  readonly signals: Signals;
+  /** Connects the signals of this thread with those of others. */
+  readonly signals: SignalPorts;
   readonly logger: Logger;
 }
 
@@ -42,13 +41,14 @@ export async function serveRest(
   { port, signals, logger }: ServeRestParts,
   open: (limits: ApiLimits, tester: WorkerTester) => Promise<ThreadService>,
 ): Promise<void> {
-  const outbox = new Outbox(emptyTurn, turn => port.postMessage(turn, memoryOf(turn)));
+  const outbox = new Outbox(emptyTurn, turn => {
+    // A caller that has its answer may at once ask another thread for what its call changed.
+    signals.flush();
+    port.postMessage(turn, memoryOf(turn));
+  });
   const limits = new AskedLimits((...ask) => outbox.turn.asks.push(ask));
   const tests = new AskedTests((...ask) => outbox.turn.tests.push(ask));
   const service = await open(limits, tests);
-  const bridge = new SignalBridge(signals, SIGNALS_FROM_REST_THREADS, signal =>
-    outbox.turn.signals.push(signal),
-  );
   const out: HandledCallsOut = {
     admitted: call => outbox.turn.admitted.push(call),
     waits: call => outbox.turn.waiting.push(call),
@@ -59,7 +59,8 @@ export async function serveRest(
   acceptMessages<ToRestThread>(port, message => {
     switch (message.kind) {
       case 'turn':
-        bridge.heard(message.signals);
+        // Before the calls, which may be about what the signals say is outdated.
+        signals.receive();
         limits.heard(message.verdicts);
         tests.heard(message.tested);
         calls.heard(message);
@@ -73,6 +74,9 @@ export async function serveRest(
       case 'store_refused':
         service.storeRefused(message.reason);
         break;
+      case 'signals':
+        signals.connect(message.port);
+        break;
       case 'drain':
         service.drain();
         break;
@@ -85,14 +89,15 @@ export async function serveRest(
   await stopped.promise;
   service.drain();
   await calls.finished();
-  bridge.close();
   outbox.flush();
   await service.stop();
+  signals.flush();
+  signals.close();
   port.close();
 }
 
 function emptyTurn(): Filling<TurnFromRestThread> {
-  return { kind: 'turn', signals: [], asks: [], tests: [], admitted: [], waiting: [], answers: [] };
+  return { kind: 'turn', asks: [], tests: [], admitted: [], waiting: [], answers: [] };
 }
 
 /** The buffers that are transferred with a message. */

@@ -284,16 +284,7 @@ function interrupted({ state, head }: OpenCall): Problem {
 }
 
 function emptyTurn(): Filling<TurnToRestThread> {
-  return {
-    kind: 'turn',
-    signals: [],
-    verdicts: [],
-    tested: [],
-    calls: [],
-    earlyVerdicts: [],
-    bodies: [],
-    gone: [],
-  };
+  return { kind: 'turn', verdicts: [], tested: [], calls: [], earlyVerdicts: [], bodies: [], gone: [] };
 }
 
 /** The buffers that are transferred with a message. */

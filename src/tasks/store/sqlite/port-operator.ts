@@ -14,6 +14,7 @@ export class PortOperator implements Operator {
   readonly #asked: AskedOperations;
   #port: MessagePort | null = null;
   #stopped = false;
+  #clockBacksteps = 0;
 
   /** @param wanted called when operations wait and there is no port, so that the owner starts the store thread */
   constructor(wanted: () => void) {
@@ -26,6 +27,11 @@ export class PortOperator implements Operator {
       this.#port.postMessage(message);
       return true;
     });
+  }
+
+  /** How often the clock of the host was set back, as the present store thread has seen it. */
+  get clockBacksteps(): number {
+    return this.#clockBacksteps;
   }
 
   /** Number of operations that wait for their answer. */
@@ -53,7 +59,9 @@ export class PortOperator implements Operator {
     if (this.#port !== null) this.#lost(this.#port);
     this.#port = port;
     port.on('message', (message: FromStoreThread) => {
-      if (message.kind === 'settled') this.#asked.settled(message);
+      if (message.kind !== 'settled') return;
+      this.#clockBacksteps = message.clockBacksteps;
+      this.#asked.settled(message);
     });
     port.once('close', () => this.#lost(port));
     this.#asked.flush();

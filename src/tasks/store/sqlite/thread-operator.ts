@@ -48,7 +48,6 @@ export class ThreadOperator implements Operator {
   #state: 'stopped' | 'running' | 'stopping' = 'stopped';
   #retryAtMs = 0;
   #lastRefusal: Fault | null = null;
-  #clockBacksteps = 0;
 
   constructor(parts: ThreadOperatorParts) {
     this.#parts = parts;
@@ -58,11 +57,6 @@ export class ThreadOperator implements Operator {
       post(thread, message);
       return true;
     });
-  }
-
-  /** How often the clock of the host was set back, as the present thread has seen it. */
-  get clockBacksteps(): number {
-    return this.#clockBacksteps;
   }
 
   /** How many operations wait for their answer. */
@@ -153,10 +147,8 @@ export class ThreadOperator implements Operator {
     opened.promise.catch(() => {});
     let cause = 'it ended';
     worker.on('message', (message: FromStoreThread) => {
-      if (message.kind === 'settled') {
-        this.#clockBacksteps = message.clockBacksteps;
-        this.#asked.settled(message);
-      } else if (message.kind === 'opened') {
+      if (message.kind === 'settled') this.#asked.settled(message);
+      else if (message.kind === 'opened') {
         thread.isOpen = true;
         opened.resolve();
         this.#asked.flush();

@@ -1,7 +1,9 @@
 import { MessageChannel } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { type Clock, systemClock } from '../../../../../src/base/clock.ts';
-import { Signals } from '../../../../../src/tasks/model/signals.ts';
+import { SignalMesh } from '../../../../../src/tasks/model/signal-mesh.ts';
+import { SignalPorts } from '../../../../../src/tasks/model/signal-ports.ts';
+import { SIGNAL_NAMES, Signals } from '../../../../../src/tasks/model/signals.ts';
 import type { HeldBody, RenderedResponse, RestHead } from '../../../../../src/tasks/rest/http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../../../../../src/tasks/rest/parts.ts';
 import type { EngineLimits } from '../../../../../src/tasks/rest/threads/early-limits.ts';
@@ -28,7 +30,10 @@ const UNLIMITED: EngineLimits = { active: false, ask: async () => ({ allowed: tr
 async function open(t: Test, options: Options = {}) {
   const { count = 1, failing = [], limits = UNLIMITED, store = null } = options;
   const logger = new KeepingLogger();
+  const mesh = new SignalMesh();
   const signals = new Signals();
+  const ports = new SignalPorts(signals, SIGNAL_NAMES);
+  mesh.join(port => ports.connect(port));
   const answers: string[] = [];
   let lost = 0;
   let lastId = 0;
@@ -39,7 +44,7 @@ async function open(t: Test, options: Options = {}) {
     tenantOf: ({ host }) => host,
     limits,
     tester: options.tester ?? { test: () => Promise.reject(new Error('not part of this test')) },
-    signals,
+    signals: mesh,
     store,
     nextRequestId: () => `req_${++lastId}`,
     onAnswer: (operation, status) => answers.push(`${operation} ${status}`),
@@ -52,9 +57,12 @@ async function open(t: Test, options: Options = {}) {
     logger,
   });
   const begun = new Int32Array(new SharedArrayBuffer(4));
-  t.teardown(() => threads.stop());
+  t.teardown(async () => {
+    await threads.stop();
+    ports.close();
+  });
   await threads.start();
-  return { threads, logger, signals, answers, lost: () => lost, begun };
+  return { threads, logger, signals, ports, answers, lost: () => lost, begun };
 }
 
 function head(path: string, host = 'acme', method = 'GET'): RestHead {
@@ -377,17 +385,30 @@ t.test('without rules for calls nothing is asked, and with the next rules everyt
   t.equal(asked, 1);
 });
 
-t.test('signals are told on the other side once, before the answer that follows them', async t => {
-  const { threads, signals } = await open(t, { count: 2 });
+t.test('signals reach every other thread once, before the answer that follows them', async t => {
+  const { threads, signals, ports } = await open(t, { count: 2 });
   const [one, other] = await twoTenants(threads);
   const heard: string[] = [];
   signals.listen({ roomFor: tenant => heard.push(tenant) });
   await ask(threads, head('/tell', one)).answer;
-  t.same(heard, [one]);
+  ports.receive();
+  t.same(heard, [one], 'also one that is no REST thread');
   signals.tell('taskDue', 'somebody', 'wrk', 0);
+  ports.flush();
   for (const tenant of [one, other]) {
-    t.equal((await ask(threads, head('/told', tenant)).answer).text, 'somebody');
+    // Signals of two threads come over two ports, in either order.
+    const { text } = await ask(threads, head('/told', tenant)).answer;
+    t.match(text, new RegExp(`^(room for ${one} somebody|somebody room for ${one})$`));
   }
+});
+
+t.test('the next thread hears signals like the one that it replaces', async t => {
+  const { threads, signals, ports } = await open(t);
+  await ask(threads, head('/exit')).answer;
+  t.equal((await ask(threads, head('/told')).answer).text, '');
+  signals.tell('taskDue', 'somebody', 'wrk', 0);
+  ports.flush();
+  t.equal((await ask(threads, head('/told')).answer).text, 'somebody');
 });
 
 t.test(

@@ -1,0 +1,42 @@
+import type { MessagePort } from 'node:worker_threads';
+import type { StopThread, ThreadIsReady } from '../../base/lasting-task.ts';
+import type { LogFields, LogLevel } from '../../base/logger.ts';
+import type { TestMessage } from '../../tasks/rest/threads/messages.ts';
+import type { WorkerTest } from '../../tasks/scheduler/worker-tests.ts';
+import type { StatsChange } from '../thread-stats.ts';
+
+/** Messages to the thread with the task engine. */
+export type ToEngineThread =
+  /** Start the engine. Sent once, after the ports that the engine needs. */
+  | { readonly kind: 'begin' }
+  /** A port to the thread that owns the file (see `PortOperator`), or the reason why there is no port. */
+  | { readonly kind: 'store'; readonly port: MessagePort }
+  | { readonly kind: 'store_refused'; readonly reason: string }
+  /** A port to another thread, for the signals of both (see `SignalPorts`). */
+  | { readonly kind: 'signals'; readonly port: MessagePort }
+  /** Test a worker; the answer has the same number. */
+  | { readonly kind: 'test'; readonly ask: number; readonly test: WorkerTest }
+  /** The service shuts down: claim nothing more, wait for pushes, hand back what is left. */
+  | { readonly kind: 'drain' }
+  | StopThread;
+
+/** Messages of the thread with the task engine. */
+export type FromEngineThread =
+  | ThreadIsReady
+  | {
+      readonly kind: 'log';
+      readonly level: LogLevel;
+      readonly message: string;
+      readonly fields: LogFields | undefined;
+    }
+  /** The changes of its statistics since the last message. */
+  | { readonly kind: 'stats'; readonly stats: StatsChange }
+  /** There are store operations, but no port to the store. */
+  | { readonly kind: 'store_wanted' }
+  | { readonly kind: 'tested'; readonly ask: number; readonly answer: TestMessage }
+  /** The engine runs. */
+  | { readonly kind: 'begun' }
+  /** The engine could not be started; the thread ends. */
+  | { readonly kind: 'not_begun'; readonly reason: string }
+  /** The drain is over. */
+  | { readonly kind: 'drained' };

@@ -1,0 +1,186 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import { acceptMessages, type LastingTask } from '../../base/lasting-task.ts';
+import type { Logger, LogLevel } from '../../base/logger.ts';
+import type { Settings } from '../../settings/table.ts';
+import { StatsRegistry } from '../../stats/registry.ts';
+import type { DeliverySetup } from '../../tasks/delivery/local-deliveries.ts';
+import { PiscinaDeliveries } from '../../tasks/delivery/piscina-deliveries.ts';
+import { IdMaker } from '../../tasks/model/ids.ts';
+import { SignalPorts } from '../../tasks/model/signal-ports.ts';
+import { SIGNAL_NAMES, Signals } from '../../tasks/model/signals.ts';
+import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
+import { ScheduleFirer } from '../../tasks/scheduler/schedule-firer.ts';
+import { TasksEngine } from '../../tasks/scheduler/tasks-engine.ts';
+import { WorkerBook } from '../../tasks/scheduler/worker-book.ts';
+import { type WorkerTester, WorkerTests } from '../../tasks/scheduler/worker-tests.ts';
+import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
+import { Directory } from '../../tasks/store/directory.ts';
+import { MeasuredStore } from '../../tasks/store/measured-store.ts';
+import { StoreClock } from '../../tasks/store/store-clock.ts';
+import type { TaskStore } from '../../tasks/store/task-store.ts';
+import { ThreadLogger } from '../thread-logger.ts';
+import { StatsReporter } from '../thread-stats.ts';
+import type { FromEngineThread, ToEngineThread } from './engine-messages.ts';
+import { tenantLimits, workerModule } from './tasks-config.ts';
+import { openThreadStore } from './thread-store.ts';
+
+/** The `workerData` of the thread with the task engine. */
+export interface EngineThreadSetup {
+  readonly settings: Settings;
+  readonly keys: MasterKeys;
+  readonly delivery: DeliverySetup;
+  /** Log levels that the process writes. */
+  readonly logLevels: readonly LogLevel[];
+}
+
+/**
+ * Does the background work of tasks in this thread, with a store and delivery threads of its own, from `begin` to
+ * `drain` or `stop`.
+ *
+ * @returns resolves when all resources are released
+ * @throws (rejects with) Error if the engine cannot be started
+ */
+export async function serveTasksEngine({ port }: LastingTask, setup: EngineThreadSetup): Promise<void> {
+  const post = (message: FromEngineThread): void => port.postMessage(message);
+  const logger = new ThreadLogger(setup.logLevels, (level, message, fields) =>
+    post({ kind: 'log', level, message, fields }),
+  );
+  process.on('unhandledRejection', reason =>
+    logger.error('Unhandled promise rejection (this is a bug; please report it)', {
+      error: asError(reason).stack,
+    }),
+  );
+  const stats = new StatsRegistry();
+  const reporter = new StatsReporter(stats, systemClock, change => post({ kind: 'stats', stats: change }));
+  const signals = new Signals();
+  const ports = new SignalPorts(signals, SIGNAL_NAMES);
+  const { settings } = setup;
+  const wanted = (): void => post({ kind: 'store_wanted' });
+  const opened = await openThreadStore({ settings, stats, logger, wanted, background: true });
+  const statistics = new TaskStatistics(stats);
+  const store = new MeasuredStore(opened.store, statistics, () => performance.now());
+  const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
+  const { engine, tester } = tasksEngine({ setup, store, clock, signals, statistics, stats, logger });
+  const stopped = Promise.withResolvers<void>();
+  const begin = async (): Promise<void> => {
+    await store.start();
+    await clock.start();
+    await engine.start();
+    post({ kind: 'begun' });
+  };
+  let draining: Promise<void> | null = null;
+  const drain = (): Promise<void> => {
+    draining ??= engine.stop().then(() => post({ kind: 'drained' }));
+    return draining;
+  };
+  acceptMessages<ToEngineThread>(port, message => {
+    switch (message.kind) {
+      case 'begin':
+        begin().catch(failure => {
+          // A start that a drain interrupted is no failure.
+          if (draining !== null) return;
+          post({ kind: 'not_begun', reason: asError(failure).message });
+          stopped.reject(failure);
+        });
+        break;
+      case 'store':
+        opened.connect(message.port);
+        break;
+      case 'store_refused':
+        opened.refused(message.reason);
+        break;
+      case 'signals':
+        ports.connect(message.port);
+        break;
+      case 'test':
+        tester.test(message.test).then(
+          answer => post({ kind: 'tested', ask: message.ask, answer: [answer, ''] }),
+          failure => post({ kind: 'tested', ask: message.ask, answer: [null, asError(failure).message] }),
+        );
+        break;
+      case 'drain':
+        drain().catch(stopped.reject);
+        break;
+      case 'stop':
+        stopped.resolve();
+    }
+  });
+  // The process no longer listens.
+  port.once('close', stopped.resolve);
+  reporter.start();
+  try {
+    await stopped.promise;
+    await drain();
+  } finally {
+    await clock.stop();
+    await store.stop();
+    ports.flush();
+    ports.close();
+    reporter.stop();
+    port.close();
+  }
+}
+
+interface EngineParts {
+  readonly setup: EngineThreadSetup;
+  readonly store: TaskStore;
+  /** Of the store. */
+  readonly clock: Clock;
+  readonly signals: Signals;
+  readonly statistics: TaskStatistics;
+  readonly stats: StatsRegistry;
+  readonly logger: Logger;
+}
+
+function tasksEngine({ setup, store, clock, signals, statistics, stats, logger }: EngineParts): {
+  readonly engine: TasksEngine;
+  readonly tester: WorkerTester;
+} {
+  const { settings, keys, delivery } = setup;
+  const common = {
+    store,
+    directory: new Directory(store, clock, signals),
+    signals,
+    sealer: new AesSealer(keys),
+    clock,
+    random: Math.random,
+    randomBytes,
+    logger,
+  };
+  const limits = tenantLimits(settings);
+  const ids = new IdMaker(() => clock.nowMs(), randomBytes);
+  const deliveries = new PiscinaDeliveries({
+    ...common,
+    clock: systemClock,
+    module: workerModule('deliver'),
+    count: settings.tasksPushThreads,
+    setup: delivery,
+    lost: stats.counter('tasks.delivery_threads_lost'),
+  });
+  const book = new WorkerBook({ ...common, limits });
+  const tester = new WorkerTests({ ...common, book, deliveries, statistics });
+  const engine = new TasksEngine({
+    ...common,
+    deliveries,
+    firer: workerDue =>
+      new ScheduleFirer({
+        ...common,
+        ids,
+        limits,
+        workerDue,
+        counters: { count: (result, by) => statistics.schedulesFired(result).add(by) },
+      }),
+    statistics,
+    options: {
+      roles: new Set(['dispatcher', 'scheduler', 'reaper']),
+      node: `${hostname()}-${process.pid}`,
+      limits,
+      pushSlots: settings.tasksPushConcurrency,
+      drainMs: settings.tasksDrainTimeoutMs,
+    },
+  });
+  return { engine, tester };
+}

@@ -1,0 +1,175 @@
+import type { ResourceLimits } from 'node:worker_threads';
+import type { LastingThread } from '../../base/lasting-thread.ts';
+import { LastingThreads, type ThreadCreation } from '../../base/lasting-threads.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { LogFields } from '../../base/logger.ts';
+import type { SignalMesh } from '../../tasks/model/signal-mesh.ts';
+import { AskedTests } from '../../tasks/rest/threads/asked-tests.ts';
+import type { SharedStore } from '../../tasks/rest/threads/rest-threads.ts';
+import type { WorkerTest, WorkerTestAnswer, WorkerTester } from '../../tasks/scheduler/worker-tests.ts';
+import { logLine } from '../thread-logger.ts';
+import type { ThreadsStats } from '../thread-stats.ts';
+import type { FromEngineThread, ToEngineThread } from './engine-messages.ts';
+
+/**
+ * As for REST threads: a larger young generation would only hold garbage. The old one is not limited, because it holds
+ * the payloads of pushes under way, whose number and size are settings.
+ */
+const RESOURCES: ResourceLimits = { maxYoungGenerationSizeMb: 48 };
+
+/** A thread that ended is replaced within this. */
+const TEST_AGAIN_MS = 1_000;
+
+/** The module is `workers/tasks.ts`. */
+export interface KeptEngineParts extends Omit<ThreadCreation, 'count' | 'lost'> {
+  readonly signals: SignalMesh;
+  /** Null if the thread has a store connection of its own. */
+  readonly store: SharedStore | null;
+  readonly stats: ThreadsStats;
+  /** Called for each thread that ended without having been stopped. */
+  readonly lost: () => void;
+}
+
+type EngineThread = LastingThread<ToEngineThread>;
+type StoreClient = Parameters<SharedStore['addClient']>[0];
+
+/** The connections of the thread. */
+interface Links {
+  readonly thread: EngineThread;
+  readonly store: StoreClient;
+  readonly leave: () => void;
+}
+
+/**
+ * The task engine in a thread of its own (`engine-thread.ts`), as seen by the thread that has the connections. A thread
+ * that dies or hangs is replaced. Its delivery threads end with it, and what it had claimed is made again when the
+ * leases have ended, as after a crash of the process.
+ */
+export class KeptEngine implements Service, WorkerTester {
+  readonly name = 'task engine';
+  readonly #parts: KeptEngineParts;
+  readonly #threads: LastingThreads<ToEngineThread, FromEngineThread>;
+  readonly #tests = new AskedTests((ask, test) => this.#links?.thread.post({ kind: 'test', ask, test }));
+  #links: Links | null = null;
+  #running = false;
+  #draining = false;
+  readonly #begun = Promise.withResolvers<void>();
+  readonly #drained = Promise.withResolvers<void>();
+
+  constructor(parts: KeptEngineParts) {
+    this.#parts = parts;
+    this.#threads = new LastingThreads<ToEngineThread, FromEngineThread>({
+      ...parts,
+      count: 1,
+      what: 'task engine thread',
+      resourceLimits: RESOURCES,
+      ready: thread => this.#ready(thread),
+      heard: (_thread, message) => this.#heard(message),
+      // Tasks become due without any message.
+      isAwaited: () => true,
+      ended: thread => this.#ended(thread),
+      lost: place => {
+        parts.lost();
+        parts.stats.ended(place);
+      },
+    });
+    // Nobody may be waiting for the start.
+    this.#begun.promise.catch(() => {});
+  }
+
+  /** Whether tasks are started. */
+  get running(): boolean {
+    return this.#running;
+  }
+
+  /** @throws Error if the first thread, or the engine in it, does not start */
+  async start(): Promise<void> {
+    await this.#threads.start();
+    try {
+      await this.#begun.promise;
+    } catch (failure) {
+      await this.#threads.stop();
+      throw failure;
+    }
+  }
+
+  async test(test: WorkerTest): Promise<WorkerTestAnswer> {
+    if (!this.#running) return { kind: 'refused', reason: 'busy', retryAfterMs: TEST_AGAIN_MS };
+    return this.#tests.test(test);
+  }
+
+  /** Nothing more is claimed; pushes under way may go on for the drain time. */
+  drain(): void {
+    if (this.#draining) return;
+    this.#draining = true;
+    this.#begun.reject(new Error('the task engine is stopped'));
+    if (this.#links === null) this.#drained.resolve();
+    else this.#links.thread.post({ kind: 'drain' });
+  }
+
+  /** Waits for the drain. A thread that dies or hangs meanwhile ends the wait. */
+  async stop(): Promise<void> {
+    this.drain();
+    await this.#drained.promise;
+    await this.#threads.stop();
+  }
+
+  #ready(thread: EngineThread): void {
+    // The next thread of one that was lost during the drain: it is about to be stopped.
+    if (this.#draining) return;
+    const { signals, store: shared } = this.#parts;
+    const store: StoreClient = {
+      connect: port => thread.post({ kind: 'store', port }, [port]),
+      refused: reason => thread.post({ kind: 'store_refused', reason }),
+    };
+    const leaveSignals = signals.join(port => thread.post({ kind: 'signals', port }, [port]));
+    const leaveStore = shared?.addClient(store);
+    const leave = (): void => {
+      leaveSignals();
+      leaveStore?.();
+    };
+    this.#links = { thread, store, leave };
+    thread.post({ kind: 'begin' });
+  }
+
+  #heard(message: Exclude<FromEngineThread, { kind: 'ready' }>): void {
+    const { logger, stats, store } = this.#parts;
+    switch (message.kind) {
+      case 'log':
+        logLine(logger, message.level, message.message, message.fields);
+        break;
+      case 'stats':
+        stats.told(0, message.stats);
+        break;
+      case 'store_wanted':
+        if (this.#links !== null) store?.wanted(this.#links.store);
+        break;
+      case 'tested':
+        this.#tests.heard([[message.ask, message.answer]]);
+        break;
+      case 'begun':
+        this.#running = true;
+        this.#begun.resolve();
+        break;
+      case 'not_begun':
+        this.#begun.reject(new Error(message.reason));
+        break;
+      case 'drained':
+        this.#running = false;
+        this.#drained.resolve();
+    }
+  }
+
+  #ended(thread: EngineThread): LogFields {
+    if (this.#links?.thread === thread) {
+      this.#links.leave();
+      this.#links = null;
+    }
+    this.#running = false;
+    this.#tests.lost();
+    if (this.#draining) this.#drained.resolve();
+    return {
+      effect: 'no task starts until then; pushes that were under way are made again when their leases end',
+    };
+  }
+}

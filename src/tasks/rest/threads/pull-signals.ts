@@ -1,0 +1,50 @@
+import type { Clock, Timer } from '../../../base/clock.ts';
+import type { SignalPorts } from '../../model/signal-ports.ts';
+import type { SignalName } from '../../model/signals.ts';
+
+/** Signals that a REST thread always needs, for cached documents. */
+const OF_DOCUMENTS: readonly SignalName[] = ['workerChanged', 'accountChanged', 'documentsChanged'];
+/** Signals for calls that wait for a task. */
+const OF_TASKS: readonly SignalName[] = ['taskDue', 'roomFor'];
+
+/** How long the thread still wants signals of tasks after the last call: the next call often comes soon. */
+const QUIET_MS = 1_000;
+
+/**
+ * What a REST thread wants to hear from other threads. There is a signal for each task that becomes due and for each
+ * attempt that ends, which would wake up the thread for nothing while no call waits for tasks.
+ */
+export class PullSignals {
+  readonly #ports: SignalPorts;
+  readonly #clock: Clock;
+  #waiting = false;
+  #wanted = false;
+  #timer: Timer | null = null;
+
+  constructor(ports: SignalPorts, clock: Clock) {
+    this.#ports = ports;
+    this.#clock = clock;
+    ports.want(OF_DOCUMENTS);
+  }
+
+  /** @param waiting whether calls wait for tasks */
+  callersChanged(waiting: boolean): void {
+    this.#waiting = waiting;
+    if (!waiting) this.#timer ??= this.#clock.after(QUIET_MS, () => this.#quiet());
+    else if (!this.#wanted) this.#want(true);
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  #quiet(): void {
+    this.#timer = null;
+    if (!this.#waiting) this.#want(false);
+  }
+
+  #want(wanted: boolean): void {
+    this.#wanted = wanted;
+    this.#ports.want(wanted ? [...OF_DOCUMENTS, ...OF_TASKS] : OF_DOCUMENTS);
+  }
+}

@@ -1,0 +1,8 @@
+import { workerData } from 'piscina';
+import { type EngineThreadSetup, serveTasksEngine } from '../src/app/tasks/engine-thread.ts';
+import type { LastingTask } from '../src/base/lasting-task.ts';
+
+/** Does what happens to tasks without a call, beside the thread that has the connections; see `src/tasks/scheduler`. */
+export default function tasks(task: LastingTask): Promise<void> {
+  return serveTasksEngine(task, workerData as EngineThreadSetup);
+}
