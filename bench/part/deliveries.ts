@@ -61,6 +61,7 @@ function request(url: string, number: number): DeliveryRequest {
     metadata: {},
     lastError: null,
     cancelRequestedAt: null,
+    group: null,
     scheduleId: null,
     scheduledFor: null,
     heldBy: null,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import t from 'tap';
+import { nodeSqlite } from '../../src/tasks/store/sqlite/node-sqlite.ts';
 import { threadedSqliteStore } from '../../src/tasks/store/sqlite/open-store.ts';
 import { KeepingLogger } from '../support/keeping-logger.ts';
 import { campaign } from '../support/tasks/kills/campaign.ts';
@@ -17,4 +18,8 @@ t.test('processes on one SQLite file are killed again and again: nothing is lost
     openStore: () => threadedSqliteStore({ path: join(directory, 'tasks.db') }, new KeepingLogger()).store,
     ...plan,
   });
+  const db = new (nodeSqlite().DatabaseSync)(join(directory, 'tasks.db'));
+  const groups = db.prepare('SELECT * FROM task_group').all();
+  db.close();
+  t.strictSame(groups, [], 'no group has a task that runs or waits');
 });

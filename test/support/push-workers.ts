@@ -200,6 +200,7 @@ export const TASK: Task = {
   metadata: {},
   lastError: null,
   cancelRequestedAt: null,
+  group: null,
   scheduleId: null,
   scheduledFor: null,
   heldBy: null,

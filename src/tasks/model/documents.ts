@@ -117,6 +117,8 @@ export interface Worker {
   /** Attempts at once, over all processes; null for no bound. */
   readonly concurrency: number | null;
   readonly rate: Rate | null;
+  /** Undefined in documents of older versions, which means null. */
+  readonly groups?: GroupRules | null;
   readonly priority: Priority;
   readonly noRetryOn: readonly number[];
   readonly paused: boolean;
@@ -127,6 +129,14 @@ export interface Worker {
   readonly autoPauseAfterMs: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
+}
+
+/** How tasks of the same group share a worker. */
+export interface GroupRules {
+  /** Maximum number of concurrent attempts of one group, over all processes. */
+  readonly concurrency: number;
+  /** Tasks of a group start in the order of `runAt`, then of id. Only with a concurrency of 1. */
+  readonly fifo: boolean;
 }
 
 /** A token bucket: on average `limit` starts in `perMs`, at once `burst`. */
@@ -262,6 +272,10 @@ export interface ScheduledTask {
   readonly retry: Partial<RetryPolicy> | null;
   readonly tags: readonly string[];
   readonly metadata: Readonly<Record<string, string>>;
+  /** Undefined in documents of older versions, which means null. */
+  readonly group?: string | null | undefined;
+  /** A task expires when it has not started this long after it may start. Undefined as above. */
+  readonly expiresInMs?: number | null | undefined;
 }
 
 /** What a tenant has unless its operator has changed it. */

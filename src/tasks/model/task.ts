@@ -91,6 +91,8 @@ export interface Task {
   readonly metadata: Readonly<Record<string, string>>;
   readonly lastError: TaskError | null;
   readonly cancelRequestedAt: number | null;
+  /** Tasks of a worker with the same group are limited, or ordered, together (`ClaimRequest.groups`). 1 to 128 characters. */
+  readonly group: string | null;
   readonly scheduleId: string | null;
   /** The nominal time of the schedule. */
   readonly scheduledFor: number | null;

@@ -12,14 +12,14 @@ import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import { durationField } from './retry-fields.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
-import { CONTENT_FIELDS, checkContentFor, readContent } from './task-fields.ts';
+import { CONTENT_FIELDS, checkContentFor, GROUP_FIELD, readContent } from './task-fields.ts';
 import { checkUrl } from './worker-fields.ts';
 
 const DAY_MS = 86_400_000;
 /** How far ahead a task may be planned. */
 const MAX_AHEAD_MS = 366 * DAY_MS;
 const DELAY = { minMs: 0, maxMs: MAX_AHEAD_MS };
-const EXPIRES_IN = { minMs: 1, maxMs: 2 * MAX_AHEAD_MS };
+export const EXPIRES_IN = { minMs: 1, maxMs: 2 * MAX_AHEAD_MS };
 const KEY_TTL = { minMs: 0, maxMs: 30 * DAY_MS };
 
 /** When a task is to start, and until when: fields of creating and changing. */
@@ -79,6 +79,7 @@ export const NEW_TASK_SCHEMA: ObjectSchema = {
       optional: true,
       description: 'What happens when a live task has the key; return by default.',
     },
+    group: GROUP_FIELD,
     key_ttl: durationField('How long the key stays taken after the end, at most 30d.'),
   },
 };
@@ -130,6 +131,7 @@ export function readNewTask(
       keyTtlMs: keyTtlMs ?? 0,
       tags: content.tags ?? [],
       metadata: content.metadata ?? {},
+      group: (fields.group as string | null | undefined) ?? null,
       scheduleId: null,
       scheduledFor: null,
       heldBy: null,

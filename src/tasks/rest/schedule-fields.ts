@@ -10,11 +10,18 @@ import {
 } from '../model/schedule-times.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import { FieldReader, type Fields } from './field-reader.ts';
+import { EXPIRES_IN } from './new-task.ts';
 import { PAUSE_FIELDS, readPause } from './pause-fields.ts';
 import { Problem } from './problem.ts';
 import { durationField } from './retry-fields.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
-import { CONTENT_FIELDS, checkContentFor, readContent, type TaskContent } from './task-fields.ts';
+import {
+  CONTENT_FIELDS,
+  checkContentFor,
+  GROUP_FIELD,
+  readContent,
+  type TaskContent,
+} from './task-fields.ts';
 import { NAME_FORM } from './worker-fields.ts';
 
 const DAY_MS = 86_400_000;
@@ -41,6 +48,8 @@ const EMPTY_TASK: ScheduledTask = {
   retry: null,
   tags: [],
   metadata: {},
+  group: null,
+  expiresInMs: null,
 };
 
 /** When a schedule fires. */
@@ -111,7 +120,11 @@ const SCHEDULE_FIELDS = {
     optional: true,
     nullable: true,
     description: 'What each task gets; its payload is at most 64 KiB. What is left out is the worker’s.',
-    properties: CONTENT_FIELDS,
+    properties: {
+      ...CONTENT_FIELDS,
+      group: GROUP_FIELD,
+      expires_in: durationField('Each task expires when it has not started this long after it may start.'),
+    },
   },
   overlap: {
     type: 'string',
@@ -264,8 +277,11 @@ function readTask(
   if (fields.task === null) schedule.task = EMPTY_TASK;
   if (fields.task != null) {
     const payloadBytes = Math.min(limits.payloadBytes, MAX_TEMPLATE_PAYLOAD_BYTES);
-    const content = readContent(fields.task as Fields, '/task', reader, { payloadBytes });
-    schedule.task = withContent(schedule.task, content);
+    const own = fields.task as Fields;
+    const content = readContent(own, '/task', reader, { payloadBytes });
+    const group = own.group as string | null | undefined;
+    const expiresInMs = reader.duration(own.expires_in, '/task/expires_in', EXPIRES_IN);
+    schedule.task = withContent(schedule.task, { ...content, group, expiresInMs });
   }
   if (worker.body.taskUrls) {
     reader.fault(
@@ -278,7 +294,10 @@ function readTask(
   checkContentFor(worker.body, schedule.task, '/task', reader);
 }
 
-function withContent(before: ScheduledTask, content: TaskContent): ScheduledTask {
+function withContent(
+  before: ScheduledTask,
+  content: TaskContent & Pick<ScheduledTask, 'group' | 'expiresInMs'>,
+): ScheduledTask {
   const task: Record<string, unknown> = { ...before };
   for (const [name, value] of Object.entries(content)) {
     if (value !== undefined) task[name] = value ?? EMPTY_TASK[name as keyof ScheduledTask];

@@ -46,6 +46,8 @@ const TEMPLATE: ObjectSchema = {
     retry: RETRY_PART,
     tags: { type: 'array', items: TEXT },
     metadata: { type: 'record', values: TEXT },
+    group: TEXT_OR_NULL,
+    expires_in: TEXT_OR_NULL,
   },
 };
 
@@ -180,6 +182,8 @@ function templateView(task: ScheduledTask, caller: Caller): Record<string, unkno
     retry: retry === null ? null : retryPartView(retry),
     tags,
     metadata,
+    group: task.group ?? null,
+    expires_in: durationOrNull(task.expiresInMs ?? null),
   };
 }
 

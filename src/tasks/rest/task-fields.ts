@@ -65,6 +65,17 @@ export const CONTENT_FIELDS = {
   },
 } as const satisfies Record<string, Schema>;
 
+/** The group of a task, which never changes. */
+export const GROUP_FIELD: Schema = {
+  type: 'string',
+  min: 1,
+  max: 128,
+  optional: true,
+  nullable: true,
+  description:
+    "Tasks of a worker with the same group share the worker's group_concurrency, and its group_order.",
+};
+
 /** What was read of {@link CONTENT_FIELDS}: undefined where a field was left out, null where it is to be cleared. */
 export interface TaskContent {
   readonly type: string | null | undefined;

@@ -2,7 +2,7 @@ import type { Task } from '../model/task.ts';
 import { formatTime } from '../model/time.ts';
 import { readSecrets, WorkerSecrets } from '../scheduler/worker-book.ts';
 import type { StoredDocument } from '../store/documents.ts';
-import type { ClaimAnswer } from '../store/requests.ts';
+import type { WorkerBlock } from '../store/requests.ts';
 import { eachAtMost } from './bounded.ts';
 import type { RestParts } from './parts.ts';
 import type { Call } from './route.ts';
@@ -69,7 +69,7 @@ async function reasonsOf(
   return reasons;
 }
 
-function reasonOf(blocked: ClaimAnswer['blocked']): WaitingReason | null {
+function reasonOf(blocked: WorkerBlock): WaitingReason | null {
   return blocked === 'tenant_in_flight' || blocked === 'tenant_rate' ? 'tenant_share' : blocked;
 }
 

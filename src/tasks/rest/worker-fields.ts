@@ -1,5 +1,5 @@
 import { checkWorkerUrl, MAX_URL_LENGTH, type UrlRules } from '../delivery/worker-url.ts';
-import type { Rate, Worker } from '../model/documents.ts';
+import type { GroupRules, Rate, Worker } from '../model/documents.ts';
 import { DEFAULT_RETRY_POLICY, mergeRetry } from '../model/retry-policy.ts';
 import { PRIORITIES, type Priority } from '../model/task.ts';
 import { type DurationBounds, FieldReader, type Fields } from './field-reader.ts';
@@ -87,6 +87,25 @@ const WORKER_FIELDS = {
         description: 'At once; the limit by default, and at most ten times it.',
       },
     },
+  },
+  group_concurrency: {
+    type: 'number',
+    integer: true,
+    min: 1,
+    max: 1000,
+    optional: true,
+    nullable: true,
+    description:
+      'Maximum number of concurrent attempts for tasks of the same group, over all processes; null: no limit.',
+  },
+  group_order: {
+    type: 'string',
+    enum: ['any', 'fifo'],
+    optional: true,
+    nullable: true,
+    description:
+      'fifo, only with a group_concurrency of 1: tasks of a group start in the order of run_at, then of creation. ' +
+      'A task that waits for a retry holds up the tasks behind it. A paused task does not. any by default.',
   },
   priority: { type: 'string', enum: PRIORITIES, optional: true, nullable: true },
   no_retry_on: {
@@ -194,6 +213,7 @@ function newWorker(nowMs: number): Worker {
     leaseMs: DEFAULT_LEASE_MS,
     retry: DEFAULT_RETRY_POLICY,
     rate: null,
+    groups: null,
     priority: 'normal',
     noRetryOn: [],
     paused: false,
@@ -274,10 +294,27 @@ function durationOr(
 function readBounds(fields: Fields, worker: Draft, reader: FieldReader): void {
   if (fields.concurrency !== undefined) worker.concurrency = fields.concurrency as number | null;
   if (fields.rate !== undefined) worker.rate = readRate(fields.rate as Fields | null, reader);
+  worker.groups = readGroups(fields, worker.groups ?? null, reader);
   if (fields.priority !== undefined) worker.priority = (fields.priority as Priority | null) ?? 'normal';
   if (fields.no_retry_on !== undefined) {
     worker.noRetryOn = [...new Set((fields.no_retry_on as readonly number[] | null) ?? [])];
   }
+}
+
+function readGroups(fields: Fields, before: GroupRules | null, reader: FieldReader): GroupRules | null {
+  const { group_concurrency: given, group_order: order } = fields;
+  const concurrency = given === undefined ? (before?.concurrency ?? null) : (given as number | null);
+  const fifo = order === undefined ? (before?.fifo ?? false) : order === 'fifo';
+  if (fifo && concurrency !== 1) {
+    const [pointer, other] =
+      order === 'fifo' ? ['/group_order', ''] : ['/group_concurrency', ', or set group_order to any'];
+    reader.fault(
+      pointer,
+      'invalid',
+      `requires a group_concurrency of 1, because the group_order is fifo${other}`,
+    );
+  }
+  return concurrency === null ? null : { concurrency, fifo };
 }
 
 function readRate(fields: Fields | null, reader: FieldReader): Rate | null {

@@ -50,6 +50,8 @@ export const WORKER_ANSWER: ObjectSchema = {
     retry: RETRY_ANSWER,
     concurrency: { type: 'number', integer: true, nullable: true },
     rate: RATE,
+    group_concurrency: { type: 'number', integer: true, nullable: true },
+    group_order: { type: 'string', enum: ['any', 'fifo'] },
     priority: { type: 'string', enum: PRIORITIES },
     no_retry_on: { type: 'array', items: WHOLE },
     paused: { type: 'boolean' },
@@ -69,7 +71,7 @@ export function workerView({
   version,
   body,
 }: Pick<StoredDocument<'worker'>, 'id' | 'version' | 'body'>): Record<string, unknown> {
-  const { rate, autoPauseAfterMs } = body;
+  const { rate, groups, autoPauseAfterMs } = body;
   return {
     id,
     name: body.name,
@@ -83,6 +85,8 @@ export function workerView({
     retry: retryView(body.retry),
     concurrency: body.concurrency,
     rate: rate === null ? null : { limit: rate.limit, per: formatDuration(rate.perMs), burst: rate.burst },
+    group_concurrency: groups?.concurrency ?? null,
+    group_order: groups?.fifo === true ? 'fifo' : 'any',
     priority: body.priority,
     no_retry_on: body.noRetryOn,
     paused: body.paused,

@@ -292,8 +292,9 @@ export class Dispatcher implements Service {
       return false;
     }
     this.#tenantWaiters.room(tenant);
-    if (blocked === 'concurrency') this.#full.add(key);
-    const isDue = blocked === 'concurrency' || (nextAt !== null && nextAt <= now);
+    const isFull = blocked === 'concurrency' || blocked === 'group';
+    if (isFull) this.#full.add(key);
+    const isDue = isFull || (nextAt !== null && nextAt <= now);
     if (isDue) this.#due.renew(key, tasks.at(-1)?.dueAt);
     else this.#due.delete(key);
     if (nextAt === null) return false;

@@ -43,6 +43,7 @@ export class PushClaims {
         lease: { mode: 'push', ms: LEASE_MARGIN_MS },
         concurrency: worker.concurrency,
         rate: worker.rate,
+        groups: worker.groups ?? null,
         tenantInFlight: limits.inFlight,
         tenantPerSecond: limits.dispatchPerSecond,
         actor,

@@ -201,6 +201,7 @@ export class StorePullDesk implements PullDesk, Service {
       lease: { mode: 'pull', ms: request.leaseMs ?? worker.leaseMs },
       concurrency: worker.concurrency,
       rate: worker.rate,
+      groups: worker.groups ?? null,
       tenantInFlight: bounds.inFlight,
       tenantPerSecond: bounds.dispatchPerSecond,
       actor: { type: 'worker', id: instance },
@@ -250,9 +251,8 @@ export class StorePullDesk implements PullDesk, Service {
 
   #roomFor(tenant: string, workerId: string): void {
     for (const [id, line] of this.#lines.get(tenant) ?? []) {
-      if (line.blocked === 'tenant_in_flight' || (line.blocked === 'concurrency' && id === workerId)) {
-        line.tryNow();
-      }
+      const ofWorker = line.blocked === 'concurrency' || line.blocked === 'group';
+      if (line.blocked === 'tenant_in_flight' || (ofWorker && id === workerId)) line.tryNow();
     }
   }
 }

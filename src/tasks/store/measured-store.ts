@@ -26,6 +26,7 @@ import type {
   TaskQuery,
   TaskSearch,
   Wakeup,
+  WorkerBlock,
 } from './requests.ts';
 import type { TaskStore } from './task-store.ts';
 
@@ -110,7 +111,7 @@ export class MeasuredStore implements TaskStore {
     return this.#measured('claim', () => this.#store.claim(tenant, request));
   }
 
-  blocks(tenant: string, query: BlockQuery): Promise<readonly ClaimAnswer['blocked'][]> {
+  blocks(tenant: string, query: BlockQuery): Promise<readonly WorkerBlock[]> {
     return this.#measured('blocks', () => this.#store.blocks(tenant, query));
   }
 

@@ -1,4 +1,4 @@
-import type { Rate } from '../model/documents.ts';
+import type { GroupRules, Rate } from '../model/documents.ts';
 import type { HistoryEvent, HistoryHttp } from '../model/history.ts';
 import type { Actor, Task, TaskBody, TaskError, TaskStatus } from '../model/task.ts';
 import type { GivenTime } from '../model/time.ts';
@@ -207,6 +207,8 @@ export interface ClaimRequest {
   /** Attempts of this worker at once. */
   readonly concurrency: number | null;
   readonly rate: Rate | null;
+  /** Null: groups have no limit and no order. */
+  readonly groups: GroupRules | null;
   /** Attempts of the tenant at once, and how many may start in a second: a bucket of that size. */
   readonly tenantInFlight: number;
   readonly tenantPerSecond: number;
@@ -234,12 +236,25 @@ export interface ClaimAnswer {
   readonly now: number;
   /**
    * When to ask again: the next task is due, or a bucket has a token; at once (`now`) when there is more; in a second
-   * when attempts have to end first. Null when nothing waits. The store's hint is set to it.
+   * at the latest when attempts have to end first. Null when nothing waits. The store's hint is set to it.
    */
   readonly nextAt: number | null;
-  /** What kept due tasks from being claimed; null when it was only the number of leases, or nothing. */
-  readonly blocked: 'concurrency' | 'rate' | 'throttled' | 'tenant_in_flight' | 'tenant_rate' | null;
+  /**
+   * What kept due tasks from being claimed; null when it was only the number of leases, or nothing. `group`: every due
+   * task that is left belongs to a group at its limit.
+   */
+  readonly blocked:
+    | 'concurrency'
+    | 'rate'
+    | 'throttled'
+    | 'tenant_in_flight'
+    | 'tenant_rate'
+    | 'group'
+    | null;
 }
+
+/** What keeps all tasks of a worker from being claimed. */
+export type WorkerBlock = Exclude<ClaimAnswer['blocked'], 'group'>;
 
 /** How an attempt ended. The store decides what it means for the task; see {@link TaskStore.settle}. */
 export interface Settlement {

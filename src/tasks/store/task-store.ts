@@ -25,6 +25,7 @@ import type {
   TaskQuery,
   TaskSearch,
   Wakeup,
+  WorkerBlock,
 } from './requests.ts';
 
 /**
@@ -105,6 +106,12 @@ export interface TaskStore {
    * `expiresAt` in the past keeps a task from starting. None starts after the bodies of those that did have come to
    * {@link READ_BYTES}.
    *
+   * Groups (`ClaimRequest.groups`): of one group no more run than its concurrency, whatever process claims. With `fifo`
+   * the first of a group's waiting tasks, by `runAt` and then by id, has to start before the others, also while it waits
+   * for its next attempt; tasks that are paused, held or expired are not in this order. A claim looks at
+   * no more than 32 groups that may have something to start, those first that were served longest ago: the order by due
+   * time holds among these. A change of `fifo` may take effect in a group only when its first task is due.
+   *
    * Buckets are full at first, and hold at most `burst` (worker) or a second's worth (tenant).
    */
   claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer>;
@@ -113,7 +120,7 @@ export interface TaskStore {
    * What a claim of one task of each worker would be blocked by (`blocked` of {@link ClaimAnswer}), in the order of the
    * workers; null where nothing blocks it. Changes nothing.
    */
-  blocks(tenant: string, query: BlockQuery): Promise<readonly ClaimAnswer['blocked'][]>;
+  blocks(tenant: string, query: BlockQuery): Promise<readonly WorkerBlock[]>;
 
   /**
    * Ends attempts, in order. What becomes of the task:

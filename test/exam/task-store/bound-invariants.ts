@@ -1,4 +1,4 @@
-import type { Rate } from '../../../src/tasks/model/documents.ts';
+import type { GroupRules, Rate } from '../../../src/tasks/model/documents.ts';
 import type { HistoryEntry } from '../../../src/tasks/model/history.ts';
 import { BAND_PENALTIES_MS, type Task } from '../../../src/tasks/model/task.ts';
 import type { TenantSnapshot } from './snapshot.ts';
@@ -7,7 +7,10 @@ import type { TenantSnapshot } from './snapshot.ts';
 export interface TenantBounds {
   readonly inFlight: number;
   readonly perSecond: number;
-  readonly workers: ReadonlyMap<string, { readonly concurrency: number | null; readonly rate: Rate | null }>;
+  readonly workers: ReadonlyMap<
+    string,
+    { readonly concurrency: number | null; readonly rate: Rate | null; readonly groups?: GroupRules | null }
+  >;
 }
 
 /** An attempt, by the clock of the store; `end` is Infinity while it runs. */
@@ -34,10 +37,12 @@ export function boundViolations(snapshot: TenantSnapshot, bounds: TenantBounds |
   report('the tenant', tooManyAtOnce(attempts, bounds.inFlight));
   const tenantRate = { limit: bounds.perSecond, perMs: 1_000, burst: bounds.perSecond };
   report('the tenant', tooManyStarts(attempts, tenantRate));
-  for (const [workerId, { concurrency, rate }] of bounds.workers) {
+  for (const [workerId, { concurrency, rate, groups }] of bounds.workers) {
     const own = attempts.filter(({ task }) => task.workerId === workerId);
     if (concurrency !== null) report(workerId, tooManyAtOnce(own, concurrency));
     if (rate !== null) report(workerId, tooManyStarts(own, rate));
+    if (groups != null)
+      reportGroups(own, groups.concurrency, (group, text) => report(`${workerId}, group ${group},`, text));
   }
   return violations;
 }
@@ -53,6 +58,24 @@ function attemptsOf(task: Task, { histories }: TenantSnapshot): Attempt[] {
     dueAt = nextAttemptAt ?? null;
   }
   return attempts;
+}
+
+function reportGroups(
+  attempts: readonly Attempt[],
+  allowed: number,
+  report: (group: string, text: string | null) => void,
+): void {
+  const names = new Set(attempts.map(({ task }) => task.group));
+  for (const name of names) {
+    if (name === null) continue;
+    report(
+      name,
+      tooManyAtOnce(
+        attempts.filter(({ task }) => task.group === name),
+        allowed,
+      ),
+    );
+  }
 }
 
 /** Ends come before starts of the same millisecond. */
@@ -87,7 +110,8 @@ function tooManyStarts(attempts: readonly Attempt[], { limit, perMs, burst }: Ra
 
 /**
  * A task is overtaken only by work that became due within its penalty. Tasks that were updated or could expire are left
- * out: their history does not say which priority they had, or whether they could start.
+ * out: their history does not say which priority they had, or whether they could start. So are tasks of groups, which may
+ * have to wait for others of their group.
  */
 function orderViolations({ tasks, histories }: TenantSnapshot, attempts: readonly Attempt[]): string[] {
   const violations: string[] = [];
@@ -123,8 +147,8 @@ function orderViolations({ tasks, histories }: TenantSnapshot, attempts: readonl
  * Its history tells of all its changes, and of none but those of its status. One that was replaced may have others; one
  * that was replayed may have had a time to start by.
  */
-function isPlain({ version, expiresAt }: Task, entries: readonly HistoryEntry[]): boolean {
+function isPlain({ version, expiresAt, group }: Task, entries: readonly HistoryEntry[]): boolean {
   const changes = entries.filter(({ event }) => event !== 'heartbeat_progress');
   const plain = changes.every(({ event }) => !['updated', 'replayed', 'gap'].includes(event));
-  return plain && changes.length === version && expiresAt === null;
+  return plain && changes.length === version && expiresAt === null && group === null;
 }

@@ -12,6 +12,7 @@ import { documents } from './documents.ts';
 import { dueCounts } from './due-counts.ts';
 import { fencing } from './fencing.ts';
 import { findingDocuments } from './finding-documents.ts';
+import { groups } from './groups.ts';
 import { heldTasks } from './held-tasks.ts';
 import { histories } from './histories.ts';
 import { idempotency } from './idempotency.ts';
@@ -42,6 +43,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   claims,
   'bounds of claims': claimBounds,
   'what blocks claims': blocked,
+  groups,
   settling,
   fencing,
   leases,

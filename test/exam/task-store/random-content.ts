@@ -39,10 +39,17 @@ export class RandomContent {
   readonly #random: SeededRandom;
   readonly #make: Factory;
   readonly #clock: ManualClock;
+  readonly #workers: readonly PutDocument<'worker'>[];
   /** Nominal times are not repeated. */
   #fired = 0;
 
-  constructor(random: SeededRandom, make: Factory, clock: ManualClock) {
+  constructor(
+    random: SeededRandom,
+    make: Factory,
+    clock: ManualClock,
+    workers: readonly PutDocument<'worker'>[],
+  ) {
+    this.#workers = workers;
     this.#random = random;
     this.#make = make;
     this.#clock = clock;
@@ -64,6 +71,7 @@ export class RandomContent {
         key: this.#maybe(60) ? random.pick(['a', 'b', 'c']) : null,
         keyTtlMs: random.pick([0, 0, 30_000, 600_000]),
         heldBy,
+        group: this.#maybe(50) ? random.pick(['a', 'b', 'c:1']) : null,
         scheduleId,
         scheduledFor: scheduleId === null ? null : ++this.#fired,
         createdBy: { type: 'token', id: random.pick(['tok_1', 'tok_2']) },
@@ -125,10 +133,22 @@ export class RandomContent {
     return Object.fromEntries(chosen.length === 0 ? [this.#random.pick(all)] : chosen);
   }
 
+  /**
+   * The first worker's limit of groups changes from claim to claim; the second starts one task of a group after the other.
+   * A change between these two orders takes effect later, and not at the same time in all stores.
+   */
+  groups(workerId: string): ClaimRequest['groups'] {
+    const [first, second] = this.#workers;
+    if (workerId === second.id) return { concurrency: 1, fifo: true };
+    const limit = this.#random.pick([null, 1, 1, 2, 2, 3]);
+    return workerId !== first.id || limit === null ? null : { concurrency: limit, fifo: false };
+  }
+
   claimRequest(workerId: string): ClaimRequest {
     const random = this.#random;
     return this.#make.claimRequest(workerId, random.pick([0, 1, 2, 3, 10]), {
       lease: { mode: random.pick(['push', 'pull']), ms: random.pick([0, 5_000, 60_000]) },
+      groups: this.groups(workerId),
       concurrency: this.#maybe(60) ? null : 1 + random.below(4),
       rate: this.#maybe(50) ? null : random.pick(RATES),
       tenantInFlight: random.pick([ALL, ALL, 3, 6]),

@@ -69,7 +69,7 @@ export class RandomRequests {
     this.#model = model;
     this.#make = new Factory(clock, seed);
     this.#workers = ['mailer', 'reporter', 'spare'].map(name => this.#make.worker({ name }));
-    this.#content = new RandomContent(this.random, this.#make, clock);
+    this.#content = new RandomContent(this.random, this.#make, clock, this.#workers);
     this.#documents = new RandomDocuments(this.random, this.#make, model, clock, this.#workers);
     this.#tenants = ['acme', 'globex', 'initech'].map(name => ({ name, live: new Map(), leaseIds: [] }));
     [this.#past] = this.#tenants;
@@ -98,7 +98,8 @@ export class RandomRequests {
       steps.push({ advanceMs }, { call: 'overdue', args: [ALL] }, { call: 'dueDocuments', args: [ALL] });
       for (const { name } of this.#tenants) {
         for (const { id } of this.#workers) {
-          steps.push({ call: 'claim', args: [name, this.#make.claimRequest(id, 20)] });
+          const groups = this.#content.groups(id);
+          steps.push({ call: 'claim', args: [name, this.#make.claimRequest(id, 20, { groups })] });
         }
       }
     }

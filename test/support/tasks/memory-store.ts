@@ -26,6 +26,7 @@ import type {
   TaskQuery,
   TaskSearch,
   Wakeup,
+  WorkerBlock,
 } from '../../../src/tasks/store/requests.ts';
 import { READ_BYTES, type TaskStore } from '../../../src/tasks/store/task-store.ts';
 import { change } from './memory/changing.ts';
@@ -152,7 +153,7 @@ export class MemoryStore implements TaskStore {
     return claim(this.#state(tenant), this.#now(), request);
   }
 
-  async blocks(tenant: string, query: BlockQuery): Promise<readonly ClaimAnswer['blocked'][]> {
+  async blocks(tenant: string, query: BlockQuery): Promise<readonly WorkerBlock[]> {
     return blocks(this.#state(tenant), this.#now(), query);
   }
 

@@ -43,6 +43,7 @@ function newTask({ task, body, onConflict, wake }: NewTask): string {
     key: orFalse(task.key),
     keyTtl: task.keyTtlMs,
     held: orFalse(task.heldBy),
+    group: orFalse(task.group),
     schedule: orFalse(task.scheduleId),
     by: actorText(createdBy),
     wake,
@@ -94,11 +95,13 @@ function timesOf({
 }
 
 export function claimArguments(request: ClaimRequest): Argument[] {
-  const { workerId, leaseIds, lease, concurrency, rate, tenantInFlight, tenantPerSecond, actor } = request;
+  const { workerId, leaseIds, lease, concurrency, rate, groups, tenantInFlight, tenantPerSecond, actor } =
+    request;
   const bucket = rate === null ? false : [rate.limit, rate.perMs, rate.burst];
+  const ofGroups = groups !== null && [groups.concurrency, groups.fifo];
   const isPush = lease.mode === 'push';
   const bounds = [orFalse(concurrency), bucket, tenantInFlight, tenantPerSecond];
-  return [JSON.stringify([workerId, ...bounds, isPush, lease.ms, actorText(actor)]), ...leaseIds];
+  return [JSON.stringify([workerId, ...bounds, isPush, lease.ms, actorText(actor), ofGroups]), ...leaseIds];
 }
 
 export function blockArguments({ workers, tenantInFlight, tenantPerSecond }: BlockQuery): Argument[] {

@@ -52,6 +52,7 @@ export const TASK_FIELDS = [
   'metadata',
   // What never changes and no script needs: `[worker's name, scheduledFor, creator's type, creator's id, createdAt]`.
   'fixed',
+  'group',
 ] as const;
 export type TaskField = (typeof TASK_FIELDS)[number];
 

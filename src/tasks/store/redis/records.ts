@@ -39,6 +39,8 @@ export function taskOf(id: string, packed: Buffer): Task {
     metadata: f[F.metadata] === false ? NO_PAIRS : JSON.parse(f[F.metadata] as string),
     lastError: error === false ? null : { ...JSON.parse(error as string), at: f[F.errorAt] },
     cancelRequestedAt: number(f[F.cancel]),
+    // Tasks of older versions have no place for it.
+    group: text(f[F.group] ?? false),
     scheduleId: text(f[F.schedule]),
     scheduledFor,
     heldBy: text(f[F.held]),

@@ -27,6 +27,7 @@ import type {
   TaskQuery,
   TaskSearch,
   Wakeup,
+  WorkerBlock,
 } from '../requests.ts';
 import type { TaskStore } from '../task-store.ts';
 import { AcrossTenants, type DueDocument } from './across-tenants.ts';
@@ -236,11 +237,11 @@ export class RedisTaskStore implements TaskStore {
     };
   }
 
-  async blocks(tenant: string, query: BlockQuery): Promise<readonly ClaimAnswer['blocked'][]> {
+  async blocks(tenant: string, query: BlockQuery): Promise<readonly WorkerBlock[]> {
     if (query.workers.length === 0) return [];
     const reply = await this.#read(SCRIPTS.blocks, tenant, blockArguments(query));
     return query.workers.map((_, i) =>
-      reply[i] == null ? null : (String(reply[i]) as NonNullable<ClaimAnswer['blocked']>),
+      reply[i] == null ? null : (String(reply[i]) as NonNullable<WorkerBlock>),
     );
   }
 

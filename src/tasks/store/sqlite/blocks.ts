@@ -1,4 +1,4 @@
-import type { BlockQuery, ClaimAnswer } from '../requests.ts';
+import type { BlockQuery, WorkerBlock } from '../requests.ts';
 import { refill } from './bucket.ts';
 import { tightestBound } from './claim.ts';
 import { STATUS_CODES } from './codes.ts';
@@ -10,7 +10,7 @@ export function blocks(
   { statements, numbers, now }: View,
   tenantName: string,
   { workers, tenantInFlight, tenantPerSecond }: BlockQuery,
-): readonly ClaimAnswer['blocked'][] {
+): readonly WorkerBlock[] {
   const number = numbers.ofTenant(tenantName);
   if (number === null) return workers.map(() => null);
   const tenant = readTenant(statements, number);

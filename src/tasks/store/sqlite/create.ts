@@ -145,6 +145,7 @@ function newRow(work: Work, tenant: TenantTotals, { task, wake }: NewTask, heldB
     lease_event: null,
     key: task.key,
     key_ttl: task.keyTtlMs,
+    grp: task.group,
     schedule: task.scheduleId,
     scheduled_for: task.scheduledFor,
     held_by: heldBy,

@@ -1,5 +1,6 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { isFinalCode, isWaitingCode } from './codes.ts';
+import { followGroup } from './groups.ts';
 import { addEntry, type NewEntry, STORE_ACTOR_TEXT } from './history.ts';
 import { leaveKey } from './keys.ts';
 import type { Row, Statements } from './statements.ts';
@@ -32,6 +33,7 @@ export function insertTask(work: Work, tenant: TenantTotals, row: TaskRow, entry
   addEntry(work, row, null, entry);
   count(work, tenant, row.worker, row.status, 1);
   tellOf(work, row);
+  if (row.grp !== null) followGroup(work, row, null);
 }
 
 /**
@@ -65,6 +67,7 @@ export function saveTask(
   } else {
     tellOf(work, row);
   }
+  if (row.grp !== null) followGroup(work, row, from);
 }
 
 /** Writes columns of a task that are no part of what callers see of it. */
@@ -79,6 +82,7 @@ export function removeTask(work: Work, tenant: TenantTotals, row: TaskRow): void
   statements.run('DELETE FROM body WHERE seq = ?', row.seq);
   statements.run('DELETE FROM event WHERE seq = ?', row.seq);
   count(work, tenant, row.worker, row.status, -1);
+  if (row.grp !== null) followGroup(work, row, row.status);
   leaveKey(work, row, row.held_by, null);
   letGo(work, tenant, row);
 }

@@ -104,5 +104,37 @@ CREATE TABLE clock (no INTEGER PRIMARY KEY, at INTEGER NOT NULL);
 INSERT INTO clock (no, at) VALUES (1, 0);
 `;
 
+/**
+ * Tasks with a group wait in indexes of their own. `task_group` has a row for each group of a worker in which something
+ * runs or waits.
+ *
+ * - `next_at`: when a claim is to look at the group; never later than it has something to start
+ * - `full`: the limit that the group was found at with a due task. `next_at` is null then, until a task of it ends
+ */
+const GROUPS = `
+ALTER TABLE task ADD COLUMN grp TEXT;
+DROP INDEX task_due;
+CREATE INDEX task_due ON task (worker, band, due_at, id, expires_at, status, grp)
+  WHERE status IN (0, 2) AND due_at IS NOT NULL AND grp IS NULL;
+CREATE INDEX task_group_due ON task (worker, grp, band, due_at, id, expires_at, status)
+  WHERE status IN (0, 2) AND due_at IS NOT NULL AND grp IS NOT NULL;
+CREATE INDEX task_group_line ON task (worker, grp, run_at, id, due_at, expires_at, status, band)
+  WHERE status IN (0, 2) AND due_at IS NOT NULL AND grp IS NOT NULL;
+CREATE INDEX task_group_waiting ON task (worker, due_at, id, expires_at, status)
+  WHERE status IN (0, 2) AND due_at IS NOT NULL AND grp IS NOT NULL;
+CREATE TABLE task_group (
+  worker INTEGER NOT NULL, name TEXT NOT NULL, running INTEGER NOT NULL, next_at INTEGER, full INTEGER,
+  PRIMARY KEY (worker, name)
+) WITHOUT ROWID;
+CREATE INDEX task_group_next ON task_group (worker, next_at, name, running) WHERE next_at IS NOT NULL;
+CREATE INDEX task_group_full ON task_group (worker, full, name, running) WHERE full IS NOT NULL;
+`;
+
 /** Layouts: the statements at place n lead from layout n to layout n + 1. What was released once does not change. */
-export const MIGRATIONS: readonly string[] = [NUMBERED + TASKS + DOCUMENTS, DUE_OF_ALL, TASKS_OF_KEY, CLOCK];
+export const MIGRATIONS: readonly string[] = [
+  NUMBERED + TASKS + DOCUMENTS,
+  DUE_OF_ALL,
+  TASKS_OF_KEY,
+  CLOCK,
+  GROUPS,
+];

@@ -37,11 +37,17 @@ function rowsOfKey({ statements }: View, tenant: number, wanted: TaskSearch): re
   return statements.all(sql, tenant, wanted.key, from, before, wanted.limit);
 }
 
-/** Waiting tasks of a worker lie in a range for each priority. `due_at IS NOT NULL` is what the index has by its condition. */
-const DUE = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_due
-  WHERE worker = ? AND band = ? AND status IN (0, 2) AND due_at IS NOT NULL
+/**
+ * Waiting tasks of a worker lie in a range for each priority, and one for those with a group. `due_at IS NOT NULL` and what
+ * is said of `grp` are what the indexes have by their conditions.
+ */
+const WAITING = `status IN (0, 2) AND due_at IS NOT NULL
   AND (due_at, id) > (?, ?) AND (due_at, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)`;
-const DUE_RANGES = PRIORITIES.map(() => DUE).join(' UNION ALL ');
+const DUE = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_due
+  WHERE worker = ? AND band = ? AND grp IS NULL AND ${WAITING}`;
+const DUE_OF_GROUPS = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_group_waiting
+  WHERE worker = ? AND grp IS NOT NULL AND ${WAITING}`;
+const DUE_RANGES = [...PRIORITIES.map(() => DUE), DUE_OF_GROUPS].join(' UNION ALL ');
 
 function dueRows({ statements, numbers, now }: View, tenant: number, wanted: TaskSearch): readonly Row[] {
   const worker = wanted.workerId === null ? null : numbers.ofWorker(tenant, wanted.workerId);
@@ -50,7 +56,7 @@ function dueRows({ statements, numbers, now }: View, tenant: number, wanted: Tas
   const ranges = PRIORITIES.flatMap((_, band) => [worker, band, ...low, ...high, now]);
   const { order } = wanted;
   const sql = `${DUE_RANGES} ORDER BY due_at ${order}, id ${order} ${LIMIT}`;
-  return statements.all(sql, ...ranges, wanted.limit);
+  return statements.all(sql, ...ranges, worker, ...low, ...high, now, wanted.limit);
 }
 
 type DueBound = readonly [dueAt: number, id: string];

@@ -25,6 +25,7 @@ import type {
   TaskQuery,
   TaskSearch,
   Wakeup,
+  WorkerBlock,
 } from '../requests.ts';
 import type { TaskStore } from '../task-store.ts';
 import type { AnswerOf, ArgumentsOf, OperationName } from './operations.ts';
@@ -103,7 +104,7 @@ export class SqliteStore implements TaskStore {
     return this.#operator.ask('claim', [tenant, request]);
   }
 
-  blocks(tenant: string, query: BlockQuery): Promise<readonly ClaimAnswer['blocked'][]> {
+  blocks(tenant: string, query: BlockQuery): Promise<readonly WorkerBlock[]> {
     return this.#operator.ask('blocks', [tenant, query]);
   }
 

@@ -32,6 +32,7 @@ export interface TaskRow {
   lease_event: number | null;
   key: string | null;
   key_ttl: number;
+  grp: string | null;
   schedule: string | null;
   scheduled_for: number | null;
   held_by: string | null;
@@ -75,6 +76,7 @@ const EMPTY_ROW: TaskRow = {
   lease_event: null,
   key: null,
   key_ttl: 0,
+  grp: null,
   schedule: null,
   scheduled_for: null,
   held_by: null,
@@ -131,6 +133,7 @@ export function taskOf(row: TaskRow, workerId: string): Task {
     metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
     lastError: row.last_error === null ? null : (JSON.parse(row.last_error) as TaskError),
     cancelRequestedAt: row.cancel_at,
+    group: row.grp,
     scheduleId: row.schedule,
     scheduledFor: row.scheduled_for,
     heldBy: row.held_by,

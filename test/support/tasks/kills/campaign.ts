@@ -18,6 +18,7 @@ const NODES = 3;
 const IN_FLIGHT = 30;
 const PER_SECOND = 300;
 const CONCURRENCY = { many: 6, paced: 10, pulled: 8 } as const;
+const GROUPS = { many: { concurrency: 2, fifo: false }, paced: null, pulled: { concurrency: 1, fifo: true } };
 const RATE = { limit: 40, perMs: 1_000, burst: 20 };
 const SCHEDULE_MS = 10_000;
 const OVERLAPS = ['allow', 'allow', 'skip', 'queue_one', 'cancel_running'] as const;
@@ -80,7 +81,14 @@ async function prepare(caller: TaskCaller, address: string, url: string): Promis
   const retry = { max_attempts: 50, base: '200ms', factor: 1, jitter: 0.5 };
   const rate = { limit: RATE.limit, per: '1s', burst: RATE.burst };
   const make = (name: keyof typeof CONCURRENCY, fields: object) =>
-    caller.made(address, 'POST', '/workers', { name, concurrency: CONCURRENCY[name], retry, ...fields });
+    caller.made(address, 'POST', '/workers', {
+      name,
+      concurrency: CONCURRENCY[name],
+      group_concurrency: GROUPS[name]?.concurrency ?? null,
+      group_order: GROUPS[name]?.fifo === true ? 'fifo' : 'any',
+      retry,
+      ...fields,
+    });
   await make('many', { url, timeout: '1s' });
   await make('paced', { url, timeout: '1s', rate });
   await make('pulled', {});
@@ -132,9 +140,9 @@ async function examine(t: Test, { store, domain, ledger, sink }: Examined): Prom
     inFlight: IN_FLIGHT,
     perSecond: PER_SECOND,
     workers: new Map(
-      Object.entries(CONCURRENCY).map(([name, concurrency]) => [
+      WORKERS.map(name => [
         workerIds.get(name)!,
-        { concurrency, rate: name === 'paced' ? RATE : null },
+        { concurrency: CONCURRENCY[name], rate: name === 'paced' ? RATE : null, groups: GROUPS[name] },
       ]),
     ),
   };

@@ -8,6 +8,8 @@ import type { Nodes } from './nodes.ts';
 export const WORKERS = ['many', 'paced', 'pulled'] as const;
 /** Task keys that callers fight for. */
 const KEYS = 6;
+/** Groups of each worker. */
+const GROUPS = 8;
 /** Before an answer is asked for again. */
 const AGAIN_MS = 20;
 
@@ -196,6 +198,7 @@ function newTask(random: SeededRandom): object {
     payload: { number: random.below(1_000_000) },
     ...(random.below(3) === 0 && { delay: `${random.below(1_500)}ms` }),
     ...key,
+    ...(random.below(2) === 0 && { group: `group-${random.below(GROUPS)}` }),
     ...('key' in key && { on_conflict: random.pick(['return', 'reject', 'replace']) }),
     ...(random.below(5) === 0 && { priority: random.pick(['critical', 'low', 'bulk']) }),
   };

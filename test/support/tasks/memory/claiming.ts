@@ -4,6 +4,7 @@ import type {
   ClaimAnswer,
   ClaimedTask,
   ClaimRequest,
+  WorkerBlock,
 } from '../../../../src/tasks/store/requests.ts';
 import { READ_BYTES } from '../../../../src/tasks/store/task-store.ts';
 import { isWaiting } from './changing.ts';
@@ -29,7 +30,7 @@ interface Rate {
 
 /** What bounds a claim, with the room that is left. */
 interface Bound {
-  readonly name: NonNullable<ClaimAnswer['blocked']>;
+  readonly name: NonNullable<WorkerBlock>;
   readonly room: number;
 }
 
@@ -38,7 +39,7 @@ export function blocks(
   all: TenantState,
   now: number,
   { workers, tenantInFlight, tenantPerSecond }: BlockQuery,
-): ClaimAnswer['blocked'][] {
+): WorkerBlock[] {
   const tenantRate = { limit: tenantPerSecond, perMs: 1_000, burst: tenantPerSecond };
   return workers.map(worker => {
     const state = copyOf(all);
@@ -51,7 +52,7 @@ export function blocks(
 export function claim(state: TenantState, now: number, request: ClaimRequest): ClaimAnswer {
   const { workerId, leaseIds, rate } = request;
   const tenantRate = { limit: request.tenantPerSecond, perMs: 1_000, burst: request.tenantPerSecond };
-  const candidates = dueTasks(state, now, workerId).slice(0, leaseIds.length);
+  const candidates = startable(state, now, request).slice(0, leaseIds.length);
 
   let tasks: ClaimedTask[] = [];
   let blocked: ClaimAnswer['blocked'] = null;
@@ -68,6 +69,7 @@ export function claim(state: TenantState, now: number, request: ClaimRequest): C
     if (rate !== null) take(state, workerId, tasks.length);
     take(state, TENANT_BUCKET, tasks.length);
   }
+  blocked ??= isGroupFull(state, now, request) ? 'group' : null;
   const nextAt = whenToAskAgain(state, now, request, blocked);
   if (request.lease.mode === 'push' && nextAt !== null) state.wakeups.set(workerId, nextAt);
   else state.wakeups.delete(workerId);
@@ -100,6 +102,60 @@ function dueTasks(state: TenantState, now: number, workerId: string): TaskRecord
   return waitingTasks(state, now, workerId)
     .filter(({ task }) => task.dueAt! <= now)
     .sort((a, b) => place(a.task) - place(b.task) || compareText(a.task.id, b.task.id));
+}
+
+/** Those that are due and that their group lets start, in the order in which they start. */
+function startable(state: TenantState, now: number, { workerId, groups }: ClaimRequest): TaskRecord[] {
+  const due = dueTasks(state, now, workerId);
+  if (groups === null) return due;
+  const rooms = new Map<string, number>();
+  return due.filter(({ task }) => {
+    if (task.group === null) return true;
+    if (groups.fifo && !isFirst(state, now, task)) return false;
+    const room = rooms.get(task.group) ?? groups.concurrency - runningIn(state, task);
+    rooms.set(task.group, room - 1);
+    return room > 0;
+  });
+}
+
+/** No task can start, and some only because of their groups' concurrency. */
+function isGroupFull(state: TenantState, now: number, request: ClaimRequest): boolean {
+  return startable(state, now, request).length === 0 && dueGroups(state, now, request).size > 0;
+}
+
+/** Groups with a due task that could start if there were room. */
+function dueGroups(state: TenantState, now: number, { workerId, groups }: ClaimRequest): Set<string | null> {
+  const due = dueTasks(state, now, workerId).filter(({ task }) => task.group !== null && groups !== null);
+  return new Set(
+    due.filter(({ task }) => !groups!.fifo || isFirst(state, now, task)).map(({ task }) => task.group),
+  );
+}
+
+/** When the next task is due that nothing but its time keeps from starting; Infinity for none. */
+function nextDue(state: TenantState, now: number, request: ClaimRequest): number {
+  const { workerId, groups } = request;
+  const full = dueGroups(state, now, request);
+  const waiting = waitingTasks(state, now, workerId).filter(({ task }) => {
+    if (task.group === null || groups === null) return true;
+    return !full.has(task.group) && (!groups.fifo || isFirst(state, now, task));
+  });
+  return Math.min(...waiting.map(({ task }) => task.dueAt!));
+}
+
+/** No other task of the group that waits was to run before. */
+function isFirst(state: TenantState, now: number, task: Task): boolean {
+  return waitingTasks(state, now, task.workerId).every(
+    ({ task: other }) =>
+      other.group !== task.group ||
+      other.runAt > task.runAt ||
+      (other.runAt === task.runAt && other.id >= task.id),
+  );
+}
+
+function runningIn(state: TenantState, { workerId, group }: Task): number {
+  return [...state.tasks.values()].filter(
+    ({ task }) => task.status === 'running' && task.workerId === workerId && task.group === group,
+  ).length;
 }
 
 function place(task: Task): number {
@@ -170,9 +226,10 @@ function start(
 function whenToAskAgain(
   state: TenantState,
   now: number,
-  { workerId, rate, tenantPerSecond }: ClaimRequest,
+  request: ClaimRequest,
   blocked: ClaimAnswer['blocked'],
 ): number | null {
+  const { workerId, rate, tenantPerSecond } = request;
   switch (blocked) {
     case 'throttled':
       return state.throttles.get(workerId)!;
@@ -183,10 +240,12 @@ function whenToAskAgain(
       return nextToken(now, tokens(state, workerId), rate!);
     case 'tenant_rate':
       return nextToken(now, tokens(state, TENANT_BUCKET), { limit: tenantPerSecond, perMs: 1_000 });
+    case 'group':
+      return Math.min(now + ROOM_WAIT_MS, nextDue(state, now, request));
     case null: {
-      if (dueTasks(state, now, workerId).length > 0) return now;
-      const times = waitingTasks(state, now, workerId).map(({ task }) => task.dueAt!);
-      return times.length === 0 ? null : Math.min(...times);
+      if (startable(state, now, request).length > 0) return now;
+      const at = nextDue(state, now, request);
+      return at === Infinity ? null : at;
     }
   }
 }

@@ -64,6 +64,10 @@ export function changeTask(
   } else {
     tellOf(state, after);
   }
+  // Another task of the group may start now.
+  if (record.task.status === 'running' && task.status !== 'running' && task.group !== null && after.wake) {
+    state.wakeups.set(task.workerId, Math.min(state.wakeups.get(task.workerId) ?? now, now));
+  }
   return task;
 }
 

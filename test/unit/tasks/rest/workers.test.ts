@@ -26,6 +26,8 @@ t.test('a worker with a url is pushed to; what is left out is the default', asyn
     retry: { max_attempts: 12, base: '5s', factor: 3, max: '6h', jitter: 0.2, schedule: null, max_age: null },
     concurrency: 10,
     rate: null,
+    group_concurrency: null,
+    group_order: 'any',
     priority: 'normal',
     no_retry_on: [],
     paused: false,
@@ -59,6 +61,8 @@ t.test('everything that a worker can say is kept', async t => {
     retry: { max_attempts: 3, schedule: ['1s'], max_age: '1h' },
     concurrency: 1000,
     rate: { limit: 5, per: '1m', burst: 50 },
+    group_concurrency: 1,
+    group_order: 'fifo',
     priority: 'bulk',
     no_retry_on: [400, 422],
     paused: true,
@@ -421,4 +425,23 @@ t.test('a name that is not accepted is refused in words, for workers and schedul
   }
   const { json } = await rest.at('POST', 'schedules', { name: 'a', worker: 'mailer' });
   t.equal(json.detail, 'a schedule needs cron or every: give one of them');
+});
+
+t.test('group_order fifo requires a group_concurrency of 1', async t => {
+  const rest = await TaskHarness.open();
+  const faults = async (method: 'POST' | 'PUT', path: string, fields: object) => {
+    const { status, json } = await rest.at(method, path, fields);
+    return [status, json.errors?.map(({ pointer }: { pointer: string }) => pointer)];
+  };
+  t.same(await faults('POST', 'workers', { name: 'a', group_order: 'fifo' }), [422, ['/group_order']]);
+  t.same(await faults('POST', 'workers', { name: 'a', group_order: 'fifo', group_concurrency: 2 }), [
+    422,
+    ['/group_order'],
+  ]);
+  const fifo = { name: 'a', group_order: 'fifo', group_concurrency: 1 };
+  t.equal((await rest.at('POST', 'workers', fifo)).status, 201);
+  t.same(await faults('PUT', 'workers/a', { group_concurrency: 2 }), [422, ['/group_concurrency']]);
+  const { json } = await rest.at('PUT', 'workers/a', { group_concurrency: 2, group_order: null });
+  t.match(json, { group_concurrency: 2, group_order: 'any' });
+  t.match((await rest.at('PUT', 'workers/a', { group_concurrency: null })).json, { group_concurrency: null });
 });

@@ -49,9 +49,14 @@ t.test('a defect is found, and told in a few steps', async t => {
         settlements.map(end => (end.event === 'deferred' ? { ...end, event: 'attempt_failed' } : end)),
       ),
   }));
-  t.equal(await differenceIn(honest, await randomSteps(1, 300)), null);
-  const steps = await randomSteps(1, 300);
-  const difference = await differenceIn(defective, steps);
+  // Not every sequence defers a task whose attempts are not used up.
+  let steps: readonly Step[] = [];
+  let difference: Awaited<ReturnType<typeof differenceIn>> = null;
+  for (let seed = 1; difference === null && seed < 20; seed++) {
+    steps = await randomSteps(seed, 300);
+    t.equal(await differenceIn(honest, steps), null);
+    difference = await differenceIn(defective, steps);
+  }
   t.match(difference?.text, /^settle answered otherwise than the model/);
   const differs = async (part: readonly Step[]) => (await differenceIn(defective, part)) !== null;
   const few = await shortest(steps.slice(0, difference!.steps), differs, 300);

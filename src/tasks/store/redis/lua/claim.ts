@@ -5,15 +5,19 @@ import { EVENT_NUMBER as E } from '../fields.ts';
 /** So many tasks that expired are put aside in one step, so that one call does not hold up the others. */
 const MAX_ASIDE = 5_000;
 
+/** Maximum number of groups that one claim looks at for tasks to start. */
+const MAX_GROUPS = 32;
+/** Maximum number of groups that one claim looks at for the next time, or to find one that is full. */
+const MAX_CHECKED = 8;
+
 /** Waiting tasks of a worker, in order of due time, without those that are expired: these are put aside. */
-const WAITING = `local queues = {}
-for band = 0, ${PRIORITIES.length - 1} do queues[band] = P .. 'd:' .. worker .. ':' .. band end
+const WAITING = `local queues = P .. 'd:' .. worker .. ':'
 local mayExpire = call('EXISTS', P .. 'x') == 1
 local aside = 0
 local behind = false
-local function waiting(band, from, to, count)
+local function waiting(queue, from, to, count)
   while true do
-    local found = call('ZRANGE', queues[band], from, to, 'BYSCORE', 'LIMIT', 0, count, 'WITHSCORES')
+    local found = call('ZRANGE', queue, from, to, 'BYSCORE', 'LIMIT', 0, count, 'WITHSCORES')
     if not mayExpire or #found == 0 then return found end
     if aside >= ${MAX_ASIDE} then
       behind = true
@@ -27,18 +31,23 @@ local function waiting(band, from, to, count)
       if expiries[i] and tonumber(expiries[i]) <= now then over[#over + 1] = ids[i] end
     end
     if #over == 0 then return found end
-    call('ZREM', queues[band], unpack(over))
+    call('ZREM', queue, unpack(over))
     aside = aside + #over
   end
 end
-local function earliest()
+local function earliest(ofGroup)
   local least = false
   for band = 0, ${PRIORITIES.length - 1} do
-    local at = tonumber(waiting(band, '-inf', '+inf', 1)[2])
+    local at = tonumber(waiting(queues .. band .. ofGroup, '-inf', '+inf', 1)[2])
     if at and (not least or at < least) then least = at end
   end
   return least
 end
+local function sooner(a, b)
+  if a and b then return math.min(a, b) end
+  return a or b or false
+end
+local GROUPS, FULL = P .. 'G:' .. worker, P .. 'F:' .. worker
 `;
 
 /** What is in a bucket by now. */
@@ -50,21 +59,127 @@ end
 `;
 
 /**
- *     ARGV    time, `[worker, concurrency, rate, tenantInFlight, tenantPerSecond, push, ms, actor]` (JSON), leases…
+ * The groups of a worker. A look at one finds `candidates` (id and due, in turns, by band), or that it is `full`, or
+ * when its next task is due (`due`) and when to look again (`at`), which is earlier when that task expires before.
+ */
+const GROUP_LINES = `local limit, fifo = false, false
+if groups then limit, fifo = groups[1], groups[2] end
+local hasGroups = call('EXISTS', GROUPS, FULL) > 0
+local function expiryOf(id)
+  return mayExpire and tonumber(call('ZSCORE', P .. 'x', id) or nil)
+end
+local function lookAtFirst(group, room)
+  local line = P .. 'f:' .. worker .. ':' .. group
+  while true do
+    local id = call('ZRANGE', line, 0, 0)[1]
+    if not id then return {} end
+    local expires = expiryOf(id)
+    if expires and expires <= now then
+      call('ZREM', line, id)
+      aside = aside + 1
+    else
+      local f = open(id).f
+      local due = f[F_due]
+      if due > now then return { due = due, at = math.min(due, expires or due) } end
+      if room == 0 then return { full = true } end
+      return { candidates = { [f[F_band]] = { id, due } } }
+    end
+  end
+end
+local function lookAtAll(group, room)
+  local candidates, any = {}, false
+  for band = 0, ${PRIORITIES.length - 1} do
+    local found = waiting(queues .. band .. ':' .. group, '-inf', now, math.max(1, room))
+    if #found > 0 then
+      candidates[band] = found
+      any = true
+    end
+  end
+  if any and room == 0 then return { full = true } end
+  if any then return { candidates = candidates, room = room } end
+  local due = earliest(':' .. group)
+  return { due = due, at = due }
+end
+local function look(group)
+  local room = want + 1
+  if limit then
+    local running = call('SCARD', P .. 'r:' .. worker .. ':' .. group)
+    room = math.min(room, math.max(0, limit - running))
+  end
+  local found = fifo and lookAtFirst(group, room) or lookAtAll(group, room)
+  if found.candidates then call('ZADD', GROUPS, ms(now), group)
+  elseif found.at then call('ZADD', GROUPS, ms(found.at), group)
+  else call('ZREM', GROUPS, group) end
+  if found.full then call('ZADD', FULL, limit, group) else call('ZREM', FULL, group) end
+  return found
+end
+local function dueGroups()
+  -- Limits are whole numbers; no limit is like a limit of 0, which no group can be full at.
+  local others = call('ZRANGE', FULL, '-inf', '(' .. (limit or 0), 'BYSCORE')
+  for _, group in ipairs(call('ZRANGE', FULL, '(' .. (limit or 0), '+inf', 'BYSCORE')) do others[#others + 1] = group end
+  for _, group in ipairs(others) do
+    call('ZREM', FULL, group)
+    call('ZADD', GROUPS, ms(now), group)
+  end
+  local found = {}
+  for _, group in ipairs(call('ZRANGE', GROUPS, '-inf', now, 'BYSCORE', 'LIMIT', 0, ${MAX_GROUPS})) do
+    local at = call('ZSCORE', GROUPS, group)
+    local line = look(group)
+    if line.candidates then
+      -- Its place in the line of groups changes only when it is served.
+      call('ZADD', GROUPS, at, group)
+      found[group] = line
+    end
+  end
+  return found
+end
+local function nextOfGroups()
+  local full, at = false, false
+  local known = call('ZRANGE', FULL, 0, ${MAX_CHECKED - 1})
+  for _, group in ipairs(known) do
+    if look(group).full then
+      full = true
+      break
+    end
+  end
+  full = full or #known == ${MAX_CHECKED}
+  local found = call('ZRANGE', GROUPS, 0, ${MAX_CHECKED - 1}, 'WITHSCORES')
+  for i = 1, #found, 2 do
+    local atMost = tonumber(found[i + 1])
+    if at and atMost >= at then break end
+    if i == ${2 * MAX_CHECKED - 1} or atMost <= now then return math.max(atMost, now), full end
+    at = sooner(at, look(found[i]).due)
+  end
+  return at, full
+end
+`;
+
+/**
+ *     ARGV    time, `[worker, concurrency, rate, tenantInFlight, tenantPerSecond, push, ms, actor, groups]` (JSON), leases…
  *     returns hints, now, when to ask again, what blocked; then for each task: id, record, body, end of lease, due
  */
-export const CLAIM = `local worker, concurrency, rate, tenantInFlight, tenantPerSecond, push, ms, actor =
+export const CLAIM = `local worker, concurrency, rate, tenantInFlight, tenantPerSecond, push, leaseMs, actor, groups =
   unpack(cjson.decode(ARGV[2]))
 local want = #ARGV - 2
 ${WAITING}
+${GROUP_LINES}
 local penalties = { [0] = ${PRIORITIES.map(name => BAND_PENALTIES_MS[name]).join(', ')} }
 
--- The heads of the five queues, merged.
+-- The heads of the five queues, and of those of the groups, merged.
 local function candidates()
   local heads = {}
   for band = 0, ${PRIORITIES.length - 1} do
-    local found = waiting(band, '-inf', now, want + 1)
+    local found = waiting(queues .. band, '-inf', now, want + 1)
     if #found > 0 then heads[#heads + 1] = { found, 1, tonumber(found[2]) + penalties[band] } end
+  end
+  local rooms, of = {}, {}
+  if hasGroups then
+    for group, line in pairs(dueGroups()) do
+      rooms[group] = line.room or 1
+      for band, found in pairs(line.candidates) do
+        heads[#heads + 1] = { found, 1, tonumber(found[2]) + penalties[band], group }
+      end
+    end
   end
   local ids, dues = {}, {}
   while #ids <= want and #heads > 0 do
@@ -74,24 +189,31 @@ local function candidates()
       if a[3] < b[3] or a[3] == b[3] and a[1][a[2]] < b[1][b[2]] then best = i end
     end
     local head = heads[best]
-    local found, at = head[1], head[2]
-    ids[#ids + 1] = found[at]
-    dues[#dues + 1] = tonumber(found[at + 1])
+    local found, at, group = head[1], head[2], head[4]
+    local due = tonumber(found[at + 1])
+    if not group or rooms[group] > 0 then
+      ids[#ids + 1] = found[at]
+      dues[#dues + 1] = due
+      if group then
+        rooms[group] = rooms[group] - 1
+        of[#ids] = group
+      end
+    end
     if found[at + 2] then
       head[2] = at + 2
-      head[3] = tonumber(found[at + 3]) + head[3] - dues[#dues]
+      head[3] = tonumber(found[at + 3]) + head[3] - due
     else
       table.remove(heads, best)
     end
   end
-  return ids, dues
+  return ids, dues, of
 end
 
 ${FILLED}local function nextToken(tokens, limit, perMs)
   return now + math.max(1, math.ceil(((1 - tokens) * perMs) / limit))
 end
 
-local ids, dues = candidates()
+local ids, dues, of = candidates()
 local more = #ids > want
 local count = more and want or #ids
 local started = 0
@@ -149,11 +271,11 @@ if started > 0 then
     local last = now + f[F_timeout]
     f[F_lease] = lease
     if push then
-      f[F_leaseCap] = last + ms
-      f[F_leaseUntil] = last + ms
+      f[F_leaseCap] = last + leaseMs
+      f[F_leaseUntil] = last + leaseMs
     else
       f[F_leaseCap] = last
-      f[F_leaseUntil] = now + math.min(ms, f[F_timeout])
+      f[F_leaseUntil] = now + math.min(leaseMs, f[F_timeout])
     end
     f[F_push], f[F_wake] = push, push
     f[F_status], f[F_due], f[F_attempt] = RUNNING, false, f[F_attempt] + 1
@@ -170,6 +292,17 @@ if started > 0 then
   end
 end
 
+if hasGroups then
+  local served = {}
+  for i = 1, started do
+    local group = of[i]
+    if group and not served[group] then
+      served[group] = true
+      look(group)
+    end
+  end
+end
+
 if blocked == 'throttled' then
   nextAt = throttledUntil
 elseif blocked == 'rate' then
@@ -179,8 +312,20 @@ elseif blocked == 'tenant_rate' then
 elseif blocked then
   nextAt = now + 1000
 else
-  nextAt = not more and earliest()
+  local full
+  if not more then
+    nextAt = earliest('')
+    if hasGroups then
+      local at
+      at, full = nextOfGroups()
+      nextAt = sooner(nextAt, at)
+    end
+  end
   if more or behind then nextAt = now end
+  if full and not (nextAt and nextAt <= now) then
+    blocked = 'group'
+    nextAt = sooner(nextAt, now + 1000)
+  end
 end
 reply[1], reply[3], reply[4] = hints(), nextAt, blocked
 return reply
@@ -189,7 +334,9 @@ return reply
 /** ARGV: time, worker. Returns when the earliest waiting task of the worker is due, or false. */
 export const PEEK_WORKER = `local worker = ARGV[2]
 ${WAITING}
-return earliest()
+local at = sooner(earliest(''), tonumber(call('ZRANGE', GROUPS, 0, 0, 'WITHSCORES')[2]))
+if call('EXISTS', FULL) == 1 then at = sooner(at, now) end
+return at
 `;
 
 /**

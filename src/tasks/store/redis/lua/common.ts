@@ -14,9 +14,13 @@ import { EVENT_NUMBER as E } from '../fields.ts';
  *
  *     k:<task>  record        b:<task>  body [payload, headers, result]       h:<task>, g:<task>  history: first, last
  *     s:<s>, w:<w>:<s>, c:<schedule>:<s>  sorted by id: tasks of a status; of a worker or a schedule as well
- *     d:<w>:<band>  by due time     l  by end of lease     x  by expiresAt      e:s, e:o  by end: succeeded, others
+ *     d:<w>:<band>  by due time, of tasks without a group; d:<w>:<band>:<group> of one group, d:<w>:g of all groups
+ *     l  by end of lease     x  by expiresAt      e:s, e:o  by end: succeeded, others
  *     L:<lease>  task        u:<w>:<key>  [holder, free at]      q:<task>  tasks held by it      i:<scope>:<key>  answer
  *     y  sorted: `key id` of each task that has a key
+ *     f:<w>:<group>  waiting tasks of a group by runAt     r:<w>:<group>  those that run
+ *     G:<w>  groups by when a claim is to look at them, never later than they have something to start     F:<w>  groups
+ *     with due tasks that are at their limit, by that limit: they are not in G until a task of them ends
  *     B:<w>  [throttled until, tokens, at]     T  [tokens, at]
  *     D:<kind>  documents by id     A:<kind>, P:<kind>:<parent>  ids     N  names     Z  `kind|id` by due time
  *
@@ -71,6 +75,46 @@ local function sooner(at)
   if at and (not reapAt or at < reapAt) then reapAt = at end
 end
 local function endKey(status) return P .. (status == SUCCEEDED and 'e:s' or 'e:o') end
+local function lookAt(worker, group, at)
+  if call('ZSCORE', P .. 'F:' .. worker, group) then return end
+  call('ZADD', P .. 'G:' .. worker, 'LT', ms(at), group)
+end
+local function tail(f)
+  return f[F_group] and ':' .. f[F_group] or ''
+end
+-- Before the places of the task are what they are now.
+local function followGroup(x, status, due)
+  local f, id = x.f, x.id
+  local worker, group = f[F_worker], f[F_group]
+  local name = worker .. ':' .. group
+  if due then
+    call('ZADD', P .. 'f:' .. name, ms(f[F_runAt]), id)
+    call('ZADD', P .. 'd:' .. worker .. ':g', ms(due), id)
+  elseif x.due then
+    call('ZREM', P .. 'f:' .. name, id)
+    call('ZREM', P .. 'd:' .. worker .. ':g', id)
+  end
+  local ran, runs = x.status == RUNNING, status == RUNNING
+  if not x.status then
+    if due then lookAt(worker, group, due) end
+  elseif runs then
+    if not ran then call('SADD', P .. 'r:' .. name, id) end
+  else
+    if ran then
+      call('SREM', P .. 'r:' .. name, id)
+      call('ZREM', P .. 'F:' .. worker, group)
+      if f[F_wake] then
+        wakes[#wakes + 1] = worker
+        wakes[#wakes + 1] = now
+      end
+    end
+    if call('EXISTS', P .. 'f:' .. name) == 1 then lookAt(worker, group, now)
+    else
+      call('ZREM', P .. 'F:' .. worker, group)
+      call('ZREM', P .. 'G:' .. worker, group)
+    end
+  end
+end
 local function save(x)
   local f, id = x.f, x.id
   local text = pack(f)
@@ -81,9 +125,11 @@ local function save(x)
     inLists(x, 'ZADD', status, '0', id)
   end
   local queue = P .. 'd:' .. f[F_worker] .. ':'
-  if x.due and (not due or band ~= x.band) then call('ZREM', queue .. x.band, id) end
+  local ofGroup = tail(f)
+  if x.due and (not due or band ~= x.band) then call('ZREM', queue .. x.band .. ofGroup, id) end
   -- A claim may have put it aside as expired: with another expiry it is back.
-  if due and (due ~= x.due or band ~= x.band or expires ~= x.expires) then call('ZADD', queue .. band, ms(due), id) end
+  if due and (due ~= x.due or band ~= x.band or expires ~= x.expires) then call('ZADD', queue .. band .. ofGroup, ms(due), id) end
+  if f[F_group] then followGroup(x, status, due) end
   if expires ~= x.expires then
     if expires then
       call('ZADD', P .. 'x', ms(expires), id)
@@ -206,7 +252,8 @@ local function erase(x)
   call('DEL', P .. 'k:' .. id, P .. 'b:' .. id, P .. 'h:' .. id, P .. 'g:' .. id)
   inLists(x, 'ZREM', x.status, id)
   if f[F_key] then call('ZREM', P .. 'y', f[F_key] .. ' ' .. id) end
-  if x.due then call('ZREM', P .. 'd:' .. f[F_worker] .. ':' .. x.band, id) end
+  if x.due then call('ZREM', P .. 'd:' .. f[F_worker] .. ':' .. x.band .. tail(f), id) end
+  if f[F_group] then followGroup(x, x.status, false) end
   if x.expires then call('ZREM', P .. 'x', id) end
   if x.ended then call('ZREM', endKey(x.status), id) end
   forgetLease(f)

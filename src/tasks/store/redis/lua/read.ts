@@ -178,6 +178,9 @@ if ARGV[2] == '1' then
       at = sooner(at, head)
       if head and head <= now then reply[4] = reply[4] + call('ZCOUNT', P .. queue, '-inf', now) end
     end
+    at = sooner(at, first('G:' .. workers[i]))
+    if call('EXISTS', P .. 'F:' .. workers[i]) == 1 then at = sooner(at, now) end
+    reply[4] = reply[4] + call('ZCOUNT', P .. 'd:' .. workers[i] .. ':g', '-inf', now)
     if at and isPushed(workers[i + 1]) then
       reply[#reply + 1] = workers[i]
       reply[#reply + 1] = at

@@ -23,7 +23,8 @@ return reply
 `;
 
 /**
- * Waiting tasks of a worker by due time, then by id, out of one sorted list for each priority, merged. Those that have
+ * Waiting tasks of a worker by due time, then by id, out of one sorted list for each priority and one for tasks
+ * with a group, merged. Those that have
  * expired are left out: a claim may have put them aside, or not.
  *
  *     ARGV    time, worker, due time and id that all are behind or empty, due time and id that all are before or empty,
@@ -45,8 +46,8 @@ local function before(queue, due, id, counts)
   return low
 end
 local heads = {}
-for band = 0, ${PRIORITIES.length - 1} do
-  local queue = P .. 'd:' .. worker .. ':' .. band
+for band = 0, ${PRIORITIES.length} do
+  local queue = P .. 'd:' .. worker .. ':' .. (band < ${PRIORITIES.length} and band or 'g')
   local first = lowDue == '' and 0 or before(queue, lowDue, lowId, true)
   local last = (highDue == '' and call('ZCARD', queue) or before(queue, highDue, highId, false)) - 1
   if reverse then first = math.max(first, last - limit + 1) else last = math.min(last, first + limit - 1) end

@@ -80,6 +80,21 @@ async function listEveryWay(store: SqliteStore): Promise<void> {
   await store.history(TENANT, 'tsk_0', historyQuery({ order: 'desc' }));
 }
 
+/** So that a group is full, waits, or has nothing left; with and without an order. */
+async function claimGroups(store: SqliteStore): Promise<void> {
+  for (const fifo of [false, true]) {
+    const group = `${fifo}`;
+    const due = [make.newTask(worker, { group }), make.newTask(worker, { group })];
+    const later = make.newTask(worker, { group: 'later', runAt: START + DAY / 2 });
+    await store.create(TENANT, make.createRequest([...due, later]));
+    const groups = { concurrency: 1, fifo };
+    const { tasks } = await store.claim(TENANT, make.claimRequest(worker.id, 5, { groups }));
+    await store.claim(TENANT, make.claimRequest(worker.id, 5, { groups }));
+    for (const { leaseId } of tasks) await store.settle(TENANT, [settlement(leaseId, 'succeeded')]);
+    await store.claim(TENANT, make.claimRequest(worker.id, 5));
+  }
+}
+
 /** Each operation, so that it does all that it can. */
 async function doEverything(store: SqliteStore): Promise<void> {
   await store.apply(TENANT, [make.account(TENANT), worker, make.secret(worker.id)]);
@@ -101,6 +116,7 @@ async function doEverything(store: SqliteStore): Promise<void> {
     await store.leased(TENANT, leaseId);
     await store.settle(TENANT, [settlement(leaseId, 'succeeded', { result: '1' })]);
   }
+  await claimGroups(store);
   await change('replay');
   await change('cancel');
   clock.advance(DAY);
@@ -154,6 +170,14 @@ t.test('what is claimed next is read from the index alone', async t => {
   t.equal(due.length, 2);
   for (const sql of due)
     t.match(planOf(sql).join(), /COVERING INDEX task_due \(worker=\? AND band=\? AND due_at[<>]\?\)/);
+});
+
+t.test('groups, and what is claimed next of them, are read from indexes alone', async t => {
+  const lines = [...statements].filter(
+    sql => sql.startsWith('SELECT') && sql.includes('INDEXED BY task_group') && !sql.includes('UNION'),
+  );
+  t.equal(lines.length, 5);
+  for (const sql of lines) t.match(planOf(sql).join(), /COVERING INDEX task_group_/);
 });
 
 t.test('what is due in all is counted in the index alone, no further than asked for', async t => {
