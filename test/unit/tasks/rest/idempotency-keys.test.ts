@@ -42,12 +42,16 @@ const BODIES: Readonly<Record<string, (ids: Belongings) => readonly [unknown, un
 /** Members that only the first answer has. */
 const ONCE: Readonly<Record<string, string>> = { createSecret: 'value', createToken: 'token' };
 
+/** They store nothing, so that a repeated call is made again. */
+const STORELESS = ['previewSchedule', 'testWorker'];
+
 async function posts(): Promise<readonly Route[]> {
   return (await TwoTenants.open()).rest.routes.filter(({ method }) => method === 'POST');
 }
 
-t.test('each POST has a case', async t => {
-  t.same((await posts()).map(({ operation }) => operation).sort(), Object.keys(BODIES).sort());
+t.test('each POST that stores something has a case', async t => {
+  const cases = [...Object.keys(BODIES), ...STORELESS];
+  t.same((await posts()).map(({ operation }) => operation).sort(), cases.sort());
 });
 
 for (const [operation, bodies] of Object.entries(BODIES)) {
