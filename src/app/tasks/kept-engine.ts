@@ -13,7 +13,7 @@ import type { FromEngineThread, ToEngineThread } from './engine-messages.ts';
 
 /**
  * As for REST threads: a larger young generation would only hold garbage. The old one is not limited, because it holds
- * the payloads of pushes under way, whose number and size are settings.
+ * the payloads of pushes in progress, whose number and size are settings.
  */
 const RESOURCES: ResourceLimits = { maxYoungGenerationSizeMb: 48 };
 
@@ -98,7 +98,7 @@ export class KeptEngine implements Service, WorkerTester {
     return this.#tests.test(test);
   }
 
-  /** Nothing more is claimed; pushes under way may go on for the drain time. */
+  /** Claims stop; pushes in progress may continue for the drain time. */
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;
@@ -169,7 +169,7 @@ export class KeptEngine implements Service, WorkerTester {
     this.#tests.lost();
     if (this.#draining) this.#drained.resolve();
     return {
-      effect: 'no task starts until then; pushes that were under way are made again when their leases end',
+      effect: 'no task starts until then; pushes that were in progress are made again when their leases end',
     };
   }
 }

@@ -10,7 +10,7 @@ import type { TaskStore } from '../../tasks/store/task-store.ts';
 /** The task store as a thread other than the primary reaches it; not yet started. */
 export interface ThreadStore {
   readonly store: TaskStore;
-  /** Takes a port to the thread with the file, or the reason why there is none; see `PortOperator`. */
+  /** Takes a port to the thread with the file, or the reason why it could not be opened; see `PortOperator`. */
   readonly connect: (port: MessagePort) => void;
   readonly refused: (reason: string) => void;
 }

@@ -19,9 +19,9 @@ const OF_DOCUMENTS: ReadonlySet<SignalName> = new Set([
  * that is told in this thread goes to each thread that wants it; what one turn of the event loop tells goes in one
  * message.
  *
- * A thread that has sent a signal can then let a third thread act on what it is about, through other ports. So whoever
- * depends on the order calls {@link flush} before it sends anything else, and {@link receive} before it acts on what it
- * was sent. Signals that say that documents have changed are heard before others that have arrived, from any thread:
+ * A thread that has sent a signal can then let a third thread act on what it is about, through other ports. So a thread
+ * that depends on the order calls {@link flush} before it sends anything else, and {@link receive} before it acts on
+ * what it was sent. Signals that say that documents have changed are heard before others that have arrived, from any thread:
  * to read a document again does no harm, to act on an outdated one does.
  */
 export class SignalPorts {

@@ -67,7 +67,7 @@ export class FairQueue {
     return null;
   }
 
-  /** Ends a turn in which so many tasks were started, whose slots stay in use. With `more` the worker waits again. */
+  /** Ends a turn in which `started` tasks were started; their slots stay in use. With `more` the worker waits again. */
   done(turn: Turn, started: number, more: boolean): void {
     const { quantum, slots } = this.#options;
     const unused = turn.max - started;

@@ -25,12 +25,12 @@ export interface PushSlot {
 const ATTEMPTS_PER_SLOT = 8;
 /** Attempts become long between one and two of these steps after they began, so after half a second at most. */
 const STEP_MS = 250;
-/** One slot in so many is for tenants with nothing in progress. */
+/** One slot in this number is reserved for tenants with nothing in progress. */
 const RESERVED_PART = 16;
 /** Payloads of attempts in progress, in characters: 256 Mi for all tenants, 16 Mi for one of few in any case. */
 const PAYLOADS = { capacity: 256 * 1024 * 1024, base: 16 * 1024 * 1024 };
 
-/** Attempts that a process with so many slots makes at the same time. */
+/** Maximum number of attempts in progress at the same time in a process with this number of slots. */
 export function attemptsFor(slots: number): number {
   return ATTEMPTS_PER_SLOT * slots;
 }

@@ -45,7 +45,7 @@ type Ending = Omit<Settlement, 'leaseId' | 'actor' | 'http' | 'throttleMs'>;
 
 const NOTHING: Omit<Ending, 'event'> = { delayMs: 0, last: false, result: null, error: null };
 
-/** A tenant that is alone is guaranteed one in so many of the waiting calls; the k-th of k tenants a k-th of that. */
+/** A tenant that is alone may have the total divided by this number of waiting calls; each of k tenants a k-th of that. */
 const GUARANTEED_PART = 16;
 
 /** How long a task that another process made may go unnoticed while few workers have calls that wait. */

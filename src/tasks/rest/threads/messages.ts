@@ -14,7 +14,7 @@ import type { ApiCall, ApiLimitVerdict } from '../parts.ts';
  */
 export type CallLimit = 'none' | 'unknown_caller' | { readonly user: string };
 
-/** A verdict of the decision engine, or null and the reason why there is none. */
+/** A verdict of the decision engine, or null and the reason why the engine could not decide. */
 export type VerdictMessage = readonly [verdict: ApiLimitVerdict | null, reason: string];
 
 /** What came of a test, or null and the reason why the store failed. */

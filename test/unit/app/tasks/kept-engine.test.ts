@@ -76,7 +76,7 @@ t.test('a thread that dies is replaced, and its gauges go with it', async t => {
   t.match(errors(), [
     {
       message: 'a task engine thread ended',
-      fields: { effect: /pushes that were under way are made again/, next: 'it is replaced' },
+      fields: { effect: /pushes that were in progress are made again/, next: 'it is replaced' },
     },
   ]);
   t.equal(lost(), 1);
