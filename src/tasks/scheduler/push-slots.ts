@@ -67,7 +67,11 @@ export class PushSlots {
     return this.#used;
   }
 
-  /** How many more attempts the tenant may start now. So many tenants, itself included, want to start some. */
+  /**
+   * How many more attempts the tenant may start now.
+   *
+   * @param contenders number of tenants that want to start attempts, this one included
+   */
   roomFor(tenant: string, contenders: number): number {
     const { slots } = this.#options;
     const free = slots - this.#used;

@@ -34,8 +34,8 @@ export interface PutDocument<K extends DocumentKind = DocumentKind> {
   /** Only when there are fewer of this kind, with this parent, than so many. Looked at where the document is new. */
   readonly atMost?: number;
   /**
-   * Only the newest of this kind with this parent are kept, so many of them: those with the lowest ids are deleted in the
-   * same step, at most {@link MAX_DROPPED}. Looked at where the document is new.
+   * How many documents of this kind with this parent are kept. Those with the lowest ids are deleted in the same step,
+   * at most {@link MAX_DROPPED}. Applies only if the document is new.
    */
   readonly keepNewest?: number;
 }

@@ -20,7 +20,7 @@ export interface Candidate {
   readonly group: string | null;
 }
 
-/** Due tasks without a group: at most so many of each band. */
+/** Due tasks without a group, at most `max` of each band. */
 export function dueTasks({ statements, now }: Work, { number }: WorkerTotals, max: number): Candidate[] {
   const found: Candidate[] = [];
   for (let band = 0; band < PENALTIES.length; band++) {
@@ -32,7 +32,7 @@ export function dueTasks({ statements, now }: Work, { number }: WorkerTotals, ma
   return found;
 }
 
-/** In the order in which they start, at most so many. */
+/** Returns at most `max` candidates, in the order in which they start. */
 export function inOrder(found: Candidate[], max: number): readonly Candidate[] {
   found.sort((a, b) => a.place - b.place || (a.id < b.id ? -1 : 1));
   return found.length > max ? found.slice(0, max) : found;
