@@ -52,7 +52,7 @@ export async function startHaproxy(
     writeFileSync(path, text);
     // `-db`: one process in the foreground.
     const haproxy = new Child({ command: toolPath('haproxy'), args: ['-db', '-f', path] });
-    return { proxy: haproxy, listens: listens(haproxy, chosen[0]) };
+    return { proxy: haproxy, listens: listens(haproxy, chosen) };
   });
   t.teardown(() => proxy.end('SIGTERM', PATIENCE_MS));
   const [tasks, decisions, grpc] = addresses;
@@ -83,14 +83,16 @@ function portOf(address: string): string {
   return address.slice(address.lastIndexOf(':') + 1);
 }
 
-/** HAProxy writes nothing when it is ready: resolves once it takes a connection. */
-async function listens(proxy: Child, address: string): Promise<void> {
+/** HAProxy writes nothing when it is ready, and opens its ports one by one: resolves once each takes connections. */
+async function listens(proxy: Child, addresses: readonly string[]): Promise<void> {
   let ended = false;
   proxy.ended.finally(() => {
     ended = true;
   });
-  while (!(await isListening(address))) {
-    if (ended) throw new Error(`HAProxy has ended. It wrote:\n${proxy.output}`);
+  for (const address of addresses) {
+    while (!(await isListening(address))) {
+      if (ended) throw new Error(`HAProxy has ended. It wrote:\n${proxy.output}`);
+    }
   }
 }
 
