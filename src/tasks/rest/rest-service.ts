@@ -18,6 +18,7 @@ import { COMMON_HEADERS, problemOf, problemResponse } from './problem-answer.ts'
 import { readJsonBody, readParams, readQuery } from './read-request.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import { compileSchema, type SchemaCheck } from './schema-check.ts';
+import { TenantCall } from './tenant-call.ts';
 import { placeOf } from './tenant-host.ts';
 
 /** Told of each answer, for statistics. */
@@ -164,25 +165,19 @@ export class RestService implements RestHandler {
     requireJsonAccepted(request);
     if (prepared.check !== null) await request.takeBody?.();
     const idempotency = idempotencyOf(request, caller.kind === 'user' ? caller.tokenId : caller.secretId);
-    const call: Call = {
+    const call = new TenantCall({
+      request,
       tenant,
       account,
       caller,
-      path: request.path,
       params: readParams(params),
       query: readQuery(request.query, prepared.query),
       body: bodyOf(request, prepared),
-      bodyBytes: request.body.length,
-      headers: request.headers,
       requestId: passage.requestId,
       idempotency,
       nowMs,
-      // The front watches the connection only for those who ask.
-      get gone() {
-        return request.gone;
-      },
-      stillAllowed: () => this.#checkAgain(request, tenant, prepared),
-    };
+      checkAgain: () => this.#checkAgain(request, tenant, prepared),
+    });
     if (idempotency === null) return prepared.route.handle(call);
     return this.#running.during(tenant, idempotency, () => prepared.route.handle(call));
   }

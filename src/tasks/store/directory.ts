@@ -13,8 +13,12 @@ interface Entry {
   readonly since: number;
   /** How many changes this process had made when it was asked for. */
   readonly changes: number;
-  readonly document: Promise<StoredDocument | null>;
+  /** A promise until the store has answered. */
+  document: Kept<StoredDocument>;
 }
+
+/** A document that is there at once if it is kept, because a promise for each look-up costs every call. */
+type Kept<T> = T | null | Promise<T | null>;
 
 /**
  * Documents that nearly every request asks for, kept for a second: the account, its workers, tokens and users. What is
@@ -37,33 +41,26 @@ export class Directory {
     signals.listen({ documentsChanged: tenant => this.#changed.set(tenant, ++this.#changes) });
   }
 
-  account(tenant: string): Promise<StoredDocument<'account'> | null> {
+  account(tenant: string): Kept<StoredDocument<'account'>> {
     return this.get(tenant, 'account', ACCOUNT_ID);
   }
 
   /** By id or by name. */
-  worker(tenant: string, idOrName: string): Promise<StoredDocument<'worker'> | null> {
+  worker(tenant: string, idOrName: string): Kept<StoredDocument<'worker'>> {
     if (idOrName.startsWith('wrk_')) return this.get(tenant, 'worker', idOrName);
     return this.#find(tenant, 'worker', `name:worker:${idOrName}`);
   }
 
   /** The token of a user or of a worker, by the SHA-256 of its text. */
-  async token(
-    tenant: string,
-    hash: string,
-  ): Promise<StoredDocument<'token'> | StoredDocument<'secret'> | null> {
-    const document = await this.#kept(tenant, `hash:${hash}`, () =>
-      this.#store.findDocument(tenant, `hash:${hash}`),
-    );
-    if (document === null || (document.kind !== 'token' && document.kind !== 'secret')) return null;
-    return document as StoredDocument<'token'> | StoredDocument<'secret'>;
+  token(tenant: string, hash: string): Kept<StoredDocument<'token'> | StoredDocument<'secret'>> {
+    const name = `hash:${hash}`;
+    const kept = this.#kept(tenant, name, () => this.#store.findDocument(tenant, name));
+    return kept instanceof Promise ? kept.then(tokenOrNull) : tokenOrNull(kept);
   }
 
-  async get<K extends DocumentKind>(tenant: string, kind: K, id: string): Promise<StoredDocument<K> | null> {
-    const document = await this.#kept(tenant, `${kind}\n${id}`, () =>
-      this.#store.getDocument(tenant, kind, id),
-    );
-    return document as StoredDocument<K> | null;
+  get<K extends DocumentKind>(tenant: string, kind: K, id: string): Kept<StoredDocument<K>> {
+    const kept = this.#kept(tenant, `${kind}\n${id}`, () => this.#store.getDocument(tenant, kind, id));
+    return kept as Kept<StoredDocument<K>>;
   }
 
   /** To be called after every change of a document that this process makes. */
@@ -71,30 +68,29 @@ export class Directory {
     this.#signals.tell('documentsChanged', tenant);
   }
 
-  async #find<K extends DocumentKind>(
-    tenant: string,
-    kind: K,
-    name: string,
-  ): Promise<StoredDocument<K> | null> {
-    const document = await this.#kept(tenant, name, () => this.#store.findDocument(tenant, name));
-    return document?.kind === kind ? (document as StoredDocument<K>) : null;
+  #find<K extends DocumentKind>(tenant: string, kind: K, name: string): Kept<StoredDocument<K>> {
+    const kept = this.#kept(tenant, name, () => this.#store.findDocument(tenant, name));
+    const ofKind = (document: StoredDocument | null) =>
+      document?.kind === kind ? (document as StoredDocument<K>) : null;
+    return kept instanceof Promise ? kept.then(ofKind) : ofKind(kept);
   }
 
-  #kept(
-    tenant: string,
-    name: string,
-    load: () => Promise<StoredDocument | null>,
-  ): Promise<StoredDocument | null> {
+  #kept(tenant: string, name: string, load: () => Promise<StoredDocument | null>): Kept<StoredDocument> {
     const key = `${tenant}\n${name}`;
     const kept = this.#entries.get(key);
     if (kept !== undefined && this.#isFresh(kept, tenant)) return kept.document;
     const document = load();
-    const entry = { since: this.#clock.nowMs(), changes: this.#changes, document };
+    const entry: Entry = { since: this.#clock.nowMs(), changes: this.#changes, document };
     this.#entries.set(key, entry);
-    // A failure is not kept: the next one asks again.
-    document.catch(() => {
-      if (this.#entries.peek(key) === entry) this.#entries.delete(key);
-    });
+    document.then(
+      loaded => {
+        entry.document = loaded;
+      },
+      // A failure is not kept: the next one asks again.
+      () => {
+        if (this.#entries.peek(key) === entry) this.#entries.delete(key);
+      },
+    );
     return document;
   }
 
@@ -103,4 +99,11 @@ export class Directory {
     // A clock that is set back must not make it last.
     return now >= since && now - since < FRESH_MS && changes >= (this.#changed.get(tenant) ?? 0);
   }
+}
+
+function tokenOrNull(
+  document: StoredDocument | null,
+): StoredDocument<'token'> | StoredDocument<'secret'> | null {
+  if (document === null || (document.kind !== 'token' && document.kind !== 'secret')) return null;
+  return document as StoredDocument<'token'> | StoredDocument<'secret'>;
 }
