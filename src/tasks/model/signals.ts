@@ -1,6 +1,6 @@
 /** What one part of this process tells the others at once. Other processes learn of it from the store, within a second. */
 export interface SignalListeners {
-  /** A task of the worker is due at `at`, or has been made due again. */
+  /** A task of the worker is due at `at`, or has been made due again. New tasks are told only if they are due soon. */
   taskDue?(tenant: string, workerId: string, at: number): void;
   /** An attempt of the worker has ended: there is room for another. */
   roomFor?(tenant: string, workerId: string): void;

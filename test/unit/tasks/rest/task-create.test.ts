@@ -52,6 +52,16 @@ t.test('a task gets what its worker has, is due at once, and its worker is woken
   t.same(shown, same, 'reading gives the same, and what it waits for');
 });
 
+t.test('nobody is told of a task that is due in more than five minutes', async t => {
+  const rest = await TaskHarness.open();
+  const worker = await rest.pushWorker();
+  rest.told.length = 0;
+  await rest.at('POST', 'tasks', { worker: 'mailer', delay: '301s' });
+  t.same(rest.told, []);
+  await rest.at('POST', 'tasks', { worker: 'mailer', delay: '300s' });
+  t.same(rest.told, [['taskDue', 'acme', worker.id, HARNESS_START_MS + 300_000]]);
+});
+
 t.test('everything that a task can say is kept', async t => {
   const rest = await TaskHarness.open();
   const worker = await rest.pushWorker();
