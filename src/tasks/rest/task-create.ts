@@ -124,7 +124,8 @@ export function tellDue(parts: RestParts, tenant: string, results: readonly Crea
   for (const result of results) {
     if (result.kind !== 'created' && result.kind !== 'replaced') continue;
     const { workerId, dueAt } = result.task;
-    if (dueAt !== null && dueAt <= latestMs) earliest.set(workerId, Math.min(dueAt, earliest.get(workerId) ?? dueAt));
+    if (dueAt !== null && dueAt <= latestMs)
+      earliest.set(workerId, Math.min(dueAt, earliest.get(workerId) ?? dueAt));
   }
   for (const [workerId, at] of earliest) parts.signals.tell('taskDue', tenant, workerId, at);
 }
