@@ -73,7 +73,8 @@ export const tasks = {
       kind: serviceHost,
       default: 'localhost',
       help:
-        'A tenant is reached at `{domain}.` and this name, accounts are made at `accounts.` and this name. URLs in ' +
+        'A tenant is reached at `{domain}.` and this name, or with a token at any host that names no tenant; accounts ' +
+        'are made at `accounts.` and this name. URLs in ' +
         'answers begin with `https://`; with `localhost` they begin with `http://` and have the port.',
     }),
     tasksTenantHeader: setting({

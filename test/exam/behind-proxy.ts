@@ -99,6 +99,12 @@ async function tasks(t: Test, { fronts }: Scene, tenant: Tenant): Promise<void> 
     'the header of a caller names no tenant',
   );
   const found = await tenant.ask(`GET /tasks/${made.json.id}`);
+  const plain = { host: 'localhost', authorization: `Bearer ${tenant.token}` };
+  t.match(
+    await ask(fronts.tasks, `GET /api/v1/tasks/${made.json.id}`, { headers: plain }),
+    { status: 200 },
+    'at the host of the service, the token names the tenant',
+  );
   t.match(found, { status: 200, headers: { 'x-request-id': /^[\w-]{16,}$/ } });
   t.match(await tenant.ask('GET /tasks/tsk_none'), { status: 404, json: { code: 'not_found' } });
   t.match(await tenant.ask(`DELETE /tasks/${made.json.id}`), { status: 204, text: '' });

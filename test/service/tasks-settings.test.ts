@@ -181,7 +181,7 @@ t.test('hosts, accounts, keys and limits', async t => {
   );
   const same = new Tenant(later.http, { api_url: 'http://acme.localhost' }, acme.token);
   t.match(
-    await ask(later.http, `GET ${ANSWER}`, { headers: named }),
+    await ask(later.http, `GET ${ANSWER}`, { headers: { ...named, host: 'nobody.localhost' } }),
     { status: 404 },
     'the header names nobody',
   );

@@ -208,8 +208,8 @@ function keptEngine(
  */
 function tenantNames({ serviceHost, tasksTenantHeader }: Settings): (head: RestHead) => string {
   const config = { serviceHost, tenantHeader: tasksTenantHeader };
-  return ({ host, headers }) => {
-    const place = placeOf(host, headers['x-tenant-domain'], config);
+  return head => {
+    const place = placeOf(head, config);
     // Never equal to a tenant, because domains of tenants are not empty.
     return place.kind === 'tenant' ? place.tenant : '';
   };

@@ -19,7 +19,7 @@ import { readJsonBody, readParams, readQuery } from './read-request.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import { compileSchema, type SchemaCheck } from './schema-check.ts';
 import { TenantCall } from './tenant-call.ts';
-import { placeOf } from './tenant-host.ts';
+import { ACCOUNTS_PATH, placeOf, unknownTenant } from './tenant-host.ts';
 
 /** Told of each answer, for statistics. */
 export type AnswerListener = (operation: string, status: number) => void;
@@ -54,7 +54,6 @@ interface Passage {
 const UNKNOWN = 'unknown';
 const API_PREFIX = '/api';
 const OPENAPI_PATH = '/api/v1/openapi.json';
-const ACCOUNTS_PATH = '/accounts';
 const NO_FIELDS: Readonly<Record<string, string>> = {};
 const NO_BODY: Readonly<Record<string, unknown>> = {};
 /** For methods with a body whose route has none: a field in it is a mistake that somebody should hear of. */
@@ -112,7 +111,7 @@ export class RestService implements RestHandler {
   #answer(request: RestRequest, passage: Passage): RestAnswer | Promise<RestAnswer> {
     if (request.path === OPENAPI_PATH) return this.#document(request, passage);
     const { config } = this.#parts;
-    const place = placeOf(request.host, request.headers['x-tenant-domain'], config);
+    const place = placeOf(request, config);
     switch (place.kind) {
       case 'accounts':
         return this.#forAccounts(request, passage, '/');
@@ -121,7 +120,7 @@ export class RestService implements RestHandler {
       case 'tenant':
         return this.#forTenant(request, passage, place.tenant);
       case 'unknown':
-        throw unknownTenant(config.serviceHost);
+        throw unknownTenant(config);
     }
   }
 
@@ -140,7 +139,7 @@ export class RestService implements RestHandler {
     const found = this.#operator.find(method, path === root ? ACCOUNTS_PATH : path);
     const isElsewhere = path !== root && path === ACCOUNTS_PATH && method === 'POST';
     if (found === null || isElsewhere) {
-      if (root === ACCOUNTS_PATH) throw unknownTenant(this.#parts.config.serviceHost);
+      if (root === ACCOUNTS_PATH) throw unknownTenant(this.#parts.config);
       throw unknownPath(path);
     }
     if (path === root && method === 'POST') {
@@ -186,7 +185,7 @@ export class RestService implements RestHandler {
   async #accountOf(tenant: string): Promise<Call['account']> {
     const account = await this.#parts.directory.account(tenant);
     if (account === null || isGone(account.body)) {
-      throw unknownTenant(this.#parts.config.serviceHost);
+      throw unknownTenant(this.#parts.config);
     }
     return account;
   }
@@ -280,10 +279,6 @@ function isMethod(request: RestRequest, method: 'GET'): boolean {
 /** For callers it is not there: being deleted, or deleted. */
 function isGone({ status }: Account): boolean {
   return status === 'deleting' || status === 'deleted';
-}
-
-function unknownTenant(serviceHost: string): Problem {
-  return new Problem('tenant_not_found', `the host names no tenant: it is {domain}.${serviceHost}`);
 }
 
 function unknownPath(path: string): Problem {

@@ -1,4 +1,8 @@
+import { bearerToken } from './authentication.ts';
+import type { RestHead } from './http.ts';
 import type { RestConfig } from './parts.ts';
+import { Problem } from './problem.ts';
+import { tokenDomain } from './token-text.ts';
 
 /** What a domain looks like; the form of specification 3.1. */
 const DOMAIN = /^[a-z](?:[a-z0-9]|-(?!-)){1,38}[a-z0-9]$/;
@@ -13,7 +17,7 @@ export type Place =
   | { readonly kind: 'tenant'; readonly tenant: string }
   /** `accounts.{serviceHost}` */
   | { readonly kind: 'accounts' }
-  /** `{serviceHost}` */
+  /** `{serviceHost}/accounts` */
   | { readonly kind: 'service' }
   | { readonly kind: 'unknown' };
 
@@ -21,23 +25,53 @@ const ACCOUNTS: Place = { kind: 'accounts' };
 const SERVICE: Place = { kind: 'service' };
 const UNKNOWN: Place = { kind: 'unknown' };
 
-/** Whom the host names; or `X-Tenant-Domain`, where the operator has enabled it. */
+/** Where accounts are managed on the host of the service. */
+export const ACCOUNTS_PATH = '/accounts';
+
+/**
+ * The host names the tenant, or `X-Tenant-Domain` if the operator has enabled it. If neither names one, as with an IP
+ * address, the token does. The token has not been checked here, so it proves no more than the host does.
+ */
 export function placeOf(
-  host: string,
-  tenantHeader: string | undefined,
+  { host, path, headers }: Pick<RestHead, 'host' | 'path' | 'headers'>,
   config: Pick<RestConfig, 'serviceHost' | 'tenantHeader'>,
 ): Place {
   const { serviceHost } = config;
-  if (config.tenantHeader && tenantHeader !== undefined) return tenantPlace(tenantHeader.toLowerCase());
-  if (host === serviceHost) return SERVICE;
+  const named = config.tenantHeader ? headers['x-tenant-domain'] : undefined;
+  if (named !== undefined) return tenantPlace(named.toLowerCase());
+  if (host === serviceHost) return isAccountsPath(path) ? SERVICE : tokenPlace(headers.authorization);
   const label = host.length - serviceHost.length - 1;
-  if (label < 1 || host[label] !== '.' || !host.endsWith(serviceHost)) return UNKNOWN;
+  const isBelow = label >= 0 && host[label] === '.' && host.endsWith(serviceHost);
+  if (!isBelow) return tokenPlace(headers.authorization);
   const domain = host.slice(0, label);
   return domain === 'accounts' ? ACCOUNTS : tenantPlace(domain);
 }
 
+function isAccountsPath(path: string): boolean {
+  return path === ACCOUNTS_PATH || path.startsWith(`${ACCOUNTS_PATH}/`);
+}
+
+function tokenPlace(authorization: string | undefined): Place {
+  const token = bearerToken(authorization);
+  const domain = token === null ? null : tokenDomain(token);
+  return domain === null ? UNKNOWN : tenantPlace(domain);
+}
+
 function tenantPlace(domain: string): Place {
   return isDomainText(domain) ? { kind: 'tenant', tenant: domain } : UNKNOWN;
+}
+
+/** The answer to a request for a tenant that does not exist, or for none. */
+export function unknownTenant({
+  serviceHost,
+  tenantHeader,
+}: Pick<RestConfig, 'serviceHost' | 'tenantHeader'>): Problem {
+  const header = tenantHeader ? 'the header X-Tenant-Domain, ' : '';
+  return new Problem(
+    'tenant_not_found',
+    `the request names no existing tenant: use the host {domain}.${serviceHost}, ${header}or a valid token of the ` +
+      `tenant at a host that names no tenant (${serviceHost}, an IP address)`,
+  );
 }
 
 /** The address of a tenant: `https://acme.tasks.example`, with the port where it is not the usual one. */

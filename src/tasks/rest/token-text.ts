@@ -7,9 +7,9 @@ const SECRET_BYTES = 32;
 const SECRET_LENGTH = 43;
 /** 32 bits in base 62. */
 const CHECKSUM_LENGTH = 6;
-const HINT_LENGTH = 8;
-const MAX_LENGTH = 80;
-const PATTERN = /^(?:tk|wkt)_[a-z0-9-]{1,8}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/;
+/** `wkt_`, a domain of 40 characters, secret and checksum, with `_` between them. */
+const MAX_LENGTH = 95;
+const PATTERN = /^(?:tk|wkt)_([a-z0-9-]{1,40})_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/;
 
 /**
  * What a token begins with: `tk` for those of users, `wkt` for those of pull workers. Prefix and checksum are there for
@@ -18,8 +18,8 @@ const PATTERN = /^(?:tk|wkt)_[a-z0-9-]{1,8}_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/;
 export type TokenPrefix = 'tk' | 'wkt';
 
 /**
- * A new token: `<prefix>_<start of the domain>_<43 characters, 256 random bits>_<checksum>` (specification 3.12). It is
- * shown once; only its {@link tokenHash} is kept.
+ * A new token: `<prefix>_<domain>_<43 characters, 256 random bits>_<checksum>` (specification 3.12). It is shown once;
+ * only its {@link tokenHash} is kept.
  */
 export function newToken(
   prefix: TokenPrefix,
@@ -27,7 +27,7 @@ export function newToken(
   randomBytes: (count: number) => Buffer,
 ): string {
   const secret = base62(BigInt(`0x${randomBytes(SECRET_BYTES).toString('hex')}`), SECRET_LENGTH);
-  const checked = `${prefix}_${domain.slice(0, HINT_LENGTH)}_${secret}`;
+  const checked = `${prefix}_${domain}_${secret}`;
   return `${checked}_${checksum(checked)}`;
 }
 
@@ -37,6 +37,14 @@ export function newToken(
  */
 export function tokenHash(token: string): string {
   return hash('sha256', token, 'hex');
+}
+
+/**
+ * The domain in the text of a token, which may be forged; null if it has not the form of a token. Tokens of earlier
+ * versions contain only the first 8 characters of a domain.
+ */
+export function tokenDomain(text: string): string | null {
+  return text.length > MAX_LENGTH ? null : (PATTERN.exec(text)?.[1] ?? null);
 }
 
 /** True when a text has the form of a token and its checksum: what is mistyped costs no look-up. */

@@ -109,7 +109,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
     provoke: ({ ask }) => ask('GET', `tasks/${NOBODYS.task}`),
   },
   tenant_not_found: {
-    detail: /the host names no tenant: it is \{domain\}\.tasks\.test/,
+    detail: /names no existing tenant: use the host \{domain\}\.tasks\.test, or a valid token of the tenant/,
     provoke: ({ ask }) => ask('GET', 'tasks', undefined, { host: 'nobody.tasks.test' }),
   },
   method_not_allowed: {
