@@ -11,8 +11,12 @@ export class CommandFault extends Error {
 
 /** The arguments are wrong. The text names the argument and says what to write instead. */
 export class UsageFault extends CommandFault {
-  constructor(message: string) {
+  /** The command whose help says more, after `sluice`; null: the one that was called. */
+  readonly command: string | null;
+
+  constructor(message: string, command: string | null = null) {
     super(message);
     this.name = 'UsageFault';
+    this.command = command;
   }
 }

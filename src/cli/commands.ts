@@ -2,15 +2,14 @@ import { CHECK_USAGE } from './check-flags.ts';
 import { CLIENT_USAGE } from './client-flags.ts';
 import { EXPLAIN_USAGE } from './explain-flags.ts';
 import type { CliIo } from './io.ts';
-import { TASKS_USAGE } from './tasks/tasks-flags.ts';
 
 /** One word after `sluice`. */
 export interface Command {
   readonly name: string;
   /** One line for the list of commands. */
   readonly summary: string;
-  /** The whole of `sluice <name> --help`. */
-  readonly usage: string;
+  /** What `sluice <name> --help` prints, with these arguments in between. */
+  usage(args: readonly string[]): string | Promise<string>;
   /**
    * Runs the command and returns its exit status.
    *
@@ -34,31 +33,31 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'serve',
     summary: 'run the service',
-    usage: SERVE_USAGE,
+    usage: () => SERVE_USAGE,
     run: async (args, io) => (await import('./serve.ts')).runServe(args, io),
   },
   {
     name: 'client',
     summary: 'ask a running service for one decision',
-    usage: CLIENT_USAGE,
+    usage: () => CLIENT_USAGE,
     run: async (args, io) => (await import('./client.ts')).runClient(args, io),
   },
   {
     name: 'explain',
     summary: 'say what a decision would be and why, without counting',
-    usage: EXPLAIN_USAGE,
+    usage: () => EXPLAIN_USAGE,
     run: async (args, io) => (await import('./explain.ts')).runExplain(args, io),
   },
   {
     name: 'check',
     summary: 'check rule files without serving them',
-    usage: CHECK_USAGE,
+    usage: () => CHECK_USAGE,
     run: async (args, io) => (await import('./check.ts')).runCheck(args, io),
   },
   {
     name: 'tasks',
-    summary: 'make and watch accounts, workers and tasks of a running service',
-    usage: TASKS_USAGE,
+    summary: 'manage accounts, users, workers, schedules and tasks of a running service',
+    usage: async args => (await import('./tasks/tasks.ts')).tasksUsage(args),
     run: async (args, io) => (await import('./tasks/tasks.ts')).runTasks(args, io),
   },
 ];

@@ -91,8 +91,8 @@ function unknownFlag(arg: string, name: string, table: FlagTable): UsageFault {
 function followingValue(args: readonly string[], index: number, name: string, placeholder: string): string {
   const value = args[index];
   if (value === undefined) throw new UsageFault(`--${name} needs a value: --${name} ${placeholder}.`);
-  // Far more often a forgotten value than one that starts with a dash; `-24h` is no flag.
-  if (/^-(?!\d)/.test(value)) {
+  // Far more often a forgotten value than one that starts with a dash; `-24h` and `-` are no flags.
+  if (/^-(?!\d|$)/.test(value)) {
     throw new UsageFault(
       `--${name} needs a value, and ${value} looks like a flag. Where it is the value, write --${name}=${value}.`,
     );

@@ -1,3 +1,4 @@
+import { type CliInput, processInput } from './input.ts';
 import { processSupervisor, type Supervisor } from './supervisor.ts';
 
 /** What a command sees of the process, so that it can run inside another one. */
@@ -6,6 +7,8 @@ export interface CliIo {
   stdout(text: string): void;
   stderr(text: string): void;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Standard input; undefined where there is none. */
+  readonly input?: CliInput | undefined;
   /** True when standard output is a terminal: somebody reads it. */
   readonly isTerminal: boolean;
   /** Who is told that the service is ready, and left when it has ended; undefined when there is nobody. */
@@ -25,6 +28,10 @@ export function processIo(): CliIo {
     stdout: text => void process.stdout.write(text),
     stderr: text => void process.stderr.write(text),
     env: process.env,
+    // Whoever starts the service may have closed it: it is looked at only by commands that need it.
+    get input() {
+      return processInput();
+    },
     isTerminal: process.stdout.isTTY === true,
     supervisor: processSupervisor(),
     endWithin: ms => void setTimeout(() => process.exit(), ms).unref(),

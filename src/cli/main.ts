@@ -30,14 +30,14 @@ export async function main(argv: string[], io: CliIo): Promise<number> {
     return EXIT.failed;
   }
   if (asksForHelp(args)) {
-    io.stdout(command.usage);
+    io.stdout(await command.usage(args));
     return EXIT.done;
   }
   try {
     return await command.run(args, io);
   } catch (failure) {
     if (!(failure instanceof CommandFault)) throw failure;
-    const more = failure instanceof UsageFault ? `See "sluice ${name} --help".\n` : '';
+    const more = failure instanceof UsageFault ? `See "sluice ${failure.command ?? name} --help".\n` : '';
     io.stderr(`sluice ${name}: ${failure.message}\n${more}`);
     return EXIT.failed;
   }

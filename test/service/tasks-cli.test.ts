@@ -5,7 +5,7 @@ import { type PushAnswer, PushWorker, reply } from '../support/push-workers.ts';
 import { type ServiceProcess, startService } from '../support/service.ts';
 import { MASTER_KEY, Tenant, tasksEnv } from '../support/tasks/tasks-service.ts';
 import { makeTempDirectory, removeDirectory, tempDirectory } from '../support/temp-directory.ts';
-import { type Run, runIn } from '../unit/cli/run.ts';
+import { type Run, runIn, runWith } from '../unit/cli/run.ts';
 
 // `sluice tasks` against a service as users have it. What goes wrong between the two is in test/unit/cli/tasks.test.ts.
 
@@ -213,7 +213,8 @@ t.test('list pages on, and filters', async t => {
   t.equal((await json('list', ...worker, '--start', '-1h', '--limit', '3')).length, 3);
   const [head, row, ...rest] = (await done('list', ...worker, '--limit', '2')).trimEnd().split('\n');
   t.match(head, /^ID +STATUS +WORKER +TYPE +ATTEMPT +NEXT ATTEMPT +WAITING FOR +LAST ERROR$/);
-  t.match(row, new RegExp(`^${all[0].id} +scheduled +puller +0/12 +${runAt}$`));
+  const readable = runAt.replace('T', ' ').replace(/\.\d+/, '');
+  t.match(row, new RegExp(`^${all[0].id} +scheduled +puller +0/12 +${readable}$`));
   t.equal(rest.length, 1);
   t.match(await tasks('list', '--worker', 'nobody'), { status: 2, stderr: /no worker "nobody"/ });
   t.match(await tasks('list', '--status', 'done'), {
@@ -251,12 +252,12 @@ t.test('schedules are created, listed, shown, paused, triggered and deleted', as
   const night = ['--cron', '30 2 * * *', '--timezone', 'Europe/Berlin', '--payload', '{"n":1}'];
   t.match(
     await done('schedules', 'create', 'nightly', 'reports', ...night, '--max-runs', '9', '--jitter', '5m'),
-    /^sch_\w{26} {2}nightly {2}next run \d{4}-/,
+    /^sch_\w{26} {2}nightly {2}next run \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ\n$/,
   );
   await done('schedules', 'create', 'hourly', 'reports', '--every', '1h', '--paused');
   const table = await done('schedules', 'list');
   t.match(table, /^NAME +WORKER +WHEN +STATE +NEXT RUN +LAST RUN\n/);
-  t.match(table, /^nightly +reports +30 2 \* \* \* Europe\/Berlin +active +\d{4}-\S+Z$/m);
+  t.match(table, /^nightly +reports +30 2 \* \* \* Europe\/Berlin +active +\d{4}-\S+ \S+Z$/m);
   t.match(table, /^hourly +reports +every 1h +paused$/m);
   const shown = await done('schedules', 'show', 'nightly');
   t.match(shown, /^max_runs +9$/m);
@@ -275,8 +276,8 @@ t.test('schedules preview shows the times of a schedule, stored or not', async t
   t.match(
     await done('schedules', 'preview', ...berlin, '--count', '2'),
     new RegExp(
-      '^LOCAL TIME +UTC +NOTE\\n2026-03-29T03:00:00\\+02:00 +2026-03-29T01:00:00.000Z +moved_by_dst\\n' +
-        '2026-03-30T02:30:00\\+02:00 +2026-03-30T00:30:00.000Z\\n$',
+      '^LOCAL TIME +UTC +NOTE\\n2026-03-29 03:00:00\\+02:00 +2026-03-29 01:00:00Z +moved_by_dst\\n' +
+        '2026-03-30 02:30:00\\+02:00 +2026-03-30 00:30:00Z\\n$',
     ),
   );
   const stored = await json('schedules', 'preview', 'nightly', '--from', '2026-03-29T00:00:00Z');
@@ -398,14 +399,215 @@ t.test('pause, resume and cancel take the filters of list, and --dry-run only co
   t.equal(await done('pause', ...type, ...until), '1 of 1 task paused\n');
   t.same(await statuses(), ['scheduled', 'paused']);
   t.equal(await done('resume', ids[0]), '1 of 1 task resumed\n');
-  t.equal(await done('cancel', ...type), '2 of 2 tasks canceled\n');
+  t.equal(await done('pause', ids[1]), '1 of 1 task paused\n');
+  t.equal(await done('resume', ...type), '1 of 1 task resumed\n');
+  t.match(await tasks('cancel', ...type), {
+    status: 2,
+    stdout: '',
+    stderr: /^sluice tasks: this would cancel 2 tasks\. Give --yes to do it\.\n/,
+  });
+  const asked = (answer: string | null) => {
+    const questions: string[] = [];
+    const input = {
+      isTerminal: true,
+      ask: async (question: string) => {
+        questions.push(question);
+        return answer;
+      },
+      readAll: async () => '',
+    };
+    return { questions, input };
+  };
+  for (const answer of ['', 'n', 'later', null]) {
+    const { questions, input } = asked(answer);
+    const run = await runWith({ env, input }, 'tasks', 'cancel', ...type);
+    t.match(run, { status: 2, stdout: '', stderr: 'sluice tasks: nothing was changed.\n' });
+    t.same(questions, ['This will cancel 2 tasks. Continue? [y/N] ']);
+  }
+  t.same(await statuses(), ['scheduled', 'scheduled'], 'nothing is changed without a yes');
+  t.match(await runWith({ env, input: asked('y').input }, 'tasks', 'cancel', ...type), {
+    status: 0,
+    stdout: '2 of 2 tasks canceled\n',
+  });
   t.same(await statuses(), ['canceled', 'canceled']);
+  t.equal(await done('cancel', ...type), '0 of 0 tasks canceled\n', 'nothing to ask about');
+  t.match(await tasks('delete', ...type), { status: 2, stderr: /this would delete 2 tasks/ });
+  t.equal(await done('delete', ...type, '--yes'), '2 of 2 tasks deleted\n');
+  t.same(await statuses(), []);
   t.match(await tasks('cancel'), { status: 2, stderr: /name the tasks to cancel, or say which by flags/ });
   t.match(await tasks('pause', ids[0], ...type), { status: 2, stderr: /one of the two/ });
   t.match(await tasks('retry', '--failed', '--status', 'expired'), {
     status: 2,
     stderr: /exclude each other/,
   });
+});
+
+t.test('workers are shown, paused, resumed and deleted', async t => {
+  await done('workers', 'create', 'spare');
+  t.match(await done('workers', 'show', 'spare'), /^name +spare$/m);
+  t.equal(await done('workers', 'pause', 'spare'), 'spare paused\n');
+  const id = await create('spare');
+  t.match(await done('list', '--worker', 'spare'), / paused since \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$/m);
+  t.equal(await done('workers', 'resume', 'spare'), 'spare resumed\n');
+  t.equal(await done('run', id), '1 of 1 task start now\n');
+  t.match(await tasks('workers', 'delete', 'spare'), { status: 2, stderr: /\(worker_has_tasks\)\n$/ });
+  t.match(await done('workers', 'delete', 'spare', '--cancel-tasks'), /^spare deleted/);
+  t.match(await tasks('workers', 'show', 'spare'), { status: 2, stderr: /\(not_found\)\n$/ });
+});
+
+t.test(
+  'secrets: values come from a file or the environment, and only those made here are shown, once',
+  async t => {
+    t.match(
+      await done('secrets', 'create', 'mailer'),
+      /^sec_\w{26} {2}signing {2}default {2}Shown only this once: whsec_\S+\n$/,
+    );
+    t.match(await done('secrets', 'create', 'mailer', '--export'), /^export WEBHOOK_SECRET=whsec_\S+\n$/);
+    const file = join(tempDirectory(t), 'key');
+    writeFileSync(file, 'key-in-a-file\n');
+    const header = ['secrets', 'create', 'mailer', '--type', 'header', '--name'];
+    t.match(await done(...header, 'x-one', '--value-from', file), /^sec_\w{26} {2}header {2}x-one\n$/);
+    const input = { isTerminal: false, ask: async () => null, readAll: async () => 'key-from-input\n' };
+    t.match(await runWith({ env, input }, 'tasks', ...header, 'x-two', '--value-from', '-'), { status: 0 });
+    const withValue = { ...env, SLUICE_SECRET_VALUE: 'key-of-the-environment' };
+    t.match(await runIn(withValue, 'tasks', ...header, 'x-three', '--json'), {
+      status: 0,
+      stdout: /"value":null/,
+    });
+    t.match(await runIn(withValue, 'tasks', ...header, 'x-three', '--export'), {
+      stderr: /values that the service/,
+    });
+    worker.answer = reply(200);
+    await done('workers', 'test', 'mailer');
+    t.match(Object.fromEntries(worker.requests.at(-1)!.fields), {
+      'x-one': 'key-in-a-file',
+      'x-two': 'key-from-input',
+      'x-three': 'key-of-the-environment',
+    });
+    writeFileSync(file, 'two\nlines');
+    const refused = await tasks(...header, 'x-four', '--value-from', file);
+    t.match(refused, { status: 2, stdout: '', stderr: /\(validation_failed\)/ });
+    t.notMatch(refused.stderr, /two|lines/, 'a value that is refused is not repeated');
+    const table = await done('secrets', 'list', 'mailer');
+    t.match(table, /^ID +TYPE +NAME +STATE +FINGERPRINT +LAST USED +EXPIRES\n/);
+    t.match(table, /^sec_\w{26} +header +x-one +active +\w+/m);
+    t.notMatch(table, /key-in-a-file|whsec_/);
+    const [id] = /^sec_\w+(?= +header +x-one)/m.exec(table)!;
+    t.equal(await done('secrets', 'delete', 'mailer', id), `${id} deleted\n`);
+    t.notMatch(await done('secrets', 'list', 'mailer'), /x-one/);
+    t.notMatch(service.output, /key-in-a-file|key-from-input|key-of-the-environment/);
+  },
+);
+
+t.test('users and their tokens are made, changed and deleted, by id or email', async t => {
+  const made = await done('users', 'create', 'Ann@Example.com', '--name', 'Ann', '--role', 'viewer');
+  t.match(made, /^usr_\w{26} {2}Ann@Example\.com {2}viewer\n$/);
+  const [id] = /usr_\w+/.exec(made)!;
+  t.equal(await done('users', 'update', 'ann@example.com', '--role', 'member'), 'ann@example.com changed\n');
+  t.match(await json('users', 'show', 'ann@example.com'), { id, role: 'member', name: 'Ann' });
+  t.match(await done('users'), /^EMAIL +ROLE +STATUS +ID +NAME +LAST SEEN\n/);
+  t.match(await done('users', 'list'), new RegExp(`^Ann@Example\\.com +member +active +${id} +Ann$`, 'm'));
+  t.match(await tasks('users', 'show', 'nobody@example.com'), {
+    status: 2,
+    stderr: /^sluice tasks: no user has the address nobody@example\.com\./,
+  });
+
+  t.match(await done('tokens', 'list', id), /^The user has no tokens\./);
+  const exported = await done(
+    'tokens',
+    'create',
+    'ann@example.com',
+    '--scopes',
+    'tasks:read',
+    '--name',
+    'ci',
+    '--export',
+  );
+  const ann = { ...env, ...variables(exported) };
+  t.match(ann['SLUICE_TOKEN'], /^tk_acme_/);
+  t.match(await runIn(ann, 'tasks', 'list'), { status: 0 });
+  t.match(await runIn(ann, 'tasks', 'create', 'reports'), { status: 2, stderr: /\(insufficient_scope\)/ });
+  t.match(
+    await done('tokens', 'create', id),
+    /^tok_\w{26} {2}expires \d{4}-\S+ \S+Z\. Shown only this once:\nexport SLUICE_TOKEN=tk_acme_\S+\n$/,
+  );
+  const table = await done('tokens', 'list', id);
+  t.match(table, /^ID +NAME +EXPIRES +LAST USED +SCOPES\n/);
+  t.match(table, /^tok_\w{26} +ci +\S+ \S+Z .*tasks:read$/m);
+  t.notMatch(table, /tk_acme_/);
+  const [token] = /^tok_\w+(?= +ci)/m.exec(table)!;
+  t.equal(await done('tokens', 'delete', id, token), `${token} deleted\n`);
+  t.match(await runIn(ann, 'tasks', 'list'), { status: 2, stderr: /\(invalid_token\)\n$/ });
+  t.equal(await done('users', 'delete', 'ann@example.com'), 'ann@example.com deleted, with all tokens\n');
+  t.match(await tasks('users', 'show', id), { status: 2, stderr: /\(not_found\)\n$/ });
+});
+
+t.test('counts, limits and audit are tables, or what the service answers', async t => {
+  t.match(await done('counts'), /^STATUS +TASKS\n[\s\S]*^succeeded +\d+$/m);
+  t.same(
+    await json('counts', '--worker', 'mailer'),
+    (await acme.ask('GET /tasks/counts?worker=mailer')).json,
+  );
+  const limits = await done('limits');
+  t.match(limits, /^LIMIT +VALUE +USED\n/);
+  t.match(limits, /^workers +100 +\d+$/m);
+  t.match(await json('limits'), { limits: { workers: 100 }, use: { users: 1 } });
+  const audit = await done('audit', '--limit', '500');
+  t.match(audit, /^TIME +ACTION +BY +TARGET +WHAT +REQUEST\n/);
+  t.match(audit, /^\d{4}-\S+ \S+Z +user\.deleted +user usr_\w+/m);
+  t.match(audit, /^\d{4}-\S+ \S+Z +tasks\.bulk_action .*action=cancel/m);
+  t.notMatch(audit, /tk_acme_|whsec_|key-in/);
+  t.match(await json('audit', '--limit', '2'), [{ action: String }, { action: String }]);
+});
+
+t.test('accounts: the operator lists, shows, limits, suspends, resumes and deletes them', async t => {
+  const operator = {
+    ACCOUNTS_OPERATOR_TOKEN: OPERATOR,
+    SLUICE_SERVICE: `http://localhost:${service.http.split(':')[1]}`,
+  };
+  const asOperator = async (...argv: string[]) => {
+    const { status, stdout, stderr } = await runIn(operator, 'tasks', 'accounts', ...argv);
+    t.equal(status, 0, `${argv.join(' ')} ${stderr}`);
+    return stdout;
+  };
+  t.match(await asOperator('list'), /^DOMAIN +STATUS +CREATED +ADDRESS\nacme +active +\d{4}-\S+ \S+Z +http:/);
+  const shown = await asOperator('show', 'third');
+  t.match(shown, /^domain +third$/m);
+  t.match(shown, /^LIMIT +VALUE +USED$/m);
+  t.match(
+    await asOperator('limits', 'third', 'in_flight=7', 'retain_other=48h'),
+    /^in_flight +7 +0 +changed$/m,
+  );
+  t.match(JSON.parse(await asOperator('limits', 'third', 'in_flight=default', '--json')), {
+    changed_limits: ['retain_other'],
+  });
+  const wrong = await runIn(operator, 'tasks', 'accounts', 'limits', 'third', 'workers=0');
+  t.match(wrong, { status: 2, stderr: /workers.*\(validation_failed\)/ });
+
+  const exported = await asOperator('owner-token', 'third', '--export');
+  const third = variables(exported);
+  t.match(third, { SLUICE_URL: /^http:\/\/third\.localhost:\d+$/, SLUICE_TOKEN: /^tk_third_/ });
+  t.match(
+    await asOperator('owner-token', 'third'),
+    /^It is the token of usr_\w+ and expires at .* only this once:\n/,
+  );
+  t.equal(await asOperator('suspend', 'third'), 'third suspended\n');
+  t.match(await runIn(third, 'tasks', 'add-worker', 'w'), { status: 2, stderr: /\(tenant_suspended\)\n$/ });
+  t.equal(await asOperator('resume', 'third'), 'third resumed\n');
+  t.match(await runIn(third, 'tasks', 'add-worker', 'w'), { status: 0 });
+
+  const refused = await runIn(operator, 'tasks', 'accounts', 'delete', 'third');
+  t.match(refused, { status: 2, stderr: /this would delete the account third with all of its tasks/ });
+  t.match(
+    await asOperator('delete', 'third', '--yes'),
+    /^third is being deleted; "sluice tasks accounts show third"/,
+  );
+  t.match(await asOperator('show', 'third'), /^status +delet(ing|ed)$/m);
+  t.match(await runIn(third, 'tasks', 'list'), { status: 2, stderr: /\((tenant_not_found|not_found)\)\n$/ });
+  const stranger = { ...operator, ACCOUNTS_OPERATOR_TOKEN: 'letmein-letmein-letmein' };
+  const denied = await runIn(stranger, 'tasks', 'accounts', 'list');
+  t.match(denied, { status: 2, stderr: /\(invalid_token\)\n$/ });
+  t.notMatch(denied.stderr, /letmein/);
 });
 
 t.test('a token that is not valid is refused and not shown', async t => {

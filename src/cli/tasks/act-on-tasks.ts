@@ -2,55 +2,105 @@ import { randomUUID } from 'node:crypto';
 import { UsageFault } from '../command-fault.ts';
 import { parseFlags } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
-import { printable } from '../printable.ts';
+import { confirm } from './confirm.ts';
 import { targetOf } from './target.ts';
 import { type ApiTarget, callApi, type Json, rowsOf } from './tasks-api.ts';
-import { ACT_FLAGS, FILTER_FLAGS, RETRY_FLAGS } from './tasks-flags.ts';
+import type { TasksCommand } from './tasks-command.ts';
+import { ACT_FLAGS, CANCEL_FLAGS, FILTER_FLAGS, RETRY_FLAGS } from './tasks-flags.ts';
+import { printJson, printLine } from './tasks-output.ts';
 
 /** What one request may name, or change. */
 const MAX_IDS = 1_000;
 const MAX_CHANGES = 10_000;
 
-/** What an action is called when it was done, and when it was only tried. */
-interface Words {
+/** What can be done to tasks, and how it is called when it was done, and when it was only tried. */
+interface Action {
+  readonly name: 'retry' | 'cancel' | 'pause' | 'resume' | 'run' | 'delete';
+  readonly summary: string;
   readonly done: string;
   readonly tried: string;
+  readonly flags: typeof ACT_FLAGS | typeof CANCEL_FLAGS | typeof RETRY_FLAGS;
+  readonly notes?: string;
 }
 
-/** `sluice tasks retry TASK...`, or those that a filter passes; `--failed` is one of them */
-export const retryTasks = (args: readonly string[], io: CliIo) =>
-  actOnTasks('retry', { done: 'start again', tried: 'would start again' }, RETRY_FLAGS, args, io);
+const ASKS = 'Tasks that flags choose are counted first, and the command asks before it goes on.';
 
-/** `sluice tasks cancel TASK...`, or those that a filter passes */
-export const cancelTasks = (args: readonly string[], io: CliIo) =>
-  actOnTasks('cancel', { done: 'canceled', tried: 'would be canceled' }, ACT_FLAGS, args, io);
+const ACTIONS: readonly Action[] = [
+  {
+    name: 'retry',
+    summary: 'start ended tasks again',
+    done: 'start again',
+    tried: 'would start again',
+    flags: RETRY_FLAGS,
+  },
+  {
+    name: 'cancel',
+    summary: 'cancel tasks',
+    done: 'canceled',
+    tried: 'would be canceled',
+    flags: CANCEL_FLAGS,
+    notes: ASKS,
+  },
+  {
+    name: 'pause',
+    summary: 'hold waiting tasks',
+    done: 'paused',
+    tried: 'would be paused',
+    flags: ACT_FLAGS,
+  },
+  {
+    name: 'resume',
+    summary: 'let paused tasks continue',
+    done: 'resumed',
+    tried: 'would be resumed',
+    flags: ACT_FLAGS,
+  },
+  {
+    name: 'run',
+    summary: 'start waiting tasks now',
+    done: 'start now',
+    tried: 'would start now',
+    flags: ACT_FLAGS,
+  },
+  {
+    name: 'delete',
+    summary: 'delete tasks with their history',
+    done: 'deleted',
+    tried: 'would be deleted',
+    flags: CANCEL_FLAGS,
+    notes: `${ASKS}\nFlags choose only tasks that have ended unless --status says otherwise.`,
+  },
+];
 
-/** `sluice tasks pause TASK...`, or those that a filter passes */
-export const pauseTasks = (args: readonly string[], io: CliIo) =>
-  actOnTasks('pause', { done: 'paused', tried: 'would be paused' }, ACT_FLAGS, args, io);
+/** `sluice tasks retry TASK...`, or those that a filter passes; `--failed` is one of them. So too the others. */
+export const ACTION_COMMANDS: readonly TasksCommand[] = ACTIONS.map(action => ({
+  name: action.name,
+  takes: action.name === 'retry' ? 'TASK... | --failed' : 'TASK...',
+  summary: action.summary,
+  flags: action.flags,
+  notes: `Name tasks, or choose them by the flags of "list".${action.notes === undefined ? '' : `\n${action.notes}`}`,
+  run: (args, io) => actOnTasks(action, args, io),
+}));
 
-/** `sluice tasks resume TASK...`, or those that a filter passes */
-export const resumeTasks = (args: readonly string[], io: CliIo) =>
-  actOnTasks('resume', { done: 'resumed', tried: 'would be resumed' }, ACT_FLAGS, args, io);
-
-async function actOnTasks(
-  action: string,
-  words: Words,
-  table: typeof ACT_FLAGS | typeof RETRY_FLAGS,
-  args: readonly string[],
-  io: CliIo,
-): Promise<number> {
-  const { values: flags, positionals } = parseFlags(args, table);
+async function actOnTasks(action: Action, args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, action.flags);
   const filter = filterOf(flags, 'failed' in flags && flags.failed === true);
   const isFiltered = Object.keys(filter).length > 0;
   if (isFiltered === positionals.length > 0) {
     throw new UsageFault(
-      `name the tasks to ${action}, or say which by flags such as --worker: one of the two.`,
+      `name the tasks to ${action.name}, or say which by flags such as --worker: one of the two.`,
     );
   }
+  const target = targetOf(flags, io);
   const chosen = isFiltered ? [{ filter, limit: MAX_CHANGES }] : byIds(positionals);
-  const result = await act(targetOf(flags, io), action, chosen, flags['dry-run']);
-  return report(result, flags['dry-run'] ? words.tried : words.done, flags.json, io);
+  const dryRun = flags['dry-run'];
+  if ('yes' in flags && isFiltered && !dryRun && !flags.yes) {
+    const { changed } = await act(target, action.name, chosen, true);
+    const what = `${action.name} ${changed} ${changed === 1 ? 'task' : 'tasks'}`;
+    if (changed > 0) await confirm(what, { yes: false }, io);
+  }
+  const result = await act(target, action.name, chosen, dryRun);
+  return reportActions(result, dryRun ? action.tried : action.done, flags.json, io);
 }
 
 function filterOf(flags: Readonly<Record<keyof typeof FILTER_FLAGS, string>>, failed: boolean): Json {
@@ -101,14 +151,14 @@ async function act(
   return sum;
 }
 
-function report(result: ActionResult, words: string, asJson: boolean, io: CliIo): number {
+function reportActions(result: ActionResult, words: string, asJson: boolean, io: CliIo): number {
   const { matched, changed, skipped } = result;
-  if (asJson) io.stdout(`${JSON.stringify(result)}\n`);
+  if (asJson) printJson(result, io);
   else {
-    io.stdout(`${changed} of ${matched} ${matched === 1 ? 'task' : 'tasks'} ${words}\n`);
-    for (const one of skipped) io.stdout(`${printable(`  not ${one['id']}: ${one['code']}`)}\n`);
+    printLine(`${changed} of ${matched} ${matched === 1 ? 'task' : 'tasks'} ${words}`, io);
+    for (const one of skipped) printLine(`  not ${one['id']}: ${one['code']}`, io);
     const untold = matched - changed - skipped.length;
-    if (untold > 0) io.stdout(`  and ${untold} more\n`);
+    if (untold > 0) printLine(`  and ${untold} more`, io);
   }
   return changed < matched ? EXIT.refused : EXIT.done;
 }

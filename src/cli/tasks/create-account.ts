@@ -4,16 +4,16 @@ import { parseFlags } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
 import { printable } from '../printable.ts';
 import { shellExports } from './shell-exports.ts';
-import { onlyArgument } from './target.ts';
+import { onlyArgument, serviceOf } from './target.ts';
 import { callApi, strangeAnswer } from './tasks-api.ts';
 import { CREATE_ACCOUNT_FLAGS } from './tasks-flags.ts';
 
-/** `sluice tasks create-account DOMAIN` */
+/** `sluice tasks accounts create DOMAIN`, and `create-account` */
 export async function createAccount(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, CREATE_ACCOUNT_FLAGS);
   const domain = onlyArgument(positionals, 'domain of the account');
   if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
-  const target = { url: flags.service, token: io.env['ACCOUNTS_OPERATOR_TOKEN'] ?? '' };
+  const target = serviceOf(flags, io);
   const account = await callApi(target, {
     method: 'POST',
     path: '/accounts',

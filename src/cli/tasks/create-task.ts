@@ -4,10 +4,10 @@ import { asError } from '../../base/fault.ts';
 import { CommandFault, UsageFault } from '../command-fault.ts';
 import { type FlagValues, parseFlags } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
-import { printable } from '../printable.ts';
 import { onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json } from './tasks-api.ts';
 import { CREATE_FLAGS } from './tasks-flags.ts';
+import { report } from './tasks-output.ts';
 
 /** `sluice tasks create WORKER` */
 export async function createTask(args: readonly string[], io: CliIo): Promise<number> {
@@ -19,11 +19,8 @@ export async function createTask(args: readonly string[], io: CliIo): Promise<nu
     body: { worker, ...fieldsOf(flags) },
     idempotencyKey: randomUUID(),
   });
-  if (flags.json) io.stdout(`${JSON.stringify(task)}\n`);
-  else {
-    const found = task['deduplicated'] === true ? '  (it was there: the key is taken)' : '';
-    io.stdout(`${printable(`${task['id']}  ${task['status']}  ${task['next_attempt_at'] ?? ''}${found}`)}\n`);
-  }
+  const found = task['deduplicated'] === true ? '  (it was there: the key is taken)' : '';
+  report(task, `${task['id']}  ${task['status']}  ${task['next_attempt_at'] ?? ''}${found}`, flags, io);
   return EXIT.done;
 }
 

@@ -1,12 +1,11 @@
 import { integer } from '../../settings/kinds.ts';
-import { aligned } from '../aligned.ts';
 import { parseFlags, readFlag } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
-import { printable } from '../printable.ts';
 import { allOf } from './pages.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json } from './tasks-api.ts';
 import { COMMON_FLAGS, FILTER_FLAGS, LIST_FLAGS } from './tasks-flags.ts';
+import { printFields, printJson, printLine, printTable, timeText } from './tasks-output.ts';
 
 /** `sluice tasks list` */
 export async function listTasks(args: readonly string[], io: CliIo): Promise<number> {
@@ -18,9 +17,9 @@ export async function listTasks(args: readonly string[], io: CliIo): Promise<num
     if (flags[name] !== '') query.set(name, flags[name]);
   }
   const tasks = await allOf(targetOf(flags, io), '/api/v1/tasks', query, limit);
-  if (flags.json) io.stdout(`${JSON.stringify(tasks)}\n`);
-  else if (tasks.length === 0) io.stdout('There is no such task.\n');
-  else for (const line of aligned([HEAD, ...tasks.map(cells)])) io.stdout(`${printable(line)}\n`);
+  if (flags.json) printJson(tasks, io);
+  else if (tasks.length === 0) printLine('There is no such task.', io);
+  else printTable(HEAD, tasks.map(cells), io);
   return EXIT.done;
 }
 
@@ -34,10 +33,18 @@ function cells(task: Json): string[] {
     String(task['worker']),
     String(task['type'] ?? ''),
     `${task['attempt']}/${task['max_attempts']}`,
-    String(task['next_attempt_at'] ?? ''),
-    String(task['waiting_for'] ?? ''),
+    timeText(task['next_attempt_at']),
+    waiting(task),
     error === null ? '' : String(error['code']),
   ];
+}
+
+/** Why it waits, and since when. */
+function waiting(task: Json): string {
+  const reason = task['waiting_for'];
+  const since = timeText(task['waiting_since']);
+  if (reason === null || reason === undefined) return '';
+  return since === '' ? String(reason) : `${reason} since ${since}`;
 }
 
 /** `sluice tasks show TASK` */
@@ -46,14 +53,7 @@ export async function showTask(args: readonly string[], io: CliIo): Promise<numb
   const id = onlyArgument(positionals, 'id of the task');
   const path = `/api/v1/tasks/${encodeURIComponent(id)}`;
   const task = await callApi(targetOf(flags, io), { method: 'GET', path });
-  if (flags.json) io.stdout(`${JSON.stringify(task)}\n`);
-  else {
-    const rows = Object.entries(task).map(([name, value]) => [name, fieldText(value)]);
-    for (const line of aligned(rows)) io.stdout(`${printable(line)}\n`);
-  }
+  if (flags.json) printJson(task, io);
+  else printFields(task, io);
   return EXIT.done;
-}
-
-function fieldText(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

@@ -2,11 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { CommandFault } from '../command-fault.ts';
 import { parseFlags } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
-import { printable } from '../printable.ts';
 import { allOf } from './pages.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';
 import { type ApiTarget, callApi, type Json, rowsOf } from './tasks-api.ts';
 import { HISTORY_FLAGS } from './tasks-flags.ts';
+import { report } from './tasks-output.ts';
 
 const FOLLOW_MS = 500;
 const PAGE = 200;
@@ -24,7 +24,7 @@ export async function showHistory(args: readonly string[], io: CliIo): Promise<n
     const entries = await entriesAfter(target, id, shown);
     for (const entry of entries) {
       shown = Number(entry['seq']);
-      io.stdout(flags.json ? `${JSON.stringify(entry)}\n` : `${printable(line(entry))}\n`);
+      report(entry, line(entry), flags, io);
     }
     if (!flags.follow || ENDED.has(entries.at(-1)?.['to'])) return EXIT.done;
     if (entries.length === 0 && (await hasEnded(target, id))) return EXIT.done;

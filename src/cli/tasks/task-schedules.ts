@@ -1,48 +1,86 @@
 import { randomUUID } from 'node:crypto';
 import { integer } from '../../settings/kinds.ts';
-import { aligned } from '../aligned.ts';
 import { UsageFault } from '../command-fault.ts';
 import { parseFlags, readFlag } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
-import { printable } from '../printable.ts';
 import { payloadOf } from './create-task.ts';
 import { allOf } from './pages.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json, rowsOf } from './tasks-api.ts';
+import type { TasksCommand } from './tasks-command.ts';
 import { COMMON_FLAGS, CREATE_SCHEDULE_FLAGS, PREVIEW_FLAGS } from './tasks-flags.ts';
+import { printFields, printJson, printLine, printTable, report, timeText } from './tasks-output.ts';
 
-type Part = (args: readonly string[], io: CliIo) => Promise<number>;
-
-const PARTS: Readonly<Record<string, Part>> = {
-  list,
-  show,
-  create,
-  pause: (args, io) => change(args, io, { paused: true }, 'paused'),
-  resume: (args, io) => change(args, io, { paused: false }, 'resumed'),
-  trigger,
-  preview,
-  delete: remove,
-};
-
-/** `sluice tasks schedules`, with what to do; without, a list. */
-export async function schedules(args: readonly string[], io: CliIo): Promise<number> {
-  const [name = 'list', ...rest] = args;
-  if (name.startsWith('-')) return await list(args, io);
-  if (Object.hasOwn(PARTS, name)) return await PARTS[name](rest, io);
-  throw new UsageFault(`schedules: there is no "${name}". There are ${Object.keys(PARTS).join(', ')}.`);
-}
+/** `sluice tasks schedules` */
+export const SCHEDULE_COMMANDS: readonly TasksCommand[] = [
+  {
+    name: 'schedules list',
+    takes: '',
+    summary: 'list schedules',
+    flags: COMMON_FLAGS,
+    run: list,
+  },
+  {
+    name: 'schedules create',
+    takes: 'NAME WORKER',
+    summary: 'create a schedule',
+    flags: CREATE_SCHEDULE_FLAGS,
+    notes:
+      "Example:\n  sluice tasks schedules create nightly mailer --cron '30 2 * * *' --timezone Europe/Berlin",
+    run: create,
+  },
+  {
+    name: 'schedules show',
+    takes: 'NAME',
+    summary: 'one schedule',
+    flags: COMMON_FLAGS,
+    run: show,
+  },
+  {
+    name: 'schedules pause',
+    takes: 'NAME',
+    summary: 'pause a schedule',
+    flags: COMMON_FLAGS,
+    run: (args, io) => change(args, io, { paused: true }, 'paused'),
+  },
+  {
+    name: 'schedules resume',
+    takes: 'NAME',
+    summary: 'resume a paused schedule',
+    flags: COMMON_FLAGS,
+    run: (args, io) => change(args, io, { paused: false }, 'resumed'),
+  },
+  {
+    name: 'schedules trigger',
+    takes: 'NAME',
+    summary: 'create a task of a schedule now',
+    flags: COMMON_FLAGS,
+    run: trigger,
+  },
+  {
+    name: 'schedules preview',
+    takes: '[NAME]',
+    summary: 'when a schedule fires, or would fire with the flags',
+    flags: PREVIEW_FLAGS,
+    run: preview,
+  },
+  {
+    name: 'schedules delete',
+    takes: 'NAME',
+    summary: 'delete a schedule; its tasks stay',
+    flags: COMMON_FLAGS,
+    run: remove,
+  },
+];
 
 async function list(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
   noArguments(positionals);
   const found = await allOf(targetOf(flags, io), '/api/v1/schedules', new URLSearchParams(), Infinity);
-  if (flags.json) io.stdout(`${JSON.stringify(found)}\n`);
+  if (flags.json) printJson(found, io);
   else if (found.length === 0)
-    io.stdout('There are no schedules. "sluice tasks schedules create" makes one.\n');
-  else {
-    const rows = [['NAME', 'WORKER', 'WHEN', 'STATE', 'NEXT RUN', 'LAST RUN'], ...found.map(cells)];
-    for (const line of aligned(rows)) io.stdout(`${printable(line)}\n`);
-  }
+    printLine('There are no schedules. "sluice tasks schedules create" makes one.', io);
+  else printTable(['NAME', 'WORKER', 'WHEN', 'STATE', 'NEXT RUN', 'LAST RUN'], found.map(cells), io);
   return EXIT.done;
 }
 
@@ -55,8 +93,8 @@ function cells(schedule: Json): string[] {
     String(schedule['worker']),
     schedule['cron'] === null ? `every ${schedule['every']}` : `${schedule['cron']} ${schedule['timezone']}`,
     state,
-    state === 'active' ? next : '',
-    last === null ? '' : String(last['scheduled_for']),
+    state === 'active' ? timeText(next) : '',
+    timeText(last?.['scheduled_for']),
   ];
 }
 
@@ -64,14 +102,8 @@ async function show(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
   const path = pathOf(onlyArgument(positionals, 'name of the schedule'));
   const schedule = await callApi(targetOf(flags, io), { method: 'GET', path });
-  if (flags.json) io.stdout(`${JSON.stringify(schedule)}\n`);
-  else {
-    const rows = Object.entries(schedule).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? value : JSON.stringify(value),
-    ]);
-    for (const line of aligned(rows)) io.stdout(`${printable(line)}\n`);
-  }
+  if (flags.json) printJson(schedule, io);
+  else printFields(schedule, io);
   return EXIT.done;
 }
 
@@ -103,28 +135,33 @@ async function create(args: readonly string[], io: CliIo): Promise<number> {
     idempotencyKey: randomUUID(),
   });
   const [next] = schedule['next_runs'] as readonly string[];
-  return report(schedule, `${schedule['id']}  ${name}  ${paused ? 'paused' : `next run ${next}`}`, flags, io);
+  const state = paused ? 'paused' : next === undefined ? 'no runs' : `next run ${timeText(next)}`;
+  report(schedule, `${schedule['id']}  ${name}  ${state}`, flags, io);
+  return EXIT.done;
 }
 
 async function change(args: readonly string[], io: CliIo, body: Json, word: string): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
   const name = onlyArgument(positionals, 'name of the schedule');
   const schedule = await callApi(targetOf(flags, io), { method: 'PUT', path: pathOf(name), body });
-  return report(schedule, `${name} ${word}`, flags, io);
+  report(schedule, `${name} ${word}`, flags, io);
+  return EXIT.done;
 }
 
 async function trigger(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
   const path = `${pathOf(onlyArgument(positionals, 'name of the schedule'))}/trigger`;
   const task = await callApi(targetOf(flags, io), { method: 'POST', path, idempotencyKey: randomUUID() });
-  return report(task, `${task['id']}  ${task['status']}`, flags, io);
+  report(task, `${task['id']}  ${task['status']}`, flags, io);
+  return EXIT.done;
 }
 
 async function remove(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
   const name = onlyArgument(positionals, 'name of the schedule');
   await callApi(targetOf(flags, io), { method: 'DELETE', path: pathOf(name) });
-  return report({ deleted: name }, `${name} deleted; its tasks stay`, flags, io);
+  report({ deleted: name }, `${name} deleted; its tasks stay`, flags, io);
+  return EXIT.done;
 }
 
 async function preview(args: readonly string[], io: CliIo): Promise<number> {
@@ -144,16 +181,15 @@ async function preview(args: readonly string[], io: CliIo): Promise<number> {
     path: '/api/v1/schedules/preview',
     body: { ...fields, ...body },
   });
-  if (flags.json) io.stdout(`${JSON.stringify(answer)}\n`);
+  if (flags.json) printJson(answer, io);
   else {
     const rows = rowsOf(target, answer, 'times').map(time => [
-      String(time['local']),
-      String(time['at']),
+      timeText(time['local']),
+      timeText(time['at']),
       String(time['note'] ?? ''),
     ]);
-    if (rows.length === 0) io.stdout('The schedule has no time from then on.\n');
-    else
-      for (const line of aligned([['LOCAL TIME', 'UTC', 'NOTE'], ...rows])) io.stdout(`${printable(line)}\n`);
+    if (rows.length === 0) printLine('The schedule has no time from then on.', io);
+    else printTable(['LOCAL TIME', 'UTC', 'NOTE'], rows, io);
   }
   return EXIT.done;
 }
@@ -179,9 +215,4 @@ function given(texts: Readonly<Record<string, string>>): Json {
 
 function pathOf(name: string): string {
   return `/api/v1/schedules/${encodeURIComponent(name)}`;
-}
-
-function report(answer: Json, line: string, flags: { readonly json: boolean }, io: CliIo): number {
-  io.stdout(`${flags.json ? JSON.stringify(answer) : printable(line)}\n`);
-  return EXIT.done;
 }

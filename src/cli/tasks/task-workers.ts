@@ -1,82 +1,78 @@
-import { integer } from '../../settings/kinds.ts';
-import { aligned } from '../aligned.ts';
-import { UsageFault } from '../command-fault.ts';
-import { parseFlags, readFlag } from '../flags.ts';
+import { parseFlags } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
-import { printable } from '../printable.ts';
-import { payloadOf } from './create-task.ts';
+import { addWorker } from './add-worker.ts';
+import { DELETE_WORKER_FLAGS } from './admin-flags.ts';
 import { allOf } from './pages.ts';
-import { shellExports } from './shell-exports.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json } from './tasks-api.ts';
+import type { TasksCommand } from './tasks-command.ts';
 import { ADD_WORKER_FLAGS, COMMON_FLAGS, TEST_WORKER_FLAGS } from './tasks-flags.ts';
+import { printFields, printJson, printLine, printTable, report } from './tasks-output.ts';
+import { testWorker } from './test-worker.ts';
 
-/** `sluice tasks add-worker NAME` */
-export async function addWorker(args: readonly string[], io: CliIo): Promise<number> {
-  const { values: flags, positionals } = parseFlags(args, ADD_WORKER_FLAGS);
-  const name = onlyArgument(positionals, 'name of the worker');
-  const target = targetOf(flags, io);
-  if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
-  const concurrency =
-    flags.concurrency === ''
-      ? null
-      : readFlag('concurrency', flags.concurrency, integer({ min: 1, max: 1_000 }));
-  const pushTo = flags['push-to'];
-  const taskUrls = flags['task-urls'];
-  const pulls = pushTo === '' && !taskUrls;
-  const worker = await callApi(target, {
-    method: 'POST',
-    path: '/api/v1/workers',
-    body: {
-      name,
-      ...(pulls ? { mode: 'pull' } : taskUrls ? { task_urls: true } : {}),
-      ...(pushTo !== '' && { url: pushTo }),
-      ...(concurrency !== null && { concurrency }),
-      ...(flags.timeout !== '' && { timeout: flags.timeout }),
-    },
-  });
-  const secret =
-    flags.secret || flags.export
-      ? await callApi(target, {
-          method: 'POST',
-          path: `/api/v1/workers/${encodeURIComponent(name)}/secrets`,
-          body: { type: pulls ? 'token' : 'signing', name: 'first' },
-        })
-      : null;
-  if (flags.json) {
-    io.stdout(`${JSON.stringify({ ...worker, ...(secret !== null && { secret }) })}\n`);
-    return EXIT.done;
-  }
-  if (secret !== null && flags.export) {
-    io.stdout(shellExports({ [pulls ? 'WORKER_TOKEN' : 'WEBHOOK_SECRET']: String(secret['value']) }));
-    return EXIT.done;
-  }
-  io.stdout(
-    `${printable(`${worker['id']}  ${name}  ${pulls ? 'pull' : `push to ${taskUrls ? 'the URLs of its tasks' : pushTo}`}`)}\n`,
-  );
-  if (secret !== null) io.stdout(`${secretWords(pulls)}, shown only this once: ${secret['value']}\n`);
-  return EXIT.done;
-}
+const WORKER = 'name of the worker';
 
-function secretWords(pulls: boolean): string {
-  return pulls ? 'Its token' : 'The secret that its tasks are signed with';
-}
-
-/** `sluice tasks workers`, and `sluice tasks workers test NAME` */
-export async function workers(args: readonly string[], io: CliIo): Promise<number> {
-  return args[0] === 'test' ? await testWorker(args.slice(1), io) : await listWorkers(args, io);
-}
+/** `sluice tasks workers` */
+export const WORKER_COMMANDS: readonly TasksCommand[] = [
+  {
+    name: 'workers list',
+    takes: '',
+    summary: 'list workers',
+    flags: COMMON_FLAGS,
+    run: listWorkers,
+  },
+  {
+    name: 'workers create',
+    takes: 'NAME',
+    summary: 'create a worker',
+    flags: ADD_WORKER_FLAGS,
+    run: addWorker,
+  },
+  {
+    name: 'workers show',
+    takes: 'NAME',
+    summary: 'one worker',
+    flags: COMMON_FLAGS,
+    run: showWorker,
+  },
+  {
+    name: 'workers test',
+    takes: 'NAME',
+    summary: 'send a test request to a push worker',
+    flags: TEST_WORKER_FLAGS,
+    run: testWorker,
+  },
+  {
+    name: 'workers pause',
+    takes: 'NAME',
+    summary: 'pause a worker: none of its tasks starts',
+    flags: COMMON_FLAGS,
+    run: (args, io) => setPaused(args, io, true),
+  },
+  {
+    name: 'workers resume',
+    takes: 'NAME',
+    summary: 'resume a paused worker',
+    flags: COMMON_FLAGS,
+    run: (args, io) => setPaused(args, io, false),
+  },
+  {
+    name: 'workers delete',
+    takes: 'NAME',
+    summary: 'delete a worker with its secrets; refused while tasks of it have not ended',
+    flags: DELETE_WORKER_FLAGS,
+    run: deleteWorker,
+  },
+];
 
 async function listWorkers(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
   noArguments(positionals);
   const workers = await allOf(targetOf(flags, io), '/api/v1/workers', new URLSearchParams(), Infinity);
-  if (flags.json) io.stdout(`${JSON.stringify(workers)}\n`);
-  else if (workers.length === 0) io.stdout('There are no workers. "sluice tasks add-worker" makes one.\n');
-  else {
-    const rows = [['NAME', 'MODE', 'STATE', 'ID', 'URL'], ...workers.map(cells)];
-    for (const line of aligned(rows)) io.stdout(`${printable(line)}\n`);
-  }
+  if (flags.json) printJson(workers, io);
+  else if (workers.length === 0)
+    printLine('There are no workers. "sluice tasks workers create" makes one.', io);
+  else printTable(['NAME', 'MODE', 'STATE', 'ID', 'URL'], workers.map(cells), io);
   return EXIT.done;
 }
 
@@ -85,47 +81,32 @@ function cells(worker: Json): string[] {
   return [worker['name'], worker['mode'], state, worker['id'], worker['url'] ?? ''].map(String);
 }
 
-async function testWorker(args: readonly string[], io: CliIo): Promise<number> {
-  const { values: flags, positionals } = parseFlags(args, TEST_WORKER_FLAGS);
-  const name = onlyArgument(positionals, 'name of the worker');
-  const result = await callApi(targetOf(flags, io), {
-    method: 'POST',
-    path: `/api/v1/workers/${encodeURIComponent(name)}/test`,
-    body: {
-      ...(flags['push-to'] !== '' && { url: flags['push-to'] }),
-      ...(flags.payload !== '' && { payload: payloadOf(flags.payload) }),
-    },
-  });
-  if (flags.json) io.stdout(`${JSON.stringify(result)}\n`);
-  else for (const line of testLines(result)) io.stdout(`${printable(line)}\n`);
-  return result['outcome'] === 'succeeded' ? EXIT.done : EXIT.refused;
+async function showWorker(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
+  const path = pathOf(onlyArgument(positionals, WORKER));
+  const worker = await callApi(targetOf(flags, io), { method: 'GET', path });
+  if (flags.json) printJson(worker, io);
+  else printFields(worker, io);
+  return EXIT.done;
 }
 
-/** The request and the response as they are written, and what they mean. */
-function testLines(result: Json): string[] {
-  const request = result['request'] as Json | null;
-  const response = result['response'] as Json | null;
-  const error = result['error'] as Json | null;
-  const lines: string[] = [];
-  if (request !== null) {
-    const headers = Object.entries(request['headers'] as Json);
-    lines.push(`> ${request['method']} ${request['url']}`);
-    lines.push(...headers.map(([name, value]) => `> ${name}: ${value}`), '>');
-    lines.push(...textLines('> ', request['body']), '');
-  }
-  if (response !== null) {
-    lines.push(`< ${response['status']}`, ...textLines('< ', response['body']));
-    lines.push(...(response['truncated'] === true ? ['< (the rest is not shown)', ''] : ['']));
-  }
-  lines.push(`${result['outcome']} after ${result['duration_ms']} ms`);
-  if (error !== null) lines.push(`${error['message']} (${error['code']})`);
-  return lines;
+async function setPaused(args: readonly string[], io: CliIo, paused: boolean): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
+  const name = onlyArgument(positionals, WORKER);
+  const worker = await callApi(targetOf(flags, io), { method: 'PUT', path: pathOf(name), body: { paused } });
+  report(worker, `${name} ${paused ? 'paused' : 'resumed'}`, flags, io);
+  return EXIT.done;
 }
 
-function textLines(prefix: string, text: unknown): string[] {
-  return text === ''
-    ? []
-    : String(text)
-        .split('\n')
-        .map(line => prefix + line);
+async function deleteWorker(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, DELETE_WORKER_FLAGS);
+  const name = onlyArgument(positionals, WORKER);
+  const query = flags['cancel-tasks'] ? '?cancel_tasks=true' : '';
+  await callApi(targetOf(flags, io), { method: 'DELETE', path: `${pathOf(name)}${query}` });
+  report({ deleted: name }, `${name} deleted; its tasks that have ended stay`, flags, io);
+  return EXIT.done;
+}
+
+function pathOf(name: string): string {
+  return `/api/v1/workers/${encodeURIComponent(name)}`;
 }

@@ -24,10 +24,12 @@ export interface ApiTarget {
   readonly url: string;
   /** Empty for none. It goes into one header field and nowhere else. */
   readonly token: string;
+  /** How to name another address, for messages: `--url or SLUICE_URL`. */
+  readonly namedBy: string;
 }
 
 export interface ApiRequest {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With its query: `/api/v1/tasks?status=failed`. */
   readonly path: string;
   readonly body?: Json;
@@ -131,7 +133,7 @@ function send(target: ApiTarget, request: ApiRequest): Promise<{ status: number;
         new CommandFault(
           `${target.url} could not be asked: ${explainTlsFailure(asError(failure).message, TLS_REMEDIES)}. ` +
             'Is the service running there? ' +
-            'Name another with --url or SLUICE_URL.',
+            `Name another with ${target.namedBy}.`,
           { cause: failure },
         ),
       );

@@ -1,5 +1,3 @@
-import { describeFlags } from '../flags.ts';
-
 const TEXT = { kind: 'text', default: '' } as const;
 
 export const COMMON_FLAGS = {
@@ -7,13 +5,17 @@ export const COMMON_FLAGS = {
   json: { kind: 'switch', help: 'print what the service answered, as JSON' },
 } as const;
 
-export const CREATE_ACCOUNT_FLAGS = {
+export const SERVICE_FLAGS = {
   service: {
-    kind: 'text',
+    ...TEXT,
     placeholder: 'URL',
-    default: 'http://localhost:8080',
-    help: 'where the service is, without a tenant',
+    help: 'where the service is, without a tenant; without it, SLUICE_SERVICE or http://localhost:8080',
   },
+  json: COMMON_FLAGS.json,
+} as const;
+
+export const CREATE_ACCOUNT_FLAGS = {
+  service: SERVICE_FLAGS.service,
   export: { kind: 'switch', help: 'print shell commands that set SLUICE_URL and SLUICE_TOKEN, nothing else' },
   json: COMMON_FLAGS.json,
 } as const;
@@ -88,6 +90,11 @@ export const ACT_FLAGS = {
   'dry-run': { kind: 'switch', help: 'only say how many there are' },
 } as const;
 
+/** For what cannot be undone. */
+export const YES_FLAG = { kind: 'switch', help: 'do not ask' } as const;
+
+export const CANCEL_FLAGS = { ...ACT_FLAGS, yes: YES_FLAG } as const;
+
 export const RETRY_FLAGS = {
   ...ACT_FLAGS,
   failed: { kind: 'switch', help: 'all tasks that failed, instead of those named' },
@@ -125,62 +132,3 @@ export const PREVIEW_FLAGS = {
   count: { kind: 'text', placeholder: 'N', default: '10', help: 'number of times to show, at most 50' },
   from: { ...TEXT, placeholder: 'TIME', help: 'start there instead of now' },
 } as const;
-
-export const TASKS_USAGE = `Usage: sluice tasks <what> [flags]
-
-  sluice tasks create-account DOMAIN     make a tenant, and show its first token
-  sluice tasks add-worker NAME           make a worker
-  sluice tasks workers                   list workers
-  sluice tasks workers test NAME         send a test request to a push worker
-  sluice tasks create WORKER             make a task
-  sluice tasks list                      list tasks, the newest first
-  sluice tasks show TASK                 one task, whole
-  sluice tasks history TASK | --newest   what happened to a task
-  sluice tasks retry TASK... | --failed  start ended tasks again
-  sluice tasks cancel TASK...            cancel tasks
-  sluice tasks pause TASK...             hold waiting tasks
-  sluice tasks resume TASK...            let paused tasks go on
-  sluice tasks schedules                 list schedules
-  sluice tasks schedules create NAME WORKER
-                                         create a schedule
-  sluice tasks schedules show|pause|resume|trigger|delete NAME
-                                         one schedule; trigger makes a task of it now
-  sluice tasks schedules preview [NAME]  when a schedule fires, or would fire with the flags below
-
-The tenant and the token are those of SLUICE_URL and SLUICE_TOKEN; create-account takes the token of the operator,
-where the service wants one, from ACCOUNTS_OPERATOR_TOKEN.
-
-Flags of create-account:
-${describeFlags(CREATE_ACCOUNT_FLAGS)}
-Flags of all others:
-${describeFlags(COMMON_FLAGS)}
-Flags of add-worker:
-${describeFlags(ownFlags(ADD_WORKER_FLAGS))}
-Flags of create:
-${describeFlags(ownFlags(CREATE_FLAGS))}
-Flags of list:
-${describeFlags(ownFlags(LIST_FLAGS))}
-Flags of history:
-${describeFlags(ownFlags(HISTORY_FLAGS))}
-Flags of retry, cancel, pause and resume: in place of names, the filters of list (--failed is of retry):
-${describeFlags({ 'dry-run': ACT_FLAGS['dry-run'], failed: RETRY_FLAGS.failed })}
-Flags of workers test:
-${describeFlags(ownFlags(TEST_WORKER_FLAGS))}
-Flags of schedules create:
-${describeFlags(ownFlags(CREATE_SCHEDULE_FLAGS))}
-Flags of schedules preview:
-${describeFlags(ownFlags(PREVIEW_FLAGS))}
-Exit status: 0 it was done, 1 some of it was not, 2 it could not be done.
-
-Example:
-  eval "$(sluice tasks create-account acme --export)"
-  eval "$(sluice tasks add-worker mailer --push-to http://localhost:9000/ --export)"
-  sluice tasks create mailer --payload '{"to":"ann@example.com"}'
-  sluice tasks history --newest --follow
-`;
-
-function ownFlags<T extends Parameters<typeof describeFlags>[0]>(
-  table: T,
-): Parameters<typeof describeFlags>[0] {
-  return Object.fromEntries(Object.entries(table).filter(([name]) => !Object.hasOwn(COMMON_FLAGS, name)));
-}

@@ -1,3 +1,4 @@
+import type { CliIo } from '../../../src/cli/io.ts';
 import { main } from '../../../src/cli/main.ts';
 
 /** What a run of `sluice` left behind. */
@@ -13,7 +14,12 @@ export function run(...argv: string[]): Promise<Run> {
 }
 
 /** The same with an environment. */
-export async function runIn(env: Readonly<Record<string, string>>, ...argv: string[]): Promise<Run> {
+export function runIn(env: Readonly<Record<string, string>>, ...argv: string[]): Promise<Run> {
+  return runWith({ env }, ...argv);
+}
+
+/** The same with an environment, a standard input, or both. */
+export async function runWith(given: Partial<Pick<CliIo, 'env' | 'input'>>, ...argv: string[]): Promise<Run> {
   let stdout = '';
   let stderr = '';
   const status = await main(argv, {
@@ -23,7 +29,8 @@ export async function runIn(env: Readonly<Record<string, string>>, ...argv: stri
     stderr: text => {
       stderr += text;
     },
-    env,
+    env: {},
+    ...given,
     isTerminal: false,
   });
   return { status, stdout, stderr };

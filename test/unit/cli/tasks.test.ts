@@ -53,7 +53,7 @@ async function scripted(t: Test, answer: (asked: Asked, count: number) => Answer
 }
 
 function said(stderr: string): string {
-  return stderr.replace(/\nSee "sluice tasks --help"\.\n$/, '');
+  return stderr.replace(/\nSee "sluice tasks[a-z -]* --help"\.\n$/, '');
 }
 
 t.test('what is wrong with the arguments is said before anybody is asked', async t => {
@@ -61,7 +61,7 @@ t.test('what is wrong with the arguments is said before anybody is asked', async
   for (const [args, text] of [
     [
       [],
-      'say what: create-account, add-worker, workers, create, list, show, history, retry, cancel, pause, resume, schedules.',
+      'say what: create-account, add-worker, create, list, show, history, retry, cancel, pause, resume, run, delete, workers, secrets, schedules, users, tokens, counts, limits, audit, accounts.',
     ],
     [['--json'], 'say what: create-account, add-worker,'],
     [['lst'], 'there is no "lst". Did you mean "list"?'],
@@ -74,7 +74,7 @@ t.test('what is wrong with the arguments is said before anybody is asked', async
     [['add-worker', 'w', '--json', '--export'], '--json and --export exclude each other.'],
     [['add-worker', 'w', '--concurrency', 'many'], '--concurrency=many: '],
     [['add-worker', 'w', '--concurrency', '0'], '--concurrency=0: '],
-    [['workers', 'w'], '"w" is one argument too many.'],
+    [['workers', 'w'], 'workers: there is no "w". There are list, create, show, test, pause,'],
     [['create'], 'the name of the worker is missing.'],
     [['create', 'w', '--payload', 'text'], '--payload is not JSON: '],
     [['create', 'w', '--prio', 'low'], 'there is no flag --prio.'],
@@ -90,7 +90,10 @@ t.test('what is wrong with the arguments is said before anybody is asked', async
     [['cancel'], 'name the tasks to cancel, or say which by flags'],
     [['workers', 'test'], 'the name of the worker is missing.'],
     [['workers', 'test', 'w', '--payload', 'text'], '--payload is not JSON: '],
-    [['schedules', 'lst'], 'schedules: there is no "lst". There are list, show, create, pause,'],
+    [
+      ['schedules', 'lst'],
+      'schedules: there is no "lst". Did you mean "list"? There are list, create, show, pause,',
+    ],
     [['schedules', 'list', 'x'], '"x" is one argument too many.'],
     [['schedules', 'show'], 'the name of the schedule is missing.'],
     [['schedules', 'create', 'x'], 'schedules create takes two arguments: '],
@@ -98,11 +101,29 @@ t.test('what is wrong with the arguments is said before anybody is asked', async
     [['schedules', 'pause'], 'the name of the schedule is missing.'],
     [['schedules', 'delete', 'a', 'b'], '"b" is one argument too many.'],
     [['schedules', 'preview', '--count', '51'], '--count=51: '],
+    [['secrets'], 'the name of the worker is missing.'],
+    [['secrets', 'rotate', 'w'], 'secrets: there is no "rotate". There are list, create, delete.'],
+    [['secrets', 'list'], 'the name of the worker is missing.'],
+    [['secrets', 'delete', 'w'], 'the id of the secret is missing.'],
+    [['secrets', 'delete', 'w', 'sec_1', 'x'], '"x" is one argument too many.'],
+    [['secrets', 'create', 'w', '--type', 'header'], 'a header needs a value: give --value-from FILE,'],
+    [['secrets', 'create', 'w', '--value-from', '-'], 'there is no standard input to read the value from.'],
+    [['secrets', 'create', 'w', '--value', 'x'], 'there is no flag --value.'],
+    [['tokens', 'list'], 'the id or email of the user is missing.'],
+    [['tokens', 'delete', 'usr_1'], 'the id of the token is missing.'],
+    [['tokens', 'create', 'usr_1', '--json', '--export'], '--json and --export exclude each other.'],
+    [['users', 'create'], 'the email of the user is missing.'],
+    [['users', 'update', 'usr_1'], 'say what to change, as --role admin.'],
+    [['audit', '--limit', '0'], '--limit=0: '],
+    [['limits', 'x'], '"x" is one argument too many.'],
+    [['accounts', 'list'], 'only the operator may do this: set ACCOUNTS_OPERATOR_TOKEN'],
+    [['accounts', 'limits', 'acme'], 'say which limits: in_flight=50, or in_flight=default.'],
+    [['accounts', 'limits', 'acme', 'in_flight'], '"in_flight" is no limit: write in_flight=50,'],
   ] as const) {
     const { status, stdout, stderr } = await tasks(...args);
     t.match({ status, stdout }, { status: 2, stdout: '' }, args.join(' '));
     t.ok(said(stderr).startsWith(`sluice tasks: ${text}`), `${args.join(' ')}: ${stderr}`);
-    t.match(stderr, /See "sluice tasks --help"\.\n$/);
+    t.match(stderr, /See "sluice tasks[a-z -]* --help"\.\n$/);
   }
   t.same(asked, []);
 });
@@ -323,4 +344,51 @@ t.test('history --newest says when there is no task, history of many entries pag
       .map(line => JSON.parse(line).seq),
     [1, 2, 3],
   );
+});
+
+t.test('each command has help of its own, with its own flags', async t => {
+  const all = (await run('tasks', '--help')).stdout;
+  t.match(all, /^Usage: sluice tasks <what> \[flags\]\n/);
+  const calls = [...all.matchAll(/^ {2}([a-z][a-z -]*?)(?: (?:[A-Z[].*?)?)? {2,}\S/gm)].map(
+    ([, name]) => name,
+  );
+  t.ok(calls.length > 40, calls.join(', '));
+  for (const name of calls) {
+    const { status, stdout } = await run('tasks', ...name.split(' '), '--help');
+    t.equal(status, 0);
+    t.ok(stdout.startsWith(`Usage: sluice tasks ${name}`), `${name}: ${stdout.split('\n', 1)[0]}`);
+    t.match(stdout, /\nFlags:\n {2}--/, name);
+    for (const line of stdout.split('\n')) t.ok(line.length <= 120, line);
+  }
+  const create = (await run('tasks', 'schedules', 'create', 'x', '-h')).stdout;
+  t.match(create, / --cron TEXT /);
+  t.notMatch(create, / --push-to /);
+  const group = (await run('tasks', 'accounts', '--help')).stdout;
+  t.match(group, /^Usage: sluice tasks accounts <what> \[flags\]\n[\s\S]*accounts owner-token DOMAIN /);
+  t.notMatch(group, /schedules/);
+});
+
+t.test('a service of an operator that is not there is told with how to name another', async t => {
+  const service = `http://localhost:${await freePort()}`;
+  const env = { SLUICE_SERVICE: service, ACCOUNTS_OPERATOR_TOKEN: 'operator' };
+  const { stderr } = await runIn(env, 'tasks', 'accounts', 'suspend', 'acme');
+  t.match(stderr, `${service} could not be asked: `);
+  t.match(stderr, /Name another with --service or SLUICE_SERVICE\.\n$/);
+});
+
+t.test('accounts are changed by PATCH', async t => {
+  const { asked, port } = await scripted(t, () => ({ body: { domain: 'acme', status: 'suspended' } }));
+  const env = { SLUICE_SERVICE: `http://localhost:${port}`, ACCOUNTS_OPERATOR_TOKEN: 'operator' };
+  t.match(await runIn(env, 'tasks', 'accounts', 'suspend', 'acme'), {
+    status: 0,
+    stdout: 'acme suspended\n',
+  });
+  t.match(asked, [
+    {
+      method: 'PATCH',
+      path: '/accounts/acme',
+      headers: { authorization: 'Bearer operator' },
+      body: { status: 'suspended' },
+    },
+  ]);
 });

@@ -1,0 +1,102 @@
+import { integer } from '../../settings/kinds.ts';
+import { parseFlags, readFlag } from '../flags.ts';
+import { type CliIo, EXIT } from '../io.ts';
+import { AUDIT_FLAGS, COUNTS_FLAGS } from './admin-flags.ts';
+import { allOf } from './pages.ts';
+import { noArguments, targetOf } from './target.ts';
+import { callApi, type Json } from './tasks-api.ts';
+import type { TasksCommand } from './tasks-command.ts';
+import { COMMON_FLAGS } from './tasks-flags.ts';
+import { printJson, printLine, printTable, timeText } from './tasks-output.ts';
+
+/** What an account may have and has, and what happened in it. */
+export const USE_COMMANDS: readonly TasksCommand[] = [
+  {
+    name: 'counts',
+    takes: '',
+    summary: 'count tasks by status',
+    flags: COUNTS_FLAGS,
+    run: showCounts,
+  },
+  {
+    name: 'limits',
+    takes: '',
+    summary: 'limits of the account, and how much of them is used',
+    flags: COMMON_FLAGS,
+    run: showLimits,
+  },
+  {
+    name: 'audit',
+    takes: '',
+    summary: 'who changed what, the newest first',
+    flags: AUDIT_FLAGS,
+    run: showAudit,
+  },
+];
+
+async function showCounts(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, COUNTS_FLAGS);
+  noArguments(positionals);
+  const query = flags.worker === '' ? '' : `?${new URLSearchParams({ worker: flags.worker })}`;
+  const answer = await callApi(targetOf(flags, io), { method: 'GET', path: `/api/v1/tasks/counts${query}` });
+  if (flags.json) printJson(answer, io);
+  else {
+    const rows = Object.entries((answer['counts'] ?? {}) as Json).map(row => row.map(String));
+    printTable(['STATUS', 'TASKS'], rows, io);
+  }
+  return EXIT.done;
+}
+
+async function showLimits(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
+  noArguments(positionals);
+  const answer = await callApi(targetOf(flags, io), { method: 'GET', path: '/api/v1/limits' });
+  if (flags.json) printJson(answer, io);
+  else printLimits({ limits: answer['limits'], use: answer['use'], changed: [] }, io);
+  return EXIT.done;
+}
+
+/**
+ * A table of limits and use.
+ *
+ * @param state as the service answers it, with the names of the limits that the operator has changed
+ */
+export function printLimits(
+  { limits, use, changed }: Readonly<Record<'limits' | 'use' | 'changed', unknown>>,
+  io: CliIo,
+): void {
+  const used = (use ?? {}) as Json;
+  const names = new Set(Array.isArray(changed) ? changed : []);
+  const rows = Object.entries((limits ?? {}) as Json).map(([name, value]) => [
+    name,
+    String(value),
+    String(used[name] ?? ''),
+    names.has(name) ? 'changed' : '',
+  ]);
+  printTable(['LIMIT', 'VALUE', 'USED', ''], rows, io);
+}
+
+async function showAudit(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, AUDIT_FLAGS);
+  noArguments(positionals);
+  const limit = readFlag('limit', flags.limit, integer({ min: 1, max: 5_000 }));
+  const entries = await allOf(targetOf(flags, io), '/api/v1/audit', new URLSearchParams(), limit);
+  if (flags.json) printJson(entries, io);
+  else if (entries.length === 0) printLine('There are no entries.', io);
+  else printTable(['TIME', 'ACTION', 'BY', 'TARGET', 'WHAT', 'REQUEST'], entries.map(auditCells), io);
+  return EXIT.done;
+}
+
+function auditCells(entry: Json): string[] {
+  const actor = entry['actor'] as Json;
+  const details = Object.entries((entry['details'] ?? {}) as Json).map(([name, value]) => `${name}=${value}`);
+  const changed = (entry['changed'] ?? []) as readonly string[];
+  return [
+    timeText(entry['at']),
+    String(entry['action']),
+    `${actor['type']} ${actor['id']}`,
+    String(entry['target_name'] ?? entry['target_id'] ?? ''),
+    [...changed, ...details].join(' '),
+    String(entry['request_id']),
+  ];
+}

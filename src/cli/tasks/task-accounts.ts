@@ -1,0 +1,187 @@
+import { randomUUID } from 'node:crypto';
+import { UsageFault } from '../command-fault.ts';
+import { parseFlags } from '../flags.ts';
+import { type CliIo, EXIT } from '../io.ts';
+import { printLimits } from './account-use.ts';
+import { DELETE_ACCOUNT_FLAGS, OWNER_TOKEN_FLAGS } from './admin-flags.ts';
+import { confirm } from './confirm.ts';
+import { createAccount } from './create-account.ts';
+import { allOf } from './pages.ts';
+import { shellExports } from './shell-exports.ts';
+import { noArguments, onlyArgument, operatorOf } from './target.ts';
+import { callApi, type Json } from './tasks-api.ts';
+import type { TasksCommand } from './tasks-command.ts';
+import { CREATE_ACCOUNT_FLAGS, SERVICE_FLAGS } from './tasks-flags.ts';
+import { printFields, printJson, printLine, printTable, report, timeText } from './tasks-output.ts';
+
+const DOMAIN = 'domain of the account';
+
+/** `sluice tasks accounts`: what the operator of a service does. */
+export const ACCOUNT_COMMANDS: readonly TasksCommand[] = [
+  {
+    name: 'accounts list',
+    takes: '',
+    summary: 'list accounts by domain',
+    flags: SERVICE_FLAGS,
+    run: listAccounts,
+  },
+  {
+    name: 'accounts create',
+    takes: 'DOMAIN',
+    summary: 'create an account, and show the first token of its owner',
+    flags: CREATE_ACCOUNT_FLAGS,
+    run: createAccount,
+  },
+  {
+    name: 'accounts show',
+    takes: 'DOMAIN',
+    summary: 'one account: its status, limits, use, and the progress of a deletion',
+    flags: SERVICE_FLAGS,
+    run: showAccount,
+  },
+  {
+    name: 'accounts suspend',
+    takes: 'DOMAIN',
+    summary: 'suspend an account: it can be read, nothing changes, and no task starts',
+    flags: SERVICE_FLAGS,
+    run: (args, io) => setStatus(args, io, 'suspended', 'suspended'),
+  },
+  {
+    name: 'accounts resume',
+    takes: 'DOMAIN',
+    summary: 'resume a suspended account',
+    flags: SERVICE_FLAGS,
+    run: (args, io) => setStatus(args, io, 'active', 'resumed'),
+  },
+  {
+    name: 'accounts limits',
+    takes: 'DOMAIN NAME=VALUE...',
+    summary: 'change limits of an account: in_flight=50, or in_flight=default',
+    flags: SERVICE_FLAGS,
+    run: changeLimits,
+  },
+  {
+    name: 'accounts owner-token',
+    takes: 'DOMAIN',
+    summary: 'create a token for the first owner of an account that has lost its own',
+    flags: OWNER_TOKEN_FLAGS,
+    run: createOwnerToken,
+  },
+  {
+    name: 'accounts delete',
+    takes: 'DOMAIN',
+    summary: 'delete an account and everything in it',
+    flags: DELETE_ACCOUNT_FLAGS,
+    run: deleteAccount,
+  },
+];
+
+async function listAccounts(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, SERVICE_FLAGS);
+  noArguments(positionals);
+  const accounts = await allOf(operatorOf(flags, io), '/accounts', new URLSearchParams(), Infinity);
+  if (flags.json) printJson(accounts, io);
+  else if (accounts.length === 0)
+    printLine('There are no accounts. "sluice tasks accounts create" makes one.', io);
+  else {
+    const rows = accounts.map(({ domain, status, created_at: created, api_url: url }) =>
+      [domain, status, timeText(created), url].map(String),
+    );
+    printTable(['DOMAIN', 'STATUS', 'CREATED', 'ADDRESS'], rows, io);
+  }
+  return EXIT.done;
+}
+
+async function showAccount(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, SERVICE_FLAGS);
+  const path = pathOf(onlyArgument(positionals, DOMAIN));
+  const account = await callApi(operatorOf(flags, io), { method: 'GET', path });
+  if (flags.json) printJson(account, io);
+  else {
+    const { limits, use, changed_limits: changed, ...rest } = account;
+    printFields(rest, io);
+    io.stdout('\n');
+    printLimits({ limits, use, changed }, io);
+  }
+  return EXIT.done;
+}
+
+async function setStatus(
+  args: readonly string[],
+  io: CliIo,
+  status: 'active' | 'suspended',
+  word: string,
+): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, SERVICE_FLAGS);
+  const domain = onlyArgument(positionals, DOMAIN);
+  const account = await callApi(operatorOf(flags, io), {
+    method: 'PATCH',
+    path: pathOf(domain),
+    body: { status },
+  });
+  report(account, `${domain} ${word}`, flags, io);
+  return EXIT.done;
+}
+
+async function changeLimits(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, SERVICE_FLAGS);
+  const [domain, ...texts] = positionals;
+  if (domain === undefined) throw new UsageFault(`the ${DOMAIN} is missing.`);
+  if (texts.length === 0) throw new UsageFault('say which limits: in_flight=50, or in_flight=default.');
+  const limits = Object.fromEntries(texts.map(readLimit));
+  const account = await callApi(operatorOf(flags, io), {
+    method: 'PATCH',
+    path: pathOf(domain),
+    body: { limits },
+  });
+  if (flags.json) printJson(account, io);
+  else
+    printLimits({ limits: account['limits'], use: account['use'], changed: account['changed_limits'] }, io);
+  return EXIT.done;
+}
+
+/** `in_flight=50`, `retain_other=48h`, `in_flight=default` */
+function readLimit(text: string): readonly [string, string | number | null] {
+  const [, name, value] = /^([a-z_]+)=(.+)$/.exec(text) ?? [];
+  if (name === undefined)
+    throw new UsageFault(`"${text}" is no limit: write in_flight=50, or in_flight=default.`);
+  if (value === 'default') return [name, null];
+  return [name, /^\d{1,15}$/.test(value) ? Number(value) : value];
+}
+
+async function createOwnerToken(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, OWNER_TOKEN_FLAGS);
+  const domain = onlyArgument(positionals, DOMAIN);
+  if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
+  const target = operatorOf(flags, io);
+  const account = await callApi(target, { method: 'GET', path: pathOf(domain) });
+  const made = await callApi(target, {
+    method: 'POST',
+    path: `${pathOf(domain)}/owner-token`,
+    idempotencyKey: randomUUID(),
+  });
+  if (flags.json) printJson(made, io);
+  else {
+    const apiUrl = String(account['api_url']);
+    const url = URL.canParse(apiUrl) ? new URL(apiUrl).origin : apiUrl;
+    const until = `It is the token of ${made['user_id']} and expires at ${timeText(made['expires_at'])}`;
+    if (!flags.export) printLine(`${until}. It is shown only this once:`, io);
+    io.stdout(shellExports({ SLUICE_URL: url, SLUICE_TOKEN: String(made['token']) }));
+  }
+  return EXIT.done;
+}
+
+async function deleteAccount(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, DELETE_ACCOUNT_FLAGS);
+  const domain = onlyArgument(positionals, DOMAIN);
+  const target = operatorOf(flags, io);
+  await confirm(`delete the account ${domain} with all of its tasks, workers and users`, flags, io);
+  const account: Json = await callApi(target, { method: 'DELETE', path: pathOf(domain) });
+  const where = `"sluice tasks accounts show ${domain}" shows the progress`;
+  report(account, `${domain} is being deleted; ${where}`, flags, io);
+  return EXIT.done;
+}
+
+function pathOf(domain: string): string {
+  return `/accounts/${encodeURIComponent(domain)}`;
+}

@@ -1,0 +1,137 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { asError } from '../../base/fault.ts';
+import { CommandFault, UsageFault } from '../command-fault.ts';
+import { parseFlags } from '../flags.ts';
+import { type CliIo, EXIT } from '../io.ts';
+import { CREATE_SECRET_FLAGS } from './admin-flags.ts';
+import { allOf } from './pages.ts';
+import { shellExports } from './shell-exports.ts';
+import { onlyArgument, targetOf, twoArguments } from './target.ts';
+import { callApi, type Json } from './tasks-api.ts';
+import type { TasksCommand } from './tasks-command.ts';
+import { COMMON_FLAGS } from './tasks-flags.ts';
+import { printJson, printLine, printTable, report, timeText } from './tasks-output.ts';
+
+const WORKER = 'name of the worker';
+/** Values of secrets are shorter. */
+const MAX_VALUE_BYTES = 64 * 1024;
+
+/** `sluice tasks secrets`: those of workers. */
+export const SECRET_COMMANDS: readonly TasksCommand[] = [
+  {
+    name: 'secrets list',
+    takes: 'WORKER',
+    summary: 'list the secrets of a worker, without their values',
+    flags: COMMON_FLAGS,
+    run: listSecrets,
+  },
+  {
+    name: 'secrets create',
+    takes: 'WORKER',
+    summary: 'create a secret; one that the service makes is shown once',
+    flags: CREATE_SECRET_FLAGS,
+    notes:
+      'A header needs a value, and a signing secret can have one: from --value-from or SLUICE_SECRET_VALUE. A value\n' +
+      'is never an argument, and is not shown again. Example:\n' +
+      '  sluice tasks secrets create mailer --type header --name x-api-key --value-from key.txt',
+    run: createSecret,
+  },
+  {
+    name: 'secrets delete',
+    takes: 'WORKER SECRET',
+    summary: 'delete a secret by its id (sec_…)',
+    flags: COMMON_FLAGS,
+    run: deleteSecret,
+  },
+];
+
+async function listSecrets(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
+  const path = pathOf(onlyArgument(positionals, WORKER));
+  const secrets = await allOf(targetOf(flags, io), path, new URLSearchParams(), Infinity);
+  if (flags.json) printJson(secrets, io);
+  else if (secrets.length === 0)
+    printLine('The worker has no secrets. "sluice tasks secrets create" makes one.', io);
+  else {
+    const head = ['ID', 'TYPE', 'NAME', 'STATE', 'FINGERPRINT', 'LAST USED', 'EXPIRES'];
+    printTable(head, secrets.map(cells), io);
+  }
+  return EXIT.done;
+}
+
+function cells(secret: Json): string[] {
+  const texts = ['id', 'type', 'name', 'state', 'fingerprint'].map(name => String(secret[name]));
+  return [...texts, timeText(secret['last_used_at']), timeText(secret['expires_at'])];
+}
+
+async function createSecret(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, CREATE_SECRET_FLAGS);
+  const worker = onlyArgument(positionals, WORKER);
+  if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
+  const target = targetOf(flags, io);
+  const value = await givenValue(flags, io);
+  if (flags.export && value !== null) throw new UsageFault('--export is for values that the service makes.');
+  const previous = flags['expire-previous-in'];
+  const secret = await callApi(target, {
+    method: 'POST',
+    path: pathOf(worker),
+    body: {
+      type: flags.type,
+      ...(flags.name !== '' && { name: flags.name }),
+      ...(value !== null && { value }),
+      ...(previous !== '' && { expire_previous_in: previous }),
+    },
+    idempotencyKey: randomUUID(),
+  });
+  const made = secret['value'];
+  if (flags.json) printJson(secret, io);
+  else if (flags.export) {
+    io.stdout(shellExports({ [flags.type === 'token' ? 'WORKER_TOKEN' : 'WEBHOOK_SECRET']: String(made) }));
+  } else {
+    const once = typeof made === 'string' ? `  Shown only this once: ${made}` : '';
+    printLine(`${secret['id']}  ${secret['type']}  ${secret['name']}${once}`, io);
+  }
+  return EXIT.done;
+}
+
+/** The value without the line end that files and commands leave behind it; null where none is given. */
+async function givenValue(
+  flags: Readonly<Record<'type' | 'value-from' | 'name', string>>,
+  io: CliIo,
+): Promise<string | null> {
+  const from = flags['value-from'];
+  const text = from === '' ? (io.env['SLUICE_SECRET_VALUE'] ?? '') : await valueFrom(from, io);
+  const value = text.replace(/\r?\n$/, '');
+  if (value !== '') return value;
+  if (from !== '') throw new UsageFault(`--value-from ${from}: there is no value.`);
+  if (flags.type !== 'header') return null;
+  throw new UsageFault('a header needs a value: give --value-from FILE, or set SLUICE_SECRET_VALUE.');
+}
+
+async function valueFrom(file: string, io: CliIo): Promise<string> {
+  if (file === '-') {
+    if (io.input === undefined) throw new UsageFault('there is no standard input to read the value from.');
+    return await io.input.readAll(MAX_VALUE_BYTES);
+  }
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new CommandFault(`the value cannot be read: ${asError(cause).message}`, { cause });
+  }
+}
+
+async function deleteSecret(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
+  const [worker, id] = twoArguments(positionals, [WORKER, 'id of the secret']);
+  await callApi(targetOf(flags, io), {
+    method: 'DELETE',
+    path: `${pathOf(worker)}/${encodeURIComponent(id)}`,
+  });
+  report({ deleted: id }, `${id} deleted`, flags, io);
+  return EXIT.done;
+}
+
+function pathOf(worker: string): string {
+  return `/api/v1/workers/${encodeURIComponent(worker)}/secrets`;
+}
