@@ -168,6 +168,28 @@ t.test('create takes every field that it has a flag for', async t => {
   t.equal(Date.parse(later.run_at) - Date.parse(later.created_at) > 5_300_000, true, later.run_at);
 });
 
+t.test('tasks, tests and schedules take the bytes of a file in place of JSON', async t => {
+  const bytes = Buffer.from([0, 255, 10, 128]);
+  const base64 = bytes.toString('base64');
+  const file = join(tempDirectory(t), 'picture.png');
+  writeFileSync(file, bytes);
+  const flags = ['--payload-base64', `@${file}`, '--content-type', 'image/png'];
+  const shown = { payload: null, payload_base64: base64, content_type: 'image/png' };
+  const { id } = await json('create', 'reports', ...flags);
+  t.match((await acme.ask(`GET /tasks/${id}`)).json, shown);
+  worker.answer = reply(200);
+  const sent = await done('workers', 'test', 'signed', '--payload-base64', base64);
+  t.strictSame(worker.requests.at(-1)!.bytes, bytes);
+  t.match(sent, `> content-type: application/octet-stream\n`);
+  t.match(sent, `\n> (base64) ${base64}\n`);
+  await done('schedules', 'create', 'pictures', 'reports', '--every', '1d', ...flags);
+  t.match((await acme.ask('GET /schedules/pictures')).json.task, shown);
+  await done('schedules', 'delete', 'pictures');
+  t.match(await tasks('create', 'reports', '--payload-base64', '@/none/such'), {
+    stderr: /ENOENT.*\/none\/such/,
+  });
+});
+
 t.test('a task that is refused is told with its fields, each once', async t => {
   t.match(await tasks('create', 'nobody'), {
     status: 2,

@@ -20,6 +20,8 @@ export interface PushedRequest {
   /** Names in lower case, as they came; of several with one name all. */
   readonly fields: readonly (readonly [name: string, value: string])[];
   readonly body: string;
+  /** The same as it came. */
+  readonly bytes: Buffer;
   /** From 1: the connection that it came over. */
   readonly connection: number;
 }
@@ -135,9 +137,9 @@ export class PushWorker {
         });
         const length = Number(fields.find(([name]) => name === 'content-length')?.[1] ?? 0);
         if (text.length < end + 4 + length) return;
-        const body = Buffer.from(text.slice(end + 4, end + 4 + length), 'latin1').toString('utf8');
+        const bytes = Buffer.from(text.slice(end + 4, end + 4 + length), 'latin1');
         text = text.slice(end + 4 + length);
-        const request = { line, fields, body, connection };
+        const request = { line, fields, body: bytes.toString('utf8'), bytes, connection };
         this.requests.push(request);
         this.#answer(socket, request);
         const waiters = this.#requested;

@@ -3,8 +3,8 @@ import { integer } from '../../settings/kinds.ts';
 import { UsageFault } from '../command-fault.ts';
 import { parseFlags, readFlag } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
-import { payloadOf } from './create-task.ts';
 import { allOf } from './pages.ts';
+import { payloadFields } from './payload.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json, rowsOf } from './tasks-api.ts';
 import type { TasksCommand } from './tasks-command.ts';
@@ -115,9 +115,9 @@ async function create(args: readonly string[], io: CliIo): Promise<number> {
     );
   }
   const [name, worker] = positionals;
-  const { type, priority, payload, jitter, overlap, paused } = flags;
+  const { type, priority, jitter, overlap, paused } = flags;
   const maxRuns = flags['max-runs'];
-  const task = { ...given({ type, priority }), ...(payload !== '' && { payload: payloadOf(payload) }) };
+  const task = { ...given({ type, priority }), ...payloadFields(flags) };
   const schedule = await callApi(targetOf(flags, io), {
     method: 'POST',
     path: '/api/v1/schedules',

@@ -1,3 +1,5 @@
+import { PAYLOAD_FLAGS } from './payload.ts';
+
 const TEXT = { kind: 'text', default: '' } as const;
 
 export const COMMON_FLAGS = {
@@ -38,7 +40,7 @@ export const ADD_WORKER_FLAGS = {
 
 export const CREATE_FLAGS = {
   ...COMMON_FLAGS,
-  payload: { ...TEXT, placeholder: 'JSON', help: 'the payload, or @FILE to read it from a file' },
+  ...PAYLOAD_FLAGS,
   'push-to': { ...TEXT, placeholder: 'URL', help: 'push it there; for a worker made with --task-urls' },
   type: { ...TEXT, placeholder: 'TEXT', help: 'a label, such as email.welcome' },
   priority: { ...TEXT, placeholder: 'WORD', help: 'critical, high, normal, low or bulk' },
@@ -103,7 +105,7 @@ export const RETRY_FLAGS = {
 export const TEST_WORKER_FLAGS = {
   ...COMMON_FLAGS,
   'push-to': CREATE_FLAGS['push-to'],
-  payload: { ...TEXT, placeholder: 'JSON', help: 'the body to send, or @FILE to read it from a file' },
+  ...PAYLOAD_FLAGS,
 } as const;
 
 const TIMING_FLAGS = {
@@ -121,7 +123,7 @@ export const CREATE_SCHEDULE_FLAGS = {
   jitter: { ...TEXT, placeholder: 'DURATION', help: 'delay each run by up to this much' },
   overlap: { ...TEXT, placeholder: 'WORD', help: 'skip, allow, queue_one or cancel_running' },
   paused: { kind: 'switch', help: 'create it paused' },
-  payload: CREATE_FLAGS.payload,
+  ...PAYLOAD_FLAGS,
   type: CREATE_FLAGS.type,
   priority: CREATE_FLAGS.priority,
 } as const;

@@ -1,6 +1,6 @@
 import { parseFlags } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
-import { payloadOf } from './create-task.ts';
+import { payloadFields } from './payload.ts';
 import { onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json } from './tasks-api.ts';
 import { TEST_WORKER_FLAGS } from './tasks-flags.ts';
@@ -15,7 +15,7 @@ export async function testWorker(args: readonly string[], io: CliIo): Promise<nu
     path: `/api/v1/workers/${encodeURIComponent(name)}/test`,
     body: {
       ...(flags['push-to'] !== '' && { url: flags['push-to'] }),
-      ...(flags.payload !== '' && { payload: payloadOf(flags.payload) }),
+      ...payloadFields(flags),
     },
   });
   if (flags.json) printJson(result, io);
@@ -33,7 +33,7 @@ function testLines(result: Json): string[] {
     const headers = Object.entries(request['headers'] as Json);
     lines.push(`> ${request['method']} ${request['url']}`);
     lines.push(...headers.map(([name, value]) => `> ${name}: ${value}`), '>');
-    lines.push(...textLines('> ', request['body']), '');
+    lines.push(...bodyLines(request), '');
   }
   if (response !== null) {
     lines.push(`< ${response['status']}`, ...textLines('< ', response['body']));
@@ -42,6 +42,12 @@ function testLines(result: Json): string[] {
   lines.push(`${result['outcome']} after ${result['duration_ms']} ms`);
   if (error !== null) lines.push(`${error['message']} (${error['code']})`);
   return lines;
+}
+
+/** Bytes could be anything to a terminal, so they are shown as they came, in base64. */
+function bodyLines(request: Json): string[] {
+  const base64 = request['body_base64'];
+  return base64 === undefined ? textLines('> ', request['body']) : textLines('> (base64) ', base64);
 }
 
 function textLines(prefix: string, text: unknown): string[] {

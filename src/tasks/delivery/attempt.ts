@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
+import { bytesOf } from '../model/payload.ts';
 import type { Connection } from './connection.ts';
 import type { Connections } from './connections.ts';
 import type { DeliveryOutcome, DeliveryRequest, SentRequest } from './delivery.ts';
@@ -73,7 +74,7 @@ export class Attempt {
     const target = targetOf(request.worker.url, rules);
     const found = await addresses.of(target.host);
     if (this.#done) return;
-    const body = request.payload === null ? NO_BODY : Buffer.from(request.payload, 'utf8');
+    const body = bodyOf(request.payload);
     const headers = requestHead(request, body, userAgent, clock.nowMs());
     if (request.isTest) this.#sent = shownRequest(request, target, headers, body.length);
     this.#connection = connections.take(request.tenant, target.origin, found);
@@ -153,6 +154,13 @@ export class Attempt {
   #durationMs(): number {
     return Math.max(0, this.#parts.clock.nowMs() - this.#beganMs);
   }
+}
+
+/** The bytes that are sent. */
+function bodyOf(payload: string | null): Buffer {
+  if (payload === null) return NO_BODY;
+  const bytes = bytesOf(payload);
+  return bytes === null ? Buffer.from(payload, 'utf8') : Buffer.from(bytes.base64, 'base64');
 }
 
 /** @throws DeliveryFault `invalid_url` or `forbidden_address` */

@@ -12,7 +12,7 @@ export interface DeliveredTask
 export interface DeliveryRequest {
   readonly tenant: string;
   readonly task: DeliveredTask;
-  /** JSON text; null for none, which sends an empty body. */
+  /** As stores have it (`../model/payload.ts`); null for none, which sends an empty body. */
   readonly payload: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly worker: Pick<Worker, 'name' | 'url' | 'method' | 'headers'>;

@@ -1,11 +1,13 @@
 import { headerNameFault, headerValueFault } from '../model/header-rules.ts';
+import { bytesOf } from '../model/payload.ts';
 import { type DeliveryRequest, HIDDEN, type SentRequest } from './delivery.ts';
 import { signatures } from './signature.ts';
 import type { Target } from './worker-url.ts';
 
 /**
  * The header of an attempt (specification 3.5.1), without what the client library writes (`host`, `content-length`,
- * `connection`). Headers of the task replace those of its worker, confidential ones replace both, and ours all. Names
+ * `connection`). Headers of the task replace those of its worker, confidential ones replace both, and ours all;
+ * the content type of bytes is ours. Names
  * and values that may not be sent are left out: they were refused where they were set.
  *
  * @param body the bytes that are sent
@@ -29,6 +31,8 @@ export function requestHead(
       }
     }
   }
+  const bytes = bytesOf(request.payload);
+  if (bytes !== null) fields.set('content-type', bytes.contentType);
   const timestamp = Math.floor(nowMs / 1000);
   fields.set('webhook-id', task.id);
   fields.set('webhook-timestamp', String(timestamp));

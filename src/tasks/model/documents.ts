@@ -263,7 +263,7 @@ export interface Schedule {
 
 export interface ScheduledTask {
   readonly type: string | null;
-  /** JSON text. */
+  /** As tasks have it. */
   readonly payload: string | null;
   readonly headers: Readonly<Record<string, string>>;
   /** Null: the worker's. */

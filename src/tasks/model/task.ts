@@ -110,7 +110,7 @@ export interface Task {
 
 /** The large part of a task. Lists and status changes leave it alone. */
 export interface TaskBody {
-  /** JSON text, as it is sent; null when the task has no payload. */
+  /** JSON text, as it is sent, or bytes (`./payload.ts`); null when the task has no payload. */
   readonly payload: string | null;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;

@@ -4,11 +4,11 @@ import type { SettleAnswer } from '../store/requests.ts';
 import { FieldReader, type Fields } from './field-reader.ts';
 import type { LeaseOwners } from './lease-owners.ts';
 import type { RestParts } from './parts.ts';
+import { checkJsonSize, jsonText } from './payload-fields.ts';
 import { Problem } from './problem.ts';
 import { durationField } from './retry-fields.ts';
 import type { Call } from './route.ts';
 import type { ObjectSchema } from './schema.ts';
-import { checkJsonSize, jsonText } from './task-fields.ts';
 
 const PUT_OFF = { minMs: 0, maxMs: 7 * 86_400_000 };
 const MAX_RESULT_BYTES = 16 * 1024;

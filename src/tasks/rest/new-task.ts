@@ -7,6 +7,7 @@ import type { Actor } from '../model/task.ts';
 import { type GivenTime, resolveTime } from '../model/time.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import type { NewTask } from '../store/requests.ts';
+import { excludeEachOther } from './conflicting-fields.ts';
 import { FieldReader, type Fields } from './field-reader.ts';
 import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
@@ -185,14 +186,6 @@ export function checkExpiry(
   if (expiresAt != null && resolveTime(expiresAt, nowMs) <= resolveTime(startsAt, nowMs)) {
     reader.fault('/expires_at', 'out_of_range', 'has to be later than the time at which the task may start');
   }
-}
-
-function excludeEachOther(fields: Fields, one: string, other: string): void {
-  if (fields[one] == null || fields[other] == null) return;
-  const detail = `${one} and ${other} exclude each other: give one of them`;
-  throw new Problem('conflicting_fields', detail, {
-    errors: [one, other].map(name => ({ pointer: `/${name}`, code: 'conflicting_fields', detail })),
-  });
 }
 
 /** The URL that a task names; null for that of the worker. Faults are the reader's. */

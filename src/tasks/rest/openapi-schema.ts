@@ -49,6 +49,7 @@ export class SchemaTable {
           pattern: schema.pattern?.source,
           enum: schema.enum,
           format: schema.format,
+          contentEncoding: schema.encoding,
         });
       case 'number':
         return defined({

@@ -9,6 +9,7 @@ import {
   type TimingFault,
 } from '../model/schedule-times.ts';
 import type { StoredDocument } from '../store/documents.ts';
+import { excludeEachOther } from './conflicting-fields.ts';
 import { FieldReader, type Fields } from './field-reader.ts';
 import { EXPIRES_IN } from './new-task.ts';
 import { PAUSE_FIELDS, readPause } from './pause-fields.ts';
@@ -278,7 +279,7 @@ function readTask(
   if (fields.task != null) {
     const payloadBytes = Math.min(limits.payloadBytes, MAX_TEMPLATE_PAYLOAD_BYTES);
     const own = fields.task as Fields;
-    const content = readContent(own, '/task', reader, { payloadBytes });
+    const content = readContent(own, '/task', reader, { payloadBytes }, schedule.task.payload);
     const group = own.group as string | null | undefined;
     const expiresInMs = reader.duration(own.expires_in, '/task/expires_in', EXPIRES_IN);
     schedule.task = withContent(schedule.task, { ...content, group, expiresInMs });
@@ -309,7 +310,7 @@ function withContent(
 /** @throws Problem `conflicting_fields` */
 function readTiming(fields: Fields, schedule: Draft, reader: FieldReader): void {
   const { cron, every } = fields;
-  if (cron != null && every != null) throw bothTimings();
+  excludeEachOther(fields, 'cron', 'every');
   const everyMs = reader.duration(every, '/every', EVERY);
   if (cron !== undefined) schedule.cron = cron as string | null;
   if (everyMs !== undefined) schedule.everyMs = everyMs;
@@ -328,13 +329,6 @@ function readTiming(fields: Fields, schedule: Draft, reader: FieldReader): void 
     reader.fault('/phase', 'out_of_range', 'has to be shorter than every');
   }
   if (fields.timezone !== undefined) schedule.timezone = (fields.timezone as string | null) ?? 'UTC';
-}
-
-function bothTimings(): Problem {
-  const detail = 'cron and every exclude each other: give one of them';
-  return new Problem('conflicting_fields', detail, {
-    errors: ['cron', 'every'].map(name => ({ pointer: `/${name}`, code: 'conflicting_fields', detail })),
-  });
 }
 
 function readPolicies(fields: Fields, schedule: Draft, reader: FieldReader): void {

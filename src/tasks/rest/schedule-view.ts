@@ -5,7 +5,7 @@ import { nextAfter, nominalTimes, runsLeft } from '../model/schedule-times.ts';
 import { PRIORITIES, TASK_STATUSES } from '../model/task.ts';
 import { formatTime, formatTimeOrNull } from '../model/time.ts';
 import type { StoredDocument } from '../store/documents.ts';
-import { parseExactly } from './exact-json.ts';
+import { PAYLOAD_ANSWER, payloadView } from './payload-view.ts';
 import { RETRY_ANSWER, retryView } from './retry-fields.ts';
 import type { Caller } from './route.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
@@ -34,12 +34,7 @@ const TEMPLATE: ObjectSchema = {
   name: 'ScheduledTask',
   properties: {
     type: TEXT_OR_NULL,
-    payload: {
-      type: 'any',
-      nullable: true,
-      optional: true,
-      description: 'Only where the caller may see payloads, as with headers.',
-    },
+    ...PAYLOAD_ANSWER,
     headers: { type: 'record', values: TEXT, optional: true },
     priority: { type: 'string', enum: PRIORITIES, nullable: true },
     timeout: TEXT_OR_NULL,
@@ -176,7 +171,7 @@ function templateView(task: ScheduledTask, caller: Caller): Record<string, unkno
   const { type, payload, headers, priority, timeoutMs, retry, tags, metadata } = task;
   return {
     type,
-    ...(seesPayloads(caller) && { payload: payload === null ? null : parseExactly(payload), headers }),
+    ...(seesPayloads(caller) && { ...payloadView(payload), headers }),
     priority,
     timeout: durationOrNull(timeoutMs),
     retry: retry === null ? null : retryPartView(retry),

@@ -5,6 +5,7 @@ import type { DocumentChange, StoredDocument } from '../store/documents.ts';
 import { auditEntry } from './audit.ts';
 import { Cursors } from './cursor.ts';
 import { entityTag, expectedVersion, meantVersions, versionMismatch } from './entity-tag.ts';
+import { FieldReader, type Fields } from './field-reader.ts';
 import { noSuchSchedule, readSchedule } from './find-schedule.ts';
 import { findWorker } from './find-worker.ts';
 import { answerNote, earlierAnswer, keyReused, replayedAnswer } from './idempotency.ts';
@@ -20,10 +21,17 @@ import {
   readPage,
 } from './page.ts';
 import type { RestParts } from './parts.ts';
+import { readPayload } from './payload-fields.ts';
+import { payloadView } from './payload-view.ts';
 import { Problem } from './problem.ts';
 import { acceptingAnswer, writableFields } from './put-back.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
-import { NEW_SCHEDULE, readScheduleFields, SCHEDULE_CHANGES } from './schedule-fields.ts';
+import {
+  MAX_TEMPLATE_PAYLOAD_BYTES,
+  NEW_SCHEDULE,
+  readScheduleFields,
+  SCHEDULE_CHANGES,
+} from './schedule-fields.ts';
 import { previewScheduleRoute } from './schedule-preview.ts';
 import { triggerScheduleRoute } from './schedule-trigger.ts';
 import { SCHEDULE_ANSWER, scheduleView } from './schedule-view.ts';
@@ -157,21 +165,22 @@ async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
 }
 
 interface ScheduleJson {
-  readonly task: { readonly payload?: unknown };
+  readonly task: Fields;
 }
 
 /** The payload is too large for a note. It is that of the request, which is the same when the note is read. */
 function noteOf(answer: RestAnswer): string {
   const { task, ...json } = answer.json as ScheduleJson;
-  const { payload: _, ...rest } = task;
+  const { payload: _, payload_base64: __, content_type: ___, ...rest } = task;
   return answerNote({ ...answer, json: { ...json, task: rest } });
 }
 
 function withPayload(answer: RestAnswer, { body, caller }: Call): RestAnswer {
   if (!seesPayloads(caller)) return answer;
   const json = answer.json as ScheduleJson;
-  const payload = (body as { readonly task?: ScheduleJson['task'] | null }).task?.payload ?? null;
-  return { ...answer, json: { ...json, task: { ...json.task, payload } } };
+  const given = (body as { readonly task?: Fields | null }).task ?? {};
+  const payload = readPayload(given, '/task', new FieldReader(), MAX_TEMPLATE_PAYLOAD_BYTES) ?? null;
+  return { ...answer, json: { ...json, task: { ...json.task, ...payloadView(payload) } } };
 }
 
 async function listSchedules(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {

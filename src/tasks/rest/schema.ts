@@ -33,6 +33,8 @@ export interface StringSchema extends Common {
   readonly enum?: readonly string[];
   /** `date-time`, `uri`, … for the document only: patterns and handlers check. */
   readonly format?: string;
+  /** How bytes are written as text, for the document only. */
+  readonly encoding?: 'base64';
 }
 
 export interface NumberSchema extends Common {

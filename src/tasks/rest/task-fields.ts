@@ -4,7 +4,7 @@ import type { RetryPolicy } from '../model/retry-policy.ts';
 import { PRIORITIES, type Priority } from '../model/task.ts';
 import type { FieldReader, Fields } from './field-reader.ts';
 import { MAX_HEADERS, readHeaders } from './header-fields.ts';
-import { Problem } from './problem.ts';
+import { PAYLOAD_FIELDS, readPayload } from './payload-fields.ts';
 import { durationField, RETRY_SCHEMA, readRetry } from './retry-fields.ts';
 import type { Schema } from './schema.ts';
 
@@ -28,7 +28,7 @@ export const CONTENT_FIELDS = {
     nullable: true,
     description: 'A label such as email.welcome. Printable ASCII.',
   },
-  payload: { type: 'any', optional: true, nullable: true, description: 'Any JSON, at most 256 KiB.' },
+  ...PAYLOAD_FIELDS,
   headers: {
     type: 'record',
     values: { type: 'string', max: 8192 },
@@ -79,7 +79,7 @@ export const GROUP_FIELD: Schema = {
 /** What was read of {@link CONTENT_FIELDS}: undefined where a field was left out, null where it is to be cleared. */
 export interface TaskContent {
   readonly type: string | null | undefined;
-  /** JSON text. */
+  /** As stores have it (`../model/payload.ts`). */
   readonly payload: string | null | undefined;
   readonly headers: Readonly<Record<string, string>> | null | undefined;
   readonly priority: Priority | null | undefined;
@@ -93,17 +93,19 @@ export interface TaskContent {
  * Reads the content of a task from fields that their schema has accepted. Faults are the reader's.
  *
  * @param pointer where the fields are, below the reader's own place; empty for there
- * @throws Problem `payload_too_large`
+ * @param payload the one that is changed; null for none
+ * @throws Problem `conflicting_fields` or `payload_too_large`
  */
 export function readContent(
   fields: Fields,
   pointer: string,
   reader: FieldReader,
   limits: Pick<TenantLimits, 'payloadBytes'>,
+  payload: string | null = null,
 ): TaskContent {
   return {
     type: readType(fields.type, `${pointer}/type`, reader),
-    payload: readPayload(fields.payload, `${pointer}/payload`, reader, limits.payloadBytes),
+    payload: readPayload(fields, pointer, reader, limits.payloadBytes, payload),
     headers: readHeaders(fields.headers, `${pointer}/headers`, reader),
     priority: fields.priority as Priority | null | undefined,
     timeoutMs: reader.duration(fields.timeout, `${pointer}/timeout`, PULL_TIMEOUT),
@@ -144,42 +146,6 @@ function readType(value: unknown, pointer: string, reader: FieldReader): string 
     reader.fault(pointer, 'invalid', 'has to be printable ASCII, without spaces around it');
   }
   return value as string;
-}
-
-function readPayload(
-  value: unknown,
-  pointer: string,
-  reader: FieldReader,
-  maxBytes: number,
-): string | null | undefined {
-  if (value === undefined || value === null) return value;
-  const text = jsonText(value);
-  if (text === null) {
-    reader.fault(pointer, 'too_large', 'is nested too deep: make it flatter, or send it as text');
-    return undefined;
-  }
-  checkJsonSize(text, pointer, maxBytes);
-  return text;
-}
-
-/** JSON text of what was parsed; null when it is nested deeper than the language can write. */
-export function jsonText(value: unknown): string | null {
-  try {
-    return JSON.stringify(value);
-  } catch (thrown) {
-    if (thrown instanceof RangeError) return null;
-    throw thrown;
-  }
-}
-
-/** @throws Problem `payload_too_large` */
-export function checkJsonSize(text: string, pointer: string, maxBytes: number): void {
-  // No text has more bytes than three for each of its units, so most need not be counted.
-  if (text.length * 3 <= maxBytes) return;
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= maxBytes) return;
-  const detail = `${pointer} has ${bytes} bytes of JSON, and may have ${maxBytes}: keep what is large elsewhere and send where it is`;
-  throw new Problem('payload_too_large', detail, { errors: [{ pointer, code: 'too_large', detail }] });
 }
 
 function readMetadata(

@@ -49,7 +49,7 @@ const TASK_CHANGES: ObjectSchema = {
 const WANTED_STATUSES: readonly unknown[] = ['scheduled', 'paused', 'canceled'] satisfies TaskStatus[];
 
 /** Shown only with the body of a task. */
-const BODY_FIELDS = ['payload', 'url', 'headers', 'result'];
+const BODY_FIELDS = ['payload', 'payload_base64', 'content_type', 'url', 'headers', 'result'];
 /** What changes while a task waits. */
 const MOVING: ReadonlySet<string> = new Set(['waiting_for', 'waiting_since']);
 
@@ -80,9 +80,10 @@ async function updateTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   const id = taskId(call.params['id']);
   let meant = meantVersions(call);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
-    const { task, body } = await readBefore(parts, call, id);
+    const before = await readBefore(parts, call, id);
+    const { task } = before;
     expectedVersion(meant, task.version);
-    const steps = await planSteps(parts, call, changesOf(call.body, taskView(task, body)), task);
+    const steps = await planSteps(parts, call, changesOf(call.body, shownTo(call, before)), before);
     const outcome = await takeSteps(parts, call, task, steps);
     if (outcome.kind === 'done') return changedAnswer(parts, call, outcome.task);
     // What the caller expected was there for the first step; the rest holds for what it has become.
@@ -91,13 +92,14 @@ async function updateTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   throw new Problem('version_mismatch', 'it changes too often at the moment: try again');
 }
 
+interface Before {
+  readonly task: Task;
+  readonly body: TaskBody | null;
+}
+
 /** The task; with its body only if the request has fields of it, which may be as they are. */
-async function readBefore(
-  { store }: RestParts,
-  call: Call,
-  id: string,
-): Promise<{ readonly task: Task; readonly body: TaskBody | null }> {
-  const isWhole = seesPayloads(call.caller) && BODY_FIELDS.some(name => Object.hasOwn(call.body, name));
+async function readBefore({ store }: RestParts, call: Call, id: string): Promise<Before> {
+  const isWhole = BODY_FIELDS.some(name => Object.hasOwn(call.body, name));
   const whole = isWhole ? await store.getWhole(call.tenant, id) : null;
   const task = whole?.task ?? (await store.get(call.tenant, id));
   if (task === null) throw noSuchTask(id);
@@ -117,8 +119,19 @@ function changesOf(body: Fields, shown: Fields): Fields {
     reader.fault('/status', 'invalid', `has to be one of: ${WANTED_STATUSES.join(', ')}`);
     reader.finish();
   }
-  if (fields.retry == null) return fields;
-  return { ...fields, retry: changedFields(fields.retry as Fields, shown.retry as Fields) };
+  // Bytes are shown with `payload: null`. Sent without them, it clears the payload.
+  const cleared = isClearing(body, shown) ? { payload: null } : {};
+  if (fields.retry == null) return { ...fields, ...cleared };
+  return { ...fields, ...cleared, retry: changedFields(fields.retry as Fields, shown.retry as Fields) };
+}
+
+function isClearing(body: Fields, shown: Fields): boolean {
+  return body.payload === null && body.payload_base64 === undefined && shown.payload_base64 !== undefined;
+}
+
+/** The task as a GET shows it to the caller. */
+function shownTo({ caller }: Call, { task, body }: Before): Fields {
+  return taskView(task, seesPayloads(caller) ? body : null);
 }
 
 interface Step {
@@ -161,13 +174,13 @@ async function planSteps(
   parts: RestParts,
   call: Call,
   wantedFields: Fields,
-  task: Task,
+  { task, body }: Before,
 ): Promise<readonly Step[]> {
   const { status: wanted, ...fields } = wantedFields as Fields & { readonly status?: TaskStatus };
   const action = wanted === undefined ? null : actionTowards(wanted, task);
   const changes = Object.keys(fields).length > 0;
   const worker = await parts.directory.get(call.tenant, 'worker', task.workerId);
-  const read = changes ? readPatch(parts, call, fields, task, worker?.body ?? null) : NOTHING;
+  const read = changes ? readPatch(parts, call, fields, { task, body }, worker?.body ?? null) : NOTHING;
   const patch = await keepingTarget(parts, call.tenant, task.id, read);
   if (changes && action !== 'replay') checkStatusAllows(fields, task);
   const update: readonly Step[] = changes ? [{ action: 'update', patch }] : [];
@@ -212,11 +225,11 @@ function readPatch(
   parts: RestParts,
   call: Call,
   fields: Fields,
-  task: Task,
+  { task, body }: Before,
   worker: Worker | null,
 ): TaskPatch {
   const reader = new FieldReader();
-  const content = readContent(fields, '', reader, limitsOf(parts, call));
+  const content = readContent(fields, '', reader, limitsOf(parts, call), body?.payload);
   if (worker !== null) checkContentFor(worker, content, '', reader);
   const times = readTimes(fields, reader, call.nowMs);
   const runAt = times.runAt === null ? { afterMs: 0 } : times.runAt;

@@ -3,6 +3,7 @@ import { targetOf, withoutTarget } from '../model/push-target.ts';
 import { type Actor, PRIORITIES, TASK_STATUSES, type Task, type TaskBody } from '../model/task.ts';
 import { formatTime, formatTimeOrNull } from '../model/time.ts';
 import { parseExactly } from './exact-json.ts';
+import { PAYLOAD_ANSWER, payloadText, payloadView } from './payload-view.ts';
 import { RETRY_ANSWER, retryView } from './retry-fields.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
 
@@ -102,13 +103,7 @@ export const TASK_FIELDS = {
   started_at: TIME_OR_NULL,
   finished_at: TIME_OR_NULL,
   version: COUNT,
-  payload: {
-    type: 'any',
-    nullable: true,
-    optional: true,
-    description:
-      'Only where the caller may see payloads, as with headers and result; in lists only when asked for.',
-  },
+  ...PAYLOAD_ANSWER,
   url: {
     ...TEXT_OR_NULL,
     optional: true,
@@ -140,7 +135,7 @@ export function taskText(
   if (body === null) return text;
   const { payload, headers, result } = body;
   const target = `"url":${JSON.stringify(targetOf(headers))},"headers":${JSON.stringify(withoutTarget(headers))}`;
-  return `${text.slice(0, -1)},"payload":${payload},${target},"result":${result}}`;
+  return `${text.slice(0, -1)},${payloadText(payload)},${target},"result":${result}}`;
 }
 
 /**
@@ -182,10 +177,10 @@ export function taskView(task: Task, body: TaskBody | null): Record<string, unkn
     version: task.version,
   };
   if (body !== null) {
-    shown.payload = parsedJson(body.payload);
+    Object.assign(shown, payloadView(body.payload));
     shown.url = targetOf(body.headers);
     shown.headers = withoutTarget(body.headers);
-    shown.result = parsedJson(body.result);
+    shown.result = body.result === null ? null : parseExactly(body.result);
   }
   return shown;
 }
@@ -195,8 +190,4 @@ function lastErrorView({ lastError }: Task): Record<string, unknown> | null {
   const { code, message, httpStatus, at } = lastError;
   const known = httpStatus === undefined ? {} : { http_status: httpStatus };
   return { code, message, ...known, at: formatTime(at) };
-}
-
-function parsedJson(text: string | null): unknown {
-  return text === null ? null : parseExactly(text);
 }

@@ -1,13 +1,14 @@
 import type { SentRequest } from '../delivery/delivery.ts';
+import { bytesOf } from '../model/payload.ts';
 import type { WorkerTestAnswer } from '../scheduler/worker-tests.ts';
 import { FieldReader } from './field-reader.ts';
 import { noSuchWorker, readWorker } from './find-worker.ts';
 import { readUrl, TASK_URL } from './new-task.ts';
 import type { RestParts } from './parts.ts';
+import { PAYLOAD_FIELDS, readPayload } from './payload-fields.ts';
 import { Problem } from './problem.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import type { ObjectSchema } from './schema.ts';
-import { checkJsonSize, jsonText } from './task-fields.ts';
 import { checkUrl } from './worker-fields.ts';
 
 const MAX_PAYLOAD_BYTES = 64 * 1024;
@@ -18,10 +19,9 @@ const TEST_FIELDS: ObjectSchema = {
   name: 'WorkerTestFields',
   properties: {
     url: TASK_URL,
+    ...PAYLOAD_FIELDS,
     payload: {
-      type: 'any',
-      optional: true,
-      nullable: true,
+      ...PAYLOAD_FIELDS.payload,
       description: 'Any JSON, at most 64 KiB; {"test":true} by default, null for an empty body.',
     },
   },
@@ -53,7 +53,12 @@ const TEST_ANSWER: ObjectSchema = {
           values: { type: 'string' },
           description: 'All of them, by name in lower case. Values of secrets are shown as [hidden].',
         },
-        body: { type: 'string' },
+        body: {
+          type: 'string',
+          nullable: true,
+          description: 'Null if the payload was given as payload_base64.',
+        },
+        body_base64: { type: 'string', encoding: 'base64', optional: true, description: 'In place of body.' },
       },
     },
     response: {
@@ -91,6 +96,7 @@ export function testWorkerRoute(parts: RestParts): Route {
     problems: [
       'not_found',
       'worker_mode_mismatch',
+      'conflicting_fields',
       'payload_too_large',
       'invalid_url',
       'forbidden_address',
@@ -102,29 +108,15 @@ export function testWorkerRoute(parts: RestParts): Route {
 }
 
 async function testWorker({ store, tester, ids, config }: RestParts, call: Call): Promise<RestAnswer> {
-  const payload = readPayload(call.body['payload']);
   const { id: workerId, body: worker } = await readWorker(store, call.tenant, call.params['id']);
   const reader = new FieldReader();
+  const read = readPayload(call.body, '', reader, MAX_PAYLOAD_BYTES);
+  const payload = read === undefined ? DEFAULT_PAYLOAD : read;
   const url = readUrl(call.body, worker, reader);
   reader.finish();
   if (url !== null) checkUrl(url, config.urls);
   const test = { tenant: call.tenant, workerId, id: ids.next('task'), url, payload };
   return { status: 200, json: answerView(await tester.test(test), payload, call.params['id']) };
-}
-
-/** @throws Problem `payload_too_large` or `validation_failed` */
-function readPayload(value: unknown): string | null {
-  if (value === undefined) return DEFAULT_PAYLOAD;
-  if (value === null) return null;
-  const text = jsonText(value);
-  if (text === null) {
-    const detail = '/payload is nested too deep: make it flatter, or send it as text';
-    throw new Problem('validation_failed', detail, {
-      errors: [{ pointer: '/payload', code: 'too_large', detail }],
-    });
-  }
-  checkJsonSize(text, '/payload', MAX_PAYLOAD_BYTES);
-  return text;
 }
 
 /** @throws Problem if nothing was sent for a reason that lies in the worker, or in this service */
@@ -150,7 +142,9 @@ function answerView(
 }
 
 function requestView({ method, url, headers }: SentRequest, payload: string | null): Record<string, unknown> {
-  return { method, url, headers, body: payload ?? '' };
+  const bytes = bytesOf(payload);
+  const body = bytes === null ? { body: payload ?? '' } : { body: null, body_base64: bytes.base64 };
+  return { method, url, headers, ...body };
 }
 
 const RETRY_SOON = { headers: { 'Retry-After': '1' } } as const;

@@ -16,7 +16,7 @@ export interface WorkerTest {
   readonly id: string;
   /** For a worker whose tasks name their URLs; null for the URL of the worker. */
   readonly url: string | null;
-  /** JSON text; null for an empty body. */
+  /** As tasks have it; null for an empty body. */
   readonly payload: string | null;
 }
 

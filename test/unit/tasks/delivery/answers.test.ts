@@ -1,7 +1,8 @@
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import { newSigningSecret } from '../../../../src/tasks/delivery/signature.ts';
+import { bytesPayload } from '../../../../src/tasks/model/payload.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import {
   headerOf,
@@ -48,6 +49,38 @@ t.test('a task without a payload has an empty body', async t => {
   t.equal(request.body, '');
   t.equal(headerOf(request, 'content-length'), '0');
   t.equal(headerOf(request, 'content-type'), undefined);
+});
+
+t.test('bytes are sent as they are, with their content type, and signed', async t => {
+  const worker = await startPushWorker(t, reply(204));
+  const secret = newSigningSecret(randomBytes);
+  const sent = Buffer.from([0x00, 0xff, 0xfe, 0x0a, 0x80]);
+  const contentType = 'text/plain; x=";base64,"';
+  const outcome = await localDeliveries(t).deliver(
+    pushTo(worker.url(), {
+      payload: bytesPayload({ contentType, base64: sent.toString('base64') }),
+      signing: [secret],
+      headers: { 'content-type': 'text/html' },
+    }),
+  );
+  t.match(outcome, { status: 204 });
+  const [request] = worker.requests;
+  t.strictSame(request.bytes, sent);
+  t.equal(headerOf(request, 'content-type'), contentType);
+  t.equal(headerOf(request, 'content-length'), '5');
+  const signed = Buffer.concat([Buffer.from(`${TASK.id}.${headerOf(request, 'webhook-timestamp')}.`), sent]);
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+  const signature = createHmac('sha256', key).update(signed).digest('base64');
+  t.equal(headerOf(request, 'webhook-signature'), `v1,${signature}`);
+});
+
+t.test('bytes may be none, and have a content type then, too', async t => {
+  const worker = await startPushWorker(t, reply(204));
+  const payload = bytesPayload({ contentType: 'text/csv', base64: '' });
+  await localDeliveries(t).deliver(pushTo(worker.url(), { payload }));
+  const [request] = worker.requests;
+  t.equal(request.bytes.length, 0);
+  t.equal(headerOf(request, 'content-type'), 'text/csv');
 });
 
 t.test('a JSON answer of up to 16 KiB is the result', async t => {
