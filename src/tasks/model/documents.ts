@@ -58,6 +58,8 @@ export interface AccountDeletion {
   readonly requestId: string;
   /** Null while something is left. */
   readonly finishedAt: number | null;
+  /** Where `TaskStore.forgetTenant` continues. Absent when it begins, or has ended. */
+  readonly place?: string;
 }
 
 export const ROLES = ['owner', 'admin', 'member', 'viewer'] as const;

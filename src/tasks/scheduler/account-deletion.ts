@@ -1,4 +1,4 @@
-import type { Account, DocumentKind } from '../model/documents.ts';
+import type { Account, AccountDeletion, DocumentKind } from '../model/documents.ts';
 import type { Signals } from '../model/signals.ts';
 import { type Actor, TASK_STATUSES } from '../model/task.ts';
 import type { DeleteDocument, StoredDocument } from '../store/documents.ts';
@@ -8,17 +8,24 @@ import { runAll } from './run-all.ts';
 export interface AccountDeletionParts {
   readonly store: Pick<
     TaskStore,
-    'apply' | 'listDocuments' | 'list' | 'change' | 'purge' | 'counts' | 'setWakeup' | 'now'
+    'apply' | 'listDocuments' | 'list' | 'change' | 'purge' | 'forgetTenant' | 'counts' | 'setWakeup' | 'now'
   >;
   readonly signals: Signals;
 }
 
 /** How long the domain of a deleted account cannot be taken by another one. */
 export const DOMAIN_KEPT_MS = 30 * 86_400_000;
+/**
+ * How long after the first sweep the second one is. No request lasts as long: its body and its wait for tasks have
+ * shorter bounds.
+ */
+const SECOND_SWEEP_MS = 10 * 60_000;
 /** How much one look removes at most. The account stays due, so the next look goes on. */
 const DOCUMENTS_AT_ONCE = 100;
 const TASKS_AT_ONCE = 200;
 const PURGED_AT_ONCE = 500;
+/** Calls of `forgetTenant` in one look. */
+const PARTS_AT_ONCE = 20;
 const JOBS_AT_ONCE = 16;
 /** How long until the next look while only running tasks are left. */
 const RUNNING_MS = 1_000;
@@ -39,8 +46,9 @@ const DELETION: Actor = { type: 'system', id: 'deletion' };
 
 /**
  * Goes on with the deletion of an account whose document is due: removes some of what it holds. If nothing is left, only
- * the account itself stays, without limits and keys, so that nobody takes its domain too early. When that time is over it
- * goes as well. Several processes may do this at once, and a crash at any moment leaves an account that is still due.
+ * the account itself stays, without limits and keys, so that nobody takes its domain too early. What requests wrote that
+ * began before the deletion is removed by a second sweep, and by a third one when the domain becomes free. Then the
+ * account goes as well. Several processes may do this at once, and a crash at any moment leaves an account that is due.
  *
  * @throws (rejects with) Fault of the store
  */
@@ -50,25 +58,51 @@ export async function deleteSome(
   account: StoredDocument<'account'>,
 ): Promise<void> {
   const { store } = parts;
-  const { kind, id, version, body } = account;
-  if (body.deletion === undefined) return put(parts, tenant, account, body, null);
-  if (body.status === 'deleted') {
-    await store.apply(tenant, [{ op: 'delete', kind, id, expect: version }]);
-    return;
+  const { kind, id, version, body, dueAt } = account;
+  const { deletion } = body;
+  if (deletion === undefined) return put(parts, tenant, account, body, null);
+  const left = await sweep(parts, tenant, deletion);
+  if (left === 'more') return;
+  const now = await store.now();
+  const { place: _, ...rest } = deletion;
+  if (left === 'running') return put(parts, tenant, account, body, now + RUNNING_MS);
+  if (left !== null) return put(parts, tenant, account, { ...body, deletion: { ...rest, ...left } }, dueAt);
+  if (rest.finishedAt === null) {
+    const ended = { ...rest, finishedAt: now };
+    const shown = {
+      ...body,
+      status: 'deleted',
+      owners: 0,
+      limits: {},
+      dataKey: null,
+      deletion: ended,
+    } as const;
+    return put(parts, tenant, account, shown, now + SECOND_SWEEP_MS);
   }
-  for (const each of KINDS) if (await deleteDocuments(parts, tenant, each)) return;
+  const freeAt = rest.finishedAt + DOMAIN_KEPT_MS;
+  if (now < freeAt) return put(parts, tenant, account, { ...body, deletion: rest }, freeAt);
+  await store.apply(tenant, [{ op: 'delete', kind, id, expect: version }]);
+}
+
+/** What is left after a part of a sweep: something, tasks that run, the rest behind a place of the store, or nothing. */
+type Left = 'more' | 'running' | { readonly place: string } | null;
+
+async function sweep(parts: AccountDeletionParts, tenant: string, deletion: AccountDeletion): Promise<Left> {
+  const { store } = parts;
+  for (const kind of KINDS) if (await deleteDocuments(parts, tenant, kind)) return 'more';
   await cancelTasks(parts, tenant);
   // Of the tasks that have ended, all are to go.
   const { more } = await store.purge(tenant, { succeededMs: -1, otherMs: -1 }, PURGED_AT_ONCE);
-  if (more) return;
+  if (more) return 'more';
   const counts = await store.counts(tenant, null);
   const left = TASK_STATUSES.reduce((sum, status) => sum + counts[status], 0);
-  const now = await store.now();
-  if (left > counts.running) return;
-  if (left > 0) return put(parts, tenant, account, body, now + RUNNING_MS);
-  const deletion = { ...body.deletion, finishedAt: now };
-  const rest = { ...body, status: 'deleted', owners: 0, limits: {}, dataKey: null, deletion } as const;
-  await put(parts, tenant, account, rest, now + DOMAIN_KEPT_MS);
+  if (left > counts.running) return 'more';
+  if (left > 0) return 'running';
+  let place = await store.forgetTenant(tenant, deletion.place ?? null);
+  for (let part = 1; part < PARTS_AT_ONCE && place !== null; part++) {
+    place = await store.forgetTenant(tenant, place);
+  }
+  return place === null ? null : { place };
 }
 
 /** Where somebody else was faster, the next look goes on. */

@@ -207,6 +207,10 @@ export class MeasuredStore implements TaskStore {
     return answer;
   }
 
+  forgetTenant(tenant: string, place: string | null): Promise<string | null> {
+    return this.#measured('forget_tenant', () => this.#store.forgetTenant(tenant, place));
+  }
+
   tenants(after: string | null, limit: number): Promise<readonly string[]> {
     return this.#measured('tenants', () => this.#store.tenants(after, limit));
   }

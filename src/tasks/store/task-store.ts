@@ -164,7 +164,8 @@ export interface TaskStore {
   /**
    * Applies changes to documents, all or none, in order.
    *
-   * A document of kind `account` makes the tenant known; with it gone, the tenant is.
+   * A document of kind `account` makes the tenant known; with it gone, the tenant is. If nothing else is left of the
+   * tenant then, the store does not even keep its name.
    */
   apply(tenant: string, changes: readonly DocumentChange[], idempotency?: Idempotency): Promise<ApplyAnswer>;
   getDocument<K extends DocumentKind>(tenant: string, kind: K, id: string): Promise<StoredDocument<K> | null>;
@@ -203,6 +204,15 @@ export interface TaskStore {
     keep: { readonly succeededMs: number; readonly otherMs: number },
     max: number,
   ): Promise<PurgeAnswer>;
+
+  /**
+   * Removes what a tenant without tasks still has besides its documents: what is remembered under idempotency keys, the
+   * buckets and throttles of the tenant and its workers, and hints. While the tenant has tasks, nothing happens.
+   *
+   * @param place null at first, then the result of the call before: each call removes a bounded part
+   * @returns where to continue; null when nothing is left
+   */
+  forgetTenant(tenant: string, place: string | null): Promise<string | null>;
 
   /** Domains of tenants, by name. */
   tenants(after: string | null, limit: number): Promise<readonly string[]>;

@@ -12,6 +12,7 @@ import { documents } from './documents.ts';
 import { dueCounts } from './due-counts.ts';
 import { fencing } from './fencing.ts';
 import { findingDocuments } from './finding-documents.ts';
+import { forgetting } from './forgetting.ts';
 import { groups } from './groups.ts';
 import { heldTasks } from './held-tasks.ts';
 import { histories } from './histories.ts';
@@ -57,6 +58,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   counts,
   'counts of due tasks': dueCounts,
   purging,
+  'forgetting tenants': forgetting,
   'wake-up hints': wakeups,
   tenants,
   restarts,

@@ -304,6 +304,12 @@ export class MemoryStore implements TaskStore {
     return { tasks: over.length, more: over.length === max };
   }
 
+  async forgetTenant(tenant: string, _place: string | null): Promise<null> {
+    const { tasks, documents } = this.#state(tenant);
+    if (tasks.size === 0) this.#states.set(tenant, { ...emptyState(), documents });
+    return null;
+  }
+
   async tenants(after: string | null, limit: number): Promise<readonly string[]> {
     return this.#all()
       .filter(([, { documents }]) =>

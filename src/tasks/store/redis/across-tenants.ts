@@ -121,6 +121,15 @@ export class AcrossTenants {
     this.#hints.settle(kind, tenant, tenant, await look(), look);
   }
 
+  /**
+   * Sets the hint to what the tasks say now: that of a tenant without tasks would stay until its time has come. What
+   * comes between the look and the setting is found by the sweep.
+   */
+  async setReapHint(tenant: string): Promise<void> {
+    const { reapAt } = await this.#survey(tenant, false);
+    await this.#hints.set('reap', tenant, tenant, reapAt);
+  }
+
   async #survey(tenant: string, wakes: boolean): Promise<Survey> {
     const [reapAt, documentsAt, accounts, dueTasks, ...due] = await this.#read(SCRIPTS.survey, tenant, [
       wakes ? '1' : '',

@@ -380,6 +380,13 @@ export class RedisTaskStore implements TaskStore {
     return { tasks: count as number, more: count === max };
   }
 
+  async forgetTenant(tenant: string, place: string | null): Promise<string | null> {
+    const [next] = await this.#read(SCRIPTS.forget, tenant, [place ?? '0']);
+    if (String(next) !== '0') return String(next);
+    await this.#across.setReapHint(tenant);
+    return null;
+  }
+
   tenants(after: string | null, limit: number): Promise<readonly string[]> {
     return this.#hints.tenants(after, limit);
   }

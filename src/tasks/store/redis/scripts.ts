@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { TASK_STATUSES } from '../../model/task.ts';
 import { TASK_FIELDS } from './fields.ts';
-import { CHANGE, PURGE, REMOVE } from './lua/change.ts';
+import { CHANGE, FORGET, PURGE, REMOVE } from './lua/change.ts';
 import { BLOCKS, CLAIM, PEEK_WORKER } from './lua/claim.ts';
 import { BEGIN, ENDING, TASKS } from './lua/common.ts';
 import { CREATE, EDIT } from './lua/create.ts';
@@ -57,6 +57,7 @@ export const SCRIPTS = {
   settle: script('settle', 'ends', TASKS, ENDING, SETTLE),
   extend: script('extend', 'ends', TASKS, EXTEND),
   purge: script('purge', 'ends', TASKS, ENDING, PURGE),
+  forget: script('forget', 'ends', FORGET),
   apply: script('apply', 'writes', DOCUMENTS, IDEMPOTENCY, APPLY),
   recall: script('recall', 'reads', IDEMPOTENCY, RECALL),
   remember: script('remember', 'writes', IDEMPOTENCY, REMEMBER),

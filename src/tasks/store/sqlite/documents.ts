@@ -11,6 +11,7 @@ import {
 import type { ApplyAnswer, Idempotency } from '../requests.ts';
 import { READ_BYTES } from '../task-store.ts';
 import { DOCUMENT, DOCUMENT_CODES } from './codes.ts';
+import { dropTenant } from './forget.ts';
 import { lookUp, writeRecord } from './idempotency.ts';
 import type { Row, Statements } from './statements.ts';
 import { LIMIT } from './statements.ts';
@@ -60,9 +61,9 @@ export function apply(
   const make = (): Applied => {
     const totals = work.tenant(tenant);
     const applied = applyChanges(work, totals, tenant, changes);
-    if (applied.kind === 'done' && idempotency !== undefined) {
-      writeRecord(work, totals.number, idempotency, null);
-    }
+    if (applied.kind !== 'done') return applied;
+    if (idempotency !== undefined) writeRecord(work, totals.number, idempotency, null);
+    if (changes.some(({ op, kind }) => op === 'delete' && kind === 'account')) dropTenant(work, tenant);
     return applied;
   };
   // A single change is looked at before anything of it is written.

@@ -82,6 +82,7 @@ export class SqliteEngine {
       const { statements, numbers } = this.#connect();
       statements.run('BEGIN');
       try {
+        numbers.refresh();
         const view = { statements, numbers, now: this.#clock.nowMs() };
         const answer = isRead(operation) ? read(view, operation) : undefined;
         statements.run('COMMIT');
@@ -99,6 +100,7 @@ export class SqliteEngine {
     const { statements, numbers } = this.#connect();
     statements.run('BEGIN IMMEDIATE');
     try {
+      numbers.refresh();
       const work = new Work(statements, numbers, this.#timeOfWrite(statements));
       const outcomes = operations.map<Outcome>(operation => ({ ok: true, answer: write(work, operation) }));
       work.flush();

@@ -3,7 +3,13 @@ import type { Statements } from './statements.ts';
 
 const MAX_KEPT = 20_000;
 
-/** What numbers stand for. They never change, so they are kept; what was made in a group that failed must be forgotten. */
+const FREED = 'SELECT freed FROM numbering WHERE no = 1';
+const COUNT_FREED = 'UPDATE numbering SET freed = freed + 1 WHERE no = 1';
+
+/**
+ * What numbers stand for. It is kept, because it changes only when a tenant is deleted. Another process may have deleted
+ * it, so each transaction begins with {@link refresh}. What was made in a group that failed must be forgotten.
+ */
 export class Numbers {
   readonly #statements: Statements;
   readonly #tenantNumbers = new LRUCache<string, number>({ max: MAX_KEPT });
@@ -11,8 +17,23 @@ export class Numbers {
   readonly #workerNumbers = new LRUCache<string, number>({ max: MAX_KEPT });
   readonly #workerIds = new LRUCache<number, string>({ max: MAX_KEPT });
 
+  #freed = 0;
+
   constructor(statements: Statements) {
     this.#statements = statements;
+  }
+
+  /** Forgets everything if numbers were freed since the last call. To be called in the transaction that uses them. */
+  refresh(): void {
+    const [freed] = this.#statements.one(FREED)!;
+    if (freed !== this.#freed) this.forget();
+    this.#freed = freed as number;
+  }
+
+  /** Rows of tenants or workers were removed, in this transaction. */
+  freed(): void {
+    this.#statements.run(COUNT_FREED);
+    this.forget();
   }
 
   /** Null when nothing was ever kept for this tenant. */

@@ -12,6 +12,7 @@ import {
   getDocument,
   listDocuments,
 } from './documents.ts';
+import { FORGOTTEN_AT_ONCE, forgetTenant } from './forget.ts';
 import { recall, remember } from './idempotency.ts';
 import { extend, leased, overdue } from './lease.ts';
 import { history, list, openOfSchedule } from './list.ts';
@@ -71,6 +72,7 @@ const WRITES = {
   apply,
   remember,
   purge,
+  forgetTenant,
 } as const satisfies { readonly [N in Exclude<OperationName, keyof typeof READS>]: Run<Work, N> };
 
 export function isRead(operation: Operation): operation is Operation<keyof typeof READS> {
@@ -96,6 +98,8 @@ export function weightOf({ name, args }: Operation): number {
       return args[1].length;
     case 'purge':
       return args[2];
+    case 'forgetTenant':
+      return FORGOTTEN_AT_ONCE;
     default:
       return 1;
   }

@@ -37,7 +37,10 @@ export function wakeups({ statements, numbers }: View, until: number, max: numbe
 }
 
 export function setWakeup(work: Work, tenant: string, workerId: string, at: number | null): void {
-  const worker = work.worker(work.tenant(tenant), workerId);
+  if (at === null && work.findTenant(tenant) === null) return;
+  const totals = work.tenant(tenant);
+  const worker = at === null ? work.findWorker(totals, workerId) : work.worker(totals, workerId);
+  if (worker === null) return;
   worker.wakeAt = at;
   worker.changed = true;
 }

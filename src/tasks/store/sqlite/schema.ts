@@ -6,8 +6,8 @@ const TASK_COUNTS = Array.from({ length: 8 }, (_, status) => `n${status} INTEGER
 );
 
 /**
- * Tenants and workers have numbers, which stay as long as the file: a number in an index takes two bytes where an id
- * takes thirty.
+ * Tenants and workers have numbers, because a number in an index takes two bytes and an id takes thirty. The numbers of
+ * a deleted tenant are used again (see `numbering`).
  *
  * - `n0`…`n7`: how many tasks there are of each status, kept in the step that changes it
  * - `tokens`, `bucket_at`: the bucket of starts, and when it was filled last; null: full
@@ -130,6 +130,12 @@ CREATE INDEX task_group_next ON task_group (worker, next_at, name, running) WHER
 CREATE INDEX task_group_full ON task_group (worker, full, name, running) WHERE full IS NOT NULL;
 `;
 
+/** One row: how often rows of tenants or workers were removed, which connections that keep numbers have to know. */
+const NUMBERING = `
+CREATE TABLE numbering (no INTEGER PRIMARY KEY, freed INTEGER NOT NULL);
+INSERT INTO numbering (no, freed) VALUES (1, 0);
+`;
+
 /** Layouts: the statements at place n lead from layout n to layout n + 1. What was released once does not change. */
 export const MIGRATIONS: readonly string[] = [
   NUMBERED + TASKS + DOCUMENTS,
@@ -137,4 +143,5 @@ export const MIGRATIONS: readonly string[] = [
   TASKS_OF_KEY,
   CLOCK,
   GROUPS,
+  NUMBERING,
 ];

@@ -197,6 +197,10 @@ export class SqliteStore implements TaskStore {
     return this.#operator.ask('purge', [tenant, keep, max]);
   }
 
+  forgetTenant(tenant: string, place: string | null): Promise<string | null> {
+    return this.#operator.ask('forgetTenant', [tenant, place]);
+  }
+
   tenants(after: string | null, limit: number): Promise<readonly string[]> {
     return this.#operator.ask('tenants', [after, limit]);
   }

@@ -99,6 +99,18 @@ export class Work implements View {
     }
   }
 
+  /**
+   * Rows were changed by other statements than those of {@link flush}, which was called before: they are read again.
+   *
+   * @param isFreed rows of tenants or workers were removed, so their numbers may stand for others from now on
+   */
+  rowsChanged(isFreed: boolean): void {
+    this.#tenants.clear();
+    this.#workers.clear();
+    this.#documented.clear();
+    if (isFreed) this.numbers.freed();
+  }
+
   /** For operations that find out only half way whether they may happen: takes back what `run` did unless `keep`. */
   undoable<T>(run: () => T, keep: (answer: T) => boolean): T {
     this.flush();

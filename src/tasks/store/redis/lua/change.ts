@@ -1,3 +1,4 @@
+import { TASK_STATUSES } from '../../../model/task.ts';
 import { EVENT_NUMBER as E } from '../fields.ts';
 
 /**
@@ -113,6 +114,28 @@ if expected and expected ~= x.f[F_version] then return { false, 'version' } end
 if x.status == RUNNING then return { false, 'running' } end
 erase(x)
 return { hints(), 'removed' }
+`;
+
+/** Keys of the server that one step looks at. */
+const SCANNED = 1_000;
+
+/**
+ * Removes keys of a tenant without tasks, except its documents. What they are named after is kept nowhere, so all keys
+ * of the server are looked at, a part in each step.
+ *
+ *     ARGV    time, place in the scan
+ *     returns the next place, `0` at the end
+ */
+export const FORGET = `for status = 0, ${TASK_STATUSES.length - 1} do
+  if call('EXISTS', P .. 's:' .. status) == 1 then return { '0' } end
+end
+local pattern = string.gsub(P, '[%*%?%[%]%^\\\\]', '\\\\%0') .. '*'
+local found = call('SCAN', ARGV[2], 'MATCH', pattern, 'COUNT', ${SCANNED})
+local documents = { A = true, D = true, N = true, P = true, Z = true }
+for _, name in ipairs(found[2]) do
+  if not documents[string.sub(name, #P + 1, #P + 1)] then call('UNLINK', name) end
+end
+return { found[1] }
 `;
 
 /** ARGV: time, how long succeeded tasks are kept, how long others are, max. Returns hints and how many were removed. */

@@ -95,6 +95,15 @@ async function claimGroups(store: SqliteStore): Promise<void> {
   }
 }
 
+/** All that there is of a tenant without tasks. */
+async function forget(store: SqliteStore, tenant: string): Promise<void> {
+  const account = make.account(tenant);
+  await store.apply(tenant, [account], idempotency('i'));
+  await store.setWakeup(tenant, worker.id, START);
+  await store.forgetTenant(tenant, null);
+  await store.apply(tenant, [{ op: 'delete', kind: 'account', id: account.id, expect: 'any' }]);
+}
+
 /** Each operation, so that it does all that it can. */
 async function doEverything(store: SqliteStore): Promise<void> {
   await store.apply(TENANT, [make.account(TENANT), worker, make.secret(worker.id)]);
@@ -137,6 +146,7 @@ async function doEverything(store: SqliteStore): Promise<void> {
   await store.counts(TENANT, null);
   await store.countDue(10);
   await store.tenants(null, 10);
+  await forget(store, 'globex');
   await store.findDocument(TENANT, 'name:worker:mailer');
   await store.getDocument(TENANT, 'worker', worker.id);
   await store.remove(TENANT, first.task.id, null);

@@ -1,0 +1,98 @@
+import { nodeSqlite } from '../../../src/tasks/store/sqlite/node-sqlite.ts';
+import { sameThreadSqliteStore } from '../../../src/tasks/store/sqlite/open-store.ts';
+import type { Backend, OpenStore } from '../../exam/task-store/scene.ts';
+import type { ManualClock } from '../manual-clock.ts';
+import type { RedisServer } from '../redis-server.ts';
+import type { Teardown } from '../temp-directory.ts';
+import { redisTaskStore } from './redis-backend.ts';
+import { storePath } from './sqlite-files.ts';
+
+/** A backend of which a test can see everything that is stored, whatever the operations of the store show. */
+export interface OpenedBackend extends Backend {
+  /**
+   * Of SQLite: for each row, the table and the values. Of Redis: for each key, its name; for each member of a hint, the
+   * name of the key and the member. Sorted.
+   */
+  everything(): Promise<string[]>;
+}
+
+/** Rows that belong to no tenant. */
+const OF_ALL = new Set(['clock', 'numbering']);
+
+export function openedSqlite(t: Teardown): OpenedBackend {
+  const path = storePath(t);
+  return {
+    name: 'sqlite',
+    async open(clock: ManualClock): Promise<OpenStore> {
+      const open = async () => {
+        const store = sameThreadSqliteStore({ path, synchronous: 'normal' }, clock);
+        await store.start();
+        return store;
+      };
+      let store = await open();
+      return {
+        store,
+        close: () => store.stop(),
+        reopen: async () => {
+          await store.stop();
+          store = await open();
+          return store;
+        },
+      };
+    },
+    async everything() {
+      const db = new (nodeSqlite().DatabaseSync)(path);
+      try {
+        const tables = db.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+        return tables
+          .map(({ name }) => String(name))
+          .filter(name => !OF_ALL.has(name))
+          .flatMap(name =>
+            db
+              .prepare(`SELECT * FROM ${name}`)
+              .all()
+              .map(row => `${name} ${JSON.stringify(row)}`),
+          )
+          .sort();
+      } finally {
+        db.close();
+      }
+    },
+  };
+}
+
+/** @param keyPrefix nothing else of the server may begin with it */
+export function openedRedis(server: RedisServer, keyPrefix: string): OpenedBackend {
+  return {
+    name: 'redis',
+    async open(time: ManualClock): Promise<OpenStore> {
+      const open = async () => {
+        const store = redisTaskStore([server], { keyPrefix, time });
+        await store.start();
+        return store;
+      };
+      let store = await open();
+      return {
+        store,
+        close: () => store.stop(),
+        reopen: async () => {
+          await store.stop();
+          store = await open();
+          return store;
+        },
+      };
+    },
+    async everything() {
+      const names = (await server.command('keys', `${keyPrefix}*`)) as string[];
+      const found: string[] = [];
+      for (const name of names) {
+        if (name.includes('{')) found.push(name);
+        else {
+          const members = (await server.command('zrange', name, 0, -1)) as string[];
+          found.push(...members.map(member => `${name} ${member}`));
+        }
+      }
+      return found.sort();
+    },
+  };
+}
