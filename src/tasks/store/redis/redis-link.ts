@@ -1,12 +1,14 @@
 import { Cluster, type Redis } from 'ioredis';
 import { asError, Fault } from '../../../base/fault.ts';
+import { WaitingBounds } from '../waiting-bounds.ts';
 import { redisClient } from './client.ts';
 import { Deadlines } from './deadlines.ts';
 import { storeFailure } from './failure.ts';
 import { LatestCredentials } from './latest-credentials.ts';
 import { type RedisTaskStoreOptions, shownAddress } from './options.ts';
 import { unmetRequirements } from './requirements.ts';
-import type { Script } from './scripts.ts';
+import { HEAVY, type Script } from './scripts.ts';
+import { TenantWindows, type WindowedOperation } from './tenant-windows.ts';
 
 /** Bytes of requests that may be under way: payloads are large. */
 const MAX_BYTES_IN_FLIGHT = 256 * 1024 * 1024;
@@ -17,11 +19,32 @@ const CLOSE_MS = 1_000;
 /** Why a connection that was there is down, while nothing else is known. */
 const CLOSED = 'it was closed by the server';
 
+/** What is counted as the work of reading one key: of the arguments of a script, and of their bytes. */
+const ARGUMENTS_A_READ = 8;
+const BYTES_A_READ = 1_024;
+/** The same for scripts that do much whatever they are given. */
+const READS_IF_HEAVY = 64;
+
 export type Argument = string | number;
+
+/** One question, as it is sent. */
+interface Question {
+  /** How errors name it. */
+  readonly doing: string;
+  /** Whose turn it takes; `NOBODY` for what concerns all tenants, which waits for no turn. */
+  readonly tenant: string;
+  readonly args: readonly Argument[];
+  readonly isHeavy: boolean;
+  readonly ask: (client: Redis | Cluster) => Promise<unknown>;
+}
+
+/** No tenant has this name. */
+const NOBODY = '';
 
 /**
  * The way to Redis: every question has an answer or a fault within a bounded time, and their number is bounded. What is
- * asked in one turn of the event loop leaves in one write for each server.
+ * asked in one turn of the event loop leaves in one write for each server. A tenant with many questions does not keep
+ * those of others waiting ({@link WaitingBounds}, {@link TenantWindows}).
  */
 export class RedisLink {
   readonly address: string;
@@ -32,8 +55,9 @@ export class RedisLink {
   readonly #credentials: LatestCredentials | null;
   /** Connections that hold back what is written in this turn; null between turns. */
   #corked: { uncork(): void }[] | null = null;
+  readonly #bounds: WaitingBounds;
+  readonly #windows = new TenantWindows();
   #inFlight = 0;
-  #bytesInFlight = 0;
   #idle: (() => void) | null = null;
   #stopped = false;
   /** Why the connection is down, as last heard. */
@@ -49,6 +73,7 @@ export class RedisLink {
     this.address = options.addresses.map(shownAddress).join(', ');
     this.#client = redisClient(options);
     this.#deadlines = new Deadlines(options.clock, options.timeoutMs);
+    this.#bounds = new WaitingBounds({ count: options.maxInFlight, size: MAX_BYTES_IN_FLIGHT });
     const { authFile } = options;
     this.#credentials = authFile && new LatestCredentials(authFile, failure => this.#heard(failure));
     this.#credentials?.useIn(this.#client);
@@ -120,7 +145,7 @@ export class RedisLink {
   run(script: Script, tenant: string, args: readonly Argument[]): Promise<unknown> {
     const begin = this.keysOf(tenant);
     const rest = [2, begin, `${begin}-`, ...args];
-    return this.#asking(script.name, args, async client => {
+    const ask = async (client: Redis | Cluster): Promise<unknown> => {
       try {
         return await client.callBuffer('evalsha', [script.sha, ...rest]);
       } catch (failure) {
@@ -128,12 +153,19 @@ export class RedisLink {
         if (!asError(failure).message.startsWith('NOSCRIPT')) throw failure;
         return client.callBuffer('eval', [script.text, ...rest]);
       }
-    });
+    };
+    return this.#answerTo({ doing: script.name, tenant, args, isHeavy: HEAVY.has(script), ask });
   }
 
-  /** Sends one command. Texts in the answer are buffers. */
+  /** Sends one command that concerns all tenants. Texts in the answer are buffers. */
   send(command: string, args: readonly Argument[]): Promise<unknown> {
-    return this.#asking(command, args, client => client.callBuffer(command, [...args]));
+    return this.sendOf(NOBODY, command, args);
+  }
+
+  /** Sends one command about keys of a tenant. Texts in the answer are buffers. */
+  sendOf(tenant: string, command: string, args: readonly Argument[]): Promise<unknown> {
+    const ask = (client: Redis | Cluster) => client.callBuffer(command, [...args]);
+    return this.#answerTo({ doing: command, tenant, args, isHeavy: false, ask });
   }
 
   /** What all keys of a tenant begin with. They have the same slot, because of what is in the braces. */
@@ -141,49 +173,66 @@ export class RedisLink {
     return `${this.#options.keyPrefix}{${tenant}}:`;
   }
 
-  #asking(
-    doing: string,
-    args: readonly Argument[],
-    ask: (client: Redis | Cluster) => Promise<unknown>,
-  ): Promise<unknown> {
+  #answerTo(question: Question): Promise<unknown> {
+    const { doing, tenant, args, isHeavy } = question;
+    const lost = this.#notConnected(doing);
+    if (lost !== null) return Promise.reject(lost);
     let bytes = 0;
     for (const argument of args) bytes += typeof argument === 'string' ? argument.length : 8;
-    const refusal = this.#refusal(doing, bytes);
-    if (refusal !== null) return Promise.reject(refusal);
+    const counted = this.#bounds.take(tenant, bytes);
+    if (counted === null) return Promise.reject(this.#overloaded());
+    const weight = 1 + args.length / ARGUMENTS_A_READ + bytes / BYTES_A_READ;
     this.#inFlight++;
-    this.#bytesInFlight += bytes;
-    this.#cork();
     return new Promise((resolve, reject) => {
+      const ended = () => {
+        this.#bounds.give(tenant, counted);
+        if (--this.#inFlight === 0) this.#idle?.();
+      };
+      const answered = () => {
+        this.#deadlines.done(deadline);
+        ended();
+        if (tenant !== NOBODY) this.#windows.done(operation);
+      };
+      const operation: WindowedOperation = {
+        tenant,
+        weight: Math.ceil(isHeavy ? READS_IF_HEAVY + weight : weight),
+        send: () => {
+          this.#send(question).then(
+            answer => {
+              answered();
+              resolve(answer);
+            },
+            failure => {
+              answered();
+              reject(failure instanceof Fault ? failure : storeFailure(this.address, doing, failure));
+            },
+          );
+        },
+      };
       const deadline = this.#deadlines.begin(() => {
         const text = `no answer within ${this.#options.timeoutMs} ms: it is overloaded, frozen or out of reach`;
         reject(storeFailure(this.address, doing, new Error(text)));
+        if (this.#windows.leave(operation)) ended();
       });
-      const answered = () => {
-        this.#deadlines.done(deadline);
-        this.#bytesInFlight -= bytes;
-        if (--this.#inFlight === 0) this.#idle?.();
-      };
-      ask(this.#client).then(
-        answer => {
-          answered();
-          resolve(answer);
-        },
-        failure => {
-          answered();
-          reject(storeFailure(this.address, doing, failure));
-        },
-      );
+      if (tenant === NOBODY) operation.send();
+      else this.#windows.enter(operation);
     });
   }
 
-  #refusal(doing: string, bytes: number): Fault | null {
+  #send({ doing, ask }: Question): Promise<unknown> {
+    const lost = this.#client.status === 'ready' ? null : this.#notConnected(doing);
+    if (lost !== null) return Promise.reject(lost);
+    this.#cork();
+    return ask(this.#client);
+  }
+
+  #notConnected(doing: string): Fault | null {
     if (this.#stopped) return storeFailure(this.address, doing, new Error('the store was stopped'));
-    if (this.#client.status !== 'ready') {
-      return storeFailure(this.address, doing, new Error(`not connected: ${this.#reason}`));
-    }
-    const full =
-      this.#inFlight >= this.#options.maxInFlight || this.#bytesInFlight + bytes > MAX_BYTES_IN_FLIGHT;
-    if (!full || this.#inFlight === 0) return null;
+    if (this.#client.status === 'ready') return null;
+    return storeFailure(this.address, doing, new Error(`not connected: ${this.#reason}`));
+  }
+
+  #overloaded(): Fault {
     return new Fault(
       'overloaded',
       `${this.#inFlight} operations wait for Redis at ${this.address}: try later`,

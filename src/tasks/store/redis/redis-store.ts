@@ -132,7 +132,9 @@ export class RedisTaskStore implements TaskStore {
   }
 
   async get(tenant: string, id: string): Promise<Task | null> {
-    const packed = (await this.#link.send('get', [`${this.#link.keysOf(tenant)}k:${id}`])) as Buffer | null;
+    const packed = (await this.#link.sendOf(tenant, 'get', [
+      `${this.#link.keysOf(tenant)}k:${id}`,
+    ])) as Buffer | null;
     return packed === null ? null : taskOf(id, packed);
   }
 
@@ -141,7 +143,10 @@ export class RedisTaskStore implements TaskStore {
     id: string,
   ): Promise<{ readonly task: Task; readonly body: TaskBody } | null> {
     const keys = this.#link.keysOf(tenant);
-    const [task, body] = (await this.#link.send('mget', [`${keys}k:${id}`, `${keys}b:${id}`])) as Reply;
+    const [task, body] = (await this.#link.sendOf(tenant, 'mget', [
+      `${keys}k:${id}`,
+      `${keys}b:${id}`,
+    ])) as Reply;
     return task === null ? null : { task: taskOf(id, task as Buffer), body: bodyOf(body as Buffer | null) };
   }
 
@@ -315,7 +320,10 @@ export class RedisTaskStore implements TaskStore {
     kind: K,
     id: string,
   ): Promise<StoredDocument<K> | null> {
-    const packed = (await this.#link.send('hget', [`${this.#link.keysOf(tenant)}D:${kind}`, id])) as Buffer;
+    const packed = (await this.#link.sendOf(tenant, 'hget', [
+      `${this.#link.keysOf(tenant)}D:${kind}`,
+      id,
+    ])) as Buffer;
     return packed === null ? null : (documentOf(kind, id, packed) as StoredDocument<K>);
   }
 
@@ -338,7 +346,7 @@ export class RedisTaskStore implements TaskStore {
   }
 
   async countDocuments(tenant: string, kind: DocumentKind): Promise<number> {
-    return (await this.#link.send('zcard', [`${this.#link.keysOf(tenant)}A:${kind}`])) as number;
+    return (await this.#link.sendOf(tenant, 'zcard', [`${this.#link.keysOf(tenant)}A:${kind}`])) as number;
   }
 
   async dueDocuments(max: number): Promise<readonly DueDocument[]> {

@@ -75,3 +75,18 @@ export const SCRIPTS = {
   listDocuments: script('listDocuments', 'reads', LIST_DOCUMENTS),
   dueDocuments: script('dueDocuments', 'reads', DUE_DOCUMENTS),
 } satisfies Record<string, Script>;
+
+/** Scripts that may look at hundreds of tasks or documents, or more, whatever their arguments are. */
+export const HEAVY: ReadonlySet<Script> = new Set<Script>([
+  SCRIPTS.purge,
+  SCRIPTS.forget,
+  SCRIPTS.list,
+  SCRIPTS.listDue,
+  SCRIPTS.listOfKey,
+  SCRIPTS.bodies,
+  SCRIPTS.history,
+  SCRIPTS.overdue,
+  SCRIPTS.survey,
+  SCRIPTS.listDocuments,
+  SCRIPTS.dueDocuments,
+]);

@@ -1,27 +1,36 @@
 import { Fault } from '../../../base/fault.ts';
+import { WaitingBounds } from '../waiting-bounds.ts';
 import { restored } from './created-tasks.ts';
-import { type AnswerOf, type ArgumentsOf, type Operation, type OperationName, sizeOf } from './operations.ts';
+import {
+  type AnswerOf,
+  type ArgumentsOf,
+  type Operation,
+  type OperationName,
+  sizeOf,
+  tenantOf,
+} from './operations.ts';
 import type { FromStoreThread, ToStoreThread } from './store-thread.ts';
 
-/** Maximum number of operations that wait for the thread, and of characters in them. */
-const MAX_WAITING = 8_192;
-const MAX_WAITING_SIZE = 64 * 1024 * 1024;
+/** Maximum number of operations that wait for the thread, and of characters in them; see `WaitingBounds`. */
+const WAITING_LIMITS = { count: 8_192, size: 64 * 1024 * 1024 };
 
 interface Pending {
   readonly operation: Operation;
-  readonly size: number;
+  readonly tenant: string;
+  /** What it counts for in the bounds. */
+  readonly counted: number;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (fault: Fault) => void;
 }
 
 /**
  * The operations that one thread sends to the thread with the file, from request to answer. Their number and size are
- * limited. The operations of one turn of the event loop are sent in one message.
+ * limited, and tenants have shares of both. The operations of one turn of the event loop are sent in one message.
  */
 export class AskedOperations {
   readonly #send: (message: ToStoreThread) => boolean;
   readonly #pending = new Map<number, Pending>();
-  #pendingSize = 0;
+  readonly #bounds = new WaitingBounds(WAITING_LIMITS);
   /** Operations that have not been sent yet. */
   #numbers: number[] = [];
   #operations: Operation[] = [];
@@ -45,15 +54,21 @@ export class AskedOperations {
   ask<N extends OperationName>(name: N, args: ArgumentsOf<N>): Promise<AnswerOf<N>> {
     return new Promise((resolve, reject) => {
       const operation = { name, args } as Operation;
-      const size = sizeOf(operation);
-      if (this.#isFullFor(size)) {
+      const tenant = tenantOf(operation);
+      const counted = this.#bounds.take(tenant, sizeOf(operation));
+      if (counted === null) {
         const waiting = this.#pending.size;
         reject(new Fault('overloaded', `the task store has ${waiting} operations waiting; try again later`));
         return;
       }
       const number = ++this.#lastNumber;
-      this.#pending.set(number, { operation, size, resolve: resolve as (answer: unknown) => void, reject });
-      this.#pendingSize += size;
+      this.#pending.set(number, {
+        operation,
+        tenant,
+        counted,
+        resolve: resolve as (answer: unknown) => void,
+        reject,
+      });
       this.#numbers.push(number);
       this.#operations.push(operation);
       this.#flushAfterThisTurn();
@@ -97,12 +112,6 @@ export class AskedOperations {
     for (const number of [...this.#pending.keys()]) this.#take(number)?.reject(fault);
   }
 
-  /** A single large operation is accepted if no other operation waits. */
-  #isFullFor(size: number): boolean {
-    if (this.#pending.size === 0) return false;
-    return this.#pending.size >= MAX_WAITING || this.#pendingSize + size > MAX_WAITING_SIZE;
-  }
-
   /** Sends at the end of this turn of the event loop, together with all other operations of the turn. */
   #flushAfterThisTurn(): void {
     if (this.#isFlushing) return;
@@ -117,7 +126,7 @@ export class AskedOperations {
     const pending = this.#pending.get(number);
     if (pending === undefined) return undefined;
     this.#pending.delete(number);
-    this.#pendingSize -= pending.size;
+    this.#bounds.give(pending.tenant, pending.counted);
     return pending;
   }
 }

@@ -3,7 +3,7 @@ import { asError, type Fault } from '../../../base/fault.ts';
 import { asksForNewConnection, isEnvironmental, storeFault } from './failure.ts';
 import { Numbers } from './numbers.ts';
 import { type FileOptions, openFile } from './open-file.ts';
-import { isRead, type Operation, read, weightOf, write } from './operations.ts';
+import { isRead, type Operation, read, write } from './operations.ts';
 import { Statements } from './statements.ts';
 import type { SteadyClock } from './steady-clock.ts';
 import { boundWal } from './wal.ts';
@@ -13,10 +13,6 @@ import { Work } from './work.ts';
 export type Outcome =
   | { readonly ok: true; readonly answer: unknown }
   | { readonly ok: false; readonly fault: Fault };
-
-/** Bounds of what one transaction does, so that nobody waits for long: operations, and tasks that they are about. */
-const MAX_GROUP = 256;
-const MAX_GROUP_WEIGHT = 1_024;
 
 /** How often the time of the store is written to the file, with what is written anyway. */
 const CLOCK_KEPT_MS = 5_000;
@@ -66,7 +62,7 @@ export class SqliteEngine {
     return operations.map(operation => this.#readOne(operation));
   }
 
-  /** All of them in one transaction, in order. Not more than {@link groupLength} says. */
+  /** All of them in one transaction, in order. */
   write(operations: readonly Operation[]): Outcome[] {
     try {
       return this.#transact(operations);
@@ -167,15 +163,4 @@ export class SqliteEngine {
       // It is tried again with the next look.
     }
   }
-}
-
-/** How many of these operations, from the first one on, one transaction takes. */
-export function groupLength(operations: readonly Operation[]): number {
-  const most = Math.min(operations.length, MAX_GROUP);
-  let weight = 0;
-  for (let length = 0; length < most; length++) {
-    weight += weightOf(operations[length]);
-    if (length > 0 && weight > MAX_GROUP_WEIGHT) return length;
-  }
-  return most;
 }

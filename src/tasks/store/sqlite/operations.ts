@@ -87,6 +87,24 @@ export function write(work: Work, { name, args }: Operation): unknown {
   return (WRITES[name as keyof typeof WRITES] as (work: Work, ...args: unknown[]) => unknown)(work, ...args);
 }
 
+/** Operations that are not about one tenant. */
+const ACROSS_TENANTS: ReadonlySet<OperationName> = new Set<OperationName>([
+  'overdue',
+  'wakeups',
+  'dueDocuments',
+  'countDue',
+  'tenants',
+  'now',
+]);
+
+/** The tenant that an operation is about; empty, which no tenant is called, where it is about all. */
+export function tenantOf({ name, args }: Operation): string {
+  return ACROSS_TENANTS.has(name) ? '' : (args[0] as string);
+}
+
+/** A search looks at so many tasks, most of them in one place of the file. */
+const SEARCH_WEIGHT = 128;
+
 /** How much of a group an operation is, where getting one task is 1. */
 export function weightOf({ name, args }: Operation): number {
   switch (name) {
@@ -100,6 +118,17 @@ export function weightOf({ name, args }: Operation): number {
       return args[2];
     case 'forgetTenant':
       return FORGOTTEN_AT_ONCE;
+    case 'apply':
+      return 1 + args[1].length;
+    case 'bodies':
+      return 1 + args[1].length;
+    case 'list':
+    case 'listDocuments':
+      return 1 + args[1].limit;
+    case 'history':
+      return 1 + args[2].limit;
+    case 'search':
+      return SEARCH_WEIGHT;
     default:
       return 1;
   }

@@ -1,9 +1,10 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { asError } from '../../../base/fault.ts';
+import { WeightedTurns } from '../../../base/weighted-turns.ts';
 import { shortened } from './created-tasks.ts';
-import { groupLength, type Outcome, SqliteEngine } from './engine.ts';
+import { type Outcome, SqliteEngine } from './engine.ts';
 import type { FileOptions } from './open-file.ts';
-import { isRead, type Operation } from './operations.ts';
+import { isRead, type Operation, tenantOf, weightOf } from './operations.ts';
 import { SteadyClock } from './steady-clock.ts';
 
 /** What the thread of a store is given at its start. */
@@ -88,67 +89,64 @@ function tell(port: MessagePort, message: FromStoreThread): void {
   port.postMessage(message);
 }
 
+/**
+ * Bounds of what is done between two looks at what has come, so that nobody waits for long: operations, and tasks that
+ * they are about. What writes of this is one transaction.
+ */
+const GROUP = { items: 256, weight: 1_024 };
+/** Tasks that a tenant's operations may be about before it is the next tenant's turn. */
+const QUANTUM = 64;
+
 interface Waiting {
   /** The port that the operation came from. */
-  readonly ports: MessagePort[];
-  readonly numbers: number[];
-  readonly operations: Operation[];
+  readonly port: MessagePort;
+  readonly number: number;
+  readonly operation: Operation;
 }
 
-/** Operations that wait to be run. The senders limit their number. */
+/** Operations that wait to be run; tenants take turns. The senders limit their number. */
 class Queue {
   readonly #engine: SqliteEngine;
-  #reads: Waiting = nothing();
-  #writes: Waiting = nothing();
+  readonly #reads = turns();
+  readonly #writes = turns();
 
   constructor(engine: SqliteEngine) {
     this.#engine = engine;
   }
 
   get isEmpty(): boolean {
-    return this.#reads.numbers.length === 0 && this.#writes.numbers.length === 0;
+    return this.#reads.isEmpty && this.#writes.isEmpty;
   }
 
   take(port: MessagePort, { numbers, operations }: Extract<ToStoreThread, { kind: 'operations' }>): void {
     operations.forEach((operation, i) => {
-      const waiting = isRead(operation) ? this.#reads : this.#writes;
-      waiting.ports.push(port);
-      waiting.numbers.push(numbers[i]);
-      waiting.operations.push(operation);
+      const queue = isRead(operation) ? this.#reads : this.#writes;
+      queue.add(tenantOf(operation), { port, number: numbers[i], operation });
     });
   }
 
-  /** All that reads, so that it need not wait for the disk, and one group of what writes. */
+  /** A group of what reads, so that it need not wait for the disk, and one of what writes. */
   doSome(): void {
-    const reads = this.#reads;
-    if (reads.numbers.length > 0) {
-      this.#reads = nothing();
-      this.#settled(reads, this.#engine.read(reads.operations));
-    }
-    const writes = this.#writes;
-    if (writes.numbers.length === 0) return;
-    const length = groupLength(writes.operations);
-    const group = {
-      ports: writes.ports.splice(0, length),
-      numbers: writes.numbers.splice(0, length),
-      operations: writes.operations.splice(0, length),
-    };
-    this.#settled(group, this.#engine.write(group.operations));
+    const reads = this.#reads.take(GROUP);
+    if (reads.length > 0) this.#settled(reads, this.#engine.read(reads.map(operationOf)));
+    const writes = this.#writes.take(GROUP);
+    if (writes.length > 0) this.#settled(writes, this.#engine.write(writes.map(operationOf)));
   }
 
   /** Each sender gets one message. */
-  #settled({ ports, numbers, operations }: Waiting, outcomes: readonly Outcome[]): void {
+  #settled(waiting: readonly Waiting[], outcomes: readonly Outcome[]): void {
     const answers = new Map<MessagePort, { numbers: number[]; outcomes: ThreadOutcome[] }>();
-    outcomes.forEach((outcome, i) => {
-      let answer = answers.get(ports[i]);
+    waiting.forEach(({ port, number, operation }, i) => {
+      const outcome = outcomes[i];
+      let answer = answers.get(port);
       if (answer === undefined) {
         answer = { numbers: [], outcomes: [] };
-        answers.set(ports[i], answer);
+        answers.set(port, answer);
       }
-      answer.numbers.push(numbers[i]);
+      answer.numbers.push(number);
       answer.outcomes.push(
         outcome.ok
-          ? { ok: true, answer: shortened(operations[i], outcome.answer) }
+          ? { ok: true, answer: shortened(operation, outcome.answer) }
           : { ok: false, message: outcome.fault.message },
       );
     });
@@ -157,6 +155,10 @@ class Queue {
   }
 }
 
-function nothing(): Waiting {
-  return { ports: [], numbers: [], operations: [] };
+function turns(): WeightedTurns<Waiting> {
+  return new WeightedTurns({ weightOf: waiting => weightOf(waiting.operation), quantum: QUANTUM });
+}
+
+function operationOf({ operation }: Waiting): Operation {
+  return operation;
 }

@@ -199,10 +199,10 @@ t.test('the name of a tenant that is not made is not kept', async t => {
 });
 
 t.test('more operations than may be under way are refused', async t => {
-  const { store } = await open(t, { maxInFlight: 3 });
-  const asked = await Promise.allSettled(Array.from({ length: 5 }, () => store.list(ACME, taskQuery())));
+  const { store } = await open(t, { maxInFlight: 32 });
+  const asked = await Promise.allSettled(Array.from({ length: 15 }, () => store.list(ACME, taskQuery())));
   const refused = asked.filter(({ status }) => status === 'rejected') as PromiseRejectedResult[];
-  t.equal(refused.length, 2);
+  t.equal(refused.length, 4, 'a tenant that is alone may have a third');
   for (const { reason } of refused) t.match(reason, { code: 'overloaded' });
   t.resolves(store.list(ACME, taskQuery()), 'and taken when there is room');
 });
