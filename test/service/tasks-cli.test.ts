@@ -157,6 +157,16 @@ t.test('create takes every field that it has a flag for', async t => {
   const flags = ['--type', 'report.daily', '--priority', 'low', '--run-at', at, '--key', 'daily/1'];
   const printed = await done('create', 'reports', '--payload', `@${file}`, ...flags);
   t.match(printed, new RegExp(`^tsk_\\w{26} {2}scheduled {2}${at}\n$`));
+  const grouped = ['--group', 'customer-7', '--tags', 'urgent,eu', '--delay', '1h', '--expires-in', '2h'];
+  t.match(await json('create', 'reports', ...grouped), {
+    group: 'customer-7',
+    tags: ['urgent', 'eu'],
+    expires_at: /Z$/,
+  });
+  t.match(await tasks('create', 'reports', '--key', 'daily/1', '--on-conflict', 'reject'), {
+    status: 2,
+    stderr: /\(task_key_exists\)\n$/,
+  });
   const id = ID.exec(printed)![0];
   t.match((await acme.ask(`GET /tasks/${id}`)).json, {
     ...{ worker: 'reports', type: 'report.daily', priority: 'low', run_at: at, key: 'daily/1' },
@@ -464,9 +474,25 @@ t.test('pause, resume and cancel take the filters of list, and --dry-run only co
   });
 });
 
-t.test('workers are shown, paused, resumed and deleted', async t => {
+t.test('workers are changed, shown, paused, resumed and deleted', async t => {
   await done('workers', 'create', 'spare');
   t.match(await done('workers', 'show', 'spare'), /^name +spare$/m);
+  const change = [
+    '--concurrency',
+    '3',
+    '--timeout',
+    '45s',
+    '--group-concurrency',
+    '1',
+    '--group-order',
+    'fifo',
+  ];
+  t.equal(await done('workers', 'update', 'spare', ...change), 'spare changed\n');
+  t.match(await json('workers', 'show', 'spare'), {
+    ...{ concurrency: 3, timeout: '45s', group_concurrency: 1, group_order: 'fifo' },
+  });
+  await done('workers', 'update', 'spare', '--concurrency', 'none');
+  t.match(await json('workers', 'show', 'spare'), { concurrency: null, timeout: '45s' });
   t.equal(await done('workers', 'pause', 'spare'), 'spare paused\n');
   const id = await create('spare');
   t.match(await done('list', '--worker', 'spare'), / paused since \d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ$/m);

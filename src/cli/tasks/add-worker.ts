@@ -1,11 +1,11 @@
 import { integer } from '../../settings/kinds.ts';
 import { UsageFault } from '../command-fault.ts';
-import { parseFlags, readFlag } from '../flags.ts';
+import { type FlagValues, parseFlags, readFlag } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
 import { shellExports } from './shell-exports.ts';
 import { onlyArgument, targetOf } from './target.ts';
-import { callApi } from './tasks-api.ts';
-import { ADD_WORKER_FLAGS } from './tasks-flags.ts';
+import { callApi, type Json } from './tasks-api.ts';
+import { ADD_WORKER_FLAGS, type WORKER_FLAGS } from './tasks-flags.ts';
 import { printJson, printLine } from './tasks-output.ts';
 
 /** `sluice tasks workers create NAME`, and `add-worker` */
@@ -14,10 +14,7 @@ export async function addWorker(args: readonly string[], io: CliIo): Promise<num
   const name = onlyArgument(positionals, 'name of the worker');
   const target = targetOf(flags, io);
   if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
-  const concurrency =
-    flags.concurrency === ''
-      ? null
-      : readFlag('concurrency', flags.concurrency, integer({ min: 1, max: 1_000 }));
+  const fields = workerFields(flags);
   const pushTo = flags['push-to'];
   const taskUrls = flags['task-urls'];
   const pulls = pushTo === '' && !taskUrls;
@@ -27,9 +24,7 @@ export async function addWorker(args: readonly string[], io: CliIo): Promise<num
     body: {
       name,
       ...(pulls ? { mode: 'pull' } : taskUrls ? { task_urls: true } : {}),
-      ...(pushTo !== '' && { url: pushTo }),
-      ...(concurrency !== null && { concurrency }),
-      ...(flags.timeout !== '' && { timeout: flags.timeout }),
+      ...fields,
     },
   });
   const secret =
@@ -52,6 +47,22 @@ export async function addWorker(args: readonly string[], io: CliIo): Promise<num
   printLine(`${worker['id']}  ${name}  ${how}`, io);
   if (secret !== null) io.stdout(`${secretWords(pulls)}, shown only this once: ${secret['value']}\n`);
   return EXIT.done;
+}
+
+/** What flags say about a worker, besides its name and how it gets tasks. @throws UsageFault */
+export function workerFields(flags: FlagValues<typeof WORKER_FLAGS>): Json {
+  const texts = { url: flags['push-to'], timeout: flags.timeout, group_order: flags['group-order'] };
+  return {
+    ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== '')),
+    ...countField('concurrency', flags.concurrency),
+    ...countField('group-concurrency', flags['group-concurrency']),
+  };
+}
+
+function countField(flag: string, text: string): Json {
+  if (text === '') return {};
+  const count = text === 'none' ? null : readFlag(flag, text, integer({ min: 1, max: 1_000 }));
+  return { [flag.replace('-', '_')]: count };
 }
 
 function secretWords(pulls: boolean): string {

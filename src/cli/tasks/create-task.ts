@@ -23,10 +23,17 @@ export async function createTask(args: readonly string[], io: CliIo): Promise<nu
 }
 
 function fieldsOf(flags: FlagValues<typeof CREATE_FLAGS>): Json {
-  const { type, priority, delay, key } = flags;
-  const texts = { type, priority, delay, key, run_at: flags['run-at'], url: flags['push-to'] };
+  const { type, priority, delay, key, group, tags } = flags;
+  const texts = {
+    ...{ type, priority, delay, key, group },
+    run_at: flags['run-at'],
+    expires_in: flags['expires-in'],
+    on_conflict: flags['on-conflict'],
+    url: flags['push-to'],
+  };
   return {
     ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== '')),
+    ...(tags !== '' && { tags: tags.split(',') }),
     ...payloadFields(flags),
   };
 }

@@ -1,12 +1,13 @@
+import { UsageFault } from '../command-fault.ts';
 import { parseFlags } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
-import { addWorker } from './add-worker.ts';
+import { addWorker, workerFields } from './add-worker.ts';
 import { DELETE_WORKER_FLAGS } from './admin-flags.ts';
 import { allOf } from './pages.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json } from './tasks-api.ts';
 import type { TasksCommand } from './tasks-command.ts';
-import { ADD_WORKER_FLAGS, COMMON_FLAGS, TEST_WORKER_FLAGS } from './tasks-flags.ts';
+import { ADD_WORKER_FLAGS, COMMON_FLAGS, TEST_WORKER_FLAGS, UPDATE_WORKER_FLAGS } from './tasks-flags.ts';
 import { printFields, printJson, printLine, printTable, report } from './tasks-output.ts';
 import { testWorker } from './test-worker.ts';
 
@@ -34,6 +35,13 @@ export const WORKER_COMMANDS: readonly TasksCommand[] = [
     summary: 'one worker',
     flags: COMMON_FLAGS,
     run: showWorker,
+  },
+  {
+    name: 'workers update',
+    takes: 'NAME',
+    summary: 'change what the flags say',
+    flags: UPDATE_WORKER_FLAGS,
+    run: updateWorker,
   },
   {
     name: 'workers test',
@@ -87,6 +95,16 @@ async function showWorker(args: readonly string[], io: CliIo): Promise<number> {
   const worker = await callApi(targetOf(flags, io), { method: 'GET', path });
   if (flags.json) printJson(worker, io);
   else printFields(worker, io);
+  return EXIT.done;
+}
+
+async function updateWorker(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, UPDATE_WORKER_FLAGS);
+  const name = onlyArgument(positionals, WORKER);
+  const body = workerFields(flags);
+  if (Object.keys(body).length === 0) throw new UsageFault('say what to change, as --concurrency 20.');
+  const worker = await callApi(targetOf(flags, io), { method: 'PUT', path: pathOf(name), body });
+  report(worker, `${name} changed`, flags, io);
   return EXIT.done;
 }
 

@@ -22,19 +22,35 @@ export const CREATE_ACCOUNT_FLAGS = {
   json: COMMON_FLAGS.json,
 } as const;
 
-export const ADD_WORKER_FLAGS = {
-  ...COMMON_FLAGS,
-  'push-to': { ...TEXT, placeholder: 'URL', help: 'push tasks there; without it the worker pulls' },
-  'task-urls': { kind: 'switch', help: 'push each task to the URL that the task names' },
-  concurrency: { ...TEXT, placeholder: 'N', help: 'tasks at once' },
+/** Fields of a worker. */
+export const WORKER_FLAGS = {
+  'push-to': { ...TEXT, placeholder: 'URL', help: 'push tasks there; a new worker without it pulls' },
+  concurrency: { ...TEXT, placeholder: 'N', help: 'maximum number of attempts at the same time, or none' },
   timeout: { ...TEXT, placeholder: 'DURATION', help: 'longest time of an attempt' },
+  'group-concurrency': {
+    ...TEXT,
+    placeholder: 'N',
+    help: 'the same for tasks of one group, or none',
+  },
+  'group-order': {
+    ...TEXT,
+    placeholder: 'WORD',
+    help: 'any, or fifo: one after the other, with --group-concurrency 1',
+  },
+} as const;
+
+export const UPDATE_WORKER_FLAGS = { ...COMMON_FLAGS, ...WORKER_FLAGS } as const;
+
+export const ADD_WORKER_FLAGS = {
+  ...UPDATE_WORKER_FLAGS,
+  'task-urls': { kind: 'switch', help: 'push each task to the URL that the task names' },
   secret: {
     kind: 'switch',
     help: 'make what the worker needs: a signing secret, or the token of a pull worker',
   },
   export: {
     kind: 'switch',
-    help: 'the same, printed as a shell command that sets WEBHOOK_SECRET, or WORKER_TOKEN for a pull worker',
+    help: 'the same, printed as a shell command that sets WEBHOOK_SECRET or WORKER_TOKEN',
   },
 } as const;
 
@@ -46,7 +62,15 @@ export const CREATE_FLAGS = {
   priority: { ...TEXT, placeholder: 'WORD', help: 'critical, high, normal, low or bulk' },
   delay: { ...TEXT, placeholder: 'DURATION', help: 'start no earlier than so long from now: 1h30m' },
   'run-at': { ...TEXT, placeholder: 'TIME', help: 'start no earlier than then: 2026-03-01T10:00:00Z' },
+  'expires-in': { ...TEXT, placeholder: 'DURATION', help: 'give up if it has not started so long from now' },
   key: { ...TEXT, placeholder: 'TEXT', help: 'at most one live task of the worker has this key' },
+  'on-conflict': {
+    ...TEXT,
+    placeholder: 'WORD',
+    help: 'if the key is taken: return, reject, replace or replace_keep_time',
+  },
+  group: { ...TEXT, placeholder: 'TEXT', help: 'share --group-concurrency of the worker with this group' },
+  tags: { ...TEXT, placeholder: 'LIST', help: 'tags to find the task by: urgent,eu' },
 } as const;
 
 export const FILTER_FLAGS = {
