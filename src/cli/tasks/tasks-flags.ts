@@ -30,7 +30,7 @@ export const WORKER_FLAGS = {
   'group-concurrency': {
     ...TEXT,
     placeholder: 'N',
-    help: 'the same for tasks of one group, or none',
+    help: 'maximum number for tasks of the same group, or none',
   },
   'group-order': {
     ...TEXT,
@@ -50,7 +50,7 @@ export const ADD_WORKER_FLAGS = {
   },
   export: {
     kind: 'switch',
-    help: 'the same, printed as a shell command that sets WEBHOOK_SECRET or WORKER_TOKEN',
+    help: 'like --secret, and print only a shell command that sets WEBHOOK_SECRET or WORKER_TOKEN',
   },
 } as const;
 
