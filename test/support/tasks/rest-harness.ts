@@ -19,6 +19,7 @@ import { tokenRoutes } from '../../../src/tasks/rest/tokens.ts';
 import { userRoutes } from '../../../src/tasks/rest/users.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { DocumentChange, StoredDocument } from '../../../src/tasks/store/documents.ts';
+import type { TaskStore } from '../../../src/tasks/store/task-store.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { MemoryStore } from './memory-store.ts';
@@ -66,27 +67,36 @@ export const HARNESS_CONFIG: RestConfig = {
   cursorKey: Buffer.alloc(32, 7),
 };
 
+/** A store that has started, and the clock that it takes its time from. */
+export interface ClockedStore {
+  readonly clock: ManualClock;
+  readonly store: TaskStore;
+}
+
 export interface HarnessOptions {
+  /** A new one in memory unless given. */
+  readonly over?: ClockedStore | undefined;
   readonly config?: Partial<RestConfig>;
   /** Beside those of users, tokens and limits. */
   readonly routes?: (parts: RestParts) => readonly Route[];
   readonly parts?: Partial<RestParts>;
 }
 
-/** A REST service over a store in memory, with a clock that stands still and randomness that repeats. */
+/** A REST service, over a store in memory unless a test gives another, with a clock that stands still and randomness that repeats. */
 export class RestHarness {
-  readonly clock = new ManualClock(HARNESS_START_MS);
+  readonly clock: ManualClock;
   readonly logger = new KeepingLogger();
   readonly limits = new ScriptedLimits();
-  readonly store: MemoryStore;
+  readonly store: TaskStore;
   readonly parts: RestParts;
   /** All that are served. */
   readonly routes: readonly Route[];
   readonly service: RestService;
   readonly answers: string[] = [];
 
-  constructor({ config = {}, routes = () => [], parts = {} }: HarnessOptions = {}) {
-    this.store = new MemoryStore(this.clock);
+  constructor({ over = inMemory(), config = {}, routes = () => [], parts = {} }: HarnessOptions = {}) {
+    this.clock = over.clock;
+    this.store = over.store;
     const randomBytes = repeatableBytes();
     this.parts = {
       store: this.store,
@@ -187,6 +197,11 @@ function bytesOf(body: unknown): Uint8Array {
   if (body === undefined) return new Uint8Array(0);
   if (body instanceof Uint8Array) return body;
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+function inMemory(): ClockedStore {
+  const clock = new ManualClock(HARNESS_START_MS);
+  return { clock, store: new MemoryStore(clock) };
 }
 
 /** Bytes of a SHA-512. */

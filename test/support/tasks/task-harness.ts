@@ -17,7 +17,7 @@ import { parseMasterKey } from '../../../src/tasks/sealing/master-key.ts';
 import type { Settlement } from '../../../src/tasks/store/requests.ts';
 import { type AnswerCheck, answerCheckOf } from './answer-check.ts';
 import { Factory, settlement } from './factories.ts';
-import { type Answered, type Asked, RestHarness } from './rest-harness.ts';
+import { type Answered, type Asked, type ClockedStore, RestHarness } from './rest-harness.ts';
 
 /** A signal that was told. */
 export type Told = readonly [name: string, ...details: readonly unknown[]];
@@ -36,7 +36,7 @@ export class TaskHarness extends RestHarness {
   /** Of the owner of `acme`; empty before {@link open}. */
   token = '';
 
-  constructor(config: Partial<RestConfig> = {}) {
+  constructor(config: Partial<RestConfig> = {}, over?: ClockedStore) {
     let desk: PullDesk | null = null;
     const sealer = new AesSealer({ current: MASTER_KEY, older: [] });
     // The desk needs parts that are made with the service.
@@ -53,6 +53,7 @@ export class TaskHarness extends RestHarness {
       },
     };
     super({
+      over,
       config,
       parts: { sealer, pullDesk, tester },
       routes: (parts: RestParts) => [...taskRoutes(parts), ...scheduleRoutes(parts)],
