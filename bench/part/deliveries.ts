@@ -65,6 +65,7 @@ function request(url: string, number: number): DeliveryRequest {
     scheduleId: null,
     scheduledFor: null,
     heldBy: null,
+    onFinish: null,
     createdBy: { type: 'user', id: 'usr_1' },
     createdAt: now,
     updatedAt: now,

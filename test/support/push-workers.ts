@@ -206,6 +206,7 @@ export const TASK: Task = {
   scheduleId: null,
   scheduledFor: null,
   heldBy: null,
+  onFinish: null,
   createdBy: { type: 'user', id: 'usr_01JQ0000000000000000000000' },
   createdAt: 1_767_225_600_000,
   updatedAt: 1_767_225_600_000,

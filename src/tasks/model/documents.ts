@@ -1,5 +1,5 @@
 import type { RetryPolicy } from './retry-policy.ts';
-import type { Actor, Priority } from './task.ts';
+import type { Actor, FinalStatus, OnFinish, Priority, TaskError } from './task.ts';
 
 /**
  * What stores keep as documents: everything but tasks. Each kind has a body of its own; id, version and unique names
@@ -14,6 +14,7 @@ export interface DocumentBodies {
   readonly schedule: Schedule;
   readonly removal: Removal;
   readonly audit: AuditEntry;
+  readonly callback: Callback;
 }
 export type DocumentKind = keyof DocumentBodies;
 
@@ -121,6 +122,8 @@ export interface Worker {
   readonly rate: Rate | null;
   /** Undefined in documents of older versions, which means null. */
   readonly groups?: GroupRules | null;
+  /** Undefined in documents of older versions, which means null. */
+  readonly onFinish?: OnFinish | null;
   readonly priority: Priority;
   readonly noRetryOn: readonly number[];
   readonly paused: boolean;
@@ -177,6 +180,27 @@ export interface Secret {
 export interface Removal {
   readonly requestedAt: number;
   readonly actor: Actor;
+}
+
+/**
+ * The end of a task that another worker, the parent of this document, is to be told of. Stores write it in the step that
+ * ends the task, due at once. It is deleted in the step that creates the task for that worker. It holds all that is told,
+ * because the ended task may be removed or replayed meanwhile.
+ */
+export interface Callback {
+  readonly taskId: string;
+  readonly workerId: string;
+  readonly worker: string;
+  readonly type: string | null;
+  readonly key: string | null;
+  readonly tags: readonly string[];
+  readonly status: FinalStatus;
+  readonly attempt: number;
+  readonly lastError: TaskError | null;
+  /** JSON text; null without a result, and for one that is larger than a callback tells. */
+  readonly result: string | null;
+  readonly resultOmitted: boolean;
+  readonly finishedAt: number;
 }
 
 /** What an entry of the audit log can be about. */

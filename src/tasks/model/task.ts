@@ -48,9 +48,18 @@ export interface TaskError {
   readonly at: number;
 }
 
+/** Another worker gets a task when a task has ended (a callback). */
+export interface OnFinish {
+  /** Id of that worker. */
+  readonly workerId: string;
+  /** With which of these statuses: at least one, each once. */
+  readonly events: readonly FinalStatus[];
+}
+
 /** Who did something. */
 export interface Actor {
-  readonly type: 'user' | 'token' | 'schedule' | 'dispatcher' | 'worker' | 'system';
+  /** `task`: a callback was created because that task ended. */
+  readonly type: 'user' | 'token' | 'schedule' | 'task' | 'dispatcher' | 'worker' | 'system';
   readonly id: string;
 }
 
@@ -98,6 +107,8 @@ export interface Task {
   readonly scheduledFor: number | null;
   /** Another task that must have reached a final status first; null when there is none (any more). */
   readonly heldBy: string | null;
+  /** Null for no callback, and in callbacks themselves. */
+  readonly onFinish: OnFinish | null;
   readonly createdBy: Actor;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -106,6 +117,11 @@ export interface Task {
   readonly finishedAt: number | null;
   /** Grows by one with each change, from 1. */
   readonly version: number;
+}
+
+/** The id of the task whose end a callback tells of; null for all other tasks. */
+export function callbackOf({ createdBy }: Pick<Task, 'createdBy'>): string | null {
+  return createdBy.type === 'task' ? createdBy.id : null;
 }
 
 /** The large part of a task. Lists and status changes leave it alone. */

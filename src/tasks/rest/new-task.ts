@@ -136,6 +136,7 @@ export function readNewTask(
       scheduleId: null,
       scheduledFor: null,
       heldBy: null,
+      onFinish: defaults.onFinish ?? null,
       createdBy: actor,
       createdAt: idTimeMs(id),
     },

@@ -39,6 +39,7 @@ const BELONGINGS: Readonly<Record<Exclude<DocumentKind, 'account'>, true>> = {
   user: true,
   removal: true,
   audit: true,
+  callback: true,
 };
 const KINDS = Object.keys(BELONGINGS) as readonly DocumentKind[];
 const OPEN = ['scheduled', 'retry', 'paused', 'running'] as const;
@@ -98,6 +99,8 @@ async function sweep(parts: AccountDeletionParts, tenant: string, deletion: Acco
   const left = TASK_STATUSES.reduce((sum, status) => sum + counts[status], 0);
   if (left > counts.running) return 'more';
   if (left > 0) return 'running';
+  // Tasks that have ended since may have left more of them.
+  if (await deleteDocuments(parts, tenant, 'callback')) return 'more';
   let place = await store.forgetTenant(tenant, deletion.place ?? null);
   for (let part = 1; part < PARTS_AT_ONCE && place !== null; part++) {
     place = await store.forgetTenant(tenant, place);

@@ -45,6 +45,7 @@ export function scheduledTask(
       scheduleId: schedule.id,
       scheduledFor: run.scheduledFor,
       heldBy: run.heldBy,
+      onFinish: defaults.onFinish ?? null,
       createdBy: run.createdBy,
       createdAt,
     },

@@ -46,7 +46,9 @@ export const READ_BYTES = 1024 * 1024;
  * Where a task reaches a final status, in whatever call: `finishedAt` is set, `dueAt` and `heldBy` are null; if it is the
  * holder of its key, that becomes free after `keyTtlMs`, or goes back to the task with the same key that it was held by;
  * tasks held by it (`heldBy`) are held no more, due at their `runAt` or now, whichever is later (entry `updated`, changed:
- * `held_by`, actor `system` `store`). A removed or purged task leaves its key at once, and lets go of those it holds.
+ * `held_by`, actor `system` `store`). A removed or purged task leaves its key at once, and lets go of those it holds. If
+ * the task has an `onFinish` for that status, a document of kind `callback` is written in the same step: see
+ * `callbackDocument` in `callbacks.ts`.
  *
  * @throws (rejects with) Fault `store_failed`: whether it happened is not known · `overloaded`: it did not happen
  */

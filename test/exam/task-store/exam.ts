@@ -1,6 +1,7 @@
 import type { Test } from 'tap';
 import { actions } from './actions.ts';
 import { blocked } from './blocked.ts';
+import { callbacks } from './callbacks.ts';
 import { changes } from './changes.ts';
 import { claimBounds } from './claim-bounds.ts';
 import { claims } from './claims.ts';
@@ -47,6 +48,7 @@ const TOPICS: Readonly<Record<string, Topic>> = {
   groups,
   settling,
   fencing,
+  callbacks,
   leases,
   'what is overdue': overdueTasks,
   'held tasks': heldTasks,

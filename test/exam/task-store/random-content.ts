@@ -1,4 +1,4 @@
-import { PRIORITIES } from '../../../src/tasks/model/task.ts';
+import { type OnFinish, PRIORITIES } from '../../../src/tasks/model/task.ts';
 import type { GivenTime } from '../../../src/tasks/model/time.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
 import type {
@@ -26,6 +26,13 @@ const EVENTS: readonly Settlement['event'][] = [
   'released',
   'no_retry',
   'canceled',
+];
+
+const TOLD: readonly OnFinish['events'][] = [
+  ['succeeded', 'failed', 'canceled', 'expired'],
+  ['failed', 'expired'],
+  ['succeeded'],
+  ['canceled'],
 ];
 
 const RATES = [
@@ -71,6 +78,7 @@ export class RandomContent {
         key: this.#maybe(60) ? random.pick(['a', 'b', 'c']) : null,
         keyTtlMs: random.pick([0, 0, 30_000, 600_000]),
         heldBy,
+        onFinish: this.#maybe(40) ? { workerId: worker.id, events: random.pick(TOLD) } : null,
         group: this.#maybe(50) ? random.pick(['a', 'b', 'c:1']) : null,
         scheduleId,
         scheduledFor: scheduleId === null ? null : ++this.#fired,

@@ -19,6 +19,7 @@ const KINDS = Object.keys({
   schedule: true,
   removal: true,
   audit: true,
+  callback: true,
 } satisfies Record<DocumentKind, true>) as DocumentKind[];
 
 /** Everything of one tenant that can be read. */

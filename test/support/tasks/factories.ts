@@ -56,6 +56,7 @@ export class Factory extends DocumentFactory {
         scheduleId: null,
         scheduledFor: null,
         heldBy: null,
+        onFinish: null,
         createdBy: USER,
         createdAt,
         ...task,

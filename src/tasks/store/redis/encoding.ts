@@ -1,6 +1,7 @@
 import type { HistoryEvent } from '../../model/history.ts';
 import { PRIORITIES, type TaskError } from '../../model/task.ts';
 import type { GivenTime } from '../../model/time.ts';
+import { onFinishText } from '../callbacks.ts';
 import type { DocumentChange } from '../documents.ts';
 import type {
   BlockQuery,
@@ -44,6 +45,7 @@ function newTask({ task, body, onConflict, wake }: NewTask): string {
     keyTtl: task.keyTtlMs,
     held: orFalse(task.heldBy),
     group: orFalse(task.group),
+    onFinish: orFalse(onFinishText(task.onFinish)),
     schedule: orFalse(task.scheduleId),
     by: actorText(createdBy),
     wake,

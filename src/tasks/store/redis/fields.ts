@@ -53,6 +53,8 @@ export const TASK_FIELDS = [
   // What never changes and no script needs: `[worker's name, scheduledFor, creator's type, creator's id, createdAt]`.
   'fixed',
   'group',
+  // Who is told of its end: the text of `onFinishText`.
+  'onFinish',
 ] as const;
 export type TaskField = (typeof TASK_FIELDS)[number];
 

@@ -6,6 +6,7 @@ import {
 } from '../../model/history.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { type Actor, PRIORITIES, TASK_STATUSES, type Task, type TaskBody } from '../../model/task.ts';
+import { onFinishOf } from '../callbacks.ts';
 import type { StoredDocument } from '../documents.ts';
 import { ENTRY_FIELD as A, TASK_FIELD as F } from './fields.ts';
 import { MsgpackReader, type Packed } from './msgpack-reader.ts';
@@ -44,6 +45,7 @@ export function taskOf(id: string, packed: Buffer): Task {
     scheduleId: text(f[F.schedule]),
     scheduledFor,
     heldBy: text(f[F.held]),
+    onFinish: onFinishOf(text(f[F.onFinish] ?? false)),
     createdBy: { type: creatorType, id: creatorId },
     createdAt,
     updatedAt: f[F.updated] as number,

@@ -420,6 +420,8 @@ export class RedisTaskStore implements TaskStore {
       for (let i = 0; i < wakes.length; i += 2) {
         this.#hints.wake(tenant, wakes[i] as string, wakes[i + 1] as number);
       }
+      const callbacksAt = reader.value();
+      if (callbacksAt !== false) this.#hints.lower('docs', tenant, tenant, callbacksAt as number);
     }
     return answer;
   }

@@ -60,5 +60,6 @@ export const DOCUMENT = {
   schedule: 5,
   removal: 6,
   audit: 7,
+  callback: 8,
 } as const satisfies Record<DocumentKind, number>;
 export const DOCUMENT_CODES = Object.keys(DOCUMENT) as readonly DocumentKind[];

@@ -1,5 +1,6 @@
 import { PRIORITIES } from '../../model/task.ts';
 import { resolveTime } from '../../model/time.ts';
+import { onFinishText } from '../callbacks.ts';
 import type { CreateAnswer, CreateRequest, CreateResult, NewTask } from '../requests.ts';
 import { isFinalCode, STATUS } from './codes.ts';
 import { applyDifference, difference } from './content.ts';
@@ -146,6 +147,7 @@ function newRow(work: Work, tenant: TenantTotals, { task, wake }: NewTask, heldB
     key: task.key,
     key_ttl: task.keyTtlMs,
     grp: task.group,
+    on_finish: onFinishText(task.onFinish),
     schedule: task.scheduleId,
     scheduled_for: task.scheduledFor,
     held_by: heldBy,

@@ -125,6 +125,15 @@ function putRefusal(
   return null;
 }
 
+/** Adds a document that cannot be there yet, without unique names. */
+export function insertDocument(
+  { statements }: Work,
+  tenant: number,
+  { kind, id, parent, dueAt, body }: Omit<StoredDocument, 'version'>,
+): void {
+  statements.run(INSERT, tenant, DOCUMENT[kind], id, parent, dueAt, JSON.stringify(body));
+}
+
 function put({ statements }: Work, tenant: number, present: Present | null, change: PutDocument): number {
   const { kind, id, parent, dueAt, unique } = change;
   const body = JSON.stringify(change.body);

@@ -1,4 +1,5 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import { writeCallback } from './callbacks.ts';
 import { isFinalCode, isWaitingCode } from './codes.ts';
 import { followGroup } from './groups.ts';
 import { addEntry, type NewEntry, STORE_ACTOR_TEXT } from './history.ts';
@@ -38,7 +39,7 @@ export function insertTask(work: Work, tenant: TenantTotals, row: TaskRow, entry
 
 /**
  * Writes what has changed of a task: one version higher, with an entry about it. One that ends is due and held no more,
- * gives its key back and lets go of the tasks that it holds.
+ * gives its key back, lets go of the tasks that it holds, and leaves what its callback needs.
  */
 export function saveTask(
   work: Work,
@@ -64,6 +65,7 @@ export function saveTask(
   if (ends) {
     leaveKey(work, row, before[HELD_PLACE] as string | null, work.now + row.key_ttl);
     letGo(work, tenant, row);
+    if (row.on_finish !== null) writeCallback(work, row);
   } else {
     tellOf(work, row);
   }

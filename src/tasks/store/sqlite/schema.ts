@@ -136,6 +136,11 @@ CREATE TABLE numbering (no INTEGER PRIMARY KEY, freed INTEGER NOT NULL);
 INSERT INTO numbering (no, freed) VALUES (1, 0);
 `;
 
+/** Who is told of the end of a task: the text of `onFinishText`. */
+const ON_FINISH = `
+ALTER TABLE task ADD COLUMN on_finish TEXT;
+`;
+
 /** Layouts: the statements at place n lead from layout n to layout n + 1. What was released once does not change. */
 export const MIGRATIONS: readonly string[] = [
   NUMBERED + TASKS + DOCUMENTS,
@@ -144,4 +149,5 @@ export const MIGRATIONS: readonly string[] = [
   CLOCK,
   GROUPS,
   NUMBERING,
+  ON_FINISH,
 ];

@@ -1,6 +1,7 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import type { Actor, Task, TaskError } from '../../model/task.ts';
 import { PRIORITIES } from '../../model/task.ts';
+import { onFinishOf } from '../callbacks.ts';
 import { STATUS_CODES } from './codes.ts';
 import type { Row } from './statements.ts';
 
@@ -33,6 +34,7 @@ export interface TaskRow {
   key: string | null;
   key_ttl: number;
   grp: string | null;
+  on_finish: string | null;
   schedule: string | null;
   scheduled_for: number | null;
   held_by: string | null;
@@ -77,6 +79,7 @@ const EMPTY_ROW: TaskRow = {
   key: null,
   key_ttl: 0,
   grp: null,
+  on_finish: null,
   schedule: null,
   scheduled_for: null,
   held_by: null,
@@ -137,6 +140,7 @@ export function taskOf(row: TaskRow, workerId: string): Task {
     scheduleId: row.schedule,
     scheduledFor: row.scheduled_for,
     heldBy: row.held_by,
+    onFinish: onFinishOf(row.on_finish),
     createdBy: actorOf(row.created_by),
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -1,6 +1,7 @@
 import type { HistoryEntry, HistoryEvent, HistoryHttp } from '../../../../src/tasks/model/history.ts';
 import { type Actor, isFinal, type Task } from '../../../../src/tasks/model/task.ts';
-import { keyName, type TaskRecord, type TenantState } from './state.ts';
+import { callbackDocument } from '../../../../src/tasks/store/callbacks.ts';
+import { documentName, keyName, type TaskRecord, type TenantState } from './state.ts';
 
 /** The store itself, where it does something that nobody asked for. */
 export const STORE_ACTOR: Actor = { type: 'system', id: 'store' };
@@ -61,6 +62,10 @@ export function changeTask(
   if (ends) {
     leaveKey(state, record.task, now + task.keyTtlMs);
     letGo(state, now, task.id);
+    const document = callbackDocument(task, after.body.result);
+    if (document !== null) {
+      state.documents.set(documentName(document.kind, document.id), { document, unique: [] });
+    }
   } else {
     tellOf(state, after);
   }

@@ -29,6 +29,7 @@ local function ended(event, status)
   log(x, event, f[F_attempt], actor)
   local text = save(x)
   release(x)
+  if f[F_onFinish] then callBack(x) end
   return { hints(), 'done', text }
 end
 

@@ -1,5 +1,9 @@
 import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT } from '../../../model/history.ts';
+import { FINAL_STATUSES } from '../../../model/task.ts';
+import { MAX_CALLBACK_RESULT } from '../../callbacks.ts';
 import { EVENT_NUMBER as E } from '../fields.ts';
+
+const STATUS_WORDS = FINAL_STATUSES.map(status => `'${status}'`).join(', ');
 
 /**
  * Begins every script. Names of statuses (`RUNNING`) and of fields (`F_status`) become numbers before Redis sees them: as
@@ -38,12 +42,13 @@ local function ms(time) return string.format('%d', time) end
 
 /**
  * Reads a task, and writes it back with its place in the indexes. `hints` gathers what the hints in other slots must
- * be told: the earliest lease end or expiry that was set, and workers with the times at which they are to be woken.
+ * be told: the earliest lease end or expiry that was set, workers with the times at which they are to be woken, and the
+ * time of documents for callbacks that were written.
  */
-export const TASKS = `local reapAt, wakes = false, {}
+export const TASKS = `local reapAt, wakes, callbacksAt = false, {}, false
 local function hints()
-  if not reapAt and #wakes == 0 then return false end
-  return pack({ reapAt, wakes })
+  if not reapAt and #wakes == 0 and not callbacksAt then return false end
+  return pack({ reapAt, wakes, callbacksAt })
 end
 local function wake(f)
   if f[F_wake] and f[F_due] and f[F_status] ~= PAUSED then
@@ -204,7 +209,7 @@ end
 
 /**
  * What follows from the end of a task: its key becomes free in time, or goes back to the task that it was held by, and
- * tasks that it held are held no more.
+ * tasks that it held are held no more. A task with a callback (`F_onFinish`) leaves a document for it.
  */
 export const ENDING = `local function release(holder)
   if not holder.f[F_holds] then return end
@@ -246,6 +251,30 @@ local function finish(x, status)
   local f = x.f
   f[F_status], f[F_due], f[F_finished] = status, false, now
   leave(x, now + f[F_keyTtl])
+end
+-- The document that callbackDocument makes, once the task is saved.
+local function callBack(x)
+  local f, id, text = x.f, x.id, cjson.encode
+  local bits, worker = string.match(f[F_onFinish], '^(%d+) (.+)$')
+  local at = f[F_status] - SUCCEEDED
+  if math.floor(bits / 2 ^ at) % 2 == 0 then return end
+  local result = at == 0 and body(id)[3]
+  local omitted = result and #result > ${MAX_CALLBACK_RESULT}
+  if omitted then result = false end
+  local told = table.concat({
+    '{"taskId":', text(id), ',"workerId":', text(f[F_worker]), ',"worker":', text(cjson.decode(f[F_fixed])[1]),
+    ',"type":', f[F_type] and text(f[F_type]) or 'null', ',"key":', f[F_key] and text(f[F_key]) or 'null',
+    ',"tags":', f[F_tags] or '[]', ',"status":"', ({ ${STATUS_WORDS} })[at + 1], '","attempt":', ms(f[F_attempt]),
+    ',"lastError":', f[F_error] and '{"at":' .. ms(f[F_errorAt]) .. ',' .. string.sub(f[F_error], 2) or 'null',
+    ',"result":', result and text(result) or 'null', ',"resultOmitted":', omitted and 'true' or 'false',
+    ',"finishedAt":', ms(f[F_finished]), '}',
+  })
+  local name = id .. '.' .. ms(f[F_version])
+  call('HSET', P .. 'D:callback', name, pack({ 1, worker, f[F_finished], {}, told }))
+  call('ZADD', P .. 'A:callback', '0', name)
+  call('ZADD', P .. 'P:callback:' .. worker, '0', name)
+  call('ZADD', P .. 'Z', ms(f[F_finished]), 'callback|' .. name)
+  callbacksAt = f[F_finished]
 end
 local function erase(x)
   local f, id = x.f, x.id

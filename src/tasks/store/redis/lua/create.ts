@@ -145,6 +145,7 @@ local function insert(item, payload, beside)
     1, SCHEDULED, item.band, item.worker, item.runAt, not held and item.runAt, item.expiresAt, item.timeoutMs, 0, 0,
     item.maxAttempts, item.retry, item.key, item.keyTtl, held, false, false, now, false, false, false, false, item.schedule,
     false, false, false, false, false, 0, item.wake, item.type, item.tags, item.metadata, item.fixed, item.group,
+    item.onFinish,
   }
   local id = item.id
   local x = { id = id, f = f }

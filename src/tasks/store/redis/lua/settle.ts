@@ -76,7 +76,9 @@ local function settle(lease, event, delayMs, last, throttleMs, failure, http, ac
   end
   log(x, told, attempt, actor, string.sub(lease, -4), http, failure)
   answer('s', x.id, save(x))
-  if status == RETRY then wake(f) else release(x) end
+  if status == RETRY then return wake(f) end
+  release(x)
+  if f[F_onFinish] then callBack(x) end
 end
 -- Read before anything is written: Redis takes nothing back of a script that fails half way.
 local settlements = {}
