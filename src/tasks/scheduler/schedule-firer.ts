@@ -3,10 +3,11 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { TenantLimits } from '../model/documents.ts';
+import type { DocumentKind, TenantLimits } from '../model/documents.ts';
 import type { StoredDocument } from '../store/documents.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { type AccountDeletionParts, deleteSome } from './account-deletion.ts';
+import { createCallbacks } from './callbacks.ts';
 import { lookAtRemoval } from './removals.ts';
 import { runAll } from './run-all.ts';
 import type { ScheduleStepParts } from './schedule-step.ts';
@@ -35,17 +36,17 @@ export interface ScheduleFirerParts extends ScheduleStepParts {
 const LOOK_EVERY_MS = 250;
 /** Documents are read so many at a time: each may hold a payload. */
 const DOCUMENTS_AT_ONCE = 500;
-/** Schedules of one tenant that are written together. */
+/** Schedules, or callbacks, of one tenant that are written together. */
 const BATCH = 100;
 const JOBS_AT_ONCE = 32;
 const RETRIES = { initialMs: 250, maxMs: 5_000 };
 
-/** What is done at a time: schedules of one tenant, or a worker. */
+/** What is done at a time: schedules or callbacks of one tenant, or one other document. */
 type Job = () => Promise<void>;
 
 /**
  * Makes the tasks of schedules whose time has come. It asks the store for documents that are due, and so owns that call:
- * workers that are due are handed on, tasks that wait for their removal are looked at (`removals.ts`), entries of the
+ * callbacks are created (`callbacks.ts`), workers that are due are handed on, tasks that wait for their removal are looked at (`removals.ts`), entries of the
  * audit log whose time is over are deleted, and accounts that are being deleted lose some more (`account-deletion.ts`).
  *
  * Each schedule moves on in the same step in which its task is made, and only from the version that was read. So any
@@ -139,34 +140,58 @@ export class ScheduleFirer implements Service {
     if (due.length === 0) return false;
     const now = await store.now();
     let moved = 0;
-    const jobs: Job[] = [];
-    const schedules = new Map<string, StoredDocument<'schedule'>[]>();
-    for (const { tenant, document } of due) {
-      if (document.kind === 'worker') jobs.push(() => this.#parts.workerDue(tenant, document.id));
-      if (document.kind === 'removal') {
-        jobs.push(() => lookAtRemoval(store, tenant, document as StoredDocument<'removal'>));
-      }
-      if (document.kind === 'account') {
-        jobs.push(() => deleteSome(this.#parts, tenant, document as StoredDocument<'account'>));
-      }
-      if (document.kind === 'audit') {
-        const change = { op: 'delete', kind: 'audit', id: document.id, expect: 'any' } as const;
-        jobs.push(async () => void (await store.apply(tenant, [change])));
-      }
-      if (document.kind !== 'schedule') continue;
-      const sameTenant = schedules.get(tenant) ?? [];
-      sameTenant.push(document as StoredDocument<'schedule'>);
-      schedules.set(tenant, sameTenant);
+    const jobs = due.flatMap(({ tenant, document }) => this.#jobOf(tenant, document) ?? []);
+    for (const [tenant, batch] of batchesOf(due, 'schedule')) {
+      jobs.push(async () => {
+        moved += await this.#writer.fire(tenant, batch, now);
+      });
     }
-    for (const [tenant, documents] of schedules) {
-      for (let from = 0; from < documents.length; from += BATCH) {
-        jobs.push(async () => {
-          moved += await this.#writer.fire(tenant, documents.slice(from, from + BATCH), now);
-        });
-      }
+    for (const [tenant, batch] of batchesOf(due, 'callback')) {
+      jobs.push(async () => {
+        moved += await createCallbacks(this.#parts, tenant, batch, now);
+      });
     }
     await runAll(jobs, JOBS_AT_ONCE);
     // More documents may be due even if few were read, because large documents come in smaller numbers.
     return moved > 0;
   }
+
+  /** Null for documents that are dealt with many at a time. */
+  #jobOf(tenant: string, document: StoredDocument): Job | null {
+    const { store, workerDue } = this.#parts;
+    switch (document.kind) {
+      case 'worker':
+        return () => workerDue(tenant, document.id);
+      case 'removal':
+        return () => lookAtRemoval(store, tenant, document as StoredDocument<'removal'>);
+      case 'account':
+        return () => deleteSome(this.#parts, tenant, document as StoredDocument<'account'>);
+      case 'audit':
+        return async () => {
+          await store.apply(tenant, [{ op: 'delete', kind: 'audit', id: document.id, expect: 'any' }]);
+        };
+      default:
+        return null;
+    }
+  }
+}
+
+/** The documents of a kind, up to {@link BATCH} of one tenant at a time. */
+function batchesOf<K extends DocumentKind>(
+  due: readonly { readonly tenant: string; readonly document: StoredDocument }[],
+  kind: K,
+): [tenant: string, batch: StoredDocument<K>[]][] {
+  const ofTenants = new Map<string, StoredDocument<K>[]>();
+  const batches: [string, StoredDocument<K>[]][] = [];
+  for (const { tenant, document } of due) {
+    if (document.kind !== kind) continue;
+    let batch = ofTenants.get(tenant);
+    if (batch === undefined || batch.length === BATCH) {
+      batch = [];
+      ofTenants.set(tenant, batch);
+      batches.push([tenant, batch]);
+    }
+    batch.push(document as StoredDocument<K>);
+  }
+  return batches;
 }

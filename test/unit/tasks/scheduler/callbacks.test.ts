@@ -1,0 +1,211 @@
+import t from 'tap';
+import type { FinalStatus, Task } from '../../../../src/tasks/model/task.ts';
+import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
+import { settlement, taskChange, taskQuery } from '../../../support/tasks/factories.ts';
+import { Firing, MINUTE, TENANT } from '../../../support/tasks/firing.ts';
+
+const START = '2026-03-01T10:00:00Z';
+const EVENTS: readonly FinalStatus[] = ['succeeded', 'failed', 'canceled', 'expired'];
+
+/** A tenant whose tasks end and whose worker `listener` is told. */
+class Told {
+  readonly firing: Firing;
+  readonly listener: PutDocument<'worker'>;
+
+  private constructor(firing: Firing, listener: PutDocument<'worker'>) {
+    this.firing = firing;
+    this.listener = listener;
+  }
+
+  static async begun(processes = 1): Promise<Told> {
+    const firing = await Firing.begun(START, processes);
+    const listener = firing.factory.worker({ name: 'listener', timeoutMs: 7_000, priority: 'high' });
+    await firing.store.apply(TENANT, [listener]);
+    return new Told(firing, listener);
+  }
+
+  /** A task that has failed, or was canceled. */
+  async ended(task: Partial<Task> = {}): Promise<string> {
+    const { factory, store, worker } = this.firing;
+    const onFinish = { workerId: this.listener.id, events: EVENTS };
+    const made = factory.newTask(worker, { onFinish, ...task, runAt: 0, expiresAt: null });
+    await store.create(TENANT, factory.createRequest([made]));
+    const { tasks } = await store.claim(TENANT, factory.claimRequest(worker.id, 1));
+    const error = { code: 'http_4xx', message: 'gone', httpStatus: 410 };
+    await store.settle(TENANT, [settlement(tasks[0].leaseId, 'no_retry', { error })]);
+    return made.task.id;
+  }
+
+  async callbacks(): Promise<readonly Task[]> {
+    return this.firing.store.list(TENANT, taskQuery({ workerId: this.listener.id }));
+  }
+
+  /** The tasks that were told of, sorted. */
+  async told(): Promise<string[]> {
+    return (await this.callbacks()).map(({ createdBy }) => createdBy.id).sort();
+  }
+
+  async waiting(): Promise<number> {
+    return this.firing.store.countDocuments(TENANT, 'callback');
+  }
+
+  async changeAccount(body: object): Promise<void> {
+    const put = this.firing.factory.account(TENANT);
+    await this.firing.store.apply(TENANT, [{ ...put, expect: 'any', body: { ...put.body, ...body } }]);
+    this.firing.signals.tell('documentsChanged', TENANT);
+  }
+}
+
+t.test('the worker gets a task of its own, which says what has ended', async t => {
+  const told = await Told.begun();
+  const { firing, listener } = told;
+  const due: string[] = [];
+  firing.signals.listen({ taskDue: (_tenant, workerId) => due.push(workerId) });
+  const id = await told.ended({ type: 'mail', key: 'k', tags: ['a'] });
+  await firing.pass(250);
+  const [callback] = await told.callbacks();
+  t.match(callback, {
+    worker: 'listener',
+    type: 'task.failed',
+    status: 'scheduled',
+    dueAt: firing.clock.nowMs(),
+    timeoutMs: 7_000,
+    priority: 'high',
+    retry: listener.body.retry,
+    createdBy: { type: 'task', id },
+    onFinish: null,
+  });
+  t.ok(due.includes(listener.id), 'which is told of');
+  const body = (await firing.store.getWhole(TENANT, callback.id))?.body;
+  t.strictSame(JSON.parse(body?.payload ?? ''), {
+    id,
+    worker: firing.worker.body.name,
+    worker_id: firing.worker.id,
+    type: 'mail',
+    key: 'k',
+    tags: ['a'],
+    status: 'failed',
+    attempts: 1,
+    error: { code: 'http_4xx', message: 'gone', http_status: 410, at: '2026-03-01T10:00:00.000Z' },
+    finished_at: '2026-03-01T10:00:00.000Z',
+    links: { task: `/api/v1/tasks/${id}`, history: `/api/v1/tasks/${id}/history` },
+    result_omitted: false,
+    result: null,
+  });
+  await firing.store.change(TENANT, callback.id, taskChange('cancel'));
+  await firing.pass(MINUTE, 1_000);
+  t.equal((await told.callbacks()).length, 1, 'a callback has no callback');
+  await firing.stop();
+});
+
+t.test('a result is told as it is, and no error with it', async t => {
+  const told = await Told.begun();
+  const { firing } = told;
+  const { factory, store, worker } = firing;
+  const onFinish = { workerId: told.listener.id, events: EVENTS };
+  await store.create(TENANT, factory.createRequest([factory.newTask(worker, { onFinish })]));
+  for (const [event, result] of [
+    ['attempt_failed', null],
+    ['succeeded', '{"big":12345678901234567890}'],
+  ] as const) {
+    const { tasks } = await store.claim(TENANT, factory.claimRequest(worker.id, 1));
+    const error = event === 'succeeded' ? null : { code: 'timeout', message: 'slow' };
+    await store.settle(TENANT, [settlement(tasks[0].leaseId, event, { result, error })]);
+  }
+  await firing.pass(250);
+  const [callback] = await told.callbacks();
+  const payload = (await store.getWhole(TENANT, callback.id))?.body.payload;
+  t.match(payload, /"status":"succeeded","attempts":2,"error":null,/);
+  t.match(payload, /"result":\{"big":12345678901234567890\}\}$/);
+  await firing.stop();
+});
+
+t.test('several processes and a store that fails create each callback once', async t => {
+  const told = await Told.begun(3);
+  const { firing } = told;
+  const random = new SeededRandom(12);
+  firing.store.fault = () => random.pick(['none', 'before', 'after']);
+  const ended: string[] = [];
+  for (let round = 0; round < 20; round++) {
+    const fault = firing.store.fault;
+    firing.store.fault = () => 'none';
+    for (let n = 0; n < 13; n++) ended.push(await told.ended());
+    firing.store.fault = fault;
+    await firing.pass(1_000, 250);
+  }
+  firing.store.fault = () => 'none';
+  await firing.pass(10_000, 250);
+  t.strictSame(await told.told(), ended.sort());
+  t.equal(await told.waiting(), 0);
+  await firing.stop();
+});
+
+t.test('callbacks are created at the quota, and up to twice as many open tasks wait', async t => {
+  const told = await Told.begun();
+  const { firing } = told;
+  await told.changeAccount({ limits: { openTasks: 1 } });
+  const { factory, store, worker } = firing;
+  const ended = [await told.ended()];
+  await store.create(
+    TENANT,
+    factory.createRequest([factory.newTask(worker, { runAt: Date.parse('2027-01-01') })]),
+  );
+  await firing.pass(250);
+  t.strictSame(await told.told(), ended, 'another task has taken the place of the one that ended');
+  ended.push(await told.ended());
+  await firing.pass(250);
+  t.equal((await told.callbacks()).length, 1);
+  t.equal(await told.waiting(), 1, 'beyond that they wait');
+  const [first] = await told.callbacks();
+  await store.change(TENANT, first.id, taskChange('cancel'));
+  await firing.pass(MINUTE, 1_000);
+  t.strictSame(await told.told(), ended.sort(), 'and are not lost');
+  await firing.stop();
+});
+
+t.test('callbacks wait while the account is suspended', async t => {
+  const told = await Told.begun();
+  const ended = [await told.ended(), await told.ended()];
+  await told.changeAccount({ status: 'suspended' });
+  await told.firing.pass(5 * MINUTE, 1_000);
+  t.equal((await told.callbacks()).length, 0);
+  await told.changeAccount({ status: 'active' });
+  await told.firing.pass(MINUTE, 1_000);
+  t.strictSame(await told.told(), ended.sort());
+  await told.firing.stop();
+});
+
+t.test(
+  'callbacks to a worker that was deleted are dropped, which the log says; others are created',
+  async t => {
+    const told = await Told.begun();
+    const { firing } = told;
+    const lost = await told.ended({ onFinish: { workerId: 'wrk_gone', events: EVENTS } });
+    const kept = await told.ended();
+    await firing.pass(250);
+    t.strictSame(await told.told(), [kept]);
+    t.equal(await told.waiting(), 0);
+    t.strictSame(
+      firing.logger.lines.filter(({ level }) => level === 'warning'),
+      [
+        {
+          level: 'warning',
+          message: 'Callback dropped because its worker was deleted',
+          fields: { tenant: TENANT, task: lost, worker: 'wrk_gone' },
+        },
+      ],
+    );
+    await firing.stop();
+  },
+);
+
+t.test('many ends at once are told of within a few looks', async t => {
+  const told = await Told.begun(2);
+  const ended: string[] = [];
+  for (let n = 0; n < 250; n++) ended.push(await told.ended());
+  await told.firing.pass(1_000, 250);
+  t.strictSame(await told.told(), ended.sort());
+  t.ok(told.firing.store.creates < 2 * 250 + 30, 'many are created in one step');
+  await told.firing.stop();
+});
