@@ -109,6 +109,8 @@ t.test('add-worker makes workers that are pushed to, and workers that pull', asy
   });
   t.match(await done('add-worker', 'reports'), /^wrk_\w{26} {2}reports {2}pull\n$/);
 
+  const told = await json('add-worker', 'told', '--on-finish', 'reports', '--events', 'failed,expired');
+  t.match(told.on_finish, { worker: /^wrk_/, events: ['failed', 'expired'] });
   const signing = await done('add-worker', 'signed', '--push-to', url, '--secret');
   t.match(signing, /The secret that its tasks are signed with, shown only this once: whsec_\S+\n$/);
   const token = /Its token, shown only this once: (wkt_\S+)\n$/.exec(
@@ -135,6 +137,7 @@ t.test('add-worker makes workers that are pushed to, and workers that pull', asy
     'puller',
     'reports',
     'signed',
+    'told',
   ]);
 });
 

@@ -54,9 +54,19 @@ export function workerFields(flags: FlagValues<typeof WORKER_FLAGS>): Json {
   const texts = { url: flags['push-to'], timeout: flags.timeout, group_order: flags['group-order'] };
   return {
     ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== '')),
+    ...onFinishField(flags['on-finish'], flags.events),
     ...countField('concurrency', flags.concurrency),
     ...countField('group-concurrency', flags['group-concurrency']),
   };
+}
+
+function onFinishField(worker: string, events: string): Json {
+  if (events !== '' && (worker === '' || worker === 'none')) {
+    throw new UsageFault('--events needs --on-finish NAME.');
+  }
+  if (worker === '') return {};
+  if (worker === 'none') return { on_finish: null };
+  return { on_finish: { worker, ...(events !== '' && { events: events.split(',') }) } };
 }
 
 function countField(flag: string, text: string): Json {

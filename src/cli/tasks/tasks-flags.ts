@@ -24,6 +24,16 @@ export const CREATE_ACCOUNT_FLAGS = {
 
 /** Fields of a worker. */
 export const WORKER_FLAGS = {
+  'on-finish': {
+    ...TEXT,
+    placeholder: 'NAME',
+    help: 'another worker that gets a task when a task has ended, or none',
+  },
+  events: {
+    ...TEXT,
+    placeholder: 'LIST',
+    help: 'with --on-finish: succeeded,failed,canceled,expired or some of them',
+  },
   'push-to': { ...TEXT, placeholder: 'URL', help: 'push tasks there; a new worker without it pulls' },
   concurrency: { ...TEXT, placeholder: 'N', help: 'maximum number of attempts at the same time, or none' },
   timeout: { ...TEXT, placeholder: 'DURATION', help: 'longest time of an attempt' },

@@ -29,6 +29,7 @@ export const PROBLEMS = {
   invalid_transition: [409, 'The status does not allow it'],
   lease_lost: [409, 'The lease is lost'],
   worker_has_tasks: [409, 'The worker has tasks'],
+  worker_in_use: [409, 'Another worker names the worker'],
   worker_mode_mismatch: [409, 'The worker has another mode'],
   secrets_unreadable: [409, 'A secret of the worker cannot be decrypted'],
   last_owner: [409, 'The last owner cannot go'],

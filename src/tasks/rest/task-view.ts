@@ -1,6 +1,13 @@
 import { formatDuration } from '../model/duration.ts';
 import { targetOf, withoutTarget } from '../model/push-target.ts';
-import { type Actor, PRIORITIES, TASK_STATUSES, type Task, type TaskBody } from '../model/task.ts';
+import {
+  type Actor,
+  callbackOf,
+  PRIORITIES,
+  TASK_STATUSES,
+  type Task,
+  type TaskBody,
+} from '../model/task.ts';
 import { formatTime, formatTimeOrNull } from '../model/time.ts';
 import { parseExactly } from './exact-json.ts';
 import { PAYLOAD_ANSWER, payloadText, payloadView } from './payload-view.ts';
@@ -97,6 +104,10 @@ export const TASK_FIELDS = {
   schedule_id: TEXT_OR_NULL,
   scheduled_for: TIME_OR_NULL,
   held_by: { ...TEXT_OR_NULL, description: 'The task that has to end before this one can start.' },
+  callback_of: {
+    ...TEXT_OR_NULL,
+    description: 'The task whose end this one tells of: it was created by the `on_finish` of its worker.',
+  },
   created_by: ACTOR_ANSWER,
   created_at: TIME,
   updated_at: TIME,
@@ -169,6 +180,7 @@ export function taskView(task: Task, body: TaskBody | null): Record<string, unkn
     schedule_id: task.scheduleId,
     scheduled_for: formatTimeOrNull(task.scheduledFor),
     held_by: task.heldBy,
+    callback_of: callbackOf(task),
     created_by: actorView(task.createdBy),
     created_at: formatTime(task.createdAt),
     updated_at: formatTime(task.updatedAt),

@@ -9,6 +9,7 @@ import type { RestParts } from './parts.ts';
 import { Problem } from './problem.ts';
 import type { Call, RestAnswer, Route } from './route.ts';
 import { workerChanged } from './worker-changed.ts';
+import { refuseInUse } from './worker-on-finish.ts';
 
 const PAGE = 500;
 /** So many tasks at most are canceled by one request. */
@@ -30,7 +31,7 @@ export function deleteWorkerRoute(parts: RestParts): Route {
     access: { role: 'admin', scope: 'workers:write' },
     query: { cancel_tasks: '`true`: its tasks that are not over are canceled.' },
     answers: { 204: { description: 'It is gone; tasks of it that are over stay' } },
-    problems: ['not_found', 'worker_has_tasks', 'version_mismatch', 'invalid_parameter'],
+    problems: ['not_found', 'worker_has_tasks', 'worker_in_use', 'version_mismatch', 'invalid_parameter'],
     handle: call => deleteWorker(parts, call),
   };
 }
@@ -40,6 +41,7 @@ async function deleteWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
   const meant = meantVersions(call);
   const { id, version, body } = await readWorker(parts.store, call.tenant, call.params['id']);
   const expected = expectedVersion(meant, version);
+  await refuseInUse(parts.store, call.tenant, id);
   if (await removed(parts, call, { id, name: body.name }, expected)) return { status: 204 };
   if (!cancels) throw await hasTasks(parts, call.tenant, id);
   await cancelTasks(parts, call, id);

@@ -9,6 +9,7 @@ import { Problem } from './problem.ts';
 import { DURATION, durationField, RETRY_SCHEMA, readRetry } from './retry-fields.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
 import { PULL_TIMEOUT, PUSH_TIMEOUT } from './task-fields.ts';
+import { ON_FINISH_FIELDS } from './worker-on-finish.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -107,6 +108,7 @@ const WORKER_FIELDS = {
       'fifo, only with a group_concurrency of 1: tasks of a group start in the order of run_at, then of creation. ' +
       'A task that waits for a retry holds up the tasks behind it. A paused task does not. any by default.',
   },
+  on_finish: ON_FINISH_FIELDS,
   priority: { type: 'string', enum: PRIORITIES, optional: true, nullable: true },
   no_retry_on: {
     type: 'array',
@@ -157,7 +159,7 @@ type Draft = { -readonly [K in keyof Worker]: Worker[K] };
 
 /**
  * A worker as the fields want it, from what it was before; what is left out stays, null is the default again. In another
- * mode what belongs to the old one is the default again, unless it is given.
+ * mode what belongs to the old one is the default again, unless it is given. `on_finish` is read by `withOnFinish`.
  *
  * @param before null for a new one
  * @throws Problem `validation_failed`, `invalid_url` or `forbidden_address`
@@ -214,6 +216,7 @@ function newWorker(nowMs: number): Worker {
     retry: DEFAULT_RETRY_POLICY,
     rate: null,
     groups: null,
+    onFinish: null,
     priority: 'normal',
     noRetryOn: [],
     paused: false,

@@ -7,6 +7,7 @@ import type { StatusCounts } from '../store/requests.ts';
 import { RETRY_ANSWER, retryView } from './retry-fields.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
 import { TIME, TIME_OR_NULL } from './task-view.ts';
+import { ON_FINISH_ANSWER, onFinishView } from './worker-on-finish.ts';
 
 const TEXT: Schema = { type: 'string' };
 const TEXT_OR_NULL: Schema = { type: 'string', nullable: true };
@@ -52,6 +53,7 @@ export const WORKER_ANSWER: ObjectSchema = {
     rate: RATE,
     group_concurrency: { type: 'number', integer: true, nullable: true },
     group_order: { type: 'string', enum: ['any', 'fifo'] },
+    on_finish: ON_FINISH_ANSWER,
     priority: { type: 'string', enum: PRIORITIES },
     no_retry_on: { type: 'array', items: WHOLE },
     paused: { type: 'boolean' },
@@ -87,6 +89,7 @@ export function workerView({
     rate: rate === null ? null : { limit: rate.limit, per: formatDuration(rate.perMs), burst: rate.burst },
     group_concurrency: groups?.concurrency ?? null,
     group_order: groups?.fifo === true ? 'fifo' : 'any',
+    on_finish: onFinishView(body.onFinish ?? null),
     priority: body.priority,
     no_retry_on: body.noRetryOn,
     paused: body.paused,

@@ -16,6 +16,7 @@ import { limitsOf, quotaExceeded } from './tenant-limits.ts';
 import { workerChanged } from './worker-changed.ts';
 import { deleteWorkerRoute } from './worker-delete.ts';
 import { NEW_WORKER, readWorkerFields, WORKER_CHANGES } from './worker-fields.ts';
+import { withOnFinish } from './worker-on-finish.ts';
 import { testWorkerRoute } from './worker-test.ts';
 import { healthView, putWorker, WORKER_ANSWER, workerView } from './worker-view.ts';
 
@@ -99,7 +100,8 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
 }
 
 async function createWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const worker = readWorkerFields(call.body, null, parts.config.urls, call.nowMs);
+  const read = readWorkerFields(call.body, null, parts.config.urls, call.nowMs);
+  const worker = await withOnFinish(parts, call.tenant, call.body, { id: null, worker: read });
   const id = parts.ids.next('worker');
   const { workers } = limitsOf(parts, call);
   const json = workerView({ id, version: 1, body: worker });
@@ -151,7 +153,8 @@ async function updateWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
     const before = await readWorker(parts.store, call.tenant, call.params['id']);
     expectedVersion(meant, before.version);
     const fields = writableFields(call.body, WORKER_CHANGES, workerView(before), MOVING);
-    const worker = readWorkerFields(fields, before.body, parts.config.urls, call.nowMs);
+    const read = readWorkerFields(fields, before.body, parts.config.urls, call.nowMs);
+    const worker = await withOnFinish(parts, call.tenant, fields, { id: before.id, worker: read });
     await checkTasksAllow(parts, call.tenant, before, worker);
     const put = putWorker(before.id, worker, before.version);
     const entry = auditEntry(parts, call, {

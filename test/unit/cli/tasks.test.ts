@@ -72,6 +72,7 @@ t.test('what is wrong with the arguments is said before anybody is asked', async
     [['create-account', 'a', '--service', 'localhost'], '"localhost" is no address:'],
     [['add-worker'], 'the name of the worker is missing.'],
     [['add-worker', 'w', '--json', '--export'], '--json and --export exclude each other.'],
+    [['add-worker', 'w', '--events', 'failed'], '--events needs --on-finish NAME.'],
     [['add-worker', 'w', '--concurrency', 'many'], '--concurrency=many: '],
     [['add-worker', 'w', '--concurrency', '0'], '--concurrency=0: '],
     [['workers', 'w'], 'workers: there is no "w". There are list, create, show, update, test, pause,'],

@@ -159,6 +159,14 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
     detail: /\d tasks that are not over.*cancel_tasks=true/,
     provoke: ({ ask, mine }) => ask('DELETE', `workers/${mine.worker}`),
   },
+  worker_in_use: {
+    detail: /"naming" names it in on_finish: change that first/,
+    provoke: async ({ ask }) => {
+      await ask('POST', 'workers', { name: 'told' });
+      await ask('POST', 'workers', { name: 'naming', on_finish: { worker: 'told' } });
+      return ask('DELETE', 'workers/told');
+    },
+  },
   worker_mode_mismatch: {
     detail: /"acme-mailer" is pushed to: only those with mode "pull" can lease/,
     provoke: ({ ask }) => ask('POST', 'workers/acme-mailer/leases'),

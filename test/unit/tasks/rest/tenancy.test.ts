@@ -33,6 +33,14 @@ const BODIES: Readonly<Record<string, (ids: Ids) => object>> = {
   settleLeases: ids => ({ outcomes: [{ lease_id: ids.lease, outcome: 'complete' }] }),
 };
 
+/** Bodies of a worker that name another one. */
+function onFinishes(rest: object): readonly Naming[] {
+  return [
+    { body: ids => ({ ...rest, on_finish: { worker: ids.worker } }) },
+    { body: ids => ({ ...rest, on_finish: { worker: ids.workerName } }) },
+  ];
+}
+
 /** How each route can be told an id or a name of somebody else, beside its path. */
 const NAMINGS: Readonly<Record<string, readonly Naming[]>> = {
   createTask: [{ body: BODIES['createTask'] }, { body: ids => ({ worker: ids.workerName }) }],
@@ -56,6 +64,9 @@ const NAMINGS: Readonly<Record<string, readonly Naming[]>> = {
     { query: ids => `schedule=${ids.scheduleName}` },
   ],
   countTasks: [{ query: ids => `worker=${ids.worker}` }, { query: ids => `worker=${ids.workerName}` }],
+  createWorker: onFinishes({ name: 'another' }),
+  updateWorker: onFinishes({}),
+  patchWorker: onFinishes({}),
   createSchedule: [
     { body: BODIES['createSchedule'] },
     { body: ids => ({ name: 'another', worker: ids.workerName, every: '1h' }) },
@@ -78,7 +89,8 @@ const PLAIN = new Set(
     'concurrency rate no_retry_on paused pause_reason resume_at auto_pause value expire_previous_in max wait instance ' +
     'extend progress note result error code message details retry_after outcome email role external_id scopes task ' +
     'cron every phase timezone overlap catch_up dst after per burst ' +
-    'window gap jitter start_at end_at max_runs count from task_urls group group_concurrency group_order'
+    'window gap jitter start_at end_at max_runs count from task_urls group group_concurrency group_order ' +
+    'on_finish events'
   ).split(' '),
 );
 

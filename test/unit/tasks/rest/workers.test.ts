@@ -28,6 +28,7 @@ t.test('a worker with a url is pushed to; what is left out is the default', asyn
     rate: null,
     group_concurrency: null,
     group_order: 'any',
+    on_finish: null,
     priority: 'normal',
     no_retry_on: [],
     paused: false,
