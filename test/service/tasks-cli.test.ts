@@ -306,6 +306,32 @@ t.test('schedules are created, listed, shown, paused, triggered and deleted', as
   t.match(await tasks('schedules', 'show', 'hourly'), { status: 2, stderr: /\(not_found\)\n$/ });
 });
 
+t.test('schedules update changes what the flags say, and leaves the rest', async t => {
+  await done(
+    'schedules',
+    'create',
+    'weekly',
+    'reports',
+    '--cron',
+    '@weekly',
+    '--payload',
+    '{"n":1}',
+    '--paused',
+  );
+  const change = ['--cron', '45 3 * * *', '--priority', 'low', '--tags', 'night', '--expires-in', '2h'];
+  t.equal(await done('schedules', 'update', 'weekly', ...change), 'weekly changed\n');
+  t.match(await json('schedules', 'show', 'weekly'), {
+    ...{ cron: '45 3 * * *', worker: 'reports', paused: true },
+    task: { payload: { n: 1 }, priority: 'low', tags: ['night'], expires_in: '2h' },
+  });
+  await done('schedules', 'update', 'weekly', '--worker', 'mailer', '--every', '90m', '--group', 'g');
+  t.match(await json('schedules', 'show', 'weekly'), {
+    ...{ cron: null, every: '90m', worker: 'mailer' },
+    task: { group: 'g', priority: 'low' },
+  });
+  await done('schedules', 'delete', 'weekly');
+});
+
 t.test('schedules preview shows the times of a schedule, stored or not', async t => {
   const berlin = ['--cron', '30 2 * * *', '--timezone', 'Europe/Berlin', '--from', '2026-03-29T00:00:00Z'];
   t.match(

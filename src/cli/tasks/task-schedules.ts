@@ -1,14 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { integer } from '../../settings/kinds.ts';
 import { UsageFault } from '../command-fault.ts';
-import { parseFlags, readFlag } from '../flags.ts';
+import { type FlagValues, parseFlags, readFlag } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
 import { allOf } from './pages.ts';
 import { payloadFields } from './payload.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json, rowsOf } from './tasks-api.ts';
 import type { TasksCommand } from './tasks-command.ts';
-import { COMMON_FLAGS, CREATE_SCHEDULE_FLAGS, PREVIEW_FLAGS } from './tasks-flags.ts';
+import {
+  COMMON_FLAGS,
+  CREATE_SCHEDULE_FLAGS,
+  PREVIEW_FLAGS,
+  type SCHEDULE_FLAGS,
+  UPDATE_SCHEDULE_FLAGS,
+} from './tasks-flags.ts';
 import { printFields, printJson, printLine, printTable, report, timeText } from './tasks-output.ts';
 
 /** `sluice tasks schedules` */
@@ -35,6 +41,13 @@ export const SCHEDULE_COMMANDS: readonly TasksCommand[] = [
     summary: 'one schedule',
     flags: COMMON_FLAGS,
     run: show,
+  },
+  {
+    name: 'schedules update',
+    takes: 'NAME',
+    summary: 'change what the flags say',
+    flags: UPDATE_SCHEDULE_FLAGS,
+    run: update,
   },
   {
     name: 'schedules pause',
@@ -115,29 +128,47 @@ async function create(args: readonly string[], io: CliIo): Promise<number> {
     );
   }
   const [name, worker] = positionals;
-  const { type, priority, jitter, overlap, paused } = flags;
-  const maxRuns = flags['max-runs'];
-  const task = { ...given({ type, priority }), ...payloadFields(flags) };
+  const { paused } = flags;
   const schedule = await callApi(targetOf(flags, io), {
     method: 'POST',
     path: '/api/v1/schedules',
-    body: {
-      name,
-      worker,
-      ...timing(flags),
-      ...given({ jitter, overlap }),
-      ...(maxRuns !== '' && {
-        max_runs: readFlag('max-runs', maxRuns, integer({ min: 1, max: 1_000_000_000 })),
-      }),
-      ...(paused && { paused }),
-      ...(Object.keys(task).length > 0 && { task }),
-    },
+    body: { name, worker, ...scheduleFields(flags), ...(paused && { paused }) },
     idempotencyKey: randomUUID(),
   });
   const [next] = schedule['next_runs'] as readonly string[];
   const state = paused ? 'paused' : next === undefined ? 'no runs' : `next run ${timeText(next)}`;
   report(schedule, `${schedule['id']}  ${name}  ${state}`, flags, io);
   return EXIT.done;
+}
+
+async function update(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, UPDATE_SCHEDULE_FLAGS);
+  const name = onlyArgument(positionals, 'name of the schedule');
+  const { worker } = flags;
+  const body = { ...given({ worker }), ...scheduleFields(flags) };
+  if (Object.keys(body).length === 0) throw new UsageFault('say what to change, as --every 2h.');
+  const schedule = await callApi(targetOf(flags, io), { method: 'PUT', path: pathOf(name), body });
+  report(schedule, `${name} changed`, flags, io);
+  return EXIT.done;
+}
+
+/** What flags say about a schedule, besides its names and whether it is paused. @throws UsageFault, CommandFault */
+function scheduleFields(flags: FlagValues<typeof SCHEDULE_FLAGS>): Json {
+  const { type, priority, group, tags, jitter, overlap } = flags;
+  const maxRuns = flags['max-runs'];
+  const task = {
+    ...given({ type, priority, group, expires_in: flags['expires-in'] }),
+    ...(tags !== '' && { tags: tags.split(',') }),
+    ...payloadFields(flags),
+  };
+  return {
+    ...timing(flags),
+    ...given({ jitter, overlap }),
+    ...(maxRuns !== '' && {
+      max_runs: readFlag('max-runs', maxRuns, integer({ min: 1, max: 1_000_000_000 })),
+    }),
+    ...(Object.keys(task).length > 0 && { task }),
+  };
 }
 
 async function change(args: readonly string[], io: CliIo, body: Json, word: string): Promise<number> {

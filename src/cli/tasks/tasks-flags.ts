@@ -150,16 +150,33 @@ const TIMING_FLAGS = {
   'end-at': { ...TEXT, placeholder: 'TIME', help: 'no run then or later' },
 } as const;
 
-export const CREATE_SCHEDULE_FLAGS = {
+/** Fields of a schedule. */
+export const SCHEDULE_FLAGS = {
   ...COMMON_FLAGS,
   ...TIMING_FLAGS,
   'max-runs': { ...TEXT, placeholder: 'N', help: 'end after this number of runs' },
   jitter: { ...TEXT, placeholder: 'DURATION', help: 'delay each run by up to this much' },
   overlap: { ...TEXT, placeholder: 'WORD', help: 'skip, allow, queue_one or cancel_running' },
-  paused: { kind: 'switch', help: 'create it paused' },
   ...PAYLOAD_FLAGS,
   type: CREATE_FLAGS.type,
   priority: CREATE_FLAGS.priority,
+  group: CREATE_FLAGS.group,
+  tags: CREATE_FLAGS.tags,
+  'expires-in': {
+    ...TEXT,
+    placeholder: 'DURATION',
+    help: 'give up a task that has not started so long after it may',
+  },
+} as const;
+
+export const CREATE_SCHEDULE_FLAGS = {
+  ...SCHEDULE_FLAGS,
+  paused: { kind: 'switch', help: 'create it paused' },
+} as const;
+
+export const UPDATE_SCHEDULE_FLAGS = {
+  ...SCHEDULE_FLAGS,
+  worker: { ...TEXT, placeholder: 'NAME', help: 'create tasks for this worker from now on' },
 } as const;
 
 export const PREVIEW_FLAGS = {

@@ -95,7 +95,7 @@ t.test('what is wrong with the arguments is said before anybody is asked', async
     [['workers', 'test', 'w', '--payload', 'text'], '--payload is not JSON: '],
     [
       ['schedules', 'lst'],
-      'schedules: there is no "lst". Did you mean "list"? There are list, create, show, pause,',
+      'schedules: there is no "lst". Did you mean "list"? There are list, create, show, update,',
     ],
     [['schedules', 'list', 'x'], '"x" is one argument too many.'],
     [['schedules', 'show'], 'the name of the schedule is missing.'],
