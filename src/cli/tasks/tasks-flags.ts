@@ -70,9 +70,9 @@ export const CREATE_FLAGS = {
   'push-to': { ...TEXT, placeholder: 'URL', help: 'push it there; for a worker made with --task-urls' },
   type: { ...TEXT, placeholder: 'TEXT', help: 'a label, such as email.welcome' },
   priority: { ...TEXT, placeholder: 'WORD', help: 'critical, high, normal, low or bulk' },
-  delay: { ...TEXT, placeholder: 'DURATION', help: 'start no earlier than so long from now: 1h30m' },
+  delay: { ...TEXT, placeholder: 'DURATION', help: 'start no earlier than after this delay: 1h30m' },
   'run-at': { ...TEXT, placeholder: 'TIME', help: 'start no earlier than then: 2026-03-01T10:00:00Z' },
-  'expires-in': { ...TEXT, placeholder: 'DURATION', help: 'give up if it has not started so long from now' },
+  'expires-in': { ...TEXT, placeholder: 'DURATION', help: 'expire if it has not started within this time' },
   key: { ...TEXT, placeholder: 'TEXT', help: 'at most one live task of the worker has this key' },
   'on-conflict': {
     ...TEXT,
@@ -165,7 +165,7 @@ export const SCHEDULE_FLAGS = {
   'expires-in': {
     ...TEXT,
     placeholder: 'DURATION',
-    help: 'give up a task that has not started so long after it may',
+    help: 'expire tasks that have not started this long after their time',
   },
 } as const;
 
