@@ -17,6 +17,7 @@ export const FILTER_DESCRIPTIONS = {
   key: 'The `key` of the task, whether it still holds it or not.',
   type: 'The whole `type`.',
   tag: 'One of the `tags`.',
+  group: 'The `group` of the task.',
   error: 'Part of the code or of the message of `last_error`, in upper or lower case.',
   by: '`created_at` (default), or `run_at`: the waiting tasks (`scheduled`, `retry`) of one `worker` by the time at which they are due, to which `start` and `end` then apply.',
 } as const satisfies Readonly<Record<string, string>>;
@@ -27,7 +28,7 @@ export type TaskFilterTexts = Readonly<Partial<Record<keyof typeof FILTER_DESCRI
 export type TaskFilter = Omit<TaskSearch, 'after' | 'limit' | 'order'>;
 
 /** The longest texts that tasks can have there, and a bound for what is looked for in messages. */
-const MAX_LENGTHS = { key: 255, type: 128, tag: 64, error: 200 } as const;
+const MAX_LENGTHS = { key: 255, type: 128, tag: 64, group: 128, error: 200 } as const;
 
 /** What can be listed by the time at which it is due. */
 const WAITING: readonly TaskStatus[] = ['scheduled', 'retry'];
@@ -53,6 +54,7 @@ export async function readTaskFilter(
     key: readText(texts, 'key'),
     type: readText(texts, 'type'),
     tag: readText(texts, 'tag'),
+    group: readText(texts, 'group'),
     error: readText(texts, 'error'),
   };
   const workerId = texts.worker ? await findWorkerId(parts, tenant, texts.worker) : null;

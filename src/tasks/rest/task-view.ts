@@ -45,6 +45,8 @@ const WAITING_REASONS = {
   tenant_suspended: 'the account is suspended',
   worker_deleted: 'the worker is being deleted',
   paused: 'the worker is paused',
+  group:
+    'as many tasks of its `group` run as `group_concurrency` of the worker allows, or with `group_order: fifo` another task is before it',
   throttled: 'the worker answered with Retry-After, which is not over',
   concurrency: 'as many tasks of the worker run as its `concurrency` allows',
   rate: 'the `rate` of the worker allows no further start yet',

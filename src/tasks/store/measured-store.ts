@@ -5,6 +5,7 @@ import type { TaskStatistics } from '../model/task-statistics.ts';
 import type { DocumentChange, DocumentQuery, StoredDocument } from './documents.ts';
 import type {
   ApplyAnswer,
+  Block,
   BlockQuery,
   ChangeAnswer,
   ClaimAnswer,
@@ -26,7 +27,6 @@ import type {
   TaskQuery,
   TaskSearch,
   Wakeup,
-  WorkerBlock,
 } from './requests.ts';
 import type { TaskStore } from './task-store.ts';
 
@@ -111,7 +111,7 @@ export class MeasuredStore implements TaskStore {
     return this.#measured('claim', () => this.#store.claim(tenant, request));
   }
 
-  blocks(tenant: string, query: BlockQuery): Promise<readonly WorkerBlock[]> {
+  blocks(tenant: string, query: BlockQuery): Promise<readonly Block[]> {
     return this.#measured('blocks', () => this.#store.blocks(tenant, query));
   }
 

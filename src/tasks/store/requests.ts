@@ -174,6 +174,7 @@ export interface TaskSearch extends TaskQuery {
   readonly type: string | null;
   /** One of the tags of the task. */
   readonly tag: string | null;
+  readonly group: string | null;
   /** Part of the code or of the message of the last error, in upper or lower case. */
   readonly error: string | null;
 }
@@ -215,10 +216,23 @@ export interface ClaimRequest {
   readonly actor: Actor;
 }
 
-/** Asks what would keep the next due task of some workers from starting. */
+/** Asks what would keep the next due task of some workers, or certain tasks, from starting. */
 export interface BlockQuery extends Pick<ClaimRequest, 'tenantInFlight' | 'tenantPerSecond'> {
   /** At most 200. */
-  readonly workers: readonly Pick<ClaimRequest, 'workerId' | 'concurrency' | 'rate'>[];
+  readonly workers: readonly BlockedWorker[];
+}
+
+export interface BlockedWorker extends Pick<ClaimRequest, 'workerId' | 'concurrency' | 'rate'> {
+  /** A due task of the worker, whose group may have rules; null for any task without a group. */
+  readonly inGroup: GroupPlace | null;
+}
+
+/** A waiting task in its group. */
+export interface GroupPlace {
+  readonly group: string;
+  readonly rules: GroupRules;
+  /** Id of the task. It matters only if the rules say `fifo`. */
+  readonly taskId: string;
 }
 
 export interface ClaimedTask {
@@ -253,8 +267,14 @@ export interface ClaimAnswer {
     | null;
 }
 
+/**
+ * What keeps tasks from being claimed. `group`: as many tasks of the group run as its rules allow, or with `fifo` another
+ * waiting task is before this one.
+ */
+export type Block = ClaimAnswer['blocked'];
+
 /** What keeps all tasks of a worker from being claimed. */
-export type WorkerBlock = Exclude<ClaimAnswer['blocked'], 'group'>;
+export type WorkerBlock = Exclude<Block, 'group'>;
 
 /** How an attempt ended. The store decides what it means for the task; see {@link TaskStore.settle}. */
 export interface Settlement {

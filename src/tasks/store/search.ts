@@ -51,9 +51,10 @@ export function narrowsList({
   scheduleId,
   type,
   tag,
+  group,
   error,
 }: TaskSearch): boolean {
-  if (type !== null || tag !== null || error !== null) return true;
+  if (type !== null || tag !== null || group !== null || error !== null) return true;
   if (by === 'run_at') return statuses !== null || scheduleId !== null || key !== null;
   if (key !== null) return workerId !== null || statuses !== null || scheduleId !== null;
   return workerId !== null && scheduleId !== null;
@@ -61,7 +62,7 @@ export function narrowsList({
 
 /** Times are bounds of the list, so they are not looked at here. */
 function passes(task: Task, search: TaskSearch): boolean {
-  const { workerId, statuses, scheduleId, key, type, tag, error } = search;
+  const { workerId, statuses, scheduleId, key, type, tag, group, error } = search;
   return (
     (workerId === null || task.workerId === workerId) &&
     (statuses === null || statuses.includes(task.status)) &&
@@ -69,6 +70,7 @@ function passes(task: Task, search: TaskSearch): boolean {
     (key === null || task.key === key) &&
     (type === null || task.type === type) &&
     (tag === null || task.tags.includes(tag)) &&
+    (group === null || task.group === group) &&
     (error === null || failedWith(task, error.toLowerCase()))
   );
 }

@@ -4,6 +4,7 @@ import type { Task, TaskBody } from '../model/task.ts';
 import type { DocumentChange, DocumentQuery, StoredDocument } from './documents.ts';
 import type {
   ApplyAnswer,
+  Block,
   BlockQuery,
   ChangeAnswer,
   ClaimAnswer,
@@ -25,7 +26,6 @@ import type {
   TaskQuery,
   TaskSearch,
   Wakeup,
-  WorkerBlock,
 } from './requests.ts';
 
 /**
@@ -120,9 +120,9 @@ export interface TaskStore {
 
   /**
    * What a claim of one task of each worker would be blocked by (`blocked` of {@link ClaimAnswer}), in the order of the
-   * workers; null where nothing blocks it. Changes nothing.
+   * workers; null where nothing blocks it. The group of a task comes before the bounds of the worker. Changes nothing.
    */
-  blocks(tenant: string, query: BlockQuery): Promise<readonly WorkerBlock[]>;
+  blocks(tenant: string, query: BlockQuery): Promise<readonly Block[]>;
 
   /**
    * Ends attempts, in order. What becomes of the task:

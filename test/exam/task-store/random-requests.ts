@@ -1,6 +1,7 @@
 import { FINAL_STATUSES, TASK_STATUSES, type Task, type TaskStatus } from '../../../src/tasks/model/task.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
 import type {
+  BlockedWorker,
   BlockQuery,
   ClaimAnswer,
   CreateRequest,
@@ -305,7 +306,7 @@ export class RandomRequests {
       { call: 'openOfSchedule', args: [tenant, random.pick(['sch_1', 'sch_2']), limit] },
       { call: 'counts', args: [tenant, workerId] },
       { call: 'leased', args: [tenant, this.#leaseId()] },
-      { call: 'blocks', args: [tenant, this.#blockQuery()] },
+      { call: 'blocks', args: [tenant, await this.#blockQuery()] },
       { call: 'recall', args: [tenant, this.#idempotency()] },
       { call: 'tenants', args: [random.pick([null, 'acme', 'b']), limit] },
       { call: 'dueDocuments', args: [ALL] },
@@ -314,10 +315,18 @@ export class RandomRequests {
     ]);
   }
 
-  #blockQuery(): BlockQuery {
+  async #blockQuery(): Promise<BlockQuery> {
     const requests = this.#workers.map(({ id }) => this.#content.claimRequest(id));
     const [{ tenantInFlight, tenantPerSecond }] = requests;
-    return { workers: requests, tenantInFlight, tenantPerSecond };
+    const workers: BlockedWorker[] = [];
+    for (const { groups: rules, ...request } of requests) {
+      const taskId = await this.#taskId();
+      const task = await this.#model.get(this.#tenant, taskId);
+      const group = task?.group ?? null;
+      const inGroup = rules === null || group === null ? null : { group, rules, taskId };
+      workers.push({ ...request, inGroup });
+    }
+    return { workers, tenantInFlight, tenantPerSecond };
   }
 
   async #search(query: TaskQuery): Promise<TaskSearch> {
@@ -327,6 +336,7 @@ export class RandomRequests {
       key: this.#maybe(60) ? null : random.pick(['a', 'b', 'none']),
       type: this.#maybe(60) ? null : random.pick(['a', 'b']),
       tag: this.#maybe(70) ? null : random.pick(['a', 'b']),
+      group: this.#maybe(70) ? null : random.pick(['a', 'b']),
       error: this.#maybe(70) ? null : random.pick(['HTTP', 'no', 'never']),
     });
     if (this.#maybe(50)) return filter;

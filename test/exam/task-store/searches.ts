@@ -71,6 +71,23 @@ function filters(t: Test, open: Parameters<Topic>[1]): void {
     t.strictSame(await search(scene, {}), [plain.id, typed.id, failed.id]);
   });
 
+  t.test('tasks are found by their group, of one worker or of all, whatever their status', async t => {
+    const scene = await open(t);
+    const ended = await scene.taskIn('succeeded', { group: 'a' });
+    const live = await scene.add({ group: 'a', runAt: scene.now + 5 });
+    await scene.add({ group: 'a:b' });
+    await scene.add();
+    const other = scene.make.newTask(scene.reporter, { group: 'a' });
+    await scene.create([other]);
+    t.strictSame(await search(scene, { group: 'a' }), [ended.id, live.id, other.task.id]);
+    t.strictSame(await walk(scene, { group: 'a', limit: 1 }), [ended.id, live.id, other.task.id]);
+    t.strictSame(await search(scene, { group: 'a', workerId: scene.reporter.id }), [other.task.id]);
+    t.strictSame(await search(scene, { group: 'a', statuses: ['succeeded'] }), [ended.id]);
+    const due = { by: 'run_at', workerId: scene.mailer.id } as const;
+    t.strictSame(await search(scene, { ...due, group: 'a' }), [live.id]);
+    t.strictSame(await search(scene, { group: 'b' }), []);
+  });
+
   t.test('what is changed is found by what it has now', async t => {
     const scene = await open(t);
     const { id } = await scene.add({ type: 'a', tags: ['x'] });

@@ -143,7 +143,16 @@ export function taskQuery(rest: Partial<TaskQuery> = {}): TaskQuery {
 
 /** The same without a filter. */
 export function taskSearch(rest: Partial<TaskSearch> = {}): TaskSearch {
-  return { ...taskQuery(), by: 'created_at', key: null, type: null, tag: null, error: null, ...rest };
+  return {
+    ...taskQuery(),
+    by: 'created_at',
+    key: null,
+    type: null,
+    tag: null,
+    group: null,
+    error: null,
+    ...rest,
+  };
 }
 
 /** All entries, the first one first. */

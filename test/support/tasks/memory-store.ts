@@ -5,6 +5,7 @@ import { bodyBytes, type Task, type TaskBody } from '../../../src/tasks/model/ta
 import type { DocumentChange, DocumentQuery, StoredDocument } from '../../../src/tasks/store/documents.ts';
 import type {
   ApplyAnswer,
+  Block,
   BlockQuery,
   ChangeAnswer,
   ClaimAnswer,
@@ -26,7 +27,6 @@ import type {
   TaskQuery,
   TaskSearch,
   Wakeup,
-  WorkerBlock,
 } from '../../../src/tasks/store/requests.ts';
 import { READ_BYTES, type TaskStore } from '../../../src/tasks/store/task-store.ts';
 import { change } from './memory/changing.ts';
@@ -153,7 +153,7 @@ export class MemoryStore implements TaskStore {
     return claim(this.#state(tenant), this.#now(), request);
   }
 
-  async blocks(tenant: string, query: BlockQuery): Promise<readonly WorkerBlock[]> {
+  async blocks(tenant: string, query: BlockQuery): Promise<readonly Block[]> {
     return blocks(this.#state(tenant), this.#now(), query);
   }
 

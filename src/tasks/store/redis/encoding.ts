@@ -107,9 +107,15 @@ export function claimArguments(request: ClaimRequest): Argument[] {
 }
 
 export function blockArguments({ workers, tenantInFlight, tenantPerSecond }: BlockQuery): Argument[] {
-  const ofWorkers = workers.map(({ workerId, concurrency, rate }) => {
+  const ofWorkers = workers.map(({ workerId, concurrency, rate, inGroup }) => {
     const bucket = rate === null ? false : [rate.limit, rate.perMs, rate.burst];
-    return JSON.stringify([workerId, orFalse(concurrency), bucket]);
+    const place = inGroup !== null && [
+      inGroup.group,
+      inGroup.rules.concurrency,
+      inGroup.rules.fifo,
+      inGroup.taskId,
+    ];
+    return JSON.stringify([workerId, orFalse(concurrency), bucket, place]);
   });
   return [JSON.stringify([tenantInFlight, tenantPerSecond]), ...ofWorkers];
 }

@@ -5,6 +5,7 @@ import { TASK_STATUSES, type Task, type TaskBody } from '../../model/task.ts';
 import type { DocumentChange, DocumentQuery, DocumentRefusal, StoredDocument } from '../documents.ts';
 import type {
   ApplyAnswer,
+  Block,
   BlockQuery,
   ChangeAnswer,
   ClaimAnswer,
@@ -27,7 +28,6 @@ import type {
   TaskQuery,
   TaskSearch,
   Wakeup,
-  WorkerBlock,
 } from '../requests.ts';
 import type { TaskStore } from '../task-store.ts';
 import { AcrossTenants, type DueDocument } from './across-tenants.ts';
@@ -242,12 +242,10 @@ export class RedisTaskStore implements TaskStore {
     };
   }
 
-  async blocks(tenant: string, query: BlockQuery): Promise<readonly WorkerBlock[]> {
+  async blocks(tenant: string, query: BlockQuery): Promise<readonly Block[]> {
     if (query.workers.length === 0) return [];
     const reply = await this.#read(SCRIPTS.blocks, tenant, blockArguments(query));
-    return query.workers.map((_, i) =>
-      reply[i] == null ? null : (String(reply[i]) as NonNullable<WorkerBlock>),
-    );
+    return query.workers.map((_, i) => (reply[i] == null ? null : (String(reply[i]) as NonNullable<Block>)));
   }
 
   async settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]> {

@@ -1,27 +1,45 @@
-import type { BlockQuery, WorkerBlock } from '../requests.ts';
+import type { Block, BlockQuery, GroupPlace } from '../requests.ts';
 import { refill } from './bucket.ts';
 import { tightestBound } from './claim.ts';
 import { STATUS_CODES } from './codes.ts';
+import { GROUP_FIRST } from './group-lines.ts';
 import { readTenant, readWorker, type WorkerTotals } from './totals.ts';
 import type { View } from './work.ts';
 
+const GROUP_RUNNING = 'SELECT running FROM task_group WHERE worker = ? AND name = ?';
+
 /** Totals are read for this call alone, so filling their buckets changes nothing that is kept. */
 export function blocks(
-  { statements, numbers, now }: View,
+  view: View,
   tenantName: string,
   { workers, tenantInFlight, tenantPerSecond }: BlockQuery,
-): readonly WorkerBlock[] {
+): readonly Block[] {
+  const { statements, numbers, now } = view;
   const number = numbers.ofTenant(tenantName);
   if (number === null) return workers.map(() => null);
   const tenant = readTenant(statements, number);
   refill(tenant.bucket, now, { limit: tenantPerSecond, perMs: 1_000, burst: tenantPerSecond });
-  return workers.map(({ workerId, concurrency, rate }) => {
+  return workers.map(({ workerId, concurrency, rate, inGroup }) => {
     const workerNumber = numbers.ofWorker(number, workerId);
+    if (workerNumber !== null && inGroup !== null && isHeldByGroup(view, workerNumber, inGroup))
+      return 'group';
     const worker = workerNumber === null ? unused() : readWorker(statements, workerNumber);
     if (rate !== null) refill(worker.bucket, now, rate);
     const { name, room } = tightestBound(now, tenant, worker, { concurrency, rate, tenantInFlight });
     return room < 1 ? name : null;
   });
+}
+
+function isHeldByGroup(
+  { statements, now }: View,
+  worker: number,
+  { group, rules, taskId }: GroupPlace,
+): boolean {
+  const running = statements.one(GROUP_RUNNING, worker, group);
+  if (running !== undefined && (running[0] as number) >= rules.concurrency) return true;
+  if (!rules.fifo) return false;
+  const first = statements.one(GROUP_FIRST, worker, group, now);
+  return first !== undefined && first[2] !== taskId;
 }
 
 /** A worker that never had a task. */

@@ -4,6 +4,7 @@ import type { Task, TaskBody } from '../../model/task.ts';
 import type { DocumentChange, DocumentQuery, StoredDocument } from '../documents.ts';
 import type {
   ApplyAnswer,
+  Block,
   BlockQuery,
   ChangeAnswer,
   ClaimAnswer,
@@ -25,7 +26,6 @@ import type {
   TaskQuery,
   TaskSearch,
   Wakeup,
-  WorkerBlock,
 } from '../requests.ts';
 import type { TaskStore } from '../task-store.ts';
 import type { AnswerOf, ArgumentsOf, OperationName } from './operations.ts';
@@ -104,7 +104,7 @@ export class SqliteStore implements TaskStore {
     return this.#operator.ask('claim', [tenant, request]);
   }
 
-  blocks(tenant: string, query: BlockQuery): Promise<readonly WorkerBlock[]> {
+  blocks(tenant: string, query: BlockQuery): Promise<readonly Block[]> {
     return this.#operator.ask('blocks', [tenant, query]);
   }
 

@@ -1,9 +1,11 @@
 import { BAND_PENALTIES_MS, bodyBytes, type Task } from '../../../../src/tasks/model/task.ts';
 import type {
+  Block,
   BlockQuery,
   ClaimAnswer,
   ClaimedTask,
   ClaimRequest,
+  GroupPlace,
   WorkerBlock,
 } from '../../../../src/tasks/store/requests.ts';
 import { READ_BYTES } from '../../../../src/tasks/store/task-store.ts';
@@ -39,14 +41,29 @@ export function blocks(
   all: TenantState,
   now: number,
   { workers, tenantInFlight, tenantPerSecond }: BlockQuery,
-): WorkerBlock[] {
+): Block[] {
   const tenantRate = { limit: tenantPerSecond, perMs: 1_000, burst: tenantPerSecond };
   return workers.map(worker => {
+    if (worker.inGroup !== null && isHeldByGroup(all, now, worker.workerId, worker.inGroup)) return 'group';
     const state = copyOf(all);
     if (worker.rate !== null) refill(state, now, worker.workerId, worker.rate);
     refill(state, now, TENANT_BUCKET, tenantRate);
     return bounds(state, now, { ...worker, tenantInFlight }).find(({ room }) => room < 1)?.name ?? null;
   });
+}
+
+function isHeldByGroup(
+  state: TenantState,
+  now: number,
+  workerId: string,
+  { group, rules, taskId }: GroupPlace,
+): boolean {
+  if (runningIn(state, { workerId, group }) >= rules.concurrency) return true;
+  const line = waitingTasks(state, now, workerId)
+    .map(({ task }) => task)
+    .filter(task => task.group === group)
+    .sort((a, b) => a.runAt - b.runAt || compareText(a.id, b.id));
+  return rules.fifo && line.length > 0 && line[0].id !== taskId;
 }
 
 export function claim(state: TenantState, now: number, request: ClaimRequest): ClaimAnswer {
@@ -152,7 +169,7 @@ function isFirst(state: TenantState, now: number, task: Task): boolean {
   );
 }
 
-function runningIn(state: TenantState, { workerId, group }: Task): number {
+function runningIn(state: TenantState, { workerId, group }: Pick<Task, 'workerId' | 'group'>): number {
   return [...state.tasks.values()].filter(
     ({ task }) => task.status === 'running' && task.workerId === workerId && task.group === group,
   ).length;

@@ -41,7 +41,10 @@ function placeOf({ id, dueAt }: Task, { by }: TaskSearch): string {
   return by === 'run_at' ? `${dueAt} ${id}` : id;
 }
 
-function passes(task: Task, { statuses, scheduleId, workerId, key, type, tag, error }: TaskSearch): boolean {
+function passes(
+  task: Task,
+  { statuses, scheduleId, workerId, key, type, tag, group, error }: TaskSearch,
+): boolean {
   const texts = [task.lastError?.code, task.lastError?.message].map(text => text?.toLowerCase() ?? '');
   return (
     (statuses === null || statuses.includes(task.status)) &&
@@ -50,6 +53,7 @@ function passes(task: Task, { statuses, scheduleId, workerId, key, type, tag, er
     (key === null || task.key === key) &&
     (type === null || task.type === type) &&
     (tag === null || task.tags.some(other => other === tag)) &&
+    (group === null || task.group === group) &&
     (error === null || (task.lastError !== null && texts.some(text => text.includes(error.toLowerCase()))))
   );
 }

@@ -6,6 +6,23 @@ const iso = (ms: number) => new Date(ms).toISOString();
 // biome-ignore lint/suspicious/noExplicitAny: a test says what it expects by comparing
 const idsOf = (json: any): string[] => json.data.map((task: { id: string }) => task.id);
 
+t.test('tasks of a group are listed, and acted on', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const [one, two] = [await rest.task({ group: 'ä 1' }), await rest.task({ group: 'ä 1' })];
+  const other = await rest.task({ group: 'ä' });
+  const list = async () =>
+    (await rest.at('GET', `tasks?order=asc&group=${encodeURIComponent('ä 1')}`)).json.data;
+  t.match(await list(), [{ id: one.id, group: 'ä 1' }, { id: two.id }]);
+  const filter = { group: 'ä 1' };
+  t.match((await rest.at('POST', 'tasks/actions', { action: 'cancel', filter })).json, {
+    matched: 2,
+    changed: 2,
+  });
+  t.match(await list(), [{ status: 'canceled' }, { status: 'canceled' }]);
+  t.match((await rest.at('GET', `tasks/${other.id}`)).json, { status: 'scheduled' });
+});
+
 t.test('tasks are found by key, type, tag and schedule, and by all of them together', async t => {
   const rest = await TaskHarness.open();
   await rest.pushWorker();
@@ -72,6 +89,7 @@ t.test('texts that no task can have are refused', async t => {
     ['key', 256],
     ['type', 129],
     ['tag', 65],
+    ['group', 129],
     ['error', 201],
   ] as const) {
     const { status, json } = await rest.at('GET', `tasks?${name}=${'x'.repeat(length)}`);

@@ -81,6 +81,44 @@ t.test('a task waits for a worker that is throttled by Retry-After', async t => 
   t.same(await waitingFor(rest, id), ['capacity', iso(HARNESS_START_MS)]);
 });
 
+t.test('a task waits for its group, whatever the bounds of the worker', async t => {
+  const rest = await TaskHarness.open();
+  const mailer = await rest.pushWorker({ group_concurrency: 1 });
+  const first = await rest.task({ group: 'a' });
+  const behind = await rest.task({ group: 'a', delay: '1m' });
+  const other = await rest.task({ group: 'b' });
+  const plain = await rest.task();
+  const since = iso(HARNESS_START_MS + 60_000);
+  const groups = { concurrency: 1, fifo: false };
+  const claim = await rest.store.claim('acme', rest.factory.claimRequest(mailer.id, 1, { groups }));
+  t.equal(claim.tasks[0].task.id, first.id);
+  t.same(await waitingFor(rest, behind.id), [null, null], 'not due yet');
+  rest.clock.advance(61_000);
+  t.same(await waitingFor(rest, behind.id), ['group', since]);
+  for (const { id } of [other, plain])
+    t.same(await waitingFor(rest, id), ['capacity', iso(HARNESS_START_MS)]);
+  await rest.at('PUT', 'workers/mailer', { group_concurrency: 2, concurrency: 1 });
+  t.same(await waitingFor(rest, behind.id), ['concurrency', since]);
+  await rest.at('PUT', 'workers/mailer', { group_concurrency: 1 });
+  t.same(await waitingFor(rest, behind.id), ['group', since]);
+  await rest.end(claim.tasks[0].leaseId, 'succeeded');
+  t.same(await waitingFor(rest, behind.id), ['capacity', since]);
+});
+
+t.test('in a fifo group all but the first wait for their group', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker({ group_concurrency: 1, group_order: 'fifo' });
+  const tasks = [];
+  for (const _ of [1, 2, 3]) tasks.push(await rest.task({ group: 'a' }));
+  const { data } = (await rest.at('GET', 'tasks?order=asc')).json;
+  t.same(
+    data.map((task: Record<string, unknown>) => task['waiting_for']),
+    ['capacity', 'group', 'group'],
+  );
+  await rest.at('POST', `tasks/${tasks[0].id}/pause`);
+  t.same((await waitingFor(rest, tasks[1].id))[0], 'capacity');
+});
+
 t.test('a task waits where its account has no share left, or is suspended', async t => {
   const rest = await TaskHarness.open();
   const mailer = await rest.pushWorker();
@@ -128,7 +166,11 @@ t.test(
     for (const worker of ['one', 'one', 'two', 'three', 'three']) await rest.task({ worker });
     await rest.at('GET', 'tasks');
     t.same(asked, [3]);
+    await rest.at('PUT', 'workers/three', { group_concurrency: 1 });
+    for (const group of ['a', 'a', 'b']) await rest.task({ worker: 'three', group });
+    await rest.at('GET', 'tasks');
+    t.same(asked, [3, 5], 'and once for all tasks of a group');
     await rest.task({ worker: 'two' });
-    t.same(asked, [3], 'and a create does not ask');
+    t.same(asked, [3, 5], 'and a create does not ask');
   },
 );

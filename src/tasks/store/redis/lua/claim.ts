@@ -10,6 +10,9 @@ const MAX_GROUPS = 32;
 /** Maximum number of groups that one claim looks at for the next time, or to find one that is full. */
 const MAX_CHECKED = 8;
 
+/** Maximum number of expired tasks at the beginning of the line of a group that a read skips. */
+const MAX_EXPIRED_SKIPPED = 1_000;
+
 /** Waiting tasks of a worker, in order of due time, without those that are expired: these are put aside. */
 const WAITING = `local queues = P .. 'd:' .. worker .. ':'
 local mayExpire = call('EXISTS', P .. 'x') == 1
@@ -342,7 +345,8 @@ return at
 /**
  * What a claim of each worker would be blocked by, which changes nothing.
  *
- *     ARGV    time, `[tenantInFlight, tenantPerSecond]`, then for each worker `[worker, concurrency, rate]` (JSON)
+ *     ARGV    time, `[tenantInFlight, tenantPerSecond]`, then for each worker `[worker, concurrency, rate, place]`
+ *             (JSON), where the place is false or `[group, limit, fifo, task]`
  *     returns for each worker the name of the bound that leaves no room, or false
  */
 export const BLOCKS = `${FILLED}
@@ -351,7 +355,25 @@ local text = call('GET', P .. 'T')
 local bucket = text and unpacked(text) or { false, false }
 local ofTenant = filled(bucket[1], bucket[2], tenantPerSecond, 1000, tenantPerSecond)
 local running = call('ZCARD', P .. 's:' .. RUNNING)
-local function blockOf(worker, concurrency, rate)
+-- Without those that are expired, which a claim would put aside.
+local function firstOf(line)
+  for from = 0, ${MAX_EXPIRED_SKIPPED - 100}, 100 do
+    local ids = call('ZRANGE', line, from, from + 99)
+    if #ids == 0 then return nil end
+    local expiries = call('ZMSCORE', P .. 'x', unpack(ids))
+    for i = 1, #ids do
+      if not expiries[i] or tonumber(expiries[i]) > now then return ids[i] end
+    end
+  end
+end
+local function isHeldByGroup(worker, place)
+  local group, limit, fifo, id = unpack(place)
+  if call('SCARD', P .. 'r:' .. worker .. ':' .. group) >= limit then return true end
+  local first = fifo and firstOf(P .. 'f:' .. worker .. ':' .. group)
+  return first and first ~= id
+end
+local function blockOf(worker, concurrency, rate, place)
+  if place and isHeldByGroup(worker, place) then return 'group' end
   text = call('GET', P .. 'B:' .. worker)
   bucket = text and unpacked(text) or { 0, false, false }
   if bucket[1] > now then return 'throttled' end

@@ -138,7 +138,12 @@ async function doEverything(store: SqliteStore): Promise<void> {
   await store.getWhole(TENANT, first.task.id);
   await store.bodies(TENANT, [first.task.id]);
   await store.blocks(TENANT, {
-    workers: [make.claimRequest(worker.id, 1)],
+    workers: [
+      {
+        ...make.claimRequest(worker.id, 1),
+        inGroup: { group: 'a', rules: { concurrency: 1, fifo: true }, taskId: first.task.id },
+      },
+    ],
     tenantInFlight: 1,
     tenantPerSecond: 1,
   });
