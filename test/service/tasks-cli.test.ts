@@ -181,6 +181,29 @@ t.test('create takes every field that it has a flag for', async t => {
   t.equal(Date.parse(later.run_at) - Date.parse(later.created_at) > 5_300_000, true, later.run_at);
 });
 
+t.test('tasks have a group, by which they are listed and canceled', async t => {
+  await done('add-worker', 'grouped', '--group-concurrency', '1', '--group-order', 'fifo');
+  const rules = { group_concurrency: 1, group_order: 'fifo' };
+  t.match((await acme.ask('GET /workers/grouped')).json, rules);
+  const ids: string[] = [];
+  for (const group of ['a', 'a', 'b']) ids.push((await json('create', 'grouped', '--group', group)).id);
+  const listed = await json('list', '--group', 'a');
+  t.strictSame(
+    listed.map(({ id, waiting_for }: Record<string, unknown>) => [id, waiting_for]),
+    [
+      [ids[1], 'group'],
+      [ids[0], 'pull_worker'],
+    ],
+  );
+  t.match(await done('list', '--group', 'a'), new RegExp(`${ids[1]} .* group`));
+  await done('cancel', '--group', 'a', '--yes');
+  t.match((await acme.ask(`GET /tasks/${ids[1]}`)).json, { status: 'canceled' });
+  t.match((await acme.ask(`GET /tasks/${ids[2]}`)).json, { status: 'scheduled', group: 'b' });
+  await done('schedules', 'create', 'groups', 'grouped', '--every', '1d', '--group', 'c');
+  t.match((await acme.ask('GET /schedules/groups')).json.task, { group: 'c' });
+  await done('schedules', 'delete', 'groups');
+});
+
 t.test('tasks, tests and schedules take the bytes of a file in place of JSON', async t => {
   const bytes = Buffer.from([0, 255, 10, 128]);
   const base64 = bytes.toString('base64');

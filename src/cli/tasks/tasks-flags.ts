@@ -95,6 +95,7 @@ export const FILTER_FLAGS = {
   key: { ...TEXT, placeholder: 'TEXT', help: 'only tasks with this key' },
   type: { ...TEXT, placeholder: 'TEXT', help: 'only tasks of this type' },
   tag: { ...TEXT, placeholder: 'TEXT', help: 'only tasks that have this tag' },
+  group: { ...TEXT, placeholder: 'TEXT', help: 'only tasks of this group' },
   schedule: { ...TEXT, placeholder: 'NAME', help: 'only tasks of this schedule' },
   error: {
     ...TEXT,
