@@ -4,7 +4,7 @@ import { randomExam } from '../../../exam/task-store/random.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { startRedis } from '../../../support/redis-server.ts';
-import { Factory, idsOf, settlement, taskQuery } from '../../../support/tasks/factories.ts';
+import { Factory, idsOf, settlement, taskQuery, taskSearch } from '../../../support/tasks/factories.ts';
 import {
   type RedisTaskStoreSetting,
   redisBackend,
@@ -70,6 +70,27 @@ t.test('scripts that Redis has forgotten are sent again', async t => {
   await server.command('SCRIPT', 'FLUSH');
   await add();
   t.equal((await store.counts(ACME, null)).scheduled, 2);
+});
+
+t.test('a task without a place in the index of keys holds its key, and can be removed', async t => {
+  const { store, make, worker, keyPrefix } = await open(t);
+  const create = async () => {
+    const made = await store.create(ACME, make.createRequest([make.newTask(worker, { key: 'k' })]));
+    return made.kind === 'done' ? made.results[0] : null;
+  };
+  const found = async () => idsOf((await store.search(ACME, taskSearch({ key: 'k' }))).tasks);
+  const old = await create();
+  const id = old?.kind === 'created' ? old.task.id : '';
+  t.strictSame(await found(), [id]);
+  // As versions without the index left it.
+  const [index] = (await server.command('KEYS', `${keyPrefix}*:y`)) as string[];
+  await server.command('DEL', index);
+  t.strictSame(await found(), []);
+  t.match(await create(), { kind: 'existing', task: { id } });
+  t.strictSame(idsOf(await store.list(ACME, taskQuery({ workerId: worker.id }))), [id]);
+  t.equal(await store.remove(ACME, id, null), 'removed');
+  const young = await create();
+  t.strictSame(await found(), [young?.kind === 'created' ? young.task.id : '']);
 });
 
 t.test('a hint that was lost is found by the sweep', async t => {
