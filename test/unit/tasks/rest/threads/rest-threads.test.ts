@@ -115,7 +115,7 @@ t.test('a call is answered by the thread, its body put together from its pieces'
 
 t.test('what comes in one turn is answered, however much it is', async t => {
   const { threads } = await open(t);
-  const texts = Array.from({ length: 2_000 }, (_, i) => `${i}`);
+  const texts = Array.from({ length: 1_000 }, (_, i) => `${i}`);
   const answers = await Promise.all(texts.map(text => ask(threads, head('/echo'), [bytes(text)]).answer));
   t.same(
     answers.map(({ text }) => text),
@@ -137,8 +137,8 @@ t.test('a large body is taken in when the thread wants it', async t => {
 });
 
 t.test('more calls than there are places for are refused, and one tenant does not take all', async t => {
-  const { threads, answers } = await open(t, { bounds: { calls: 8, bytes: 1_000 } });
-  const held = Array.from({ length: 4 }, () => ask(threads, head('/slow')));
+  const { threads, answers } = await open(t, { bounds: { calls: 16, bytes: 1_000 } });
+  const held = Array.from({ length: 5 }, () => ask(threads, head('/slow')));
   const refused = await ask(threads, head('/thread')).answer;
   t.match(refused, { status: 503, headers: { 'Retry-After': '1', 'X-Request-Id': 'req_1' } });
   t.match(JSON.parse(refused.text), { code: 'overloaded', detail: /repeat this one in a second/ });

@@ -5,22 +5,40 @@ import { Turns } from '../../../../../src/tasks/rest/threads/turns.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { JoinedCalls } from '../../../../support/tasks/joined-calls.ts';
 
-t.test('places: a tenant has half of what the others leave, and gives back what it took', async t => {
-  const places = new Places({ calls: 10, bytes: 100 });
+t.test('places: a tenant has its share, and gives back what it took', async t => {
+  const places = new Places({ calls: 160, bytes: 160 });
   const taken = (tenant: string) => {
     let calls = 0;
     while (places.take(tenant, 1, 0)) calls++;
     return calls;
   };
-  t.equal(taken('acme'), 5);
-  t.equal(taken('globex'), 3);
-  t.equal(taken('initech'), 1);
-  t.equal(places.take('acme', 0, 50), true, 'bytes are bounded apart');
-  t.equal(places.take('globex', 0, 51), false);
-  t.equal(places.bytes, 50);
-  places.give('acme', 5, 50);
-  t.equal(places.calls, 4);
-  t.equal(taken('acme'), 3);
+  t.equal(taken('acme'), 55);
+  t.equal(taken('globex'), 27);
+  t.equal(places.take('acme', 0, 55), true, 'bytes are bounded apart');
+  t.equal(places.take('acme', 0, 1), false);
+  t.equal(places.bytes, 55);
+  places.give('acme', 55, 55);
+  t.equal(places.calls, 27);
+  t.equal(taken('acme'), 39);
+});
+
+t.test('places: a tenant with no call always finds one, whatever others have', async t => {
+  const places = new Places({ calls: 4_096, bytes: 64 * 1024 * 1024 });
+  for (let i = 0; i < 300; i++) {
+    t.equal(places.take(`t${i}`, 1, 1_024), true, `tenant ${i}`);
+    while (places.take(`t${i}`, 1, 64 * 1024));
+  }
+  t.ok(places.calls <= 4_096);
+  t.ok(places.bytes <= 64 * 1024 * 1024);
+});
+
+t.test('places: one large body of each tenant is taken while there is room', async t => {
+  const places = new Places({ calls: 1_000, bytes: 64 });
+  for (let i = 0; i < 10; i++) t.equal(places.take(`t${i}`, 1, 6), true);
+  t.equal(places.take('late', 1, 6), false);
+  t.equal(places.take('late', 1, 0), true);
+  places.give('t3', 1, 6);
+  t.equal(places.take('late', 0, 6), true);
 });
 
 t.test('places: a call without a body is taken while bodies take all there is', async t => {
