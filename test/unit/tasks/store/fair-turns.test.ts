@@ -70,15 +70,15 @@ for (const { name, open } of STORES) {
       t.teardown(() => store.stop());
       await store.start();
       for (const tenant of ['flood', 'honest']) await store.apply(tenant, [make.account(tenant), worker]);
-      const small = await overBefore(store, createOne, 2_000, createOne);
-      t.ok(small <= 700, `${small} of 2000 were made before`);
-      const large = await overBefore(store, createMany, 60, createOne);
-      t.ok(large <= 20, `${large} of 60 batches were made before`);
-      const lists = await overBefore(store, list, 300, list);
-      t.ok(lists <= 60, `${lists} of 300 were listed before`);
-      const listsBesideWrite = await overBefore(store, list, 300, createOne);
-      t.ok(listsBesideWrite <= 60, `${listsBesideWrite} of 300 were listed before a task was made`);
-      t.equal((await store.counts('flood', null)).scheduled, 14_000, 'and all is done');
+      const small = await overBefore(store, createOne, 1_200, createOne);
+      t.ok(small <= 700, `${small} of 1200 were made before`);
+      const large = await overBefore(store, createMany, 40, createOne);
+      t.ok(large <= 16, `${large} of 40 batches were made before`);
+      const lists = await overBefore(store, list, 150, list);
+      t.ok(lists <= 60, `${lists} of 150 were listed before`);
+      const listsBesideWrite = await overBefore(store, list, 150, createOne);
+      t.ok(listsBesideWrite <= 60, `${listsBesideWrite} of 150 were listed before a task was made`);
+      t.equal((await store.counts('flood', null)).scheduled, 9_200, 'and all is done');
     },
   );
 }
