@@ -20,6 +20,7 @@ import type { FromRestThread } from '../../tasks/rest/threads/messages.ts';
 import { PullSignals } from '../../tasks/rest/threads/pull-signals.ts';
 import { serveRest, type ThreadService } from '../../tasks/rest/threads/serve-rest.ts';
 import { tokenRoutes } from '../../tasks/rest/tokens.ts';
+import { UsedShares } from '../../tasks/rest/used-shares.ts';
 import { userRoutes } from '../../tasks/rest/users.ts';
 import { StorePullDesk } from '../../tasks/scheduler/store-pull-desk.ts';
 import { StoreTime } from '../../tasks/scheduler/store-time.ts';
@@ -138,6 +139,7 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
     sealer: new AesSealer(keys),
     pullDesk: desk,
     tester,
+    usedShares: new UsedShares(clock, signals),
     ids: new IdMaker(() => clock.nowMs(), randomBytes),
     clock,
     randomBytes,

@@ -14,6 +14,8 @@ export interface SignalListeners {
   documentsChanged?(tenant: string): void;
   /** A schedule was made or changed and is due at `at`; null when it is not due any more. */
   scheduleDue?(tenant: string, scheduleId: string, at: number | null): void;
+  /** Tasks of the tenant wait because it has its share of the deliveries of this process; repeated every second. */
+  shareUsed?(tenant: string): void;
 }
 
 export type SignalName = keyof SignalListeners;
@@ -27,6 +29,7 @@ export const SIGNAL_NAMES: readonly SignalName[] = [
   'accountChanged',
   'documentsChanged',
   'scheduleDue',
+  'shareUsed',
 ];
 
 type SignalArguments<N extends SignalName> = Parameters<NonNullable<SignalListeners[N]>>;

@@ -10,6 +10,7 @@ import type { Sealer } from '../sealing/sealer.ts';
 import type { Directory } from '../store/directory.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import type { CallKind } from './kind.ts';
+import type { UsedShares } from './used-shares.ts';
 
 /** What routes are made from. */
 export interface RestParts {
@@ -19,6 +20,7 @@ export interface RestParts {
   readonly sealer: Sealer;
   readonly pullDesk: PullDesk;
   readonly tester: WorkerTester;
+  readonly usedShares: UsedShares;
   readonly ids: IdMaker;
   readonly clock: Clock;
   /** So many random bytes, for tokens and leases. */

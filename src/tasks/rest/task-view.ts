@@ -51,7 +51,7 @@ const WAITING_REASONS = {
   concurrency: 'as many tasks of the worker run as its `concurrency` allows',
   rate: 'the `rate` of the worker allows no further start yet',
   tenant_share:
-    'the account has as many tasks in flight, or has started as many in this second, as its limits allow',
+    'the account has as many tasks in flight, or has started as many in this second, as its limits allow, or it has its share of the deliveries of the process',
   secrets_unreadable: 'a secret of the worker cannot be decrypted with the master key',
   capacity: 'all slots for deliveries are in use, or the task is just about to start',
   pull_worker: 'no worker has asked for it',

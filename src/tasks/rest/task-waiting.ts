@@ -136,5 +136,6 @@ async function unblockedReason(
 ): Promise<WaitingReason> {
   if (body.mode === 'pull') return 'pull_worker';
   const opened = await readSecrets(parts, tenant, id, account.body);
-  return opened instanceof WorkerSecrets ? 'capacity' : 'secrets_unreadable';
+  if (!(opened instanceof WorkerSecrets)) return 'secrets_unreadable';
+  return parts.usedShares.has(tenant) ? 'tenant_share' : 'capacity';
 }

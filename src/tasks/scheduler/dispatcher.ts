@@ -162,6 +162,7 @@ export class Dispatcher implements Service {
         outage.failed(failure);
       }
     }
+    for (const tenant of this.#queue.heldBack()) this.#parts.signals.tell('shareUsed', tenant);
     if (this.#state === 'running') this.#timer = clock.after(LOOK_MS, () => void this.#look());
   };
 

@@ -67,6 +67,15 @@ export class FairQueue {
     return null;
   }
 
+  /** Tenants of which workers wait for a turn that they cannot have because the tenant has its share. */
+  heldBack(): string[] {
+    const names: string[] = [];
+    for (const { name, workers } of this.#round.values()) {
+      if (workers.size > 0 && this.#options.slots.hasShare(name)) names.push(name);
+    }
+    return names;
+  }
+
   /** Ends a turn in which `started` tasks were started; their slots stay in use. With `more` the worker waits again. */
   done(turn: Turn, started: number, more: boolean): void {
     const { quantum, slots } = this.#options;

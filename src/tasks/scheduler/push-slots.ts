@@ -82,6 +82,11 @@ export class PushSlots {
     return Math.max(0, Math.min(inSlots, ofSlots, this.#attempts.roomFor(tenant)));
   }
 
+  /** Whether the tenant has all the attempts that it may have, or payloads, however many slots are free. */
+  hasShare(tenant: string): boolean {
+    return this.#attempts.roomFor(tenant) < 1 || this.#payloads.roomFor(tenant) < 1;
+  }
+
   /** Keeps slots for a turn. */
   keep(tenant: string, count: number): void {
     this.#attempts.take(tenant, count);

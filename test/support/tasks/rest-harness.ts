@@ -16,6 +16,7 @@ import type {
 import { RestService } from '../../../src/tasks/rest/rest-service.ts';
 import type { Route } from '../../../src/tasks/rest/route.ts';
 import { tokenRoutes } from '../../../src/tasks/rest/tokens.ts';
+import { UsedShares } from '../../../src/tasks/rest/used-shares.ts';
 import { userRoutes } from '../../../src/tasks/rest/users.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { DocumentChange, StoredDocument } from '../../../src/tasks/store/documents.ts';
@@ -98,13 +99,15 @@ export class RestHarness {
     this.clock = over.clock;
     this.store = over.store;
     const randomBytes = repeatableBytes();
+    const signals = new Signals();
     this.parts = {
       store: this.store,
       directory: new Directory(parts.store ?? this.store, this.clock),
-      signals: new Signals(),
+      signals,
       sealer: notNeeded('sealer'),
       pullDesk: notNeeded('pullDesk'),
       tester: notNeeded('tester'),
+      usedShares: new UsedShares(this.clock, signals),
       ids: new IdMaker(() => this.clock.nowMs(), randomBytes),
       clock: this.clock,
       randomBytes,

@@ -2,8 +2,8 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import type { SignalPorts } from '../../model/signal-ports.ts';
 import type { SignalName } from '../../model/signals.ts';
 
-/** Signals that a REST thread always needs, for cached documents. */
-const OF_DOCUMENTS: readonly SignalName[] = ['workerChanged', 'accountChanged', 'documentsChanged'];
+/** Signals that a REST thread always needs: for cached documents, and for what tasks wait for. */
+const ALWAYS: readonly SignalName[] = ['workerChanged', 'accountChanged', 'documentsChanged', 'shareUsed'];
 /** Signals for calls that wait for a task. */
 const OF_TASKS: readonly SignalName[] = ['taskDue', 'roomFor'];
 
@@ -24,7 +24,7 @@ export class PullSignals {
   constructor(ports: SignalPorts, clock: Clock) {
     this.#ports = ports;
     this.#clock = clock;
-    ports.want(OF_DOCUMENTS);
+    ports.want(ALWAYS);
   }
 
   /** @param waiting whether calls wait for tasks */
@@ -45,6 +45,6 @@ export class PullSignals {
 
   #want(wanted: boolean): void {
     this.#wanted = wanted;
-    this.#ports.want(wanted ? [...OF_DOCUMENTS, ...OF_TASKS] : OF_DOCUMENTS);
+    this.#ports.want(wanted ? [...ALWAYS, ...OF_TASKS] : ALWAYS);
   }
 }

@@ -11,6 +11,7 @@ import type { ReadHeader } from '../../../../src/tasks/rest/http.ts';
 import type { RestParts } from '../../../../src/tasks/rest/parts.ts';
 import { RestService } from '../../../../src/tasks/rest/rest-service.ts';
 import { taskRoutes } from '../../../../src/tasks/rest/task-routes.ts';
+import { UsedShares } from '../../../../src/tasks/rest/used-shares.ts';
 import { ScheduleFirer } from '../../../../src/tasks/scheduler/schedule-firer.ts';
 import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-engine.ts';
 import type { WorkerTester } from '../../../../src/tasks/scheduler/worker-tests.ts';
@@ -79,7 +80,8 @@ class CrashingProcess {
     const tester: WorkerTester = {
       test: async () => ({ kind: 'refused', reason: 'busy', retryAfterMs: 1_000 }),
     };
-    this.#parts = { ...common, pullDesk: this.#engine.pullDesk, tester, ids, config };
+    const usedShares = new UsedShares(systemClock, common.signals);
+    this.#parts = { ...common, pullDesk: this.#engine.pullDesk, tester, usedShares, ids, config };
     this.#rest = new RestService({
       parts: this.#parts,
       limits: { ask: async () => ({ allowed: true, nearest: null }) },

@@ -134,6 +134,19 @@ t.test('a task waits where its account has no share left, or is suspended', asyn
   t.same(await waitingFor(rest, running.id), [null, null]);
 });
 
+t.test('a task waits where its account has its share of deliveries, until this is over', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  await rest.pullWorker();
+  const { id } = await rest.task();
+  const pulled = await rest.task({ worker: 'crawler' });
+  rest.parts.signals.tell('shareUsed', 'acme');
+  t.same(await waitingFor(rest, id), ['tenant_share', iso(HARNESS_START_MS)]);
+  t.same(await waitingFor(rest, pulled.id), ['pull_worker', iso(HARNESS_START_MS)]);
+  rest.clock.advance(3_000);
+  t.same(await waitingFor(rest, id), ['capacity', iso(HARNESS_START_MS)]);
+});
+
 t.test('a task waits for the one that holds it, and for secrets that can be decrypted', async t => {
   const rest = await TaskHarness.open();
   const mailer = await rest.pushWorker();

@@ -63,6 +63,23 @@ class Scene {
   }
 }
 
+t.test('a tenant is held back while it has its share and more to start', async t => {
+  const scene = new Scene(16);
+  scene.add('acme', 20);
+  t.same(scene.queue.heldBack(), []);
+  for (let i = 0; i < 4; i++) scene.clock.advance(LONG_MS);
+  t.equal(scene.running('acme'), 20);
+  scene.add('acme', 20);
+  for (let i = 0; i < 4; i++) scene.clock.advance(LONG_MS);
+  t.equal(scene.running('acme'), 24);
+  t.same(scene.queue.heldBack(), ['acme']);
+  scene.add('globex', 1);
+  t.same(scene.queue.heldBack(), ['acme']);
+  t.equal(scene.running('globex'), 1);
+  scene.end('acme', 24);
+  t.same(scene.queue.heldBack(), []);
+});
+
 t.test('a tenant that is alone has all slots but the reserve', async t => {
   const scene = new Scene(256);
   scene.add('acme', 1_000);
