@@ -9,6 +9,7 @@ import { violationsOf } from '../../../exam/task-store/invariants.ts';
 import { snapshotOf, type TenantSnapshot } from '../../../exam/task-store/snapshot.ts';
 import { SeededRandom } from '../../seeded-random.ts';
 import { TaskCaller } from '../served-tasks.ts';
+import { callbackFaults } from './callback-faults.ts';
 import { Ledger } from './ledger.ts';
 import { Load, WORKERS } from './load.ts';
 import { Nodes } from './nodes.ts';
@@ -23,6 +24,10 @@ const RATE = { limit: 40, perMs: 1_000, burst: 20 };
 const SCHEDULE_MS = 10_000;
 const OVERLAPS = ['allow', 'allow', 'skip', 'queue_one', 'cancel_running'] as const;
 const LOOK_MS = 200;
+/** All work is done when nothing was open in so many looks: ended tasks have callbacks a moment later. */
+const QUIET_LOOKS = 10;
+/** Is told of the end of every task of the other workers. */
+const LISTENER = 'listener';
 
 export interface CampaignOptions {
   /** Of all processes; where tasks are kept is part of it. */
@@ -86,9 +91,11 @@ async function prepare(caller: TaskCaller, address: string, url: string): Promis
       concurrency: CONCURRENCY[name],
       group_concurrency: GROUPS[name]?.concurrency ?? null,
       group_order: GROUPS[name]?.fifo === true ? 'fifo' : 'any',
+      on_finish: { worker: LISTENER },
       retry,
       ...fields,
     });
+  await caller.made(address, 'POST', '/workers', { name: LISTENER, url, timeout: '1s', retry });
   await make('many', { url, timeout: '1s' });
   await make('paced', { url, timeout: '1s', rate });
   await make('pulled', {});
@@ -112,12 +119,13 @@ async function pauseSchedules(caller: TaskCaller, address: string): Promise<void
 /** @returns how many tasks there still are in each status that is not final; empty when all is done */
 async function untilDone(caller: TaskCaller, address: string, boundMs: number): Promise<object> {
   const endMs = performance.now() + boundMs;
-  for (;;) {
+  for (let quiet = 0; ; ) {
     const { counts } = await caller.made(address, 'GET', '/tasks/counts');
     const open = Object.entries(counts).filter(
       ([status, count]) => !isFinal(status as Task['status']) && count !== 0,
     );
-    if (open.length === 0 || performance.now() > endMs) return Object.fromEntries(open);
+    quiet = open.length === 0 ? quiet + 1 : 0;
+    if (quiet === QUIET_LOOKS || performance.now() > endMs) return Object.fromEntries(open);
     await sleep(LOOK_MS);
   }
 }
@@ -164,6 +172,7 @@ async function examine(t: Test, { store, domain, ledger, sink }: Examined): Prom
   );
   t.strictSame(contradictions(snapshot, ledger, sink), [], 'histories tell what callers and workers saw');
   t.strictSame(scheduleFaults(snapshot), [], 'schedules fire once for each time');
+  t.strictSame(callbackFaults(snapshot, ledger, LISTENER), [], 'each end of a task has one callback');
   t.comment(
     `${snapshot.tasks.length} tasks, ${ledger.created.size} answered, ${ledger.removed.size} removed`,
   );
