@@ -33,8 +33,9 @@ async function beginDeletion(scene: Scene, tasks: number): Promise<{ readonly le
     idempotency('applied'),
   );
   await store.remember(ACME, idempotency('remembered'));
+  const onFinish = { workerId: scene.reporter.id, events: ['succeeded', 'canceled'] } as const;
   const items = Array.from({ length: tasks }, (_, i) =>
-    scene.newTask({ key: `k${i}`, group: `g${i % 3}`, scheduleId: 'sch_1' }, { wake: true }),
+    scene.newTask({ key: `k${i}`, group: `g${i % 3}`, scheduleId: 'sch_1', onFinish }, { wake: true }),
   );
   await scene.create(items, { idempotency: idempotency('created') });
   await scene.create([scene.newTask({ expiresAt: scene.now + 60_000 }), scene.newTask()]);
