@@ -24,6 +24,12 @@ const ports = checkedText({
     text === '' || text.split(',').every(port => /^[1-9]\d{0,4}$/.test(port) && Number(port) < 65_536),
 });
 
+const domains = checkedText({
+  label: 'list of domains',
+  accepts: 'domains of rules with commas in between and without spaces, or empty for none',
+  holds: text => text === '' || text.split(',').every(domain => /^\S{1,255}$/.test(domain)),
+});
+
 const operatorToken = checkedText({
   label: 'text',
   accepts: 'at least 16 characters without spaces, or empty for none',
@@ -245,6 +251,22 @@ export const tasks = {
       help:
         'Maximum number of push deliveries that this process makes at the same time. Deliveries that take longer than ' +
         'half a second do not count; there can be up to eight times as many deliveries in total.',
+    }),
+    tasksLimitDomains: setting({
+      names: ['TASKS_LIMIT_DOMAINS'],
+      kind: domains,
+      default: '',
+      help:
+        'Domains of rate limit rules that workers may name as their `limit`. The entry `tenant` with the domain of the ' +
+        'tenant is put in front of their descriptors, so that no tenant uses up the limit of another.',
+    }),
+    tasksLimitSharedDomains: setting({
+      names: ['TASKS_LIMIT_SHARED_DOMAINS'],
+      kind: domains,
+      default: '',
+      help:
+        'Domains like those of `TASKS_LIMIT_DOMAINS`, without the entry `tenant`. Every tenant can use up the limits of ' +
+        'these domains.',
     }),
     tasksDrainTimeoutMs: setting({
       names: ['TASKS_DRAIN_TIMEOUT'],

@@ -25,6 +25,7 @@ t.before(async () => {
     ACCOUNTS_SIGNUP: 'operator',
     ACCOUNTS_OPERATOR_TOKEN: OPERATOR,
     LOG_LEVEL: 'debug',
+    TASKS_LIMIT_DOMAINS: 'mail',
   });
   service = await startService({ env: settings });
   worker = new PushWorker(reply(200));
@@ -124,6 +125,19 @@ t.test('add-worker makes workers that are pushed to, and workers that pull', asy
   });
   t.match(await done('add-worker', 'pull2', '--export'), /^export WORKER_TOKEN=wkt_\S+\n$/);
 
+  t.match(
+    (await tasks('add-worker', 'limited', '--limit', 'edge:upstream=billing')).stderr,
+    /TASKS_LIMIT_DOMAINS/,
+  );
+  const limited = await json('add-worker', 'limited', '--limit', 'mail:upstream=a=b,region=eu');
+  t.same(limited.limit, {
+    domain: 'mail',
+    descriptor: [
+      { key: 'upstream', value: 'a=b' },
+      { key: 'region', value: 'eu' },
+    ],
+  });
+
   const table = await done('workers');
   t.match(table, /^NAME +MODE +STATE +ID +URL\n/);
   t.match(table, /^reports +pull +serving +wrk_\w{26}$/m);
@@ -131,6 +145,7 @@ t.test('add-worker makes workers that are pushed to, and workers that pull', asy
   await acme.ask('PUT /workers/pull2', { paused: true });
   t.match(await done('workers'), /^pull2 +pull +paused/m);
   t.same((await json('workers')).map(({ name }: { name: string }) => name).sort(), [
+    'limited',
     'mailer',
     'other',
     'pull2',

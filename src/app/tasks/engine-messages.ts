@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { StopThread, ThreadIsReady } from '../../base/lasting-task.ts';
 import type { LogFields, LogLevel } from '../../base/logger.ts';
 import type { TestMessage } from '../../tasks/rest/threads/messages.ts';
+import type { LimitAnswerMessage, LimitAskMessage } from '../../tasks/scheduler/limit-questions.ts';
 import type { WorkerTest } from '../../tasks/scheduler/worker-tests.ts';
 import type { StatsChange } from '../thread-stats.ts';
 
@@ -16,6 +17,7 @@ export type ToEngineThread =
   | { readonly kind: 'signals'; readonly port: MessagePort }
   /** Test a worker; the answer has the same number. */
   | { readonly kind: 'test'; readonly ask: number; readonly test: WorkerTest }
+  | LimitAnswerMessage
   /** The service shuts down: claim nothing more, wait for pushes, hand back what is left. */
   | { readonly kind: 'drain' }
   | StopThread;
@@ -34,6 +36,7 @@ export type FromEngineThread =
   /** There are store operations, but no port to the store. */
   | { readonly kind: 'store_wanted' }
   | { readonly kind: 'tested'; readonly ask: number; readonly answer: TestMessage }
+  | LimitAskMessage
   /** The engine runs. */
   | { readonly kind: 'begun' }
   /** The engine could not be started; the thread ends. */

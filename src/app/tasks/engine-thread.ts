@@ -12,6 +12,7 @@ import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalPorts } from '../../tasks/model/signal-ports.ts';
 import { SIGNAL_NAMES, Signals } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
+import { AskedStartLimits, type LimitAsker } from '../../tasks/scheduler/limit-questions.ts';
 import { ScheduleFirer } from '../../tasks/scheduler/schedule-firer.ts';
 import { TasksEngine } from '../../tasks/scheduler/tasks-engine.ts';
 import { WorkerBook } from '../../tasks/scheduler/worker-book.ts';
@@ -63,7 +64,9 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
   const statistics = new TaskStatistics(stats);
   const store = new MeasuredStore(opened.store, statistics, () => performance.now());
   const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
-  const { engine, tester } = tasksEngine({ setup, store, clock, signals, statistics, stats, logger });
+  const limitAsker = new AskedStartLimits(post);
+  const own = { setup, store, clock, signals, statistics, stats, logger };
+  const { engine, tester } = tasksEngine({ ...own, limitAsker });
   const stopped = Promise.withResolvers<void>();
   const begin = async (): Promise<void> => {
     await store.start();
@@ -101,6 +104,9 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
           failure => post({ kind: 'tested', ask: message.ask, answer: [null, asError(failure).message] }),
         );
         break;
+      case 'limit_answered':
+        limitAsker.heard(message);
+        break;
       case 'drain':
         drain().catch(stopped.reject);
         break;
@@ -130,15 +136,17 @@ interface EngineParts {
   /** Of the store. */
   readonly clock: Clock;
   readonly signals: Signals;
+  readonly limitAsker: LimitAsker;
   readonly statistics: TaskStatistics;
   readonly stats: StatsRegistry;
   readonly logger: Logger;
 }
 
-function tasksEngine({ setup, store, clock, signals, statistics, stats, logger }: EngineParts): {
+function tasksEngine(parts: EngineParts): {
   readonly engine: TasksEngine;
   readonly tester: WorkerTester;
 } {
+  const { setup, store, clock, signals, limitAsker, statistics, stats, logger } = parts;
   const { settings, keys, delivery } = setup;
   const common = {
     store,
@@ -165,6 +173,7 @@ function tasksEngine({ setup, store, clock, signals, statistics, stats, logger }
   const engine = new TasksEngine({
     ...common,
     deliveries,
+    limitAsker,
     firer: workerDue =>
       new ScheduleFirer({
         ...common,

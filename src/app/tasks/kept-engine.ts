@@ -6,6 +6,7 @@ import type { LogFields } from '../../base/logger.ts';
 import type { SignalMesh } from '../../tasks/model/signal-mesh.ts';
 import { AskedTests } from '../../tasks/rest/threads/asked-tests.ts';
 import type { SharedStore } from '../../tasks/rest/threads/rest-threads.ts';
+import { askForThread, type LimitAsker } from '../../tasks/scheduler/limit-questions.ts';
 import type { WorkerTest, WorkerTestAnswer, WorkerTester } from '../../tasks/scheduler/worker-tests.ts';
 import { logLine } from '../thread-logger.ts';
 import type { ThreadsStats } from '../thread-stats.ts';
@@ -25,6 +26,7 @@ export interface KeptEngineParts extends Omit<ThreadCreation, 'count' | 'lost'> 
   readonly signals: SignalMesh;
   /** Null if the thread has a store connection of its own. */
   readonly store: SharedStore | null;
+  readonly limitAsker: LimitAsker;
   readonly stats: ThreadsStats;
   /** Called for each thread that ended without having been stopped. */
   readonly lost: () => void;
@@ -64,7 +66,7 @@ export class KeptEngine implements Service, WorkerTester {
       what: 'task engine thread',
       resourceLimits: RESOURCES,
       ready: thread => this.#ready(thread),
-      heard: (_thread, message) => this.#heard(message),
+      heard: (thread, message) => this.#heard(thread, message),
       // Tasks become due without any message.
       isAwaited: () => true,
       ended: thread => this.#ended(thread),
@@ -132,7 +134,7 @@ export class KeptEngine implements Service, WorkerTester {
     thread.post({ kind: 'begin' });
   }
 
-  #heard(message: Exclude<FromEngineThread, { kind: 'ready' }>): void {
+  #heard(thread: EngineThread, message: Exclude<FromEngineThread, { kind: 'ready' }>): void {
     const { logger, stats, store } = this.#parts;
     switch (message.kind) {
       case 'log':
@@ -146,6 +148,12 @@ export class KeptEngine implements Service, WorkerTester {
         break;
       case 'tested':
         this.#tests.heard([[message.ask, message.answer]]);
+        break;
+      case 'limit_asked':
+      case 'limit_unused':
+        askForThread(this.#parts.limitAsker, message, answer => {
+          if (this.#links?.thread === thread) thread.post(answer);
+        });
         break;
       case 'begun':
         this.#running = true;

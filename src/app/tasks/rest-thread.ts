@@ -22,6 +22,7 @@ import { serveRest, type ThreadService } from '../../tasks/rest/threads/serve-re
 import { tokenRoutes } from '../../tasks/rest/tokens.ts';
 import { UsedShares } from '../../tasks/rest/used-shares.ts';
 import { userRoutes } from '../../tasks/rest/users.ts';
+import type { LimitAsker } from '../../tasks/scheduler/limit-questions.ts';
 import { StorePullDesk } from '../../tasks/scheduler/store-pull-desk.ts';
 import { StoreTime } from '../../tasks/scheduler/store-time.ts';
 import type { WorkerTester } from '../../tasks/scheduler/worker-tests.ts';
@@ -33,7 +34,7 @@ import type { TaskStore } from '../../tasks/store/task-store.ts';
 import { ThreadLogger } from '../thread-logger.ts';
 import { type StatsChange, StatsReporter } from '../thread-stats.ts';
 import { cursorKey } from './master-keys.ts';
-import { tenantLimits, workerNetworks } from './tasks-config.ts';
+import { limitDomains, tenantLimits, workerNetworks } from './tasks-config.ts';
 import { openThreadStore } from './thread-store.ts';
 
 /** The `workerData` of a REST thread. */
@@ -68,7 +69,7 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
   const signals = new Signals();
   const ports = new SignalPorts(signals, []);
   const pullSignals = new PullSignals(ports, systemClock);
-  await serveRest({ port, signals: ports, logger }, async (limits, tester) => {
+  await serveRest({ port, signals: ports, logger }, async (limits, tester, limitAsker) => {
     const { settings } = setup;
     const wanted = (): void => post({ kind: 'store_wanted' });
     const opened = await openThreadStore({ settings, stats, logger, wanted, background: false });
@@ -76,7 +77,7 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
     const store = new MeasuredStore(opened.store, statistics, () => performance.now());
     const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
     const own = { setup, stats: statistics, store, clock, signals, pullSignals, logger };
-    const service = threadService({ ...own, limits, tester });
+    const service = threadService({ ...own, limits, tester, limitAsker });
     await store.start();
     await clock.start();
     await service.desk.start();
@@ -108,13 +109,14 @@ interface ThreadServiceParts {
   readonly pullSignals: PullSignals;
   readonly limits: ApiLimits;
   readonly tester: WorkerTester;
+  readonly limitAsker: LimitAsker;
   readonly logger: Logger;
 }
 
 function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler' | 'listeningOn'> & {
   readonly desk: StorePullDesk;
 } {
-  const { setup, stats, store, clock, signals, pullSignals, limits, tester, logger } = parts;
+  const { setup, stats, store, clock, signals, pullSignals, limits, tester, limitAsker, logger } = parts;
   const { settings, keys, version } = setup;
   const ofTenant = tenantLimits(settings);
   const directory = new Directory(store, clock, signals);
@@ -123,8 +125,10 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
     directory,
     signals,
     statistics: stats,
+    limitAsker,
     time: new StoreTime(clock),
     clock,
+    logger,
     random: Math.random,
     randomBytes,
     limits: ofTenant,
@@ -140,6 +144,7 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
     pullDesk: desk,
     tester,
     usedShares: new UsedShares(clock, signals),
+    limitAsker,
     ids: new IdMaker(() => clock.nowMs(), randomBytes),
     clock,
     randomBytes,
@@ -181,6 +186,7 @@ function restConfig({ settings, keys }: RestThreadSetup, port: { readonly shown:
     tenantHeader: settings.tasksTenantHeader,
     urls: { addresses: new SafeAddresses(networks), ports, allowHttp },
     limits: tenantLimits(settings),
+    limitDomains: Object.values(limitDomains(settings)).flat(),
     cursorKey: cursorKey(keys),
   };
 }

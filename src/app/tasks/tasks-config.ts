@@ -1,6 +1,7 @@
 import type { Settings } from '../../settings/table.ts';
 import type { DeliverySetup } from '../../tasks/delivery/local-deliveries.ts';
 import type { TenantLimits } from '../../tasks/model/documents.ts';
+import type { LimitDomains } from '../start-limits.ts';
 
 /** Where tasks may be pushed to. Worker URLs are checked against it, and deliveries keep to it. */
 export function workerNetworks(settings: Settings): Pick<DeliverySetup, 'networks' | 'ports' | 'allowHttp'> {
@@ -28,6 +29,14 @@ export function tenantLimits(settings: Settings): TenantLimits {
     tokensPerUser: settings.tasksMaxTokens,
     inFlight: settings.tasksMaxInFlight,
     dispatchPerSecond: settings.tasksDispatchRate,
+  };
+}
+
+/** The domains whose limits workers may name. */
+export function limitDomains(settings: Settings): LimitDomains {
+  return {
+    ofTenants: listOf(settings.tasksLimitDomains),
+    shared: listOf(settings.tasksLimitSharedDomains),
   };
 }
 

@@ -13,6 +13,7 @@ import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import type { RestHead } from '../../tasks/rest/http.ts';
 import { placeOf } from '../../tasks/rest/tenant-host.ts';
 import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
+import type { LimitAsker } from '../../tasks/scheduler/limit-questions.ts';
 import { attemptsFor } from '../../tasks/scheduler/push-slots.ts';
 import { MAX_TESTS, type WorkerTester } from '../../tasks/scheduler/worker-tests.ts';
 import type { MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
@@ -24,13 +25,14 @@ import { tasksRoutes } from '../../transports/http/tasks-routes.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
 import { DecidedApiLimits } from '../api-limits.ts';
 import { readCa } from '../client-tls.ts';
+import { DecidedStartLimits } from '../start-limits.ts';
 import { logLine } from '../thread-logger.ts';
 import { type StatsChange, ThreadsStats } from '../thread-stats.ts';
 import type { EngineThreadSetup } from './engine-thread.ts';
 import { KeptEngine } from './kept-engine.ts';
 import type { RestThreadSetup } from './rest-thread.ts';
 import type { OpenedTaskStore, TaskStoreFactory } from './task-store.ts';
-import { workerModule, workerNetworks } from './tasks-config.ts';
+import { limitDomains, workerModule, workerNetworks } from './tasks-config.ts';
 
 /** What the process gives the task service. */
 export interface TasksServiceParts {
@@ -80,8 +82,10 @@ export class TasksService implements Service {
     const opened = parts.createStore({ ...parts, stats: shared.stats });
     this.#store = new MeasuredStore(opened.store, statistics, () => performance.now());
     const signals = new SignalMesh();
-    const engine = keptEngine(parts, shared.stats, { opened, signals });
-    const rest = restThreads(parts, shared, { opened, signals, statistics, tester: engine });
+    const limitAsker = new DecidedStartLimits(shared.decider, parts.clock, limitDomains(settings));
+    const sharing = { opened, signals, limitAsker };
+    const engine = keptEngine(parts, shared.stats, sharing);
+    const rest = restThreads(parts, shared, { ...sharing, statistics, tester: engine });
     this.#engine = engine;
     this.#rest = rest;
     this.front = {
@@ -129,6 +133,7 @@ export class TasksService implements Service {
 interface Sharing {
   readonly opened: OpenedTaskStore;
   readonly signals: SignalMesh;
+  readonly limitAsker: LimitAsker;
 }
 
 interface RestSharing extends Sharing {
@@ -139,7 +144,7 @@ interface RestSharing extends Sharing {
 function restThreads(
   { settings, keys, version, clock, random, logger }: TasksServiceParts,
   { decider, rules, stats }: TasksShared,
-  { opened, signals, statistics, tester }: RestSharing,
+  { opened, signals, limitAsker, statistics, tester }: RestSharing,
 ): RestThreads<StatsChange> {
   const setup: RestThreadSetup = {
     settings,
@@ -157,6 +162,7 @@ function restThreads(
     tenantOf: tenantNames(settings),
     limits: new DecidedApiLimits(decider, rules),
     tester,
+    limitAsker,
     signals,
     store: opened.shared,
     nextRequestId: () => ids.next('request'),
@@ -179,7 +185,7 @@ function restThreads(
 function keptEngine(
   { settings, keys, version, clock, random, logger }: TasksServiceParts,
   stats: StatsRegistry,
-  { opened, signals }: Sharing,
+  { opened, signals, limitAsker }: Sharing,
 ): KeptEngine {
   const setup: EngineThreadSetup = {
     settings,
@@ -195,6 +201,7 @@ function keptEngine(
     workerData: () => setup,
     signals,
     store: opened.shared,
+    limitAsker,
     stats: new ThreadsStats(stats),
     lost: () => lost.add(1),
     clock,

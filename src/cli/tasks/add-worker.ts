@@ -55,6 +55,7 @@ export function workerFields(flags: FlagValues<typeof WORKER_FLAGS>): Json {
   return {
     ...Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== '')),
     ...onFinishField(flags['on-finish'], flags.events),
+    ...limitField(flags.limit),
     ...countField('concurrency', flags.concurrency),
     ...countField('group-concurrency', flags['group-concurrency']),
   };
@@ -67,6 +68,22 @@ function onFinishField(worker: string, events: string): Json {
   if (worker === '') return {};
   if (worker === 'none') return { on_finish: null };
   return { on_finish: { worker, ...(events !== '' && { events: events.split(',') }) } };
+}
+
+function limitField(text: string): Json {
+  if (text === '') return {};
+  if (text === 'none') return { limit: null };
+  const [, domain, entries] = /^([^:]+):(.+)$/.exec(text) ?? [];
+  const descriptor = entries?.split(',').map(entry => {
+    const at = entry.indexOf('=');
+    return { key: entry.slice(0, Math.max(at, 0)), value: entry.slice(at + 1) };
+  });
+  if (descriptor === undefined || descriptor.some(({ key, value }) => key === '' || value === '')) {
+    throw new UsageFault(
+      '--limit takes a domain and its descriptor, such as edge:upstream=billing, or none.',
+    );
+  }
+  return { limit: { domain, descriptor } };
 }
 
 function countField(flag: string, text: string): Json {

@@ -36,6 +36,11 @@ export const WORKER_FLAGS = {
   },
   'push-to': { ...TEXT, placeholder: 'URL', help: 'push tasks there; a new worker without it pulls' },
   concurrency: { ...TEXT, placeholder: 'N', help: 'maximum number of attempts at the same time, or none' },
+  limit: {
+    ...TEXT,
+    placeholder: 'LIMIT',
+    help: 'count each start as a hit: DOMAIN:KEY=VALUE,KEY=VALUE, or none',
+  },
   timeout: { ...TEXT, placeholder: 'DURATION', help: 'longest time of an attempt' },
   'group-concurrency': {
     ...TEXT,

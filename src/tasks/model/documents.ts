@@ -121,6 +121,8 @@ export interface Worker {
   readonly concurrency: number | null;
   readonly rate: Rate | null;
   /** Undefined in documents of older versions, which means null. */
+  readonly limit?: StartLimit | null;
+  /** Undefined in documents of older versions, which means null. */
   readonly groups?: GroupRules | null;
   /** Undefined in documents of older versions, which means null. */
   readonly onFinish?: OnFinish | null;
@@ -142,6 +144,13 @@ export interface GroupRules {
   readonly concurrency: number;
   /** Tasks of a group start in the order of `runAt`, then of id. Only with a concurrency of 1. */
   readonly fifo: boolean;
+}
+
+/** A limit of the decision service: each start of a task is one hit of this descriptor. */
+export interface StartLimit {
+  readonly domain: string;
+  /** At least one. */
+  readonly descriptor: readonly { readonly key: string; readonly value: string }[];
 }
 
 /** A token bucket: on average `limit` starts in `perMs`, at once `burst`. */

@@ -4,6 +4,7 @@ import type { UrlRules } from '../delivery/worker-url.ts';
 import type { TenantLimits } from '../model/documents.ts';
 import type { IdMaker } from '../model/ids.ts';
 import type { Signals } from '../model/signals.ts';
+import type { LimitAsker } from '../scheduler/limit-questions.ts';
 import type { PullDesk } from '../scheduler/pull-desk.ts';
 import type { WorkerTester } from '../scheduler/worker-tests.ts';
 import type { Sealer } from '../sealing/sealer.ts';
@@ -21,6 +22,7 @@ export interface RestParts {
   readonly pullDesk: PullDesk;
   readonly tester: WorkerTester;
   readonly usedShares: UsedShares;
+  readonly limitAsker: Pick<LimitAsker, 'ask'>;
   readonly ids: IdMaker;
   readonly clock: Clock;
   /** So many random bytes, for tokens and leases. */
@@ -43,6 +45,8 @@ export interface RestConfig {
   /** What URLs workers may have; the same that deliveries check. */
   readonly urls: UrlRules;
   readonly limits: TenantLimits;
+  /** Domains of the decision service whose limits workers may name. */
+  readonly limitDomains: readonly string[];
   /** Signs cursors. */
   readonly cursorKey: Buffer;
 }

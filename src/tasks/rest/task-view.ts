@@ -50,6 +50,8 @@ const WAITING_REASONS = {
   throttled: 'the worker answered with Retry-After, which is not over',
   concurrency: 'as many tasks of the worker run as its `concurrency` allows',
   rate: 'the `rate` of the worker allows no further start yet',
+  limit:
+    'the `limit` of the worker is used up until its window ends, or the decision service does not answer',
   tenant_share:
     'the account has as many tasks in flight, or has started as many in this second, as its limits allow, or it has its share of the deliveries of the process',
   secrets_unreadable: 'a secret of the worker cannot be decrypted with the master key',

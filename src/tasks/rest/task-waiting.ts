@@ -1,3 +1,4 @@
+import type { StartLimit } from '../model/documents.ts';
 import type { Task } from '../model/task.ts';
 import { formatTime } from '../model/time.ts';
 import { readSecrets, WorkerSecrets } from '../scheduler/worker-book.ts';
@@ -134,8 +135,17 @@ async function unblockedReason(
   { tenant, account }: Call,
   { id, body }: StoredDocument<'worker'>,
 ): Promise<WaitingReason> {
+  if (body.limit != null && (await isUsedUp(parts, tenant, body.limit))) return 'limit';
   if (body.mode === 'pull') return 'pull_worker';
   const opened = await readSecrets(parts, tenant, id, account.body);
   if (!(opened instanceof WorkerSecrets)) return 'secrets_unreadable';
   return parts.usedShares.has(tenant) ? 'tenant_share' : 'capacity';
+}
+
+async function isUsedUp({ limitAsker }: RestParts, tenant: string, limit: StartLimit): Promise<boolean> {
+  try {
+    return (await limitAsker.ask({ tenant, limit, tasks: 0 })).isUsedUp;
+  } catch {
+    return true;
+  }
 }

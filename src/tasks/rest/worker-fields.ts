@@ -4,10 +4,12 @@ import { DEFAULT_RETRY_POLICY, mergeRetry } from '../model/retry-policy.ts';
 import { PRIORITIES, type Priority } from '../model/task.ts';
 import { type DurationBounds, FieldReader, type Fields } from './field-reader.ts';
 import { MAX_HEADERS, readHeaders } from './header-fields.ts';
+import type { RestConfig } from './parts.ts';
 import { PAUSE_FIELDS, readPause } from './pause-fields.ts';
 import { Problem } from './problem.ts';
 import { DURATION, durationField, RETRY_SCHEMA, readRetry } from './retry-fields.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
+import { readStartLimit, START_LIMIT } from './start-limit-fields.ts';
 import { PULL_TIMEOUT, PUSH_TIMEOUT } from './task-fields.ts';
 import { ON_FINISH_FIELDS } from './worker-on-finish.ts';
 
@@ -89,6 +91,7 @@ const WORKER_FIELDS = {
       },
     },
   },
+  limit: START_LIMIT,
   group_concurrency: {
     type: 'number',
     integer: true,
@@ -167,7 +170,7 @@ type Draft = { -readonly [K in keyof Worker]: Worker[K] };
 export function readWorkerFields(
   fields: Fields,
   before: Worker | null,
-  urls: UrlRules,
+  { urls, limitDomains }: Pick<RestConfig, 'urls' | 'limitDomains'>,
   nowMs: number,
 ): Worker {
   const reader = new FieldReader();
@@ -180,6 +183,8 @@ export function readWorkerFields(
   readTarget(fields, worker, reader);
   readTimes(fields, worker, reader);
   readBounds(fields, worker, reader);
+  const limit = readStartLimit(fields['limit'], before?.limit ?? null, limitDomains, reader);
+  if (limit !== undefined) worker.limit = limit;
   readPause(fields, worker, 'worker', reader);
   reader.finish();
   if (fields.url != null) checkUrl(fields.url as string, urls);
@@ -215,6 +220,7 @@ function newWorker(nowMs: number): Worker {
     leaseMs: DEFAULT_LEASE_MS,
     retry: DEFAULT_RETRY_POLICY,
     rate: null,
+    limit: null,
     groups: null,
     onFinish: null,
     priority: 'normal',

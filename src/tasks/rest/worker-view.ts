@@ -6,6 +6,7 @@ import type { PutDocument, StoredDocument } from '../store/documents.ts';
 import type { StatusCounts } from '../store/requests.ts';
 import { RETRY_ANSWER, retryView } from './retry-fields.ts';
 import type { ObjectSchema, Schema } from './schema.ts';
+import { START_LIMIT_ANSWER } from './start-limit-fields.ts';
 import { TIME, TIME_OR_NULL } from './task-view.ts';
 import { ON_FINISH_ANSWER, onFinishView } from './worker-on-finish.ts';
 
@@ -51,6 +52,7 @@ export const WORKER_ANSWER: ObjectSchema = {
     retry: RETRY_ANSWER,
     concurrency: { type: 'number', integer: true, nullable: true },
     rate: RATE,
+    limit: START_LIMIT_ANSWER,
     group_concurrency: { type: 'number', integer: true, nullable: true },
     group_order: { type: 'string', enum: ['any', 'fifo'] },
     on_finish: ON_FINISH_ANSWER,
@@ -87,6 +89,7 @@ export function workerView({
     retry: retryView(body.retry),
     concurrency: body.concurrency,
     rate: rate === null ? null : { limit: rate.limit, per: formatDuration(rate.perMs), burst: rate.burst },
+    limit: body.limit ?? null,
     group_concurrency: groups?.concurrency ?? null,
     group_order: groups?.fifo === true ? 'fifo' : 'any',
     on_finish: onFinishView(body.onFinish ?? null),

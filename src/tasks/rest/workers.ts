@@ -100,7 +100,7 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
 }
 
 async function createWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const read = readWorkerFields(call.body, null, parts.config.urls, call.nowMs);
+  const read = readWorkerFields(call.body, null, parts.config, call.nowMs);
   const worker = await withOnFinish(parts, call.tenant, call.body, { id: null, worker: read });
   const id = parts.ids.next('worker');
   const { workers } = limitsOf(parts, call);
@@ -153,7 +153,7 @@ async function updateWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
     const before = await readWorker(parts.store, call.tenant, call.params['id']);
     expectedVersion(meant, before.version);
     const fields = writableFields(call.body, WORKER_CHANGES, workerView(before), MOVING);
-    const read = readWorkerFields(fields, before.body, parts.config.urls, call.nowMs);
+    const read = readWorkerFields(fields, before.body, parts.config, call.nowMs);
     const worker = await withOnFinish(parts, call.tenant, fields, { id: before.id, worker: read });
     await checkTasksAllow(parts, call.tenant, before, worker);
     const put = putWorker(before.id, worker, before.version);

@@ -4,6 +4,7 @@ import { asError } from '../../base/fault.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Deliveries } from '../delivery/delivery.ts';
+import type { StartLimit } from '../model/documents.ts';
 import type { Signals } from '../model/signals.ts';
 import type { TaskStatistics } from '../model/task-statistics.ts';
 import type { ClaimAnswer } from '../store/requests.ts';
@@ -11,11 +12,12 @@ import type { TaskStore } from '../store/task-store.ts';
 import { findCanceled } from './cancel-watch.ts';
 import { DueWorkers } from './due-workers.ts';
 import { FairQueue, type Turn } from './fair-queue.ts';
-import type { PushAttempts } from './push-attempts.ts';
+import type { PushAttempts, ReadyPage } from './push-attempts.ts';
 import type { PushClaims } from './push-claims.ts';
 import { type PushSlot, PushSlots } from './push-slots.ts';
 import type { SecretUses } from './secret-uses.ts';
 import type { Settler } from './settler.ts';
+import type { LimitedWorker, StartLimits } from './start-limits.ts';
 import { isOutage, type StoreOutage } from './store-outage.ts';
 import type { StoreTime } from './store-time.ts';
 import { TenantWaiters } from './tenant-waiters.ts';
@@ -32,6 +34,7 @@ export interface DispatcherParts {
   readonly settler: Pick<Settler, 'outcomes'>;
   readonly pauses: Pick<WorkerPauses, 'settled'>;
   readonly secretUses: SecretUses;
+  readonly startLimits: StartLimits;
   readonly outage: StoreOutage;
   readonly signals: Signals;
   readonly statistics: TaskStatistics;
@@ -140,6 +143,7 @@ export class Dispatcher implements Service {
     await this.#parts.attempts.drain(this.#parts.drainMs);
     watch.cancel();
     this.#slots.stop();
+    this.#parts.startLimits.stop();
     await this.#parts.pauses.settled();
     await this.#parts.secretUses.settled();
     this.#unlisten();
@@ -147,14 +151,15 @@ export class Dispatcher implements Service {
   }
 
   readonly #look = async (): Promise<void> => {
-    const { store, outage, clock, time, attempts } = this.#parts;
+    const { store, outage, clock, time, attempts, startLimits } = this.#parts;
     if (!outage.down) {
       try {
         await this.#readClock();
         const hints = await store.wakeups(time.nowMs() + LOOK_AHEAD_MS, MAX_HINTS);
         for (const { tenant, workerId, at } of hints) {
           // That of a worker which is left alone was moved away: one that is back comes from somebody who let it go on.
-          if (at <= time.nowMs()) this.#ready(tenant, workerId, at);
+          if (startLimits.waitMs(tenant, workerId) > 0) this.#sleep(tenant, workerId);
+          else if (at <= time.nowMs()) this.#ready(tenant, workerId, at);
           else this.#dueAt(tenant, workerId, at);
         }
         await findCanceled(store, attempts);
@@ -207,6 +212,13 @@ export class Dispatcher implements Service {
     if (this.#state !== 'running') return;
     this.#full.delete(keyOf(tenant, workerId));
     this.#due.add(keyOf(tenant, workerId), since);
+    const { startLimits } = this.#parts;
+    if (startLimits.isAsking(tenant, workerId)) return;
+    const waitMs = startLimits.waitMs(tenant, workerId);
+    if (waitMs > 0) {
+      this.#wakeList.add({ tenant, workerId, at: this.#parts.time.nowMs() + waitMs });
+      return;
+    }
     this.#queue.add(tenant, workerId);
     this.#pump();
   }
@@ -220,6 +232,7 @@ export class Dispatcher implements Service {
 
   #workerChanged(tenant: string, workerId: string): void {
     this.#parts.book.drop(tenant, workerId);
+    this.#parts.startLimits.forget(tenant, workerId);
     this.#held.delete(keyOf(tenant, workerId));
     this.#ready(tenant, workerId, this.#parts.time.nowMs());
   }
@@ -270,7 +283,60 @@ export class Dispatcher implements Service {
     }
     this.#held.delete(keyOf(tenant, workerId));
     if (this.#state !== 'running') return NOTHING_STARTED;
+    const { limit = null } = page.worker;
+    return limit === null ? this.#claim(turn, page) : this.#claimWithin(limit, turn, page);
+  }
+
+  async #claim(turn: Turn, page: ReadyPage): Promise<TurnOutcome> {
     const answer = await this.#parts.claims.claim(turn, page);
+    return { started: this.#begin(turn, page, answer), more: this.#comesAgain(turn, answer) };
+  }
+
+  /**
+   * For a worker whose starts the decision service limits. It is asked between two turns, so that it cannot hold up
+   * tasks of others; it is not asked before a task is due.
+   */
+  async #claimWithin(limit: StartLimit, turn: Turn, page: ReadyPage): Promise<TurnOutcome> {
+    const { startLimits, claims, time } = this.#parts;
+    const { tenant, workerId } = turn;
+    if (startLimits.isAsking(tenant, workerId) || startLimits.waitMs(tenant, workerId) > 0) {
+      this.#tenantWaiters.room(tenant);
+      this.#ready(tenant, workerId, time.nowMs());
+      return NOTHING_STARTED;
+    }
+    const granted = startLimits.take(tenant, workerId, turn.max);
+    const answer = await claims.claim({ ...turn, max: granted }, page);
+    const started = this.#begin(turn, page, answer);
+    const more = isMore(answer);
+    if (granted > 0) startLimits.started(tenant, workerId, started, more);
+    if (!more) return { started, more: this.#comesAgain(turn, answer) };
+    this.#tenantWaiters.room(tenant);
+    if (startLimits.granted(tenant, workerId) > 0) return { started, more };
+    if (startLimits.waitMs(tenant, workerId) > 0) this.#sleep(tenant, workerId);
+    else void this.#ask({ tenant, workerId, limit });
+    return { started, more: false };
+  }
+
+  async #ask(worker: LimitedWorker): Promise<void> {
+    const { tenant, workerId } = worker;
+    const { startLimits, time } = this.#parts;
+    await startLimits.ask(worker, MAX_TURN);
+    if (startLimits.waitMs(tenant, workerId) > 0) this.#sleep(tenant, workerId);
+    else this.#ready(tenant, workerId, time.nowMs());
+  }
+
+  /** The worker must not start a task for a while: wakes it then, here and, should this process have ended, elsewhere. */
+  #sleep(tenant: string, workerId: string): void {
+    if (this.#state !== 'running') return;
+    const { startLimits, store, time, outage } = this.#parts;
+    const at = Math.ceil(time.nowMs() + startLimits.waitMs(tenant, workerId));
+    this.#wakeList.add({ tenant, workerId, at });
+    store.setWakeup(tenant, workerId, at).catch(failure => outage.failed(failure));
+  }
+
+  /** Begins the attempts of a claim, and returns how many. */
+  #begin(turn: Turn, page: ReadyPage, answer: ClaimAnswer): number {
+    const { tenant } = turn;
     const started = this.#state === 'running' ? answer.tasks.length : 0;
     for (const claimed of answer.tasks) {
       if (started === 0) this.#parts.attempts.handBack(tenant, claimed);
@@ -281,7 +347,7 @@ export class Dispatcher implements Service {
       }
     }
     if (started > 0) this.#parts.secretUses.used(tenant, page.secrets.used(this.#parts.clock.nowMs()));
-    return { started, more: this.#comesAgain(turn, answer) };
+    return started;
   }
 
   /** Whether the worker waits for another turn at once; if not, sees to it that it has one when it may start tasks. */
@@ -349,6 +415,11 @@ interface TurnOutcome {
   readonly started: number;
   /** There is more to start at once. */
   readonly more: boolean;
+}
+
+/** Whether a claim of more tasks would start some. */
+function isMore({ blocked, nextAt, now }: ClaimAnswer): boolean {
+  return blocked === null && nextAt !== null && nextAt <= now;
 }
 
 const NOTHING_STARTED: TurnOutcome = { started: 0, more: false };

@@ -2,7 +2,8 @@ import type { Clock } from '../../base/clock.ts';
 import { FairShares } from '../../base/fair-shares.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Service } from '../../base/lifecycle.ts';
-import type { TenantLimits } from '../model/documents.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { StartLimit, TenantLimits, Worker } from '../model/documents.ts';
 import { isPolicyOver, retryWaitMs } from '../model/retry-policy.ts';
 import type { Signals } from '../model/signals.ts';
 import type { Actor, Task } from '../model/task.ts';
@@ -19,8 +20,10 @@ import type {
 import type { TaskStore } from '../store/task-store.ts';
 import { tellEnd } from './end-signals.ts';
 import { leaseIds } from './lease-ids.ts';
+import type { LimitAsker } from './limit-questions.ts';
 import type { LeaseRequest, PullDesk, PullFailure } from './pull-desk.ts';
 import { PullLine } from './pull-line.ts';
+import { StartLimits } from './start-limits.ts';
 import type { StoreTime } from './store-time.ts';
 
 export interface StorePullDeskParts {
@@ -28,8 +31,10 @@ export interface StorePullDeskParts {
   readonly directory: Directory;
   readonly signals: Signals;
   readonly statistics: TaskStatistics;
+  readonly limitAsker: LimitAsker;
   readonly time: StoreTime;
   readonly clock: Clock;
+  readonly logger: Logger;
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly randomBytes: (count: number) => Buffer;
@@ -61,6 +66,7 @@ export class StorePullDesk implements PullDesk, Service {
   readonly #lines = new Map<string, Map<string, PullLine>>();
   #lineCount = 0;
   readonly #waiting: FairShares;
+  readonly #startLimits: StartLimits;
   /** Calls of the store on nobody's behalf that must end before the store does. */
   readonly #running = new Set<Promise<unknown>>();
   #unlisten: (() => void) | null = null;
@@ -68,6 +74,7 @@ export class StorePullDesk implements PullDesk, Service {
 
   constructor(parts: StorePullDeskParts) {
     this.#parts = parts;
+    this.#startLimits = new StartLimits({ ...parts, asker: parts.limitAsker });
     const capacity = parts.maxWaiting;
     this.#waiting = new FairShares({ capacity, base: Math.max(1, Math.floor(capacity / GUARANTEED_PART)) });
   }
@@ -76,7 +83,10 @@ export class StorePullDesk implements PullDesk, Service {
     this.#unlisten ??= this.#parts.signals.listen({
       taskDue: (tenant, workerId, at) => this.#taskDue(tenant, workerId, at),
       roomFor: (tenant, workerId) => this.#roomFor(tenant, workerId),
-      workerChanged: (tenant, workerId) => this.#lines.get(tenant)?.get(workerId)?.tryNow(),
+      workerChanged: (tenant, workerId) => {
+        this.#startLimits.forget(tenant, workerId);
+        this.#lines.get(tenant)?.get(workerId)?.tryNow();
+      },
       accountChanged: tenant => {
         for (const line of this.#lines.get(tenant)?.values() ?? []) line.tryNow();
       },
@@ -95,6 +105,7 @@ export class StorePullDesk implements PullDesk, Service {
     for (const lines of [...this.#lines.values()]) for (const line of [...lines.values()]) line.close();
     this.#lines.clear();
     while (this.#running.size > 0) await Promise.allSettled(this.#running);
+    this.#startLimits.stop();
   }
 
   async lease(request: LeaseRequest): Promise<readonly ClaimedTask[]> {
@@ -184,8 +195,8 @@ export class StorePullDesk implements PullDesk, Service {
 
   /** Null while the worker, or its account, is paused or gone. */
   async #claim(request: LeaseRequest): Promise<ClaimAnswer | null> {
-    const { store, directory, statistics, time, clock, limits, randomBytes } = this.#parts;
-    const { tenant, workerId, instance } = request;
+    const { directory, limits } = this.#parts;
+    const { tenant, workerId } = request;
     const [account, document] = await Promise.all([
       directory.account(tenant),
       directory.worker(tenant, workerId),
@@ -194,10 +205,47 @@ export class StorePullDesk implements PullDesk, Service {
     const worker = document.body;
     if (worker.mode !== 'pull' || worker.paused) return null;
     const bounds = { ...limits, ...account.body.limits };
+    const { limit = null } = worker;
+    if (limit !== null) return this.#claimWithin(limit, request, worker, bounds);
+    return this.#claimUpTo(request.max, request, worker, bounds);
+  }
+
+  /** For a worker whose starts the decision service limits, which is not asked before a task is due. */
+  async #claimWithin(
+    limit: StartLimit,
+    request: LeaseRequest,
+    worker: Worker,
+    bounds: TenantLimits,
+  ): Promise<ClaimAnswer> {
+    const { tenant, workerId, max } = request;
+    const limits = this.#startLimits;
+    const later = (): ClaimAnswer => {
+      const now = this.#parts.time.nowMs();
+      return { tasks: [], now, nextAt: now + limits.waitMs(tenant, workerId), blocked: null };
+    };
+    if (limits.waitMs(tenant, workerId) > 0) return later();
+    const seen = await this.#claimUpTo(0, request, worker, bounds);
+    if (seen.nextAt === null || seen.nextAt > seen.now) return seen;
+    await limits.ask({ tenant, workerId, limit }, max);
+    const granted = limits.take(tenant, workerId, max);
+    if (granted === 0) return later();
+    const answer = await this.#claimUpTo(granted, request, worker, bounds);
+    const { tasks, now, nextAt, blocked } = answer;
+    limits.started(tenant, workerId, tasks.length, blocked === null && nextAt !== null && nextAt <= now);
+    return answer;
+  }
+
+  async #claimUpTo(
+    max: number,
+    { tenant, workerId, instance, ...request }: LeaseRequest,
+    worker: Worker,
+    bounds: TenantLimits,
+  ): Promise<ClaimAnswer> {
+    const { store, statistics, time, clock, randomBytes } = this.#parts;
     const askedMs = clock.nowMs();
     const answer = await store.claim(tenant, {
       workerId,
-      leaseIds: leaseIds(request.max, randomBytes),
+      leaseIds: leaseIds(max, randomBytes),
       lease: { mode: 'pull', ms: request.leaseMs ?? worker.leaseMs },
       concurrency: worker.concurrency,
       rate: worker.rate,

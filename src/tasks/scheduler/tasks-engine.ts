@@ -11,6 +11,7 @@ import type { Directory } from '../store/directory.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { COUNT_DUE_EVERY_MS, DueTasks } from './due-tasks.ts';
+import type { LimitAsker } from './limit-questions.ts';
 import { PushAttempts } from './push-attempts.ts';
 import { PushClaims } from './push-claims.ts';
 import { REAP_EVERY_MS, reap } from './reaper.ts';
@@ -18,6 +19,7 @@ import { purgeAll, RETAIN_EVERY_MS } from './retention.ts';
 import { Rounds } from './rounds.ts';
 import { SecretUses } from './secret-uses.ts';
 import { Settler } from './settler.ts';
+import { StartLimits } from './start-limits.ts';
 import { StoreOutage } from './store-outage.ts';
 import { StoreTime } from './store-time.ts';
 import { WorkerBook } from './worker-book.ts';
@@ -33,6 +35,7 @@ export interface TasksEngineParts {
   /** Started and stopped by the engine. */
   readonly deliveries: Deliveries;
   readonly sealer: Sealer;
+  readonly limitAsker: LimitAsker;
   /** Makes what fires schedules; it is given what is to be done when the time of a paused worker has come. */
   readonly firer: (workerDue: (tenant: string, workerId: string) => Promise<void>) => Service;
   readonly statistics: TaskStatistics;
@@ -118,6 +121,7 @@ function pushing(parts: TasksEngineParts, time: StoreTime, workerSwitch: WorkerS
   const claims = new PushClaims({ ...parts, attempts, outage, time, actor });
   const book = new WorkerBook({ ...parts, limits });
   const secretUses = new SecretUses({ ...parts, time });
+  const startLimits = new StartLimits({ ...parts, asker: parts.limitAsker });
   return [
     { name: 'deliveries', start: () => deliveries.start(), stop: () => deliveries.stop() },
     {
@@ -130,7 +134,7 @@ function pushing(parts: TasksEngineParts, time: StoreTime, workerSwitch: WorkerS
     },
     new Dispatcher({
       ...parts,
-      ...{ book, claims, attempts, settler, pauses, secretUses, outage, time },
+      ...{ book, claims, attempts, settler, pauses, secretUses, startLimits, outage, time },
       ...{ slots, drainMs },
     }),
   ];

@@ -8,6 +8,7 @@ import type { HistoryEvent } from '../../../src/tasks/model/history.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import type { Task } from '../../../src/tasks/model/task.ts';
 import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
+import type { LimitAsker } from '../../../src/tasks/scheduler/limit-questions.ts';
 import { attemptsFor } from '../../../src/tasks/scheduler/push-slots.ts';
 import type { TasksEngineParts, TasksRole } from '../../../src/tasks/scheduler/tasks-engine.ts';
 import type { Sealer } from '../../../src/tasks/sealing/sealer.ts';
@@ -21,6 +22,7 @@ import { SeededRandom } from '../seeded-random.ts';
 import { EngineWithDesk } from './engine-with-desk.ts';
 import { Factory, historyQuery } from './factories.ts';
 import { MemoryStore } from './memory-store.ts';
+import { NO_LIMITS } from './no-limits.ts';
 
 export const NOON = Date.UTC(2026, 2, 1, 12);
 export const ACME = 'acme';
@@ -183,6 +185,8 @@ export interface ProcessOptions {
   readonly limits?: Partial<TenantLimits>;
   readonly drainMs?: number;
   readonly maxWaitingPulls?: number;
+  /** Decides about limits of workers. */
+  readonly limitAsker?: LimitAsker;
 }
 
 /** One process of the service. */
@@ -260,6 +264,7 @@ export class EngineScene {
         return firer;
       },
       statistics,
+      limitAsker: options.limitAsker ?? NO_LIMITS,
       clock: this.#processClock,
       random: () => this.random.next(),
       randomBytes: count => Buffer.from(Array.from({ length: count }, () => this.random.below(256))),

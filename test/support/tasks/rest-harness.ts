@@ -65,6 +65,7 @@ export const HARNESS_CONFIG: RestConfig = {
   tenantHeader: false,
   urls: { addresses: new SafeAddresses([]), allowHttp: false, ports: [] },
   limits: DEFAULT_TENANT_LIMITS,
+  limitDomains: [],
   cursorKey: Buffer.alloc(32, 7),
 };
 
@@ -108,6 +109,7 @@ export class RestHarness {
       pullDesk: notNeeded('pullDesk'),
       tester: notNeeded('tester'),
       usedShares: new UsedShares(this.clock, signals),
+      limitAsker: notNeeded('limitAsker'),
       ids: new IdMaker(() => this.clock.nowMs(), randomBytes),
       clock: this.clock,
       randomBytes,

@@ -4,6 +4,7 @@ import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
 import type { RestConfig, RestParts } from '../../../src/tasks/rest/parts.ts';
 import { scheduleRoutes } from '../../../src/tasks/rest/schedules.ts';
 import { taskRoutes } from '../../../src/tasks/rest/task-routes.ts';
+import type { LimitAsker } from '../../../src/tasks/scheduler/limit-questions.ts';
 import type { PullDesk } from '../../../src/tasks/scheduler/pull-desk.ts';
 import { StorePullDesk } from '../../../src/tasks/scheduler/store-pull-desk.ts';
 import { StoreTime } from '../../../src/tasks/scheduler/store-time.ts';
@@ -17,6 +18,7 @@ import { parseMasterKey } from '../../../src/tasks/sealing/master-key.ts';
 import type { Settlement } from '../../../src/tasks/store/requests.ts';
 import { type AnswerCheck, answerCheckOf } from './answer-check.ts';
 import { Factory, settlement } from './factories.ts';
+import { NO_LIMITS } from './no-limits.ts';
 import { type Answered, type Asked, type ClockedStore, RestHarness } from './rest-harness.ts';
 
 /** A signal that was told. */
@@ -30,6 +32,8 @@ export class TaskHarness extends RestHarness {
   /** What tests of workers come to. */
   testAnswer: WorkerTestAnswer = { kind: 'refused', reason: 'rate', retryAfterMs: 1_000 };
   readonly tests: WorkerTest[] = [];
+  /** Decides about limits of workers. */
+  limitAsker: LimitAsker = NO_LIMITS;
   readonly factory: Factory;
   readonly sealer: AesSealer;
   readonly #check: AnswerCheck;
@@ -55,7 +59,7 @@ export class TaskHarness extends RestHarness {
     super({
       over,
       config,
-      parts: { sealer, pullDesk, tester },
+      parts: { sealer, pullDesk, tester, limitAsker: { ask: question => this.limitAsker.ask(question) } },
       routes: (parts: RestParts) => [...taskRoutes(parts), ...scheduleRoutes(parts)],
     });
     this.sealer = sealer;
@@ -67,6 +71,8 @@ export class TaskHarness extends RestHarness {
       directory,
       signals,
       statistics: new TaskStatistics(new StatsRegistry()),
+      limitAsker: NO_LIMITS,
+      logger: this.logger,
       time: new StoreTime(clock),
       clock,
       random: () => 0.5,
@@ -90,8 +96,8 @@ export class TaskHarness extends RestHarness {
   }
 
   /** A service with the account `acme`, whose owner asks unless a test says who. */
-  static async open(): Promise<TaskHarness> {
-    const rest = new TaskHarness();
+  static async open(config: Partial<RestConfig> = {}): Promise<TaskHarness> {
+    const rest = new TaskHarness(config);
     rest.token = (await rest.signUp()).token;
     return rest;
   }

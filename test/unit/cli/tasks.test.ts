@@ -75,6 +75,8 @@ t.test('what is wrong with the arguments is said before anybody is asked', async
     [['add-worker', 'w', '--events', 'failed'], '--events needs --on-finish NAME.'],
     [['add-worker', 'w', '--concurrency', 'many'], '--concurrency=many: '],
     [['add-worker', 'w', '--concurrency', '0'], '--concurrency=0: '],
+    [['add-worker', 'w', '--limit', 'edge'], '--limit takes a domain and its descriptor'],
+    [['add-worker', 'w', '--limit', 'edge:key'], '--limit takes a domain and its descriptor'],
     [['workers', 'w'], 'workers: there is no "w". There are list, create, show, update, test, pause,'],
     [['workers', 'update', 'w'], 'say what to change, as --concurrency 20.'],
     [['workers', 'update', 'w', '--group-concurrency', 'x'], '--group-concurrency=x: '],

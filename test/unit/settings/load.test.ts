@@ -92,6 +92,8 @@ t.test('without variables every setting is at its default', async t => {
     tasksPushCaCert: '',
     tasksPushThreads: 1,
     tasksPushConcurrency: 256,
+    tasksLimitDomains: '',
+    tasksLimitSharedDomains: '',
     tasksDrainTimeoutMs: 30_000,
     tasksMaxOpen: 1_000_000,
     tasksRetainSucceededMs: 604_800_000,

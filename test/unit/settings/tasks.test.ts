@@ -44,6 +44,14 @@ t.test('networks and ports that are none are refused', async t => {
   t.equal(refusal({ TASKS_PUSH_PORTS: '25,587' }), '');
 });
 
+t.test('domains of limits are a list without spaces', async t => {
+  for (const name of ['TASKS_LIMIT_DOMAINS', 'TASKS_LIMIT_SHARED_DOMAINS']) {
+    for (const text of ['edge,', 'edge, api', ','])
+      t.match(refusal({ [name]: text }), /without spaces/, text);
+    t.equal(refusal({ [name]: 'edge,api.example.com' }), '');
+  }
+});
+
 t.test('a service host has no port and no capitals', async t => {
   for (const text of ['', 'Example.com', 'example.com:443', '-a.com', 'https://a.com']) {
     t.match(refusal({ SERVICE_HOST: text }), /a host name in lower case/, text);

@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { StopThread, ThreadIsReady } from '../../../base/lasting-task.ts';
 import type { LogFields, LogLevel } from '../../../base/logger.ts';
+import type { LimitAnswerMessage, LimitAskMessage } from '../../scheduler/limit-questions.ts';
 import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/worker-tests.ts';
 import type { RestHead } from '../http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../parts.ts';
@@ -66,6 +67,7 @@ export interface TurnFromRestThread {
 
 export type ToRestThread =
   | TurnToRestThread
+  | LimitAnswerMessage
   /** The port that callers connect to. */
   | { readonly kind: 'listening'; readonly port: number }
   /** A port to the thread that owns the file (see `PortOperator`), or the reason why there is no port. */
@@ -89,6 +91,7 @@ export type FromRestThread<Stats = unknown> =
   | TurnFromRestThread
   | ThreadIsReady
   | RestThreadLog
+  | LimitAskMessage
   /** The changes of its statistics since the last message. */
   | { readonly kind: 'stats'; readonly stats: Stats }
   /** The thread has a store operation to run, but no port to the store. */

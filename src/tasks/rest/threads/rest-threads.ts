@@ -5,6 +5,7 @@ import { LastingThreads, type ThreadCreation } from '../../../base/lasting-threa
 import type { Service } from '../../../base/lifecycle.ts';
 import type { LogFields } from '../../../base/logger.ts';
 import type { SignalMesh } from '../../model/signal-mesh.ts';
+import { askForThread, type LimitAsker } from '../../scheduler/limit-questions.ts';
 import type { WorkerTest, WorkerTester } from '../../scheduler/worker-tests.ts';
 import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http.ts';
 import { requestIdOf } from '../negotiation.ts';
@@ -46,6 +47,7 @@ export interface RestThreadsParts<Stats> extends ThreadCreation {
   readonly tenantOf: (head: RestHead) => string;
   readonly limits: EngineLimits;
   readonly tester: WorkerTester;
+  readonly limitAsker: LimitAsker;
   /** Connects the threads with each other, and with those that do the background work. */
   readonly signals: SignalMesh;
   /** Null if the threads have store connections of their own. */
@@ -182,6 +184,12 @@ export class RestThreads<Stats> implements RestCalls, Service {
         break;
       case 'stats':
         this.#parts.counted(thread.place, message.stats);
+        break;
+      case 'limit_asked':
+      case 'limit_unused':
+        askForThread(this.#parts.limitAsker, message, answer => {
+          if (this.#ready.has(thread)) thread.post(answer);
+        });
         break;
       case 'store_wanted': {
         const store = this.#ready.get(thread)?.store;

@@ -2,6 +2,7 @@ import type { MessagePort, Transferable } from 'node:worker_threads';
 import { acceptMessages } from '../../../base/lasting-task.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { SignalPorts } from '../../model/signal-ports.ts';
+import { AskedStartLimits, type LimitAsker } from '../../scheduler/limit-questions.ts';
 import type { WorkerTester } from '../../scheduler/worker-tests.ts';
 import type { RestHandler } from '../http.ts';
 import type { ApiLimits } from '../parts.ts';
@@ -39,7 +40,7 @@ export interface ServeRestParts {
  */
 export async function serveRest(
   { port, signals, logger }: ServeRestParts,
-  open: (limits: ApiLimits, tester: WorkerTester) => Promise<ThreadService>,
+  open: (limits: ApiLimits, tester: WorkerTester, limitAsker: LimitAsker) => Promise<ThreadService>,
 ): Promise<void> {
   const outbox = new Outbox(emptyTurn, turn => {
     // A caller that has its answer may at once ask another thread for what its call changed.
@@ -48,7 +49,9 @@ export async function serveRest(
   });
   const limits = new AskedLimits((...ask) => outbox.turn.asks.push(ask));
   const tests = new AskedTests((...ask) => outbox.turn.tests.push(ask));
-  const service = await open(limits, tests);
+  // Messages of their own: turns of those who do not need them stay as they are.
+  const startLimits = new AskedStartLimits(message => port.postMessage(message));
+  const service = await open(limits, tests, startLimits);
   const out: HandledCallsOut = {
     admitted: call => outbox.turn.admitted.push(call),
     waits: call => outbox.turn.waiting.push(call),
@@ -64,6 +67,9 @@ export async function serveRest(
         limits.heard(message.verdicts);
         tests.heard(message.tested);
         calls.heard(message);
+        break;
+      case 'limit_answered':
+        startLimits.heard(message);
         break;
       case 'listening':
         service.listeningOn(message.port);

@@ -22,6 +22,7 @@ import { KeepingLogger } from '../../keeping-logger.ts';
 import { LOOPBACK_SETUP } from '../../push-workers.ts';
 import { EngineWithDesk } from '../engine-with-desk.ts';
 import { Factory } from '../factories.ts';
+import { NO_LIMITS } from '../no-limits.ts';
 import { HARNESS_CONFIG } from '../rest-harness.ts';
 import { CRASH_DOMAIN, type CrashNews, type CrashPlan } from './crash-plan.ts';
 import { storeOfPlan } from './crash-store.ts';
@@ -64,6 +65,7 @@ class CrashingProcess {
     const parts: TasksEngineParts = {
       ...common,
       deliveries,
+      limitAsker: NO_LIMITS,
       firer: workerDue => new ScheduleFirer({ ...common, ids, limits, workerDue, counters: { count() {} } }),
       statistics,
       options: {
@@ -81,7 +83,15 @@ class CrashingProcess {
       test: async () => ({ kind: 'refused', reason: 'busy', retryAfterMs: 1_000 }),
     };
     const usedShares = new UsedShares(systemClock, common.signals);
-    this.#parts = { ...common, pullDesk: this.#engine.pullDesk, tester, usedShares, ids, config };
+    this.#parts = {
+      ...common,
+      pullDesk: this.#engine.pullDesk,
+      tester,
+      limitAsker: NO_LIMITS,
+      usedShares,
+      ids,
+      config,
+    };
     this.#rest = new RestService({
       parts: this.#parts,
       limits: { ask: async () => ({ allowed: true, nearest: null }) },

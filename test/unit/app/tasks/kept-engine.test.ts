@@ -7,6 +7,7 @@ import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { SignalMesh } from '../../../../src/tasks/model/signal-mesh.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import type { FakeEngineSetup } from '../../../support/tasks/engine-thread.ts';
+import { NO_LIMITS } from '../../../support/tasks/no-limits.ts';
 import { until } from '../../../support/until.ts';
 import { WaitClock } from '../../../support/wait-clock.ts';
 
@@ -33,6 +34,7 @@ function open(t: Test, engines: FakeEngineSetup['engines'], clock: Clock = syste
       },
       wanted: () => {},
     },
+    limitAsker: NO_LIMITS,
     stats: new ThreadsStats(stats),
     lost: () => lost++,
     clock,

@@ -22,6 +22,7 @@ import { SeededRandom } from '../../../support/seeded-random.ts';
 import { answered, NOON, OK, TEST_SEALER } from '../../../support/tasks/engine-scene.ts';
 import { EngineWithDesk } from '../../../support/tasks/engine-with-desk.ts';
 import { Factory, historyQuery, retryPolicy, taskQuery } from '../../../support/tasks/factories.ts';
+import { NO_LIMITS } from '../../../support/tasks/no-limits.ts';
 import { tempDirectory } from '../../../support/temp-directory.ts';
 
 const ACME = 'acme';
@@ -99,6 +100,7 @@ class Scene {
       sealer: TEST_SEALER as never,
       firer: workerDue => new ScheduleFirer({ ...common, ids, limits, workerDue, counters: { count() {} } }),
       statistics: new TaskStatistics(new StatsRegistry()),
+      limitAsker: NO_LIMITS,
       options: {
         roles: new Set(['dispatcher', 'scheduler', 'reaper']),
         node: 'node-a',

@@ -89,7 +89,7 @@ const PLAIN = new Set(
     'concurrency rate no_retry_on paused pause_reason resume_at auto_pause value expire_previous_in max wait instance ' +
     'extend progress note result error code message details retry_after outcome email role external_id scopes task ' +
     'cron every phase timezone overlap catch_up dst after per burst ' +
-    'window gap jitter start_at end_at max_runs count from task_urls group group_concurrency group_order ' +
+    'window gap jitter start_at end_at max_runs count from task_urls group group_concurrency group_order domain descriptor payload_base64 content_type ' +
     'on_finish events'
   ).split(' '),
 );

@@ -26,6 +26,7 @@ t.test('a worker with a url is pushed to; what is left out is the default', asyn
     retry: { max_attempts: 12, base: '5s', factor: 3, max: '6h', jitter: 0.2, schedule: null, max_age: null },
     concurrency: 10,
     rate: null,
+    limit: null,
     group_concurrency: null,
     group_order: 'any',
     on_finish: null,

@@ -10,6 +10,7 @@ import type { EngineLimits } from '../../../../../src/tasks/rest/threads/early-l
 import { RestThreads, type SharedStore } from '../../../../../src/tasks/rest/threads/rest-threads.ts';
 import type { WorkerTest, WorkerTester } from '../../../../../src/tasks/scheduler/worker-tests.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { NO_LIMITS } from '../../../../support/tasks/no-limits.ts';
 import { until } from '../../../../support/until.ts';
 import { WaitClock } from '../../../../support/wait-clock.ts';
 
@@ -44,6 +45,7 @@ async function open(t: Test, options: Options = {}) {
     tenantOf: ({ host }) => host,
     limits,
     tester: options.tester ?? { test: () => Promise.reject(new Error('not part of this test')) },
+    limitAsker: NO_LIMITS,
     signals: mesh,
     store,
     nextRequestId: () => `req_${++lastId}`,

@@ -1,0 +1,7 @@
+import type { LimitAsker } from '../../../src/tasks/scheduler/limit-questions.ts';
+
+/** For tests without workers that name a limit. */
+export const NO_LIMITS: LimitAsker = {
+  ask: () => Promise.reject(new Error('limits are not part of this test')),
+  giveBack: () => {},
+};

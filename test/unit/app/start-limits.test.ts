@@ -1,0 +1,139 @@
+import t, { type Test } from 'tap';
+import { DecidedStartLimits } from '../../../src/app/start-limits.ts';
+import type { LimitQuestion } from '../../../src/tasks/scheduler/limit-questions.ts';
+import { Decisions, descriptor, request } from '../../support/decisions.ts';
+import { sharedStoreKind } from '../../support/stores.ts';
+
+const RULES = {
+  'edge.yaml': `
+domain: edge
+descriptors:
+  - key: upstream
+    value: billing
+    rate_limit: { unit: minute, requests_per_unit: 10 }
+`,
+  'tenants.yaml': `
+domain: tenants
+descriptors:
+  - key: tenant
+    descriptors:
+      - key: upstream
+        rate_limit: { unit: minute, requests_per_unit: 10 }
+`,
+};
+const DOMAINS = { ofTenants: ['tenants'], shared: ['edge'] };
+
+async function open(t: Test, setup: Partial<ConstructorParameters<typeof Decisions>[0]> = {}) {
+  const decisions = new Decisions({ store: await sharedStoreKind.open(t), rules: RULES, ...setup });
+  const limits = new DecidedStartLimits(decisions.batcher, decisions.clock, DOMAINS);
+  // A window of a minute begins.
+  decisions.clock.advance(60_000 - (decisions.clock.nowMs() % 60_000));
+  return { decisions, limits };
+}
+
+function question(tasks: number, domain = 'edge', tenant = 'acme'): LimitQuestion {
+  return { tenant, tasks, limit: { domain, descriptor: [{ key: 'upstream', value: 'billing' }] } };
+}
+
+/** A call that a proxy asks about. */
+async function proxied(decisions: Decisions): Promise<boolean> {
+  return (await decisions.ask(request('edge', 'upstream=billing'))).overallCode === 1;
+}
+
+for (const holdBack of [false, true]) {
+  t.test(
+    `tasks and calls of proxies share a limit${holdBack ? ', when hits are held back' : ''}`,
+    async t => {
+      const { decisions, limits } = await open(t, { options: { holdBack } });
+      for (let call = 0; call < 3; call++) t.ok(await proxied(decisions));
+      const endsAtMs = decisions.clock.nowMs() + 60_000;
+      const window = { leftMs: 60_000, endsAtMs };
+      t.same(await limits.ask(question(5)), { granted: 5, isUsedUp: false, remaining: 2, window });
+      t.same(
+        await limits.ask(question(5)),
+        { granted: 2, isUsedUp: true, remaining: 0, window },
+        'a part is granted',
+      );
+      t.notOk(await proxied(decisions));
+      decisions.clock.advance(59_400);
+      t.match(await limits.ask(question(1)), {
+        granted: 0,
+        isUsedUp: true,
+        window: { leftMs: 600, endsAtMs },
+      });
+      decisions.clock.advance(600);
+      t.match(await limits.ask(question(20)), { granted: 10, isUsedUp: true });
+    },
+  );
+}
+
+t.test('a rule in shadow mode grants everything', async t => {
+  const { limits } = await open(t, {
+    rules: { 'edge.yaml': `${RULES['edge.yaml']}    shadow_mode: true\n` },
+  });
+  t.match(await limits.ask(question(4)), { granted: 4, isUsedUp: false, remaining: 6 });
+  t.match(await limits.ask(question(20)), { granted: 20, isUsedUp: false, remaining: null });
+});
+
+t.test('a question about no task counts nothing', async t => {
+  const { decisions, limits } = await open(t);
+  for (let ask = 0; ask < 20; ask++) {
+    t.match(await limits.ask(question(0)), { granted: 0, isUsedUp: false });
+  }
+  t.match(await limits.ask(question(10)), { granted: 10, isUsedUp: false });
+  t.match(await limits.ask(question(0)), { granted: 0, isUsedUp: true });
+  decisions.clock.advance(60_000);
+  t.match(await limits.ask(question(0)), { isUsedUp: false });
+});
+
+t.test('unused hits are given back while their window lasts for sure', async t => {
+  const { decisions, limits } = await open(t, { localCacheBytes: 65_536 });
+  const endsAtMs = decisions.clock.nowMs() + 60_000;
+  t.match(await limits.ask(question(10)), { granted: 10 });
+  limits.giveBack({ ...question(4), endsAtMs });
+  t.match(await limits.ask(question(10)), { granted: 4, isUsedUp: true });
+  decisions.clock.advance(59_001);
+  limits.giveBack({ ...question(4), endsAtMs });
+  t.match(await limits.ask(question(1)), { granted: 0 });
+  decisions.clock.advance(999);
+  t.match(await limits.ask(question(10)), { granted: 10 });
+  limits.giveBack({ ...question(4), endsAtMs });
+  t.match(await limits.ask(question(1)), { granted: 0 }, 'nothing comes off the next window');
+});
+
+t.test('domains that are not shared have a limit for each tenant', async t => {
+  const { decisions, limits } = await open(t);
+  t.match(await limits.ask(question(20, 'tenants', 'acme')), { granted: 10, isUsedUp: true });
+  t.match(await limits.ask(question(20, 'tenants', 'other')), { granted: 10, isUsedUp: true });
+  const own = {
+    domain: 'tenants',
+    descriptor: [{ key: 'tenant', value: 'third' }, ...question(1).limit.descriptor],
+  };
+  t.match(
+    await limits.ask({ tenant: 'acme', tasks: 1, limit: own }),
+    { granted: 1, window: null },
+    'a tenant cannot name another one',
+  );
+  const third = {
+    domain: 'tenants',
+    descriptors: [descriptor('tenant=third,upstream=billing')],
+    hitsAddend: 10,
+  };
+  t.equal((await decisions.ask(third)).overallCode, 1);
+});
+
+t.test('a domain that is not listed is not decided about', async t => {
+  const { limits } = await open(t);
+  await t.rejects(limits.ask(question(1, 'sluice_api')), { message: /TASKS_LIMIT_DOMAINS does not list/ });
+  limits.giveBack({ ...question(1, 'sluice_api'), endsAtMs: Number.POSITIVE_INFINITY });
+});
+
+t.test('without a rule for the descriptor nothing is limited', async t => {
+  const { limits } = await open(t, { rules: 'domain: edge\n' });
+  t.same(await limits.ask(question(64)), { granted: 64, isUsedUp: false, remaining: null, window: null });
+});
+
+t.test('when there is no decision, the question is not answered', async t => {
+  const { limits } = await open(t, { rules: null });
+  await t.rejects(limits.ask(question(3)), { code: 'no_rules' });
+});
