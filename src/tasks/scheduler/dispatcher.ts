@@ -4,7 +4,6 @@ import { asError } from '../../base/fault.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Deliveries } from '../delivery/delivery.ts';
-import type { StartLimit } from '../model/documents.ts';
 import type { Signals } from '../model/signals.ts';
 import type { TaskStatistics } from '../model/task-statistics.ts';
 import type { ClaimAnswer } from '../store/requests.ts';
@@ -12,15 +11,17 @@ import type { TaskStore } from '../store/task-store.ts';
 import { findCanceled } from './cancel-watch.ts';
 import { DueWorkers } from './due-workers.ts';
 import { FairQueue, type Turn } from './fair-queue.ts';
+import { LimitedTurns } from './limited-turns.ts';
 import type { PushAttempts, ReadyPage } from './push-attempts.ts';
 import type { PushClaims } from './push-claims.ts';
 import { type PushSlot, PushSlots } from './push-slots.ts';
 import type { SecretUses } from './secret-uses.ts';
 import type { Settler } from './settler.ts';
-import type { LimitedWorker, StartLimits } from './start-limits.ts';
+import type { StartLimits } from './start-limits.ts';
 import { isOutage, type StoreOutage } from './store-outage.ts';
 import type { StoreTime } from './store-time.ts';
 import { TenantWaiters } from './tenant-waiters.ts';
+import { NOTHING_STARTED, type TurnOutcome } from './turn-outcome.ts';
 import { WakeList } from './wake-list.ts';
 import type { WorkerBook, WorkerPage } from './worker-book.ts';
 import type { WorkerPauses } from './worker-pauses.ts';
@@ -81,6 +82,7 @@ export class Dispatcher implements Service {
   readonly #wakeList: WakeList;
   readonly #due = new DueWorkers();
   readonly #tenantWaiters: TenantWaiters;
+  readonly #limited: LimitedTurns;
   /** Workers at their own bound on attempts. */
   readonly #full = new Set<string>();
   /** Workers that are left alone, whatever this process hears, and until when by the store's clock. */
@@ -108,6 +110,15 @@ export class Dispatcher implements Service {
     this.#tenantWaiters = new TenantWaiters({
       after,
       wake: (tenant, workerId) => this.#ready(tenant, workerId, parts.time.nowMs()),
+    });
+    this.#limited = new LimitedTurns({
+      ...parts,
+      most: MAX_TURN,
+      begin: (turn, page, answer) => this.#begin(turn, page, answer),
+      comesAgain: (turn, answer) => this.#comesAgain(turn, answer),
+      room: tenant => this.#tenantWaiters.room(tenant),
+      ready: (tenant, workerId) => this.#ready(tenant, workerId, parts.time.nowMs()),
+      sleep: (tenant, workerId) => this.#sleep(tenant, workerId),
     });
     parts.outage.onOver(() => this.#pump());
     parts.statistics.readInFlight(() => parts.attempts.count);
@@ -284,45 +295,12 @@ export class Dispatcher implements Service {
     this.#held.delete(keyOf(tenant, workerId));
     if (this.#state !== 'running') return NOTHING_STARTED;
     const { limit = null } = page.worker;
-    return limit === null ? this.#claim(turn, page) : this.#claimWithin(limit, turn, page);
+    return limit === null ? this.#claim(turn, page) : this.#limited.claim(limit, turn, page);
   }
 
   async #claim(turn: Turn, page: ReadyPage): Promise<TurnOutcome> {
     const answer = await this.#parts.claims.claim(turn, page);
     return { started: this.#begin(turn, page, answer), more: this.#comesAgain(turn, answer) };
-  }
-
-  /**
-   * For a worker whose starts the decision service limits. It is asked between two turns, so that it cannot hold up
-   * tasks of others; it is not asked before a task is due.
-   */
-  async #claimWithin(limit: StartLimit, turn: Turn, page: ReadyPage): Promise<TurnOutcome> {
-    const { startLimits, claims, time } = this.#parts;
-    const { tenant, workerId } = turn;
-    if (startLimits.isAsking(tenant, workerId) || startLimits.waitMs(tenant, workerId) > 0) {
-      this.#tenantWaiters.room(tenant);
-      this.#ready(tenant, workerId, time.nowMs());
-      return NOTHING_STARTED;
-    }
-    const granted = startLimits.take(tenant, workerId, turn.max);
-    const answer = await claims.claim({ ...turn, max: granted }, page);
-    const started = this.#begin(turn, page, answer);
-    const more = isMore(answer);
-    if (granted > 0) startLimits.started(tenant, workerId, started, more);
-    if (!more) return { started, more: this.#comesAgain(turn, answer) };
-    this.#tenantWaiters.room(tenant);
-    if (startLimits.granted(tenant, workerId) > 0) return { started, more };
-    if (startLimits.waitMs(tenant, workerId) > 0) this.#sleep(tenant, workerId);
-    else void this.#ask({ tenant, workerId, limit });
-    return { started, more: false };
-  }
-
-  async #ask(worker: LimitedWorker): Promise<void> {
-    const { tenant, workerId } = worker;
-    const { startLimits, time } = this.#parts;
-    await startLimits.ask(worker, MAX_TURN);
-    if (startLimits.waitMs(tenant, workerId) > 0) this.#sleep(tenant, workerId);
-    else this.#ready(tenant, workerId, time.nowMs());
   }
 
   /** The worker must not start a task for a while: wakes it then, here and, should this process have ended, elsewhere. */
@@ -410,19 +388,6 @@ export class Dispatcher implements Service {
     this.#pump();
   }
 }
-
-interface TurnOutcome {
-  readonly started: number;
-  /** There is more to start at once. */
-  readonly more: boolean;
-}
-
-/** Whether a claim of more tasks would start some. */
-function isMore({ blocked, nextAt, now }: ClaimAnswer): boolean {
-  return blocked === null && nextAt !== null && nextAt <= now;
-}
-
-const NOTHING_STARTED: TurnOutcome = { started: 0, more: false };
 
 function keyOf(tenant: string, workerId: string): string {
   return `${tenant}\n${workerId}`;
