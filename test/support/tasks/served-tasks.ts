@@ -48,7 +48,7 @@ export interface TaskAnswer {
 
 export interface TaskRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Below `/api/v1`, with its query. */
+  /** Below `/api/v1` for tenants, with its query. */
   readonly path: string;
   readonly body?: object;
   readonly idempotencyKey?: string;
@@ -98,13 +98,19 @@ export class TaskCaller {
     return answer.json;
   }
 
+  /** A call of the operator, with a path of the host of the service. @throws Error when there is no answer */
+  operate(address: string, token: string, request: TaskRequest): Promise<TaskAnswer> {
+    return this.#request(address, 'localhost', request, token);
+  }
+
   async #request(
     address: string,
     host: string,
     { method, path, body, idempotencyKey }: TaskRequest,
+    token = this.#token,
   ): Promise<TaskAnswer> {
     const headers: Record<string, string> = { host };
-    if (this.#token !== '') headers['authorization'] = `Bearer ${this.#token}`;
+    if (token !== '') headers['authorization'] = `Bearer ${token}`;
     if (body !== undefined) headers['content-type'] = 'application/json';
     if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey;
     const answer: Dispatcher.ResponseData = await this.#agent.request({

@@ -96,3 +96,44 @@ export function openedRedis(server: RedisServer, keyPrefix: string): OpenedBacke
     },
   };
 }
+
+/** The tables of a file in which a tenant has rows, one entry for each row, and those with rows of nobody. */
+export function rowsOfTenant(path: string, domain: string): string[] {
+  const db = new (nodeSqlite().DatabaseSync)(path);
+  try {
+    const sql =
+      "SELECT m.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND c.name = ?";
+    const tables = db
+      .prepare(sql)
+      .all('tenant')
+      .map(({ name }) => String(name));
+    const found = tables.flatMap(name =>
+      db
+        .prepare(`SELECT 1 FROM ${name} WHERE tenant = (SELECT no FROM tenant WHERE name = ?)`)
+        .all(domain)
+        .map(() => name),
+    );
+    for (const [name, column, owner] of OWNED) {
+      const nobodys = `SELECT 1 FROM ${name} WHERE ${column} NOT IN (SELECT ${owner}) LIMIT 1`;
+      if (db.prepare(nobodys).get() !== undefined) found.push(`${name} of nobody`);
+    }
+    return found;
+  } finally {
+    db.close();
+  }
+}
+
+/** Tables whose rows belong to a row of another table. */
+const OWNED = [
+  ['body', 'seq', 'seq FROM task'],
+  ['event', 'seq', 'seq FROM task'],
+  ['task_key', 'worker', 'no FROM worker'],
+  ['task_group', 'worker', 'no FROM worker'],
+  ['doc_name', 'doc', 'no FROM doc'],
+] as const;
+
+/** Names of the keys of a tenant in Redis, from the domain on. */
+export async function keysOfTenant(server: RedisServer, domain: string): Promise<string[]> {
+  const names = (await server.command('keys', `*{${domain}}:*`)) as string[];
+  return names.map(name => name.slice(name.indexOf('}:') + 2));
+}

@@ -10,6 +10,7 @@ import { snapshotOf, type TenantSnapshot } from '../../../exam/task-store/snapsh
 import { SeededRandom } from '../../seeded-random.ts';
 import { TaskCaller } from '../served-tasks.ts';
 import { callbackFaults } from './callback-faults.ts';
+import { DeletedTenants, OPERATOR_TOKEN } from './deleted-tenants.ts';
 import { Ledger } from './ledger.ts';
 import { Load, WORKERS } from './load.ts';
 import { Nodes } from './nodes.ts';
@@ -34,6 +35,8 @@ export interface CampaignOptions {
   readonly env: Readonly<Record<string, string>>;
   /** The same store, not started. */
   readonly openStore: () => TaskStore;
+  /** What is stored of a tenant that was deleted, beside what shows the deletion. */
+  readonly leftOf: (domain: string) => Promise<readonly string[]>;
   readonly seed: number;
   /** How long processes are killed. */
   readonly killMs: number;
@@ -49,6 +52,7 @@ export async function campaign(t: Test, options: CampaignOptions): Promise<void>
     ...options.env,
     TASKS_MAX_IN_FLIGHT: String(IN_FLIGHT),
     TASKS_DISPATCH_RATE: String(PER_SECOND),
+    ACCOUNTS_OPERATOR_TOKEN: OPERATOR_TOKEN,
   };
   const sink = new RandomSink(new SeededRandom(seed + 1));
   await sink.start();
@@ -63,14 +67,23 @@ export async function campaign(t: Test, options: CampaignOptions): Promise<void>
   const load = new Load({ caller, nodes, ledger, seed });
   t.teardown(() => load.stop());
   load.begin();
+  const deleted = new DeletedTenants({ t, nodes, ledger, seed: seed + 3, url: sink.url });
+  t.teardown(() => deleted.end());
+  deleted.begin();
   await nodes.killUntil(performance.now() + options.killMs);
   await nodes.allUp();
   sink.isKind = true;
-  await load.end();
+  await Promise.all([load.end(), deleted.end()]);
   const address = nodes.pick(new SeededRandom(seed))!;
   await pauseSchedules(caller, address);
   const open = await untilDone(caller, address, options.boundMs);
   t.strictSame(open, {}, `all work is done ${options.boundMs} ms after the last kill`);
+  t.strictSame(
+    await deleted.untilGone(options.boundMs),
+    [],
+    'all tenants that the operator deleted are gone',
+  );
+  t.ok(deleted.domains.length > 0, `${deleted.domains.length} tenants were deleted`);
   await load.stop();
   t.strictSame(await nodes.stop(), Array(NODES).fill(0), 'all processes end as they should');
 
@@ -78,6 +91,9 @@ export async function campaign(t: Test, options: CampaignOptions): Promise<void>
   const store = options.openStore();
   await store.start();
   t.teardown(() => store.stop());
+  for (const domain of deleted.domains) {
+    t.strictSame(await options.leftOf(domain), [], `nothing is left of ${domain}`);
+  }
   await examine(t, { store, domain: caller.domain, ledger, sink });
 }
 
