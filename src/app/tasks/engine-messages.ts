@@ -4,6 +4,7 @@ import type { LogFields, LogLevel } from '../../base/logger.ts';
 import type { TestMessage } from '../../tasks/rest/threads/messages.ts';
 import type { LimitAnswerMessage, LimitAskMessage } from '../../tasks/scheduler/limit-questions.ts';
 import type { WorkerTest } from '../../tasks/scheduler/worker-tests.ts';
+import type { SentFault } from '../../tasks/store/trouble.ts';
 import type { StatsChange } from '../thread-stats.ts';
 
 /** Messages to the thread with the task engine. */
@@ -12,7 +13,7 @@ export type ToEngineThread =
   | { readonly kind: 'begin' }
   /** A port to the thread that owns the file (see `PortOperator`), or the reason why there is no port. */
   | { readonly kind: 'store'; readonly port: MessagePort }
-  | { readonly kind: 'store_refused'; readonly reason: string }
+  | { readonly kind: 'store_refused'; readonly fault: SentFault }
   /** A port to another thread, for the signals of both (see `SignalPorts`). */
   | { readonly kind: 'signals'; readonly port: MessagePort }
   /** Test a worker; the answer has the same number. */

@@ -93,7 +93,7 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
         opened.connect(message.port);
         break;
       case 'store_refused':
-        opened.refused(message.reason);
+        opened.refused(message.fault);
         break;
       case 'signals':
         ports.connect(message.port);

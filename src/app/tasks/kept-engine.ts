@@ -122,7 +122,7 @@ export class KeptEngine implements Service, WorkerTester {
     const { signals, store: shared } = this.#parts;
     const store: StoreClient = {
       connect: port => thread.post({ kind: 'store', port }, [port]),
-      refused: reason => thread.post({ kind: 'store_refused', reason }),
+      refused: fault => thread.post({ kind: 'store_refused', fault }),
     };
     const leaveSignals = signals.join(port => thread.post({ kind: 'signals', port }, [port]));
     const leaveStore = shared?.addClient(store);

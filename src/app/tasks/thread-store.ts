@@ -6,13 +6,14 @@ import type { StatsRegistry } from '../../stats/registry.ts';
 import { PortOperator } from '../../tasks/store/sqlite/port-operator.ts';
 import { SqliteStore } from '../../tasks/store/sqlite/store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
+import type { SentFault } from '../../tasks/store/trouble.ts';
 
 /** The task store as a thread other than the primary reaches it; not yet started. */
 export interface ThreadStore {
   readonly store: TaskStore;
   /** Takes a port to the thread with the file, or the reason why it could not be opened; see `PortOperator`. */
   readonly connect: (port: MessagePort) => void;
-  readonly refused: (reason: string) => void;
+  readonly refused: (fault: SentFault) => void;
 }
 
 export interface ThreadStoreParts {
@@ -46,6 +47,6 @@ export async function openThreadStore(parts: ThreadStoreParts): Promise<ThreadSt
   return {
     store: new SqliteStore(operator),
     connect: port => operator.connect(port),
-    refused: reason => operator.refused(reason),
+    refused: fault => operator.refused(fault),
   };
 }

@@ -92,7 +92,7 @@ export default function rest({ port }: LastingTask): Promise<void> {
       handler,
       listeningOn: opened => told.push(`port ${opened}`),
       storeConnected: () => told.push('store'),
-      storeRefused: reason => told.push(reason),
+      storeRefused: ({ message }) => told.push(message),
       drain: () => drained.resolve(),
       stop: async () => {},
     };

@@ -3,6 +3,7 @@ import type { StopThread, ThreadIsReady } from '../../../base/lasting-task.ts';
 import type { LogFields, LogLevel } from '../../../base/logger.ts';
 import type { LimitAnswerMessage, LimitAskMessage } from '../../scheduler/limit-questions.ts';
 import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/worker-tests.ts';
+import type { SentFault } from '../../store/trouble.ts';
 import type { RestHead } from '../http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../parts.ts';
 
@@ -72,7 +73,7 @@ export type ToRestThread =
   | { readonly kind: 'listening'; readonly port: number }
   /** A port to the thread that owns the file (see `PortOperator`), or the reason why there is no port. */
   | { readonly kind: 'store'; readonly port: MessagePort }
-  | { readonly kind: 'store_refused'; readonly reason: string }
+  | { readonly kind: 'store_refused'; readonly fault: SentFault }
   /** A port to another thread, for the signals of both (see `SignalPorts`). */
   | { readonly kind: 'signals'; readonly port: MessagePort }
   /** The service shuts down: no more leases are handed out, and calls that wait for one are answered. */

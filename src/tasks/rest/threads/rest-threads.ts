@@ -7,6 +7,7 @@ import type { LogFields } from '../../../base/logger.ts';
 import type { SignalMesh } from '../../model/signal-mesh.ts';
 import { askForThread, type LimitAsker } from '../../scheduler/limit-questions.ts';
 import type { WorkerTest, WorkerTester } from '../../scheduler/worker-tests.ts';
+import type { SentFault } from '../../store/trouble.ts';
 import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http.ts';
 import { requestIdOf } from '../negotiation.ts';
 import type { ApiCall } from '../parts.ts';
@@ -38,7 +39,7 @@ export interface SharedStore {
 
 interface StoreClient {
   connect(port: MessagePort): void;
-  refused(reason: string): void;
+  refused(fault: SentFault): void;
 }
 
 /** The module is `workers/rest.ts`. */
@@ -152,7 +153,7 @@ export class RestThreads<Stats> implements RestCalls, Service {
     const calls = this.#calls[thread.place];
     const store: StoreClient = {
       connect: port => thread.post({ kind: 'store', port }, [port]),
-      refused: reason => thread.post({ kind: 'store_refused', reason }),
+      refused: fault => thread.post({ kind: 'store_refused', fault }),
     };
     this.#ready.set(thread, {
       leaveSignals: this.#parts.signals.join(port => thread.post({ kind: 'signals', port }, [port])),

@@ -4,6 +4,7 @@ import type { Logger } from '../../../base/logger.ts';
 import type { SignalPorts } from '../../model/signal-ports.ts';
 import { AskedStartLimits, type LimitAsker } from '../../scheduler/limit-questions.ts';
 import type { WorkerTester } from '../../scheduler/worker-tests.ts';
+import type { SentFault } from '../../store/trouble.ts';
 import type { RestHandler } from '../http.ts';
 import type { ApiLimits } from '../parts.ts';
 import { AskedLimits } from './asked-limits.ts';
@@ -18,7 +19,7 @@ export interface ThreadService {
   listeningOn(port: number): void;
   /** Sets the port to the store, or null and the reason why there is no port. */
   storeConnected(port: MessagePort): void;
-  storeRefused(reason: string): void;
+  storeRefused(fault: SentFault): void;
   /** Stops handing out leases, and answers the calls that wait for one. */
   drain(): void;
   /** Releases all resources. All calls have been answered before. */
@@ -78,7 +79,7 @@ export async function serveRest(
         service.storeConnected(message.port);
         break;
       case 'store_refused':
-        service.storeRefused(message.reason);
+        service.storeRefused(message.fault);
         break;
       case 'signals':
         signals.connect(message.port);

@@ -1,4 +1,5 @@
 import { Fault } from '../../../base/fault.ts';
+import { receivedFault } from '../trouble.ts';
 import { WaitingBounds } from '../waiting-bounds.ts';
 import { restored } from './created-tasks.ts';
 import {
@@ -90,7 +91,7 @@ export class AskedOperations {
       const pending = this.#take(number);
       if (pending === undefined) return;
       if (outcome.ok) pending.resolve(restored(pending.operation, outcome.answer));
-      else pending.reject(new Fault('store_failed', outcome.message));
+      else pending.reject(receivedFault(outcome.fault));
     });
   }
 

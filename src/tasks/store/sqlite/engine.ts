@@ -1,6 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { asError, type Fault } from '../../../base/fault.ts';
-import { asksForNewConnection, isEnvironmental, storeFault } from './failure.ts';
+import { StoreFault } from '../trouble.ts';
+import { asksForNewConnection, hasRoom, isBusy, isEnvironmental, storeFault } from './failure.ts';
+import { FilePlace } from './file-place.ts';
 import { Numbers } from './numbers.ts';
 import { type FileOptions, openFile } from './open-file.ts';
 import { isRead, type Operation, read, write } from './operations.ts';
@@ -22,6 +24,9 @@ const KEPT_CLOCK = 'SELECT at FROM clock WHERE no = 1';
 /** After so many transactions its size is looked at. */
 const WAL_LOOKED_AT = 64;
 
+/** How long SQLite itself waits for another process that writes: those that read are served in between. */
+const BUSY_SLICE_MS = 25;
+
 /**
  * The store in one thread, on one connection, synchronous. What writes is done in groups, each in one transaction. So
  * nothing is answered before it is on the disk, and the disk is waited for once for many.
@@ -35,6 +40,14 @@ export class SqliteEngine {
   #connection: { readonly statements: Statements; readonly numbers: Numbers } | null = null;
   #transactions = 0;
   #clockKeptMs = Number.NEGATIVE_INFINITY;
+  /** Where the file was when it was opened; null before. */
+  #place: FilePlace | null = null;
+  /** Why nothing may be written, as the last ping has found; null for nothing. */
+  #moved: StoreFault | null = null;
+  /** Whether a transaction found no room, and no ping has found any since. */
+  #wasFull = false;
+  /** Since when another process has held the write lock; null while it is not known to. */
+  #busySinceMs: number | null = null;
 
   constructor(options: FileOptions, clock: SteadyClock) {
     this.#options = options;
@@ -47,9 +60,9 @@ export class SqliteEngine {
   }
 
   close(): void {
-    const connection = this.#connection;
-    this.#connection = null;
-    connection?.statements.db.close();
+    this.#place = null;
+    this.#moved = null;
+    this.#closeConnection();
   }
 
   /** How often the clock of the host was set back. */
@@ -64,31 +77,74 @@ export class SqliteEngine {
 
   /** All of them in one transaction, in order. */
   write(operations: readonly Operation[]): Outcome[] {
+    for (;;) {
+      const outcomes = this.tryWrite(operations);
+      if (outcomes !== null) return outcomes;
+    }
+  }
+
+  /**
+   * The same; null after a short wait for another process that holds the write lock, with nothing done: they are to be
+   * tried again. They fail once it has held the lock for too long, and then at once until it lets somebody write.
+   */
+  tryWrite(operations: readonly Operation[]): Outcome[] | null {
+    const startMs = performance.now();
+    const isPing = operations.some(({ name }) => name === 'ping');
     try {
-      return this.#transact(operations);
+      if (isPing) this.#moved = this.#place?.moved() ?? null;
+      if (this.#moved !== null) throw this.#moved;
+      const outcomes = this.#transact(operations);
+      this.#busySinceMs = null;
+      return isPing && this.#isFull() ? this.#withoutRoom(operations, outcomes) : outcomes;
     } catch (failure) {
+      if (isBusy(failure)) {
+        this.#busySinceMs ??= startMs;
+        if (performance.now() - this.#busySinceMs < this.#options.busyTimeoutMs) return null;
+      } else this.#busySinceMs = null;
       const fault = this.#failed(failure);
       if (operations.length === 1 || isEnvironmental(failure)) return operations.map(() => fault);
       return operations.flatMap(operation => this.write([operation]));
     }
   }
 
+  /** Small transactions may still go well on a full disk, in what failed ones had allocated. */
+  #isFull(): boolean {
+    this.#wasFull &&= !hasRoom(this.#options.path);
+    return this.#wasFull;
+  }
+
+  #withoutRoom(operations: readonly Operation[], outcomes: readonly Outcome[]): Outcome[] {
+    const { path } = this.#options;
+    const fault = new StoreFault('disk_full', `task store ${path}: the disk is full: make room`);
+    return outcomes.map((outcome, i) =>
+      operations[i].name === 'ping' && outcome.ok ? { ok: false, fault } : outcome,
+    );
+  }
+
   #readOne(operation: Operation): Outcome {
-    try {
-      const { statements, numbers } = this.#connect();
-      statements.run('BEGIN');
+    const giveUpMs = performance.now() + this.#options.busyTimeoutMs;
+    for (;;) {
       try {
-        numbers.refresh();
-        const view = { statements, numbers, now: this.#clock.nowMs() };
-        const answer = isRead(operation) ? read(view, operation) : undefined;
-        statements.run('COMMIT');
-        return { ok: true, answer };
+        return { ok: true, answer: this.#readOnce(operation) };
       } catch (failure) {
-        this.#rollBack(statements.db);
-        throw failure;
+        // Another process is about to close the file, or repairs what one that died has left.
+        if (!isBusy(failure) || performance.now() >= giveUpMs) return this.#failed(failure);
       }
+    }
+  }
+
+  #readOnce(operation: Operation): unknown {
+    const { statements, numbers } = this.#connect();
+    statements.run('BEGIN');
+    try {
+      numbers.refresh();
+      const view = { statements, numbers, now: this.#clock.nowMs() };
+      const answer = isRead(operation) ? read(view, operation) : undefined;
+      statements.run('COMMIT');
+      return answer;
     } catch (failure) {
-      return this.#failed(failure);
+      this.#rollBack(statements.db);
+      throw failure;
     }
   }
 
@@ -133,7 +189,13 @@ export class SqliteEngine {
 
   #connect(): { readonly statements: Statements; readonly numbers: Numbers } {
     if (this.#connection === null) {
-      const statements = new Statements(openFile(this.#options));
+      // SQLite would make a new, empty file where the one that was in use is gone.
+      const moved = this.#place?.fileMoved() ?? null;
+      if (moved !== null) throw moved;
+      const db = openFile(this.#options);
+      db.exec(`PRAGMA busy_timeout = ${Math.min(this.#options.busyTimeoutMs, BUSY_SLICE_MS)}`);
+      this.#place = new FilePlace(this.#options.path);
+      const statements = new Statements(db);
       const [at] = statements.one(KEPT_CLOCK)!;
       this.#clock.notBefore(at as number);
       this.#connection = { statements, numbers: new Numbers(statements) };
@@ -143,12 +205,20 @@ export class SqliteEngine {
 
   #failed(failure: unknown): Extract<Outcome, { ok: false }> {
     if (asksForNewConnection(failure)) this.#disconnect();
-    return { ok: false, fault: storeFault(failure, this.#options.path) };
+    const fault = storeFault(failure, this.#options.path);
+    if (fault instanceof StoreFault && fault.trouble === 'disk_full') this.#wasFull = true;
+    return { ok: false, fault };
+  }
+
+  #closeConnection(): void {
+    const connection = this.#connection;
+    this.#connection = null;
+    connection?.statements.db.close();
   }
 
   #disconnect(): void {
     try {
-      this.close();
+      this.#closeConnection();
     } catch {
       // It is given up because it fails; that it cannot be closed either changes nothing.
     }

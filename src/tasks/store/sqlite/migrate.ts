@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { Fault } from '../../../base/fault.ts';
+import type { Fault } from '../../../base/fault.ts';
+import { StoreFault, type TroubleName } from '../trouble.ts';
 import { APPLICATION_ID, MIGRATIONS } from './schema.ts';
 
 /**
@@ -56,6 +57,6 @@ export function pragma(db: DatabaseSync, name: string): number {
 }
 
 /** What keeps a file from being opened. */
-export function refused(path: string, reason: string): Fault {
-  return new Fault('store_failed', `task store ${path} is not opened: ${reason}`);
+export function refused(path: string, reason: string, trouble: TroubleName = 'file_failed'): Fault {
+  return new StoreFault(trouble, `task store ${path} is not opened: ${reason}`);
 }

@@ -69,7 +69,8 @@ function checkHead(path: string): void {
   try {
     const head = Buffer.alloc(MAGIC.length);
     const length = readSync(file, head, 0, head.length, 0);
-    if (length > 0 && head.toString('latin1') !== MAGIC) throw refused(path, 'it is no SQLite database');
+    if (length > 0 && head.toString('latin1') !== MAGIC)
+      throw refused(path, 'it is no SQLite database', 'file_damaged');
   } finally {
     closeSync(file);
   }
@@ -96,10 +97,10 @@ function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** A file that can only be read would be found out at the first write. */
+/** A file that can only be read, or is on a full disk, would be found out at the first write. */
 function checkWritable(db: DatabaseSync): void {
   try {
-    db.exec('BEGIN IMMEDIATE; ROLLBACK');
+    db.exec('UPDATE clock SET at = at');
   } catch (failure) {
     // Another process is writing, so it can be written.
     if (!isBusy(failure)) throw failure;
@@ -116,7 +117,8 @@ function checkWhole(db: DatabaseSync, path: string): void {
     return;
   }
   const { quick_check: found } = db.prepare('PRAGMA quick_check(1)').get() as { quick_check: string };
-  if (found !== 'ok') throw refused(path, `it is damaged (${found}); restore it from a backup`);
+  if (found !== 'ok')
+    throw refused(path, `it is damaged (${found}); restore it from a backup`, 'file_damaged');
 }
 
 function readEnds(db: DatabaseSync): void {

@@ -24,7 +24,7 @@ import { settle } from './settle.ts';
 import type { View, Work } from './work.ts';
 
 /** Operations of a {@link TaskStore} that are asked of the file. */
-export type OperationName = Exclude<keyof TaskStore, 'name' | 'start' | 'stop' | 'ping'>;
+export type OperationName = Exclude<keyof TaskStore, 'name' | 'start' | 'stop'>;
 export type ArgumentsOf<N extends OperationName> = Parameters<TaskStore[N]>;
 export type AnswerOf<N extends OperationName> = Awaited<ReturnType<TaskStore[N]>>;
 
@@ -73,7 +73,11 @@ const WRITES = {
   remember,
   purge,
   forgetTenant,
+  ping,
 } as const satisfies { readonly [N in Exclude<OperationName, keyof typeof READS>]: Run<Work, N> };
+
+/** Writes nothing of its own: what it is asked for is whether a transaction goes well, see `SqliteEngine`. */
+function ping(): void {}
 
 export function isRead(operation: Operation): operation is Operation<keyof typeof READS> {
   return operation.name in READS;

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import { Fault } from '../../../base/fault.ts';
+import { receivedFault, type SentFault } from '../trouble.ts';
 import { AskedOperations } from './asked-operations.ts';
 import type { AnswerOf, ArgumentsOf, OperationName } from './operations.ts';
 import type { Operator } from './store.ts';
@@ -68,8 +69,8 @@ export class PortOperator implements Operator {
   }
 
   /** Called if the file could not be opened. All waiting operations fail. */
-  refused(reason: string): void {
-    this.#asked.failAll(new Fault('store_failed', reason));
+  refused(fault: SentFault): void {
+    this.#asked.failAll(receivedFault(fault));
   }
 
   async ask<N extends OperationName>(name: N, args: ArgumentsOf<N>): Promise<AnswerOf<N>> {

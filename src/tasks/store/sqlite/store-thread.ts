@@ -1,6 +1,7 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { asError } from '../../../base/fault.ts';
 import { WeightedTurns } from '../../../base/weighted-turns.ts';
+import { type SentFault, sentFault } from '../trouble.ts';
 import { shortened } from './created-tasks.ts';
 import { type Outcome, SqliteEngine } from './engine.ts';
 import type { FileOptions } from './open-file.ts';
@@ -28,11 +29,11 @@ export type ToStoreThread =
 /** What came of an operation; answers are `shortened`, all faults are `store_failed`. */
 export type ThreadOutcome =
   | { readonly ok: true; readonly answer: unknown }
-  | { readonly ok: false; readonly message: string };
+  | { readonly ok: false; readonly fault: SentFault };
 
 export type FromStoreThread =
   | { readonly kind: 'opened' }
-  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'refused'; readonly fault: SentFault }
   | {
       readonly kind: 'settled';
       readonly numbers: readonly number[];
@@ -49,7 +50,7 @@ export function runStoreThread(owner: MessagePort, { file }: StoreThreadSetup): 
   try {
     engine.open();
   } catch (failure) {
-    tell(owner, { kind: 'refused', message: asError(failure).message });
+    tell(owner, { kind: 'refused', fault: sentFault(asError(failure)) });
     owner.close();
     return;
   }
@@ -109,13 +110,15 @@ class Queue {
   readonly #engine: SqliteEngine;
   readonly #reads = turns();
   readonly #writes = turns();
+  /** Those that are next to be written, while another process holds the write lock. */
+  #held: readonly Waiting[] = [];
 
   constructor(engine: SqliteEngine) {
     this.#engine = engine;
   }
 
   get isEmpty(): boolean {
-    return this.#reads.isEmpty && this.#writes.isEmpty;
+    return this.#reads.isEmpty && this.#writes.isEmpty && this.#held.length === 0;
   }
 
   take(port: MessagePort, { numbers, operations }: Extract<ToStoreThread, { kind: 'operations' }>): void {
@@ -129,8 +132,11 @@ class Queue {
   doSome(): void {
     const reads = this.#reads.take(GROUP);
     if (reads.length > 0) this.#settled(reads, this.#engine.read(reads.map(operationOf)));
-    const writes = this.#writes.take(GROUP);
-    if (writes.length > 0) this.#settled(writes, this.#engine.write(writes.map(operationOf)));
+    const writes = this.#held.length > 0 ? this.#held : this.#writes.take(GROUP);
+    if (writes.length === 0) return;
+    const outcomes = this.#engine.tryWrite(writes.map(operationOf));
+    this.#held = outcomes === null ? writes : [];
+    if (outcomes !== null) this.#settled(writes, outcomes);
   }
 
   /** Each sender gets one message. */
@@ -147,7 +153,7 @@ class Queue {
       answer.outcomes.push(
         outcome.ok
           ? { ok: true, answer: shortened(operation, outcome.answer) }
-          : { ok: false, message: outcome.fault.message },
+          : { ok: false, fault: sentFault(outcome.fault) },
       );
     });
     const { clockBacksteps } = this.#engine;

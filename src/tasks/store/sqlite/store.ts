@@ -55,9 +55,8 @@ export class SqliteStore implements TaskStore {
     return this.#operator.stop();
   }
 
-  async ping(): Promise<void> {
-    // Nothing has this id. The operation writes what every writing transaction does every few seconds (the time).
-    await this.#operator.ask('remove', ['', '', null]);
+  ping(): Promise<void> {
+    return this.#operator.ask('ping', []);
   }
 
   create(tenant: string, request: CreateRequest): Promise<CreateAnswer> {

@@ -1,6 +1,7 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { asError, Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { receivedFault, type SentFault, sentFault } from '../trouble.ts';
 import { AskedOperations } from './asked-operations.ts';
 import type { AnswerOf, ArgumentsOf, OperationName } from './operations.ts';
 import type { Operator } from './store.ts';
@@ -22,7 +23,7 @@ export interface StoreClient {
   /** A store thread has opened the file, and this port leads to it. The previous port is no longer usable. */
   connect(port: MessagePort): void;
   /** The file cannot be opened. */
-  refused(reason: string): void;
+  refused(fault: SentFault): void;
 }
 
 /** A thread, from its start to its end. */
@@ -114,7 +115,7 @@ export class ThreadOperator implements Operator {
    */
   wanted(client: StoreClient): void {
     const refusal = this.#refusal();
-    if (refusal !== null) client.refused(refusal.message);
+    if (refusal !== null) client.refused(sentFault(refusal));
     else if (this.#thread === null) this.#startThread();
   }
 
@@ -154,7 +155,7 @@ export class ThreadOperator implements Operator {
         this.#asked.flush();
         for (const client of this.#clients) this.#connect(thread, client);
       } else {
-        thread.refusal = new Fault('store_failed', message.message);
+        thread.refusal = receivedFault(message.fault);
         this.#refused(thread.refusal);
         opened.reject(thread.refusal);
       }
@@ -175,7 +176,7 @@ export class ThreadOperator implements Operator {
     this.#lastRefusal = fault;
     this.#retryAtMs = this.#parts.monotonicMs() + RETRY_MS;
     this.#asked.failAll(fault);
-    for (const client of this.#clients) client.refused(fault.message);
+    for (const client of this.#clients) client.refused(sentFault(fault));
   }
 
   #ended(thread: Thread, cause: string): void {

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
+import { pragma } from './migrate.ts';
 import type { FileOptions } from './open-file.ts';
 
 /** From here on the WAL is emptied even if those who read have to be waited for. */
@@ -14,15 +15,16 @@ const PATIENCE_MS = 500;
  */
 export function boundWal(
   db: DatabaseSync,
-  { path, busyTimeoutMs }: FileOptions,
+  { path }: Pick<FileOptions, 'path'>,
   { maxBytes = MAX_WAL_BYTES, patienceMs = PATIENCE_MS } = {},
 ): void {
   const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   if (size <= maxBytes) return;
+  const usualMs = pragma(db, 'busy_timeout');
   db.exec(`PRAGMA busy_timeout = ${patienceMs}`);
   try {
     db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
   } finally {
-    db.exec(`PRAGMA busy_timeout = ${busyTimeoutMs}`);
+    db.exec(`PRAGMA busy_timeout = ${usualMs}`);
   }
 }

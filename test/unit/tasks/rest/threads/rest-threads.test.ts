@@ -422,7 +422,7 @@ t.test(
         addClient: client => {
           ways.push('joined');
           client.connect(new MessageChannel().port1);
-          client.refused('no file');
+          client.refused({ trouble: 'file_failed', message: 'no file' });
           return () => ways.push('left');
         },
         wanted: () => {},

@@ -1,0 +1,149 @@
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import t, { type Test } from 'tap';
+import { systemClock } from '../../../../../src/base/clock.ts';
+import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/node-sqlite.ts';
+import { spawnStoreThread } from '../../../../../src/tasks/store/sqlite/open-store.ts';
+import { SqliteStore } from '../../../../../src/tasks/store/sqlite/store.ts';
+import { ThreadOperator } from '../../../../../src/tasks/store/sqlite/thread-operator.ts';
+import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { Factory } from '../../../../support/tasks/factories.ts';
+import { storePath } from '../../../../support/tasks/sqlite-files.ts';
+import { tempDirectory } from '../../../../support/temp-directory.ts';
+
+/** A store on a thread of its own, with a worker. */
+async function open(t: Test, path: string, file: { busyTimeoutMs?: number } = {}) {
+  const operator = new ThreadOperator({
+    spawn: () => spawnStoreThread({ path, ...file }),
+    monotonicMs: () => performance.now(),
+    logger: new KeepingLogger(),
+  });
+  const store = new SqliteStore(operator);
+  await store.start();
+  t.teardown(() => store.stop());
+  const make = new Factory(systemClock);
+  const worker = make.worker();
+  await store.apply('acme', [make.account('acme'), worker]);
+  const create = async (payload: string | null = null) => {
+    const item = make.newTask(worker, {}, { body: { payload, headers: {} } });
+    await store.create('acme', make.createRequest([item]));
+    return item.task.id;
+  };
+  return { store, create };
+}
+
+function lockOf(t: Test, path: string) {
+  const other = new (nodeSqlite().DatabaseSync)(path);
+  t.teardown(() => other.close());
+  other.exec('BEGIN IMMEDIATE');
+  return other;
+}
+
+/** A file system of this size; null where this process may not mount one. */
+function mounted(t: Test, size: string): string | null {
+  const directory = join(tempDirectory(t), 'disk');
+  mkdirSync(directory);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', directory], { stdio: 'ignore' });
+  } catch {
+    return null;
+  }
+  t.teardown(() => execFileSync('umount', ['-l', directory], { stdio: 'ignore' }));
+  return directory;
+}
+
+function fill(directory: string): string {
+  const { bavail, bsize } = statfsSync(directory);
+  const filler = join(directory, 'filler');
+  writeFileSync(filler, Buffer.alloc(bavail * bsize));
+  return filler;
+}
+
+t.test('while another process holds the write lock reading goes on, and writing waits for it', async t => {
+  const path = storePath(t);
+  const { store, create } = await open(t, path);
+  const before = await create();
+  const other = lockOf(t, path);
+  const order: string[] = [];
+  const written = create().then(() => order.push('written'));
+  for (let i = 0; i < 5; i++) t.match(await store.get('acme', before), { id: before });
+  order.push('read');
+  other.exec('ROLLBACK');
+  await written;
+  t.strictSame(order, ['read', 'written'], 'nobody who reads has waited for the lock');
+});
+
+t.test('a lock that is held for too long is the reason, at once from then on', async t => {
+  const path = storePath(t);
+  const { store, create } = await open(t, path, { busyTimeoutMs: 1_000 });
+  const other = lockOf(t, path);
+  const failed = { code: 'store_failed', trouble: 'file_locked' };
+  await t.rejects(store.ping(), { ...failed, message: /another process has held the write lock/ });
+  const startMs = performance.now();
+  await t.rejects(create(), failed);
+  t.ok(performance.now() - startMs < 900, 'the next one does not wait as long again');
+  other.exec('ROLLBACK');
+  await store.ping();
+  t.match(await create(), /^tsk_/);
+});
+
+t.test('a full disk is the reason, also while small writes still go well', async t => {
+  const directory = mounted(t, '4m');
+  if (directory === null) return t.comment('this process may not mount a file system');
+  const { store, create } = await open(t, join(directory, 'tasks.db'));
+  const filler = fill(directory);
+  const full = { code: 'store_failed', trouble: 'disk_full', message: /the disk is full: make room/ };
+  await t.rejects(create('x'.repeat(100_000)), full);
+  for (let i = 0; i < 3; i++) await t.rejects(store.ping(), full);
+  rmSync(filler);
+  await store.ping();
+  t.match(await create('x'.repeat(100_000)), /^tsk_/);
+});
+
+t.test('a file on a full disk is not opened, whether it is new or not, and the reason is said', async t => {
+  const directory = mounted(t, '1m');
+  if (directory === null) return t.comment('this process may not mount a file system');
+  const path = join(directory, 'tasks.db');
+  const full = { code: 'store_failed', trouble: 'disk_full', message: /the disk is full: make room/ };
+  const filler = fill(directory);
+  await t.rejects(open(t, path), full, 'a new one');
+  rmSync(filler);
+  rmSync(path, { force: true });
+  const { store } = await open(t, path);
+  await store.stop();
+  fill(directory);
+  await t.rejects(store.start(), full, 'one that was there');
+});
+
+t.test('nothing is written to a file that was moved away, until it is back', async t => {
+  const path = storePath(t);
+  const { store, create } = await open(t, path);
+  const kept = await create();
+  const elsewhere = join(dirname(path), 'moved.db');
+  renameSync(path, elsewhere);
+  const moved = { code: 'store_failed', trouble: 'file_moved', message: /was moved away or deleted/ };
+  await t.rejects(store.ping(), moved);
+  await t.rejects(create(), moved, 'it would be lost with the next start');
+  t.match(await store.get('acme', kept), { id: kept }, 'reading goes on');
+  renameSync(elsewhere, path);
+  await store.ping();
+  t.match(await create(), /^tsk_/);
+});
+
+t.test('nor where another file is in its place, or the WAL is gone', async t => {
+  const path = storePath(t);
+  const { store, create } = await open(t, path);
+  const copy = join(dirname(path), 'copy.db');
+  copyFileSync(path, copy);
+  renameSync(copy, path);
+  const failed = { code: 'store_failed', trouble: 'file_moved' };
+  await t.rejects(store.ping(), { ...failed, message: /tasks\.db was replaced by another file/ });
+  await t.rejects(create(), failed);
+
+  const other = storePath(t);
+  const second = await open(t, other);
+  rmSync(`${other}-wal`);
+  await t.rejects(second.store.ping(), { ...failed, message: /-wal was moved away or deleted/ });
+  await t.rejects(second.create(), failed);
+});
