@@ -1,12 +1,13 @@
 import { Cluster, type Redis } from 'ioredis';
 import { asError, Fault } from '../../../base/fault.ts';
+import { StoreFault } from '../trouble.ts';
 import { WaitingBounds } from '../waiting-bounds.ts';
 import { redisClient } from './client.ts';
 import { Deadlines } from './deadlines.ts';
 import { storeFailure } from './failure.ts';
 import { LatestCredentials } from './latest-credentials.ts';
 import { type RedisTaskStoreOptions, shownAddress } from './options.ts';
-import { unmetRequirements } from './requirements.ts';
+import { type Unmet, unmetRequirements } from './requirements.ts';
 import { HEAVY, type Script } from './scripts.ts';
 import { TenantWindows, type WindowedOperation } from './tenant-windows.ts';
 
@@ -15,6 +16,9 @@ const MAX_BYTES_IN_FLIGHT = 256 * 1024 * 1024;
 
 /** Longest wait for connections to close: the other side may be frozen. */
 const CLOSE_MS = 1_000;
+
+/** Without flags, so it counts as one that writes; it has no keys, so every node runs it. */
+const WRITABLE = '#!lua\nreturn 1';
 
 /** Why a connection that was there is down, while nothing else is known. */
 const CLOSED = 'it was closed by the server';
@@ -63,7 +67,7 @@ export class RedisLink {
   /** Why the connection is down, as last heard. */
   #reason = 'it was not started';
   /** What is wrong with the servers; null when nothing is. */
-  #unmet: string | null = null;
+  #unmet: StoreFault | null = null;
 
   constructor(options: RedisTaskStoreOptions) {
     if (/[{}]/.test(options.keyPrefix)) {
@@ -96,7 +100,7 @@ export class RedisLink {
     await this.#check();
     if (this.#unmet !== null) {
       this.#client.disconnect();
-      throw new Error(this.#unmet);
+      throw this.#unmet;
     }
     logger.info('connected to Redis for tasks', { address: this.address });
     this.#client.on('close', () => {
@@ -134,11 +138,19 @@ export class RedisLink {
     if (isOpen) await ended;
   }
 
-  /** Resolves when Redis answers and keeps what it is given. */
+  /** Resolves when Redis, of a cluster at least one node, runs scripts that write and keeps what it is given. */
   async ping(): Promise<void> {
-    await this.send('ping', []);
+    const lost = this.#notConnected('ping');
+    if (lost !== null) throw lost;
+    try {
+      // A node that is away is not waited for.
+      await Promise.any(this.#masters().map(server => this.#writable(server)));
+    } catch (failure) {
+      const [first = new Error('no node is known')] = (failure as AggregateError).errors;
+      throw storeFailure(this.address, 'ping', first, 'not_connected');
+    }
     if (this.#unmet !== null) await this.#check();
-    if (this.#unmet !== null) throw new Fault('store_failed', this.#unmet);
+    if (this.#unmet !== null) throw this.#unmet;
   }
 
   /** Runs a script with the keys of a tenant. */
@@ -211,7 +223,7 @@ export class RedisLink {
       };
       const deadline = this.#deadlines.begin(() => {
         const text = `no answer within ${this.#options.timeoutMs} ms: it is overloaded, frozen or out of reach`;
-        reject(storeFailure(this.address, doing, new Error(text)));
+        reject(storeFailure(this.address, doing, new Error(text), 'no_answer'));
         if (this.#windows.leave(operation)) ended();
       });
       if (tenant === NOBODY) operation.send();
@@ -229,7 +241,7 @@ export class RedisLink {
   #notConnected(doing: string): Fault | null {
     if (this.#stopped) return storeFailure(this.address, doing, new Error('the store was stopped'));
     if (this.#client.status === 'ready') return null;
-    return storeFailure(this.address, doing, new Error(`not connected: ${this.#reason}`));
+    return storeFailure(this.address, doing, new Error(`not connected: ${this.#reason}`), 'not_connected');
   }
 
   #overloaded(): Fault {
@@ -244,8 +256,7 @@ export class RedisLink {
     if (this.#corked !== null) return;
     const corked: { uncork(): void }[] = [];
     this.#corked = corked;
-    const servers = this.#client instanceof Cluster ? this.#client.nodes('master') : [this.#client];
-    for (const { stream } of servers) {
+    for (const { stream } of this.#masters()) {
       // There is none while a connection is being made.
       if (stream === undefined || stream === null) continue;
       stream.cork();
@@ -294,16 +305,27 @@ export class RedisLink {
   /** Looks at the settings of every server that has data. */
   async #check(): Promise<void> {
     const { durability, logger } = this.#options;
-    const servers = this.#client instanceof Cluster ? this.#client.nodes('master') : [this.#client];
-    const faults: string[] = [];
-    for (const server of servers) {
+    const faults: Unmet[] = [];
+    for (const server of this.#masters()) {
       const { host, port, path } = server.options;
       const address = shownAddress(path ? { path } : { host: host ?? '', port: port ?? 0 });
-      for (const fault of await unmetRequirements(server, durability, logger)) {
-        faults.push(`Redis at ${address} cannot keep tasks: ${fault}`);
+      for (const { trouble, text } of await unmetRequirements(server, durability, logger)) {
+        faults.push({ trouble, text: `Redis at ${address} cannot keep tasks: ${text}` });
       }
     }
-    this.#unmet = faults.length === 0 ? null : faults.join('; ');
-    if (this.#unmet !== null) logger.error(this.#unmet);
+    const [first] = faults;
+    const all = faults.map(({ text }) => text).join('; ');
+    this.#unmet = first === undefined ? null : new StoreFault(first.trouble, all);
+  }
+
+  /** The servers that take what is written. */
+  #masters(): readonly Redis[] {
+    return this.#client instanceof Cluster ? this.#client.nodes('master') : [this.#client];
+  }
+
+  /** Runs a script that may write, which Redis refuses for the reasons for which it refuses all others. */
+  #writable(server: Redis): Promise<unknown> {
+    const ask = () => server.callBuffer('eval', [WRITABLE, 0]);
+    return this.#answerTo({ doing: 'ping', tenant: NOBODY, args: [], isHeavy: false, ask });
   }
 }

@@ -6,6 +6,12 @@ import type { RedisTaskStoreOptions } from './options.ts';
 /** Scripts with a first line that says what they do exist from here on. */
 const OLDEST_MAJOR = 7;
 
+/** Why a server is not used for tasks. */
+export interface Unmet {
+  readonly trouble: 'redis_settings' | 'redis_read_only';
+  readonly text: string;
+}
+
 /**
  * What is wrong with a server for keeping tasks, each with the command that puts it right; empty when nothing is. What
  * may not be asked (managed services forbid CONFIG) is told in the log.
@@ -14,14 +20,15 @@ export async function unmetRequirements(
   server: Redis,
   durability: RedisTaskStoreOptions['durability'],
   logger: Logger,
-): Promise<string[]> {
+): Promise<Unmet[]> {
   const version = /redis_version:(\d+)[.\d]*/.exec(await server.info('server'));
   if (version !== null && Number(version[1]) < OLDEST_MAJOR) {
     const shown = version[0].slice('redis_version:'.length);
-    return [`it is Redis ${shown}, and tasks need ${OLDEST_MAJOR}.0 or later: use a newer one`];
+    return [unmet(`it is Redis ${shown}, and tasks need ${OLDEST_MAJOR}.0 or later: use a newer one`)];
   }
   const role = /role:(\w+)/.exec(await server.info('replication'))?.[1];
-  if (role === 'slave') return ['it is a replica: the address must lead to the master'];
+  if (role === 'slave')
+    return [unmet('it is a replica: the address must lead to the master', 'redis_read_only')];
   let settings: Map<string, string>;
   try {
     settings = await settingsOf(server);
@@ -32,7 +39,11 @@ export async function unmetRequirements(
     });
     return [];
   }
-  return faultsOf(settings, durability);
+  return faultsOf(settings, durability).map(text => unmet(text));
+}
+
+function unmet(text: string, trouble: Unmet['trouble'] = 'redis_settings'): Unmet {
+  return { trouble, text };
 }
 
 async function settingsOf(server: Redis): Promise<Map<string, string>> {

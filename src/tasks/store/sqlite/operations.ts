@@ -93,6 +93,7 @@ export function write(work: Work, { name, args }: Operation): unknown {
 
 /** Operations that are not about one tenant. */
 const ACROSS_TENANTS: ReadonlySet<OperationName> = new Set<OperationName>([
+  'ping',
   'overdue',
   'wakeups',
   'dueDocuments',
