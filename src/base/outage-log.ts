@@ -9,6 +9,8 @@ export interface OutageTexts {
   /** In place of `began` when nothing has been reached since the start. */
   readonly beganAtStart?: string;
   readonly over: string;
+  /** What to do about it, for the first line. */
+  readonly advice?: string;
   /** Which one it is. Beside these the lines have `reason`, and `seconds` and `failedCalls`. */
   readonly fields: LogFields;
 }
@@ -183,7 +185,7 @@ export class OutageLog implements OutageListener {
   }
 
   #tell(record: Noticed, atStart: boolean): void {
-    const { level, began, beganAtStart = began, fields } = record.texts;
+    const { level, began, beganAtStart = began, advice, fields } = record.texts;
     const unloggedOutages = record.untold === 0 ? undefined : record.untold;
     record.told = true;
     record.toldMs = this.#clock.nowMs();
@@ -192,6 +194,7 @@ export class OutageLog implements OutageListener {
     this.#logger[level](atStart ? beganAtStart : began, {
       ...fields,
       reason: record.reason,
+      advice,
       unloggedOutages,
     });
   }

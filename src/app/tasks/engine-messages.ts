@@ -3,6 +3,7 @@ import type { StopThread, ThreadIsReady } from '../../base/lasting-task.ts';
 import type { LogFields, LogLevel } from '../../base/logger.ts';
 import type { TestMessage } from '../../tasks/rest/threads/messages.ts';
 import type { LimitAnswerMessage, LimitAskMessage } from '../../tasks/scheduler/limit-questions.ts';
+import type { NotReady, TroubledPart } from '../../tasks/scheduler/troubles.ts';
 import type { WorkerTest } from '../../tasks/scheduler/worker-tests.ts';
 import type { SentFault } from '../../tasks/store/trouble.ts';
 import type { StatsChange } from '../thread-stats.ts';
@@ -34,6 +35,8 @@ export type FromEngineThread =
     }
   /** The changes of its statistics since the last message. */
   | { readonly kind: 'stats'; readonly stats: StatsChange }
+  /** Why a part of it cannot do its work; null when it can again. */
+  | { readonly kind: 'not_ready'; readonly part: TroubledPart; readonly notReady: NotReady | null }
   /** There are store operations, but no port to the store. */
   | { readonly kind: 'store_wanted' }
   | { readonly kind: 'tested'; readonly ask: number; readonly answer: TestMessage }

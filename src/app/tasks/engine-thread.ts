@@ -15,6 +15,7 @@ import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import { AskedStartLimits, type LimitAsker } from '../../tasks/scheduler/limit-questions.ts';
 import { ScheduleFirer } from '../../tasks/scheduler/schedule-firer.ts';
 import { TasksEngine } from '../../tasks/scheduler/tasks-engine.ts';
+import type { NotReadyListener } from '../../tasks/scheduler/troubles.ts';
 import { WorkerBook } from '../../tasks/scheduler/worker-book.ts';
 import { type WorkerTester, WorkerTests } from '../../tasks/scheduler/worker-tests.ts';
 import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
@@ -65,8 +66,10 @@ export async function serveTasksEngine({ port }: LastingTask, setup: EngineThrea
   const store = new MeasuredStore(opened.store, statistics, () => performance.now());
   const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
   const limitAsker = new AskedStartLimits(post);
-  const own = { setup, store, clock, signals, statistics, stats, logger };
-  const { engine, tester } = tasksEngine({ ...own, limitAsker });
+  const { engine, tester } = tasksEngine({
+    ...{ setup, store, clock, signals, limitAsker, statistics, stats, logger },
+    notReady: (part, notReady) => post({ kind: 'not_ready', part, notReady }),
+  });
   const stopped = Promise.withResolvers<void>();
   const begin = async (): Promise<void> => {
     await store.start();
@@ -139,6 +142,7 @@ interface EngineParts {
   readonly limitAsker: LimitAsker;
   readonly statistics: TaskStatistics;
   readonly stats: StatsRegistry;
+  readonly notReady: NotReadyListener;
   readonly logger: Logger;
 }
 
@@ -183,6 +187,7 @@ function tasksEngine(parts: EngineParts): {
         counters: { count: (result, by) => statistics.schedulesFired(result).add(by) },
       }),
     statistics,
+    notReady: parts.notReady,
     options: {
       roles: new Set(['dispatcher', 'scheduler', 'reaper']),
       node: `${hostname()}-${process.pid}`,

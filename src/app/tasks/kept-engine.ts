@@ -7,6 +7,7 @@ import type { SignalMesh } from '../../tasks/model/signal-mesh.ts';
 import { AskedTests } from '../../tasks/rest/threads/asked-tests.ts';
 import type { SharedStore } from '../../tasks/rest/threads/rest-threads.ts';
 import { askForThread, type LimitAsker } from '../../tasks/scheduler/limit-questions.ts';
+import type { NotReady, TroubledPart } from '../../tasks/scheduler/troubles.ts';
 import type { WorkerTest, WorkerTestAnswer, WorkerTester } from '../../tasks/scheduler/worker-tests.ts';
 import { logLine } from '../thread-logger.ts';
 import type { ThreadsStats } from '../thread-stats.ts';
@@ -54,6 +55,7 @@ export class KeptEngine implements Service, WorkerTester {
   readonly #tests = new AskedTests((ask, test) => this.#links?.thread.post({ kind: 'test', ask, test }));
   #links: Links | null = null;
   #running = false;
+  readonly #notReady = new Map<TroubledPart, NotReady>();
   #draining = false;
   readonly #begun = Promise.withResolvers<void>();
   readonly #drained = Promise.withResolvers<void>();
@@ -82,6 +84,11 @@ export class KeptEngine implements Service, WorkerTester {
   /** Whether tasks are started. */
   get running(): boolean {
     return this.#running;
+  }
+
+  /** Why a part of the engine cannot do its work, as it has found out lately; null while it can. */
+  notReady(part: TroubledPart): NotReady | null {
+    return this.#notReady.get(part) ?? null;
   }
 
   /** @throws Error if the first thread, or the engine in it, does not start */
@@ -146,6 +153,10 @@ export class KeptEngine implements Service, WorkerTester {
       case 'store_wanted':
         if (this.#links !== null) store?.wanted(this.#links.store);
         break;
+      case 'not_ready':
+        if (message.notReady === null) this.#notReady.delete(message.part);
+        else this.#notReady.set(message.part, message.notReady);
+        break;
       case 'tested':
         this.#tests.heard([[message.ask, message.answer]]);
         break;
@@ -174,6 +185,7 @@ export class KeptEngine implements Service, WorkerTester {
       this.#links = null;
     }
     this.#running = false;
+    this.#notReady.clear();
     this.#tests.lost();
     if (this.#draining) this.#drained.resolve();
     return {

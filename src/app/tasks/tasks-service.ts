@@ -15,11 +15,12 @@ import { placeOf } from '../../tasks/rest/tenant-host.ts';
 import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
 import type { LimitAsker } from '../../tasks/scheduler/limit-questions.ts';
 import { attemptsFor } from '../../tasks/scheduler/push-slots.ts';
+import type { TroubledPart } from '../../tasks/scheduler/troubles.ts';
 import { MAX_TESTS, type WorkerTester } from '../../tasks/scheduler/worker-tests.ts';
 import type { MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
-import type { ReadinessChecks } from '../../transports/http/readiness-routes.ts';
+import { NotReadyBecause, type ReadinessChecks } from '../../transports/http/readiness-routes.ts';
 import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
 import { tasksRoutes } from '../../transports/http/tasks-routes.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
@@ -95,7 +96,8 @@ export class TasksService implements Service {
         return tasksRoutes({ calls: rest, serviceHost: settings.serviceHost, unknown, tracing });
       },
       readiness: {
-        task_store: () => this.#store.ping(),
+        task_store: () => partReady(engine, 'task_store'),
+        master_key: () => partReady(engine, 'master_key'),
         task_interface: async () => {
           if (rest.ready === 0) throw new Error('the threads of the REST interface are starting');
         },
@@ -127,6 +129,13 @@ export class TasksService implements Service {
   stop(): Promise<void> {
     return this.#stack.stop();
   }
+}
+
+/** The engine watches these parts; nobody else asks the store for it. */
+async function partReady(engine: KeptEngine, part: TroubledPart): Promise<void> {
+  if (!engine.running) throw new Error('not known: the thread that watches it is starting');
+  const notReady = engine.notReady(part);
+  if (notReady !== null) throw new NotReadyBecause(notReady.cause, notReady.text);
 }
 
 /** What the threads share. */

@@ -59,6 +59,11 @@ export class TaskStatistics {
     return this.#stats.counter(`tasks.http_requests.${route}.${status}`);
   }
 
+  /** Whether tasks cannot be served, 1 or 0, by the cause. */
+  readNotReady(cause: string, read: () => number): void {
+    this.#stats.gauge(`tasks.not_ready.${cause}`, read);
+  }
+
   /** Attempts that this process is making. */
   readInFlight(read: () => number): void {
     this.#stats.gauge('tasks.in_flight', read);

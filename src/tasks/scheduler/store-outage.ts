@@ -1,16 +1,16 @@
 import { backoffMs } from '../../base/backoff.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError, Fault } from '../../base/fault.ts';
-import type { Logger } from '../../base/logger.ts';
-import { Outage, OutageLog } from '../../base/outage-log.ts';
 import type { TaskStore } from '../store/task-store.ts';
+import { StoreFault, troubleIn } from '../store/trouble.ts';
+import type { Troubles } from './troubles.ts';
 
 export interface StoreOutageParts {
   readonly store: Pick<TaskStore, 'ping'>;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
-  readonly logger: Logger;
+  readonly troubles: Troubles;
 }
 
 const PROBES = { initialMs: 100, maxMs: 2_000 };
@@ -18,19 +18,15 @@ const PROBES = { initialMs: 100, maxMs: 2_000 };
 /** Where a write went well within this time, it is only a part of the store that fails, if it is. */
 const PART_MS = 1_000;
 
-/** The one part of an outage of the store. */
-const STORE = 'store';
+/** How often the store is asked whether it takes what is written, while nothing is known to be wrong. */
+const WATCH_MS = 2_500;
 
-const OUTAGE_TEXTS = {
-  level: 'error',
-  began: 'The task store is unavailable; no task starts until it answers',
-  over: 'The task store is available again',
-  fields: {},
-} as const;
+/** A store whose answer takes longer is unavailable, until it answers. */
+const ANSWER_MS = 10_000;
 
 /**
  * Whether the store takes calls. Once they fail, and none goes well, nothing is claimed and outcomes are held until it
- * answers again. The log says when that begins and when it is over.
+ * answers again. It is asked every few seconds, so that this is known before somebody has called it.
  *
  * A call may also fail because a part of the store is away, such as a node of a cluster. Then only the tenants whose
  * calls fail wait, and try again every now and then.
@@ -38,19 +34,23 @@ const OUTAGE_TEXTS = {
 export class StoreOutage {
   readonly #parts: StoreOutageParts;
   readonly #over = new Set<() => void>();
-  readonly #log: OutageLog;
-  readonly #outage: Outage;
   #down = false;
   /** Failures since the last write that went well. */
   #failures = 0;
   #answeredMs = Number.NEGATIVE_INFINITY;
   #timer: Timer | null = null;
+  /** The question that is not answered yet. */
+  #asked: Promise<void> | null = null;
   #stopped = false;
 
   constructor(parts: StoreOutageParts) {
     this.#parts = parts;
-    this.#log = new OutageLog(parts);
-    this.#outage = new Outage(OUTAGE_TEXTS, this.#log, parts.clock);
+  }
+
+  /** Begins to watch the store. */
+  start(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#parts.clock.after(WATCH_MS, () => void this.#watch());
   }
 
   get down(): boolean {
@@ -64,13 +64,12 @@ export class StoreOutage {
 
   /** A call failed. */
   failed(failure: unknown): void {
-    this.#outage.callsFailed(1);
-    const quietMs = this.#parts.clock.nowMs() - this.#answeredMs;
+    const { clock, troubles } = this.#parts;
+    troubles.callsFailed('task_store', 1);
+    const quietMs = clock.nowMs() - this.#answeredMs;
     if (this.#down || this.#stopped || (quietMs >= 0 && quietMs < PART_MS)) return;
-    this.#down = true;
-    this.#outage.lost(STORE, asError(failure).message);
-    this.#outage.callsFailed(1);
-    this.#probeLater();
+    this.#lost(failure);
+    troubles.callsFailed('task_store', 1);
   }
 
   /** A write went well: the next outage is a new one. */
@@ -82,24 +81,66 @@ export class StoreOutage {
   stop(): void {
     this.#stopped = true;
     this.#timer?.cancel();
-    this.#log.stop();
+  }
+
+  #lost(failure: unknown): void {
+    this.#down = true;
+    this.#tell(failure);
+    this.#probeLater();
+  }
+
+  #tell(failure: unknown): void {
+    const text = asError(failure).message;
+    this.#parts.troubles.began('task_store', { cause: troubleIn(failure), text });
+  }
+
+  async #watch(): Promise<void> {
+    try {
+      await this.#ask();
+    } catch (failure) {
+      // A full queue is none: what waits in it is done.
+      const isBusy = failure instanceof Fault && failure.code === 'overloaded';
+      if (!this.#stopped && !this.#down && !isBusy) this.#lost(failure);
+    }
+    if (!this.#stopped && !this.#down) this.start();
   }
 
   #probeLater(): void {
     const { clock, random } = this.#parts;
+    this.#timer?.cancel();
     this.#timer = clock.after(backoffMs(PROBES, this.#failures++, random), () => void this.#probe());
   }
 
   async #probe(): Promise<void> {
     try {
-      await this.#parts.store.ping();
-    } catch {
-      if (!this.#stopped) this.#probeLater();
+      await this.#ask();
+    } catch (failure) {
+      if (this.#stopped) return;
+      this.#tell(failure);
+      this.#probeLater();
       return;
     }
     this.#down = false;
-    this.#outage.connected(STORE);
+    this.#parts.troubles.over('task_store');
     for (const run of this.#over) run();
+    if (!this.#stopped) this.start();
+  }
+
+  /** One question at a time: a store that does not answer is not asked again and again. */
+  async #ask(): Promise<void> {
+    const { store, clock } = this.#parts;
+    this.#asked ??= store.ping().finally(() => {
+      this.#asked = null;
+    });
+    const late = Promise.withResolvers<never>();
+    const timer = clock.after(ANSWER_MS, () => {
+      late.reject(new StoreFault('no_answer', `the task store has not answered within ${ANSWER_MS} ms`));
+    });
+    try {
+      await Promise.race([this.#asked, late.promise]);
+    } finally {
+      timer.cancel();
+    }
   }
 }
 

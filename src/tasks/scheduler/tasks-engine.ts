@@ -11,6 +11,7 @@ import type { Directory } from '../store/directory.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { COUNT_DUE_EVERY_MS, DueTasks } from './due-tasks.ts';
+import { CHECK_KEYS_EVERY_MS, KeyCheck } from './key-check.ts';
 import type { LimitAsker } from './limit-questions.ts';
 import { PushAttempts } from './push-attempts.ts';
 import { PushClaims } from './push-claims.ts';
@@ -22,6 +23,7 @@ import { Settler } from './settler.ts';
 import { StartLimits } from './start-limits.ts';
 import { StoreOutage } from './store-outage.ts';
 import { StoreTime } from './store-time.ts';
+import { type NotReadyListener, Troubles } from './troubles.ts';
 import { WorkerBook } from './worker-book.ts';
 import { WorkerNews } from './worker-news.ts';
 import { WorkerPauses } from './worker-pauses.ts';
@@ -39,6 +41,7 @@ export interface TasksEngineParts {
   /** Makes what fires schedules; it is given what is to be done when the time of a paused worker has come. */
   readonly firer: (workerDue: (tenant: string, workerId: string) => Promise<void>) => Service;
   readonly statistics: TaskStatistics;
+  readonly notReady: NotReadyListener;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -85,14 +88,27 @@ export class TasksEngine implements Service {
     const has = (role: TasksRole): boolean => options.roles.has(role);
     const rounds = (name: string, waitMs: number, round: (stopped: () => boolean) => Promise<void>) =>
       new Rounds({ name, waitMs, firstWaitMs: Math.floor(random() * waitMs), round, clock, logger });
+    const troubles = new Troubles(parts);
+    const keyCheck = new KeyCheck({ ...parts, troubles });
     const dueTasks = has('reaper') ? new DueTasks(parts) : null;
     this.#services = [
-      ...(has('dispatcher') ? pushing(parts, time, workerSwitch) : [new WorkerNews(store, signals, logger)]),
+      { name: 'troubles', start: async () => {}, stop: async () => troubles.stop() },
+      ...(has('dispatcher')
+        ? pushing(parts, { time, workerSwitch, troubles })
+        : [new WorkerNews(store, signals, logger)]),
       ...(dueTasks !== null
         ? [
             rounds('reaper', REAP_EVERY_MS, stopped => reap({ ...parts, time }, stopped)),
             rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll({ ...parts, limits }, stopped)),
             rounds('count of due tasks', COUNT_DUE_EVERY_MS, () => dueTasks.look()),
+            new Rounds({
+              name: 'check of the master key',
+              waitMs: CHECK_KEYS_EVERY_MS,
+              firstWaitMs: 0,
+              round: stopped => keyCheck.look(stopped),
+              clock,
+              logger,
+            }),
           ]
         : []),
       ...(has('scheduler') ? [parts.firer((tenant, id) => workerSwitch.resume(tenant, id))] : []),
@@ -109,12 +125,20 @@ export class TasksEngine implements Service {
   }
 }
 
+/** What pushing shares with the other work. */
+interface PushingShared {
+  readonly time: StoreTime;
+  readonly workerSwitch: WorkerSwitch;
+  readonly troubles: Troubles;
+}
+
 /** What pushes tasks, in the order in which it starts. */
-function pushing(parts: TasksEngineParts, time: StoreTime, workerSwitch: WorkerSwitch): Service[] {
+function pushing(parts: TasksEngineParts, shared: PushingShared): Service[] {
+  const { time, workerSwitch, troubles } = shared;
   const { deliveries, options } = parts;
   const { limits, pushSlots: slots, drainMs, node } = options;
   const actor: Actor = { type: 'dispatcher', id: node };
-  const outage = new StoreOutage(parts);
+  const outage = new StoreOutage({ ...parts, troubles });
   const settler = new Settler({ ...parts, outage, time, maxUnheard: 2 * slots });
   const pauses = new WorkerPauses({ ...parts, workerSwitch, time });
   const attempts = new PushAttempts({ ...parts, settler, pauses, time, actor });
@@ -126,7 +150,7 @@ function pushing(parts: TasksEngineParts, time: StoreTime, workerSwitch: WorkerS
     { name: 'deliveries', start: () => deliveries.start(), stop: () => deliveries.stop() },
     {
       name: 'settler',
-      start: async () => {},
+      start: async () => outage.start(),
       stop: async () => {
         await settler.stop(LAST_SETTLE_MS);
         outage.stop();

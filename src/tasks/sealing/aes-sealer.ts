@@ -51,6 +51,10 @@ export class AesSealer implements Sealer {
     return this.#wrap(tenant, randomBytes(KEY_BYTES));
   }
 
+  knows(masterKeyId: string): boolean {
+    return this.#masters.has(masterKeyId);
+  }
+
   /**
    * The same data key under the current master key, null when it is already. What the data key has sealed stays as it
    * is.

@@ -15,6 +15,8 @@ export interface SealedFor {
 export interface Sealer {
   /** A new data key, wrapped, for an account that has none. */
   newDataKey(tenant: string): NonNullable<Account['dataKey']>;
+  /** Whether what is sealed under this master key can be opened. */
+  knows(masterKeyId: string): boolean;
   /** @returns base64 */
   seal(value: string, dataKey: NonNullable<Account['dataKey']>, belongsTo: SealedFor): string;
   /** @throws Error when it was sealed for something else, was changed, or the master key is another */

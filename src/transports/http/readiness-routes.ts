@@ -1,11 +1,23 @@
 import type { Clock } from '../../base/clock.ts';
-import { asError } from '../../base/fault.ts';
+import { asError, StacklessError } from '../../base/fault.ts';
 import type { Health } from '../../base/health.ts';
 import { type Answer, textAnswer } from './answer.ts';
 import type { Route } from './routes.ts';
 
 /** What has to hold before requests are sent here: resolves when it does, rejects with what is wrong. */
 export type ReadinessCheck = () => Promise<void>;
+
+/** What a check rejects with that knows a name for the reason. */
+export class NotReadyBecause extends StacklessError {
+  /** For programs, such as `disk_full`. */
+  readonly reason: string;
+
+  constructor(reason: string, message: string) {
+    super(message);
+    this.name = 'NotReadyBecause';
+    this.reason = reason;
+  }
+}
 
 /** By the name of the component that each is about. */
 export type ReadinessChecks = Readonly<Record<string, ReadinessCheck>>;
@@ -17,10 +29,11 @@ const ALIVE = textAnswer('OK');
 
 /**
  * `/healthz`: 200 while the process answers at all. `/readyz`: 200 while the process is healthy and every check holds,
- * else 503. The body tells of each component `ok` or what is wrong, and whether it decides:
+ * else 503. The body, also with `?verbose`, tells of each component `ok` or what is wrong, whether it decides, and the
+ * names of the reasons that have one:
  *
- *     {"ready": true, "components": {"termination": "ok", "store": "Redis at ... is not connected: ..."},
- *      "decides": {"termination": true, "store": false}}
+ *     {"ready": false, "components": {"termination": "ok", "task_store": "... the disk is full: make room"},
+ *      "decides": {"termination": true, "task_store": true}, "causes": {"task_store": "disk_full"}}
  */
 export function readinessRoutes(health: Health, checks: ReadinessChecks, clock: Clock): readonly Route[] {
   // Whoever asks while checks run gets their outcome: asking often does not ask the store more often.
@@ -56,16 +69,18 @@ async function readiness(health: Health, checks: ReadinessChecks, clock: Clock):
   const checked = await Promise.all(
     Object.entries(checks).map(async ([name, check]) => ({
       name,
-      outcome: await outcomeOf(check, clock),
+      ...(await outcomeOf(check, clock)),
       decides: true,
     })),
   );
   const known = [...health.components].map(([name, { ok, decides, note }]) => ({
     name,
     outcome: ok ? 'ok' : (note ?? 'it does not work'),
+    cause: null,
     decides,
   }));
   const all = [...known, ...checked];
+  const causes = all.flatMap(({ name, cause }) => (cause === null ? [] : [[name, cause] as const]));
   const ready = health.healthy && checked.every(({ outcome }) => outcome === 'ok');
   return {
     status: ready ? '200 OK' : '503 Service Unavailable',
@@ -74,21 +89,30 @@ async function readiness(health: Health, checks: ReadinessChecks, clock: Clock):
       ready,
       components: Object.fromEntries(all.map(({ name, outcome }) => [name, outcome])),
       decides: Object.fromEntries(all.map(({ name, decides }) => [name, decides])),
+      ...(causes.length > 0 && { causes: Object.fromEntries(causes) }),
     }),
   };
 }
 
-/** `ok`, or what is wrong. */
-function outcomeOf(check: ReadinessCheck, clock: Clock): Promise<string> {
+interface Outcome {
+  /** `ok`, or what is wrong. */
+  readonly outcome: string;
+  /** The name of the reason, if it has one. */
+  readonly cause: string | null;
+}
+
+function outcomeOf(check: ReadinessCheck, clock: Clock): Promise<Outcome> {
   return new Promise(resolve => {
-    const bound = clock.after(BOUND_MS, () => resolve(`no answer within ${BOUND_MS} ms`));
-    const done = (outcome: string): void => {
+    const bound = clock.after(BOUND_MS, () =>
+      resolve({ outcome: `no answer within ${BOUND_MS} ms`, cause: null }),
+    );
+    const done = (outcome: string, cause: string | null = null): void => {
       bound.cancel();
-      resolve(outcome);
+      resolve({ outcome, cause });
     };
     check().then(
       () => done('ok'),
-      thrown => done(asError(thrown).message),
+      thrown => done(asError(thrown).message, thrown instanceof NotReadyBecause ? thrown.reason : null),
     );
   });
 }

@@ -171,7 +171,8 @@ export class TestDeliveries implements Deliveries {
 }
 
 /** Seals by turning texts around; what begins with `broken` does not open. */
-export const TEST_SEALER: Pick<Sealer, 'open'> = {
+export const TEST_SEALER: Pick<Sealer, 'open' | 'knows'> = {
+  knows: () => true,
   open(sealed) {
     if (sealed.startsWith('broken')) throw new Error('the master key is another');
     return [...sealed].reverse().join('');
@@ -265,6 +266,7 @@ export class EngineScene {
       },
       statistics,
       limitAsker: options.limitAsker ?? NO_LIMITS,
+      notReady: () => {},
       clock: this.#processClock,
       random: () => this.random.next(),
       randomBytes: count => Buffer.from(Array.from({ length: count }, () => this.random.below(256))),

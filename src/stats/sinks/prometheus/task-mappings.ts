@@ -23,6 +23,10 @@ export const TASK_MAPPINGS: readonly Mapping[] = [
       ['code', '$2'],
     ],
   },
+  {
+    ...mapping('not_ready.*', 'tasks_not_ready', 'Whether tasks cannot be served, 1 or 0, by the cause.'),
+    labels: [['cause', '$1']],
+  },
   mapping('in_flight', 'tasks_in_flight', 'Attempts that this process is making.'),
   mapping(
     'due',

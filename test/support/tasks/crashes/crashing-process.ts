@@ -68,6 +68,7 @@ class CrashingProcess {
       limitAsker: NO_LIMITS,
       firer: workerDue => new ScheduleFirer({ ...common, ids, limits, workerDue, counters: { count() {} } }),
       statistics,
+      notReady: () => {},
       options: {
         // A run that crashes leaves the leases of the dead to the next one.
         roles: new Set(['dispatcher', 'scheduler', ...(plan.point === null ? ['reaper' as const] : [])]),

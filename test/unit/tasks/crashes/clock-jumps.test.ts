@@ -101,6 +101,7 @@ class Scene {
       firer: workerDue => new ScheduleFirer({ ...common, ids, limits, workerDue, counters: { count() {} } }),
       statistics: new TaskStatistics(new StatsRegistry()),
       limitAsker: NO_LIMITS,
+      notReady: () => {},
       options: {
         roles: new Set(['dispatcher', 'scheduler', 'reaper']),
         node: 'node-a',

@@ -1,8 +1,11 @@
 import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
+import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
 import { Settler } from '../../../../src/tasks/scheduler/settler.ts';
 import { StoreOutage } from '../../../../src/tasks/scheduler/store-outage.ts';
 import { StoreTime } from '../../../../src/tasks/scheduler/store-time.ts';
+import { Troubles } from '../../../../src/tasks/scheduler/troubles.ts';
 import type { SettleAnswer, Settlement } from '../../../../src/tasks/store/requests.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
@@ -55,7 +58,9 @@ t.test('while a part of the store is away, the tenants of the others are served'
 t.test('attempts that there may be never take the place of those that there were', async t => {
   const clock = new ManualClock(NOON);
   const logger = new KeepingLogger();
-  const outage = new StoreOutage({ store: { ping: async () => {} }, clock, random: () => 0, logger });
+  const statistics = new TaskStatistics(new StatsRegistry());
+  const troubles = new Troubles({ store: { name: 'memory' }, statistics, notReady: () => {}, clock, logger });
+  const outage = new StoreOutage({ store: { ping: async () => {} }, clock, random: () => 0, troubles });
   const told: string[] = [];
   const store = {
     settle: async (_tenant: string, settlements: readonly Settlement[]): Promise<SettleAnswer[]> => {
