@@ -71,6 +71,11 @@ export const CROSS_CHECKS: readonly CrossCheck[] = [
     reads: ['tasksEnabled', 'secretsMasterKey', 'secretsMasterKeyFile'],
     find: tasksHaveOneMasterKey,
   },
+  { reads: ['tasksJwtIssuer', 'tasksJwtAudience', 'tasksJwtJwksUrl'], find: identityProviderIsComplete },
+  {
+    reads: ['tasksJwtIssuer', 'tasksJwtAutoProvision', 'tasksJwtTenantClaim'],
+    find: provisionedUsersHaveATenant,
+  },
 ];
 
 /**
@@ -328,5 +333,29 @@ function tasksHaveOneMasterKey(values: SettingValues): Finding | null {
     problem: given === 0 ? 'the task service has no key for secrets' : 'two sources of one key',
     accepted:
       'SECRETS_MASTER_KEY ("openssl rand -base64 32" makes one), or SECRETS_MASTER_KEY_FILE, one of them',
+  };
+}
+
+function identityProviderIsComplete(values: SettingValues): Finding | null {
+  const { tasksJwtIssuer, tasksJwtAudience, tasksJwtJwksUrl } = values;
+  const given = [tasksJwtIssuer, tasksJwtAudience, tasksJwtJwksUrl].filter(text => text !== '').length;
+  if (given === 0 || given === 3) return null;
+  return {
+    blamed: ['tasksJwtIssuer', 'tasksJwtAudience', 'tasksJwtJwksUrl'],
+    problem: 'the identity provider is described incompletely',
+    accepted: 'all three of TASKS_JWT_ISSUER, TASKS_JWT_AUDIENCE and TASKS_JWT_JWKS_URL, or none',
+  };
+}
+
+/** Otherwise every user of the provider could choose a tenant by the host, and become its user. */
+function provisionedUsersHaveATenant(values: SettingValues): Finding | null {
+  if (values.tasksJwtIssuer === '' || !values.tasksJwtAutoProvision || values.tasksJwtTenantClaim !== '') {
+    return null;
+  }
+  return {
+    blamed: ['tasksJwtAutoProvision', 'tasksJwtTenantClaim'],
+    problem: 'users are created at their first login, and tokens do not say for which tenant',
+    accepted:
+      'TASKS_JWT_TENANT_CLAIM with the claim that names the tenant, or TASKS_JWT_AUTO_PROVISION=false',
   };
 }

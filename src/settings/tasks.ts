@@ -36,6 +36,33 @@ const operatorToken = checkedText({
   holds: text => text === '' || /^[\x21-\x7e]{16,512}$/.test(text),
 });
 
+const singleLine = checkedText({
+  label: 'text',
+  accepts: 'up to 512 printable characters without spaces, or empty for none',
+  holds: text => /^[\x21-\x7e]{0,512}$/.test(text),
+});
+
+const claimName = checkedText({
+  label: 'name of a claim',
+  accepts: 'up to 128 printable characters without spaces, or empty for none',
+  holds: text => /^[\x21-\x7e]{0,128}$/.test(text),
+});
+
+const jwksUrl = checkedText({
+  label: 'URL',
+  accepts:
+    'a URL that begins with https:// (http:// only for this machine), without a password, or empty for none',
+  holds: text => text === '' || isKeyUrl(text),
+});
+
+/** Whoever can change the keys on their way can log in as anybody. */
+function isKeyUrl(text: string): boolean {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || url.username !== '' || url.password !== '' || text.length > 2_048) return false;
+  const isHere = ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname);
+  return url.protocol === 'https:' || (url.protocol === 'http:' && isHere);
+}
+
 const masterKey = checkedText({
   label: '32 bytes, base64 or hex',
   accepts: '32 bytes in base64 or hex ("openssl rand -base64 32" makes them), or empty for none',
@@ -108,6 +135,55 @@ export const tasks = {
       default: '',
       help: 'Bearer token of the operator, for making accounts. Empty: there is no operator. Never printed.',
       secret: true,
+    }),
+    tasksJwtIssuer: setting({
+      names: ['TASKS_JWT_ISSUER'],
+      kind: singleLine,
+      default: '',
+      help:
+        'Issuer (`iss`) of the identity provider whose JSON Web Tokens log users in, exactly as in the tokens. Empty ' +
+        'disables these logins. See docs/tasks.md.',
+    }),
+    tasksJwtAudience: setting({
+      names: ['TASKS_JWT_AUDIENCE'],
+      kind: singleLine,
+      default: '',
+      help: 'Audience (`aud`) that tokens of the identity provider must contain.',
+    }),
+    tasksJwtJwksUrl: setting({
+      names: ['TASKS_JWT_JWKS_URL'],
+      kind: jwksUrl,
+      default: '',
+      help: 'URL of the public keys (JWKS) of the identity provider. Redirects are not followed. Never printed.',
+      secret: true,
+    }),
+    tasksJwtTenantClaim: setting({
+      names: ['TASKS_JWT_TENANT_CLAIM'],
+      kind: claimName,
+      default: '',
+      help:
+        'Claim with the domain of the tenant that a token is for. Empty: a token is valid for each tenant that has a ' +
+        'user with its subject.',
+    }),
+    tasksJwtRoleClaim: setting({
+      names: ['TASKS_JWT_ROLE_CLAIM'],
+      kind: claimName,
+      default: '',
+      help:
+        'Claim with the role of the user, or a list with it: `owner`, `admin`, `member` or `viewer`. Tokens without ' +
+        'the claim have the role that is stored with the user.',
+    }),
+    tasksJwtAutoProvision: setting({
+      names: ['TASKS_JWT_AUTO_PROVISION'],
+      kind: bool,
+      default: false,
+      help: 'Create users at their first login. Requires `TASKS_JWT_TENANT_CLAIM`.',
+    }),
+    tasksJwtDefaultRole: setting({
+      names: ['TASKS_JWT_DEFAULT_ROLE'],
+      kind: choice({ texts: { admin: 'admin', member: 'member', viewer: 'viewer' }, letterCase: 'exact' }),
+      default: 'member',
+      help: 'Role of users that `TASKS_JWT_AUTO_PROVISION` creates.',
     }),
     secretsMasterKey: setting({
       names: ['SECRETS_MASTER_KEY'],

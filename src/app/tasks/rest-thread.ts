@@ -6,6 +6,7 @@ import type { Logger, LogLevel } from '../../base/logger.ts';
 import type { Settings } from '../../settings/table.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
 import { SafeAddresses } from '../../tasks/delivery/safe-address.ts';
+import type { VerifiedTokens } from '../../tasks/identity/verified-tokens.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalPorts } from '../../tasks/model/signal-ports.ts';
 import { Signals } from '../../tasks/model/signals.ts';
@@ -33,6 +34,7 @@ import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import { ThreadLogger } from '../thread-logger.ts';
 import { type StatsChange, StatsReporter } from '../thread-stats.ts';
+import { identityProvider } from './identity-provider.ts';
 import { cursorKey } from './master-keys.ts';
 import { limitDomains, tenantLimits, workerNetworks } from './tasks-config.ts';
 import { openThreadStore } from './thread-store.ts';
@@ -76,7 +78,9 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
     const statistics = new TaskStatistics(stats);
     const store = new MeasuredStore(opened.store, statistics, () => performance.now());
     const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
-    const own = { setup, stats: statistics, store, clock, signals, pullSignals, logger };
+    const provider = await identityProvider(settings, clock, logger);
+    const identities = provider?.identities ?? null;
+    const own = { setup, identities, stats: statistics, store, clock, signals, pullSignals, logger };
     const service = threadService({ ...own, limits, tester, limitAsker });
     await store.start();
     await clock.start();
@@ -91,6 +95,7 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
       stop: async () => {
         await service.desk.stop();
         pullSignals.stop();
+        provider?.stop();
         await clock.stop();
         await store.stop();
         reporter.stop();
@@ -101,6 +106,7 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
 
 interface ThreadServiceParts {
   readonly setup: RestThreadSetup;
+  readonly identities: VerifiedTokens | null;
   readonly stats: TaskStatistics;
   readonly store: TaskStore;
   /** Of the store. */
@@ -116,7 +122,8 @@ interface ThreadServiceParts {
 function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler' | 'listeningOn'> & {
   readonly desk: StorePullDesk;
 } {
-  const { setup, stats, store, clock, signals, pullSignals, limits, tester, limitAsker, logger } = parts;
+  const { setup, identities, stats, store, clock, signals, pullSignals, limits, tester, limitAsker, logger } =
+    parts;
   const { settings, keys, version } = setup;
   const ofTenant = tenantLimits(settings);
   const directory = new Directory(store, clock, signals);
@@ -145,6 +152,7 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
     tester,
     usedShares: new UsedShares(clock, signals),
     limitAsker,
+    identities,
     ids: new IdMaker(() => clock.nowMs(), randomBytes),
     clock,
     randomBytes,
@@ -184,6 +192,11 @@ function restConfig({ settings, keys }: RestThreadSetup, port: { readonly shown:
     signup: settings.accountsSignup,
     operatorToken: settings.accountsOperatorToken,
     tenantHeader: settings.tasksTenantHeader,
+    jwt: {
+      tenantClaim: settings.tasksJwtTenantClaim,
+      autoProvision: settings.tasksJwtAutoProvision,
+      defaultRole: settings.tasksJwtDefaultRole,
+    },
     urls: { addresses: new SafeAddresses(networks), ports, allowHttp },
     limits: tenantLimits(settings),
     limitDomains: Object.values(limitDomains(settings)).flat(),

@@ -222,8 +222,12 @@ function keptEngine(
 /**
  * Returns the tenant of a call, as far as its head shows. Calls without a tenant share the quota of a single tenant.
  */
-function tenantNames({ serviceHost, tasksTenantHeader }: Settings): (head: RestHead) => string {
-  const config = { serviceHost, tenantHeader: tasksTenantHeader };
+function tenantNames(settings: Settings): (head: RestHead) => string {
+  const config = {
+    serviceHost: settings.serviceHost,
+    tenantHeader: settings.tasksTenantHeader,
+    jwt: { tenantClaim: settings.tasksJwtTenantClaim },
+  };
   return head => {
     const place = placeOf(head, config);
     // Never equal to a tenant, because domains of tenants are not empty.

@@ -4,11 +4,17 @@ import { Problem } from './problem.ts';
 import type { Caller } from './route.ts';
 import { isTokenText, tokenHash } from './token-text.ts';
 
+/** A token, and the hash by which it was found. */
+export interface UsedToken {
+  readonly hash: string;
+  readonly document: StoredDocument<'token'> | StoredDocument<'secret'>;
+}
+
 /** A caller, and the documents that say who it is. */
 export interface Authenticated {
   readonly caller: Caller;
-  readonly hash: string;
-  readonly token: StoredDocument<'token'> | StoredDocument<'secret'>;
+  /** Null for a login with the identity provider. */
+  readonly token: UsedToken | null;
   /** Null for a pull worker. */
   readonly user: StoredDocument<'user'> | null;
 }
@@ -36,14 +42,14 @@ export async function authenticate(
   if (isUserToken(token) && (user === null || user.body.status === 'disabled')) throw invalidToken();
   const { expiresAt } = token.body;
   if (expiresAt !== null && expiresAt <= nowMs) throw tokenExpired();
-  return { caller: callerOf(token, user), hash, token, user };
+  return { caller: callerOf(token, user), token: { hash, document: token }, user };
 }
 
-function isUserToken(token: Authenticated['token']): token is StoredDocument<'token'> {
+function isUserToken(token: UsedToken['document']): token is StoredDocument<'token'> {
   return token.kind === 'token';
 }
 
-function callerOf(token: Authenticated['token'], user: StoredDocument<'user'> | null): Caller {
+function callerOf(token: UsedToken['document'], user: StoredDocument<'user'> | null): Caller {
   if (!isUserToken(token) || user === null) return workerOf(token as StoredDocument<'secret'>);
   return {
     kind: 'user',
@@ -79,15 +85,15 @@ export function tokenRequired(): Problem {
   });
 }
 
-/** The answer to a token that does not count, whatever the reason. */
-export function invalidToken(): Problem {
-  return new Problem('invalid_token', 'the token is not valid here', {
+/** The answer to a token that is not accepted. For tokens of this service the reason is not told. */
+export function invalidToken(detail = 'the token is not valid here'): Problem {
+  return new Problem('invalid_token', detail, {
     headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
   });
 }
 
-function tokenExpired(): Problem {
-  return new Problem('token_expired', 'the token has expired: make a new one', {
+export function tokenExpired(detail = 'the token has expired: make a new one'): Problem {
+  return new Problem('token_expired', detail, {
     headers: { 'WWW-Authenticate': 'Bearer error="invalid_token", error_description="expired"' },
   });
 }

@@ -3,7 +3,7 @@ import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { PutDocument, StoredDocument } from '../store/documents.ts';
 import type { TaskStore } from '../store/task-store.ts';
-import type { Authenticated } from './authentication.ts';
+import type { Authenticated, UsedToken } from './authentication.ts';
 import { userNames } from './user-fields.ts';
 
 /** When a token was used is kept this exactly: a write for each request would be too many. */
@@ -22,8 +22,9 @@ export class LastUse {
   }
 
   used(tenant: string, used: Authenticated, nowMs: number): void {
-    const { id, body } = used.token;
-    const before = this.#notedAt.get(id) ?? body.lastUsedAt ?? 0;
+    // After a login with the identity provider there is no token, only the user.
+    const { id, lastUsedAt } = used.token === null ? seenUser(used) : usedToken(used.token);
+    const before = this.#notedAt.get(id) ?? lastUsedAt ?? 0;
     if (nowMs - before < EXACT_TO_MS) return;
     this.#notedAt.set(id, nowMs);
     // Where a document has changed meanwhile nothing is written, and it is noted the next time.
@@ -33,9 +34,25 @@ export class LastUse {
   }
 }
 
-function changesOf({ token, hash, user }: Authenticated, nowMs: number): PutDocument[] {
-  const body = { ...token.body, lastUsedAt: nowMs };
-  const changes = [putAgain({ ...token, body } as StoredDocument, [`hash:${hash}`])];
+interface Noted {
+  readonly id: string;
+  readonly lastUsedAt: number | null;
+}
+
+function usedToken({ document: { id, body } }: UsedToken): Noted {
+  return { id, lastUsedAt: body.lastUsedAt };
+}
+
+function seenUser({ caller, user }: Authenticated): Noted {
+  return { id: caller.actor.id, lastUsedAt: user?.body.lastSeenAt ?? null };
+}
+
+function changesOf({ token, user }: Authenticated, nowMs: number): PutDocument[] {
+  const changes: PutDocument[] = [];
+  if (token !== null) {
+    const body = { ...token.document.body, lastUsedAt: nowMs };
+    changes.push(putAgain({ ...token.document, body } as StoredDocument, [`hash:${token.hash}`]));
+  }
   if (user !== null) {
     changes.push(putAgain({ ...user, body: { ...user.body, lastSeenAt: nowMs } }, userNames(user.body)));
   }

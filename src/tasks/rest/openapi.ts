@@ -20,6 +20,7 @@ const COMMON: readonly ProblemCode[] = [
   'rate_limited',
   'internal',
   'store_unavailable',
+  'identity_unavailable',
   'overloaded',
   'interrupted',
 ];
@@ -31,6 +32,9 @@ const OF_BODIES: readonly ProblemCode[] = [
   'unknown_field',
 ];
 const OF_KEYS: readonly ProblemCode[] = ['idempotency_in_progress', 'idempotency_key_reused'];
+
+/** Either of them. */
+const TENANT_SECURITY = [{ token: [] }, { jwt: [] }];
 
 const PROBLEM: JsonSchema = {
   type: 'object',
@@ -81,7 +85,7 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
         '`run_at`.',
     },
     servers: [{ url: '/api', description: 'The host of the tenant.' }],
-    security: [{ token: [] }],
+    security: TENANT_SECURITY,
     paths: { ...paths, ...accountsPaths(schemas) },
     components: {
       securitySchemes: {
@@ -89,6 +93,14 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
           type: 'http',
           scheme: 'bearer',
           description: 'A token of a user (`tk_…`), or of a pull worker (`wkt_…`) for its leases.',
+        },
+        jwt: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description:
+            'A JSON Web Token of the identity provider, if the operator has configured one: signed with RS256, ES256 ' +
+            'or EdDSA, with the claims `iss`, `aud`, `exp` and `sub`. `sub` is the `external_id` of a user.',
         },
         operator: { type: 'http', scheme: 'bearer', description: 'The token of the operator.' },
       },
@@ -127,7 +139,7 @@ function operationOf(route: Route, schemas: SchemaTable): object {
     description:
       `Takes the role ${access.role} or one above it; a narrowed token needs the scope \`${access.scope}\`.` +
       (access.workers === true ? ' Pull workers may call with their own token.' : ''),
-    security: [{ token: [] }],
+    security: TENANT_SECURITY,
     parameters: parametersOf(route),
     ...(hasBody && {
       requestBody: requestBody(schemas.schemaOf(route.body!, 'request'), route.bodyOptional !== true),

@@ -1,7 +1,8 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { UrlRules } from '../delivery/worker-url.ts';
-import type { TenantLimits } from '../model/documents.ts';
+import type { VerifiedTokens } from '../identity/verified-tokens.ts';
+import type { Role, TenantLimits } from '../model/documents.ts';
 import type { IdMaker } from '../model/ids.ts';
 import type { Signals } from '../model/signals.ts';
 import type { LimitAsker } from '../scheduler/limit-questions.ts';
@@ -23,6 +24,8 @@ export interface RestParts {
   readonly tester: WorkerTester;
   readonly usedShares: UsedShares;
   readonly limitAsker: Pick<LimitAsker, 'ask'>;
+  /** Null without an identity provider. */
+  readonly identities: VerifiedTokens | null;
   readonly ids: IdMaker;
   readonly clock: Clock;
   /** So many random bytes, for tokens and leases. */
@@ -42,6 +45,7 @@ export interface RestConfig {
   readonly operatorToken: string;
   /** `X-Tenant-Domain` may name the tenant. */
   readonly tenantHeader: boolean;
+  readonly jwt: JwtConfig;
   /** What URLs workers may have; the same that deliveries check. */
   readonly urls: UrlRules;
   readonly limits: TenantLimits;
@@ -49,6 +53,15 @@ export interface RestConfig {
   readonly limitDomains: readonly string[];
   /** Signs cursors. */
   readonly cursorKey: Buffer;
+}
+
+/** How tokens of the identity provider are used. */
+export interface JwtConfig {
+  /** The claim with the domain of the tenant; empty: only the host or the header names it. */
+  readonly tenantClaim: string;
+  /** Creates users who are not known yet, with this role. */
+  readonly autoProvision: boolean;
+  readonly defaultRole: Exclude<Role, 'owner'>;
 }
 
 /** Asks the decision engine about a call of a tenant; see the rules of domain `sluice_api`. */

@@ -51,6 +51,7 @@ export const PROBLEMS = {
   quota_exceeded: [429, 'A quota is used up'],
   internal: [500, 'Internal error'],
   store_unavailable: [503, 'The store does not answer'],
+  identity_unavailable: [503, 'The identity provider does not answer'],
   overloaded: [503, 'Too many requests wait'],
   interrupted: [503, 'The request was interrupted'],
   shutting_down: [503, 'The service is stopping'],

@@ -1,11 +1,13 @@
 import type { Logger } from '../../base/logger.ts';
+import { isJwtText } from '../identity/jwt-text.ts';
 import type { Account } from '../model/documents.ts';
 import { Accounts } from './accounts.ts';
-import { type Authenticated, authenticate } from './authentication.ts';
+import { type Authenticated, authenticate, bearerToken } from './authentication.ts';
 import { requireAccess } from './authorization.ts';
 import { CallLimits } from './call-limits.ts';
 import type { RestHandler, RestRequest, RestResponse } from './http.ts';
 import { idempotencyOf, RunningKeys } from './idempotency.ts';
+import { JwtLogin } from './jwt-login.ts';
 import { type CallKind, kindOf } from './kind.ts';
 import { LastUse } from './last-use.ts';
 import { requestIdOf, requireJsonAccepted } from './negotiation.ts';
@@ -16,7 +18,7 @@ import { PathTable } from './path-table.ts';
 import { Problem } from './problem.ts';
 import { COMMON_HEADERS, problemOf, problemResponse } from './problem-answer.ts';
 import { readJsonBody, readParams, readQuery } from './read-request.ts';
-import type { Call, RestAnswer, Route } from './route.ts';
+import type { Call, Caller, RestAnswer, Route } from './route.ts';
 import { compileSchema, type SchemaCheck } from './schema-check.ts';
 import { TenantCall } from './tenant-call.ts';
 import { ACCOUNTS_PATH, placeOf, unknownTenant } from './tenant-host.ts';
@@ -72,6 +74,7 @@ export class RestService implements RestHandler {
   readonly #operator: OperatorCalls;
   readonly #running = new RunningKeys();
   readonly #lastUse: LastUse;
+  readonly #logins: JwtLogin | null;
   readonly #openApi: string;
   readonly #onAnswer: AnswerListener;
 
@@ -82,6 +85,7 @@ export class RestService implements RestHandler {
     this.#accounts = new Accounts(parts, this.#limits, this.#running);
     this.#operator = new OperatorCalls(parts, this.#limits, this.#running);
     this.#lastUse = new LastUse(parts.store, parts.logger);
+    this.#logins = parts.identities === null ? null : new JwtLogin(parts, parts.identities);
     this.#openApi = JSON.stringify(openApiDocument(routes, version));
     this.#onAnswer = onAnswer;
     for (const route of routes) this.#paths.add(route.method, route.path, prepare(route));
@@ -158,12 +162,12 @@ export class RestService implements RestHandler {
     passage.operation = prepared.route.operation;
     const account = await this.#accountOf(tenant);
     const nowMs = this.#parts.clock.nowMs();
-    const { caller } = await this.#letIn(request, passage, tenant, prepared.kind, nowMs);
+    const { caller } = await this.#letIn(request, passage, account, prepared.kind, nowMs);
     if (account.body.status === 'suspended' && prepared.kind === 'write') throw suspended();
     requireAccess(caller, prepared.route.access);
     requireJsonAccepted(request);
     if (prepared.check !== null) await request.takeBody?.();
-    const idempotency = idempotencyOf(request, caller.kind === 'user' ? caller.tokenId : caller.secretId);
+    const idempotency = idempotencyOf(request, scopeOf(caller));
     const call = new TenantCall({
       request,
       tenant,
@@ -192,10 +196,8 @@ export class RestService implements RestHandler {
 
   /** What {@link #forTenant} checks of account, token and role, without counting the call again. */
   async #checkAgain(request: RestRequest, tenant: string, { route, kind }: Prepared): Promise<void> {
-    const { directory, clock } = this.#parts;
     const account = await this.#accountOf(tenant);
-    const { authorization } = request.headers;
-    const { caller } = await authenticate(directory, tenant, authorization, clock.nowMs());
+    const { caller } = await this.#authenticate(request, account, this.#parts.clock.nowMs(), null);
     if (account.body.status === 'suspended' && kind === 'write') throw suspended();
     requireAccess(caller, route.access);
   }
@@ -214,18 +216,14 @@ export class RestService implements RestHandler {
   async #letIn(
     request: RestRequest,
     passage: Passage,
-    tenant: string,
+    account: Call['account'],
     kind: CallKind,
     nowMs: number,
   ): Promise<Authenticated> {
+    const tenant = account.body.domain;
     let authenticated: Authenticated;
     try {
-      authenticated = await authenticate(
-        this.#parts.directory,
-        tenant,
-        request.headers['authorization'],
-        nowMs,
-      );
+      authenticated = await this.#authenticate(request, account, nowMs, passage.requestId);
     } catch (thrown) {
       if (thrown instanceof Problem) await this.#limits.count({ tenant, kind, user: '' }, request);
       throw thrown;
@@ -236,6 +234,30 @@ export class RestService implements RestHandler {
     this.#lastUse.used(tenant, authenticated, nowMs);
     return authenticated;
   }
+
+  /** @param requestId of a request by which a user may be created; null for none */
+  #authenticate(
+    { headers: { authorization } }: RestRequest,
+    account: Call['account'],
+    nowMs: number,
+    requestId: string | null,
+  ): Promise<Authenticated> {
+    const tenant = account.body.domain;
+    const token = this.#logins === null ? null : bearerToken(authorization);
+    if (this.#logins === null || token === null || !isJwtText(token)) {
+      return authenticate(this.#parts.directory, tenant, authorization, nowMs);
+    }
+    const mayCreate = account.body.status === 'active';
+    return this.#logins.authenticate({
+      ...{ tenant, account, nowMs, token },
+      requestId: mayCreate ? requestId : null,
+    });
+  }
+}
+
+/** Whose idempotency keys they are. Those of a login outlive its token, which the provider renews all the time. */
+function scopeOf(caller: Caller): string {
+  return caller.kind === 'user' ? (caller.tokenId ?? caller.userId) : caller.secretId;
 }
 
 function prepare(route: Route): Prepared {

@@ -6,12 +6,13 @@ import type { ReadHeader, RestResponse } from './http.ts';
 import type { ProblemCode } from './problem.ts';
 import type { ObjectSchema } from './schema.ts';
 
-/** Who asks: a user by a token, or a pull worker by a token of its own. */
+/** Who asks: a user by a token or by a login with the identity provider, or a pull worker by a token of its own. */
 export type Caller =
   | {
       readonly kind: 'user';
       readonly userId: string;
-      readonly tokenId: string;
+      /** Null for a user who has logged in with the identity provider. */
+      readonly tokenId: string | null;
       readonly role: Role;
       /** Null: all that the role allows. */
       readonly scopes: readonly Scope[] | null;

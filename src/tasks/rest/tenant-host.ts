@@ -1,3 +1,4 @@
+import { unverifiedClaim } from '../identity/jwt-text.ts';
 import { bearerToken } from './authentication.ts';
 import type { RestHead } from './http.ts';
 import type { RestConfig } from './parts.ts';
@@ -28,21 +29,25 @@ const UNKNOWN: Place = { kind: 'unknown' };
 /** Where accounts are managed on the host of the service. */
 export const ACCOUNTS_PATH = '/accounts';
 
+export interface PlaceConfig extends Pick<RestConfig, 'serviceHost' | 'tenantHeader'> {
+  readonly jwt: Pick<RestConfig['jwt'], 'tenantClaim'>;
+}
+
 /**
  * The host names the tenant, or `X-Tenant-Domain` if the operator has enabled it. If neither names one, as with an IP
  * address, the token does. The token has not been checked here, so it proves no more than the host does.
  */
 export function placeOf(
   { host, path, headers }: Pick<RestHead, 'host' | 'path' | 'headers'>,
-  config: Pick<RestConfig, 'serviceHost' | 'tenantHeader'>,
+  config: PlaceConfig,
 ): Place {
   const { serviceHost } = config;
   const named = config.tenantHeader ? headers['x-tenant-domain'] : undefined;
   if (named !== undefined) return tenantPlace(named.toLowerCase());
-  if (host === serviceHost) return isAccountsPath(path) ? SERVICE : tokenPlace(headers.authorization);
+  if (host === serviceHost) return isAccountsPath(path) ? SERVICE : tokenPlace(headers.authorization, config);
   const label = host.length - serviceHost.length - 1;
   const isBelow = label >= 0 && host[label] === '.' && host.endsWith(serviceHost);
-  if (!isBelow) return tokenPlace(headers.authorization);
+  if (!isBelow) return tokenPlace(headers.authorization, config);
   const domain = host.slice(0, label);
   return domain === 'accounts' ? ACCOUNTS : tenantPlace(domain);
 }
@@ -51,9 +56,11 @@ function isAccountsPath(path: string): boolean {
   return path === ACCOUNTS_PATH || path.startsWith(`${ACCOUNTS_PATH}/`);
 }
 
-function tokenPlace(authorization: string | undefined): Place {
+function tokenPlace(authorization: string | undefined, { jwt }: PlaceConfig): Place {
   const token = bearerToken(authorization);
-  const domain = token === null ? null : tokenDomain(token);
+  if (token === null) return UNKNOWN;
+  const domain =
+    tokenDomain(token) ?? (jwt.tenantClaim === '' ? null : unverifiedClaim(token, jwt.tenantClaim));
   return domain === null ? UNKNOWN : tenantPlace(domain);
 }
 

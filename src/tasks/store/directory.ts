@@ -58,6 +58,11 @@ export class Directory {
     return kept instanceof Promise ? kept.then(tokenOrNull) : tokenOrNull(kept);
   }
 
+  /** The user whose `external_id` this is. */
+  userByExternalId(tenant: string, externalId: string): Kept<StoredDocument<'user'>> {
+    return this.#find(tenant, 'user', `external:${externalId}`);
+  }
+
   get<K extends DocumentKind>(tenant: string, kind: K, id: string): Kept<StoredDocument<K>> {
     const kept = this.#kept(tenant, `${kind}\n${id}`, () => this.#store.getDocument(tenant, kind, id));
     return kept as Kept<StoredDocument<K>>;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { SafeAddresses } from '../../../src/tasks/delivery/safe-address.ts';
+import type { VerifiedTokens } from '../../../src/tasks/identity/verified-tokens.ts';
 import { DEFAULT_TENANT_LIMITS, type DocumentKind } from '../../../src/tasks/model/documents.ts';
 import { IdMaker } from '../../../src/tasks/model/ids.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
@@ -63,6 +64,7 @@ export const HARNESS_CONFIG: RestConfig = {
   signup: 'open',
   operatorToken: '',
   tenantHeader: false,
+  jwt: { tenantClaim: '', autoProvision: false, defaultRole: 'member' },
   urls: { addresses: new SafeAddresses([]), allowHttp: false, ports: [] },
   limits: DEFAULT_TENANT_LIMITS,
   limitDomains: [],
@@ -82,6 +84,8 @@ export interface HarnessOptions {
   /** Beside those of users, tokens and limits. */
   readonly routes?: (parts: RestParts) => readonly Route[];
   readonly parts?: Partial<RestParts>;
+  /** Who logs in with an identity provider. */
+  readonly identities?: (clock: ManualClock, logger: KeepingLogger) => VerifiedTokens;
 }
 
 /** A REST service, over a store in memory unless a test gives another, with a clock that stands still and randomness that repeats. */
@@ -96,7 +100,13 @@ export class RestHarness {
   readonly service: RestService;
   readonly answers: string[] = [];
 
-  constructor({ over = inMemory(), config = {}, routes = () => [], parts = {} }: HarnessOptions = {}) {
+  constructor({
+    over = inMemory(),
+    config = {},
+    routes = () => [],
+    parts = {},
+    identities,
+  }: HarnessOptions = {}) {
     this.clock = over.clock;
     this.store = over.store;
     const randomBytes = repeatableBytes();
@@ -110,6 +120,7 @@ export class RestHarness {
       tester: notNeeded('tester'),
       usedShares: new UsedShares(this.clock, signals),
       limitAsker: notNeeded('limitAsker'),
+      identities: identities?.(this.clock, this.logger) ?? null,
       ids: new IdMaker(() => this.clock.nowMs(), randomBytes),
       clock: this.clock,
       randomBytes,

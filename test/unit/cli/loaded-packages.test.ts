@@ -28,12 +28,13 @@ t.test('the service loads the packages that it needs in every case, and no clien
 });
 
 t.test(
-  'with tasks in a file, threads load neither the client of Redis nor, unless they push, that of HTTP',
+  'with tasks in a file, threads load no client of Redis and, unless they push or users log in, none of HTTP',
   async t => {
     for (const module of ['tasks-service', 'task-store', 'rest-thread', 'engine-thread']) {
       const loaded = packagesOf(`app/tasks/${module}`);
       t.notOk(loaded.includes('ioredis'), module);
       t.notOk(loaded.includes('undici'), module);
+      t.notOk(loaded.includes('jose'), module);
     }
   },
 );

@@ -23,7 +23,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   rules: [[OWN_FILES], ['parse', 'compile'], ['source', 'match']],
   counters: [[OWN_FILES], ['redis', 'memcached', 'shared', 'guarded']],
   decision: [[OWN_FILES], ['pool']],
-  tasks: [['model'], ['store', 'sealing'], ['delivery'], ['scheduler'], ['rest'], [OWN_FILES]],
+  tasks: [['model'], ['store', 'sealing'], ['delivery', 'identity'], ['scheduler'], ['rest'], [OWN_FILES]],
   http2: [[OWN_FILES], ['frame', 'hpack'], ['streams'], ['connection']],
   transports: [[OWN_FILES], ['grpc', 'http'], ['debug']],
 };

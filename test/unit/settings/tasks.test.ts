@@ -64,3 +64,44 @@ t.test('an operator token that can be guessed is refused without being shown', a
   t.match(text, /at least 16 characters/);
   t.notMatch(text, /letmein/);
 });
+
+t.test('an identity provider is described completely, or not at all', async t => {
+  const all = {
+    TASKS_JWT_ISSUER: 'https://login.example.com/',
+    TASKS_JWT_AUDIENCE: 'tasks',
+    TASKS_JWT_JWKS_URL: 'https://login.example.com/keys',
+  };
+  t.equal(refusal(all), '');
+  for (const name of Object.keys(all)) {
+    t.match(refusal({ ...all, [name]: '' }), /described incompletely.*TASKS_JWT_JWKS_URL, or none/s, name);
+  }
+  const creating = { ...all, TASKS_JWT_AUTO_PROVISION: 'true' };
+  t.match(refusal(creating), /do not say for which tenant.*TASKS_JWT_TENANT_CLAIM/s);
+  t.equal(refusal({ ...creating, TASKS_JWT_TENANT_CLAIM: 'https://example.com/org' }), '');
+  t.equal(refusal({ TASKS_JWT_AUTO_PROVISION: 'true' }), '', 'nobody logs in');
+  t.match(refusal({ ...all, TASKS_JWT_DEFAULT_ROLE: 'owner' }), /admin, member or viewer/);
+});
+
+t.test('keys of the identity provider come over TLS, or from this machine', async t => {
+  const refused = (url: string) =>
+    refusal({ TASKS_JWT_ISSUER: 'a', TASKS_JWT_AUDIENCE: 'b', TASKS_JWT_JWKS_URL: url });
+  for (const url of [
+    'http://localhost:1/keys',
+    'http://127.0.0.1/',
+    'http://[::1]:8/',
+    'https://10.0.0.1/k',
+  ]) {
+    t.equal(refused(url), '', url);
+  }
+  for (const url of [
+    'http://login.example.com/',
+    'http://localhost.example.com/',
+    'ftp://localhost/',
+    'keys',
+  ]) {
+    t.match(refused(url), /begins with https:/, url);
+  }
+  const secret = refused('https://me:hunter2@login.example.com/');
+  t.match(secret, /without a password/);
+  t.notMatch(secret, /hunter2/);
+});

@@ -7,6 +7,8 @@ import type { CallLimit, VerdictMessage } from './messages.ts';
 
 /** Maximum number of callers that are remembered. */
 const MAX_CALLERS = 10_000;
+/** Maximum number of characters in their `Authorization` fields. Those of logins may be long. */
+const MAX_CALLER_CHARACTERS = 8 * 1024 * 1024;
 
 /** The API limits in the thread with the decision engine. */
 export interface EngineLimits extends ApiLimits {
@@ -24,7 +26,11 @@ export interface EngineLimits extends ApiLimits {
 export class EarlyLimits {
   readonly #limits: EngineLimits;
   /** By tenant and `Authorization` field, because a token is valid in one tenant only. */
-  readonly #callers = new LRUCache<string, Caller>({ max: MAX_CALLERS });
+  readonly #callers = new LRUCache<string, Caller>({
+    max: MAX_CALLERS,
+    maxSize: MAX_CALLER_CHARACTERS,
+    sizeCalculation: (_, name) => name.length,
+  });
 
   constructor(limits: EngineLimits) {
     this.#limits = limits;

@@ -89,6 +89,7 @@ class CrashingProcess {
       pullDesk: this.#engine.pullDesk,
       tester,
       limitAsker: NO_LIMITS,
+      identities: null,
       usedShares,
       ids,
       config,

@@ -30,8 +30,11 @@ const limited = async ({ rest }: Scene, limits: Record<string, number>): Promise
   await rest.change('acme', 'account', 'account', body => ({ ...body, limits }));
 };
 
-/** `threads/rest-threads.test.ts` and, for chunks, `transports/http/tasks-bodies.test.ts` have these. */
-type FrontCode = 'overloaded' | 'interrupted' | 'chunks_too_small';
+/**
+ * `threads/rest-threads.test.ts`, for chunks `transports/http/tasks-bodies.test.ts`, and for the identity provider
+ * `jwt-provider.test.ts` have these.
+ */
+type FrontCode = 'overloaded' | 'interrupted' | 'chunks_too_small' | 'identity_unavailable';
 
 const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation>> = {
   invalid_json: {

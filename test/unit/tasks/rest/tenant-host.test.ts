@@ -3,7 +3,7 @@ import { placeOf } from '../../../../src/tasks/rest/tenant-host.ts';
 import { newToken, tokenHash } from '../../../../src/tasks/rest/token-text.ts';
 import { TaskHarness } from '../../../support/tasks/task-harness.ts';
 
-const CONFIG = { serviceHost: 'tasks.test', tenantHeader: false };
+const CONFIG = { serviceHost: 'tasks.test', tenantHeader: false, jwt: { tenantClaim: '' } };
 const FORTY = `a${'-b'.repeat(19)}c`;
 /** Hosts that name no tenant. */
 const PLAIN = [
