@@ -1,14 +1,10 @@
-import { setPriority } from 'node:os';
 import type { CompileRequest, CompileResponse } from '../src/app/compile-message.ts';
+import { runLast } from '../src/base/background-thread.ts';
 import { compileRules } from '../src/rules/compile/compile.ts';
 import { loadRuleSet } from '../src/rules/parse/load.ts';
 import { type RuleFault, RuleSetRefused } from '../src/rules/rule-set.ts';
 
-/**
- * Where cores are scarce the threads that decide go first. Not by all that there is (19): a reload under full load would
- * take minutes then. On Linux 0 stands for the calling thread, elsewhere for the whole process.
- */
-if (process.platform === 'linux') setPriority(0, 10);
+runLast();
 
 /** Reads, checks and compiles rules beside the thread that decides, which goes on with the rules it has. */
 export default function compile(request: CompileRequest): CompileResponse {

@@ -1,9 +1,12 @@
 import { workerData } from 'piscina';
+import { runBehindDecisions } from '../src/base/background-thread.ts';
 import { systemClock } from '../src/base/clock.ts';
 import type { LastingTask } from '../src/base/lasting-task.ts';
 import { serveDeliveries } from '../src/tasks/delivery/delivery-thread.ts';
 import { systemResolve } from '../src/tasks/delivery/host-addresses.ts';
 import type { DeliverySetup } from '../src/tasks/delivery/local-deliveries.ts';
+
+runBehindDecisions();
 
 /** Pushes tasks beside the thread that has the connections of the API; see `src/tasks/delivery`. */
 export default function deliver(task: LastingTask): Promise<void> {

@@ -1,6 +1,9 @@
 import { workerData } from 'piscina';
 import { type RestThreadSetup, serveTasksRest } from '../src/app/tasks/rest-thread.ts';
+import { runBehindDecisions } from '../src/base/background-thread.ts';
 import type { LastingTask } from '../src/base/lasting-task.ts';
+
+runBehindDecisions();
 
 /**
  * Answers calls of the REST interface of tasks in a thread separate from the connections; see `src/tasks/rest/threads`.

@@ -1,0 +1,30 @@
+import { getPriority, setPriority } from 'node:os';
+
+/**
+ * Each step of niceness takes about a fifth of the CPU share that a thread gets while cores are scarce (sched(7)).
+ * 5 leaves a third of the share of a thread that decides, so tasks go on while decisions use all cores.
+ */
+const TASKS_NICENESS = 5;
+/** Not 19, which is the most: a reload under full load would take minutes then. */
+const COMPILER_NICENESS = 10;
+
+/** For threads that do the work of tasks: threads that decide go first while cores are scarce. */
+export function runBehindDecisions(): void {
+  beNice(TASKS_NICENESS);
+}
+
+/** For a thread whose work may take several times as long while cores are scarce. */
+export function runLast(): void {
+  beNice(COMPILER_NICENESS);
+}
+
+/**
+ * Sets the niceness above that of the process, which an operator may have started with another one. A process without
+ * privileges cannot lower a niceness, so a thread that is nicer stays so.
+ */
+function beNice(above: number): void {
+  // Elsewhere a priority is that of the whole process. On Linux 0 means the calling thread.
+  if (process.platform !== 'linux') return;
+  const niceness = Math.min(19, getPriority(process.pid) + above);
+  if (niceness > getPriority(0)) setPriority(0, niceness);
+}
