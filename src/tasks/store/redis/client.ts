@@ -4,8 +4,6 @@ import type { RedisTaskStoreOptions } from './options.ts';
 
 /** Waits between attempts to connect: an outage should end soon after Redis is back. */
 const RECONNECT = { initialMs: 50, maxMs: 2_000 };
-/** How often the map of a cluster is read again, so that a failover is noticed. */
-const MAP_REFRESH_MS = 1_000;
 /** Wait before a tenant whose slot is being moved is asked for again. */
 const TRY_AGAIN_MS = 100;
 /** How many redirections one such round costs at most. */
@@ -41,7 +39,6 @@ export function redisClient(options: RedisTaskStoreOptions): Redis | Cluster {
       retryDelayOnClusterDown: TRY_AGAIN_MS,
       retryDelayOnTryAgain: TRY_AGAIN_MS,
       maxRedirections: Math.ceil(timeoutMs / TRY_AGAIN_MS) * REDIRECTIONS_A_ROUND,
-      slotsRefreshInterval: MAP_REFRESH_MS,
       slotsRefreshTimeout: timeoutMs,
       redisOptions: connectionOptions(options),
     },

@@ -3,6 +3,7 @@ import { asError, Fault } from '../../../base/fault.ts';
 import { StoreFault } from '../trouble.ts';
 import { WaitingBounds } from '../waiting-bounds.ts';
 import { redisClient } from './client.ts';
+import { ClusterMap } from './cluster-map.ts';
 import { Deadlines } from './deadlines.ts';
 import { storeFailure } from './failure.ts';
 import { LatestCredentials } from './latest-credentials.ts';
@@ -54,6 +55,8 @@ export class RedisLink {
   readonly address: string;
   readonly #options: RedisTaskStoreOptions;
   readonly #client: Redis | Cluster;
+  /** Null where Redis is no cluster. */
+  readonly #map: ClusterMap | null;
   readonly #deadlines: Deadlines;
   /** Null where the credentials are not in a file. */
   readonly #credentials: LatestCredentials | null;
@@ -76,6 +79,7 @@ export class RedisLink {
     this.#options = options;
     this.address = options.addresses.map(shownAddress).join(', ');
     this.#client = redisClient(options);
+    this.#map = this.#client instanceof Cluster ? new ClusterMap(this.#client, options.clock) : null;
     this.#deadlines = new Deadlines(options.clock, options.timeoutMs);
     this.#bounds = new WaitingBounds({ count: options.maxInFlight, size: MAX_BYTES_IN_FLIGHT });
     const { authFile } = options;
@@ -102,6 +106,7 @@ export class RedisLink {
       this.#client.disconnect();
       throw this.#unmet;
     }
+    this.#map?.start();
     logger.info('connected to Redis for tasks', { address: this.address });
     this.#client.on('close', () => {
       if (!this.#stopped) {
@@ -119,6 +124,7 @@ export class RedisLink {
   /** Waits for the answers that are due, then closes. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    this.#map?.stop();
     if (this.#inFlight > 0 && this.#client.status === 'ready') {
       await new Promise<void>(resolve => {
         this.#idle = resolve;

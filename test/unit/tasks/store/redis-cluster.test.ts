@@ -40,6 +40,18 @@ async function open(t: Test, options: RedisTaskStoreSetting = {}) {
   return { time, make, store, worker };
 }
 
+t.test('a store that stops while the map of the cluster is read leaves no timer', async t => {
+  const clock = new ManualClock(NOW);
+  const timers = () => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length;
+  const before = timers();
+  const { store } = await open(t, { keyPrefix: 'stopped:', clock });
+  clock.advance(1_000);
+  await store.stop();
+  clock.advance(1_000);
+  t.equal(clock.pending, 0);
+  await until(() => timers() <= before);
+});
+
 /** All scripts begin with that line, so the exam above shows that none of them does. */
 t.test('Redis refuses a script of this kind that leaves the slot of its tenant', async t => {
   const tags = ['acme', ...Array.from({ length: 50 }, (_, i) => `other${i}`)];
