@@ -25,8 +25,8 @@ interface Line<T> {
 const MAX_TAKEN = 256;
 
 /**
- * A queue of work in which tenants take turns by weight: whoever is served more than the quantum in one turn is passed
- * over until the other tenants have been served as much. An item of a tenant with nothing else in the queue waits for
+ * A queue of work in which tenants take turns by weight. A tenant that was served more than the quantum in one turn
+ * is passed over until the other tenants have been served as much. An item of a tenant with nothing else in the queue waits for
  * one turn of each other tenant, however much they have queued. The items of a tenant stay in order.
  *
  * A tenant that is alone in the queue is never held back, and what it was served then does not count later.

@@ -55,7 +55,7 @@ const jwksUrl = checkedText({
   holds: text => text === '' || isKeyUrl(text),
 });
 
-/** Whoever can change the keys on their way can log in as anybody. */
+/** Anybody who can change the keys in transit can log in as any user. */
 function isKeyUrl(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.username !== '' || url.password !== '' || text.length > 2_048) return false;
@@ -126,8 +126,8 @@ export const tasks = {
       }),
       default: 'operator',
       help:
-        'Who may make accounts: `operator` whoever has `ACCOUNTS_OPERATOR_TOKEN`, `loopback` also callers on this ' +
-        'machine whose requests no proxy has forwarded, `open` everybody.',
+        'Who may create accounts. `operator`: callers with `ACCOUNTS_OPERATOR_TOKEN`. `loopback`: also callers on this ' +
+        'machine, unless a proxy has forwarded the request. `open`: everybody.',
     }),
     accountsOperatorToken: setting({
       names: ['ACCOUNTS_OPERATOR_TOKEN'],
