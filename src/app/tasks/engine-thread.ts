@@ -5,7 +5,7 @@ import { asError } from '../../base/fault.ts';
 import { acceptMessages, type LastingTask } from '../../base/lasting-task.ts';
 import type { Logger, LogLevel } from '../../base/logger.ts';
 import type { Settings } from '../../settings/table.ts';
-import { StatsRegistry } from '../../stats/registry.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
 import type { DeliverySetup } from '../../tasks/delivery/local-deliveries.ts';
 import { PiscinaDeliveries } from '../../tasks/delivery/piscina-deliveries.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
@@ -23,10 +23,9 @@ import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
-import { ThreadLogger } from '../thread-logger.ts';
-import { StatsReporter } from '../thread-stats.ts';
 import type { FromEngineThread, ToEngineThread } from './engine-messages.ts';
 import { tenantLimits, workerModule } from './tasks-config.ts';
+import { openReports } from './thread-reports.ts';
 import { openThreadStore } from './thread-store.ts';
 
 /** The `workerData` of the thread with the task engine. */
@@ -47,16 +46,7 @@ export interface EngineThreadSetup {
  */
 export async function serveTasksEngine({ port }: LastingTask, setup: EngineThreadSetup): Promise<void> {
   const post = (message: FromEngineThread): void => port.postMessage(message);
-  const logger = new ThreadLogger(setup.logLevels, (level, message, fields) =>
-    post({ kind: 'log', level, message, fields }),
-  );
-  process.on('unhandledRejection', reason =>
-    logger.error('Unhandled promise rejection (this is a bug; please report it)', {
-      error: asError(reason).stack,
-    }),
-  );
-  const stats = new StatsRegistry();
-  const reporter = new StatsReporter(stats, systemClock, change => post({ kind: 'stats', stats: change }));
+  const { logger, stats, reporter } = openReports(setup.logLevels, post);
   const signals = new Signals();
   const ports = new SignalPorts(signals, SIGNAL_NAMES);
   const { settings } = setup;

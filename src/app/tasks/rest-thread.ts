@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { asError } from '../../base/fault.ts';
 import type { LastingTask } from '../../base/lasting-task.ts';
 import type { Logger, LogLevel } from '../../base/logger.ts';
 import type { Settings } from '../../settings/table.ts';
-import { StatsRegistry } from '../../stats/registry.ts';
 import { SafeAddresses } from '../../tasks/delivery/safe-address.ts';
 import type { VerifiedTokens } from '../../tasks/identity/verified-tokens.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
@@ -32,11 +30,11 @@ import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
-import { ThreadLogger } from '../thread-logger.ts';
-import { type StatsChange, StatsReporter } from '../thread-stats.ts';
+import type { StatsChange } from '../thread-stats.ts';
 import { identityProvider } from './identity-provider.ts';
 import { cursorKey } from './master-keys.ts';
 import { limitDomains, tenantLimits, workerNetworks } from './tasks-config.ts';
+import { openReports } from './thread-reports.ts';
 import { openThreadStore } from './thread-store.ts';
 
 /** The `workerData` of a REST thread. */
@@ -58,16 +56,7 @@ const MAX_WAITING_PULLS = 20_000;
 /** Answers calls of the REST interface in this thread, with its own store and pull desk. */
 export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSetup): Promise<void> {
   const post = (message: FromRestThread<StatsChange>): void => port.postMessage(message);
-  const logger = new ThreadLogger(setup.logLevels, (level, message, fields) =>
-    post({ kind: 'log', level, message, fields }),
-  );
-  process.on('unhandledRejection', reason =>
-    logger.error('Unhandled promise rejection (this is a bug; please report it)', {
-      error: asError(reason).stack,
-    }),
-  );
-  const stats = new StatsRegistry();
-  const reporter = new StatsReporter(stats, systemClock, change => post({ kind: 'stats', stats: change }));
+  const { logger, stats, reporter } = openReports(setup.logLevels, post);
   const signals = new Signals();
   const ports = new SignalPorts(signals, []);
   const pullSignals = new PullSignals(ports, systemClock);

@@ -1,0 +1,46 @@
+import { systemClock } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import type { LogFields, Logger, LogLevel } from '../../base/logger.ts';
+import { StatsRegistry } from '../../stats/registry.ts';
+import { ThreadLogger } from '../thread-logger.ts';
+import { type StatsChange, StatsReporter } from '../thread-stats.ts';
+
+/** What every thread of tasks reports to the primary thread. */
+export type ThreadReport =
+  | {
+      readonly kind: 'log';
+      readonly level: LogLevel;
+      readonly message: string;
+      readonly fields: LogFields | undefined;
+    }
+  | { readonly kind: 'stats'; readonly stats: StatsChange };
+
+export interface ThreadReports {
+  readonly logger: Logger;
+  readonly stats: StatsRegistry;
+  /** Started and stopped with the work of the thread. */
+  readonly reporter: StatsReporter;
+}
+
+/**
+ * The log and the statistics of a thread, written by the primary thread. Promise rejections that nothing handles are
+ * logged from now on, and do not end the thread.
+ *
+ * @param logLevels that the process writes
+ */
+export function openReports(
+  logLevels: readonly LogLevel[],
+  post: (report: ThreadReport) => void,
+): ThreadReports {
+  const logger = new ThreadLogger(logLevels, (level, message, fields) =>
+    post({ kind: 'log', level, message, fields }),
+  );
+  process.on('unhandledRejection', reason =>
+    logger.error('Unhandled promise rejection (this is a bug; please report it)', {
+      error: asError(reason).stack,
+    }),
+  );
+  const stats = new StatsRegistry();
+  const reporter = new StatsReporter(stats, systemClock, change => post({ kind: 'stats', stats: change }));
+  return { logger, stats, reporter };
+}
