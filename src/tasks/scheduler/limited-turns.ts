@@ -45,7 +45,9 @@ export class LimitedTurns {
     }
     // Without a permission, a claim of nothing tells whether a task is due.
     const granted = startLimits.take(tenant, workerId, turn.max);
-    const answer = await claims.claim({ ...turn, max: granted }, page);
+    const answer = await startLimits.during(tenant, workerId, () =>
+      claims.claim({ ...turn, max: granted }, page),
+    );
     const started = begin(turn, page, answer);
     const more = isMore(answer);
     if (granted > 0) startLimits.started(tenant, workerId, started, more);
@@ -53,14 +55,16 @@ export class LimitedTurns {
     room(tenant);
     if (startLimits.granted(tenant, workerId) > 0) return { started, more };
     if (startLimits.waitMs(tenant, workerId) > 0) sleep(tenant, workerId);
-    else void this.#ask({ tenant, workerId, limit });
+    // The next turn finds out whether another task may start: the worker may have its concurrency now.
+    else if (started > 0) return { started, more };
+    else void this.#ask({ tenant, workerId, limit }, page.worker.concurrency);
     return { started, more: false };
   }
 
-  async #ask(worker: LimitedWorker): Promise<void> {
+  async #ask(worker: LimitedWorker, concurrency: number | null): Promise<void> {
     const { startLimits, most, ready, sleep } = this.#parts;
     const { tenant, workerId } = worker;
-    await startLimits.ask(worker, most);
+    await startLimits.ask(worker, Math.min(most, concurrency ?? most));
     if (startLimits.waitMs(tenant, workerId) > 0) sleep(tenant, workerId);
     else ready(tenant, workerId);
   }

@@ -141,6 +141,20 @@ export class StartLimits {
     if (entry.next === 1 && entry.waitUntilMs === 0) this.#entries.delete(keyOf(tenant, workerId));
   }
 
+  /**
+   * Runs the claim between {@link take} and {@link started}. If it fails, no task starts, so all is given back.
+   *
+   * @throws (rejects with) what the claim rejects with
+   */
+  async during<T>(tenant: string, workerId: string, claim: () => Promise<T>): Promise<T> {
+    try {
+      return await claim();
+    } catch (failure) {
+      this.started(tenant, workerId, 0, false);
+      throw failure;
+    }
+  }
+
   /** The worker may have another limit, or none. */
   forget(tenant: string, workerId: string): void {
     const entry = this.#entries.get(keyOf(tenant, workerId));

@@ -229,7 +229,9 @@ export class StorePullDesk implements PullDesk, Service {
     await limits.ask({ tenant, workerId, limit }, max);
     const granted = limits.take(tenant, workerId, max);
     if (granted === 0) return later();
-    const answer = await this.#claimUpTo(granted, request, worker, bounds);
+    const answer = await limits.during(tenant, workerId, () =>
+      this.#claimUpTo(granted, request, worker, bounds),
+    );
     const { tasks, now, nextAt, blocked } = answer;
     limits.started(tenant, workerId, tasks.length, blocked === null && nextAt !== null && nextAt <= now);
     return answer;

@@ -277,6 +277,27 @@ function namesTheTightest(t: Test, open: Parameters<Topic>[1]): void {
     });
   }
 
+  t.test('a claim of nothing tells what would block a claim of one task, and when to ask again', async t => {
+    const scene = await open(t);
+    await addMany(scene, 4);
+    t.strictSame(await outcome(scene, {}, 0), { started: 0, in: 0, blocked: null });
+    t.strictSame(await outcome(scene, { concurrency: 0 }, 0), {
+      started: 0,
+      in: 1_000,
+      blocked: 'concurrency',
+    });
+    t.strictSame(await outcome(scene, { tenantInFlight: 0 }, 0), {
+      started: 0,
+      in: 1_000,
+      blocked: 'tenant_in_flight',
+    });
+    t.equal((await outcome(scene, { rate }, 2)).started, 2);
+    t.strictSame(await outcome(scene, { rate }, 0), { started: 0, in: 1_000, blocked: 'rate' });
+    scene.clock.advance(1_000);
+    t.strictSame(await outcome(scene, { rate }, 0), { started: 0, in: 0, blocked: null });
+    t.strictSame(await outcome(scene, { rate }, 1), { started: 1, in: 0, blocked: null });
+  });
+
   t.test('a throttle is named before all others', async t => {
     const scene = await open(t);
     await addMany(scene, 3);

@@ -33,7 +33,7 @@ export function claim(work: Work, tenantName: string, request: ClaimRequest): Cl
   let blocked: Blocked | null = null;
   let isCut = false;
   let started: readonly Candidate[] = [];
-  if (candidates.length > 0) {
+  if (due.length > 0) {
     const tenantRate = { limit: request.tenantPerSecond, perMs: 1_000, burst: request.tenantPerSecond };
     if (rate !== null) refill(worker.bucket, now, rate);
     refill(tenant.bucket, now, tenantRate);
@@ -43,7 +43,8 @@ export function claim(work: Work, tenantName: string, request: ClaimRequest): Cl
     tasks = startSome(work, tenant, candidates.slice(0, room), request);
     started = candidates.slice(0, tasks.length);
     isCut = tasks.length < room;
-    if (tightest.room < candidates.length && !isCut) blocked = tightest.name;
+    // A claim of nothing is blocked by what would block a claim of one task.
+    if (tightest.room < Math.max(1, candidates.length) && !isCut) blocked = tightest.name;
     if (rate !== null) take(worker.bucket, tasks.length);
     take(tenant.bucket, tasks.length);
   }

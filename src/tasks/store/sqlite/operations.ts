@@ -114,13 +114,13 @@ const SEARCH_WEIGHT = 128;
 export function weightOf({ name, args }: Operation): number {
   switch (name) {
     case 'create':
-      return args[1].tasks.length;
+      return Math.max(1, args[1].tasks.length);
     case 'claim':
-      return args[1].leaseIds.length;
+      return Math.max(1, args[1].leaseIds.length);
     case 'settle':
-      return args[1].length;
+      return Math.max(1, args[1].length);
     case 'purge':
-      return args[2];
+      return Math.max(1, args[2]);
     case 'forgetTenant':
       return FORGOTTEN_AT_ONCE;
     case 'apply':

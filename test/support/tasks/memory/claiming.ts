@@ -69,11 +69,12 @@ function isHeldByGroup(
 export function claim(state: TenantState, now: number, request: ClaimRequest): ClaimAnswer {
   const { workerId, leaseIds, rate } = request;
   const tenantRate = { limit: request.tenantPerSecond, perMs: 1_000, burst: request.tenantPerSecond };
-  const candidates = startable(state, now, request).slice(0, leaseIds.length);
+  const due = startable(state, now, request);
+  const candidates = due.slice(0, leaseIds.length);
 
   let tasks: ClaimedTask[] = [];
   let blocked: ClaimAnswer['blocked'] = null;
-  if (candidates.length > 0) {
+  if (due.length > 0) {
     if (rate !== null) refill(state, now, workerId, rate);
     refill(state, now, TENANT_BUCKET, tenantRate);
     const tightest = bounds(state, now, request).reduce((least, bound) =>
@@ -81,7 +82,8 @@ export function claim(state: TenantState, now: number, request: ClaimRequest): C
     );
     const room = candidates.slice(0, tightest.room);
     const started = room.slice(0, countWithin(room));
-    if (tightest.room < candidates.length && started.length === room.length) blocked = tightest.name;
+    const wanted = Math.max(1, candidates.length);
+    if (tightest.room < wanted && started.length === room.length) blocked = tightest.name;
     tasks = started.map((record, i) => start(state, now, record, leaseIds[i], request));
     if (rate !== null) take(state, workerId, tasks.length);
     take(state, TENANT_BUCKET, tasks.length);

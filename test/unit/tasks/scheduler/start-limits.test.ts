@@ -135,7 +135,32 @@ t.test('a worker without due tasks, or without room for one, asks for nothing', 
   await budget.scene.add(worker, 5, {}, { heardBy: process });
   await budget.pass(5_000, 50);
   t.equal(process.deliveries.requests.length, 1);
-  t.equal(await budget.proxied(1_000), 999, 'what was asked in vain is given back');
+  t.same(budget.asked, [1], 'nothing is asked while the worker is at its concurrency');
+  t.equal(await budget.proxied(1_000), 999);
+});
+
+t.test('in windows of a second, too, a worker at its concurrency spends one hit for each start', async t => {
+  const budget = await Budget.open(t, 'second', 10);
+  const process = await budget.process(t);
+  process.deliveries.reply = () => OK;
+  const worker = await budget.scene.worker({ limit: LIMIT, concurrency: 1 });
+  await budget.scene.add(worker, 6, {}, { heardBy: process });
+  await budget.pass(900);
+  t.equal(process.deliveries.requests.length, 6);
+  t.equal(await budget.proxied(10), 4);
+});
+
+t.test('what a claim that failed did not start is given back', async t => {
+  const budget = await Budget.open(t, 'hour', 10);
+  const process = await budget.process(t);
+  const worker = await budget.scene.worker({ limit: LIMIT });
+  let claims = 0;
+  budget.scene.store.fault = operation => (operation === 'claim' && ++claims === 2 ? 'before' : 'none');
+  await budget.scene.add(worker, 1, {}, { heardBy: process });
+  await budget.pass(5_000, 50);
+  t.equal(process.deliveries.requests.length, 1);
+  t.ok(claims > 2);
+  t.equal(await budget.proxied(10), 9);
 });
 
 t.test('without a decision tasks wait, and are tried again each second', async t => {

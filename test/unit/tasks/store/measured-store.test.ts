@@ -84,7 +84,7 @@ t.test('every operation goes through to the store', async t => {
         'recall',
         'countDocuments',
       ],
-      ['remember', 'search', 'blocks', 'counts', 'countDue', 'purge', 'tenants', 'now'],
+      ['remember', 'search', 'blocks', 'counts', 'countDue', 'purge', 'forgetTenant', 'tenants', 'now'],
     ),
   );
   t.same(new Set(own.filter(name => name !== 'constructor')), wanted);

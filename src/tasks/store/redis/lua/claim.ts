@@ -222,7 +222,7 @@ local count = more and want or #ids
 local started = 0
 local blocked, nextAt = false, false
 local ofWorker, ofTenant, throttledUntil
-if count > 0 then
+if #ids > 0 then
   local text = call('GET', P .. 'B:' .. worker)
   local bucket = text and unpacked(text) or { 0, false, false }
   throttledUntil = bucket[1]
@@ -248,7 +248,8 @@ if count > 0 then
     bytes = bytes + call('STRLEN', P .. 'b:' .. ids[started])
   end
   more = more or started < room
-  if least[2] < count and started == room then blocked = least[1] end
+  -- A claim of nothing is blocked by what would block a claim of one task.
+  if least[2] < math.max(1, count) and started == room then blocked = least[1] end
   if rate then
     ofWorker = ofWorker - started
     call('SET', P .. 'B:' .. worker, pack({ throttledUntil, ofWorker, now }))
