@@ -20,11 +20,17 @@ export function runLast(): void {
 
 /**
  * Sets the niceness above that of the process, which an operator may have started with another one. A process without
- * privileges cannot lower a niceness, so a thread that is nicer stays so.
+ * privileges cannot lower a niceness, so a thread that is nicer stays so. A thread that may not change its niceness, as
+ * in some sandboxes, works as well.
  */
 function beNice(above: number): void {
   // Elsewhere a priority is that of the whole process. On Linux 0 means the calling thread.
   if (process.platform !== 'linux') return;
-  const niceness = Math.min(19, getPriority(process.pid) + above);
-  if (niceness > getPriority(0)) setPriority(0, niceness);
+  try {
+    const niceness = Math.min(19, getPriority(process.pid) + above);
+    if (niceness > getPriority(0)) setPriority(0, niceness);
+  } catch (failure) {
+    const { code } = failure as NodeJS.ErrnoException;
+    if (code !== 'ERR_SYSTEM_ERROR') throw failure;
+  }
 }

@@ -14,7 +14,7 @@ import type { Call, RestAnswer, Route } from './route.ts';
 import type { ObjectSchema, StringSchema } from './schema.ts';
 import { limitsOf, quotaExceeded } from './tenant-limits.ts';
 import { expandScopes, requireWithin, SCOPE_NAMES } from './token-scopes.ts';
-import { noSuchUser, readUser, requireChanging, requireSeeing } from './user-access.ts';
+import { noSuchUser, readUser, requireChanging, requireRoleOf, requireSeeing } from './user-access.ts';
 import { isActiveOwner } from './user-fields.ts';
 
 /** How often a deletion begins again because owners were changed in between. */
@@ -152,6 +152,7 @@ class Tokens {
     const { store } = this.#parts;
     const user = await readUser(store, call);
     requireChanging(call.caller, user, 'tokens');
+    requireRoleOf(call.caller, user);
     const earlier = await earlierAnswer(store, call);
     if (earlier !== null) return earlier;
     const { tokensPerUser } = limitsOf(this.#parts, call);

@@ -40,6 +40,20 @@ export function requireChanging(caller: Caller, user: StoredDocument<'user'>, wh
   requireRank(caller, user.body.role);
 }
 
+/**
+ * A token acts with the role of its user. A caller with a lesser role must not create one: an identity provider may give
+ * a user a lesser role than the user has here.
+ *
+ * @throws Problem insufficient_role
+ */
+export function requireRoleOf(caller: Caller, { body }: StoredDocument<'user'>): void {
+  if (caller.kind === 'user' && isAtLeast(caller.role, body.role)) return;
+  throw new Problem(
+    'insufficient_role',
+    `a token of this user would have the role ${body.role}, which is more than the role of this login`,
+  );
+}
+
 /** Only owners make somebody an owner, or change one. @throws Problem insufficient_role */
 export function requireRank(caller: Caller, role: Role): void {
   if (role !== 'owner' || (caller.kind === 'user' && caller.role === 'owner')) return;

@@ -142,6 +142,21 @@ t.test('a user who is disabled, deleted or another person is locked out at once'
   t.match(await scene.try(token), /^401 invalid_token: no active user/);
 });
 
+t.test(
+  'a login with a lesser role than that of its user creates no token, which would have the greater one',
+  async t => {
+    const scene = await JwtScene.open(t, { rules: { roleClaim: 'role' } });
+    const create = async (role: string) => {
+      const token = await scene.provider.token(scene.key, { role });
+      const answer = await scene.rest.ask('POST', `/api/v1/users/${scene.ann}/tokens`, { token, body: {} });
+      return answer.status === 201 ? '201' : `${answer.status} ${answer.json.code}`;
+    };
+    t.equal(await create('viewer'), '403 insufficient_role');
+    t.equal(await create('member'), '201');
+    t.equal(await create('admin'), '201');
+  },
+);
+
 t.test('with a role claim the provider gives the role', async t => {
   const scene = await JwtScene.open(t, { rules: { roleClaim: 'https://acme.test/role' } });
   const list = async (role: unknown) => {
