@@ -8,6 +8,9 @@ import { tempDirectory } from '../support/temp-directory.ts';
 
 // The whole service on a host whose clock is wrong and is set while it runs. Redis keeps the right time.
 
+t.jobs = 2;
+const SIDE_BY_SIDE = { buffered: true };
+
 const MINUTE_MS = 60_000;
 const DELAY_MS = 2_000;
 
@@ -58,6 +61,7 @@ async function startedAfterMs(tenant: Tenant, between: () => void): Promise<numb
 
 t.test(
   'with Redis, delays are right on a host whose clock is wrong and is set in both directions',
+  SIDE_BY_SIDE,
   async t => {
     const redis = await startRedis({ args: TASK_SERVER_ARGS });
     t.teardown(() => redis.stop());
@@ -76,6 +80,7 @@ t.test(
 
 t.test(
   'with SQLite, a delay is not cut short by a clock that is set back, and ends long before the clock catches up',
+  SIDE_BY_SIDE,
   async t => {
     const clock = new HostClock(t, 0);
     const service = await startTasksService(t, { NODE_OPTIONS: clock.nodeOptions });

@@ -12,8 +12,10 @@ import { TaskCaller, taskSettings } from '../support/tasks/served-tasks.ts';
 import { tempDirectory } from '../support/temp-directory.ts';
 import { until } from '../support/until.ts';
 
-// A service starts for each of them.
+// They mostly wait for services that start, and for the watch of the store.
 t.setTimeout(240_000);
+t.jobs = 3;
+const SIDE_BY_SIDE = { buffered: true };
 
 const BEGAN = /^The (task store is unavailable|master key does not open)/;
 const OVER = /^The (task store is available again|master key opens)/;
@@ -37,19 +39,19 @@ async function isSaid(
 ): Promise<void> {
   const { cause, part = 'task_store', end } = fault;
   const gauge = () => statistic(service.debug, `tasks.not_ready.${cause}`);
-  await until(async () => (await readiness(service)).causes?.[part] === cause);
-  const page = await readiness(service);
-  t.match(page, { status: 503, ready: false, causes: { [part]: cause } }, JSON.stringify(page));
-  t.not(page.components[part], 'ok');
   const ofCause = (line: Readonly<Record<string, unknown>>, message: RegExp) =>
     message.test(String(line['@message'])) && line['cause'] === cause;
   const began = await service.logged(line => ofCause(line, BEGAN));
   t.match(began, { level: 'error', cause, reason: String, advice: String });
+  await until(async () => (await readiness(service)).causes?.[part] === cause);
+  const page = await readiness(service);
+  t.match(page, { status: 503, ready: false, causes: { [part]: cause } }, JSON.stringify(page));
+  t.not(page.components[part], 'ok');
   await until(async () => (await gauge()) === 1);
   t.equal(service.logs.filter(line => ofCause(line, BEGAN)).length, 1, 'it is one line');
   await end();
-  await until(async () => (await readiness(service)).status === 200);
   await service.logged(line => ofCause(line, OVER));
+  await until(async () => (await readiness(service)).status === 200);
   await until(async () => (await gauge()) === 0);
 }
 
@@ -73,7 +75,7 @@ function fill(directory: string): string {
   return filler;
 }
 
-t.test('SQLite: a lock of another process', async t => {
+t.test('SQLite: a lock of another process', SIDE_BY_SIDE, async t => {
   const directory = tempDirectory(t);
   const service = await start(t, taskSettings(t, { directory }));
   const other = new DatabaseSync(join(directory, 'tasks.db'));
@@ -82,7 +84,7 @@ t.test('SQLite: a lock of another process', async t => {
   await isSaid(t, service, { cause: 'file_locked', end: () => other.exec('ROLLBACK') });
 });
 
-t.test('SQLite: the file was moved away', async t => {
+t.test('SQLite: the file was moved away', SIDE_BY_SIDE, async t => {
   const directory = tempDirectory(t);
   const service = await start(t, taskSettings(t, { directory }));
   const [path, away] = ['tasks.db', 'away.db'].map(name => join(directory, name));
@@ -90,7 +92,7 @@ t.test('SQLite: the file was moved away', async t => {
   await isSaid(t, service, { cause: 'file_moved', end: () => renameSync(away, path) });
 });
 
-t.test('SQLite: the disk is full, at work and at the start', async t => {
+t.test('SQLite: the disk is full, at work and at the start', SIDE_BY_SIDE, async t => {
   const directory = smallDisk(t);
   if (directory === null) return t.comment('this process may not mount a file system');
   const env = taskSettings(t, { directory });
@@ -105,7 +107,7 @@ t.test('SQLite: the disk is full, at work and at the start', async t => {
   t.match(failing.output, /the disk is full: make room/, 'it says so');
 });
 
-t.test('another master key than that of the secrets', async t => {
+t.test('another master key than that of the secrets', SIDE_BY_SIDE, async t => {
   const directory = tempDirectory(t);
   const env = taskSettings(t, { directory });
   const first = await start(t, env);
@@ -125,15 +127,15 @@ t.test('another master key than that of the secrets', async t => {
       SECRETS_MASTER_KEY: randomBytes(32).toString('base64'),
       SECRETS_PREVIOUS_MASTER_KEYS: String(env['SECRETS_MASTER_KEY']),
     });
-  await until(async () => (await readiness(second)).causes?.master_key === 'wrong_master_key');
   const line = await second.logged(({ '@message': message }) => BEGAN.test(String(message)));
+  await until(async () => (await readiness(second)).causes?.master_key === 'wrong_master_key');
   t.match(line, { level: 'error', cause: 'wrong_master_key', advice: /SECRETS_PREVIOUS_MASTER_KEYS/ });
   t.notMatch(second.output, String(env['SECRETS_MASTER_KEY']));
   await second.terminate();
   t.match(await readiness(await third()), { status: 200, components: { master_key: 'ok' } });
 });
 
-t.test('Redis: memory, replica, replicas, and away', async t => {
+t.test('Redis: memory, replica, replicas, and away', SIDE_BY_SIDE, async t => {
   const redis = await startRedis({ args: TASK_SERVER_ARGS });
   t.teardown(() => redis.stop());
   const service = await start(t, taskSettings(t, { redis }));
