@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** How a child process ended. */
 export interface ChildEnd {
@@ -102,6 +103,19 @@ export class Child {
     this.#process.kill(signal);
   }
 
+  /**
+   * Stops the process until it gets SIGCONT. On Linux none of its threads runs when this returns: one that runs on
+   * another core goes on for a moment after the signal.
+   */
+  freeze(): void {
+    this.signal('SIGSTOP');
+    if (process.platform !== 'linux') return;
+    const untilMs = performance.now() + 1_000;
+    while (!isStopped(Number(this.#process.pid)) && performance.now() < untilMs) {
+      // Each look takes as long as a few reads of files.
+    }
+  }
+
   /** Sends `signal` and waits for the end; after `withinMs` the process is killed. Harmless once it has ended. */
   async end(signal: NodeJS.Signals, withinMs: number): Promise<ChildEnd> {
     this.#process.kill(signal);
@@ -134,5 +148,17 @@ export class Child {
     stream?.once('end', () => {
       if (rest !== '') this.#tell(rest);
     });
+  }
+}
+
+/** Whether all threads of a process are stopped, or gone; proc(5). */
+function isStopped(pid: number): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/task`).every(thread => {
+      const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
+      return stat[stat.lastIndexOf(')') + 2] === 'T';
+    });
+  } catch {
+    return true;
   }
 }

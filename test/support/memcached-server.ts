@@ -92,7 +92,7 @@ export class MemcachedServer {
 
   /** Sends SIGSTOP: connections stay open and nothing answers, until {@link thaw}. */
   freeze(): void {
-    this.#child?.signal('SIGSTOP');
+    this.#child?.freeze();
   }
 
   thaw(): void {

@@ -104,7 +104,7 @@ export class RedisServer {
 
   /** Sends SIGSTOP: connections stay open and nothing answers, until {@link thaw}. */
   freeze(): void {
-    this.#child?.signal('SIGSTOP');
+    this.#child?.freeze();
   }
 
   thaw(): void {
