@@ -28,7 +28,7 @@ export function processIo(): CliIo {
     stdout: text => void process.stdout.write(text),
     stderr: text => void process.stderr.write(text),
     env: process.env,
-    // Whoever starts the service may have closed it: it is looked at only by commands that need it.
+    // The caller of the program may have closed it, so only commands that need it open it.
     get input() {
       return processInput();
     },

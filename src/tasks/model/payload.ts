@@ -20,7 +20,7 @@ export function bytesPayload({ contentType, base64 }: BytesPayload): string {
   return SCHEME + contentType + ENCODING + base64;
 }
 
-/** The bytes of a payload; null if it is JSON, or if there is none. */
+/** The bytes of a payload; null for a JSON payload and for a task without a payload. */
 export function bytesOf(payload: string | null): BytesPayload | null {
   if (payload === null || !payload.startsWith(SCHEME)) return null;
   // A parameter of the content type may contain the same text, but base64 has no semicolon.

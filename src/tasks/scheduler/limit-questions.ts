@@ -33,7 +33,7 @@ export interface LimitAsker {
   giveBack(unused: UnusedHits): void;
 }
 
-/** A verdict, or null and the reason why there is none. */
+/** A verdict, or null and the reason why the decision service gave no verdict. */
 export type LimitVerdictMessage = readonly [verdict: LimitVerdict | null, reason: string];
 
 /** Messages of a thread to the thread that has the decision engine. */

@@ -49,7 +49,8 @@ const LOG_EVERY_MS = 60_000;
 
 /**
  * What the decision service lets the workers of this thread start. Callers ask before they claim: {@link ask}, then
- * {@link take}, a claim of so many tasks, and {@link started}. What did not start is given back.
+ * {@link take}, a claim of at most the number that {@link take} returned, and {@link started}. Permissions of tasks that
+ * did not start are given back.
  *
  * The first question of a worker is about one task. The number doubles while there are more tasks to start, so that at
  * most about half of what is counted has to be given back.
@@ -126,7 +127,12 @@ export class StartLimits {
     return entry.taken;
   }
 
-  /** So many of the tasks that were taken have started. `more`: there are others to start at once. */
+  /**
+   * Ends what {@link take} began.
+   *
+   * @param count tasks that have started
+   * @param more whether others can start at once
+   */
   started(tenant: string, workerId: string, count: number, more: boolean): void {
     const entry = this.#entries.get(keyOf(tenant, workerId));
     if (entry === undefined) return;

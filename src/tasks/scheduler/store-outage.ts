@@ -98,7 +98,7 @@ export class StoreOutage {
     try {
       await this.#ask();
     } catch (failure) {
-      // A full queue is none: what waits in it is done.
+      // A full queue is not an outage: the operations that wait in it are carried out.
       const isBusy = failure instanceof Fault && failure.code === 'overloaded';
       if (!this.#stopped && !this.#down && !isBusy) this.#lost(failure);
     }

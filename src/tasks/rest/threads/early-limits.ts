@@ -7,7 +7,7 @@ import type { CallLimit, VerdictMessage } from './messages.ts';
 
 /** Maximum number of callers that are remembered. */
 const MAX_CALLERS = 10_000;
-/** Maximum number of characters in their `Authorization` fields. Those of logins may be long. */
+/** Maximum number of characters in their `Authorization` fields. JSON Web Tokens may be long. */
 const MAX_CALLER_CHARACTERS = 8 * 1024 * 1024;
 
 /** The API limits in the thread with the decision engine. */

@@ -26,7 +26,7 @@ interface Window {
 export class TenantWindows {
   readonly #windows = new Map<string, Window>();
 
-  /** Sends the operation, now or when the tenant has fewer under way. */
+  /** Sends the operation now, or when fewer operations of the tenant are in progress. */
   enter(operation: WindowedOperation): void {
     const { tenant, weight, send } = operation;
     let window = this.#windows.get(tenant);

@@ -107,7 +107,7 @@ export function tenantOf({ name, args }: Operation): string {
   return ACROSS_TENANTS.has(name) ? '' : (args[0] as string);
 }
 
-/** A search looks at so many tasks, most of them in one place of the file. */
+/** The weight of a search. It reads many tasks, most of which are stored next to each other. */
 const SEARCH_WEIGHT = 128;
 
 /** How much of a group an operation is, where getting one task is 1. */
