@@ -7,7 +7,7 @@ import {
   type RequestDescriptor,
 } from '../messages/client-codec.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
-import type { ApiCall, ApiLimitVerdict } from '../tasks/rest/parts.ts';
+import type { ApiCall, ApiLimitVerdict } from '../tasks/rest/http/parts.ts';
 import type { EngineLimits } from '../tasks/rest/threads/early-limits.ts';
 
 /** The domain of the rules for calls of the tasks API; `ops/quickstart/config/sluice_api.yaml` is what it can look like. */

@@ -1,9 +1,9 @@
-import { ACCOUNT_ANSWER, ACCOUNT_BODY, ACCOUNT_PROBLEMS } from './accounts.ts';
-import { kindOf } from './kind.ts';
-import { type JsonSchema, SchemaTable } from './openapi-schema.ts';
-import { OPERATOR_ROUTES, type OperatorDescription } from './operator-accounts.ts';
-import { PROBLEMS, type ProblemCode } from './problem.ts';
-import type { AnswerDescription, Route } from './route.ts';
+import { ACCOUNT_ANSWER, ACCOUNT_BODY, ACCOUNT_PROBLEMS } from './accounts/accounts.ts';
+import { OPERATOR_ROUTES, type OperatorDescription } from './accounts/operator-accounts.ts';
+import { type JsonSchema, SchemaTable } from './checks/openapi-schema.ts';
+import { PROBLEMS, type ProblemCode } from './checks/problem.ts';
+import { kindOf } from './http/kind.ts';
+import type { AnswerDescription, Route } from './http/route.ts';
 
 /** Problems that every route of a tenant has. */
 const COMMON: readonly ProblemCode[] = [

@@ -1,15 +1,15 @@
-import type { CallLimits } from './call-limits.ts';
-import type { RestRequest } from './http.ts';
-import { idempotencyOf, type RunningKeys } from './idempotency.ts';
-import { kindOf } from './kind.ts';
-import { requireJsonAccepted } from './negotiation.ts';
-import { type OperatorRoute, operatorRoutes } from './operator-accounts.ts';
-import type { RestParts } from './parts.ts';
-import { type OtherMethods, PathTable } from './path-table.ts';
-import { readJsonBody, readParams, readQuery } from './read-request.ts';
-import type { RestAnswer } from './route.ts';
-import { compileSchema, type SchemaCheck } from './schema-check.ts';
-import { requireOperator } from './signup.ts';
+import { requireOperator } from './access/signup.ts';
+import { type OperatorRoute, operatorRoutes } from './accounts/operator-accounts.ts';
+import { compileSchema, type SchemaCheck } from './checks/schema-check.ts';
+import type { CallLimits } from './http/call-limits.ts';
+import type { RestRequest } from './http/http.ts';
+import { idempotencyOf, type RunningKeys } from './http/idempotency.ts';
+import { kindOf } from './http/kind.ts';
+import { requireJsonAccepted } from './http/negotiation.ts';
+import type { RestParts } from './http/parts.ts';
+import { type OtherMethods, PathTable } from './http/path-table.ts';
+import { readJsonBody, readParams, readQuery } from './http/read-request.ts';
+import type { RestAnswer } from './http/route.ts';
 
 /** Calls of the operator have no tenant: they are counted under this name. */
 const COUNTED_AS = 'accounts';

@@ -1,17 +1,17 @@
-import { leaseRoutes } from './leases.ts';
-import type { RestParts } from './parts.ts';
-import type { Route } from './route.ts';
-import { secretRoutes } from './secrets.ts';
-import { taskActionsRoute } from './task-actions.ts';
-import { createTasksRoute } from './task-batch.ts';
-import { taskCommandRoutes } from './task-commands.ts';
-import { createTaskRoute } from './task-create.ts';
-import { deleteTaskRoute } from './task-delete.ts';
-import { taskHistoryRoute } from './task-history.ts';
-import { listTasksRoute } from './task-list.ts';
-import { countTasksRoute, readTaskRoute } from './task-read.ts';
-import { updateTaskRoutes } from './task-update.ts';
-import { workerRoutes } from './workers.ts';
+import type { RestParts } from './http/parts.ts';
+import type { Route } from './http/route.ts';
+import { leaseRoutes } from './leases/leases.ts';
+import { taskActionsRoute } from './tasks/task-actions.ts';
+import { createTasksRoute } from './tasks/task-batch.ts';
+import { taskCommandRoutes } from './tasks/task-commands.ts';
+import { createTaskRoute } from './tasks/task-create.ts';
+import { deleteTaskRoute } from './tasks/task-delete.ts';
+import { taskHistoryRoute } from './tasks/task-history.ts';
+import { listTasksRoute } from './tasks/task-list.ts';
+import { countTasksRoute, readTaskRoute } from './tasks/task-read.ts';
+import { updateTaskRoutes } from './tasks/task-update.ts';
+import { secretRoutes } from './workers/secrets.ts';
+import { workerRoutes } from './workers/workers.ts';
 
 /** Everything about tasks, workers, secrets and leases. */
 export function taskRoutes(parts: RestParts): readonly Route[] {

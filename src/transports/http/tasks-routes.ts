@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { Problem } from '../../tasks/rest/checks/problem.ts';
 import {
   READ_HEADERS,
   type RenderedResponse,
@@ -6,9 +7,8 @@ import {
   type RestCalls,
   type RestHead,
   type RestReply,
-} from '../../tasks/rest/http.ts';
-import { Problem } from '../../tasks/rest/problem.ts';
-import { BODY_LIMIT_BYTES, bodyTooLarge } from '../../tasks/rest/read-request.ts';
+} from '../../tasks/rest/http/http.ts';
+import { BODY_LIMIT_BYTES, bodyTooLarge } from '../../tasks/rest/http/read-request.ts';
 import type { CallSpan, CallTracing, SpanAttributes } from '../tracing.ts';
 import type { Answer } from './answer.ts';
 import { hasTooManyChunks, LEAST_CHUNK_BYTES } from './chunk-bound.ts';

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
-import type { RestResponse } from '../../../src/tasks/rest/http.ts';
+import { SchemaTable } from '../../../src/tasks/rest/checks/openapi-schema.ts';
+import { PROBLEMS, type ProblemCode } from '../../../src/tasks/rest/checks/problem.ts';
+import type { RestResponse } from '../../../src/tasks/rest/http/http.ts';
+import { PathTable } from '../../../src/tasks/rest/http/path-table.ts';
+import type { Route } from '../../../src/tasks/rest/http/route.ts';
 import { openApiDocument } from '../../../src/tasks/rest/openapi.ts';
-import { SchemaTable } from '../../../src/tasks/rest/openapi-schema.ts';
-import { PathTable } from '../../../src/tasks/rest/path-table.ts';
-import { PROBLEMS, type ProblemCode } from '../../../src/tasks/rest/problem.ts';
-import type { Route } from '../../../src/tasks/rest/route.ts';
 
 interface Validate {
   (value: unknown): boolean;

@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import type { RestConfig } from '../../../src/tasks/rest/parts.ts';
+import type { RestConfig } from '../../../src/tasks/rest/http/parts.ts';
 import type { TaskStore } from '../../../src/tasks/store/task-store.ts';
 import { ManualClock } from '../manual-clock.ts';
 import type { RedisServer } from '../redis-server.ts';

@@ -1,6 +1,7 @@
 import type { Transferable } from 'node:worker_threads';
 import type { LastingThread } from '../../../src/base/lasting-thread.ts';
 import type { Logger } from '../../../src/base/logger.ts';
+import type { Problem } from '../../../src/tasks/rest/checks/problem.ts';
 import type {
   HeldBody,
   RenderedResponse,
@@ -9,9 +10,8 @@ import type {
   RestHandler,
   RestHead,
   RestReply,
-} from '../../../src/tasks/rest/http.ts';
-import type { Problem } from '../../../src/tasks/rest/problem.ts';
-import { problemResponse } from '../../../src/tasks/rest/problem-answer.ts';
+} from '../../../src/tasks/rest/http/http.ts';
+import { problemResponse } from '../../../src/tasks/rest/http/problem-answer.ts';
 import { EarlyLimits } from '../../../src/tasks/rest/threads/early-limits.ts';
 import { HandledCalls } from '../../../src/tasks/rest/threads/handled-calls.ts';
 import type {

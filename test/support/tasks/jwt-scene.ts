@@ -1,7 +1,7 @@
 import { KeyDownload } from '../../../src/tasks/identity/key-download.ts';
 import { ProviderKeys } from '../../../src/tasks/identity/provider-keys.ts';
 import { type TokenRules, VerifiedTokens } from '../../../src/tasks/identity/verified-tokens.ts';
-import type { JwtConfig } from '../../../src/tasks/rest/parts.ts';
+import type { JwtConfig } from '../../../src/tasks/rest/http/parts.ts';
 import type { ManualClock } from '../manual-clock.ts';
 import { AUDIENCE, IdentityProvider, ISSUER, type ProviderKey } from './identity-provider.ts';
 import { type Answered, type Asked, HARNESS_START_MS, RestHarness } from './rest-harness.ts';

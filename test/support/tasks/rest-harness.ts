@@ -4,21 +4,21 @@ import type { VerifiedTokens } from '../../../src/tasks/identity/verified-tokens
 import { DEFAULT_TENANT_LIMITS, type DocumentKind } from '../../../src/tasks/model/documents.ts';
 import { IdMaker } from '../../../src/tasks/model/ids.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
-import { auditRoutes } from '../../../src/tasks/rest/audit.ts';
-import type { ReadHeader, RestRequest, RestResponse } from '../../../src/tasks/rest/http.ts';
-import { limitRoutes } from '../../../src/tasks/rest/limits.ts';
+import { auditRoutes } from '../../../src/tasks/rest/access/audit.ts';
+import { limitRoutes } from '../../../src/tasks/rest/accounts/limits.ts';
+import { tokenRoutes } from '../../../src/tasks/rest/accounts/tokens.ts';
+import { userRoutes } from '../../../src/tasks/rest/accounts/users.ts';
+import type { ReadHeader, RestRequest, RestResponse } from '../../../src/tasks/rest/http/http.ts';
 import type {
   ApiCall,
   ApiLimits,
   ApiLimitVerdict,
   RestConfig,
   RestParts,
-} from '../../../src/tasks/rest/parts.ts';
+} from '../../../src/tasks/rest/http/parts.ts';
+import type { Route } from '../../../src/tasks/rest/http/route.ts';
+import { UsedShares } from '../../../src/tasks/rest/http/used-shares.ts';
 import { RestService } from '../../../src/tasks/rest/rest-service.ts';
-import type { Route } from '../../../src/tasks/rest/route.ts';
-import { tokenRoutes } from '../../../src/tasks/rest/tokens.ts';
-import { UsedShares } from '../../../src/tasks/rest/used-shares.ts';
-import { userRoutes } from '../../../src/tasks/rest/users.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { DocumentChange, StoredDocument } from '../../../src/tasks/store/documents.ts';
 import type { TaskStore } from '../../../src/tasks/store/task-store.ts';

@@ -3,8 +3,8 @@ import { systemClock } from '../../../src/base/clock.ts';
 import type { LastingTask } from '../../../src/base/lasting-task.ts';
 import { SignalPorts } from '../../../src/tasks/model/signal-ports.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
-import { CallLimits } from '../../../src/tasks/rest/call-limits.ts';
-import type { RestHandler, RestRequest, RestResponse } from '../../../src/tasks/rest/http.ts';
+import { CallLimits } from '../../../src/tasks/rest/http/call-limits.ts';
+import type { RestHandler, RestRequest, RestResponse } from '../../../src/tasks/rest/http/http.ts';
 import { serveRest } from '../../../src/tasks/rest/threads/serve-rest.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
 

@@ -1,8 +1,8 @@
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { DEFAULT_TENANT_LIMITS } from '../../../src/tasks/model/documents.ts';
 import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
-import type { RestConfig, RestParts } from '../../../src/tasks/rest/parts.ts';
-import { scheduleRoutes } from '../../../src/tasks/rest/schedules.ts';
+import type { RestConfig, RestParts } from '../../../src/tasks/rest/http/parts.ts';
+import { scheduleRoutes } from '../../../src/tasks/rest/schedules/schedules.ts';
 import { taskRoutes } from '../../../src/tasks/rest/task-routes.ts';
 import type { LimitAsker } from '../../../src/tasks/scheduler/limit-questions.ts';
 import type { PullDesk } from '../../../src/tasks/scheduler/pull-desk.ts';

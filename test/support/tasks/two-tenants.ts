@@ -1,4 +1,4 @@
-import type { Route } from '../../../src/tasks/rest/route.ts';
+import type { Route } from '../../../src/tasks/rest/http/route.ts';
 import type { Answered, Asked } from './rest-harness.ts';
 import { TaskHarness } from './task-harness.ts';
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { DecidedApiLimits } from '../../../src/app/api-limits.ts';
-import type { ApiCall } from '../../../src/tasks/rest/parts.ts';
+import type { ApiCall } from '../../../src/tasks/rest/http/parts.ts';
 import { Decisions } from '../../support/decisions.ts';
 import { repositoryRoot } from '../../support/repository.ts';
 import { sharedStoreKind } from '../../support/stores.ts';

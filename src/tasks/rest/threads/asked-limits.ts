@@ -1,4 +1,4 @@
-import type { ApiCall, ApiLimits, ApiLimitVerdict } from '../parts.ts';
+import type { ApiCall, ApiLimits, ApiLimitVerdict } from '../http/parts.ts';
 import type { TurnToRestThread } from './messages.ts';
 
 /**

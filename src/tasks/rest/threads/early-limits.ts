@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { asError } from '../../../base/fault.ts';
-import type { RestHead } from '../http.ts';
-import { kindOf } from '../kind.ts';
-import type { ApiCall, ApiLimits } from '../parts.ts';
+import type { RestHead } from '../http/http.ts';
+import { kindOf } from '../http/kind.ts';
+import type { ApiCall, ApiLimits } from '../http/parts.ts';
 import type { CallLimit, VerdictMessage } from './messages.ts';
 
 /** Maximum number of callers that are remembered. */

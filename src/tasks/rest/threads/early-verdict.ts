@@ -1,5 +1,5 @@
-import type { AskedLimit } from '../http.ts';
-import type { ApiLimitVerdict } from '../parts.ts';
+import type { AskedLimit } from '../http/http.ts';
+import type { ApiLimitVerdict } from '../http/parts.ts';
 import type { CallLimit, VerdictMessage } from './messages.ts';
 
 /** The verdict about a call that the REST thread did not have to ask for. It may arrive after the call. */

@@ -1,8 +1,8 @@
 import type { Logger } from '../../../base/logger.ts';
-import type { RestHandler, RestHead, RestRequest, RestResponse } from '../http.ts';
-import { requestIdOf } from '../negotiation.ts';
-import { Problem } from '../problem.ts';
-import { problemOf, problemResponse } from '../problem-answer.ts';
+import { Problem } from '../checks/problem.ts';
+import type { RestHandler, RestHead, RestRequest, RestResponse } from '../http/http.ts';
+import { requestIdOf } from '../http/negotiation.ts';
+import { problemOf, problemResponse } from '../http/problem-answer.ts';
 import { EarlyVerdict } from './early-verdict.ts';
 import type { AnswerMessage, CallMessage, TurnToRestThread } from './messages.ts';
 

@@ -4,8 +4,8 @@ import type { LogFields, LogLevel } from '../../../base/logger.ts';
 import type { LimitAnswerMessage, LimitAskMessage } from '../../scheduler/limit-questions.ts';
 import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/worker-tests.ts';
 import type { SentFault } from '../../store/trouble.ts';
-import type { RestHead } from '../http.ts';
-import type { ApiCall, ApiLimitVerdict } from '../parts.ts';
+import type { RestHead } from '../http/http.ts';
+import type { ApiCall, ApiLimitVerdict } from '../http/parts.ts';
 
 /**
  * What is known about the API limits when a call is sent:

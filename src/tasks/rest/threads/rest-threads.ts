@@ -8,11 +8,11 @@ import type { SignalMesh } from '../../model/signal-mesh.ts';
 import { askForThread, type LimitAsker } from '../../scheduler/limit-questions.ts';
 import type { WorkerTest, WorkerTester } from '../../scheduler/worker-tests.ts';
 import type { SentFault } from '../../store/trouble.ts';
-import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http.ts';
-import { requestIdOf } from '../negotiation.ts';
-import type { ApiCall } from '../parts.ts';
-import type { Problem } from '../problem.ts';
-import { problemResponse } from '../problem-answer.ts';
+import type { Problem } from '../checks/problem.ts';
+import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http/http.ts';
+import { requestIdOf } from '../http/negotiation.ts';
+import type { ApiCall } from '../http/parts.ts';
+import { problemResponse } from '../http/problem-answer.ts';
 import { EarlyLimits, type EngineLimits } from './early-limits.ts';
 import type {
   FromRestThread,

@@ -1,7 +1,7 @@
 import type { Transferable } from 'node:worker_threads';
 import type { LastingThread } from '../../../base/lasting-thread.ts';
-import type { HeldBody, RestCall, RestHead, RestReply } from '../http.ts';
-import { Problem } from '../problem.ts';
+import { Problem } from '../checks/problem.ts';
+import type { HeldBody, RestCall, RestHead, RestReply } from '../http/http.ts';
 import type { EarlyLimits } from './early-limits.ts';
 import type { AnswerMessage, ToRestThread, TurnFromRestThread, TurnToRestThread } from './messages.ts';
 import { type Filling, Outbox } from './outbox.ts';

@@ -7,11 +7,11 @@ import { DEFAULT_TENANT_LIMITS } from '../../../../src/tasks/model/documents.ts'
 import { IdMaker } from '../../../../src/tasks/model/ids.ts';
 import { Signals } from '../../../../src/tasks/model/signals.ts';
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
-import type { ReadHeader } from '../../../../src/tasks/rest/http.ts';
-import type { RestParts } from '../../../../src/tasks/rest/parts.ts';
+import type { ReadHeader } from '../../../../src/tasks/rest/http/http.ts';
+import type { RestParts } from '../../../../src/tasks/rest/http/parts.ts';
+import { UsedShares } from '../../../../src/tasks/rest/http/used-shares.ts';
 import { RestService } from '../../../../src/tasks/rest/rest-service.ts';
 import { taskRoutes } from '../../../../src/tasks/rest/task-routes.ts';
-import { UsedShares } from '../../../../src/tasks/rest/used-shares.ts';
 import { ScheduleFirer } from '../../../../src/tasks/scheduler/schedule-firer.ts';
 import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-engine.ts';
 import type { WorkerTester } from '../../../../src/tasks/scheduler/worker-tests.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { eachAtMost } from '../../../../src/tasks/rest/bounded.ts';
+import { eachAtMost } from '../../../../src/tasks/rest/http/bounded.ts';
 
 t.test('each item is run once, and no more at once than was said', async t => {
   const seen: number[] = [];

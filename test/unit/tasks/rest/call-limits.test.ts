@@ -1,7 +1,7 @@
 import t from 'tap';
-import { CallLimits } from '../../../../src/tasks/rest/call-limits.ts';
-import type { AskedLimit, RestRequest } from '../../../../src/tasks/rest/http.ts';
-import type { ApiCall, ApiLimitVerdict } from '../../../../src/tasks/rest/parts.ts';
+import { CallLimits } from '../../../../src/tasks/rest/http/call-limits.ts';
+import type { AskedLimit, RestRequest } from '../../../../src/tasks/rest/http/http.ts';
+import type { ApiCall, ApiLimitVerdict } from '../../../../src/tasks/rest/http/parts.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 

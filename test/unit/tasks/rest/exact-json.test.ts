@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseExactly } from '../../../../src/tasks/rest/exact-json.ts';
+import { parseExactly } from '../../../../src/tasks/rest/checks/exact-json.ts';
 import { TaskHarness } from '../../../support/tasks/task-harness.ts';
 
 /** Numbers that come out as other ones where they are read as doubles. */

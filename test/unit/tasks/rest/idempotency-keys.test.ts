@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Route } from '../../../../src/tasks/rest/route.ts';
+import type { Route } from '../../../../src/tasks/rest/http/route.ts';
 import type { Answered, Asked } from '../../../support/tasks/rest-harness.ts';
 import { type Belongings, pathOf, TwoTenants } from '../../../support/tasks/two-tenants.ts';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
 import type { Service } from '../../../../src/base/lifecycle.ts';
-import { PROBLEMS, type ProblemCode } from '../../../../src/tasks/rest/problem.ts';
+import { PROBLEMS, type ProblemCode } from '../../../../src/tasks/rest/checks/problem.ts';
 import type { Answered, Asked } from '../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../support/tasks/task-harness.ts';
 import { type Belongings, NOBODYS, TwoTenants } from '../../../support/tasks/two-tenants.ts';

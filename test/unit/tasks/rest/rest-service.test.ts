@@ -1,12 +1,12 @@
 import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
-import type { RestRequest } from '../../../../src/tasks/rest/http.ts';
-import { remembered } from '../../../../src/tasks/rest/idempotency.ts';
-import type { RestParts } from '../../../../src/tasks/rest/parts.ts';
-import { Problem } from '../../../../src/tasks/rest/problem.ts';
-import { BODY_LIMIT_BYTES } from '../../../../src/tasks/rest/read-request.ts';
-import type { Call, RestAnswer, Route } from '../../../../src/tasks/rest/route.ts';
-import type { ObjectSchema } from '../../../../src/tasks/rest/schema.ts';
+import { Problem } from '../../../../src/tasks/rest/checks/problem.ts';
+import type { ObjectSchema } from '../../../../src/tasks/rest/checks/schema.ts';
+import type { RestRequest } from '../../../../src/tasks/rest/http/http.ts';
+import { remembered } from '../../../../src/tasks/rest/http/idempotency.ts';
+import type { RestParts } from '../../../../src/tasks/rest/http/parts.ts';
+import { BODY_LIMIT_BYTES } from '../../../../src/tasks/rest/http/read-request.ts';
+import type { Call, RestAnswer, Route } from '../../../../src/tasks/rest/http/route.ts';
 import { type Asked, RestHarness } from '../../../support/tasks/rest-harness.ts';
 
 /** A route that answers by a function; by default it tells what it was called with. */

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { SCHEDULE_ANSWER } from '../../../../src/tasks/rest/schedule-view.ts';
-import { scheduleRoutes } from '../../../../src/tasks/rest/schedules.ts';
-import { compileSchema } from '../../../../src/tasks/rest/schema-check.ts';
-import { workerRoutes } from '../../../../src/tasks/rest/workers.ts';
+import { compileSchema } from '../../../../src/tasks/rest/checks/schema-check.ts';
+import { SCHEDULE_ANSWER } from '../../../../src/tasks/rest/fields/schedule-view.ts';
+import { scheduleRoutes } from '../../../../src/tasks/rest/schedules/schedules.ts';
+import { workerRoutes } from '../../../../src/tasks/rest/workers/workers.ts';
 import { type Answered, RestHarness } from '../../../support/tasks/rest-harness.ts';
 
 interface Setup {

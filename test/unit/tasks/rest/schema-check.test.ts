@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { ObjectSchema } from '../../../../src/tasks/rest/schema.ts';
-import { compileSchema, MAX_FAULTS } from '../../../../src/tasks/rest/schema-check.ts';
+import type { ObjectSchema } from '../../../../src/tasks/rest/checks/schema.ts';
+import { compileSchema, MAX_FAULTS } from '../../../../src/tasks/rest/checks/schema-check.ts';
 
 const SCHEMA: ObjectSchema = {
   type: 'object',

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
-import type { Route } from '../../../../src/tasks/rest/route.ts';
-import type { Schema } from '../../../../src/tasks/rest/schema.ts';
-import { newToken } from '../../../../src/tasks/rest/token-text.ts';
+import { newToken } from '../../../../src/tasks/rest/access/token-text.ts';
+import type { Schema } from '../../../../src/tasks/rest/checks/schema.ts';
+import type { Route } from '../../../../src/tasks/rest/http/route.ts';
 import type { Answered, Asked } from '../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../support/tasks/task-harness.ts';
 import {

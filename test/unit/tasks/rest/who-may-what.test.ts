@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Role, Scope } from '../../../../src/tasks/model/documents.ts';
-import type { Route } from '../../../../src/tasks/rest/route.ts';
+import type { Route } from '../../../../src/tasks/rest/http/route.ts';
 import type { Answered } from '../../../support/tasks/rest-harness.ts';
 import { NOBODYS, pathOf, TwoTenants } from '../../../support/tasks/two-tenants.ts';
 

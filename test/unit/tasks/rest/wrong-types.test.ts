@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { Route } from '../../../../src/tasks/rest/route.ts';
-import type { ObjectSchema, Schema } from '../../../../src/tasks/rest/schema.ts';
+import type { ObjectSchema, Schema } from '../../../../src/tasks/rest/checks/schema.ts';
+import type { Route } from '../../../../src/tasks/rest/http/route.ts';
 import { type Belongings, pathOf, TwoTenants } from '../../../support/tasks/two-tenants.ts';
 
 /** JSON texts, one of which is the wrong type in every place. Some have members that JavaScript gives a meaning. */

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import type { RestHandler, RestRequest, RestResponse } from '../../../../src/tasks/rest/http.ts';
+import type { RestHandler, RestRequest, RestResponse } from '../../../../src/tasks/rest/http/http.ts';
 import type { HttpEngine } from '../../../../src/transports/http/engine.ts';
 import { nodeEngine } from '../../../../src/transports/http/node/node-server.ts';
 import { jsonNotFound } from '../../../../src/transports/http/routes.ts';

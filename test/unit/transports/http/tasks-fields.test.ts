@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import type { RestHandler, RestRequest, RestResponse } from '../../../../src/tasks/rest/http.ts';
+import type { RestHandler, RestRequest, RestResponse } from '../../../../src/tasks/rest/http/http.ts';
 import { jsonNotFound } from '../../../../src/transports/http/routes.ts';
 import { tasksRoutes } from '../../../../src/transports/http/tasks-routes.ts';
 import { DROPS_BYTES } from '../../../exam/http-server/uws-departures.ts';

@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import { Health } from '../../../../src/base/health.ts';
-import type { RestHandler, RestRequest, RestResponse } from '../../../../src/tasks/rest/http.ts';
-import { BODY_LIMIT_BYTES } from '../../../../src/tasks/rest/read-request.ts';
+import type { RestHandler, RestRequest, RestResponse } from '../../../../src/tasks/rest/http/http.ts';
+import { BODY_LIMIT_BYTES } from '../../../../src/tasks/rest/http/read-request.ts';
 import { healthRoute } from '../../../../src/transports/http/health-route.ts';
 import type { HttpListener } from '../../../../src/transports/http/listener.ts';
 import { jsonNotFound } from '../../../../src/transports/http/routes.ts';

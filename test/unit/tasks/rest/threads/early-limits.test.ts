@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { RestHead } from '../../../../../src/tasks/rest/http.ts';
-import type { ApiCall, ApiLimitVerdict } from '../../../../../src/tasks/rest/parts.ts';
+import type { RestHead } from '../../../../../src/tasks/rest/http/http.ts';
+import type { ApiCall, ApiLimitVerdict } from '../../../../../src/tasks/rest/http/parts.ts';
 import { EarlyLimits } from '../../../../../src/tasks/rest/threads/early-limits.ts';
 import { EarlyVerdict } from '../../../../../src/tasks/rest/threads/early-verdict.ts';
 import type { VerdictMessage } from '../../../../../src/tasks/rest/threads/messages.ts';

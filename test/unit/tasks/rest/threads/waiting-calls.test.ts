@@ -1,5 +1,10 @@
 import t from 'tap';
-import type { RestHandler, RestHead, RestReply, RestRequest } from '../../../../../src/tasks/rest/http.ts';
+import type {
+  RestHandler,
+  RestHead,
+  RestReply,
+  RestRequest,
+} from '../../../../../src/tasks/rest/http/http.ts';
 import { Places } from '../../../../../src/tasks/rest/threads/places.ts';
 import { Turns } from '../../../../../src/tasks/rest/threads/turns.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';

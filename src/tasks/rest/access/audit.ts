@@ -1,0 +1,145 @@
+import { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from '../../model/documents.ts';
+import type { Actor } from '../../model/task.ts';
+import { formatTime } from '../../model/time.ts';
+import type { PutDocument, StoredDocument } from '../../store/documents.ts';
+import type { ObjectSchema } from '../checks/schema.ts';
+import { Cursors } from '../http/cursor.ts';
+import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+
+/** How long entries are kept, and how many of one tenant. */
+const KEEP_MS = 90 * 86_400_000;
+const MAX_ENTRIES = 5_000;
+
+/** The operator, as entries name it. */
+export const OPERATOR: Actor = { type: 'system', id: 'operator' };
+
+/** What an entry says beside who, when and in which request. */
+export interface Audited {
+  readonly action: AuditAction;
+  readonly targetId?: string;
+  readonly targetName?: string;
+  /** Names of fields. */
+  readonly changed?: readonly string[];
+  /** Nothing confidential. */
+  readonly details?: AuditEntry['details'];
+}
+
+/** A call, as far as an entry tells of it. */
+export interface AuditedCall extends Pick<Call, 'requestId' | 'nowMs'> {
+  /** Null: the operator. */
+  readonly caller: Call['caller'] | null;
+}
+
+/** The change that adds an entry to the audit log: to be made in the same step as what it tells of. */
+export function auditEntry(
+  { ids }: Pick<RestParts, 'ids'>,
+  { caller, requestId, nowMs }: AuditedCall,
+  { action, targetId, targetName, changed = [], details = {} }: Audited,
+): PutDocument<'audit'> {
+  return {
+    op: 'put',
+    kind: 'audit',
+    id: ids.next('audit'),
+    expect: 'absent',
+    parent: '',
+    dueAt: nowMs + KEEP_MS,
+    unique: [],
+    keepNewest: MAX_ENTRIES,
+    body: {
+      at: nowMs,
+      action,
+      actor: caller?.actor ?? OPERATOR,
+      tokenId: caller?.kind === 'user' ? caller.tokenId : null,
+      targetId: targetId ?? null,
+      targetName: targetName ?? null,
+      changed,
+      details,
+      requestId,
+    },
+  };
+}
+
+const ID = { type: 'string', nullable: true } as const;
+
+const ENTRY: ObjectSchema = {
+  type: 'object',
+  name: 'AuditEntry',
+  properties: {
+    id: { type: 'string' },
+    at: { type: 'string', format: 'date-time' },
+    action: { type: 'string', enum: AUDIT_ACTIONS },
+    actor: {
+      type: 'object',
+      description: 'Who made the change; `system` `operator` for the operator of the service.',
+      properties: { type: { type: 'string' }, id: { type: 'string' } },
+    },
+    token_id: { ...ID, description: 'The token with which the change was made.' },
+    target_id: { ...ID, description: 'What was changed; null for bulk actions.' },
+    target_name: { ...ID, description: 'The name of a worker, schedule, token or secret.' },
+    changed: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'The fields that the request named. Their values are not kept.',
+    },
+    details: {
+      type: 'record',
+      values: { type: 'one_of', of: [{ type: 'string' }, { type: 'number' }] },
+      description: 'What else there is to know, such as the number of tasks that a bulk action changed.',
+    },
+    request_id: { type: 'string', description: 'The `X-Request-Id` of the request.' },
+  },
+};
+
+/** `GET /v1/audit`: who changed what (specification 3.12). */
+export function auditRoutes(parts: RestParts): readonly Route[] {
+  const cursors = new Cursors(parts.config.cursorKey);
+  return [
+    {
+      method: 'GET',
+      path: '/v1/audit',
+      operation: 'listAudit',
+      summary: 'List changes of users, tokens, workers, secrets, schedules and the account, the newest first',
+      access: { role: 'admin', scope: 'users:read' },
+      query: PAGE_QUERY,
+      answers: {
+        200: {
+          description: `A page of entries. They are kept for 90 days, and the newest ${MAX_ENTRIES} at most.`,
+          schema: pageSchema('AuditPage', ENTRY),
+        },
+      },
+      problems: ['invalid_cursor'],
+      handle: call => listAudit(parts, cursors, call),
+    },
+  ];
+}
+
+async function listAudit({ store }: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
+  const page = readPage(call, 'listAudit', cursors);
+  const { after, order, limit } = page;
+  const query = { kind: 'audit', after, order, limit: limit + 1 } as const;
+  const found = (await store.listDocuments(call.tenant, query)) as readonly StoredDocument<'audit'>[];
+  return pageAnswer(
+    page,
+    found,
+    cursors,
+    ({ id }) => id,
+    entry => JSON.stringify(entryView(entry)),
+  );
+}
+
+function entryView({ id, body }: StoredDocument<'audit'>): object {
+  return {
+    id,
+    at: formatTime(body.at),
+    action: body.action,
+    actor: body.actor,
+    token_id: body.tokenId,
+    target_id: body.targetId,
+    target_name: body.targetName,
+    changed: body.changed,
+    details: body.details,
+    request_id: body.requestId,
+  };
+}

@@ -1,0 +1,119 @@
+import { IdentityFault } from '../../identity/identity-fault.ts';
+import type { Identity, VerifiedTokens } from '../../identity/verified-tokens.ts';
+import { ROLES, type Role, type User } from '../../model/documents.ts';
+import type { StoredDocument } from '../../store/documents.ts';
+import { Problem } from '../checks/problem.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, Caller } from '../http/route.ts';
+import { auditEntry } from './audit.ts';
+import { type Authenticated, invalidToken, tokenExpired } from './authentication.ts';
+import { limitsOf, quotaExceeded } from './tenant-limits.ts';
+import { userNames } from './user-fields.ts';
+
+/** A call whose token is a JSON Web Token. */
+export interface LoginCall extends Pick<Call, 'tenant' | 'account' | 'nowMs'> {
+  readonly token: string;
+  /** Of the request that may create the user; null if none may be created. */
+  readonly requestId: string | null;
+}
+
+/**
+ * Logs users in with tokens of the identity provider (specification 3.12). The provider says who somebody is; whether
+ * this user has access to the tenant is looked up for each call, so a user who is disabled here is locked out at once.
+ */
+export class JwtLogin {
+  readonly #parts: RestParts;
+  readonly #identities: VerifiedTokens;
+
+  constructor(parts: RestParts, identities: VerifiedTokens) {
+    this.#parts = parts;
+    this.#identities = identities;
+  }
+
+  /** @throws (rejects with) Problem invalid_token, token_expired, identity_unavailable or quota_exceeded */
+  async authenticate(call: LoginCall): Promise<Authenticated> {
+    const identity = await this.#verified(call);
+    const { tenantClaim } = this.#parts.config.jwt;
+    if (tenantClaim !== '' && identity.tenant !== call.tenant) {
+      throw invalidToken(`the claim ${tenantClaim} of the token does not name this account`);
+    }
+    const user = await this.#userOf(call, identity);
+    if (user === null || user.body.status === 'disabled') {
+      throw invalidToken('no active user of this account has the subject (sub) of the token as external_id');
+    }
+    return { caller: callerOf(user.id, roleOf(identity, user)), token: null, user };
+  }
+
+  async #verified({ token, nowMs }: LoginCall): Promise<Identity> {
+    try {
+      return await this.#identities.verify(token, nowMs);
+    } catch (failure) {
+      throw failure instanceof IdentityFault ? problemOf(failure) : failure;
+    }
+  }
+
+  async #userOf(call: LoginCall, identity: Identity): Promise<StoredDocument<'user'> | null> {
+    const { directory, config } = this.#parts;
+    const known = await directory.userByExternalId(call.tenant, identity.subject);
+    if (known !== null || call.requestId === null || !config.jwt.autoProvision) return known;
+    await this.#provision(call, call.requestId, identity);
+    return directory.userByExternalId(call.tenant, identity.subject);
+  }
+
+  async #provision(call: LoginCall, requestId: string, identity: Identity): Promise<void> {
+    const { store, directory, ids, config } = this.#parts;
+    const id = ids.next('user');
+    const body = newUser(id, call, identity, config.jwt.defaultRole);
+    const { users } = limitsOf(this.#parts, call);
+    const put = { op: 'put', kind: 'user', id, expect: 'absent', parent: '', dueAt: null } as const;
+    const { role, status } = body;
+    const audited = { action: 'user.created', targetId: id, details: { role, status } } as const;
+    const caller = callerOf(id, role);
+    const applied = await store.apply(call.tenant, [
+      { ...put, unique: userNames(body), body, atMost: users },
+      auditEntry(this.#parts, { caller, requestId, nowMs: call.nowMs }, audited),
+    ]);
+    directory.changed(call.tenant);
+    if (applied.kind === 'refused' && applied.reason === 'too_many') {
+      throw quotaExceeded('users', users, `the account has ${users} users, and may have no more`);
+    }
+    // Any other refusal means that another call has just created the user.
+  }
+}
+
+/** The role that the provider names, the highest of several; that of the user if it names none. */
+function roleOf({ roles }: Identity, { body }: StoredDocument<'user'>): Role {
+  if (roles === null) return body.role;
+  const role = ROLES.find(one => roles.includes(one));
+  if (role === undefined) throw invalidToken(`the role claim of the token has none of: ${ROLES.join(', ')}`);
+  return role;
+}
+
+function callerOf(id: string, role: Role): Caller {
+  return { kind: 'user', userId: id, tokenId: null, role, scopes: null, actor: { type: 'user', id } };
+}
+
+/**
+ * The email of a token is not used: nobody has checked here that it belongs to the user, and other users are found by
+ * theirs. The address that the user gets is one that no mail reaches.
+ */
+function newUser(id: string, { tenant, nowMs }: LoginCall, { subject, name }: Identity, role: Role): User {
+  return {
+    email: `${id.toLowerCase()}@${tenant}.invalid`,
+    name,
+    role,
+    status: 'active',
+    externalId: subject,
+    lastSeenAt: null,
+    createdAt: nowMs,
+    updatedAt: nowMs,
+  };
+}
+
+function problemOf({ code, message }: IdentityFault): Problem {
+  if (code === 'expired') return tokenExpired(message);
+  if (code === 'invalid') return invalidToken(message);
+  return new Problem('identity_unavailable', `${message}: repeat the request in a few seconds`, {
+    headers: { 'Retry-After': '5' },
+  });
+}

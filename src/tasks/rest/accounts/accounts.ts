@@ -1,0 +1,229 @@
+import type { Account, User } from '../../model/documents.ts';
+import { formatTime } from '../../model/time.ts';
+import { ACCOUNT_ID, type DocumentChange } from '../../store/documents.ts';
+import type { ApplyAnswer, Idempotency } from '../../store/requests.ts';
+import { auditEntry } from '../access/audit.ts';
+import { makeToken } from '../access/new-token.ts';
+import { requireSignup } from '../access/signup.ts';
+import { isDomainText, tenantOrigin } from '../access/tenant-host.ts';
+import { Problem, type ProblemCode } from '../checks/problem.ts';
+import type { ObjectSchema } from '../checks/schema.ts';
+import { compileSchema } from '../checks/schema-check.ts';
+import type { CallLimits } from '../http/call-limits.ts';
+import type { RestRequest } from '../http/http.ts';
+import {
+  answerNote,
+  idempotencyOf,
+  keyReused,
+  type RunningKeys,
+  replayedAnswer,
+} from '../http/idempotency.ts';
+import { requireJsonAccepted } from '../http/negotiation.ts';
+import type { RestParts } from '../http/parts.ts';
+import { readJsonBody, readQuery } from '../http/read-request.ts';
+import type { AnswerDescription, RestAnswer } from '../http/route.ts';
+
+/** Nobody's tenant: calls that make accounts are counted under it. */
+const COUNTED_AS = 'accounts';
+/** The first token of an account: as long as a token may be good. */
+const OWNER_TOKEN_MS = 366 * 86_400_000;
+
+/** Names of hosts that belong to the service or that callers would take for something else. */
+const RESERVED: ReadonlySet<string> = new Set(
+  'www api accounts auth admin app status docs mail static cdn localhost ns1 ns2 metrics'.split(' '),
+);
+
+const NO_PARAMETERS: ReadonlySet<string> = new Set();
+
+export const ACCOUNT_BODY: ObjectSchema = {
+  type: 'object',
+  name: 'NewAccount',
+  properties: {
+    domain: {
+      type: 'string',
+      max: 64,
+      description:
+        'The sub-domain of the tenant: 3 to 40 of a-z, 0-9 and single hyphens, beginning with a letter. Capital ' +
+        'letters become small ones. It never changes.',
+    },
+  },
+};
+
+export const ACCOUNT_ANSWER: AnswerDescription = {
+  description: 'The account, and the first token of its owner, which no other answer has.',
+  schema: {
+    type: 'object',
+    name: 'Account',
+    properties: {
+      id: { type: 'string' },
+      domain: { type: 'string' },
+      api_url: { type: 'string', format: 'uri' },
+      status: { type: 'string', enum: ['active', 'suspended', 'deleting'] },
+      created_at: { type: 'string', format: 'date-time' },
+      owner: { type: 'object', properties: { id: { type: 'string' } } },
+      token: {
+        type: 'string',
+        nullable: true,
+        description: 'Null when an `Idempotency-Key` found an earlier answer: it is kept nowhere.',
+      },
+      token_expires_at: { type: 'string', format: 'date-time' },
+    },
+  },
+};
+
+export const ACCOUNT_PROBLEMS: readonly ProblemCode[] = ['domain_taken', 'invalid_domain'];
+
+const checkBody = compileSchema(ACCOUNT_BODY);
+
+/** Makes tenants (specification 3.1). */
+export class Accounts {
+  readonly #parts: RestParts;
+  readonly #limits: CallLimits;
+  readonly #running: RunningKeys;
+
+  constructor(parts: RestParts, limits: CallLimits, running: RunningKeys) {
+    this.#parts = parts;
+    this.#limits = limits;
+    this.#running = running;
+  }
+
+  /** @throws Problem */
+  async create(request: RestRequest, requestId: string): Promise<RestAnswer> {
+    const { config } = this.#parts;
+    const headers = await this.#limits.count({ tenant: COUNTED_AS, kind: 'write', user: '' }, request);
+    requireSignup(request, config);
+    requireJsonAccepted(request);
+    readQuery(request.query, NO_PARAMETERS);
+    if (request.takeBody !== undefined) throw muchTooLarge();
+    const domain = domainOf(readJsonBody(request, checkBody, false)['domain'] as string);
+    const idempotency = idempotencyOf(request, COUNTED_AS);
+    const make = () => this.#make(domain, idempotency, requestId);
+    const answer = await (idempotency === null ? make() : this.#running.during(domain, idempotency, make));
+    return { ...answer, headers: { ...headers, ...answer.headers } };
+  }
+
+  async #make(domain: string, idempotency: Idempotency | null, requestId: string): Promise<RestAnswer> {
+    const { store, directory, ids } = this.#parts;
+    const nowMs = this.#parts.clock.nowMs();
+    const account = newAccount(ids.next('account'), domain, nowMs);
+    const ownerId = ids.next('user');
+    const { text, change: token } = makeToken(this.#parts, {
+      tenant: domain,
+      userId: ownerId,
+      name: 'first token of the owner',
+      scopes: null,
+      expiresAt: nowMs + OWNER_TOKEN_MS,
+      createdBy: { type: 'system', id: 'accounts' },
+      atMost: 1,
+      nowMs,
+    });
+    const answer = this.#answer(account, ownerId, nowMs + OWNER_TOKEN_MS);
+    const changes: DocumentChange[] = [
+      putAccount(account),
+      putOwner(ownerId, domain, nowMs),
+      token,
+      auditEntry(
+        this.#parts,
+        { caller: null, requestId, nowMs },
+        { action: 'account.created', targetName: domain },
+      ),
+    ];
+    const applied = await store.apply(
+      domain,
+      changes,
+      ...(idempotency === null ? [] : [{ ...idempotency, note: answerNote(answer(null)) }]),
+    );
+    directory.changed(domain);
+    return answerOf(applied, domain) ?? answer(text);
+  }
+
+  #answer(account: Account, ownerId: string, tokenExpiresAt: number): (token: string | null) => RestAnswer {
+    const url = `${tenantOrigin(this.#parts.config, account.domain)}/api/v1`;
+    return token => ({
+      status: 201,
+      headers: { Location: url },
+      json: {
+        id: account.id,
+        domain: account.domain,
+        api_url: url,
+        status: account.status,
+        created_at: formatTime(account.createdAt),
+        owner: { id: ownerId },
+        token,
+        token_expires_at: formatTime(tokenExpiresAt),
+      },
+    });
+  }
+}
+
+/**
+ * Account creation may be open to everyone. A body so large that the caller must be identified before it is received is
+ * therefore rejected.
+ */
+function muchTooLarge(): Problem {
+  return new Problem(
+    'body_too_large',
+    'the body is far too large for what an account is made from: a domain',
+  );
+}
+
+/** Null when the account was made. */
+function answerOf(applied: ApplyAnswer, domain: string): RestAnswer | null {
+  switch (applied.kind) {
+    case 'done':
+      return null;
+    case 'replayed':
+      return replayedAnswer(applied.note);
+    case 'reused':
+      throw keyReused();
+    case 'refused':
+      throw new Problem('domain_taken', `the domain ${domain} is taken: choose another one`);
+  }
+}
+
+/** @throws Problem invalid_domain */
+function domainOf(text: string): string {
+  const domain = text.toLowerCase();
+  const detail = !isDomainText(domain)
+    ? 'a domain has 3 to 40 of a-z, 0-9 and single hyphens, begins with a letter, and does not end with a hyphen'
+    : RESERVED.has(domain)
+      ? `the domain ${domain} belongs to the service: choose another one`
+      : null;
+  if (detail === null) return domain;
+  throw new Problem('invalid_domain', detail, {
+    errors: [{ pointer: '/domain', code: 'invalid_domain', detail }],
+  });
+}
+
+function newAccount(id: string, domain: string, nowMs: number): Account {
+  return { id, domain, status: 'active', createdAt: nowMs, owners: 1, limits: {}, dataKey: null };
+}
+
+function putAccount(body: Account): DocumentChange {
+  return {
+    op: 'put',
+    kind: 'account',
+    id: ACCOUNT_ID,
+    expect: 'absent',
+    parent: '',
+    dueAt: null,
+    unique: [],
+    body,
+  };
+}
+
+/** Nobody has said who the owner is: the address is one that no mail reaches, until the owner gives another one. */
+function putOwner(id: string, domain: string, nowMs: number): DocumentChange {
+  const body: User = {
+    email: `owner@${domain}.invalid`,
+    name: 'Owner',
+    role: 'owner',
+    status: 'active',
+    externalId: null,
+    lastSeenAt: null,
+    createdAt: nowMs,
+    updatedAt: nowMs,
+  };
+  const unique = [`email:${body.email}`];
+  return { op: 'put', kind: 'user', id, expect: 'absent', parent: '', dueAt: null, unique, body };
+}

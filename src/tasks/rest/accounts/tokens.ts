@@ -1,0 +1,294 @@
+import type { ApiToken } from '../../model/documents.ts';
+import { isId } from '../../model/ids.ts';
+import { formatTime, formatTimeOrNull, parseTime, TIME_ACCEPTED } from '../../model/time.ts';
+import type { DocumentChange, DocumentRefusal, StoredDocument } from '../../store/documents.ts';
+import { auditEntry } from '../access/audit.ts';
+import { makeToken } from '../access/new-token.ts';
+import { accountWithoutOwner } from '../access/owner-tokens.ts';
+import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
+import { expandScopes, requireWithin, SCOPE_NAMES } from '../access/token-scopes.ts';
+import {
+  noSuchUser,
+  readUser,
+  requireChanging,
+  requireRoleOf,
+  requireSeeing,
+} from '../access/user-access.ts';
+import { isActiveOwner } from '../access/user-fields.ts';
+import { Problem } from '../checks/problem.ts';
+import type { ObjectSchema, StringSchema } from '../checks/schema.ts';
+import { Cursors } from '../http/cursor.ts';
+import { answerNote, earlierAnswer, keyReused, replayedAnswer } from '../http/idempotency.ts';
+import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+
+/** How often a deletion begins again because owners were changed in between. */
+const MAX_TRIES = 8;
+const DAY_MS = 86_400_000;
+const DEFAULT_LIFE_MS = 90 * DAY_MS;
+const MAX_LIFE_MS = 366 * DAY_MS;
+
+const NEW_TOKEN: ObjectSchema = {
+  type: 'object',
+  name: 'NewToken',
+  properties: {
+    name: { type: 'string', max: 100, optional: true, description: 'What it is for.' },
+    scopes: {
+      type: 'array',
+      items: { type: 'string', enum: SCOPE_NAMES },
+      min: 1,
+      max: SCOPE_NAMES.length,
+      optional: true,
+      nullable: true,
+      description: 'Narrows what the role of the user allows; null or left out: all of it.',
+    },
+    expires_at: {
+      type: 'string',
+      format: 'date-time',
+      max: 64,
+      optional: true,
+      description: 'At most 366 days ahead; in 90 days when left out.',
+    },
+  },
+};
+
+const TIME: StringSchema = { type: 'string', format: 'date-time' };
+
+const TOKEN: ObjectSchema = {
+  type: 'object',
+  name: 'Token',
+  properties: {
+    id: { type: 'string' },
+    user_id: { type: 'string' },
+    name: { type: 'string' },
+    scopes: { type: 'array', items: { type: 'string' }, nullable: true },
+    expires_at: TIME,
+    last_used_at: { ...TIME, nullable: true, description: 'Exact to ten minutes.' },
+    created_at: TIME,
+    created_by: { type: 'object', properties: { type: { type: 'string' }, id: { type: 'string' } } },
+  },
+};
+
+const MADE_TOKEN: ObjectSchema = {
+  ...TOKEN,
+  name: 'MadeToken',
+  properties: {
+    ...TOKEN.properties,
+    token: {
+      type: 'string',
+      nullable: true,
+      description: 'Shown here only. Null when an `Idempotency-Key` found an earlier answer.',
+    },
+  },
+};
+
+/** `/v1/users/:id/tokens`: list, create, delete (specification 3.12). */
+export function tokenRoutes(parts: RestParts): readonly Route[] {
+  const tokens = new Tokens(parts);
+  const path = '/v1/users/:id/tokens';
+  return [
+    {
+      method: 'GET',
+      path,
+      operation: 'listTokens',
+      summary: 'List the tokens of a user: of oneself, or from admin on of any',
+      access: { role: 'viewer', scope: 'users:read' },
+      query: PAGE_QUERY,
+      answers: { 200: { description: 'A page of tokens.', schema: pageSchema('TokenPage', TOKEN) } },
+      problems: ['invalid_cursor'],
+      handle: call => tokens.list(call),
+    },
+    {
+      method: 'POST',
+      path,
+      operation: 'createToken',
+      summary: 'Create a token of a user: of oneself; of others from admin on, of owners as an owner',
+      access: { role: 'viewer', scope: 'users:write' },
+      body: NEW_TOKEN,
+      bodyOptional: true,
+      answers: { 201: { description: 'The token.', schema: MADE_TOKEN } },
+      problems: ['quota_exceeded'],
+      handle: call => tokens.create(call),
+    },
+    {
+      method: 'DELETE',
+      path: `${path}/:token_id`,
+      operation: 'deleteToken',
+      summary: 'Delete a token; it is refused within a second',
+      access: { role: 'viewer', scope: 'users:write' },
+      answers: { 204: { description: 'It is gone.' } },
+      problems: ['last_owner_token'],
+      handle: call => tokens.remove(call),
+    },
+  ];
+}
+
+class Tokens {
+  readonly #parts: RestParts;
+  readonly #cursors: Cursors;
+
+  constructor(parts: RestParts) {
+    this.#parts = parts;
+    this.#cursors = new Cursors(parts.config.cursorKey);
+  }
+
+  async list(call: Call): Promise<RestAnswer> {
+    const { store } = this.#parts;
+    const user = await readUser(store, call);
+    requireSeeing(call.caller, user);
+    const page = readPage(call, `listTokens ${user.id}`, this.#cursors);
+    const found = await store.listDocuments(call.tenant, {
+      kind: 'token',
+      parent: user.id,
+      after: page.after,
+      limit: page.limit + 1,
+      order: page.order,
+    });
+    return pageAnswer(
+      page,
+      found as readonly StoredDocument<'token'>[],
+      this.#cursors,
+      ({ id }) => id,
+      token => JSON.stringify(showToken(token)),
+    );
+  }
+
+  async create(call: Call): Promise<RestAnswer> {
+    const { store } = this.#parts;
+    const user = await readUser(store, call);
+    requireChanging(call.caller, user, 'tokens');
+    requireRoleOf(call.caller, user);
+    const earlier = await earlierAnswer(store, call);
+    if (earlier !== null) return earlier;
+    const { tokensPerUser } = limitsOf(this.#parts, call);
+    const { name, scopes, expires_at: expiresAt } = call.body as NewToken;
+    const narrowed = scopes === undefined || scopes === null ? null : expandScopes(scopes);
+    requireWithin(call.caller, narrowed);
+    const { text, change } = makeToken(this.#parts, {
+      tenant: call.tenant,
+      userId: user.id,
+      name: name ?? '',
+      scopes: narrowed,
+      expiresAt: readExpiry(expiresAt, call.nowMs),
+      createdBy: call.caller.actor,
+      atMost: tokensPerUser,
+      nowMs: call.nowMs,
+    });
+    const answer = (token: string | null) => madeToken(user.id, change.id, change.body, token);
+    const applied = await store.apply(
+      call.tenant,
+      [
+        change,
+        auditEntry(this.#parts, call, {
+          action: 'token.created',
+          targetId: change.id,
+          targetName: change.body.name,
+          details: { user: user.id },
+        }),
+      ],
+      ...(call.idempotency === null ? [] : [{ ...call.idempotency, note: answerNote(answer(null)) }]),
+    );
+    this.#parts.directory.changed(call.tenant);
+    if (applied.kind === 'reused') throw keyReused();
+    if (applied.kind === 'replayed') return replayedAnswer(applied.note);
+    if (applied.kind === 'refused') throw refused(applied.reason, tokensPerUser);
+    return answer(text);
+  }
+
+  async remove(call: Call): Promise<RestAnswer> {
+    const { store, directory } = this.#parts;
+    const user = await readUser(store, call);
+    requireChanging(call.caller, user, 'tokens');
+    const id = call.params['token_id'];
+    for (let tries = 0; tries < MAX_TRIES; tries++) {
+      const token = isId('token', id) ? await store.getDocument(call.tenant, 'token', id) : null;
+      if (token === null || token.parent !== user.id) throw noSuchToken();
+      const applied = await store.apply(call.tenant, [
+        { op: 'delete', kind: 'token', id, expect: 'any' },
+        ...(await this.#accountChange(call, user, id)),
+        auditEntry(this.#parts, call, {
+          action: 'token.deleted',
+          targetId: id,
+          targetName: token.body.name,
+          details: { user: user.id },
+        }),
+      ]);
+      directory.changed(call.tenant);
+      if (applied.kind === 'done') return { status: 204 };
+    }
+    throw new Problem('store_unavailable', 'others change owners at the same time: repeat the request', {
+      headers: { 'Retry-After': '1' },
+    });
+  }
+
+  /** @throws Problem last_owner_token */
+  async #accountChange(
+    call: Call,
+    user: StoredDocument<'user'>,
+    tokenId: string,
+  ): Promise<readonly DocumentChange[]> {
+    if (!isActiveOwner(user.body)) return [];
+    const owners = (count: number) => count;
+    const leaving = { tokenId };
+    return [
+      await accountWithoutOwner(this.#parts.store, call.tenant, { leaving, owners, nowMs: call.nowMs }),
+    ];
+  }
+}
+
+interface NewToken {
+  readonly name?: string;
+  readonly scopes?: readonly string[] | null;
+  readonly expires_at?: string;
+}
+
+/** @throws Problem validation_failed */
+function readExpiry(text: string | undefined, nowMs: number): number {
+  if (text === undefined) return nowMs + DEFAULT_LIFE_MS;
+  const at = parseTime(text);
+  if (at === null) throw expiryFault(`expires_at has to be ${TIME_ACCEPTED}`);
+  if (at <= nowMs) throw expiryFault('expires_at has to lie ahead');
+  if (at > nowMs + MAX_LIFE_MS) throw expiryFault('expires_at has to lie at most 366 days ahead');
+  return at;
+}
+
+function expiryFault(detail: string): Problem {
+  return new Problem('validation_failed', detail, {
+    errors: [{ pointer: '/expires_at', code: 'validation_failed', detail }],
+  });
+}
+
+function refused(reason: DocumentRefusal, most: number): Problem {
+  if (reason !== 'too_many') return noSuchUser();
+  return quotaExceeded('tokens_per_user', most, `the user has ${most} tokens: delete one that is not needed`);
+}
+
+function noSuchToken(): Problem {
+  return new Problem('not_found', 'the user has no such token: give the id of one, tok_…');
+}
+
+function showToken({ id, body }: Pick<StoredDocument<'token'>, 'id' | 'body'>): object {
+  return tokenFields(id, body);
+}
+
+function tokenFields(id: string, body: ApiToken): object {
+  return {
+    id,
+    user_id: body.userId,
+    name: body.name,
+    scopes: body.scopes,
+    expires_at: formatTime(body.expiresAt),
+    last_used_at: formatTimeOrNull(body.lastUsedAt),
+    created_at: formatTime(body.createdAt),
+    created_by: body.createdBy,
+  };
+}
+
+function madeToken(userId: string, id: string, body: ApiToken, token: string | null): RestAnswer {
+  return {
+    status: 201,
+    headers: { Location: `/api/v1/users/${userId}/tokens/${id}` },
+    json: { ...tokenFields(id, body), token },
+  };
+}

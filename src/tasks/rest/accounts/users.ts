@@ -1,0 +1,227 @@
+import type { User } from '../../model/documents.ts';
+import type { DocumentRefusal, PutDocument, StoredDocument } from '../../store/documents.ts';
+import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
+import { noSuchUser, readUser, requireChanging, requireRank, requireSeeing } from '../access/user-access.ts';
+import { NEW_USER, showUser, USER, USER_CHANGE, userNames, withFields } from '../access/user-fields.ts';
+import { Problem } from '../checks/problem.ts';
+import { acceptingAnswer, writableFields } from '../checks/put-back.ts';
+import { Cursors } from '../http/cursor.ts';
+import { entityTag, expectedVersion, type MeantVersions, meantVersions } from '../http/entity-tag.ts';
+import { answerNote, keyReused, replayedAnswer } from '../http/idempotency.ts';
+import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+import { changeUser } from './user-changes.ts';
+
+/** What changes when a user uses a token. */
+const MOVING: ReadonlySet<string> = new Set(['last_seen_at', 'version']);
+
+/** `/v1/users`: list, create, read, update, delete (specification 3.12). */
+export function userRoutes(parts: RestParts): readonly Route[] {
+  const users = new Users(parts);
+  const one = { description: 'The user.', schema: USER };
+  const changing = {
+    operation: 'updateUser',
+    summary: 'Change a user',
+    path: '/v1/users/:id',
+    access: { role: 'admin', scope: 'users:write' },
+    body: acceptingAnswer(USER_CHANGE, USER),
+    answers: { 200: one },
+    problems: ['last_owner', 'name_taken', 'version_mismatch'],
+    handle: (call: Call) => users.update(call),
+  } as const;
+  return [
+    {
+      method: 'GET',
+      path: '/v1/users',
+      operation: 'listUsers',
+      summary: 'List users, the newest first',
+      access: { role: 'admin', scope: 'users:read' },
+      query: PAGE_QUERY,
+      answers: { 200: { description: 'A page of users.', schema: pageSchema('UserPage', USER) } },
+      problems: ['invalid_cursor'],
+      handle: call => users.list(call),
+    },
+    {
+      method: 'POST',
+      path: '/v1/users',
+      operation: 'createUser',
+      summary: 'Create a user',
+      access: { role: 'admin', scope: 'users:write' },
+      body: NEW_USER,
+      answers: { 201: one },
+      problems: ['name_taken', 'quota_exceeded'],
+      handle: call => users.create(call),
+    },
+    {
+      method: 'GET',
+      path: '/v1/users/:id',
+      operation: 'getUser',
+      summary: 'Read a user: oneself, or from admin on any',
+      access: { role: 'viewer', scope: 'users:read' },
+      answers: { 200: one },
+      problems: [],
+      handle: call => users.read(call),
+    },
+    { method: 'PUT', ...changing },
+    { method: 'PATCH', ...changing, operation: 'patchUser' },
+    {
+      method: 'DELETE',
+      path: '/v1/users/:id',
+      operation: 'deleteUser',
+      summary: 'Delete a user; its tokens go with it',
+      access: { role: 'admin', scope: 'users:write' },
+      answers: { 204: { description: 'It is gone.' } },
+      problems: ['last_owner', 'version_mismatch'],
+      handle: call => users.remove(call),
+    },
+  ];
+}
+
+class Users {
+  readonly #parts: RestParts;
+  readonly #cursors: Cursors;
+
+  constructor(parts: RestParts) {
+    this.#parts = parts;
+    this.#cursors = new Cursors(parts.config.cursorKey);
+  }
+
+  async list(call: Call): Promise<RestAnswer> {
+    const page = readPage(call, 'listUsers', this.#cursors);
+    const found = await this.#parts.store.listDocuments(call.tenant, {
+      kind: 'user',
+      after: page.after,
+      limit: page.limit + 1,
+      order: page.order,
+    });
+    return pageAnswer(
+      page,
+      found as readonly StoredDocument<'user'>[],
+      this.#cursors,
+      ({ id }) => id,
+      user => JSON.stringify(showUser(user)),
+    );
+  }
+
+  async read(call: Call): Promise<RestAnswer> {
+    const user = await readUser(this.#parts.store, call);
+    requireSeeing(call.caller, user);
+    return shown(200, user);
+  }
+
+  async create(call: Call): Promise<RestAnswer> {
+    const { ids, directory } = this.#parts;
+    const { users } = limitsOf(this.#parts, call);
+    const body = withFields(blankUser(call.nowMs), call.body, call.nowMs);
+    requireRank(call.caller, body.role);
+    const id = ids.next('user');
+    const answer = shown(201, { id, version: 1, body });
+    const applied = await changeUser(
+      this.#parts,
+      call,
+      async () => ({ before: null, after: body, change: putUser(id, 'absent', body, users) }),
+      reason => this.#refused(reason, users),
+      false,
+      ...(call.idempotency === null ? [] : [{ ...call.idempotency, note: answerNote(answer) }]),
+    );
+    directory.changed(call.tenant);
+    if (applied.kind === 'reused') throw keyReused();
+    return applied.kind === 'replayed' ? replayedAnswer(applied.note) : answer;
+  }
+
+  async update(call: Call): Promise<RestAnswer> {
+    const { directory } = this.#parts;
+    const meant = meantVersions(call);
+    let after: Pick<StoredDocument<'user'>, 'id' | 'version' | 'body'> | undefined;
+    await changeUser(
+      this.#parts,
+      call,
+      async () => {
+        const user = await this.#readToChange(call, meant);
+        const fields = writableFields(call.body, USER_CHANGE, showUser(user), MOVING);
+        const body = withFields(user.body, fields, call.nowMs);
+        requireRank(call.caller, body.role);
+        after = { id: user.id, version: user.version + 1, body };
+        return { before: user.body, after: body, change: putUser(user.id, user.version, body) };
+      },
+      reason => this.#refused(reason, 0),
+      meant !== null,
+    );
+    directory.changed(call.tenant);
+    return shown(200, after!);
+  }
+
+  async remove(call: Call): Promise<RestAnswer> {
+    const { directory } = this.#parts;
+    const meant = meantVersions(call);
+    await changeUser(
+      this.#parts,
+      call,
+      async () => {
+        const { id, version, body } = await this.#readToChange(call, meant);
+        const change = { op: 'delete', kind: 'user', id, expect: version, children: 'token' } as const;
+        return { before: body, after: null, change };
+      },
+      reason => this.#refused(reason, 0),
+      meant !== null,
+    );
+    directory.changed(call.tenant);
+    return { status: 204 };
+  }
+
+  async #readToChange(call: Call, meant: MeantVersions): Promise<StoredDocument<'user'>> {
+    const user = await readUser(this.#parts.store, call);
+    requireChanging(call.caller, user, 'user');
+    expectedVersion(meant, user.version);
+    return user;
+  }
+
+  #refused(reason: DocumentRefusal, maxUsers: number): Problem {
+    if (reason === 'name_taken') {
+      return new Problem('name_taken', 'another user of the account has this email or external_id');
+    }
+    if (reason === 'too_many') {
+      return quotaExceeded('users', maxUsers, `the account has ${maxUsers} users, and may have no more`);
+    }
+    return noSuchUser();
+  }
+}
+
+function shown(status: 200 | 201, user: Pick<StoredDocument<'user'>, 'id' | 'version' | 'body'>): RestAnswer {
+  return {
+    status,
+    headers: {
+      ETag: entityTag(user.version),
+      ...(status === 201 && { Location: `/api/v1/users/${user.id}` }),
+    },
+    json: showUser(user),
+  };
+}
+
+function blankUser(nowMs: number): User {
+  return {
+    email: '',
+    name: '',
+    role: 'member',
+    status: 'active',
+    externalId: null,
+    lastSeenAt: null,
+    createdAt: nowMs,
+    updatedAt: nowMs,
+  };
+}
+
+function putUser(id: string, expect: number | 'absent', body: User, atMost?: number): PutDocument<'user'> {
+  return {
+    op: 'put',
+    kind: 'user',
+    id,
+    expect,
+    parent: '',
+    dueAt: null,
+    unique: userNames(body),
+    body,
+    ...(atMost !== undefined && { atMost }),
+  };
+}

@@ -1,0 +1,214 @@
+import { MAX_URL_LENGTH } from '../../delivery/worker-url.ts';
+import type { TenantLimits, Worker } from '../../model/documents.ts';
+import { idTimeMs } from '../../model/ids.ts';
+import { withTarget } from '../../model/push-target.ts';
+import { mergeRetry } from '../../model/retry-policy.ts';
+import type { Actor } from '../../model/task.ts';
+import { type GivenTime, resolveTime } from '../../model/time.ts';
+import type { StoredDocument } from '../../store/documents.ts';
+import type { NewTask } from '../../store/requests.ts';
+import { excludeEachOther } from '../checks/conflicting-fields.ts';
+import { FieldReader, type Fields } from '../checks/field-reader.ts';
+import { Problem } from '../checks/problem.ts';
+import type { ObjectSchema, Schema } from '../checks/schema.ts';
+import type { RestParts } from '../http/parts.ts';
+import { durationField } from './retry-fields.ts';
+import { CONTENT_FIELDS, checkContentFor, GROUP_FIELD, readContent } from './task-fields.ts';
+import { checkUrl } from './worker-fields.ts';
+
+const DAY_MS = 86_400_000;
+/** How far ahead a task may be planned. */
+const MAX_AHEAD_MS = 366 * DAY_MS;
+const DELAY = { minMs: 0, maxMs: MAX_AHEAD_MS };
+export const EXPIRES_IN = { minMs: 1, maxMs: 2 * MAX_AHEAD_MS };
+const KEY_TTL = { minMs: 0, maxMs: 30 * DAY_MS };
+
+/** When a task is to start, and until when: fields of creating and changing. */
+export const TIME_FIELDS = {
+  run_at: {
+    type: 'string',
+    max: 64,
+    format: 'date-time',
+    optional: true,
+    nullable: true,
+    description: 'Not to start before: at most 366 days ahead; a time that has passed means now.',
+  },
+  expires_at: {
+    type: 'string',
+    max: 64,
+    format: 'date-time',
+    optional: true,
+    nullable: true,
+    description: 'It expires when it has not started by then.',
+  },
+  expires_in: durationField('The same from now on. Excludes expires_at.'),
+} as const;
+
+/** The URL of one task. */
+export const TASK_URL: Schema = {
+  type: 'string',
+  max: MAX_URL_LENGTH,
+  format: 'uri',
+  optional: true,
+  nullable: true,
+  description: 'Where it is pushed to; for workers with task_urls, and required for them.',
+};
+
+/** The body that makes a task (specification 3.2). */
+export const NEW_TASK_SCHEMA: ObjectSchema = {
+  type: 'object',
+  name: 'NewTask',
+  properties: {
+    worker: { type: 'string', min: 1, max: 64, description: 'Name or id of the worker.' },
+    url: TASK_URL,
+    ...CONTENT_FIELDS,
+    ...TIME_FIELDS,
+    delay: durationField('Start so long from now. Excludes run_at.'),
+    key: {
+      type: 'string',
+      min: 1,
+      max: 255,
+      pattern: /^[A-Za-z0-9._:/-]+$/,
+      accepts: 'be letters and digits of ASCII, and . _ : / -',
+      optional: true,
+      nullable: true,
+      description: 'A worker has at most one live task with this key.',
+    },
+    on_conflict: {
+      type: 'string',
+      enum: ['return', 'reject', 'replace', 'replace_keep_time'],
+      optional: true,
+      description: 'What happens when a live task has the key; return by default.',
+    },
+    group: GROUP_FIELD,
+    key_ttl: durationField('How long the key stays taken after the end, at most 30d.'),
+  },
+};
+
+/** Where a new task comes from, beside its fields. */
+export interface NewTaskContext {
+  readonly parts: Pick<RestParts, 'ids' | 'config'>;
+  readonly limits: TenantLimits;
+  readonly actor: Actor;
+  readonly nowMs: number;
+}
+
+/**
+ * A new task from fields that {@link NEW_TASK_SCHEMA} has accepted. What they leave out is the worker's.
+ *
+ * @throws Problem `conflicting_fields`, `payload_too_large`, `validation_failed`, `invalid_url` or `forbidden_address`
+ */
+export function readNewTask(
+  fields: Fields,
+  worker: StoredDocument<'worker'>,
+  { parts, limits, actor, nowMs }: NewTaskContext,
+): NewTask {
+  const reader = new FieldReader();
+  const content = readContent(fields, '', reader, limits);
+  checkContentFor(worker.body, content, '', reader);
+  excludeEachOther(fields, 'run_at', 'delay');
+  const delayMs = reader.duration(fields.delay, '/delay', DELAY);
+  const { runAt, expiresAt } = readTimes(fields, reader, nowMs);
+  const keyTtlMs = reader.duration(fields.key_ttl, '/key_ttl', KEY_TTL);
+  const startsAt = runAt ?? { afterMs: delayMs ?? 0 };
+  checkExpiry(expiresAt, startsAt, reader, nowMs);
+  const url = readUrl(fields, worker.body, reader);
+  reader.finish();
+  if (url !== null) checkUrl(url, parts.config.urls);
+  const id = parts.ids.next('task');
+  const defaults = worker.body;
+  return {
+    task: {
+      id,
+      workerId: worker.id,
+      worker: defaults.name,
+      type: content.type ?? null,
+      priority: content.priority ?? defaults.priority,
+      runAt: startsAt,
+      expiresAt: expiresAt ?? null,
+      timeoutMs: content.timeoutMs ?? defaults.timeoutMs,
+      retry: mergeRetry(defaults.retry, content.retry),
+      key: (fields.key as string | null | undefined) ?? null,
+      keyTtlMs: keyTtlMs ?? 0,
+      tags: content.tags ?? [],
+      metadata: content.metadata ?? {},
+      group: (fields.group as string | null | undefined) ?? null,
+      scheduleId: null,
+      scheduledFor: null,
+      heldBy: null,
+      onFinish: defaults.onFinish ?? null,
+      createdBy: actor,
+      createdAt: idTimeMs(id),
+    },
+    body: { payload: content.payload ?? null, headers: withTarget(content.headers ?? {}, url) },
+    onConflict: (fields.on_conflict as NewTask['onConflict'] | undefined) ?? 'return',
+    wake: defaults.mode === 'push',
+  };
+}
+
+/**
+ * Reads {@link TIME_FIELDS}. A start that has passed is now. Delays stay delays, which the store adds to its own clock.
+ *
+ * @throws Problem `conflicting_fields`
+ */
+export function readTimes(
+  fields: Fields,
+  reader: FieldReader,
+  nowMs: number,
+): { readonly runAt: GivenTime | null | undefined; readonly expiresAt: GivenTime | null | undefined } {
+  excludeEachOther(fields, 'expires_at', 'expires_in');
+  const runAt = reader.time(fields.run_at, '/run_at');
+  if (runAt != null && runAt > nowMs + MAX_AHEAD_MS) {
+    reader.fault(
+      '/run_at',
+      'out_of_range',
+      'is more than 366 days ahead: use a schedule, or create it later',
+    );
+  }
+  const expiresIn = reader.duration(fields.expires_in, '/expires_in', EXPIRES_IN);
+  const expiresAt = reader.time(fields.expires_at, '/expires_at');
+  if (expiresAt != null && expiresAt > nowMs + EXPIRES_IN.maxMs) {
+    reader.fault('/expires_at', 'out_of_range', 'is more than 732 days ahead');
+  }
+  return {
+    runAt: runAt != null && runAt <= nowMs ? { afterMs: 0 } : runAt,
+    expiresAt:
+      expiresIn != null ? { afterMs: expiresIn } : (expiresAt ?? (expiresIn === null ? null : expiresAt)),
+  };
+}
+
+/** A task that expires before it may start can never start. */
+export function checkExpiry(
+  expiresAt: GivenTime | null | undefined,
+  startsAt: GivenTime,
+  reader: FieldReader,
+  nowMs: number,
+): void {
+  if (expiresAt != null && resolveTime(expiresAt, nowMs) <= resolveTime(startsAt, nowMs)) {
+    reader.fault('/expires_at', 'out_of_range', 'has to be later than the time at which the task may start');
+  }
+}
+
+/** The URL that a task names; null for that of the worker. Faults are the reader's. */
+export function readUrl(
+  fields: Fields,
+  worker: Pick<Worker, 'name' | 'taskUrls'>,
+  reader: FieldReader,
+): string | null {
+  const url = (fields.url as string | null | undefined) ?? null;
+  const { taskUrls = false, name } = worker;
+  if (taskUrls && url === null) {
+    reader.fault('/url', 'required', `is required: worker "${name}" has no URL of its own`);
+  } else if (!taskUrls && url !== null) {
+    reader.fault('/url', 'forbidden', `is for workers with task_urls, and "${name}" is not one of them`);
+  }
+  return url;
+}
+
+/** The worker that a body names is not there. */
+export function unknownWorker(text: string): Problem {
+  const detail = `there is no worker ${JSON.stringify(text)}: create it first, or give the name or id of another`;
+  return new Problem('validation_failed', detail, {
+    errors: [{ pointer: '/worker', code: 'not_found', detail }],
+  });
+}

@@ -1,0 +1,207 @@
+import type { Schedule, ScheduledTask } from '../../model/documents.ts';
+import { formatDuration } from '../../model/duration.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../model/retry-policy.ts';
+import { nextAfter, nominalTimes, runsLeft } from '../../model/schedule-times.ts';
+import { PRIORITIES, TASK_STATUSES } from '../../model/task.ts';
+import { formatTime, formatTimeOrNull } from '../../model/time.ts';
+import type { StoredDocument } from '../../store/documents.ts';
+import { seesPayloads } from '../access/visibility.ts';
+import type { ObjectSchema, Schema } from '../checks/schema.ts';
+import type { Caller } from '../http/route.ts';
+import { PAYLOAD_ANSWER, payloadView } from './payload-view.ts';
+import { RETRY_ANSWER, retryView } from './retry-fields.ts';
+import { TIME, TIME_OR_NULL } from './task-view.ts';
+
+/** So many of the next times are shown. */
+const NEXT_RUNS = 5;
+
+const TEXT: Schema = { type: 'string' };
+const TEXT_OR_NULL: Schema = { type: 'string', nullable: true };
+const COUNT: Schema = { type: 'number', integer: true, min: 0 };
+
+/** All fields of a policy, of which the template says some. */
+const RETRY_PART: ObjectSchema = {
+  type: 'object',
+  name: 'RetryPart',
+  nullable: true,
+  properties: Object.fromEntries(
+    Object.entries(RETRY_ANSWER.properties).map(([name, schema]) => [name, { ...schema, optional: true }]),
+  ),
+};
+
+const TEMPLATE: ObjectSchema = {
+  type: 'object',
+  name: 'ScheduledTask',
+  properties: {
+    type: TEXT_OR_NULL,
+    ...PAYLOAD_ANSWER,
+    headers: { type: 'record', values: TEXT, optional: true },
+    priority: { type: 'string', enum: PRIORITIES, nullable: true },
+    timeout: TEXT_OR_NULL,
+    retry: RETRY_PART,
+    tags: { type: 'array', items: TEXT },
+    metadata: { type: 'record', values: TEXT },
+    group: TEXT_OR_NULL,
+    expires_in: TEXT_OR_NULL,
+  },
+};
+
+const LAST_RUN: ObjectSchema = {
+  type: 'object',
+  name: 'ScheduleRun',
+  nullable: true,
+  properties: {
+    scheduled_for: TIME,
+    task_id: TEXT,
+    status: {
+      type: 'string',
+      enum: TASK_STATUSES,
+      nullable: true,
+      optional: true,
+      description: 'Only where one schedule is read; null when the task is not kept any more.',
+    },
+  },
+};
+
+/** A schedule in answers (specification 3.9). */
+export const SCHEDULE_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'Schedule',
+  properties: {
+    id: TEXT,
+    name: TEXT,
+    worker: TEXT,
+    worker_id: TEXT,
+    task: TEMPLATE,
+    cron: TEXT_OR_NULL,
+    every: TEXT_OR_NULL,
+    phase: TEXT,
+    timezone: TEXT,
+    overlap: TEXT,
+    catch_up: {
+      type: 'object',
+      name: 'CatchUp',
+      properties: { mode: TEXT, window: TEXT, max: COUNT },
+    },
+    dst: { type: 'object', name: 'Dst', properties: { gap: TEXT, overlap: TEXT } },
+    jitter: TEXT,
+    start_at: TIME_OR_NULL,
+    end_at: TIME_OR_NULL,
+    max_runs: { ...COUNT, nullable: true },
+    runs_left: { ...COUNT, nullable: true, description: 'Of max_runs; null without it.' },
+    paused: { type: 'boolean' },
+    pause_reason: TEXT_OR_NULL,
+    resume_at: TIME_OR_NULL,
+    next_runs: {
+      type: 'array',
+      items: TIME,
+      max: NEXT_RUNS,
+      description:
+        'The next nominal times, without jitter; of a paused schedule, those that it would have. Empty when it has ended.',
+    },
+    last_run: LAST_RUN,
+    fired: COUNT,
+    skipped_overlap: { ...COUNT, description: 'Times without a run because a task was not over.' },
+    skipped_window: {
+      ...COUNT,
+      description: 'Missed times that were not made up for; of one outage, at most a thousand are counted.',
+    },
+    created_at: TIME,
+    updated_at: TIME,
+    version: COUNT,
+  },
+};
+
+/** A schedule as answers show it, without the status of its last run. */
+export function scheduleView(
+  { id, version, body }: Pick<StoredDocument<'schedule'>, 'id' | 'version' | 'body'>,
+  caller: Caller,
+  nowMs: number,
+): Record<string, unknown> {
+  const { catchUp, dst, lastRun, maxRuns = null } = body;
+  return {
+    id,
+    name: body.name,
+    worker: body.worker,
+    worker_id: body.workerId,
+    task: templateView(body.task, caller),
+    cron: body.cron,
+    every: durationOrNull(body.everyMs),
+    phase: formatDuration(body.phaseMs),
+    timezone: body.timezone,
+    overlap: body.overlap,
+    catch_up: { mode: catchUp.mode, window: formatDuration(catchUp.windowMs), max: catchUp.max },
+    dst: { gap: dst.gap, overlap: dst.overlap },
+    jitter: formatDuration(body.jitterMs ?? 0),
+    start_at: formatTimeOrNull(body.startAt ?? null),
+    end_at: formatTimeOrNull(body.endAt ?? null),
+    max_runs: maxRuns,
+    runs_left: maxRuns === null ? null : runsLeft(body),
+    paused: body.paused,
+    pause_reason: body.pauseReason,
+    resume_at: formatTimeOrNull(body.resumeAt),
+    next_runs: nextRuns(body, nowMs).map(formatTime),
+    last_run:
+      lastRun === null ? null : { scheduled_for: formatTime(lastRun.scheduledFor), task_id: lastRun.taskId },
+    fired: body.fired,
+    skipped_overlap: body.skippedOverlap,
+    skipped_window: body.skippedWindow,
+    created_at: formatTime(body.createdAt),
+    updated_at: formatTime(body.updatedAt),
+    version,
+  };
+}
+
+/** From the next time that it waits for; of a paused one, from now, or from when it goes on. */
+function nextRuns(schedule: Schedule, nowMs: number): number[] {
+  const times = nominalTimes(schedule, nowMs);
+  if (times.kind === 'fault') return [];
+  const { paused, resumeAt, nextAt } = schedule;
+  const runs: number[] = [];
+  const count = Math.min(NEXT_RUNS, runsLeft(schedule));
+  let next = paused ? nextAfter(schedule, times, Math.max(nowMs, resumeAt ?? 0)) : nextAt;
+  while (next !== null && runs.length < count) {
+    runs.push(next);
+    next = times.next(next);
+  }
+  return runs;
+}
+
+function templateView(task: ScheduledTask, caller: Caller): Record<string, unknown> {
+  const { type, payload, headers, priority, timeoutMs, retry, tags, metadata } = task;
+  return {
+    type,
+    ...(seesPayloads(caller) && { ...payloadView(payload), headers }),
+    priority,
+    timeout: durationOrNull(timeoutMs),
+    retry: retry === null ? null : retryPartView(retry),
+    tags,
+    metadata,
+    group: task.group ?? null,
+    expires_in: durationOrNull(task.expiresInMs ?? null),
+  };
+}
+
+/** What the template says of a policy, and nothing else. */
+function retryPartView(retry: Partial<RetryPolicy>): Record<string, unknown> {
+  const view = retryView({ ...DEFAULT_RETRY_POLICY, ...retry });
+  return Object.fromEntries(
+    Object.entries(RETRY_NAMES)
+      .filter(([name]) => name in retry)
+      .map(([, shown]) => [shown, view[shown]]),
+  );
+}
+
+const RETRY_NAMES: Readonly<Record<keyof RetryPolicy, string>> = {
+  maxAttempts: 'max_attempts',
+  baseMs: 'base',
+  factor: 'factor',
+  maxMs: 'max',
+  jitter: 'jitter',
+  scheduleMs: 'schedule',
+  maxAgeMs: 'max_age',
+};
+
+function durationOrNull(ms: number | null): string | null {
+  return ms === null ? null : formatDuration(ms);
+}

@@ -1,0 +1,91 @@
+import { isSigningSecret } from '../../delivery/signature.ts';
+import type { Secret } from '../../model/documents.ts';
+import { headerNameFault, headerValueFault } from '../../model/header-rules.ts';
+import { FieldReader, type Fields } from '../checks/field-reader.ts';
+import type { ObjectSchema } from '../checks/schema.ts';
+import { durationField } from './retry-fields.ts';
+
+const DAY_MS = 86_400_000;
+const GRACE = { minMs: 0, maxMs: 7 * DAY_MS };
+const DEFAULT_GRACE_MS = DAY_MS;
+
+/** The body that makes a secret (specification 3.5.4). */
+export const NEW_SECRET: ObjectSchema = {
+  type: 'object',
+  name: 'NewSecret',
+  properties: {
+    type: {
+      type: 'string',
+      enum: ['signing', 'header', 'token'],
+      optional: true,
+      description: 'signing by default. header: a confidential header field. token: for a worker that pulls.',
+    },
+    name: {
+      type: 'string',
+      min: 1,
+      max: 64,
+      optional: true,
+      description: 'For header the name of the field; else a label.',
+    },
+    value: {
+      type: 'string',
+      min: 1,
+      max: 4096,
+      optional: true,
+      description:
+        'For header required; for signing "whsec_" and base64 of 24 to 64 bytes, made when left out; a token is always made.',
+    },
+    expire_previous_in: durationField(
+      'How long older ones of the type and name are still good: 0s to 7d (24h).',
+    ),
+  },
+};
+
+export interface SecretFields {
+  readonly type: Secret['type'];
+  /** Of a header in lower case. */
+  readonly name: string;
+  /** Null: it is to be made. */
+  readonly value: string | null;
+  readonly graceMs: number;
+}
+
+/** @throws Problem `validation_failed`, which never repeats the value */
+export function readSecretFields(fields: Fields): SecretFields {
+  const reader = new FieldReader();
+  const type = (fields.type as Secret['type'] | undefined) ?? 'signing';
+  const name = fields.name as string | undefined;
+  const value = fields.value as string | undefined;
+  if (type === 'header') checkHeader(name, value, reader);
+  if (type === 'signing' && value !== undefined) checkSigning(value, reader);
+  if (type === 'token' && value !== undefined) {
+    reader.fault('/value', 'forbidden', 'cannot be given for a token: it is made here, and shown once');
+  }
+  const graceMs = reader.duration(fields.expire_previous_in, '/expire_previous_in', GRACE);
+  reader.finish();
+  return {
+    type,
+    name: type === 'header' ? name!.toLowerCase() : (name ?? 'default'),
+    value: value ?? null,
+    graceMs: graceMs ?? DEFAULT_GRACE_MS,
+  };
+}
+
+function checkHeader(name: string | undefined, value: string | undefined, reader: FieldReader): void {
+  if (name === undefined) reader.fault('/name', 'required', 'is required: the name of the header field');
+  else {
+    const fault = headerNameFault(name);
+    if (fault !== null) reader.fault('/name', 'invalid', fault);
+  }
+  if (value === undefined) reader.fault('/value', 'required', 'is required: the value of the header field');
+  else {
+    const fault = headerValueFault(value);
+    if (fault !== null) reader.fault('/value', 'invalid', fault);
+  }
+}
+
+function checkSigning(value: string, reader: FieldReader): void {
+  if (isSigningSecret(value)) return;
+  const form = '"whsec_" and the base64 of 24 to 64 bytes';
+  reader.fault('/value', 'invalid', `has to be ${form}, or left out to have one made`);
+}

@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { StartLimit } from '../../model/documents.ts';
+import type { FieldReader } from '../checks/field-reader.ts';
+import type { ObjectSchema, Schema } from '../checks/schema.ts';
+
+const MAX_ENTRIES = 8;
+
+/** Part of a descriptor. */
+const TEXT = {
+  type: 'string',
+  min: 1,
+  max: 128,
+  pattern: /^[^\p{Cc}]*$/u,
+  accepts: 'have no control characters',
+} as const satisfies Schema;
+
+const DOMAIN: Schema = { type: 'string', min: 1, max: 255 };
+
+/** The field `limit` of requests. */
+export const START_LIMIT = {
+  type: 'object',
+  name: 'LimitFields',
+  optional: true,
+  nullable: true,
+  description:
+    'A limit of the decision service: each start of a task is one hit of the descriptor. Tasks over the limit wait ' +
+    'until its window ends, which is not an attempt. null: no such limit.',
+  properties: {
+    domain: {
+      ...DOMAIN,
+      description:
+        'One of those that the operator lists in TASKS_LIMIT_DOMAINS or TASKS_LIMIT_SHARED_DOMAINS. For the former, ' +
+        'the descriptor that is asked about begins with the entry `tenant`, the domain of the account.',
+    },
+    descriptor: {
+      type: 'array',
+      min: 1,
+      max: MAX_ENTRIES,
+      items: { type: 'object', name: 'LimitEntryFields', properties: { key: TEXT, value: TEXT } },
+    },
+  },
+} as const satisfies ObjectSchema;
+
+/** The field `limit` of answers. */
+export const START_LIMIT_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'Limit',
+  nullable: true,
+  properties: {
+    domain: { type: 'string' },
+    descriptor: {
+      type: 'array',
+      items: {
+        type: 'object',
+        name: 'LimitEntry',
+        properties: { key: { type: 'string' }, value: { type: 'string' } },
+      },
+    },
+  },
+};
+
+/**
+ * Undefined if the field is left out, or at fault. A limit that stays as it is may have a domain that the operator has
+ * taken off the list, so that what was read can be sent back.
+ *
+ * @param domains those that workers may name
+ */
+export function readStartLimit(
+  field: unknown,
+  before: StartLimit | null,
+  domains: readonly string[],
+  reader: FieldReader,
+): StartLimit | null | undefined {
+  const limit = field as StartLimit | null | undefined;
+  if (limit == null || isDeepStrictEqual(limit, before)) return limit;
+  if (domains.includes(limit.domain)) return limit;
+  const accepted =
+    domains.length === 0
+      ? 'TASKS_LIMIT_DOMAINS lists none'
+      : `accepted are ${domains.join(', ')} (TASKS_LIMIT_DOMAINS)`;
+  reader.fault(
+    '/limit/domain',
+    'forbidden',
+    `has to be a domain that the operator lets workers name: ${accepted}`,
+  );
+  return undefined;
+}

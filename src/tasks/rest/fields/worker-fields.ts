@@ -1,0 +1,354 @@
+import { checkWorkerUrl, MAX_URL_LENGTH, type UrlRules } from '../../delivery/worker-url.ts';
+import type { GroupRules, Rate, Worker } from '../../model/documents.ts';
+import { DEFAULT_RETRY_POLICY, mergeRetry } from '../../model/retry-policy.ts';
+import { PRIORITIES, type Priority } from '../../model/task.ts';
+import { type DurationBounds, FieldReader, type Fields } from '../checks/field-reader.ts';
+import { Problem } from '../checks/problem.ts';
+import type { ObjectSchema, Schema } from '../checks/schema.ts';
+import type { RestConfig } from '../http/parts.ts';
+import { MAX_HEADERS, readHeaders } from './header-fields.ts';
+import { PAUSE_FIELDS, readPause } from './pause-fields.ts';
+import { DURATION, durationField, RETRY_SCHEMA, readRetry } from './retry-fields.ts';
+import { readStartLimit, START_LIMIT } from './start-limit-fields.ts';
+import { PULL_TIMEOUT, PUSH_TIMEOUT } from './task-fields.ts';
+import { ON_FINISH_FIELDS } from './worker-on-finish.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+const LEASE = { minMs: 5_000, maxMs: 12 * HOUR_MS };
+const RATE_PERIOD = { minMs: 1_000, maxMs: DAY_MS };
+const AUTO_PAUSE = { minMs: 60_000, maxMs: 366 * DAY_MS };
+/** A burst is at most so many times the limit. */
+const MAX_BURST_FACTOR = 10;
+
+const DEFAULT_PUSH_TIMEOUT_MS = 30_000;
+const DEFAULT_LEASE_MS = 60_000;
+const DEFAULT_PUSH_CONCURRENCY = 10;
+const DEFAULT_AUTO_PAUSE_MS = 120 * HOUR_MS;
+
+const WORKER_FIELDS = {
+  mode: {
+    type: 'string',
+    enum: ['push', 'pull'],
+    optional: true,
+    description: 'push where there is a url, else pull. Changes only while nothing runs.',
+  },
+  url: {
+    type: 'string',
+    max: MAX_URL_LENGTH,
+    format: 'uri',
+    optional: true,
+    nullable: true,
+    description: 'Where tasks are pushed to.',
+  },
+  task_urls: {
+    type: 'boolean',
+    optional: true,
+    description:
+      'Each task names the URL that it is pushed to, in place of url. Confidential headers are not sent then.',
+  },
+  method: { type: 'string', enum: ['POST', 'PUT', 'PATCH'], optional: true, nullable: true },
+  headers: {
+    type: 'record',
+    values: { type: 'string', max: 8192 },
+    maxEntries: MAX_HEADERS,
+    optional: true,
+    nullable: true,
+    description:
+      'Sent with each push, at most 8 KiB; anybody may read them. What is confidential is a secret.',
+  },
+  timeout: durationField(
+    'How long an attempt may take, where the task does not say: push 1s to 15m (30s), pull to 24h (24h).',
+  ),
+  lease: durationField('How long a lease lasts without a heartbeat: 5s to 12h (60s).'),
+  retry: RETRY_SCHEMA,
+  concurrency: {
+    type: 'number',
+    integer: true,
+    min: 1,
+    max: 1000,
+    optional: true,
+    nullable: true,
+    description: 'Attempts at once, over all processes; 10 for push, null for no bound.',
+  },
+  rate: {
+    type: 'object',
+    name: 'RateFields',
+    optional: true,
+    nullable: true,
+    description: 'How many attempts start in a time: a token bucket.',
+    properties: {
+      limit: { type: 'number', integer: true, min: 1, max: 1_000_000 },
+      per: { ...DURATION, description: '1s to 1d' },
+      burst: {
+        type: 'number',
+        integer: true,
+        min: 1,
+        max: 10_000_000,
+        optional: true,
+        description: 'At once; the limit by default, and at most ten times it.',
+      },
+    },
+  },
+  limit: START_LIMIT,
+  group_concurrency: {
+    type: 'number',
+    integer: true,
+    min: 1,
+    max: 1000,
+    optional: true,
+    nullable: true,
+    description:
+      'Maximum number of concurrent attempts for tasks of the same group, over all processes; null: no limit.',
+  },
+  group_order: {
+    type: 'string',
+    enum: ['any', 'fifo'],
+    optional: true,
+    nullable: true,
+    description:
+      'fifo, only with a group_concurrency of 1: tasks of a group start in the order of run_at, then of creation. ' +
+      'A task that waits for a retry holds up the tasks behind it. A paused task does not. any by default.',
+  },
+  on_finish: ON_FINISH_FIELDS,
+  priority: { type: 'string', enum: PRIORITIES, optional: true, nullable: true },
+  no_retry_on: {
+    type: 'array',
+    items: { type: 'number', integer: true, min: 300, max: 599 },
+    max: 100,
+    optional: true,
+    nullable: true,
+    description: 'Statuses of replies after which a task fails for good.',
+  },
+  ...PAUSE_FIELDS,
+  auto_pause: {
+    type: 'object',
+    name: 'AutoPauseFields',
+    optional: true,
+    nullable: true,
+    description: 'Pauses itself after so long with nothing but failures, 1m to 366d (120h); null: never.',
+    properties: { after: DURATION },
+  },
+} as const satisfies Record<string, Schema>;
+
+/** Names of workers and schedules. */
+export const NAME_FORM = {
+  type: 'string',
+  min: 1,
+  max: 63,
+  pattern: /^[a-z0-9][a-z0-9._-]*$/,
+  accepts: 'be small letters, digits and . _ -, and begin with a letter or a digit',
+} as const satisfies Schema;
+
+const NAME: Schema = {
+  ...NAME_FORM,
+  description: 'Unique; it does not begin with wrk_, and is fixed once there are tasks.',
+};
+
+export const NEW_WORKER: ObjectSchema = {
+  type: 'object',
+  name: 'NewWorker',
+  properties: { name: NAME, ...WORKER_FIELDS },
+};
+
+export const WORKER_CHANGES: ObjectSchema = {
+  type: 'object',
+  name: 'WorkerChanges',
+  properties: { name: { ...NAME, optional: true }, ...WORKER_FIELDS },
+};
+
+type Draft = { -readonly [K in keyof Worker]: Worker[K] };
+
+/**
+ * A worker as the fields want it, from what it was before; what is left out stays, null is the default again. In another
+ * mode what belongs to the old one is the default again, unless it is given. `on_finish` is read by `withOnFinish`.
+ *
+ * @param before null for a new one
+ * @throws Problem `validation_failed`, `invalid_url` or `forbidden_address`
+ */
+export function readWorkerFields(
+  fields: Fields,
+  before: Worker | null,
+  { urls, limitDomains }: Pick<RestConfig, 'urls' | 'limitDomains'>,
+  nowMs: number,
+): Worker {
+  const reader = new FieldReader();
+  const mode = modeOf(fields, before);
+  const worker: Draft = { ...(before ?? newWorker(nowMs)), mode, updatedAt: nowMs };
+  if (before !== null && before.mode !== mode) {
+    Object.assign(worker, modeDefaults(mode));
+  } else if (before === null) Object.assign(worker, modeDefaults(mode));
+  readName(fields, worker, reader);
+  readTarget(fields, worker, reader);
+  readTimes(fields, worker, reader);
+  readBounds(fields, worker, reader);
+  const limit = readStartLimit(fields['limit'], before?.limit ?? null, limitDomains, reader);
+  if (limit !== undefined) worker.limit = limit;
+  readPause(fields, worker, 'worker', reader);
+  reader.finish();
+  if (fields.url != null) checkUrl(fields.url as string, urls);
+  return worker;
+}
+
+function modeOf(fields: Fields, before: Worker | null): Worker['mode'] {
+  if (fields.mode !== undefined) return fields.mode as Worker['mode'];
+  if (before === null) return fields.url == null && fields.task_urls !== true ? 'pull' : 'push';
+  return before.mode;
+}
+
+/** What a worker of the mode has unless somebody says otherwise. */
+function modeDefaults(
+  mode: Worker['mode'],
+): Pick<Worker, 'url' | 'taskUrls' | 'headers' | 'timeoutMs' | 'concurrency'> {
+  const push = mode === 'push';
+  return {
+    url: null,
+    taskUrls: false,
+    headers: {},
+    timeoutMs: push ? DEFAULT_PUSH_TIMEOUT_MS : PULL_TIMEOUT.maxMs,
+    concurrency: push ? DEFAULT_PUSH_CONCURRENCY : null,
+  };
+}
+
+function newWorker(nowMs: number): Worker {
+  return {
+    name: '',
+    mode: 'pull',
+    ...modeDefaults('pull'),
+    method: 'POST',
+    leaseMs: DEFAULT_LEASE_MS,
+    retry: DEFAULT_RETRY_POLICY,
+    rate: null,
+    limit: null,
+    groups: null,
+    onFinish: null,
+    priority: 'normal',
+    noRetryOn: [],
+    paused: false,
+    pauseReason: null,
+    resumeAt: null,
+    autoPauseAfterMs: DEFAULT_AUTO_PAUSE_MS,
+    createdAt: nowMs,
+    updatedAt: nowMs,
+  };
+}
+
+function readName({ name }: Fields, worker: Draft, reader: FieldReader): void {
+  if (name === undefined) return;
+  worker.name = name as string;
+  if (worker.name.startsWith('wrk_')) reader.fault('/name', 'invalid', 'cannot begin with wrk_, as ids do');
+}
+
+/** Where tasks are pushed to, and how. */
+function readTarget(fields: Fields, worker: Draft, reader: FieldReader): void {
+  if (fields.url !== undefined) worker.url = fields.url as string | null;
+  if (fields.task_urls !== undefined) worker.taskUrls = fields.task_urls as boolean;
+  const { taskUrls = false } = worker;
+  if (taskUrls && worker.mode === 'pull') {
+    reader.fault('/task_urls', 'forbidden', 'is for workers that tasks are pushed to');
+  } else if (taskUrls && worker.url !== null) {
+    reader.fault('/url', 'forbidden', 'has to be null for a worker whose tasks name their URLs (task_urls)');
+  } else if (!taskUrls && worker.mode === 'push' && worker.url === null) {
+    reader.fault(
+      '/url',
+      'required',
+      'is required for a worker that tasks are pushed to; one that pulls has mode "pull"',
+    );
+  }
+  if (worker.mode === 'pull' && worker.url !== null) {
+    reader.fault(
+      '/url',
+      'forbidden',
+      'is for workers that tasks are pushed to, and this one has mode "pull"',
+    );
+  }
+  if (fields.method !== undefined) worker.method = (fields.method as Worker['method'] | null) ?? 'POST';
+  const headers = readHeaders(fields.headers, '/headers', reader);
+  if (headers !== undefined) worker.headers = headers ?? {};
+  if (worker.mode === 'pull' && Object.keys(worker.headers).length > 0) {
+    reader.fault('/headers', 'forbidden', 'are for workers that tasks are pushed to');
+  }
+}
+
+function readTimes(fields: Fields, worker: Draft, reader: FieldReader): void {
+  const bounds = worker.mode === 'push' ? PUSH_TIMEOUT : PULL_TIMEOUT;
+  const { timeoutMs } = modeDefaults(worker.mode);
+  worker.timeoutMs = durationOr(reader, fields, 'timeout', bounds, timeoutMs) ?? worker.timeoutMs;
+  worker.leaseMs = durationOr(reader, fields, 'lease', LEASE, DEFAULT_LEASE_MS) ?? worker.leaseMs;
+  const retry = readRetry(fields.retry, '/retry', reader);
+  if (retry !== undefined) {
+    worker.retry = retry === null ? DEFAULT_RETRY_POLICY : mergeRetry(worker.retry, retry);
+  }
+  const autoPause = fields.auto_pause as { readonly after: unknown } | null | undefined;
+  if (autoPause === null) worker.autoPauseAfterMs = null;
+  else if (autoPause !== undefined) {
+    const afterMs = reader.duration(autoPause.after, '/auto_pause/after', AUTO_PAUSE);
+    if (afterMs != null) worker.autoPauseAfterMs = afterMs;
+  }
+}
+
+/** Undefined when it is left out. */
+function durationOr(
+  reader: FieldReader,
+  fields: Fields,
+  name: string,
+  bounds: DurationBounds,
+  otherwise: number,
+): number | undefined {
+  const ms = reader.duration(fields[name], `/${name}`, bounds);
+  return ms === null ? otherwise : ms;
+}
+
+function readBounds(fields: Fields, worker: Draft, reader: FieldReader): void {
+  if (fields.concurrency !== undefined) worker.concurrency = fields.concurrency as number | null;
+  if (fields.rate !== undefined) worker.rate = readRate(fields.rate as Fields | null, reader);
+  worker.groups = readGroups(fields, worker.groups ?? null, reader);
+  if (fields.priority !== undefined) worker.priority = (fields.priority as Priority | null) ?? 'normal';
+  if (fields.no_retry_on !== undefined) {
+    worker.noRetryOn = [...new Set((fields.no_retry_on as readonly number[] | null) ?? [])];
+  }
+}
+
+function readGroups(fields: Fields, before: GroupRules | null, reader: FieldReader): GroupRules | null {
+  const { group_concurrency: given, group_order: order } = fields;
+  const concurrency = given === undefined ? (before?.concurrency ?? null) : (given as number | null);
+  const fifo = order === undefined ? (before?.fifo ?? false) : order === 'fifo';
+  if (fifo && concurrency !== 1) {
+    const [pointer, other] =
+      order === 'fifo' ? ['/group_order', ''] : ['/group_concurrency', ', or set group_order to any'];
+    reader.fault(
+      pointer,
+      'invalid',
+      `requires a group_concurrency of 1, because the group_order is fifo${other}`,
+    );
+  }
+  return concurrency === null ? null : { concurrency, fifo };
+}
+
+function readRate(fields: Fields | null, reader: FieldReader): Rate | null {
+  if (fields === null) return null;
+  const limit = fields.limit as number;
+  const perMs = reader.duration(fields.per, '/rate/per', RATE_PERIOD) ?? RATE_PERIOD.minMs;
+  const burst = (fields.burst as number | undefined) ?? limit;
+  if (burst > limit * MAX_BURST_FACTOR) {
+    reader.fault(
+      '/rate/burst',
+      'out_of_range',
+      `is ${burst}, and may be ten times the limit: ${limit * MAX_BURST_FACTOR}`,
+    );
+  }
+  return { limit, perMs, burst };
+}
+
+/**
+ * Checks the field `url` of a worker or a task.
+ *
+ * @throws Problem `invalid_url` or `forbidden_address`
+ */
+export function checkUrl(url: string, rules: UrlRules): void {
+  const check = checkWorkerUrl(url, rules);
+  if (check.kind === 'ok') return;
+  const detail = `/url: ${check.detail}`;
+  throw new Problem(check.code, detail, { errors: [{ pointer: '/url', code: check.code, detail }] });
+}

@@ -1,0 +1,112 @@
+import type { Worker } from '../../model/documents.ts';
+import { FINAL_STATUSES, type FinalStatus, type OnFinish } from '../../model/task.ts';
+import type { StoredDocument } from '../../store/documents.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+import type { Fields } from '../checks/field-reader.ts';
+import { Problem } from '../checks/problem.ts';
+import type { ObjectSchema } from '../checks/schema.ts';
+import type { RestParts } from '../http/parts.ts';
+import { findWorker } from './find-worker.ts';
+
+/** Workers that are looked at together. */
+const PAGE = 500;
+
+/** The field `on_finish` of a worker. */
+export const ON_FINISH_FIELDS: ObjectSchema = {
+  type: 'object',
+  name: 'OnFinishFields',
+  optional: true,
+  nullable: true,
+  description:
+    'Another worker gets a task (a callback) when a task of this one has ended. Applies to tasks that are created later; ' +
+    'null: no callbacks.',
+  properties: {
+    worker: { type: 'string', min: 1, max: 64, description: 'Name or id of the other worker.' },
+    events: {
+      type: 'array',
+      items: { type: 'string', enum: FINAL_STATUSES },
+      min: 1,
+      max: FINAL_STATUSES.length,
+      optional: true,
+      description: 'The statuses that it gets a task for; all by default.',
+    },
+  },
+};
+
+/** `on_finish` in answers. */
+export const ON_FINISH_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'OnFinish',
+  nullable: true,
+  properties: {
+    worker: { type: 'string', description: 'The id of the worker that gets the callbacks.' },
+    events: { type: 'array', items: { type: 'string', enum: FINAL_STATUSES } },
+  },
+};
+
+/** As answers show it, and requests accept it. */
+export function onFinishView(onFinish: OnFinish | null): Record<string, unknown> | null {
+  return onFinish === null ? null : { worker: onFinish.workerId, events: onFinish.events };
+}
+
+/**
+ * The worker with what the fields say about callbacks; what is left out stays.
+ *
+ * @param id of the worker; null for a new one
+ * @throws (rejects with) Problem `validation_failed` when the other worker is missing, has no URL or is the worker itself
+ */
+export async function withOnFinish(
+  { directory }: RestParts,
+  tenant: string,
+  fields: Fields,
+  { id, worker }: { readonly id: string | null; readonly worker: Worker },
+): Promise<Worker> {
+  const given = fields.on_finish as
+    | { readonly worker: string; readonly events?: FinalStatus[] }
+    | null
+    | undefined;
+  if (given === undefined) return worker;
+  if (given === null) return { ...worker, onFinish: null };
+  const other = given.worker === worker.name ? null : await findWorker(directory, tenant, given.worker);
+  if (given.worker === worker.name || given.worker === id || other?.id === id) {
+    throw refused('invalid', 'is the worker itself: callbacks go to another worker');
+  }
+  if (other === null) {
+    throw refused('not_found', `is ${JSON.stringify(given.worker)}, which does not exist: create it first`);
+  }
+  if (other.body.taskUrls === true) {
+    throw refused(
+      'invalid',
+      `is "${other.body.name}", which has no URL for callbacks: its tasks name their URLs`,
+    );
+  }
+  const { events = FINAL_STATUSES } = given;
+  return {
+    ...worker,
+    onFinish: { workerId: other.id, events: FINAL_STATUSES.filter(status => events.includes(status)) },
+  };
+}
+
+function refused(code: string, detail: string): Problem {
+  const pointer = '/on_finish/worker';
+  return new Problem('validation_failed', `${pointer} ${detail}`, { errors: [{ pointer, code, detail }] });
+}
+
+/**
+ * Refuses to delete a worker that others name: their outcomes would be told to nobody.
+ *
+ * @throws (rejects with) Problem `worker_in_use`
+ */
+export async function refuseInUse(store: TaskStore, tenant: string, id: string): Promise<void> {
+  for (let after: string | null = null; ; ) {
+    const query = { kind: 'worker', after, limit: PAGE, order: 'asc' } as const;
+    const page = (await store.listDocuments(tenant, query)) as readonly StoredDocument<'worker'>[];
+    const naming = page.find(({ body }) => body.onFinish?.workerId === id);
+    if (naming !== undefined) {
+      const detail = `worker "${naming.body.name}" names it in on_finish: change that first`;
+      throw new Problem('worker_in_use', detail, { members: { worker: naming.body.name } });
+    }
+    if (page.length < PAGE) return;
+    after = page[PAGE - 1].id;
+  }
+}

@@ -1,0 +1,125 @@
+import type { Worker } from '../../model/documents.ts';
+import { formatDuration } from '../../model/duration.ts';
+import { PRIORITIES } from '../../model/task.ts';
+import { formatTime, formatTimeOrNull } from '../../model/time.ts';
+import type { PutDocument, StoredDocument } from '../../store/documents.ts';
+import type { StatusCounts } from '../../store/requests.ts';
+import type { ObjectSchema, Schema } from '../checks/schema.ts';
+import { RETRY_ANSWER, retryView } from './retry-fields.ts';
+import { START_LIMIT_ANSWER } from './start-limit-fields.ts';
+import { TIME, TIME_OR_NULL } from './task-view.ts';
+import { ON_FINISH_ANSWER, onFinishView } from './worker-on-finish.ts';
+
+const TEXT: Schema = { type: 'string' };
+const TEXT_OR_NULL: Schema = { type: 'string', nullable: true };
+const WHOLE: Schema = { type: 'number', integer: true };
+const COUNT: Schema = { type: 'number', integer: true, min: 0 };
+
+const RATE: ObjectSchema = {
+  type: 'object',
+  name: 'Rate',
+  nullable: true,
+  properties: { limit: WHOLE, per: TEXT, burst: WHOLE },
+};
+
+const HEALTH: ObjectSchema = {
+  type: 'object',
+  name: 'WorkerHealth',
+  optional: true,
+  description: 'Only where one worker is read.',
+  properties: {
+    in_flight: { ...COUNT, description: 'Attempts that run.' },
+    waiting: { ...COUNT, description: 'Tasks that wait for their time, or for room.' },
+    paused: COUNT,
+    failed: COUNT,
+  },
+};
+
+/** A worker in answers (specification 3.5). */
+export const WORKER_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'Worker',
+  properties: {
+    id: TEXT,
+    name: TEXT,
+    mode: { type: 'string', enum: ['push', 'pull'] },
+    url: TEXT_OR_NULL,
+    task_urls: { type: 'boolean' },
+    method: TEXT,
+    headers: { type: 'record', values: TEXT },
+    timeout: TEXT,
+    lease: TEXT,
+    retry: RETRY_ANSWER,
+    concurrency: { type: 'number', integer: true, nullable: true },
+    rate: RATE,
+    limit: START_LIMIT_ANSWER,
+    group_concurrency: { type: 'number', integer: true, nullable: true },
+    group_order: { type: 'string', enum: ['any', 'fifo'] },
+    on_finish: ON_FINISH_ANSWER,
+    priority: { type: 'string', enum: PRIORITIES },
+    no_retry_on: { type: 'array', items: WHOLE },
+    paused: { type: 'boolean' },
+    pause_reason: TEXT_OR_NULL,
+    resume_at: TIME_OR_NULL,
+    auto_pause: { type: 'object', nullable: true, properties: { after: TEXT } },
+    health: HEALTH,
+    created_at: TIME,
+    updated_at: TIME,
+    version: WHOLE,
+  },
+};
+
+/** A worker as answers show it. */
+export function workerView({
+  id,
+  version,
+  body,
+}: Pick<StoredDocument<'worker'>, 'id' | 'version' | 'body'>): Record<string, unknown> {
+  const { rate, groups, autoPauseAfterMs } = body;
+  return {
+    id,
+    name: body.name,
+    mode: body.mode,
+    url: body.url,
+    task_urls: body.taskUrls ?? false,
+    method: body.method,
+    headers: body.headers,
+    timeout: formatDuration(body.timeoutMs),
+    lease: formatDuration(body.leaseMs),
+    retry: retryView(body.retry),
+    concurrency: body.concurrency,
+    rate: rate === null ? null : { limit: rate.limit, per: formatDuration(rate.perMs), burst: rate.burst },
+    limit: body.limit ?? null,
+    group_concurrency: groups?.concurrency ?? null,
+    group_order: groups?.fifo === true ? 'fifo' : 'any',
+    on_finish: onFinishView(body.onFinish ?? null),
+    priority: body.priority,
+    no_retry_on: body.noRetryOn,
+    paused: body.paused,
+    pause_reason: body.pauseReason,
+    resume_at: formatTimeOrNull(body.resumeAt),
+    auto_pause: autoPauseAfterMs === null ? null : { after: formatDuration(autoPauseAfterMs) },
+    created_at: formatTime(body.createdAt),
+    updated_at: formatTime(body.updatedAt),
+    version,
+  };
+}
+
+export function healthView(counts: StatusCounts): Record<string, unknown> {
+  const { running, scheduled, retry, paused, failed } = counts;
+  return { in_flight: running, waiting: scheduled + retry, paused, failed };
+}
+
+/** The change that writes a worker; it is due when it is to go on. */
+export function putWorker(id: string, body: Worker, expect: number | 'absent'): PutDocument<'worker'> {
+  return {
+    op: 'put',
+    kind: 'worker',
+    id,
+    expect,
+    parent: '',
+    dueAt: body.paused ? body.resumeAt : null,
+    unique: [`name:worker:${body.name}`],
+    body,
+  };
+}

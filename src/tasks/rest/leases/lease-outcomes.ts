@@ -1,0 +1,146 @@
+import type { Task } from '../../model/task.ts';
+import type { PullFailure } from '../../scheduler/pull-desk.ts';
+import type { SettleAnswer } from '../../store/requests.ts';
+import { FieldReader, type Fields } from '../checks/field-reader.ts';
+import { Problem } from '../checks/problem.ts';
+import type { ObjectSchema } from '../checks/schema.ts';
+import { checkJsonSize, jsonText } from '../fields/payload-fields.ts';
+import { durationField } from '../fields/retry-fields.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call } from '../http/route.ts';
+import type { LeaseOwners } from './lease-owners.ts';
+
+const PUT_OFF = { minMs: 0, maxMs: 7 * 86_400_000 };
+const MAX_RESULT_BYTES = 16 * 1024;
+const MAX_DETAILS_BYTES = 4 * 1024;
+const MAX_MESSAGE_LENGTH = 1_000;
+const LEASE_ID = /^[0-9a-f]{32}$/;
+
+/** How a worker can end an attempt: the last segments of the paths. */
+export const OUTCOMES = ['complete', 'fail', 'release'] as const;
+export type OutcomeKind = (typeof OUTCOMES)[number];
+
+export const COMPLETION: ObjectSchema = {
+  type: 'object',
+  name: 'Completion',
+  properties: {
+    result: { type: 'any', optional: true, nullable: true, description: 'At most 16 KiB of JSON.' },
+  },
+};
+
+export const FAILURE: ObjectSchema = {
+  type: 'object',
+  name: 'Failure',
+  properties: {
+    error: {
+      type: 'object',
+      properties: {
+        code: { type: 'string', min: 1, max: 64 },
+        message: { type: 'string', max: MAX_MESSAGE_LENGTH },
+        details: {
+          type: 'any',
+          optional: true,
+          nullable: true,
+          description: 'At most 4 KiB of JSON; added to the message, which keeps 1000 characters.',
+        },
+      },
+    },
+    retry: { type: 'boolean', optional: true, description: 'False: the task fails for good.' },
+    retry_after: durationField('At least so long until the next attempt, at most 7d.'),
+  },
+};
+
+export const RELEASE: ObjectSchema = {
+  type: 'object',
+  name: 'Release',
+  properties: { delay: durationField('How long until the next attempt, at most 7d; none by default.') },
+};
+
+/** How an attempt has ended, as its worker says. */
+export type Outcome =
+  | { readonly kind: 'complete'; readonly result: string | null }
+  | { readonly kind: 'fail'; readonly failure: PullFailure }
+  | { readonly kind: 'release'; readonly delayMs: number };
+
+/** @throws Problem `validation_failed` or `payload_too_large` */
+export function readOutcome(kind: OutcomeKind, fields: Fields): Outcome {
+  const reader = new FieldReader();
+  const retryAfterMs = reader.duration(fields.retry_after, '/retry_after', PUT_OFF);
+  const delayMs = reader.duration(fields.delay, '/delay', PUT_OFF);
+  reader.finish();
+  switch (kind) {
+    case 'complete':
+      return { kind, result: boundedJson(fields.result, '/result', MAX_RESULT_BYTES) };
+    case 'release':
+      return { kind, delayMs: delayMs ?? 0 };
+    case 'fail': {
+      const { code, message, details } = fields.error as Fields & PullFailure;
+      const more = boundedJson(details, '/error/details', MAX_DETAILS_BYTES);
+      const whole = (more === null ? message : `${message} ${more}`).slice(0, MAX_MESSAGE_LENGTH);
+      const retry = fields.retry !== false;
+      return { kind, failure: { code, message: whole, retry, retryAfterMs: retryAfterMs ?? null } };
+    }
+  }
+}
+
+/** JSON text of what may not be larger; null for nothing. @throws Problem `payload_too_large` */
+function boundedJson(value: unknown, pointer: string, maxBytes: number): string | null {
+  if (value === undefined || value === null) return null;
+  const text = jsonText(value);
+  if (text === null) throw new Problem('validation_failed', `${pointer} is nested too deep`);
+  checkJsonSize(text, pointer, maxBytes);
+  return text;
+}
+
+type Asked = Pick<Call, 'tenant' | 'caller'>;
+
+/**
+ * Ends the attempt that has this lease. To say the same again is fine.
+ *
+ * @throws Problem `lease_lost`
+ */
+export async function endAttempt(
+  { pullDesk }: RestParts,
+  owners: LeaseOwners,
+  asked: Asked,
+  lease: string,
+  outcome: Outcome,
+): Promise<Task> {
+  const { tenant, caller } = asked;
+  const leaseId = await ownLease(owners, asked, lease);
+  const by = caller.actor.id;
+  let answer: SettleAnswer;
+  if (outcome.kind === 'complete') answer = await pullDesk.complete(tenant, leaseId, outcome.result, by);
+  else if (outcome.kind === 'fail') answer = await pullDesk.fail(tenant, leaseId, outcome.failure, by);
+  else answer = await pullDesk.release(tenant, leaseId, outcome.delayMs, by);
+  if (answer.kind === 'lost') throw leaseLost();
+  const { task } = answer;
+  if (caller.kind === 'worker' && task.workerId !== caller.workerId) throw leaseLost();
+  return task;
+}
+
+/**
+ * The id of the lease, which for the token of a worker has to be one of this worker's. Of a lease that is over the
+ * answer to settling it tells.
+ *
+ * @throws Problem `lease_lost`
+ */
+export async function ownLease(
+  owners: LeaseOwners,
+  { tenant, caller }: Asked,
+  leaseId: string,
+): Promise<string> {
+  if (!LEASE_ID.test(leaseId)) throw leaseLost();
+  if (caller.kind === 'worker' && !(await owners.mayBeOf(tenant, leaseId, caller.workerId))) {
+    throw leaseLost();
+  }
+  return leaseId;
+}
+
+/** The same for leases that never were. */
+export function leaseLost(): Problem {
+  return new Problem(
+    'lease_lost',
+    'the lease is not, or not any more, that of a running task: stop working on it, its result does not count',
+  );
+}

@@ -1,0 +1,131 @@
+import type { Fields } from '../checks/field-reader.ts';
+import { Problem } from '../checks/problem.ts';
+import type { ObjectSchema, Schema } from '../checks/schema.ts';
+import { TASK_ANSWER, taskView } from '../fields/task-view.ts';
+import { remembered } from '../http/idempotency.ts';
+import { ITEM_ERROR, type ItemResult, refusedItem } from '../http/item-result.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+import {
+  COMPLETION,
+  endAttempt,
+  FAILURE,
+  OUTCOMES,
+  type OutcomeKind,
+  RELEASE,
+  readOutcome,
+} from './lease-outcomes.ts';
+import type { LeaseOwners } from './lease-owners.ts';
+
+const MAX_OUTCOMES = 100;
+
+/** Which outcome each further field belongs to. */
+const FIELDS_OF: Readonly<Record<OutcomeKind, Readonly<Record<string, Schema>>>> = {
+  complete: COMPLETION.properties,
+  fail: { ...FAILURE.properties, error: { ...(FAILURE.properties.error as ObjectSchema), optional: true } },
+  release: RELEASE.properties,
+};
+
+const SETTLEMENT: ObjectSchema = {
+  type: 'object',
+  name: 'Outcomes',
+  properties: {
+    outcomes: {
+      type: 'array',
+      min: 1,
+      max: MAX_OUTCOMES,
+      items: {
+        type: 'object',
+        name: 'Outcome',
+        properties: {
+          lease_id: { type: 'string', max: 64 },
+          outcome: { type: 'string', enum: OUTCOMES },
+          ...FIELDS_OF.complete,
+          ...FIELDS_OF.fail,
+          ...FIELDS_OF.release,
+        },
+      },
+    },
+  },
+};
+
+const SETTLEMENT_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'OutcomeResults',
+  properties: {
+    results: {
+      type: 'array',
+      description: 'One for each outcome, in their order.',
+      items: {
+        type: 'object',
+        name: 'OutcomeResult',
+        properties: {
+          lease_id: { type: 'string' },
+          status: {
+            type: 'number',
+            integer: true,
+            description: 'As the outcome alone would have been answered.',
+          },
+          task: { ...TASK_ANSWER, optional: true },
+          error: ITEM_ERROR,
+        },
+      },
+    },
+  },
+};
+
+/** `POST /v1/leases/settle`: ends many attempts in one request (specification 3.5.3). */
+export function settleLeasesRoute(parts: RestParts, owners: LeaseOwners): Route {
+  return {
+    method: 'POST',
+    path: '/v1/leases/settle',
+    operation: 'settleLeases',
+    summary: 'Say how many attempts have ended',
+    access: { role: 'member', scope: 'leases', workers: true },
+    body: SETTLEMENT,
+    answers: { 200: { description: 'What became of each', schema: SETTLEMENT_ANSWER } },
+    problems: [],
+    handle: call => remembered(parts.store, call, () => settleLeases(parts, owners, call)),
+  };
+}
+
+/** All at once: the store takes what comes together in one step. */
+async function settleLeases(parts: RestParts, owners: LeaseOwners, call: Call): Promise<RestAnswer> {
+  const outcomes = call.body['outcomes'] as readonly Fields[];
+  const results = await Promise.all(outcomes.map(fields => settleOne(parts, owners, call, fields)));
+  return { status: 200, json: { results } };
+}
+
+async function settleOne(
+  parts: RestParts,
+  owners: LeaseOwners,
+  call: Call,
+  fields: Fields,
+): Promise<ItemResult & { readonly lease_id: string }> {
+  const lease_id = fields.lease_id as string;
+  try {
+    const kind = fields.outcome as OutcomeKind;
+    checkFields(kind, fields);
+    const task = await endAttempt(parts, owners, call, lease_id, readOutcome(kind, fields));
+    return { lease_id, status: 200, task: taskView(task, null) };
+  } catch (thrown) {
+    if (!(thrown instanceof Problem)) throw thrown;
+    return { lease_id, ...refusedItem(thrown) };
+  }
+}
+
+/** @throws Problem `validation_failed` for a field of another outcome, or one that is missing */
+function checkFields(kind: OutcomeKind, fields: Fields): void {
+  const known = FIELDS_OF[kind];
+  const strange = Object.keys(fields).find(
+    name => name !== 'lease_id' && name !== 'outcome' && !(name in known),
+  );
+  const missing = kind === 'fail' && fields.error === undefined ? 'error' : undefined;
+  const name = strange ?? missing;
+  if (name === undefined) return;
+  const pointer = `/${name}`;
+  const detail = `${pointer} ${strange === undefined ? 'is required' : 'is no field'} where the outcome is ${kind}`;
+  throw new Problem('validation_failed', detail, {
+    errors: [{ pointer, code: 'validation_failed', detail }],
+  });
+}

@@ -1,0 +1,177 @@
+import { formatTime } from '../../model/time.ts';
+import type { StoredDocument } from '../../store/documents.ts';
+import type { ClaimedTask } from '../../store/requests.ts';
+import { FieldReader } from '../checks/field-reader.ts';
+import { Problem } from '../checks/problem.ts';
+import type { ObjectSchema } from '../checks/schema.ts';
+import { findWorker, noSuchWorker } from '../fields/find-worker.ts';
+import { DURATION, durationField } from '../fields/retry-fields.ts';
+import { TASK_ANSWER, TIME, taskText } from '../fields/task-view.ts';
+import { keyReused, REPLAYED } from '../http/idempotency.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+import type { LeaseOwners } from './lease-owners.ts';
+
+const MAX_LEASES = 100;
+const WAIT = { minMs: 0, maxMs: 30_000 };
+export const LEASE = { minMs: 5_000, maxMs: 12 * 3_600_000 };
+
+const LEASES_SCHEMA: ObjectSchema = {
+  type: 'object',
+  name: 'LeaseRequest',
+  properties: {
+    max: {
+      type: 'number',
+      integer: true,
+      min: 1,
+      max: MAX_LEASES,
+      optional: true,
+      description: '1 by default. Fewer come where their payloads are larger than 1 MiB in all.',
+    },
+    wait: {
+      ...DURATION,
+      optional: true,
+      description: 'How long to wait for the first task: 0s (by default) to 30s.',
+    },
+    lease: durationField("How long a lease lasts without a heartbeat: 5s to 12h; the worker's by default."),
+    instance: {
+      type: 'string',
+      min: 1,
+      max: 128,
+      optional: true,
+      description: 'What the caller calls itself, for the history.',
+    },
+  },
+};
+
+const LEASES_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'Leases',
+  properties: {
+    leases: {
+      type: 'array',
+      items: {
+        type: 'object',
+        name: 'Lease',
+        properties: { lease_id: { type: 'string' }, expires_at: TIME, task: TASK_ANSWER },
+      },
+    },
+  },
+};
+
+/** `POST /v1/workers/:id/leases`: takes tasks of a worker that pulls (specification 3.5.3). */
+export function takeLeasesRoute(parts: RestParts, owners: LeaseOwners): Route {
+  return {
+    method: 'POST',
+    path: '/v1/workers/:id/leases',
+    operation: 'leaseTasks',
+    summary: 'Lease tasks to work on',
+    access: { role: 'member', scope: 'leases', workers: true },
+    body: LEASES_SCHEMA,
+    bodyOptional: true,
+    answers: {
+      200: { description: 'Tasks, with their payloads; none when none came in time', schema: LEASES_ANSWER },
+    },
+    problems: ['not_found', 'worker_mode_mismatch', 'idempotency_key_reused', 'shutting_down'],
+    handle: call => takeLeases(parts, owners, call),
+  };
+}
+
+async function takeLeases(parts: RestParts, owners: LeaseOwners, call: Call): Promise<RestAnswer> {
+  const worker = await pullWorker(parts, call);
+  const reader = new FieldReader();
+  const waitMs = reader.duration(call.body['wait'], '/wait', WAIT);
+  const leaseMs = reader.duration(call.body['lease'], '/lease', LEASE);
+  reader.finish();
+  const earlier = await earlierLeases(parts, call);
+  if (earlier !== null) return { status: 200, headers: REPLAYED, text: leasesText(earlier) };
+  if (parts.pullDesk.stopped) {
+    throw new Problem('shutting_down', 'this process is stopping and leases nothing more: ask again', {
+      headers: { 'Retry-After': '1' },
+    });
+  }
+  const claimed = await parts.pullDesk.lease({
+    tenant: call.tenant,
+    workerId: worker.id,
+    max: (call.body['max'] as number | undefined) ?? 1,
+    waitMs: waitMs ?? 0,
+    leaseMs: leaseMs ?? null,
+    instance: (call.body['instance'] as string | undefined) ?? call.caller.actor.id,
+    gone: call.gone,
+    allowed: async () => {
+      await call.stillAllowed();
+      await pullWorker(parts, call);
+    },
+  });
+  for (const { leaseId } of claimed) owners.took(leaseId, worker.id);
+  if (call.idempotency !== null) {
+    const note = JSON.stringify(claimed.map(({ leaseId, leaseUntil }) => [leaseId, leaseUntil]));
+    await parts.store.remember(call.tenant, { ...call.idempotency, note });
+  }
+  return { status: 200, text: leasesText(claimed) };
+}
+
+/** @throws Problem when there is no such worker, the caller may not lease its tasks, or it does not pull */
+async function pullWorker(
+  { directory }: RestParts,
+  { tenant, caller, params }: Call,
+): Promise<StoredDocument<'worker'>> {
+  const worker = await findWorker(directory, tenant, params['id']);
+  if (worker === null) throw noSuchWorker(params['id']);
+  if (caller.kind === 'worker' && caller.workerId !== worker.id) {
+    throw new Problem(
+      'insufficient_scope',
+      'the token of a worker is good for the leases of this worker only',
+    );
+  }
+  const { name, mode } = worker.body;
+  if (mode !== 'pull') {
+    throw new Problem(
+      'worker_mode_mismatch',
+      `worker "${name}" is pushed to: only those with mode "pull" can lease`,
+    );
+  }
+  return worker;
+}
+
+/**
+ * What the same request was given before, as far as it is still leased: who has not heard the answer asks again with the
+ * same key, and has lost nothing. Null for a request that is new.
+ */
+async function earlierLeases({ store, pullDesk }: RestParts, call: Call): Promise<readonly Leased[] | null> {
+  const { tenant, idempotency } = call;
+  if (idempotency === null) return null;
+  const known = await store.recall(tenant, idempotency);
+  if (known.kind === 'reused') throw keyReused();
+  if (known.kind !== 'replayed') return null;
+  const live: Omit<Leased, 'body'>[] = [];
+  for (const [leaseId, leaseUntil] of JSON.parse(known.note) as [string, number][]) {
+    const task = await pullDesk.leased(tenant, leaseId);
+    if (task !== null) live.push({ leaseId, leaseUntil, task });
+  }
+  const whole: Leased[] = [];
+  for (let read = 0; read < live.length; ) {
+    const some = live.slice(read);
+    // The bodies may not all be read in one call.
+    const bodies = await store.bodies(
+      tenant,
+      some.map(({ task }) => task.id),
+    );
+    for (const lease of some.slice(0, bodies.size)) {
+      const body = bodies.get(lease.task.id) ?? null;
+      if (body !== null) whole.push({ ...lease, body });
+    }
+    read += bodies.size;
+  }
+  return whole;
+}
+
+type Leased = Pick<ClaimedTask, 'leaseId' | 'leaseUntil' | 'task' | 'body'>;
+
+/** JSON text of the answer. A worker that may work on a task sees its payload. */
+function leasesText(leased: readonly Leased[]): string {
+  const items = leased.map(({ leaseId, leaseUntil, task, body }) => {
+    return `{"lease_id":"${leaseId}","expires_at":"${formatTime(leaseUntil)}","task":${taskText(task, body)}}`;
+  });
+  return `{"leases":[${items.join(',')}]}`;
+}

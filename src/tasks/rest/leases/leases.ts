@@ -1,0 +1,115 @@
+import { formatTime } from '../../model/time.ts';
+import { FieldReader } from '../checks/field-reader.ts';
+import type { ObjectSchema } from '../checks/schema.ts';
+import { durationField } from '../fields/retry-fields.ts';
+import { TASK_ANSWER, TIME, taskView } from '../fields/task-view.ts';
+import { remembered } from '../http/idempotency.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { AnswerDescription, Call, RestAnswer, Route } from '../http/route.ts';
+import {
+  COMPLETION,
+  endAttempt,
+  FAILURE,
+  leaseLost,
+  type OutcomeKind,
+  ownLease,
+  RELEASE,
+  readOutcome,
+} from './lease-outcomes.ts';
+import { LeaseOwners } from './lease-owners.ts';
+import { settleLeasesRoute } from './lease-settle.ts';
+import { LEASE, takeLeasesRoute } from './lease-take.ts';
+
+const HEARTBEAT: ObjectSchema = {
+  type: 'object',
+  name: 'Heartbeat',
+  properties: {
+    extend: durationField("The lease lasts so long from now: 5s to 12h; the worker's lease by default."),
+    progress: { type: 'number', min: 0, max: 100, optional: true, nullable: true },
+    note: { type: 'string', max: 200, optional: true, nullable: true },
+  },
+};
+
+const HEARTBEAT_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'HeartbeatResult',
+  properties: {
+    expires_at: TIME,
+    cancel_requested: { type: 'boolean', description: 'Somebody wants the task to stop: end the attempt.' },
+  },
+};
+
+const TASK: Record<number, AnswerDescription> = {
+  200: { description: 'The task as it is now, without payload, headers and result', schema: TASK_ANSWER },
+};
+
+/** Leases of pull workers (specification 3.5.3). */
+export function leaseRoutes(parts: RestParts): readonly Route[] {
+  const owners = new LeaseOwners(parts.pullDesk);
+  const route = (
+    name: string,
+    summary: string,
+    body: ObjectSchema,
+    rest: Pick<Route, 'answers' | 'handle'> & Partial<Pick<Route, 'bodyOptional' | 'problems'>>,
+  ): Route => ({
+    method: 'POST',
+    path: `/v1/leases/:lease_id/${name}`,
+    operation: `${name}Lease`,
+    summary,
+    access: { role: 'member', scope: 'leases', workers: true },
+    body,
+    problems: ['lease_lost'],
+    ...rest,
+    handle: call => remembered(parts.store, call, () => rest.handle(call)),
+  });
+  const ending = (kind: OutcomeKind): Pick<Route, 'answers' | 'handle'> => ({
+    answers: TASK,
+    handle: async call => {
+      const outcome = readOutcome(kind, call.body);
+      const task = await endAttempt(parts, owners, call, call.params['lease_id'], outcome);
+      return { status: 200, json: taskView(task, null) };
+    },
+  });
+  return [
+    takeLeasesRoute(parts, owners),
+    route('heartbeat', 'Say that an attempt goes on', HEARTBEAT, {
+      bodyOptional: true,
+      answers: { 200: { description: 'Until when the lease lasts now', schema: HEARTBEAT_ANSWER } },
+      handle: call => heartbeat(parts, owners, call),
+    }),
+    route('complete', 'Say that a task is done', COMPLETION, {
+      ...ending('complete'),
+      bodyOptional: true,
+      problems: ['lease_lost', 'payload_too_large'],
+    }),
+    route('fail', 'Say that an attempt has failed', FAILURE, {
+      ...ending('fail'),
+      problems: ['lease_lost', 'payload_too_large'],
+    }),
+    route('release', 'Give a task back; the attempt is not counted', RELEASE, {
+      ...ending('release'),
+      bodyOptional: true,
+    }),
+    settleLeasesRoute(parts, owners),
+  ];
+}
+
+async function heartbeat(parts: RestParts, owners: LeaseOwners, call: Call): Promise<RestAnswer> {
+  const reader = new FieldReader();
+  const extendMs = reader.duration(call.body['extend'], '/extend', LEASE);
+  reader.finish();
+  const leaseId = await ownLease(owners, call, call.params['lease_id']);
+  const percent = (call.body['progress'] as number | null | undefined) ?? null;
+  const note = (call.body['note'] as string | null | undefined) ?? null;
+  const answer = await parts.pullDesk.heartbeat(
+    call.tenant,
+    leaseId,
+    extendMs ?? null,
+    percent === null && note === null ? null : { percent, note },
+  );
+  if (answer.kind === 'lost') throw leaseLost();
+  return {
+    status: 200,
+    json: { expires_at: formatTime(answer.until), cancel_requested: answer.cancelRequested },
+  };
+}

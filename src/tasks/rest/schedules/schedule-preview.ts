@@ -1,0 +1,103 @@
+import { DST_NOTES, type PreviewedTime, previewTimes } from '../../model/schedule-preview.ts';
+import { formatTime } from '../../model/time.ts';
+import { FieldReader } from '../checks/field-reader.ts';
+import type { ObjectSchema } from '../checks/schema.ts';
+import { MAX_START_MS, readTimingFields, TIMING_FIELDS, timingProblem } from '../fields/schedule-fields.ts';
+import { TIME } from '../fields/task-view.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+
+const DEFAULT_COUNT = 10;
+const MAX_COUNT = 50;
+
+const PREVIEW_FIELDS: ObjectSchema = {
+  type: 'object',
+  name: 'SchedulePreviewFields',
+  properties: {
+    ...TIMING_FIELDS,
+    count: {
+      type: 'number',
+      integer: true,
+      min: 1,
+      max: MAX_COUNT,
+      optional: true,
+      description: `Number of times; ${DEFAULT_COUNT} by default.`,
+    },
+    from: {
+      type: 'string',
+      max: 64,
+      format: 'date-time',
+      optional: true,
+      description: 'The first moment that counts, at most ten years ahead; now by default.',
+    },
+  },
+};
+
+const PREVIEW: ObjectSchema = {
+  type: 'object',
+  name: 'SchedulePreview',
+  properties: {
+    timezone: { type: 'string' },
+    times: {
+      type: 'array',
+      max: MAX_COUNT,
+      description:
+        'Fewer than count if the schedule ends, or if further times are more than ten years ahead.',
+      items: {
+        type: 'object',
+        name: 'PreviewedTime',
+        properties: {
+          at: TIME,
+          local: { type: 'string', description: 'The same on the clock of the time zone, with its offset.' },
+          note: {
+            type: 'string',
+            enum: DST_NOTES,
+            nullable: true,
+            description:
+              'What a change of the clocks does. moved_by_dst: the clock leaves the time out, and the run is at the ' +
+              'first moment after it. first_of_two, second_of_two: the clock shows the time twice. ' +
+              'previous_skipped_by_dst: the clock left out a time before this one, and so does gap: skip.',
+          },
+        },
+      },
+    },
+  },
+};
+
+/** `POST /v1/schedules/preview` (specification 3.9). Nothing is stored. */
+export function previewScheduleRoute(parts: RestParts): Route {
+  return {
+    method: 'POST',
+    path: '/v1/schedules/preview',
+    operation: 'previewSchedule',
+    summary: 'Show when a schedule would fire, without creating it',
+    access: { role: 'viewer', scope: 'schedules:read' },
+    body: PREVIEW_FIELDS,
+    answers: { 200: { description: 'The times, without jitter', schema: PREVIEW } },
+    problems: ['conflicting_fields', 'invalid_cron', 'invalid_timezone'],
+    handle: call => preview(parts, call),
+  };
+}
+
+async function preview({ store }: RestParts, { body }: Call): Promise<RestAnswer> {
+  const nowMs = await store.now();
+  const reader = new FieldReader();
+  const from = reader.time(body['from'], '/from') ?? nowMs;
+  if (from > nowMs + MAX_START_MS) reader.fault('/from', 'out_of_range', 'is more than ten years ahead');
+  const timing = readTimingFields(body, nowMs, reader);
+  const times = previewTimes(timing, from, (body['count'] as number | undefined) ?? DEFAULT_COUNT);
+  if ('kind' in times) throw timingProblem(times);
+  return { status: 200, json: { timezone: timing.timezone, times: times.map(timeView) } };
+}
+
+function timeView({ at, offsetMs, note }: PreviewedTime): Record<string, unknown> {
+  return { at: formatTime(at), local: localTime(at, offsetMs), note };
+}
+
+/** RFC 3339 with the offset of the zone: `2026-03-29T03:00:00+02:00`. */
+function localTime(at: number, offsetMs: number): string {
+  const minutes = Math.abs(Math.trunc(offsetMs / 60_000));
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const offset = `${offsetMs < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
+  return new Date(at + offsetMs).toISOString().slice(0, 19) + offset;
+}

@@ -1,0 +1,305 @@
+import type { AuditAction, Schedule } from '../../model/documents.ts';
+import { scheduleDueAt } from '../../model/schedule-due.ts';
+import { putSchedule } from '../../scheduler/schedule-document.ts';
+import type { DocumentChange, StoredDocument } from '../../store/documents.ts';
+import { auditEntry } from '../access/audit.ts';
+import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
+import { seesPayloads } from '../access/visibility.ts';
+import { FieldReader, type Fields } from '../checks/field-reader.ts';
+import { Problem } from '../checks/problem.ts';
+import { acceptingAnswer, writableFields } from '../checks/put-back.ts';
+import { findWorker } from '../fields/find-worker.ts';
+import { unknownWorker } from '../fields/new-task.ts';
+import { readPayload } from '../fields/payload-fields.ts';
+import { payloadView } from '../fields/payload-view.ts';
+import {
+  MAX_TEMPLATE_PAYLOAD_BYTES,
+  NEW_SCHEDULE,
+  readScheduleFields,
+  SCHEDULE_CHANGES,
+} from '../fields/schedule-fields.ts';
+import { SCHEDULE_ANSWER, scheduleView } from '../fields/schedule-view.ts';
+import { Cursors } from '../http/cursor.ts';
+import { entityTag, expectedVersion, meantVersions, versionMismatch } from '../http/entity-tag.ts';
+import { answerNote, earlierAnswer, keyReused, replayedAnswer } from '../http/idempotency.ts';
+import { LargeReads } from '../http/large-reads.ts';
+import {
+  PAGE_BYTES,
+  PAGE_QUERY,
+  PAGES_AT_ONCE,
+  type Page,
+  pageAnswer,
+  pageSchema,
+  readPage,
+} from '../http/page.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+import { remembering } from '../tasks/task-create.ts';
+import { noSuchSchedule, readSchedule } from './find-schedule.ts';
+import { previewScheduleRoute } from './schedule-preview.ts';
+import { triggerScheduleRoute } from './schedule-trigger.ts';
+
+/** Each may have a payload of 64 KiB. */
+const SCHEDULES_AT_ONCE = 20;
+/** How often a change begins again because the schedule has fired, or somebody else changed it, in between. */
+const MAX_TRIES = 5;
+
+/** What changes when a schedule fires, or with the time. */
+const MOVING: ReadonlySet<string> = new Set([
+  ...['next_runs', 'last_run', 'runs_left', 'fired', 'skipped_overlap', 'skipped_window'],
+  ...['updated_at', 'version'],
+]);
+
+const READS = { role: 'viewer', scope: 'schedules:read' } as const;
+const WRITES = { role: 'admin', scope: 'schedules:write' } as const;
+
+const FIELD_PROBLEMS = [
+  'conflicting_fields',
+  'invalid_cron',
+  'invalid_timezone',
+  'payload_too_large',
+  'name_taken',
+] as const;
+
+/** `/v1/schedules` (specification 3.9). */
+export function scheduleRoutes(parts: RestParts): readonly Route[] {
+  const cursors = new Cursors(parts.config.cursorKey);
+  const reads = new LargeReads(PAGES_AT_ONCE);
+  return [
+    {
+      method: 'POST',
+      path: '/v1/schedules',
+      operation: 'createSchedule',
+      summary: 'Create a schedule',
+      access: WRITES,
+      body: NEW_SCHEDULE,
+      answers: { 201: { description: 'The new schedule', schema: SCHEDULE_ANSWER } },
+      problems: [...FIELD_PROBLEMS, 'quota_exceeded', 'idempotency_key_reused'],
+      handle: call => createSchedule(parts, call),
+    },
+    {
+      method: 'GET',
+      path: '/v1/schedules',
+      operation: 'listSchedules',
+      summary: 'List schedules, by the time of their creation',
+      access: READS,
+      query: PAGE_QUERY,
+      answers: {
+        200: { description: 'A page of schedules', schema: pageSchema('SchedulePage', SCHEDULE_ANSWER) },
+      },
+      problems: ['invalid_parameter', 'invalid_cursor'],
+      handle: call => reads.run(call.tenant, () => listSchedules(parts, cursors, call)),
+    },
+    {
+      method: 'GET',
+      path: '/v1/schedules/:id',
+      operation: 'readSchedule',
+      summary: 'Read a schedule, by id or name',
+      access: READS,
+      answers: { 200: { description: 'The schedule', schema: SCHEDULE_ANSWER } },
+      problems: ['not_found'],
+      handle: call => showSchedule(parts, call),
+    },
+    ...(['PUT', 'PATCH'] as const).map(
+      (method): Route => ({
+        method,
+        path: '/v1/schedules/:id',
+        operation: method === 'PUT' ? 'updateSchedule' : 'patchSchedule',
+        summary:
+          method === 'PUT'
+            ? 'Change a schedule: what is left out stays, null is the default again'
+            : 'Change a schedule, as PUT does',
+        access: WRITES,
+        body: acceptingAnswer(SCHEDULE_CHANGES, SCHEDULE_ANSWER),
+        answers: { 200: { description: 'The schedule as it is now', schema: SCHEDULE_ANSWER } },
+        problems: [...FIELD_PROBLEMS, 'not_found', 'version_mismatch'],
+        handle: call => updateSchedule(parts, call),
+      }),
+    ),
+    {
+      method: 'DELETE',
+      path: '/v1/schedules/:id',
+      operation: 'deleteSchedule',
+      summary: 'Delete a schedule; its tasks stay',
+      access: WRITES,
+      answers: { 204: { description: 'It is gone' } },
+      problems: ['not_found', 'version_mismatch'],
+      handle: call => deleteSchedule(parts, call),
+    },
+    previewScheduleRoute(parts),
+    triggerScheduleRoute(parts),
+  ];
+}
+
+async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const earlier = await earlierAnswer(parts.store, call);
+  if (earlier !== null) return withPayload(earlier, call);
+  const limits = limitsOf(parts, call);
+  const worker = await namedWorker(parts, call, call.body['worker'] as string);
+  const nowMs = await parts.store.now();
+  const schedule = readScheduleFields(call.body, { before: null, worker, limits, nowMs });
+  const id = parts.ids.next('schedule');
+  const json = scheduleView({ id, version: 1, body: schedule }, call.caller, nowMs);
+  const headers = { Location: `/api/v1/schedules/${id}`, ETag: entityTag(1) };
+  const answer: RestAnswer = { status: 201, headers, json };
+  const { idempotency } = remembering(call, call.idempotency === null ? '' : noteOf(answer));
+  const put = {
+    ...putSchedule({ id, version: 0 }, schedule),
+    expect: 'absent',
+    atMost: limits.schedules,
+  } as const;
+  const applied = await parts.store.apply(
+    call.tenant,
+    [put, auditOf(parts, call, 'schedule.created', id, schedule)],
+    idempotency,
+  );
+  if (applied.kind === 'reused') throw keyReused();
+  if (applied.kind === 'replayed') return withPayload(replayedAnswer(applied.note), call);
+  if (applied.kind === 'refused') {
+    if (applied.reason === 'name_taken') throw nameTaken(schedule.name);
+    const detail = `the account may have ${limits.schedules} schedules: delete one of them`;
+    throw quotaExceeded('schedules', limits.schedules, detail);
+  }
+  parts.signals.tell('scheduleDue', call.tenant, id, scheduleDueAt(id, schedule));
+  return answer;
+}
+
+interface ScheduleJson {
+  readonly task: Fields;
+}
+
+/** The payload is too large for a note. It is that of the request, which is the same when the note is read. */
+function noteOf(answer: RestAnswer): string {
+  const { task, ...json } = answer.json as ScheduleJson;
+  const { payload: _, payload_base64: __, content_type: ___, ...rest } = task;
+  return answerNote({ ...answer, json: { ...json, task: rest } });
+}
+
+function withPayload(answer: RestAnswer, { body, caller }: Call): RestAnswer {
+  if (!seesPayloads(caller)) return answer;
+  const json = answer.json as ScheduleJson;
+  const given = (body as { readonly task?: Fields | null }).task ?? {};
+  const payload = readPayload(given, '/task', new FieldReader(), MAX_TEMPLATE_PAYLOAD_BYTES) ?? null;
+  return { ...answer, json: { ...json, task: { ...json.task, ...payloadView(payload) } } };
+}
+
+async function listSchedules(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
+  const page = readPage(call, 'listSchedules', cursors);
+  const found = await readSchedules(parts.store, call.tenant, page);
+  return pageAnswer(
+    // The last item was only read to determine whether the list continues.
+    { ...page, limit: found.isCut ? found.schedules.length - 1 : page.limit },
+    found.schedules,
+    cursors,
+    schedule => schedule.id,
+    schedule => JSON.stringify(scheduleView(schedule, call.caller, call.nowMs)),
+  );
+}
+
+/** Reads one more than the page has room for, or fewer if their payloads reach the maximum size of a page. */
+async function readSchedules(
+  store: RestParts['store'],
+  tenant: string,
+  { after, order, limit }: Page,
+): Promise<{ readonly schedules: readonly StoredDocument<'schedule'>[]; readonly isCut: boolean }> {
+  const schedules: StoredDocument<'schedule'>[] = [];
+  let characters = 0;
+  while (characters <= PAGE_BYTES) {
+    const some = Math.min(limit + 1 - schedules.length, SCHEDULES_AT_ONCE);
+    const query = { kind: 'schedule', after: schedules.at(-1)?.id ?? after, order, limit: some } as const;
+    const more = (await store.listDocuments(tenant, query)) as readonly StoredDocument<'schedule'>[];
+    schedules.push(...more);
+    if (more.length < some || schedules.length > limit) return { schedules, isCut: false };
+    for (const { body } of more) characters += body.task.payload?.length ?? 0;
+  }
+  return { schedules, isCut: true };
+}
+
+async function showSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const schedule = await readSchedule(parts.store, call.tenant, call.params['id']);
+  return shown(parts, call, schedule);
+}
+
+/** One schedule, with what became of its last run. */
+async function shown(
+  { store }: RestParts,
+  call: Call,
+  schedule: Pick<StoredDocument<'schedule'>, 'id' | 'version' | 'body'>,
+): Promise<RestAnswer> {
+  const json = scheduleView(schedule, call.caller, call.nowMs);
+  const { lastRun } = schedule.body;
+  if (lastRun !== null) {
+    const task = await store.get(call.tenant, lastRun.taskId);
+    json.last_run = { ...(json.last_run as object), status: task?.status ?? null };
+  }
+  return { status: 200, headers: { ETag: entityTag(schedule.version) }, json };
+}
+
+async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const meant = meantVersions(call);
+  const limits = limitsOf(parts, call);
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const before = await readSchedule(parts.store, call.tenant, call.params['id']);
+    expectedVersion(meant, before.version);
+    const view = scheduleView(before, call.caller, call.nowMs);
+    const fields = writableFields(call.body, SCHEDULE_CHANGES, view, MOVING);
+    const named = fields.worker === before.body.worker ? undefined : fields.worker;
+    const worker = await namedWorker(parts, call, (named as string | undefined) ?? before.body.workerId);
+    const context = { before: before.body, worker, limits, nowMs: await parts.store.now() };
+    const schedule = readScheduleFields(fields, context);
+    const applied = await parts.store.apply(call.tenant, [
+      putSchedule(before, schedule),
+      auditOf(parts, call, 'schedule.updated', before.id, schedule),
+    ]);
+    if (applied.kind === 'done') {
+      parts.signals.tell('scheduleDue', call.tenant, before.id, scheduleDueAt(before.id, schedule));
+      return shown(parts, call, { id: before.id, version: applied.versions[0], body: schedule });
+    }
+    if (applied.kind !== 'refused')
+      throw new Error('a change without an idempotency key cannot be a repeated one');
+    if (applied.reason === 'name_taken') throw nameTaken(schedule.name);
+    if (applied.reason === 'missing') throw noSuchSchedule(call.params['id']);
+  }
+  throw new Problem('version_mismatch', 'it changes too often at the moment: try again');
+}
+
+async function deleteSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const meant = meantVersions(call);
+  const { id, version, body } = await readSchedule(parts.store, call.tenant, call.params['id']);
+  const expected = expectedVersion(meant, version);
+  const applied = await parts.store.apply(call.tenant, [
+    { op: 'delete', kind: 'schedule', id, expect: expected ?? 'any' },
+    auditOf(parts, call, 'schedule.deleted', id, body),
+  ]);
+  if (applied.kind === 'refused') {
+    throw applied.reason === 'version' ? versionMismatch() : noSuchSchedule(call.params['id']);
+  }
+  parts.signals.tell('scheduleDue', call.tenant, id, null);
+  return { status: 204 };
+}
+
+function auditOf(
+  parts: RestParts,
+  call: Call,
+  action: AuditAction,
+  targetId: string,
+  { name }: Schedule,
+): DocumentChange {
+  return auditEntry(parts, call, { action, targetId, targetName: name, changed: Object.keys(call.body) });
+}
+
+/** @throws Problem `validation_failed` when there is no such worker */
+async function namedWorker(
+  { directory }: RestParts,
+  call: Call,
+  idOrName: string,
+): Promise<StoredDocument<'worker'>> {
+  const worker = await findWorker(directory, call.tenant, idOrName);
+  if (worker === null) throw unknownWorker(idOrName);
+  return worker;
+}
+
+function nameTaken(name: Schedule['name']): Problem {
+  const detail = `another schedule has the name ${JSON.stringify(name)}: choose another one`;
+  return new Problem('name_taken', detail, { errors: [{ pointer: '/name', code: 'name_taken', detail }] });
+}

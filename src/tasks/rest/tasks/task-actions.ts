@@ -1,0 +1,235 @@
+import { isId } from '../../model/ids.ts';
+import type { Task } from '../../model/task.ts';
+import { placeOf } from '../../store/search.ts';
+import { auditEntry } from '../access/audit.ts';
+import { isAtLeast } from '../access/authorization.ts';
+import { PROBLEMS, Problem } from '../checks/problem.ts';
+import type { ObjectSchema, Schema } from '../checks/schema.ts';
+import { eachAtMost } from '../http/bounded.ts';
+import { Cursors, type ListIdentity } from '../http/cursor.ts';
+import { remembered } from '../http/idempotency.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+import {
+  actOn,
+  BULK_ACTIONS,
+  type BulkAction,
+  MEANT_STATUSES,
+  type SkipCode,
+  wouldSkip,
+} from './bulk-actions.ts';
+import { FILTER_DESCRIPTIONS, readTaskFilter, type TaskFilterTexts } from './task-filter.ts';
+
+const MAX_IDS = 1_000;
+const MAX_LIMIT = 10_000;
+const DEFAULT_LIMIT = 1_000;
+/** Tasks are looked for so many at a time. */
+const PAGE = 500;
+/** Changes under way: more of them would keep the store from everybody else. */
+const AT_ONCE = 16;
+/** How often one request searches: a filter may pass few tasks among very many. */
+const MAX_SEARCHES = 40;
+const MAX_SKIPPED_SHOWN = 100;
+
+const ACTION_SCHEMA: ObjectSchema = {
+  type: 'object',
+  name: 'TaskAction',
+  properties: {
+    action: { type: 'string', enum: BULK_ACTIONS, description: 'delete takes the role admin.' },
+    ids: { type: 'array', items: { type: 'string', max: 64 }, min: 1, max: MAX_IDS, optional: true },
+    filter: {
+      type: 'object',
+      optional: true,
+      description:
+        'In place of ids, as in lists. Without a status it means those that the action is for; for retry failed and expired ones.',
+      properties: Object.fromEntries(
+        Object.entries(FILTER_DESCRIPTIONS).map(([name, description]): [string, Schema] => [
+          name,
+          { type: 'string', max: 255, optional: true, description },
+        ]),
+      ),
+    },
+    limit: {
+      type: 'number',
+      integer: true,
+      min: 1,
+      max: MAX_LIMIT,
+      optional: true,
+      description: `At most so many tasks of a filter; ${DEFAULT_LIMIT} by default.`,
+    },
+    cursor: {
+      type: 'string',
+      max: 256,
+      optional: true,
+      description: 'The next_cursor of the answer before.',
+    },
+    dry_run: { type: 'boolean', optional: true, description: 'Says what would be done.' },
+  },
+};
+
+const ACTION_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'TaskActionResult',
+  properties: {
+    matched: { type: 'number', integer: true, min: 0, description: 'Tasks that were looked at.' },
+    changed: { type: 'number', integer: true, min: 0 },
+    skipped: {
+      type: 'array',
+      max: MAX_SKIPPED_SHOWN,
+      description: `The first ${MAX_SKIPPED_SHOWN} that were left as they are.`,
+      items: {
+        type: 'object',
+        properties: {
+          id: { type: 'string' },
+          code: { type: 'string', enum: [...Object.keys(PROBLEMS), 'unchanged'] },
+        },
+      },
+    },
+    next_cursor: { type: 'string', nullable: true, description: 'To go on, where more tasks match.' },
+  },
+};
+
+/** `POST /v1/tasks/actions`: the same for many tasks (specification 3.2). */
+export function taskActionsRoute(parts: RestParts): Route {
+  const cursors = new Cursors(parts.config.cursorKey);
+  return {
+    method: 'POST',
+    path: '/v1/tasks/actions',
+    operation: 'actOnTasks',
+    summary: 'Retry, cancel, pause, resume, run or delete many tasks',
+    access: { role: 'member', scope: 'tasks:write' },
+    body: ACTION_SCHEMA,
+    answers: { 200: { description: 'What was done', schema: ACTION_ANSWER } },
+    problems: [
+      'conflicting_fields',
+      'invalid_status',
+      'invalid_time_range',
+      'invalid_cursor',
+      'invalid_parameter',
+      'idempotency_key_reused',
+    ],
+    handle: call => remembered(parts.store, call, () => actOnTasks(parts, cursors, call)),
+  };
+}
+
+/** What was done so far. */
+interface Tally {
+  matched: number;
+  changed: number;
+  readonly skipped: { readonly id: string; readonly code: SkipCode }[];
+}
+
+async function actOnTasks(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
+  const action = call.body['action'] as BulkAction;
+  const ids = call.body['ids'] as readonly string[] | undefined;
+  const filter = call.body['filter'] as TaskFilterTexts | undefined;
+  if ((ids === undefined) === (filter === undefined)) throw oneOfBoth(ids !== undefined);
+  if (action === 'delete') requireAdmin(call);
+  const tally: Tally = { matched: 0, changed: 0, skipped: [] };
+  let next: string | null = null;
+  if (ids !== undefined) await actOnIds(parts, call, action, [...new Set(ids)], tally);
+  else next = await actOnFilter(parts, cursors, call, action, filter!, tally);
+  await tellOfAction(parts, call, action, tally);
+  return { status: 200, json: { ...tally, next_cursor: next } };
+}
+
+function oneOfBoth(both: boolean): Problem {
+  const detail = both
+    ? 'ids and filter exclude each other: give one of them'
+    : 'say which tasks, by ids or by a filter';
+  const code = both ? 'conflicting_fields' : 'validation_failed';
+  return new Problem(code, detail, {
+    errors: ['/ids', '/filter'].map(pointer => ({ pointer, code, detail })),
+  });
+}
+
+/** @throws Problem `insufficient_role` */
+function requireAdmin({ caller }: Call): void {
+  if (caller.kind === 'user' && isAtLeast(caller.role, 'admin')) return;
+  throw new Problem('insufficient_role', 'to delete many tasks at once takes the role admin');
+}
+
+async function actOnIds(
+  parts: RestParts,
+  call: Call,
+  action: BulkAction,
+  ids: readonly string[],
+  tally: Tally,
+): Promise<void> {
+  const dry = call.body['dry_run'] === true;
+  await eachAtMost(ids, AT_ONCE, async id => {
+    if (call.gone.aborted) return;
+    if (!isId('task', id)) count(tally, id, 'not_found');
+    else if (dry) {
+      const task = await parts.store.get(call.tenant, id);
+      count(tally, id, task === null ? 'not_found' : wouldSkip(task, action));
+    } else count(tally, id, await actOn(parts, call.tenant, id, action, call.caller.actor));
+  });
+}
+
+/** @returns the cursor to go on with; null when nothing is left */
+async function actOnFilter(
+  parts: RestParts,
+  cursors: Cursors,
+  call: Call,
+  action: BulkAction,
+  texts: TaskFilterTexts,
+  tally: Tally,
+): Promise<string | null> {
+  const limit = (call.body['limit'] as number | undefined) ?? DEFAULT_LIMIT;
+  const cursor = call.body['cursor'] as string | undefined;
+  const identity: ListIdentity = {
+    tenant: call.tenant,
+    list: `actOnTasks ${action}`,
+    filters: texts as Record<string, string>,
+  };
+  let after = cursor === undefined ? null : cursors.read(identity, cursor);
+  const filter = await readTaskFilter(parts, call.tenant, texts, call.nowMs, MEANT_STATUSES[action]);
+  if (filter === null) return null;
+  for (let searches = 0; searches < MAX_SEARCHES && !call.gone.aborted; searches++) {
+    const room = Math.min(PAGE, limit - tally.matched);
+    const query = { ...filter, after, order: 'asc', limit: room + 1 } as const;
+    const found = await parts.store.search(call.tenant, query);
+    const tasks = found.tasks.slice(0, room);
+    await actOnPage(parts, call, action, tasks, tally);
+    after = found.tasks.length > room ? placeOf(tasks[room - 1], filter.by) : found.behind;
+    if (after === null) return null;
+    if (tally.matched >= limit) break;
+  }
+  return after === null ? null : cursors.write(identity, after);
+}
+
+async function actOnPage(
+  parts: RestParts,
+  call: Call,
+  action: BulkAction,
+  tasks: readonly Task[],
+  tally: Tally,
+): Promise<void> {
+  if (call.body['dry_run'] === true) {
+    for (const task of tasks) count(tally, task.id, wouldSkip(task, action));
+    return;
+  }
+  await eachAtMost(tasks, AT_ONCE, async task =>
+    count(tally, task.id, await actOn(parts, call.tenant, task, action, call.caller.actor)),
+  );
+}
+
+function count(tally: Tally, id: string, skipped: SkipCode | null): void {
+  tally.matched++;
+  if (skipped === null) tally.changed++;
+  else if (tally.skipped.length < MAX_SKIPPED_SHOWN) tally.skipped.push({ id, code: skipped });
+}
+
+async function tellOfAction(parts: RestParts, call: Call, action: BulkAction, tally: Tally): Promise<void> {
+  if (call.body['dry_run'] === true) return;
+  const { matched, changed } = tally;
+  const details = { action, matched, changed };
+  await parts.store.apply(call.tenant, [auditEntry(parts, call, { action: 'tasks.bulk_action', details })]);
+  parts.logger.info(`tasks: ${action} of many tasks`, {
+    tenant: call.tenant,
+    by: call.caller.actor.id,
+    matched,
+    changed,
+  });
+}

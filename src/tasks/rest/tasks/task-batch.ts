@@ -1,0 +1,244 @@
+import type { StoredDocument } from '../../store/documents.ts';
+import type { CreateAnswer, NewTask } from '../../store/requests.ts';
+import { limitsOf } from '../access/tenant-limits.ts';
+import type { Fields } from '../checks/field-reader.ts';
+import { PROBLEMS, Problem, type ProblemPart } from '../checks/problem.ts';
+import type { ObjectSchema } from '../checks/schema.ts';
+import { compileSchema } from '../checks/schema-check.ts';
+import { findWorker } from '../fields/find-worker.ts';
+import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from '../fields/new-task.ts';
+import { REPLAYED } from '../http/idempotency.ts';
+import { ITEM_ERROR, type ItemResult, refusedItem } from '../http/item-result.ts';
+import type { RestParts } from '../http/parts.ts';
+import { schemaProblem } from '../http/read-request.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+import {
+  CREATED_TASK,
+  createdView,
+  doneOrThrow,
+  firstAnswer,
+  refusedProblem,
+  remembering,
+  tellDue,
+} from './task-create.ts';
+
+export const MAX_BATCH_TASKS = 500;
+const MAX_BATCH_BYTES = 5 * 1024 * 1024;
+/**
+ * Maximum number of faults listed in an answer, in addition to one for each item. Faults take much more space than the
+ * invalid input.
+ */
+const MAX_BATCH_FAULTS = 1_000;
+/** Room in an idempotency record for what was refused before the store was asked. */
+const MAX_NOTE_BYTES = 60 * 1024;
+
+const BATCH_SCHEMA: ObjectSchema = {
+  type: 'object',
+  name: 'NewTasks',
+  properties: {
+    tasks: {
+      type: 'array',
+      items: { type: 'any', shows: NEW_TASK_SCHEMA },
+      min: 1,
+      max: MAX_BATCH_TASKS,
+      tooMany: 'batch_too_large',
+      description: `At most ${MAX_BATCH_TASKS}, in at most 5 MiB.`,
+    },
+    atomic: { type: 'boolean', optional: true, description: 'All or none: one that is refused refuses all.' },
+  },
+};
+
+const BATCH_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'NewTaskResults',
+  properties: {
+    results: {
+      type: 'array',
+      description: 'One for each task, in their order.',
+      items: {
+        type: 'object',
+        name: 'NewTaskResult',
+        properties: {
+          status: { type: 'number', integer: true, description: 'As POST /v1/tasks would have answered.' },
+          task: { ...CREATED_TASK, optional: true },
+          error: ITEM_ERROR,
+        },
+      },
+    },
+  },
+};
+
+/** `POST /v1/tasks/batch`: up to 500 tasks in one step (specification 3.2). */
+export function createTasksRoute(parts: RestParts): Route {
+  return {
+    method: 'POST',
+    path: '/v1/tasks/batch',
+    operation: 'createTasks',
+    summary: 'Create many tasks',
+    access: { role: 'member', scope: 'tasks:write' },
+    body: BATCH_SCHEMA,
+    answers: { 200: { description: 'What became of each task', schema: BATCH_ANSWER } },
+    problems: [
+      'batch_too_large',
+      'conflicting_fields',
+      'payload_too_large',
+      'task_key_exists',
+      'idempotency_key_reused',
+      'quota_exceeded',
+    ],
+    handle: call => createTasks(parts, call),
+  };
+}
+
+/** An item that is refused before the store is asked. */
+interface Refused {
+  readonly index: number;
+  readonly problem: Problem;
+}
+
+async function createTasks(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const items = call.body['tasks'] as readonly unknown[];
+  const atomic = call.body['atomic'] === true;
+  checkSize(call.bodyBytes);
+  const { tasks, refused } = await readItems(parts, call, items);
+  let answer: CreateAnswer;
+  if (refused.length > 0 && (atomic || tasks.length === 0)) {
+    const first = await firstAnswer(parts, call);
+    if (first === null && atomic) throw atomicProblem(refused);
+    answer = first ?? { kind: 'done', results: [], note: noteOf(refused) };
+  } else {
+    answer = await parts.store.create(call.tenant, {
+      tasks,
+      atomic,
+      maxOpen: limitsOf(parts, call).openTasks,
+      actor: call.caller.actor,
+      ...remembering(call, noteOf(refused)),
+    });
+  }
+  return batchAnswer(parts, call, items, doneOrThrow(answer), refused, atomic);
+}
+
+function checkSize(bytes: number): void {
+  if (bytes > MAX_BATCH_BYTES) {
+    throw new Problem(
+      'batch_too_large',
+      `the body has ${bytes} bytes: send at most ${MAX_BATCH_BYTES} at once`,
+    );
+  }
+}
+
+const checkItem = compileSchema(NEW_TASK_SCHEMA);
+
+async function readItems(
+  parts: RestParts,
+  call: Call,
+  items: readonly unknown[],
+): Promise<{ readonly tasks: readonly NewTask[]; readonly refused: readonly Refused[] }> {
+  const context = { parts, limits: limitsOf(parts, call), actor: call.caller.actor, nowMs: call.nowMs };
+  const workers = new Map<string, StoredDocument<'worker'> | null>();
+  const tasks: NewTask[] = [];
+  const refused: Refused[] = [];
+  let faults = 0;
+  for (const [index, item] of items.entries()) {
+    try {
+      const fields = checkedItem(item);
+      const text = fields.worker as string;
+      let worker = workers.get(text);
+      if (worker === undefined) {
+        worker = await findWorker(parts.directory, call.tenant, text);
+        workers.set(text, worker);
+      }
+      if (worker === null) throw unknownWorker(text);
+      tasks.push(readNewTask(fields, worker, context));
+    } catch (thrown) {
+      if (!(thrown instanceof Problem)) throw thrown;
+      const problem = withFewerFaults(thrown, MAX_BATCH_FAULTS - faults);
+      faults += problem.extras.errors?.length ?? 0;
+      refused.push({ index, problem });
+    }
+  }
+  return { tasks, refused };
+}
+
+/** @throws Problem `validation_failed` or `unknown_field` */
+function checkedItem(item: unknown): Fields {
+  const faults = checkItem(item);
+  if (faults === null) return item as Fields;
+  throw schemaProblem(faults);
+}
+
+/** Includes as many of the faults as fit. The message always describes the first one. */
+function withFewerFaults(problem: Problem, room: number): Problem {
+  const { errors } = problem.extras;
+  if (errors === undefined || errors.length <= room) return problem;
+  const { code, message, extras } = problem;
+  return new Problem(code, message, { ...extras, errors: errors.slice(0, Math.max(room, 1)) });
+}
+
+/** All faults of all items; the code is that of the first. */
+function atomicProblem(refused: readonly Refused[]): Problem {
+  const errors: ProblemPart[] = [];
+  for (const { index, problem } of refused) {
+    const at = `/tasks/${index}`;
+    for (const part of problem.extras.errors ?? [
+      { pointer: '', code: problem.code, detail: problem.message },
+    ]) {
+      if (errors.length < MAX_TOLD) errors.push({ ...part, pointer: `${at}${part.pointer ?? ''}` });
+    }
+  }
+  const [{ index, problem }] = refused;
+  const detail = `no task was created, because ${refused.length} cannot be; the first is /tasks/${index}: ${problem.message}`;
+  return new Problem(problem.code, detail, { ...problem.extras, errors });
+}
+
+/** No more faults than so many are told of. */
+const MAX_TOLD = 50;
+
+/** Items that were refused, so that the same request again gets the same answer, whatever has changed since. */
+function noteOf(refused: readonly Refused[]): string {
+  if (refused.length === 0) return '';
+  const whole = JSON.stringify(refused.map(({ index, problem }) => [index, refusedItem(problem)]));
+  if (Buffer.byteLength(whole) <= MAX_NOTE_BYTES) return whole;
+  // All 500 fit without their details.
+  const short = ({ index, problem: { code } }: Refused) => [
+    index,
+    refusedItem(new Problem(code, PROBLEMS[code][1])),
+  ];
+  return JSON.stringify(refused.map(short));
+}
+
+function batchAnswer(
+  parts: RestParts,
+  call: Call,
+  items: readonly unknown[],
+  { kind, results, note }: { kind: 'done' | 'replayed'; results: CreateResults; note: string },
+  refusedNow: readonly Refused[],
+  atomic: boolean,
+): RestAnswer {
+  const refused: ReadonlyMap<number, ItemResult> =
+    kind === 'done'
+      ? new Map(refusedNow.map(({ index, problem }) => [index, refusedItem(problem)]))
+      : new Map(note === '' ? [] : (JSON.parse(note) as [number, ItemResult][]));
+  const late: Refused[] = [];
+  const all: ItemResult[] = [];
+  let next = 0;
+  for (const [index, item] of items.entries()) {
+    const early = refused.get(index);
+    if (early !== undefined) all.push(early);
+    else {
+      const result = results[next++];
+      if (result.kind !== 'refused') {
+        all.push({ status: result.kind === 'created' ? 201 : 200, task: createdView(result) });
+      } else if (result.reason !== 'not_created') {
+        const problem = refusedProblem(parts, call, (item as { worker: string }).worker, result);
+        late.push({ index, problem });
+        all.push(refusedItem(problem));
+      }
+    }
+  }
+  if (atomic && late.length > 0) throw atomicProblem(late);
+  if (kind === 'done') tellDue(parts, call.tenant, results);
+  return { status: 200, json: { results: all }, headers: kind === 'replayed' ? REPLAYED : {} };
+}
+
+type CreateResults = Extract<CreateAnswer, { readonly results: unknown }>['results'];

@@ -1,0 +1,189 @@
+import { formatTimeOrNull } from '../../model/time.ts';
+import type { CreateAnswer, CreateResult } from '../../store/requests.ts';
+import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
+import { seesPayloads } from '../access/visibility.ts';
+import type { Fields } from '../checks/field-reader.ts';
+import { Problem } from '../checks/problem.ts';
+import type { ObjectSchema } from '../checks/schema.ts';
+import { findWorker } from '../fields/find-worker.ts';
+import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from '../fields/new-task.ts';
+import { TASK_FIELDS, TIME_OR_NULL, taskView } from '../fields/task-view.ts';
+import { entityTag } from '../http/entity-tag.ts';
+import { keyReused, REPLAYED } from '../http/idempotency.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+
+/** A task that somebody wanted to make: it, or the one that has its key. */
+export const CREATED_TASK: ObjectSchema = {
+  type: 'object',
+  name: 'CreatedTask',
+  properties: {
+    ...TASK_FIELDS,
+    deduplicated: { type: 'boolean', description: 'A live task had the key: this is that task.' },
+    replaced: { type: 'boolean', optional: true, description: 'It was given the content of this request.' },
+    key_free_at: {
+      ...TIME_OR_NULL,
+      description: 'Until when the key stays taken; null while the task is not over.',
+    },
+  },
+};
+
+/** `POST /v1/tasks` (specification 3.2). */
+export function createTaskRoute(parts: RestParts): Route {
+  return {
+    method: 'POST',
+    path: '/v1/tasks',
+    operation: 'createTask',
+    summary: 'Create a task',
+    access: { role: 'member', scope: 'tasks:write' },
+    body: NEW_TASK_SCHEMA,
+    answers: {
+      201: { description: 'The new task', schema: CREATED_TASK },
+      200: { description: 'The live task that has the key', schema: CREATED_TASK },
+    },
+    problems: [
+      'conflicting_fields',
+      'invalid_url',
+      'forbidden_address',
+      'payload_too_large',
+      'task_key_exists',
+      'idempotency_key_reused',
+      'quota_exceeded',
+    ],
+    handle: call => createTask(parts, call),
+  };
+}
+
+async function createTask(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const limits = limitsOf(parts, call);
+  const { actor } = call.caller;
+  const text = call.body['worker'] as string;
+  let answer: CreateAnswer;
+  try {
+    const worker = await findWorker(parts.directory, call.tenant, text);
+    if (worker === null) throw unknownWorker(text);
+    const task = readNewTask(call.body, worker, { parts, limits, actor, nowMs: call.nowMs });
+    answer = await parts.store.create(call.tenant, {
+      tasks: [task],
+      atomic: false,
+      maxOpen: limits.openTasks,
+      actor,
+      ...remembering(call),
+    });
+  } catch (thrown) {
+    const first = thrown instanceof Problem ? await firstAnswer(parts, call) : null;
+    if (first === null) throw thrown;
+    answer = first;
+  }
+  const done = doneOrThrow(answer);
+  if (done.kind === 'done') tellDue(parts, call.tenant, done.results);
+  return createdAnswer(parts, call, done);
+}
+
+/**
+ * What a request with this key was answered before, though it could not be accepted any more: its worker may have gone
+ * since. A request without tasks finds what is remembered, and leaves nothing behind.
+ */
+export async function firstAnswer(parts: RestParts, call: Call): Promise<CreateAnswer | null> {
+  if (call.idempotency === null) return null;
+  const answer = await parts.store.create(call.tenant, {
+    tasks: [],
+    atomic: false,
+    maxOpen: 0,
+    actor: call.caller.actor,
+    idempotency: call.idempotency,
+  });
+  return answer.kind === 'done' ? null : answer;
+}
+
+/** The part of a store's request that makes it remembered. */
+export function remembering(call: Call, note = ''): { idempotency?: NonNullable<Call['idempotency']> } {
+  return call.idempotency === null ? {} : { idempotency: { ...call.idempotency, note } };
+}
+
+export type DoneCreate = Extract<CreateAnswer, { readonly results: unknown }>;
+
+/** @throws Problem `idempotency_key_reused` */
+export function doneOrThrow(answer: CreateAnswer): DoneCreate {
+  if (answer.kind === 'reused') throw keyReused();
+  if (answer.kind === 'documents_refused')
+    throw new Error('a request without documents cannot have them refused');
+  return answer;
+}
+
+/**
+ * Tasks that are due later are not told: the dispatcher reads the store's hints each second, and a call that waits for
+ * a task waits less long. Telling costs the thread that hears it as much as a tenth of creating the task.
+ */
+const TOLD_AHEAD_MS = 5 * 60_000;
+
+/** Tells those who serve the workers of new tasks when the tasks are due. */
+export function tellDue(parts: RestParts, tenant: string, results: readonly CreateResult[]): void {
+  const latestMs = parts.clock.nowMs() + TOLD_AHEAD_MS;
+  const earliest = new Map<string, number>();
+  for (const result of results) {
+    if (result.kind !== 'created' && result.kind !== 'replaced') continue;
+    const { workerId, dueAt } = result.task;
+    if (dueAt !== null && dueAt <= latestMs)
+      earliest.set(workerId, Math.min(dueAt, earliest.get(workerId) ?? dueAt));
+  }
+  for (const [workerId, at] of earliest) parts.signals.tell('taskDue', tenant, workerId, at);
+}
+
+function createdAnswer(parts: RestParts, call: Call, { kind, results }: DoneCreate): RestAnswer {
+  const [result] = results;
+  if (result.kind === 'refused') throw refusedProblem(parts, call, call.body['worker'] as string, result);
+  const { task } = result;
+  // Payload and headers of the task are those of the request, unless the task was there before.
+  const sent = result.kind !== 'existing' && seesPayloads(call.caller) ? bodyOf(call.body) : {};
+  const json = { ...createdView(result), ...sent };
+  const headers = { ETag: entityTag(task.version), ...(kind === 'replayed' ? REPLAYED : {}) };
+  if (result.kind !== 'created') return { status: 200, headers, json };
+  return { status: 201, headers: { ...headers, Location: `/api/v1/tasks/${task.id}` }, json };
+}
+
+function bodyOf(fields: Fields): Fields {
+  const headers = Object.entries((fields.headers ?? {}) as Record<string, string>);
+  return {
+    payload: fields.payload ?? null,
+    url: fields.url ?? null,
+    headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value])),
+    result: null,
+  };
+}
+
+/** What became of a task that was to be made, without its body. */
+export function createdView(result: Exclude<CreateResult, Refusal>): Record<string, unknown> {
+  const view = taskView(result.task, null);
+  view.deduplicated = result.kind !== 'created';
+  if (result.kind === 'replaced') view.replaced = true;
+  view.key_free_at = formatTimeOrNull(result.kind === 'existing' ? result.keyFreeAt : null);
+  return view;
+}
+
+export type Refusal = Extract<CreateResult, { readonly kind: 'refused' }>;
+
+/**
+ * What a refusal of the store means to the caller.
+ *
+ * @param worker as the caller named it
+ */
+export function refusedProblem(parts: RestParts, call: Call, worker: string, refusal: Refusal): Problem {
+  switch (refusal.reason) {
+    case 'task_key_exists': {
+      const detail = `task ${refusal.taskId} is live and has this key: wait for its end, or choose another on_conflict`;
+      return new Problem('task_key_exists', detail, { members: { task_id: refusal.taskId } });
+    }
+    case 'quota_exceeded': {
+      const { openTasks } = limitsOf(parts, call);
+      const detail = `the account may have ${openTasks} tasks that are not over: cancel some, or wait until some have ended`;
+      return quotaExceeded('open_tasks', openTasks, detail);
+    }
+    case 'worker_missing':
+      // It was deleted within the last second, by this process or another.
+      parts.directory.changed(call.tenant);
+      return unknownWorker(worker);
+    case 'not_created':
+      throw new Error('a task is left out because of another only where another was refused');
+  }
+}

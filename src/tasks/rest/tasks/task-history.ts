@@ -1,0 +1,110 @@
+import { HISTORY_EVENTS, type HistoryEntry } from '../../model/history.ts';
+import { TASK_STATUSES } from '../../model/task.ts';
+import { formatTime } from '../../model/time.ts';
+import { seesPayloads } from '../access/visibility.ts';
+import type { ObjectSchema, Schema } from '../checks/schema.ts';
+import { ACTOR_ANSWER, actorView, TIME } from '../fields/task-view.ts';
+import { Cursors } from '../http/cursor.ts';
+import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+import { noSuchTask, taskId } from './change-task.ts';
+
+const COUNT: Schema = { type: 'number', integer: true, min: 0 };
+const OPTIONAL_TEXT: Schema = { type: 'string', optional: true };
+
+const HISTORY_ENTRY: ObjectSchema = {
+  type: 'object',
+  name: 'HistoryEntry',
+  properties: {
+    seq: { type: 'number', integer: true, min: 1 },
+    at: TIME,
+    event: { type: 'string', enum: HISTORY_EVENTS },
+    from: { type: 'string', enum: TASK_STATUSES, nullable: true },
+    to: { type: 'string', enum: TASK_STATUSES },
+    attempt: COUNT,
+    actor: ACTOR_ANSWER,
+    lease_id_suffix: OPTIONAL_TEXT,
+    http: {
+      type: 'object',
+      optional: true,
+      properties: {
+        status: { type: 'number', integer: true },
+        duration_ms: { type: 'number' },
+        response: { ...OPTIONAL_TEXT, description: 'Only where the caller may see payloads.' },
+        truncated: { type: 'boolean' },
+      },
+    },
+    error: {
+      type: 'object',
+      optional: true,
+      properties: { code: { type: 'string' }, message: { type: 'string' } },
+    },
+    next_attempt_at: { type: 'string', format: 'date-time', optional: true },
+    changed: { type: 'array', items: { type: 'string' }, optional: true },
+    progress: { type: 'number', min: 0, max: 100, optional: true },
+    note: OPTIONAL_TEXT,
+    dropped: { ...COUNT, optional: true, description: 'For `gap`: how many entries are gone.' },
+  },
+};
+
+/** `GET /v1/tasks/:id/history` (specification 3.4). */
+export function taskHistoryRoute(parts: RestParts): Route {
+  const cursors = new Cursors(parts.config.cursorKey);
+  return {
+    method: 'GET',
+    path: '/v1/tasks/:id/history',
+    operation: 'readTaskHistory',
+    summary: 'What has happened to a task',
+    access: { role: 'viewer', scope: 'tasks:read' },
+    query: PAGE_QUERY,
+    answers: { 200: { description: 'A page of entries', schema: pageSchema('HistoryPage', HISTORY_ENTRY) } },
+    problems: ['not_found', 'invalid_parameter', 'invalid_cursor'],
+    handle: call => readHistory(parts, cursors, call),
+  };
+}
+
+async function readHistory(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
+  const id = taskId(call.params['id']);
+  const page = readPage(call, `readTaskHistory ${id}`, cursors, 'asc');
+  const after = page.after === null ? null : Number(page.after);
+  const entries = await parts.store.history(call.tenant, id, {
+    after,
+    limit: page.limit + 1,
+    order: page.order,
+  });
+  if (entries === null) throw noSuchTask(id);
+  const withReplies = seesPayloads(call.caller);
+  return pageAnswer(
+    page,
+    entries,
+    cursors,
+    entry => String(entry.seq),
+    entry => JSON.stringify(entryView(entry, withReplies)),
+  );
+}
+
+function entryView(entry: HistoryEntry, withReplies: boolean): Record<string, unknown> {
+  const { http, error, nextAttemptAt, leaseIdSuffix, changed, progress, note, dropped } = entry;
+  const view: Record<string, unknown> = {
+    seq: entry.seq,
+    at: formatTime(entry.at),
+    event: entry.event,
+    from: entry.from,
+    to: entry.to,
+    attempt: entry.attempt,
+    actor: actorView(entry.actor),
+  };
+  if (leaseIdSuffix !== undefined) view.lease_id_suffix = leaseIdSuffix;
+  if (http !== undefined) {
+    const { status, durationMs, response, truncated } = http;
+    view.http = { status, duration_ms: durationMs, ...(withReplies ? { response } : {}), truncated };
+  }
+  if (error !== undefined) view.error = { code: error.code, message: error.message };
+  if (nextAttemptAt !== undefined) view.next_attempt_at = formatTime(nextAttemptAt);
+  if (changed !== undefined) view.changed = changed;
+  if (progress !== undefined) view.progress = progress;
+  if (note !== undefined) view.note = note;
+  if (dropped !== undefined) view.dropped = dropped;
+  return view;
+}

@@ -1,0 +1,281 @@
+import type { Worker } from '../../model/documents.ts';
+import { targetOf, withTarget } from '../../model/push-target.ts';
+import { mergeRetry } from '../../model/retry-policy.ts';
+import { isFinal, TASK_STATUSES, type Task, type TaskBody, type TaskStatus } from '../../model/task.ts';
+import type { TaskPatch } from '../../store/requests.ts';
+import { limitsOf } from '../access/tenant-limits.ts';
+import { seesPayloads } from '../access/visibility.ts';
+import { FieldReader, type Fields } from '../checks/field-reader.ts';
+import { Problem } from '../checks/problem.ts';
+import { acceptingAnswer, changedFields, writableFields } from '../checks/put-back.ts';
+import type { ObjectSchema } from '../checks/schema.ts';
+import { checkExpiry, readTimes, TIME_FIELDS } from '../fields/new-task.ts';
+import { CONTENT_FIELDS, checkContentFor, readContent, type TaskContent } from '../fields/task-fields.ts';
+import { TASK_ANSWER, taskView } from '../fields/task-view.ts';
+import { expectedVersion, meantVersions } from '../http/entity-tag.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+import {
+  changeProblem,
+  changeTask,
+  noSuchTask,
+  type TaskAction,
+  taskId,
+  transitionProblem,
+} from './change-task.ts';
+import { changedAnswer } from './task-read.ts';
+
+/** How often a change begins again because something else changed the task in between. */
+const MAX_TRIES = 5;
+
+const TASK_CHANGES: ObjectSchema = {
+  type: 'object',
+  name: 'TaskChanges',
+  properties: {
+    ...CONTENT_FIELDS,
+    ...TIME_FIELDS,
+    status: {
+      type: 'string',
+      enum: TASK_STATUSES,
+      optional: true,
+      description:
+        'scheduled, paused or canceled, or the status that the task has. scheduled resumes a task that is paused, and ' +
+        'replays one that is over, with the other fields of this change.',
+    },
+  },
+};
+
+/** What `status` can be changed to. */
+const WANTED_STATUSES: readonly unknown[] = ['scheduled', 'paused', 'canceled'] satisfies TaskStatus[];
+
+/** Shown only with the body of a task. */
+const BODY_FIELDS = ['payload', 'payload_base64', 'content_type', 'url', 'headers', 'result'];
+/** What changes while a task waits. */
+const MOVING: ReadonlySet<string> = new Set(['waiting_for', 'waiting_since']);
+
+/** `PUT /v1/tasks/:id` and its alias `PATCH`: what is left out stays as it is (specification 3.2). */
+export function updateTaskRoutes(parts: RestParts): readonly Route[] {
+  return (['PUT', 'PATCH'] as const).map(method => ({
+    method,
+    path: '/v1/tasks/:id',
+    operation: method === 'PUT' ? 'updateTask' : 'patchTask',
+    summary: method === 'PUT' ? 'Change a task' : 'Change a task, as PUT does',
+    access: { role: 'member', scope: 'tasks:write' },
+    body: acceptingAnswer(TASK_CHANGES, TASK_ANSWER),
+    answers: { 200: { description: 'The task as it is now', schema: TASK_ANSWER } },
+    problems: [
+      'not_found',
+      'conflicting_fields',
+      'payload_too_large',
+      'task_running',
+      'invalid_transition',
+      'task_key_exists',
+      'version_mismatch',
+    ],
+    handle: call => updateTask(parts, call),
+  }));
+}
+
+async function updateTask(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const id = taskId(call.params['id']);
+  let meant = meantVersions(call);
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const before = await readBefore(parts, call, id);
+    const { task } = before;
+    expectedVersion(meant, task.version);
+    const steps = await planSteps(parts, call, changesOf(call.body, shownTo(call, before)), before);
+    const outcome = await takeSteps(parts, call, task, steps);
+    if (outcome.kind === 'done') return changedAnswer(parts, call, outcome.task);
+    // What the caller expected was there for the first step; the rest holds for what it has become.
+    if (outcome.taken > 0) meant = null;
+  }
+  throw new Problem('version_mismatch', 'it changes too often at the moment: try again');
+}
+
+interface Before {
+  readonly task: Task;
+  readonly body: TaskBody | null;
+}
+
+/** The task; with its body only if the request has fields of it, which may be as they are. */
+async function readBefore({ store }: RestParts, call: Call, id: string): Promise<Before> {
+  const isWhole = BODY_FIELDS.some(name => Object.hasOwn(call.body, name));
+  const whole = isWhole ? await store.getWhole(call.tenant, id) : null;
+  const task = whole?.task ?? (await store.get(call.tenant, id));
+  if (task === null) throw noSuchTask(id);
+  return { task, body: whole?.body ?? null };
+}
+
+/**
+ * The fields that are to change something: a task that is sent back as GET shows it changes nothing, whatever its status
+ * allows.
+ *
+ * @throws Problem `validation_failed`
+ */
+function changesOf(body: Fields, shown: Fields): Fields {
+  const fields = changedFields(writableFields(body, TASK_CHANGES, shown, MOVING), shown);
+  if (fields.status !== undefined && !WANTED_STATUSES.includes(fields.status)) {
+    const reader = new FieldReader();
+    reader.fault('/status', 'invalid', `has to be one of: ${WANTED_STATUSES.join(', ')}`);
+    reader.finish();
+  }
+  // Bytes are shown with `payload: null`. Sent without them, it clears the payload.
+  const cleared = isClearing(body, shown) ? { payload: null } : {};
+  if (fields.retry == null) return { ...fields, ...cleared };
+  return { ...fields, ...cleared, retry: changedFields(fields.retry as Fields, shown.retry as Fields) };
+}
+
+function isClearing(body: Fields, shown: Fields): boolean {
+  return body.payload === null && body.payload_base64 === undefined && shown.payload_base64 !== undefined;
+}
+
+/** The task as a GET shows it to the caller. */
+function shownTo({ caller }: Call, { task, body }: Before): Fields {
+  return taskView(task, seesPayloads(caller) ? body : null);
+}
+
+interface Step {
+  readonly action: TaskAction;
+  readonly patch: TaskPatch;
+}
+
+type Outcome =
+  | { readonly kind: 'done'; readonly task: Task }
+  /** Something else changed the task in between. */
+  | { readonly kind: 'overtaken'; readonly taken: number };
+
+/** Each step holds for exactly the version that it was planned for. */
+async function takeSteps(
+  parts: RestParts,
+  call: Call,
+  before: Task,
+  steps: readonly Step[],
+): Promise<Outcome> {
+  let task = before;
+  for (const [taken, { action, patch }] of steps.entries()) {
+    const change = { action, patch, expectVersion: task.version, actor: call.caller.actor };
+    const answer = await changeTask(parts, call.tenant, task.id, change);
+    if (answer.kind === 'refused') {
+      if (answer.reason === 'version') return { kind: 'overtaken', taken };
+      throw changeProblem(task.id, action, answer);
+    }
+    task = answer.task;
+  }
+  return { kind: 'done', task };
+}
+
+const NOTHING: TaskPatch = {};
+
+/**
+ * The steps to what the body asks for. Their order sees to it that nothing runs with half of the change: a task is
+ * paused before it is changed, and changed before it goes on.
+ */
+async function planSteps(
+  parts: RestParts,
+  call: Call,
+  wantedFields: Fields,
+  { task, body }: Before,
+): Promise<readonly Step[]> {
+  const { status: wanted, ...fields } = wantedFields as Fields & { readonly status?: TaskStatus };
+  const action = wanted === undefined ? null : actionTowards(wanted, task);
+  const changes = Object.keys(fields).length > 0;
+  const worker = await parts.directory.get(call.tenant, 'worker', task.workerId);
+  const read = changes ? readPatch(parts, call, fields, { task, body }, worker?.body ?? null) : NOTHING;
+  const patch = await keepingTarget(parts, call.tenant, task.id, read);
+  if (changes && action !== 'replay') checkStatusAllows(fields, task);
+  const update: readonly Step[] = changes ? [{ action: 'update', patch }] : [];
+  switch (action) {
+    case null:
+      return update;
+    case 'replay':
+      return [{ action, patch }];
+    case 'pause':
+      return [{ action, patch: NOTHING }, ...update];
+    default:
+      return [...update, { action, patch: NOTHING }];
+  }
+}
+
+/** New headers do not change the URL that a task names. */
+async function keepingTarget(
+  { store }: RestParts,
+  tenant: string,
+  id: string,
+  patch: TaskPatch,
+): Promise<TaskPatch> {
+  if (patch.headers === undefined) return patch;
+  const before = await store.getWhole(tenant, id);
+  return {
+    ...patch,
+    headers: withTarget(patch.headers, before === null ? null : targetOf(before.body.headers)),
+  };
+}
+
+/** @throws Problem `invalid_transition` */
+function actionTowards(wanted: TaskStatus, task: Task): TaskAction | null {
+  if (wanted === 'paused') return 'pause';
+  if (wanted === 'canceled') return 'cancel';
+  if (isFinal(task.status)) return 'replay';
+  if (task.status === 'running') throw transitionProblem('resume', task);
+  return task.status === 'paused' ? 'resume' : null;
+}
+
+/** @param worker null when it is gone, which it can be once the task is over */
+function readPatch(
+  parts: RestParts,
+  call: Call,
+  fields: Fields,
+  { task, body }: Before,
+  worker: Worker | null,
+): TaskPatch {
+  const reader = new FieldReader();
+  const content = readContent(fields, '', reader, limitsOf(parts, call), body?.payload);
+  if (worker !== null) checkContentFor(worker, content, '', reader);
+  const times = readTimes(fields, reader, call.nowMs);
+  const runAt = times.runAt === null ? { afterMs: 0 } : times.runAt;
+  const expiresAt = times.expiresAt === undefined ? task.expiresAt : times.expiresAt;
+  if (runAt !== undefined || times.expiresAt != null) {
+    checkExpiry(expiresAt, runAt ?? Math.max(task.runAt, call.nowMs), reader, call.nowMs);
+  }
+  reader.finish();
+  return {
+    ...contentPatch(content, task, worker),
+    ...(runAt === undefined ? {} : { runAt }),
+    ...(times.expiresAt === undefined ? {} : { expiresAt: times.expiresAt }),
+  };
+}
+
+/** What is cleared becomes the worker's, or nothing. */
+function contentPatch(content: TaskContent, task: Task, worker: Worker | null): TaskPatch {
+  const { type, payload, headers, priority, timeoutMs, retry, tags, metadata } = content;
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(payload === undefined ? {} : { payload }),
+    ...(headers === undefined ? {} : { headers: headers ?? {} }),
+    ...(priority === undefined ? {} : { priority: priority ?? worker?.priority ?? task.priority }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs: timeoutMs ?? worker?.timeoutMs ?? task.timeoutMs }),
+    ...(retry === undefined
+      ? {}
+      : { retry: retry === null ? (worker?.retry ?? task.retry) : mergeRetry(task.retry, retry) }),
+    ...(tags === undefined ? {} : { tags: tags ?? [] }),
+    ...(metadata === undefined ? {} : { metadata: metadata ?? {} }),
+  };
+}
+
+const WHILE_RUNNING = new Set(['metadata', 'tags', 'retry']);
+
+/** @throws Problem `task_running` or `invalid_transition` */
+function checkStatusAllows(fields: Fields, task: Task): void {
+  if (isFinal(task.status)) throw transitionProblem('update', task);
+  if (task.status !== 'running') return;
+  const retry = Object.keys((fields.retry ?? {}) as Fields).filter(name => name !== 'max_attempts');
+  const fixed = [
+    ...Object.keys(fields).filter(name => !WHILE_RUNNING.has(name)),
+    ...(fields.retry === null ? ['retry'] : retry.map(name => `retry/${name}`)),
+  ];
+  if (fixed.length === 0) return;
+  const detail = `while a task runs only metadata, tags and retry.max_attempts can change, and not ${fixed.join(', ')}`;
+  throw new Problem('task_running', detail, {
+    errors: fixed.map(name => ({ pointer: `/${name}`, code: 'task_running', detail: 'cannot change now' })),
+  });
+}

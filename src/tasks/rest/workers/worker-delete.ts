@@ -1,0 +1,116 @@
+import type { TaskStatus } from '../../model/task.ts';
+import { auditEntry } from '../access/audit.ts';
+import { Problem } from '../checks/problem.ts';
+import { noSuchWorker, readWorker } from '../fields/find-worker.ts';
+import { refuseInUse } from '../fields/worker-on-finish.ts';
+import { eachAtMost } from '../http/bounded.ts';
+import { expectedVersion, meantVersions, versionMismatch } from '../http/entity-tag.ts';
+import { readFlag } from '../http/flag.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+import { actOn } from '../tasks/bulk-actions.ts';
+import { workerChanged } from './worker-changed.ts';
+
+const PAGE = 500;
+/** So many tasks at most are canceled by one request. */
+const MAX_CANCELED = 10_000;
+const AT_ONCE = 16;
+/** How long a request waits for running tasks to stop, and how often it looks. */
+const LOOKS = 20;
+const LOOK_EVERY_MS = 100;
+
+const OPEN: readonly TaskStatus[] = ['scheduled', 'retry', 'paused', 'running'];
+
+/** `DELETE /v1/workers/:id` (specification 3.5). */
+export function deleteWorkerRoute(parts: RestParts): Route {
+  return {
+    method: 'DELETE',
+    path: '/v1/workers/:id',
+    operation: 'deleteWorker',
+    summary: 'Delete a worker, with its secrets',
+    access: { role: 'admin', scope: 'workers:write' },
+    query: { cancel_tasks: '`true`: its tasks that are not over are canceled.' },
+    answers: { 204: { description: 'It is gone; tasks of it that are over stay' } },
+    problems: ['not_found', 'worker_has_tasks', 'worker_in_use', 'version_mismatch', 'invalid_parameter'],
+    handle: call => deleteWorker(parts, call),
+  };
+}
+
+async function deleteWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const cancels = readFlag(call, 'cancel_tasks');
+  const meant = meantVersions(call);
+  const { id, version, body } = await readWorker(parts.store, call.tenant, call.params['id']);
+  const expected = expectedVersion(meant, version);
+  await refuseInUse(parts.store, call.tenant, id);
+  if (await removed(parts, call, { id, name: body.name }, expected)) return { status: 204 };
+  if (!cancels) throw await hasTasks(parts, call.tenant, id);
+  await cancelTasks(parts, call, id);
+  for (let look = 0; look < LOOKS; look++) {
+    if (await removed(parts, call, { id, name: body.name }, expected)) return { status: 204 };
+    const { running } = await parts.store.counts(call.tenant, id);
+    if (running === 0 || call.gone.aborted) break;
+    await new Promise<void>(resolve => parts.clock.after(LOOK_EVERY_MS, resolve));
+  }
+  throw await hasTasks(parts, call.tenant, id);
+}
+
+/**
+ * Removes the worker unless it has tasks that are not over.
+ *
+ * @throws Problem `not_found` or `version_mismatch`
+ */
+async function removed(
+  parts: RestParts,
+  call: Call,
+  { id, name }: { readonly id: string; readonly name: string },
+  expected: number | null,
+): Promise<boolean> {
+  const applied = await parts.store.apply(call.tenant, [
+    { op: 'delete', kind: 'worker', id, expect: expected ?? 'any', noOpenTasksOf: id, children: 'secret' },
+    auditEntry(parts, call, { action: 'worker.deleted', targetId: id, targetName: name }),
+  ]);
+  if (applied.kind === 'done') {
+    workerChanged(parts, call.tenant, id);
+    parts.logger.info('tasks: a worker was removed', {
+      tenant: call.tenant,
+      worker: id,
+      by: call.caller.actor.id,
+    });
+    return true;
+  }
+  if (applied.kind !== 'refused')
+    throw new Error('a change without an idempotency key cannot be a repeated one');
+  if (applied.reason === 'missing') throw noSuchWorker(call.params['id']);
+  if (applied.reason === 'version') throw versionMismatch();
+  return false;
+}
+
+async function cancelTasks(parts: RestParts, call: Call, workerId: string): Promise<void> {
+  const { actor } = call.caller;
+  let after: string | null = null;
+  for (let canceled = 0; canceled < MAX_CANCELED && !call.gone.aborted; ) {
+    const tasks = await parts.store.list(call.tenant, {
+      workerId,
+      statuses: OPEN,
+      scheduleId: null,
+      createdFrom: null,
+      createdBefore: null,
+      after,
+      limit: PAGE,
+      order: 'asc',
+    });
+    await eachAtMost(tasks, AT_ONCE, async ({ id }) => {
+      await actOn(parts, call.tenant, id, 'cancel', actor);
+    });
+    if (tasks.length < PAGE) return;
+    canceled += tasks.length;
+    after = tasks[tasks.length - 1].id;
+  }
+}
+
+async function hasTasks({ store }: RestParts, tenant: string, id: string): Promise<Problem> {
+  const counts = await store.counts(tenant, id);
+  const open = OPEN.reduce((sum, status) => sum + counts[status], 0);
+  const detail = `the worker has ${open} tasks that are not over, of which ${counts.running} run: say cancel_tasks=true, or wait for their end; those that run may take a while to stop`;
+  return new Problem('worker_has_tasks', detail, { members: { open, running: counts.running } });
+}

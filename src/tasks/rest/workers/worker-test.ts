@@ -1,0 +1,183 @@
+import type { SentRequest } from '../../delivery/delivery.ts';
+import { bytesOf } from '../../model/payload.ts';
+import type { WorkerTestAnswer } from '../../scheduler/worker-tests.ts';
+import { FieldReader } from '../checks/field-reader.ts';
+import { Problem } from '../checks/problem.ts';
+import type { ObjectSchema } from '../checks/schema.ts';
+import { noSuchWorker, readWorker } from '../fields/find-worker.ts';
+import { readUrl, TASK_URL } from '../fields/new-task.ts';
+import { PAYLOAD_FIELDS, readPayload } from '../fields/payload-fields.ts';
+import { checkUrl } from '../fields/worker-fields.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+
+const MAX_PAYLOAD_BYTES = 64 * 1024;
+const DEFAULT_PAYLOAD = '{"test":true}';
+
+const TEST_FIELDS: ObjectSchema = {
+  type: 'object',
+  name: 'WorkerTestFields',
+  properties: {
+    url: TASK_URL,
+    ...PAYLOAD_FIELDS,
+    payload: {
+      ...PAYLOAD_FIELDS.payload,
+      description: 'Any JSON, at most 64 KiB; {"test":true} by default, null for an empty body.',
+    },
+  },
+};
+
+/** What an attempt with this outcome means for a task (specification 3.5.1). */
+const OUTCOMES = ['succeeded', 'attempt_failed', 'timed_out', 'deferred', 'no_retry'] as const;
+
+const TEST_ANSWER: ObjectSchema = {
+  type: 'object',
+  name: 'WorkerTest',
+  properties: {
+    outcome: {
+      type: 'string',
+      enum: OUTCOMES,
+      description: 'What an attempt with this result would mean for a task.',
+    },
+    duration_ms: { type: 'number', integer: true, min: 0 },
+    request: {
+      type: 'object',
+      name: 'WorkerTestRequest',
+      nullable: true,
+      description: 'The request as it was sent; null if the URL or its addresses are not allowed.',
+      properties: {
+        method: { type: 'string' },
+        url: { type: 'string' },
+        headers: {
+          type: 'record',
+          values: { type: 'string' },
+          description: 'All of them, by name in lower case. Values of secrets are shown as [hidden].',
+        },
+        body: {
+          type: 'string',
+          nullable: true,
+          description: 'Null if the payload was given as payload_base64.',
+        },
+        body_base64: { type: 'string', encoding: 'base64', optional: true, description: 'In place of body.' },
+      },
+    },
+    response: {
+      type: 'object',
+      name: 'WorkerTestResponse',
+      nullable: true,
+      description: 'What the worker answered; null if it did not.',
+      properties: {
+        status: { type: 'number', integer: true },
+        body: { type: 'string', description: 'The first 4 KiB, as text.' },
+        truncated: { type: 'boolean' },
+      },
+    },
+    error: {
+      type: 'object',
+      name: 'WorkerTestError',
+      nullable: true,
+      properties: { code: { type: 'string' }, message: { type: 'string' } },
+    },
+  },
+};
+
+/** `POST /v1/workers/:id/test` (specification 3.5). Nothing is stored. */
+export function testWorkerRoute(parts: RestParts): Route {
+  return {
+    method: 'POST',
+    path: '/v1/workers/:id/test',
+    operation: 'testWorker',
+    summary:
+      'Send one signed request to a push worker, also if it is paused, and show what was sent and answered',
+    access: { role: 'admin', scope: 'workers:write' },
+    body: TEST_FIELDS,
+    bodyOptional: true,
+    answers: { 200: { description: 'What was sent and answered', schema: TEST_ANSWER } },
+    problems: [
+      'not_found',
+      'worker_mode_mismatch',
+      'conflicting_fields',
+      'payload_too_large',
+      'invalid_url',
+      'forbidden_address',
+      'secrets_unreadable',
+      'interrupted',
+    ],
+    handle: call => testWorker(parts, call),
+  };
+}
+
+async function testWorker({ store, tester, ids, config }: RestParts, call: Call): Promise<RestAnswer> {
+  const { id: workerId, body: worker } = await readWorker(store, call.tenant, call.params['id']);
+  const reader = new FieldReader();
+  const read = readPayload(call.body, '', reader, MAX_PAYLOAD_BYTES);
+  const payload = read === undefined ? DEFAULT_PAYLOAD : read;
+  const url = readUrl(call.body, worker, reader);
+  reader.finish();
+  if (url !== null) checkUrl(url, config.urls);
+  const test = { tenant: call.tenant, workerId, id: ids.next('task'), url, payload };
+  return { status: 200, json: answerView(await tester.test(test), payload, call.params['id']) };
+}
+
+/** @throws Problem if nothing was sent for a reason that lies in the worker, or in this service */
+function answerView(
+  answer: WorkerTestAnswer,
+  payload: string | null,
+  worker: string,
+): Record<string, unknown> {
+  if (answer.kind === 'impossible') throw impossible(answer.reason, worker);
+  if (answer.kind === 'refused') throw refused(answer);
+  const { event, outcome } = answer;
+  if (outcome.kind === 'aborted') {
+    throw new Problem('interrupted', 'the test was interrupted: repeat it', RETRY_SOON);
+  }
+  const { http, error, sent, durationMs } = outcome;
+  return {
+    outcome: event,
+    duration_ms: Math.round(durationMs),
+    request: sent === undefined ? null : requestView(sent, payload),
+    response: http === null ? null : { status: http.status, body: http.response, truncated: http.truncated },
+    error: error === null ? null : { code: error.code, message: error.message },
+  };
+}
+
+function requestView({ method, url, headers }: SentRequest, payload: string | null): Record<string, unknown> {
+  const bytes = bytesOf(payload);
+  const body = bytes === null ? { body: payload ?? '' } : { body: null, body_base64: bytes.base64 };
+  return { method, url, headers, ...body };
+}
+
+const RETRY_SOON = { headers: { 'Retry-After': '1' } } as const;
+
+function impossible(
+  reason: Extract<WorkerTestAnswer, { kind: 'impossible' }>['reason'],
+  worker: string,
+): Problem {
+  if (reason === 'gone') return noSuchWorker(worker);
+  if (reason === 'not_pushed') {
+    return new Problem(
+      'worker_mode_mismatch',
+      'the worker pulls its tasks, so there is nothing to send to it',
+    );
+  }
+  return new Problem(
+    'secrets_unreadable',
+    'a secret of the worker cannot be decrypted, so nothing is sent to it: replace the secret, or ask the operator ' +
+      'whether the master key has changed',
+  );
+}
+
+function refused({ reason, retryAfterMs }: Extract<WorkerTestAnswer, { kind: 'refused' }>): Problem {
+  const headers = { 'Retry-After': String(Math.ceil(retryAfterMs / 1_000)) };
+  return reason === 'rate'
+    ? new Problem('rate_limited', 'an account may send 10 tests a minute: wait, then repeat the request', {
+        headers,
+      })
+    : new Problem(
+        'overloaded',
+        'too many tests or deliveries are in progress: repeat the request in a second',
+        {
+          headers,
+        },
+      );
+}

@@ -1,0 +1,217 @@
+import type { Worker } from '../../model/documents.ts';
+import { TASK_STATUSES } from '../../model/task.ts';
+import type { StoredDocument } from '../../store/documents.ts';
+import { auditEntry } from '../access/audit.ts';
+import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
+import { Problem } from '../checks/problem.ts';
+import { acceptingAnswer, writableFields } from '../checks/put-back.ts';
+import { noSuchWorker, readWorker } from '../fields/find-worker.ts';
+import { NEW_WORKER, readWorkerFields, WORKER_CHANGES } from '../fields/worker-fields.ts';
+import { withOnFinish } from '../fields/worker-on-finish.ts';
+import { healthView, putWorker, WORKER_ANSWER, workerView } from '../fields/worker-view.ts';
+import { Cursors } from '../http/cursor.ts';
+import { entityTag, expectedVersion, meantVersions } from '../http/entity-tag.ts';
+import { answerNote, keyReused, replayedAnswer } from '../http/idempotency.ts';
+import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import type { RestParts } from '../http/parts.ts';
+import type { Call, RestAnswer, Route } from '../http/route.ts';
+import { remembering } from '../tasks/task-create.ts';
+import { workerChanged } from './worker-changed.ts';
+import { deleteWorkerRoute } from './worker-delete.ts';
+import { testWorkerRoute } from './worker-test.ts';
+
+/** How often a change begins again because somebody else changed the worker in between. */
+const MAX_TRIES = 5;
+
+/** What {@link showWorker} adds to a worker. */
+const MOVING: ReadonlySet<string> = new Set(['health']);
+
+const READS = { role: 'viewer', scope: 'workers:read' } as const;
+const WRITES = { role: 'admin', scope: 'workers:write' } as const;
+
+/** `/v1/workers` (specification 3.5). */
+export function workerRoutes(parts: RestParts): readonly Route[] {
+  const cursors = new Cursors(parts.config.cursorKey);
+  return [
+    {
+      method: 'POST',
+      path: '/v1/workers',
+      operation: 'createWorker',
+      summary: 'Create a worker',
+      access: WRITES,
+      body: NEW_WORKER,
+      answers: { 201: { description: 'The new worker', schema: WORKER_ANSWER } },
+      problems: [
+        'name_taken',
+        'invalid_url',
+        'forbidden_address',
+        'quota_exceeded',
+        'idempotency_key_reused',
+      ],
+      handle: call => createWorker(parts, call),
+    },
+    {
+      method: 'GET',
+      path: '/v1/workers',
+      operation: 'listWorkers',
+      summary: 'List workers, by the time of their creation',
+      access: READS,
+      query: PAGE_QUERY,
+      answers: { 200: { description: 'A page of workers', schema: pageSchema('WorkerPage', WORKER_ANSWER) } },
+      problems: ['invalid_parameter', 'invalid_cursor'],
+      handle: call => listWorkers(parts, cursors, call),
+    },
+    {
+      method: 'GET',
+      path: '/v1/workers/:id',
+      operation: 'readWorker',
+      summary: 'Read a worker, by id or name',
+      access: READS,
+      answers: { 200: { description: 'The worker', schema: WORKER_ANSWER } },
+      problems: ['not_found'],
+      handle: call => showWorker(parts, call),
+    },
+    ...(['PUT', 'PATCH'] as const).map(
+      (method): Route => ({
+        method,
+        path: '/v1/workers/:id',
+        operation: method === 'PUT' ? 'updateWorker' : 'patchWorker',
+        summary:
+          method === 'PUT'
+            ? 'Change a worker: what is left out stays, null is the default again'
+            : 'Change a worker, as PUT does',
+        access: WRITES,
+        body: acceptingAnswer(WORKER_CHANGES, WORKER_ANSWER),
+        answers: { 200: { description: 'The worker as it is now', schema: WORKER_ANSWER } },
+        problems: [
+          'not_found',
+          'name_taken',
+          'invalid_url',
+          'forbidden_address',
+          'worker_has_tasks',
+          'version_mismatch',
+        ],
+        handle: call => updateWorker(parts, call),
+      }),
+    ),
+    deleteWorkerRoute(parts),
+    testWorkerRoute(parts),
+  ];
+}
+
+async function createWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const read = readWorkerFields(call.body, null, parts.config, call.nowMs);
+  const worker = await withOnFinish(parts, call.tenant, call.body, { id: null, worker: read });
+  const id = parts.ids.next('worker');
+  const { workers } = limitsOf(parts, call);
+  const json = workerView({ id, version: 1, body: worker });
+  const headers = { Location: `/api/v1/workers/${id}`, ETag: entityTag(1) };
+  const answer: RestAnswer = { status: 201, headers, json };
+  const { idempotency } = remembering(call, call.idempotency === null ? '' : answerNote(answer));
+  const put = { ...putWorker(id, worker, 'absent'), atMost: workers };
+  const entry = auditEntry(parts, call, {
+    action: 'worker.created',
+    targetId: id,
+    targetName: worker.name,
+    changed: Object.keys(call.body),
+  });
+  const applied = await parts.store.apply(call.tenant, [put, entry], idempotency);
+  if (applied.kind === 'reused') throw keyReused();
+  if (applied.kind === 'replayed') return replayedAnswer(applied.note);
+  if (applied.kind === 'refused') {
+    if (applied.reason === 'name_taken') throw nameTaken(worker.name);
+    throw quotaExceeded('workers', workers, `the account may have ${workers} workers: delete one of them`);
+  }
+  workerChanged(parts, call.tenant, id);
+  return answer;
+}
+
+async function listWorkers(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
+  const page = readPage(call, 'listWorkers', cursors);
+  const { after, order, limit } = page;
+  const query = { kind: 'worker', after, order, limit: limit + 1 } as const;
+  const found = (await parts.store.listDocuments(call.tenant, query)) as readonly StoredDocument<'worker'>[];
+  return pageAnswer(
+    page,
+    found,
+    cursors,
+    worker => worker.id,
+    worker => JSON.stringify(workerView(worker)),
+  );
+}
+
+async function showWorker({ store }: RestParts, call: Call): Promise<RestAnswer> {
+  const worker = await readWorker(store, call.tenant, call.params['id']);
+  const counts = await store.counts(call.tenant, worker.id);
+  const json = { ...workerView(worker), health: healthView(counts) };
+  return { status: 200, headers: { ETag: entityTag(worker.version) }, json };
+}
+
+async function updateWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const meant = meantVersions(call);
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const before = await readWorker(parts.store, call.tenant, call.params['id']);
+    expectedVersion(meant, before.version);
+    const fields = writableFields(call.body, WORKER_CHANGES, workerView(before), MOVING);
+    const read = readWorkerFields(fields, before.body, parts.config, call.nowMs);
+    const worker = await withOnFinish(parts, call.tenant, fields, { id: before.id, worker: read });
+    await checkTasksAllow(parts, call.tenant, before, worker);
+    const put = putWorker(before.id, worker, before.version);
+    const entry = auditEntry(parts, call, {
+      action: 'worker.updated',
+      targetId: before.id,
+      targetName: worker.name,
+      changed: Object.keys(call.body),
+    });
+    const applied = await parts.store.apply(call.tenant, [put, entry]);
+    if (applied.kind === 'done') {
+      if (canGoOn(before.body, worker)) await parts.store.setWakeup(call.tenant, before.id, call.nowMs);
+      workerChanged(parts, call.tenant, before.id);
+      const version = applied.versions[0];
+      const json = workerView({ id: before.id, version, body: worker });
+      return { status: 200, headers: { ETag: entityTag(version) }, json };
+    }
+    if (applied.kind !== 'refused')
+      throw new Error('a change without an idempotency key cannot be a repeated one');
+    if (applied.reason === 'name_taken') throw nameTaken(worker.name);
+    if (applied.reason === 'missing') throw noSuchWorker(call.params['id']);
+  }
+  throw new Problem('version_mismatch', 'it changes too often at the moment: try again');
+}
+
+/**
+ * Some changes take that there are no tasks that would be left behind.
+ *
+ * @throws Problem `worker_has_tasks`
+ */
+async function checkTasksAllow(
+  { store }: RestParts,
+  tenant: string,
+  { id, body: before }: StoredDocument<'worker'>,
+  after: Worker,
+): Promise<void> {
+  const renamed = before.name !== after.name;
+  const turned = before.mode !== after.mode;
+  if (!renamed && !turned) return;
+  const counts = await store.counts(tenant, id);
+  const all = TASK_STATUSES.reduce((sum, status) => sum + counts[status], 0);
+  if (renamed && all > 0) {
+    const detail = `the name is fixed while there are tasks, and there are ${all}, those that are over among them`;
+    throw new Problem('worker_has_tasks', detail);
+  }
+  if (turned && counts.running > 0) {
+    const detail = `the mode is fixed while tasks run, and ${counts.running} do: pause the worker, and wait for their end`;
+    throw new Problem('worker_has_tasks', detail);
+  }
+}
+
+/** Whether tasks that had to wait for the worker itself can be pushed now. */
+function canGoOn(before: Worker, after: Worker): boolean {
+  if (after.mode !== 'push' || after.paused) return false;
+  return before.paused || before.mode !== 'push';
+}
+
+function nameTaken(name: string): Problem {
+  const detail = `another worker has the name ${JSON.stringify(name)}: choose another one`;
+  return new Problem('name_taken', detail, { errors: [{ pointer: '/name', code: 'name_taken', detail }] });
+}
