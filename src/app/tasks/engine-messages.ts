@@ -2,9 +2,9 @@ import type { MessagePort } from 'node:worker_threads';
 import type { StopThread, ThreadIsReady } from '../../base/lasting-task.ts';
 import type { LogFields, LogLevel } from '../../base/logger.ts';
 import type { TestMessage } from '../../tasks/rest/threads/messages.ts';
-import type { LimitAnswerMessage, LimitAskMessage } from '../../tasks/scheduler/limit-questions.ts';
-import type { NotReady, TroubledPart } from '../../tasks/scheduler/troubles.ts';
-import type { WorkerTest } from '../../tasks/scheduler/worker-tests.ts';
+import type { LimitAnswerMessage, LimitAskMessage } from '../../tasks/scheduler/attempts/limit-questions.ts';
+import type { NotReady, TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
+import type { WorkerTest } from '../../tasks/scheduler/workers/worker-tests.ts';
 import type { SentFault } from '../../tasks/store/trouble.ts';
 import type { StatsChange } from '../thread-stats.ts';
 

@@ -6,9 +6,13 @@ import type { LogFields } from '../../base/logger.ts';
 import type { SignalMesh } from '../../tasks/model/signal-mesh.ts';
 import { AskedTests } from '../../tasks/rest/threads/asked-tests.ts';
 import type { SharedStore } from '../../tasks/rest/threads/rest-threads.ts';
-import { askForThread, type LimitAsker } from '../../tasks/scheduler/limit-questions.ts';
-import type { NotReady, TroubledPart } from '../../tasks/scheduler/troubles.ts';
-import type { WorkerTest, WorkerTestAnswer, WorkerTester } from '../../tasks/scheduler/worker-tests.ts';
+import { askForThread, type LimitAsker } from '../../tasks/scheduler/attempts/limit-questions.ts';
+import type { NotReady, TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
+import type {
+  WorkerTest,
+  WorkerTestAnswer,
+  WorkerTester,
+} from '../../tasks/scheduler/workers/worker-tests.ts';
 import { logLine } from '../thread-logger.ts';
 import type { ThreadsStats } from '../thread-stats.ts';
 import type { FromEngineThread, ToEngineThread } from './engine-messages.ts';

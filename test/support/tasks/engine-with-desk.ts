@@ -1,6 +1,6 @@
 import type { Service } from '../../../src/base/lifecycle.ts';
-import { StorePullDesk } from '../../../src/tasks/scheduler/store-pull-desk.ts';
-import { StoreTime } from '../../../src/tasks/scheduler/store-time.ts';
+import { StoreTime } from '../../../src/tasks/scheduler/health/store-time.ts';
+import { StorePullDesk } from '../../../src/tasks/scheduler/pull/store-pull-desk.ts';
 import { TasksEngine, type TasksEngineParts } from '../../../src/tasks/scheduler/tasks-engine.ts';
 
 /** The engine and what pull workers ask, in one thread; in a service the desk is in the threads of the interface. */

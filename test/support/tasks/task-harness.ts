@@ -4,15 +4,15 @@ import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
 import type { RestConfig, RestParts } from '../../../src/tasks/rest/http/parts.ts';
 import { scheduleRoutes } from '../../../src/tasks/rest/schedules/schedules.ts';
 import { taskRoutes } from '../../../src/tasks/rest/task-routes.ts';
-import type { LimitAsker } from '../../../src/tasks/scheduler/limit-questions.ts';
-import type { PullDesk } from '../../../src/tasks/scheduler/pull-desk.ts';
-import { StorePullDesk } from '../../../src/tasks/scheduler/store-pull-desk.ts';
-import { StoreTime } from '../../../src/tasks/scheduler/store-time.ts';
+import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/limit-questions.ts';
+import { StoreTime } from '../../../src/tasks/scheduler/health/store-time.ts';
+import type { PullDesk } from '../../../src/tasks/scheduler/pull/pull-desk.ts';
+import { StorePullDesk } from '../../../src/tasks/scheduler/pull/store-pull-desk.ts';
 import type {
   WorkerTest,
   WorkerTestAnswer,
   WorkerTester,
-} from '../../../src/tasks/scheduler/worker-tests.ts';
+} from '../../../src/tasks/scheduler/workers/worker-tests.ts';
 import { AesSealer } from '../../../src/tasks/sealing/aes-sealer.ts';
 import { parseMasterKey } from '../../../src/tasks/sealing/master-key.ts';
 import type { Settlement } from '../../../src/tasks/store/requests.ts';

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { DecidedStartLimits } from '../../../src/app/start-limits.ts';
-import type { LimitQuestion } from '../../../src/tasks/scheduler/limit-questions.ts';
+import type { LimitQuestion } from '../../../src/tasks/scheduler/attempts/limit-questions.ts';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
 import { sharedStoreKind } from '../../support/stores.ts';
 

@@ -1,5 +1,5 @@
 import type { Task } from '../../model/task.ts';
-import type { PullFailure } from '../../scheduler/pull-desk.ts';
+import type { PullFailure } from '../../scheduler/pull/pull-desk.ts';
 import type { SettleAnswer } from '../../store/requests.ts';
 import { FieldReader, type Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import type { PullDesk } from '../../scheduler/pull-desk.ts';
+import type { PullDesk } from '../../scheduler/pull/pull-desk.ts';
 
 const MAX_LEASES = 20_000;
 

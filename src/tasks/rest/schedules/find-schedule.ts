@@ -1,5 +1,5 @@
 import { isId } from '../../model/ids.ts';
-import { scheduleName } from '../../scheduler/schedule-document.ts';
+import { scheduleName } from '../../scheduler/schedules/schedule-document.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { Problem } from '../checks/problem.ts';

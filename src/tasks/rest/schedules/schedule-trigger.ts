@@ -1,4 +1,4 @@
-import { triggerSchedule } from '../../scheduler/trigger-schedule.ts';
+import { triggerSchedule } from '../../scheduler/schedules/trigger-schedule.ts';
 import type { CreateAnswer } from '../../store/requests.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
 import { Problem } from '../checks/problem.ts';

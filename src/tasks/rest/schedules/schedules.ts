@@ -1,6 +1,6 @@
 import type { AuditAction, Schedule } from '../../model/documents.ts';
 import { scheduleDueAt } from '../../model/schedule-due.ts';
-import { putSchedule } from '../../scheduler/schedule-document.ts';
+import { putSchedule } from '../../scheduler/schedules/schedule-document.ts';
 import type { DocumentChange, StoredDocument } from '../../store/documents.ts';
 import { auditEntry } from '../access/audit.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';

@@ -1,4 +1,4 @@
-import { FIRST_LOOK_MS } from '../../scheduler/removals.ts';
+import { FIRST_LOOK_MS } from '../../scheduler/upkeep/removals.ts';
 import { Problem } from '../checks/problem.ts';
 import { TASK_ANSWER, taskView } from '../fields/task-view.ts';
 import { versionMismatch } from '../http/entity-tag.ts';

@@ -1,5 +1,5 @@
 import { Fault } from '../../../base/fault.ts';
-import type { WorkerTest, WorkerTestAnswer, WorkerTester } from '../../scheduler/worker-tests.ts';
+import type { WorkerTest, WorkerTestAnswer, WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { TurnToRestThread } from './messages.ts';
 
 /** Has tests made by another thread: a REST thread asks the primary, and the primary the thread with the engine. */

@@ -1,8 +1,8 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { StopThread, ThreadIsReady } from '../../../base/lasting-task.ts';
 import type { LogFields, LogLevel } from '../../../base/logger.ts';
-import type { LimitAnswerMessage, LimitAskMessage } from '../../scheduler/limit-questions.ts';
-import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/worker-tests.ts';
+import type { LimitAnswerMessage, LimitAskMessage } from '../../scheduler/attempts/limit-questions.ts';
+import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
 import type { SentFault } from '../../store/trouble.ts';
 import type { RestHead } from '../http/http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../http/parts.ts';

@@ -5,8 +5,8 @@ import { LastingThreads, type ThreadCreation } from '../../../base/lasting-threa
 import type { Service } from '../../../base/lifecycle.ts';
 import type { LogFields } from '../../../base/logger.ts';
 import type { SignalMesh } from '../../model/signal-mesh.ts';
-import { askForThread, type LimitAsker } from '../../scheduler/limit-questions.ts';
-import type { WorkerTest, WorkerTester } from '../../scheduler/worker-tests.ts';
+import { askForThread, type LimitAsker } from '../../scheduler/attempts/limit-questions.ts';
+import type { WorkerTest, WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { SentFault } from '../../store/trouble.ts';
 import type { Problem } from '../checks/problem.ts';
 import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http/http.ts';

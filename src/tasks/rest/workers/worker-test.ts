@@ -1,6 +1,6 @@
 import type { SentRequest } from '../../delivery/delivery.ts';
 import { bytesOf } from '../../model/payload.ts';
-import type { WorkerTestAnswer } from '../../scheduler/worker-tests.ts';
+import type { WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';

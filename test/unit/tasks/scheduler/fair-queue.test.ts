@@ -1,6 +1,6 @@
 import t from 'tap';
-import { FairQueue, type Turn } from '../../../../src/tasks/scheduler/fair-queue.ts';
-import { PushSlots } from '../../../../src/tasks/scheduler/push-slots.ts';
+import { FairQueue, type Turn } from '../../../../src/tasks/scheduler/push/fair-queue.ts';
+import { PushSlots } from '../../../../src/tasks/scheduler/push/push-slots.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 

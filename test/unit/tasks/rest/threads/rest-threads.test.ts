@@ -8,7 +8,7 @@ import type { HeldBody, RenderedResponse, RestHead } from '../../../../../src/ta
 import type { ApiCall, ApiLimitVerdict } from '../../../../../src/tasks/rest/http/parts.ts';
 import type { EngineLimits } from '../../../../../src/tasks/rest/threads/early-limits.ts';
 import { RestThreads, type SharedStore } from '../../../../../src/tasks/rest/threads/rest-threads.ts';
-import type { WorkerTest, WorkerTester } from '../../../../../src/tasks/scheduler/worker-tests.ts';
+import type { WorkerTest, WorkerTester } from '../../../../../src/tasks/scheduler/workers/worker-tests.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { NO_LIMITS } from '../../../../support/tasks/no-limits.ts';
 import { until } from '../../../../support/until.ts';

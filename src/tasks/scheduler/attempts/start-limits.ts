@@ -1,0 +1,218 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../../base/clock.ts';
+import { asError } from '../../../base/fault.ts';
+import type { Logger } from '../../../base/logger.ts';
+import type { StartLimit } from '../../model/documents.ts';
+import type { LimitAsker, LimitVerdict } from './limit-questions.ts';
+
+export interface StartLimitsParts {
+  readonly asker: LimitAsker;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  readonly logger: Logger;
+}
+
+/** A worker whose starts the decision service limits. */
+export interface LimitedWorker {
+  readonly tenant: string;
+  readonly workerId: string;
+  readonly limit: StartLimit;
+}
+
+interface Entry {
+  readonly worker: LimitedWorker;
+  asking: boolean;
+  /** Tasks that may start now, since `grantedAtMs`, and when the window ends in which they were counted. */
+  granted: number;
+  grantedAtMs: number;
+  endsAtMs: number | null;
+  /** Tasks that the claim in progress may start. */
+  taken: number;
+  /** How many to ask for next. */
+  next: number;
+  /** What the last verdict left. */
+  remaining: number | null;
+  waitUntilMs: number;
+}
+
+/** A worker that is forgotten asks again. */
+const MAX_WORKERS = 50_000;
+/** A worker asks again after this, however long the window is: the rules may have changed, or hits were given back. */
+const MAX_WAIT_MS = 60_000;
+/** A window has surely ended this much after its end. */
+const AFTER_END_MS = 5;
+/** How long to wait after the decision service could not decide. */
+const RETRY_MS = 1_000;
+/** A permission that is older is given back: the tasks would start in another window than they were counted in. */
+const FRESH_MS = 1_000;
+/** Such permissions are logged at most this often. */
+const LOG_EVERY_MS = 60_000;
+
+/**
+ * What the decision service lets the workers of this thread start. Callers ask before they claim: {@link ask}, then
+ * {@link take}, a claim of at most the number that {@link take} returned, and {@link started}. Permissions of tasks that
+ * did not start are given back.
+ *
+ * The first question of a worker is about one task. The number doubles while there are more tasks to start, so that at
+ * most about half of what is counted has to be given back.
+ */
+export class StartLimits {
+  readonly #parts: StartLimitsParts;
+  readonly #entries = new LRUCache<string, Entry>({ max: MAX_WORKERS });
+  #loggedMs = Number.NEGATIVE_INFINITY;
+  #stopped = false;
+
+  constructor(parts: StartLimitsParts) {
+    this.#parts = parts;
+  }
+
+  /** How long the worker must not start a task; 0 if it may, or if that is to be asked. */
+  waitMs(tenant: string, workerId: string): number {
+    if (this.#entries.size === 0) return 0;
+    const entry = this.#entries.get(keyOf(tenant, workerId));
+    if (entry === undefined || entry.granted > 0) return 0;
+    const leftMs = entry.waitUntilMs - this.#parts.clock.nowMs();
+    // A clock that is set back must not make it last.
+    return leftMs > 0 && leftMs <= MAX_WAIT_MS + AFTER_END_MS ? leftMs : 0;
+  }
+
+  /** Tasks that may start without another question. */
+  granted(tenant: string, workerId: string): number {
+    return this.#entries.get(keyOf(tenant, workerId))?.granted ?? 0;
+  }
+
+  isAsking(tenant: string, workerId: string): boolean {
+    return this.#entries.size > 0 && this.#entries.get(keyOf(tenant, workerId))?.asking === true;
+  }
+
+  /**
+   * Asks how many tasks, up to `most`, may start. Never fails: if there is no decision, the worker waits a second.
+   * One question of a worker at a time.
+   */
+  async ask(worker: LimitedWorker, most: number): Promise<void> {
+    const { asker, clock } = this.#parts;
+    const { tenant, workerId, limit } = worker;
+    const entry = this.#entryOf(worker);
+    entry.asking = true;
+    // Hits that are refused count, too, and keep those that are given back from being granted to others.
+    const left = entry.remaining === null || entry.remaining === 0 ? most : entry.remaining;
+    const tasks = Math.max(1, Math.min(entry.next, most, left));
+    let verdict: LimitVerdict;
+    try {
+      verdict = await asker.ask({ tenant, limit, tasks });
+    } catch (failure) {
+      this.#failed(entry, asError(failure).message);
+      return;
+    }
+    entry.asking = false;
+    entry.granted = verdict.granted;
+    entry.remaining = verdict.remaining;
+    entry.grantedAtMs = clock.nowMs();
+    entry.endsAtMs = verdict.window?.endsAtMs ?? null;
+    if (verdict.isUsedUp) {
+      const leftMs = (verdict.window?.leftMs ?? RETRY_MS) + AFTER_END_MS;
+      entry.waitUntilMs = clock.nowMs() + Math.min(leftMs, MAX_WAIT_MS);
+    }
+    // The worker has another limit by now, or the process stops.
+    if (this.#stopped || this.#entries.get(keyOf(tenant, workerId)) !== entry) this.#giveBack(entry);
+  }
+
+  /** How many tasks, up to `most`, a claim may start now. To be followed by {@link started}. */
+  take(tenant: string, workerId: string, most: number): number {
+    const entry = this.#entries.get(keyOf(tenant, workerId));
+    if (entry === undefined) return 0;
+    const ageMs = this.#parts.clock.nowMs() - entry.grantedAtMs;
+    if (ageMs < 0 || ageMs > FRESH_MS) this.#giveBack(entry);
+    entry.taken = Math.min(entry.granted, most);
+    entry.granted -= entry.taken;
+    return entry.taken;
+  }
+
+  /**
+   * Ends what {@link take} began.
+   *
+   * @param count tasks that have started
+   * @param more whether others can start at once
+   */
+  started(tenant: string, workerId: string, count: number, more: boolean): void {
+    const entry = this.#entries.get(keyOf(tenant, workerId));
+    if (entry === undefined) return;
+    const unused = entry.taken - count;
+    entry.next = more && unused === 0 ? 2 * (entry.taken + entry.granted) : 1;
+    if (unused > 0 || !more) {
+      entry.granted += unused;
+      this.#giveBack(entry);
+    }
+    entry.taken = 0;
+    // All that is known of the worker is that it may ask.
+    if (entry.next === 1 && entry.waitUntilMs === 0) this.#entries.delete(keyOf(tenant, workerId));
+  }
+
+  /**
+   * Runs the claim between {@link take} and {@link started}. If it fails, no task starts, so all is given back.
+   *
+   * @throws (rejects with) what the claim rejects with
+   */
+  async during<T>(tenant: string, workerId: string, claim: () => Promise<T>): Promise<T> {
+    try {
+      return await claim();
+    } catch (failure) {
+      this.started(tenant, workerId, 0, false);
+      throw failure;
+    }
+  }
+
+  /** The worker may have another limit, or none. */
+  forget(tenant: string, workerId: string): void {
+    const entry = this.#entries.get(keyOf(tenant, workerId));
+    if (entry === undefined) return;
+    this.#entries.delete(keyOf(tenant, workerId));
+    this.#giveBack(entry);
+  }
+
+  /** Gives back what no task uses any more. */
+  stop(): void {
+    this.#stopped = true;
+    for (const entry of this.#entries.values()) this.#giveBack(entry);
+    this.#entries.clear();
+  }
+
+  #entryOf(worker: LimitedWorker): Entry {
+    const key = keyOf(worker.tenant, worker.workerId);
+    const known = this.#entries.get(key);
+    // After a wait it is another window, and nobody knows what is left in it.
+    const { next, remaining } = known?.waitUntilMs === 0 ? known : UNKNOWN;
+    const entry = { worker, next, remaining, ...NOTHING };
+    if (known !== undefined) this.#giveBack(known);
+    this.#entries.set(key, entry);
+    return entry;
+  }
+
+  #failed(entry: Entry, reason: string): void {
+    const { clock, logger } = this.#parts;
+    const { tenant, workerId } = entry.worker;
+    const nowMs = clock.nowMs();
+    entry.asking = false;
+    entry.waitUntilMs = nowMs + RETRY_MS;
+    if (nowMs - this.#loggedMs < LOG_EVERY_MS && nowMs >= this.#loggedMs) return;
+    this.#loggedMs = nowMs;
+    logger.warning('Tasks wait because there is no decision about the limit of their worker; retrying', {
+      tenant,
+      worker: workerId,
+      reason,
+    });
+  }
+
+  #giveBack(entry: Entry): void {
+    const { granted: tasks, endsAtMs, worker } = entry;
+    entry.granted = 0;
+    if (tasks === 0 || endsAtMs === null) return;
+    this.#parts.asker.giveBack({ tenant: worker.tenant, limit: worker.limit, tasks, endsAtMs });
+  }
+}
+
+const UNKNOWN: Pick<Entry, 'next' | 'remaining'> = { next: 1, remaining: null };
+const NOTHING = { asking: false, granted: 0, grantedAtMs: 0, endsAtMs: null, taken: 0, waitUntilMs: 0 };
+
+function keyOf(tenant: string, workerId: string): string {
+  return `${tenant}\n${workerId}`;
+}

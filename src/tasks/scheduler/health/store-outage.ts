@@ -1,0 +1,150 @@
+import { backoffMs } from '../../../base/backoff.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { asError, Fault } from '../../../base/fault.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+import { StoreFault, troubleIn } from '../../store/trouble.ts';
+import type { Troubles } from './troubles.ts';
+
+export interface StoreOutageParts {
+  readonly store: Pick<TaskStore, 'ping'>;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly troubles: Troubles;
+}
+
+const PROBES = { initialMs: 100, maxMs: 2_000 };
+
+/** Where a write went well within this time, it is only a part of the store that fails, if it is. */
+const PART_MS = 1_000;
+
+/** How often the store is asked whether it takes what is written, while nothing is known to be wrong. */
+const WATCH_MS = 2_500;
+
+/** A store whose answer takes longer is unavailable, until it answers. */
+const ANSWER_MS = 10_000;
+
+/**
+ * Whether the store takes calls. Once they fail, and none goes well, nothing is claimed and outcomes are held until it
+ * answers again. It is asked every few seconds, so that this is known before somebody has called it.
+ *
+ * A call may also fail because a part of the store is away, such as a node of a cluster. Then only the tenants whose
+ * calls fail wait, and try again every now and then.
+ */
+export class StoreOutage {
+  readonly #parts: StoreOutageParts;
+  readonly #over = new Set<() => void>();
+  #down = false;
+  /** Failures since the last write that went well. */
+  #failures = 0;
+  #answeredMs = Number.NEGATIVE_INFINITY;
+  #timer: Timer | null = null;
+  /** The question that is not answered yet. */
+  #asked: Promise<void> | null = null;
+  #stopped = false;
+
+  constructor(parts: StoreOutageParts) {
+    this.#parts = parts;
+  }
+
+  /** Begins to watch the store. */
+  start(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#parts.clock.after(WATCH_MS, () => void this.#watch());
+  }
+
+  get down(): boolean {
+    return this.#down;
+  }
+
+  /** Called each time the store answers again. */
+  onOver(run: () => void): void {
+    this.#over.add(run);
+  }
+
+  /** A call failed. */
+  failed(failure: unknown): void {
+    const { clock, troubles } = this.#parts;
+    troubles.callsFailed('task_store', 1);
+    const quietMs = clock.nowMs() - this.#answeredMs;
+    if (this.#down || this.#stopped || (quietMs >= 0 && quietMs < PART_MS)) return;
+    this.#lost(failure);
+    troubles.callsFailed('task_store', 1);
+  }
+
+  /** A write went well: the next outage is a new one. */
+  answered(): void {
+    this.#answeredMs = this.#parts.clock.nowMs();
+    if (!this.#down) this.#failures = 0;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  #lost(failure: unknown): void {
+    this.#down = true;
+    this.#tell(failure);
+    this.#probeLater();
+  }
+
+  #tell(failure: unknown): void {
+    const text = asError(failure).message;
+    this.#parts.troubles.began('task_store', { cause: troubleIn(failure), text });
+  }
+
+  async #watch(): Promise<void> {
+    try {
+      await this.#ask();
+    } catch (failure) {
+      // A full queue is not an outage: the operations that wait in it are carried out.
+      const isBusy = failure instanceof Fault && failure.code === 'overloaded';
+      if (!this.#stopped && !this.#down && !isBusy) this.#lost(failure);
+    }
+    if (!this.#stopped && !this.#down) this.start();
+  }
+
+  #probeLater(): void {
+    const { clock, random } = this.#parts;
+    this.#timer?.cancel();
+    this.#timer = clock.after(backoffMs(PROBES, this.#failures++, random), () => void this.#probe());
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      await this.#ask();
+    } catch (failure) {
+      if (this.#stopped) return;
+      this.#tell(failure);
+      this.#probeLater();
+      return;
+    }
+    this.#down = false;
+    this.#parts.troubles.over('task_store');
+    for (const run of this.#over) run();
+    if (!this.#stopped) this.start();
+  }
+
+  /** One question at a time: a store that does not answer is not asked again and again. */
+  async #ask(): Promise<void> {
+    const { store, clock } = this.#parts;
+    this.#asked ??= store.ping().finally(() => {
+      this.#asked = null;
+    });
+    const late = Promise.withResolvers<never>();
+    const timer = clock.after(ANSWER_MS, () => {
+      late.reject(new StoreFault('no_answer', `the task store has not answered within ${ANSWER_MS} ms`));
+    });
+    try {
+      await Promise.race([this.#asked, late.promise]);
+    } finally {
+      timer.cancel();
+    }
+  }
+}
+
+/** True where the same call may go well later; anything else is a defect of ours. */
+export function isOutage(failure: unknown): boolean {
+  return failure instanceof Fault && (failure.code === 'store_failed' || failure.code === 'overloaded');
+}

@@ -1,0 +1,100 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/logger.ts';
+import { Outage, OutageLog } from '../../../base/outage-log.ts';
+import type { TaskStatistics } from '../../model/task-statistics.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+import { TROUBLES, type TroubleName, troublesOf } from '../../store/trouble.ts';
+
+/** What `/readyz` has a component for. */
+export type TroubledPart = 'task_store' | 'master_key';
+
+/** Why tasks cannot be served. */
+export interface NotReady {
+  /** A word that the log and the statistics have, too. */
+  readonly cause: TroubleName | 'wrong_master_key';
+  /** What is wrong, where, and what to do. */
+  readonly text: string;
+}
+
+/** Told whenever the reason of a part changes; null while nothing is wrong with it. */
+export type NotReadyListener = (part: TroubledPart, notReady: NotReady | null) => void;
+
+export interface TroublesParts {
+  readonly store: Pick<TaskStore, 'name'>;
+  readonly statistics: TaskStatistics;
+  readonly notReady: NotReadyListener;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const TEXTS = {
+  task_store: {
+    began: 'The task store is unavailable; no task starts until it answers',
+    over: 'The task store is available again',
+  },
+  master_key: {
+    began: 'The master key does not open the secrets of accounts; pushes of their workers do not start',
+    over: 'The master key opens the secrets of all accounts',
+  },
+} as const;
+
+const KEY_ADVICE =
+  'set SECRETS_MASTER_KEY to the key that sealed them, or add it to SECRETS_PREVIOUS_MASTER_KEYS';
+
+/**
+ * Why tasks cannot be served, for `/readyz`, the log and the statistics, which all have the same names. A reason is one
+ * line when it begins and one when the part works again.
+ */
+export class Troubles {
+  readonly #parts: TroublesParts;
+  readonly #log: OutageLog;
+  readonly #current = new Map<TroubledPart, NotReady>();
+  /** Those whose first line is written, by part and cause. */
+  readonly #open = new Map<TroubledPart, Map<NotReady['cause'], Outage>>();
+
+  constructor(parts: TroublesParts) {
+    this.#parts = parts;
+    this.#log = new OutageLog(parts);
+    const causes: NotReady['cause'][] = [...troublesOf(parts.store.name), 'wrong_master_key'];
+    for (const cause of causes) {
+      const isCurrent = () => [...this.#current.values()].some(trouble => trouble.cause === cause);
+      parts.statistics.readNotReady(cause, () => Number(isCurrent()));
+    }
+  }
+
+  /** Something is wrong with a part. What was wrong before is over when the part works again. */
+  began(part: TroubledPart, notReady: NotReady): void {
+    const { cause, text } = notReady;
+    const before = this.#current.get(part);
+    this.#current.set(part, notReady);
+    if (before?.cause === cause && before.text === text) return;
+    this.#parts.notReady(part, notReady);
+    const open = this.#open.get(part) ?? new Map<NotReady['cause'], Outage>();
+    this.#open.set(part, open);
+    if (open.has(cause)) return;
+    const advice = cause === 'wrong_master_key' ? KEY_ADVICE : TROUBLES[cause].advice;
+    const texts = { level: 'error', ...TEXTS[part], advice, fields: { cause } } as const;
+    const outage = new Outage(texts, this.#log, this.#parts.clock);
+    open.set(cause, outage);
+    outage.lost(part, text);
+  }
+
+  /** Calls failed because of what is wrong with a part. */
+  callsFailed(part: TroubledPart, calls: number): void {
+    const current = this.#current.get(part);
+    if (current !== undefined) this.#open.get(part)?.get(current.cause)?.callsFailed(calls);
+  }
+
+  /** A part works. */
+  over(part: TroubledPart): void {
+    if (!this.#current.delete(part)) return;
+    const open = this.#open.get(part);
+    this.#open.delete(part);
+    for (const outage of open?.values() ?? []) outage.connected(part);
+    this.#parts.notReady(part, null);
+  }
+
+  stop(): void {
+    this.#log.stop();
+  }
+}

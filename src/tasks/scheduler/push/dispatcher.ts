@@ -1,0 +1,394 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { asError } from '../../../base/fault.ts';
+import type { Service } from '../../../base/lifecycle.ts';
+import type { Logger } from '../../../base/logger.ts';
+import type { Deliveries } from '../../delivery/delivery.ts';
+import type { Signals } from '../../model/signals.ts';
+import type { TaskStatistics } from '../../model/task-statistics.ts';
+import type { ClaimAnswer } from '../../store/requests.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+import type { Settler } from '../attempts/settler.ts';
+import type { StartLimits } from '../attempts/start-limits.ts';
+import { isOutage, type StoreOutage } from '../health/store-outage.ts';
+import type { StoreTime } from '../health/store-time.ts';
+import type { SecretUses } from '../workers/secret-uses.ts';
+import type { WorkerBook, WorkerPage } from '../workers/worker-book.ts';
+import type { WorkerPauses } from '../workers/worker-pauses.ts';
+import { findCanceled } from './cancel-watch.ts';
+import { DueWorkers } from './due-workers.ts';
+import { FairQueue, type Turn } from './fair-queue.ts';
+import { LimitedTurns } from './limited-turns.ts';
+import type { PushAttempts, ReadyPage } from './push-attempts.ts';
+import type { PushClaims } from './push-claims.ts';
+import { type PushSlot, PushSlots } from './push-slots.ts';
+import { TenantWaiters } from './tenant-waiters.ts';
+import { NOTHING_STARTED, type TurnOutcome } from './turn-outcome.ts';
+import { WakeList } from './wake-list.ts';
+
+export interface DispatcherParts {
+  readonly store: Pick<TaskStore, 'wakeups' | 'setWakeup' | 'list' | 'now'>;
+  readonly deliveries: Pick<Deliveries, 'free'>;
+  readonly book: WorkerBook;
+  readonly claims: PushClaims;
+  readonly attempts: PushAttempts;
+  readonly settler: Pick<Settler, 'outcomes'>;
+  readonly pauses: Pick<WorkerPauses, 'settled'>;
+  readonly secretUses: SecretUses;
+  readonly startLimits: StartLimits;
+  readonly outage: StoreOutage;
+  readonly signals: Signals;
+  readonly statistics: TaskStatistics;
+  readonly time: StoreTime;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Attempts that may be short at the same time. */
+  readonly slots: number;
+  /** How long attempts may go on after a stop was asked for. */
+  readonly drainMs: number;
+}
+
+/** Tasks that a tenant may start before it is the next one's turn, and at once while none other waits. */
+const QUANTUM = 16;
+const MAX_TURN = 64;
+/** Claims that are asked of the store at a time. */
+const MAX_TURNS = 16;
+
+/** How often the hints of the store are read: how long a task that another process made may go unnoticed. */
+const LOOK_MS = 1_000;
+/** Hints of the near future are read as well, so that their tasks start to the millisecond. */
+const LOOK_AHEAD_MS = 1_500;
+const MAX_HINTS = 5_000;
+/** How often the store is asked for its clock, which every claim tells as well. */
+const CLOCK_MS = 60_000;
+
+/** How long a worker that nothing may be sent to is left alone. */
+const HELD_MS = 10_000;
+/** The same for one whose claim met a defect, or found nothing where the store said that there is more. */
+const ODD_MS = 1_000;
+const MAX_HELD = 50_000;
+
+/**
+ * Starts due tasks of push workers (specification 4.4): sleeps until a worker has one, by the store's hints and by what
+ * this process hears at once; lets tenants take turns; claims no more than it can deliver.
+ *
+ * Every process may run one: what is claimed, and within which bounds, is the store's to decide.
+ */
+export class Dispatcher implements Service {
+  readonly name = 'task dispatcher';
+  readonly #parts: DispatcherParts;
+  readonly #slots: PushSlots;
+  readonly #queue: FairQueue;
+  readonly #wakeList: WakeList;
+  readonly #due = new DueWorkers();
+  readonly #tenantWaiters: TenantWaiters;
+  readonly #limited: LimitedTurns;
+  /** Workers at their own bound on attempts. */
+  readonly #full = new Set<string>();
+  /** Workers that are left alone, whatever this process hears, and until when by the store's clock. */
+  readonly #held = new LRUCache<string, number>({ max: MAX_HELD });
+  #turns = 0;
+  /** Slots of turns that are not over. */
+  #reserved = 0;
+  #turnsOver: (() => void) | null = null;
+  #timer: Timer | null = null;
+  #clockReadMs = Number.NEGATIVE_INFINITY;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #unlisten: () => void = () => {};
+  #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new';
+
+  constructor(parts: DispatcherParts) {
+    this.#parts = parts;
+    const after = parts.clock.after.bind(parts.clock);
+    this.#slots = new PushSlots({ slots: parts.slots, after, roomier: () => this.#pump() });
+    this.#queue = new FairQueue({ slots: this.#slots, quantum: QUANTUM, maxTurn: MAX_TURN });
+    this.#wakeList = new WakeList({
+      time: parts.time,
+      after,
+      due: ({ tenant, workerId, at }) => this.#ready(tenant, workerId, at),
+    });
+    this.#tenantWaiters = new TenantWaiters({
+      after,
+      wake: (tenant, workerId) => this.#ready(tenant, workerId, parts.time.nowMs()),
+    });
+    this.#limited = new LimitedTurns({
+      ...parts,
+      most: MAX_TURN,
+      begin: (turn, page, answer) => this.#begin(turn, page, answer),
+      comesAgain: (turn, answer) => this.#comesAgain(turn, answer),
+      room: tenant => this.#tenantWaiters.room(tenant),
+      ready: (tenant, workerId) => this.#ready(tenant, workerId, parts.time.nowMs()),
+      sleep: (tenant, workerId) => this.#sleep(tenant, workerId),
+    });
+    parts.outage.onOver(() => this.#pump());
+    parts.statistics.readInFlight(() => parts.attempts.count);
+    parts.statistics.readOldestDueMs(() => this.#due.oldestMs(parts.time.nowMs()));
+  }
+
+  async start(): Promise<void> {
+    if (this.#state !== 'new') return;
+    this.#state = 'running';
+    this.#unlisten = this.#parts.signals.listen({
+      taskDue: (tenant, workerId, at) => this.#dueAt(tenant, workerId, at),
+      roomFor: (tenant, workerId) => this.#roomFor(tenant, workerId),
+      cancelRequested: (tenant, taskId) => this.#parts.attempts.cancel(tenant, taskId),
+      workerChanged: (tenant, workerId) => this.#workerChanged(tenant, workerId),
+      accountChanged: tenant => this.#accountChanged(tenant),
+    });
+    void this.#look();
+  }
+
+  /** Claims nothing more, waits for attempts within the drain time, and hands back what is left. */
+  async stop(): Promise<void> {
+    if (this.#state === 'stopped' || this.#state === 'stopping') return;
+    this.#state = 'stopping';
+    this.#timer?.cancel();
+    this.#wakeList.clear();
+    this.#tenantWaiters.clear();
+    if (this.#turns > 0) {
+      await new Promise<void>(resolve => {
+        this.#turnsOver = resolve;
+      });
+    }
+    const watch = this.#watchCancels();
+    await this.#parts.attempts.drain(this.#parts.drainMs);
+    watch.cancel();
+    this.#slots.stop();
+    this.#parts.startLimits.stop();
+    await this.#parts.pauses.settled();
+    await this.#parts.secretUses.settled();
+    this.#unlisten();
+    this.#state = 'stopped';
+  }
+
+  readonly #look = async (): Promise<void> => {
+    const { store, outage, clock, time, attempts, startLimits } = this.#parts;
+    if (!outage.down) {
+      try {
+        await this.#readClock();
+        const hints = await store.wakeups(time.nowMs() + LOOK_AHEAD_MS, MAX_HINTS);
+        for (const { tenant, workerId, at } of hints) {
+          // That of a worker which is left alone was moved away: one that is back comes from somebody who let it go on.
+          if (startLimits.waitMs(tenant, workerId) > 0) this.#sleep(tenant, workerId);
+          else if (at <= time.nowMs()) this.#ready(tenant, workerId, at);
+          else this.#dueAt(tenant, workerId, at);
+        }
+        await findCanceled(store, attempts);
+      } catch (failure) {
+        outage.failed(failure);
+      }
+    }
+    for (const tenant of this.#queue.heldBack()) this.#parts.signals.tell('shareUsed', tenant);
+    if (this.#state === 'running') this.#timer = clock.after(LOOK_MS, () => void this.#look());
+  };
+
+  /** Requests to cancel are heeded until the last attempt is over. */
+  #watchCancels(): Timer {
+    const { store, clock, attempts, outage } = this.#parts;
+    let timer: Timer;
+    const later = (): void => {
+      timer = clock.after(LOOK_MS, () => {
+        if (!outage.down) findCanceled(store, attempts).catch(failure => outage.failed(failure));
+        later();
+      });
+    };
+    later();
+    return { cancel: () => timer.cancel() };
+  }
+
+  async #readClock(): Promise<void> {
+    const { store, clock, time } = this.#parts;
+    const askedMs = clock.nowMs();
+    // Once ours was set back, what is due by the store's would not be looked for.
+    const setBack = askedMs < this.#lookedMs;
+    this.#lookedMs = askedMs;
+    if (!setBack && askedMs - this.#clockReadMs < CLOCK_MS) return;
+    this.#clockReadMs = Number.NEGATIVE_INFINITY;
+    time.learn(await store.now(), askedMs);
+    this.#clockReadMs = askedMs;
+  }
+
+  #dueAt(tenant: string, workerId: string, at: number): void {
+    const nowMs = this.#parts.time.nowMs();
+    const heldMs = (this.#held.get(keyOf(tenant, workerId)) ?? 0) - nowMs;
+    // A clock that is set back must not make it last.
+    if (heldMs > 0 && heldMs <= HELD_MS) return;
+    if (at <= nowMs) this.#ready(tenant, workerId, at);
+    else if (at <= nowMs + LOOK_AHEAD_MS && this.#state === 'running') {
+      this.#wakeList.add({ tenant, workerId, at });
+    }
+  }
+
+  #ready(tenant: string, workerId: string, since: number): void {
+    if (this.#state !== 'running') return;
+    this.#full.delete(keyOf(tenant, workerId));
+    this.#due.add(keyOf(tenant, workerId), since);
+    const { startLimits } = this.#parts;
+    if (startLimits.isAsking(tenant, workerId)) return;
+    const waitMs = startLimits.waitMs(tenant, workerId);
+    if (waitMs > 0) {
+      this.#wakeList.add({ tenant, workerId, at: this.#parts.time.nowMs() + waitMs });
+      return;
+    }
+    this.#queue.add(tenant, workerId);
+    this.#pump();
+  }
+
+  #roomFor(tenant: string, workerId: string): void {
+    if (this.#full.has(keyOf(tenant, workerId))) {
+      this.#ready(tenant, workerId, this.#parts.time.nowMs());
+    }
+    this.#tenantWaiters.room(tenant);
+  }
+
+  #workerChanged(tenant: string, workerId: string): void {
+    this.#parts.book.drop(tenant, workerId);
+    this.#parts.startLimits.forget(tenant, workerId);
+    this.#held.delete(keyOf(tenant, workerId));
+    this.#ready(tenant, workerId, this.#parts.time.nowMs());
+  }
+
+  #accountChanged(tenant: string): void {
+    for (const key of [...this.#held.keys()]) {
+      if (key.startsWith(`${tenant}\n`)) this.#workerChanged(tenant, key.slice(tenant.length + 1));
+    }
+  }
+
+  /** Gives turns for as long as there are slots, and somebody who waits for them. */
+  #pump(): void {
+    while (this.#state === 'running' && !this.#parts.outage.down && this.#turns < MAX_TURNS) {
+      const turn = this.#queue.next(this.#free());
+      if (turn === null) return;
+      void this.#take(turn);
+    }
+  }
+
+  /** Outcomes that the store has not taken yet use slots too, once there are as many of them as there are slots. */
+  #free(): number {
+    const { deliveries, settler, slots } = this.#parts;
+    return Math.min(deliveries.free - this.#reserved, 2 * slots - this.#slots.used - settler.outcomes);
+  }
+
+  async #take(turn: Turn): Promise<void> {
+    this.#turns++;
+    this.#reserved += turn.max;
+    let outcome: TurnOutcome;
+    try {
+      outcome = await this.#startTasks(turn);
+    } catch (failure) {
+      outcome = this.#turnFailed(turn, failure);
+    }
+    this.#turns--;
+    this.#reserved -= turn.max;
+    this.#queue.done(turn, outcome.started, outcome.more);
+    if (this.#turns === 0) this.#turnsOver?.();
+    this.#pump();
+  }
+
+  async #startTasks(turn: Turn): Promise<TurnOutcome> {
+    const { tenant, workerId } = turn;
+    const page = await this.#parts.book.page(tenant, workerId);
+    if (page.kind !== 'ready') {
+      await this.#leaveAlone(tenant, workerId, page);
+      return NOTHING_STARTED;
+    }
+    this.#held.delete(keyOf(tenant, workerId));
+    if (this.#state !== 'running') return NOTHING_STARTED;
+    const { limit = null } = page.worker;
+    return limit === null ? this.#claim(turn, page) : this.#limited.claim(limit, turn, page);
+  }
+
+  async #claim(turn: Turn, page: ReadyPage): Promise<TurnOutcome> {
+    const answer = await this.#parts.claims.claim(turn, page);
+    return { started: this.#begin(turn, page, answer), more: this.#comesAgain(turn, answer) };
+  }
+
+  /** The worker must not start a task for a while: wakes it then, here and, should this process have ended, elsewhere. */
+  #sleep(tenant: string, workerId: string): void {
+    if (this.#state !== 'running') return;
+    const { startLimits, store, time, outage } = this.#parts;
+    const at = Math.ceil(time.nowMs() + startLimits.waitMs(tenant, workerId));
+    this.#wakeList.add({ tenant, workerId, at });
+    store.setWakeup(tenant, workerId, at).catch(failure => outage.failed(failure));
+  }
+
+  /** Begins the attempts of a claim, and returns how many. */
+  #begin(turn: Turn, page: ReadyPage, answer: ClaimAnswer): number {
+    const { tenant } = turn;
+    const started = this.#state === 'running' ? answer.tasks.length : 0;
+    for (const claimed of answer.tasks) {
+      if (started === 0) this.#parts.attempts.handBack(tenant, claimed);
+      else {
+        this.#parts.statistics.dispatchLag.record(Math.max(0, answer.now - claimed.dueAt));
+        const slot = this.#slots.begin(tenant, claimed.body.payload?.length ?? 0);
+        this.#parts.attempts.begin(tenant, claimed, page, () => this.#ended(slot));
+      }
+    }
+    if (started > 0) this.#parts.secretUses.used(tenant, page.secrets.used(this.#parts.clock.nowMs()));
+    return started;
+  }
+
+  /** Whether the worker waits for another turn at once; if not, sees to it that it has one when it may start tasks. */
+  #comesAgain({ tenant, workerId }: Turn, answer: ClaimAnswer): boolean {
+    const { tasks, now, nextAt, blocked } = answer;
+    const key = keyOf(tenant, workerId);
+    if (blocked === 'tenant_in_flight' || blocked === 'tenant_rate') {
+      this.#tenantWaiters.wait(tenant, workerId, (nextAt ?? now) - now);
+      return false;
+    }
+    this.#tenantWaiters.room(tenant);
+    const isFull = blocked === 'concurrency' || blocked === 'group';
+    if (isFull) this.#full.add(key);
+    const isDue = isFull || (nextAt !== null && nextAt <= now);
+    if (isDue) this.#due.renew(key, tasks.at(-1)?.dueAt);
+    else this.#due.delete(key);
+    if (nextAt === null) return false;
+    if (nextAt <= now && tasks.length > 0) return true;
+    // What is further away stays with the store's hint, which the claim has set.
+    const at = nextAt <= now ? now + ODD_MS : nextAt;
+    if (at <= now + LOOK_AHEAD_MS && this.#state === 'running') {
+      this.#wakeList.add({ tenant, workerId, at });
+    }
+    return false;
+  }
+
+  /** Nothing may be sent to the worker: moves its hint away, but for one that takes its tasks itself, which does so. */
+  async #leaveAlone(
+    tenant: string,
+    workerId: string,
+    page: Exclude<WorkerPage, { readonly kind: 'ready' }>,
+  ): Promise<void> {
+    const nowMs = this.#parts.time.nowMs();
+    const resumeAt = page.kind === 'held' && page.resumeAt !== null ? page.resumeAt : nowMs + HELD_MS;
+    const until = Math.max(nowMs + ODD_MS, Math.min(resumeAt, nowMs + HELD_MS));
+    this.#held.set(keyOf(tenant, workerId), until);
+    this.#due.delete(keyOf(tenant, workerId));
+    this.#tenantWaiters.room(tenant);
+    if (page.kind === 'not_pushed') return;
+    await this.#parts.store.setWakeup(tenant, workerId, page.kind === 'gone' ? null : until);
+  }
+
+  #turnFailed({ tenant, workerId }: Turn, failure: unknown): TurnOutcome {
+    const { outage, logger, time } = this.#parts;
+    if (isOutage(failure)) {
+      outage.failed(failure);
+      if (outage.down) return { started: 0, more: true };
+      // Its part of the store may be away; what the store's hints say of it may be as well.
+      if (this.#state === 'running') this.#wakeList.add({ tenant, workerId, at: time.nowMs() + ODD_MS });
+      return NOTHING_STARTED;
+    }
+    const reason = asError(failure).message;
+    logger.error('tasks of a worker could not be started', { tenant, worker: workerId, reason });
+    this.#held.set(keyOf(tenant, workerId), time.nowMs() + ODD_MS);
+    return NOTHING_STARTED;
+  }
+
+  #ended(slot: PushSlot): void {
+    this.#slots.end(slot);
+    this.#pump();
+  }
+}
+
+function keyOf(tenant: string, workerId: string): string {
+  return `${tenant}\n${workerId}`;
+}

@@ -1,0 +1,197 @@
+import type { Clock } from '../../../base/clock.ts';
+import { asError } from '../../../base/fault.ts';
+import type { Logger } from '../../../base/logger.ts';
+import type { Deliveries, DeliveryOutcome } from '../../delivery/delivery.ts';
+import { type Verdict, verdictOn } from '../../delivery/verdict.ts';
+import { targetOf } from '../../model/push-target.ts';
+import type { Signals } from '../../model/signals.ts';
+import type { Actor } from '../../model/task.ts';
+import type { TaskStatistics } from '../../model/task-statistics.ts';
+import type { ClaimedTask, SettleAnswer, Settlement } from '../../store/requests.ts';
+import { tellEnd } from '../attempts/end-signals.ts';
+import type { EndedAttempt, Settler } from '../attempts/settler.ts';
+import type { StoreTime } from '../health/store-time.ts';
+import type { WorkerPage } from '../workers/worker-book.ts';
+import type { WorkerPauses } from '../workers/worker-pauses.ts';
+
+export interface PushAttemptsParts {
+  readonly deliveries: Deliveries;
+  readonly settler: Settler;
+  readonly pauses: WorkerPauses;
+  readonly signals: Signals;
+  readonly statistics: TaskStatistics;
+  readonly time: StoreTime;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  /** This process, as history names it. */
+  readonly actor: Actor;
+}
+
+/** A worker that can be pushed to. */
+export type ReadyPage = Extract<WorkerPage, { readonly kind: 'ready' }>;
+
+/** An attempt that is being made. */
+export interface PushAttempt {
+  readonly tenant: string;
+  /** Without its body, which may be large and is not needed while the attempt goes on. */
+  readonly claimed: Pick<ClaimedTask, 'task' | 'leaseId' | 'leaseUntil'>;
+  readonly beganMs: number;
+  /** Somebody wants it to stop. */
+  canceled: boolean;
+}
+
+type HandBack = Pick<ClaimedTask, 'leaseId' | 'leaseUntil'> & Pick<EndedAttempt, 'unheard'>;
+
+/** How long the outcomes of attempts that were ended at the end of a drain are waited for. */
+const ABORTED_MS = 1_000;
+
+const NOTHING: Omit<Settlement, 'leaseId' | 'event' | 'actor'> = {
+  delayMs: 0,
+  last: false,
+  result: null,
+  error: null,
+  http: null,
+  throttleMs: 0,
+};
+
+/** The attempts that this process is making, from the claim to what the store is told. */
+export class PushAttempts {
+  readonly #parts: PushAttemptsParts;
+  /** By lease. */
+  readonly #attempts = new Map<string, PushAttempt>();
+  #idle: (() => void) | null = null;
+
+  constructor(parts: PushAttemptsParts) {
+    this.#parts = parts;
+  }
+
+  get count(): number {
+    return this.#attempts.size;
+  }
+
+  /** Makes an attempt. `over` is called when its delivery has ended, in whatever way. */
+  begin(tenant: string, claimed: ClaimedTask, page: ReadyPage, over: () => void): void {
+    const { clock, deliveries, logger } = this.#parts;
+    const { task, leaseId, leaseUntil } = claimed;
+    const nowMs = clock.nowMs();
+    const attempt = { tenant, claimed: { task, leaseId, leaseUntil }, beganMs: nowMs, canceled: false };
+    this.#attempts.set(leaseId, attempt);
+    const { taskUrls = false } = page.worker;
+    deliveries
+      .deliver({
+        tenant,
+        task,
+        payload: claimed.body.payload,
+        headers: claimed.body.headers,
+        worker: taskUrls ? { ...page.worker, url: targetOf(claimed.body.headers) } : page.worker,
+        signing: page.secrets.signing(nowMs),
+        // Who may create tasks could otherwise have them sent to a server of their own.
+        secretHeaders: taskUrls ? {} : page.secrets.headers(nowMs),
+        traceparent: null,
+      })
+      .then(outcome => this.#ended(attempt, page, outcome))
+      .catch((failure: unknown) => {
+        const reason = asError(failure).message;
+        logger.error('an attempt came to no outcome: its lease runs out', { task: task.id, reason });
+      })
+      .finally(() => {
+        this.#attempts.delete(leaseId);
+        over();
+        if (this.#attempts.size === 0) this.#idle?.();
+      });
+  }
+
+  /** Hands a task back that was claimed and not begun, or may have been: the attempt is not counted. */
+  handBack(tenant: string, { leaseId, leaseUntil, unheard }: HandBack): void {
+    this.#parts.settler.add(tenant, {
+      ...(unheard && { unheard }),
+      settlement: { ...NOTHING, leaseId, event: 'released', actor: this.#parts.actor },
+      leaseUntil,
+      told: answer => {
+        if (answer?.kind === 'settled') this.#tell(tenant, answer);
+      },
+    });
+  }
+
+  /** Ends the attempt at this task, if one is made here. */
+  cancel(tenant: string, taskId: string): void {
+    for (const attempt of this.#attempts.values()) {
+      if (attempt.tenant !== tenant || attempt.claimed.task.id !== taskId) continue;
+      attempt.canceled = true;
+      this.#parts.deliveries.abort(tenant, taskId);
+    }
+  }
+
+  /** Attempts that have taken longer than this and were not asked to stop, by tenant. */
+  lasting(longerThanMs: number): Map<string, PushAttempt[]> {
+    const beganBeforeMs = this.#parts.clock.nowMs() - longerThanMs;
+    const found = new Map<string, PushAttempt[]>();
+    for (const attempt of this.#attempts.values()) {
+      if (attempt.canceled || attempt.beganMs > beganBeforeMs) continue;
+      const others = found.get(attempt.tenant);
+      if (others === undefined) found.set(attempt.tenant, [attempt]);
+      else others.push(attempt);
+    }
+    return found;
+  }
+
+  /** Waits for attempts at most `boundMs`, then ends and hands back those that are left. */
+  async drain(boundMs: number): Promise<void> {
+    await this.#untilIdle(boundMs);
+    if (this.count === 0) return;
+    this.#parts.logger.warning('attempts are ended and handed back: the drain time is over', {
+      count: this.count,
+    });
+    for (const { tenant, claimed } of this.#attempts.values()) {
+      this.#parts.deliveries.abort(tenant, claimed.task.id);
+    }
+    await this.#untilIdle(ABORTED_MS);
+    for (const { tenant, claimed } of this.#attempts.values()) this.handBack(tenant, claimed);
+    this.#attempts.clear();
+  }
+
+  #untilIdle(boundMs: number): Promise<void> {
+    if (this.#attempts.size === 0) return Promise.resolve();
+    return new Promise(resolve => {
+      const bound = this.#parts.clock.after(boundMs, resolve);
+      this.#idle = () => {
+        bound.cancel();
+        resolve();
+      };
+    });
+  }
+
+  #ended(attempt: PushAttempt, page: ReadyPage, outcome: DeliveryOutcome): void {
+    const { tenant, claimed, canceled } = attempt;
+    const { task, leaseId, leaseUntil } = claimed;
+    // Handed back already.
+    if (!this.#attempts.has(leaseId)) return;
+    const { settler, pauses, statistics, time, random, actor } = this.#parts;
+    statistics.attemptDuration.record(outcome.durationMs);
+    const grounds = { task, worker: page.worker, nowMs: time.nowMs(), random };
+    const { pauseWorker, ...verdict } = page.worker.taskUrls
+      ? forOneUrl(verdictOn(outcome, grounds))
+      : verdictOn(outcome, grounds);
+    const stopped = canceled && outcome.kind === 'aborted';
+    const settlement: Settlement = stopped
+      ? { ...NOTHING, leaseId, event: 'canceled', actor }
+      : { ...verdict, leaseId, actor };
+    settler.add(tenant, { settlement, leaseUntil, told: answer => this.#tell(tenant, answer) });
+    const pushed = { tenant, workerId: task.workerId, worker: page.worker };
+    if (pauseWorker) pauses.gone(pushed);
+    else pauses.ended(pushed, settlement.event);
+  }
+
+  #tell(tenant: string, answer: SettleAnswer | null): void {
+    const { signals, statistics, time } = this.#parts;
+    if (answer === null || answer.kind === 'lost') statistics.settleRejected.add(1);
+    else tellEnd(signals, tenant, answer.task, time.nowMs());
+  }
+}
+
+/** What one receiver says about itself does not stop tasks of the same worker that go to others. */
+function forOneUrl(verdict: Verdict): Verdict {
+  return { ...verdict, throttleMs: 0, pauseWorker: false };
+}

@@ -1,0 +1,153 @@
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { FairShares } from '../../../base/fair-shares.ts';
+
+export interface PushSlotsOptions {
+  /** Attempts that may be short at the same time, for all tenants together (`TASKS_PUSH_CONCURRENCY`). */
+  readonly slots: number;
+  /** Called when attempts have left their slots although they go on. */
+  readonly roomier: () => void;
+  readonly after: Clock['after'];
+}
+
+/** One attempt, as the slots know it. */
+export interface PushSlot {
+  readonly tenant: string;
+  /** Characters of its payload. */
+  readonly size: number;
+  /** The step of ageing in which it began. */
+  readonly step: number;
+}
+
+/**
+ * How many attempts may be in progress for each slot, when the others are long. Must be above the part of
+ * `FairShares` that is guaranteed.
+ */
+const ATTEMPTS_PER_SLOT = 8;
+/** Attempts become long between one and two of these steps after they began, so after half a second at most. */
+const STEP_MS = 250;
+/** One slot in this number is reserved for tenants with nothing in progress. */
+const RESERVED_PART = 16;
+/** Payloads of attempts in progress, in characters: 256 Mi for all tenants, 16 Mi for one of few in any case. */
+const PAYLOADS = { capacity: 256 * 1024 * 1024, base: 16 * 1024 * 1024 };
+
+/** Maximum number of attempts in progress at the same time in a process with this number of slots. */
+export function attemptsFor(slots: number): number {
+  return ATTEMPTS_PER_SLOT * slots;
+}
+
+/**
+ * Says how many attempts each tenant may start. A push cannot be taken back, so receivers that hang must not keep slots:
+ * an attempt that takes longer than half a second leaves its slot and goes on beside the slots. All slots are therefore
+ * free again within half a second, whatever receivers do. How many attempts a tenant may have in progress, short and long
+ * together, is limited by its share ({@link FairShares}): the slots divided by the number of tenants with attempts in
+ * progress, and more while there is room to spare.
+ */
+export class PushSlots {
+  readonly #options: PushSlotsOptions;
+  readonly #reserved: number;
+  /** Attempts in progress and those that turns may start, by tenant. */
+  readonly #attempts: FairShares;
+  readonly #payloads = new FairShares(PAYLOADS);
+  /** Attempts in slots, oldest first. */
+  readonly #short = new Set<PushSlot>();
+  /** Slots in use, those for turns included. */
+  #used = 0;
+  readonly #usedBy = new Map<string, number>();
+  #step = 0;
+  #timer: Timer | null = null;
+
+  constructor(options: PushSlotsOptions) {
+    this.#options = options;
+    this.#reserved = Math.floor(options.slots / RESERVED_PART);
+    this.#attempts = new FairShares({ capacity: attemptsFor(options.slots), base: options.slots });
+  }
+
+  /** Slots in use. */
+  get used(): number {
+    return this.#used;
+  }
+
+  /**
+   * How many more attempts the tenant may start now.
+   *
+   * @param contenders number of tenants that want to start attempts, this one included
+   */
+  roomFor(tenant: string, contenders: number): number {
+    const { slots } = this.#options;
+    const free = slots - this.#used;
+    if (free < 1 || this.#payloads.roomFor(tenant) < 1) return 0;
+    const isNew = this.#attempts.heldBy(tenant) === 0;
+    const inSlots = isNew ? Math.max(1, free - this.#reserved) : free - this.#reserved;
+    const ofSlots = this.#most(contenders) - (this.#usedBy.get(tenant) ?? 0);
+    return Math.max(0, Math.min(inSlots, ofSlots, this.#attempts.roomFor(tenant)));
+  }
+
+  /** Whether the tenant has all the attempts that it may have, or payloads, however many slots are free. */
+  hasShare(tenant: string): boolean {
+    return this.#attempts.roomFor(tenant) < 1 || this.#payloads.roomFor(tenant) < 1;
+  }
+
+  /** Keeps slots for a turn. */
+  keep(tenant: string, count: number): void {
+    this.#attempts.take(tenant, count);
+    this.#use(tenant, count);
+  }
+
+  /** Frees slots of a turn that were not needed. */
+  free(tenant: string, count: number): void {
+    this.#attempts.give(tenant, count);
+    this.#use(tenant, -count);
+  }
+
+  /** An attempt begins, in a slot that was kept. */
+  begin(tenant: string, size: number): PushSlot {
+    const slot = { tenant, size, step: this.#step };
+    this.#short.add(slot);
+    this.#payloads.take(tenant, size);
+    this.#timer ??= this.#options.after(STEP_MS, this.#age);
+    return slot;
+  }
+
+  /** The attempt has ended. */
+  end(slot: PushSlot): void {
+    const { tenant, size } = slot;
+    if (this.#short.delete(slot)) this.#use(tenant, -1);
+    this.#attempts.give(tenant, 1);
+    this.#payloads.give(tenant, size);
+  }
+
+  /** No attempt becomes long any more. */
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  readonly #age = (): void => {
+    this.#step++;
+    const before = this.#used;
+    for (const slot of this.#short) {
+      if (slot.step > this.#step - 2) break;
+      this.#short.delete(slot);
+      this.#use(slot.tenant, -1);
+    }
+    this.#timer = this.#short.size > 0 ? this.#options.after(STEP_MS, this.#age) : null;
+    if (this.#used < before) this.#options.roomier();
+  };
+
+  /**
+   * Slots that a tenant may use. While there are long attempts, more of them may follow: the slots are then divided such
+   * that each tenant has some before they are free for the second time. Otherwise large turns save claims.
+   */
+  #most(contenders: number): number {
+    const { slots } = this.#options;
+    if (contenders < 2) return slots;
+    const hasLong = this.#attempts.taken > this.#used;
+    return Math.max(1, Math.floor(slots / (hasLong ? Math.max(2, contenders / 2) : 2)));
+  }
+
+  #use(tenant: string, count: number): void {
+    this.#used += count;
+    const used = (this.#usedBy.get(tenant) ?? 0) + count;
+    if (used === 0) this.#usedBy.delete(tenant);
+    else this.#usedBy.set(tenant, used);
+  }
+}

@@ -1,0 +1,169 @@
+import type { Logger } from '../../../base/logger.ts';
+import type { Account, TenantLimits } from '../../model/documents.ts';
+import type { IdMaker } from '../../model/ids.ts';
+import type { Signals } from '../../model/signals.ts';
+import type { Directory } from '../../store/directory.ts';
+import type { DeleteDocument, StoredDocument } from '../../store/documents.ts';
+import type { NewTask } from '../../store/requests.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+import { callbackTask } from './callback-task.ts';
+
+export interface CallbackParts {
+  readonly store: Pick<TaskStore, 'getDocument' | 'create' | 'apply'>;
+  readonly directory: Directory;
+  readonly signals: Signals;
+  readonly ids: IdMaker;
+  readonly logger: Logger;
+  /** What tenants have whose operator has changed nothing. */
+  readonly limits: Pick<TenantLimits, 'openTasks'>;
+}
+
+/**
+ * How long callbacks wait that cannot be created for a reason that may pass: an account that is suspended, or more open
+ * tasks than {@link maxOpenOf} allows.
+ */
+const POSTPONE_MS = 60_000;
+const CREATOR = { type: 'system', id: 'callbacks' } as const;
+
+/** An ended task, and the worker that is to be told. */
+interface Telling {
+  readonly document: StoredDocument<'callback'>;
+  /** Null: there is no such worker (any more). */
+  readonly worker: StoredDocument<'worker'> | null;
+}
+
+/**
+ * Creates the tasks that tell workers of the ends of other tasks. The document of each goes in the step that creates its
+ * task: however many processes do this, and wherever one dies, there is one callback. Those whose worker was deleted are
+ * dropped, with a line in the log.
+ *
+ * @param documents of one tenant, all due
+ * @param now by the store's clock
+ * @returns how many of the documents are not due any more
+ * @throws (rejects with) Fault when the store fails; what was not written is still due
+ */
+export async function createCallbacks(
+  parts: CallbackParts,
+  tenant: string,
+  documents: readonly StoredDocument<'callback'>[],
+  now: number,
+): Promise<number> {
+  const account = (await parts.directory.account(tenant))?.body;
+  if (account?.status !== 'active') return postpone(parts, tenant, documents, now);
+  const tellings = await Promise.all(
+    documents.map(async document => ({ document, worker: await workerOf(parts, tenant, document.parent) })),
+  );
+  const gone = tellings.filter(({ worker }) => worker === null);
+  const left = tellings.filter(({ worker }) => worker !== null);
+  const dropped = gone.length === 0 ? 0 : await drop(parts, tenant, gone);
+  return dropped + (left.length === 0 ? 0 : await create(parts, tenant, left, { account, now }));
+}
+
+interface Step {
+  readonly account: Account;
+  readonly now: number;
+}
+
+/** All in one step; one by one where one of them keeps the others from being created. */
+async function create(
+  parts: CallbackParts,
+  tenant: string,
+  tellings: readonly Telling[],
+  step: Step,
+): Promise<number> {
+  const answer = await parts.store.create(tenant, {
+    tasks: tellings.flatMap(telling => taskOf(parts, telling)),
+    atomic: true,
+    maxOpen: maxOpenOf(parts, step.account),
+    documents: tellings.map(deletionOf),
+    actor: CREATOR,
+  });
+  const refused =
+    answer.kind === 'done'
+      ? answer.results.find(result => result.kind === 'refused' && result.reason !== 'not_created')
+      : undefined;
+  if (answer.kind === 'done' && refused === undefined) {
+    tellDue(parts, tenant, tellings, step.now);
+    return tellings.length;
+  }
+  if (tellings.length > 1) {
+    let moved = 0;
+    for (const telling of tellings) moved += await create(parts, tenant, [telling], step);
+    return moved;
+  }
+  // Somebody else has created it.
+  if (refused?.kind !== 'refused') return 0;
+  if (refused.reason === 'worker_missing') return drop(parts, tenant, tellings);
+  return postpone(
+    parts,
+    tenant,
+    tellings.map(({ document }) => document),
+    step.now,
+  );
+}
+
+/**
+ * A callback takes the place of the task that has ended, so it is created at the quota, too. Tasks of callers may have
+ * taken that place first; they are refused from the quota on, which leaves room for callbacks up to twice as many.
+ */
+function maxOpenOf({ limits }: CallbackParts, account: Account): number {
+  return 2 * (account.limits.openTasks ?? limits.openTasks);
+}
+
+function taskOf({ ids }: CallbackParts, { document, worker }: Telling): NewTask[] {
+  return worker === null ? [] : [callbackTask(ids, document.body, worker)];
+}
+
+function deletionOf({ document: { kind, id, version } }: Telling): DeleteDocument {
+  return { op: 'delete', kind, id, expect: version };
+}
+
+function tellDue({ signals }: CallbackParts, tenant: string, tellings: readonly Telling[], at: number): void {
+  for (const workerId of new Set(tellings.map(({ document }) => document.parent))) {
+    signals.tell('taskDue', tenant, workerId, at);
+  }
+}
+
+async function workerOf(
+  { directory, store }: CallbackParts,
+  tenant: string,
+  id: string,
+): Promise<StoredDocument<'worker'> | null> {
+  // What is not there is remembered for a second as well, and the worker may be younger than that.
+  return (await directory.worker(tenant, id)) ?? store.getDocument(tenant, 'worker', id);
+}
+
+async function drop(
+  { store, logger }: CallbackParts,
+  tenant: string,
+  tellings: readonly Telling[],
+): Promise<number> {
+  let dropped = 0;
+  for (const telling of tellings) {
+    if ((await store.apply(tenant, [deletionOf(telling)])).kind !== 'done') continue;
+    dropped++;
+    const { parent, body } = telling.document;
+    logger.warning('Callback dropped because its worker was deleted', {
+      tenant,
+      task: body.taskId,
+      worker: parent,
+    });
+  }
+  return dropped;
+}
+
+async function postpone(
+  { store }: CallbackParts,
+  tenant: string,
+  documents: readonly StoredDocument<'callback'>[],
+  now: number,
+): Promise<number> {
+  const dueAt = now + POSTPONE_MS;
+  const answer = await store.apply(
+    tenant,
+    documents.map(({ kind, id, version, parent, body }) => {
+      return { op: 'put', kind, id, expect: version, parent, dueAt, unique: [], body } as const;
+    }),
+  );
+  return answer.kind === 'done' ? documents.length : 0;
+}

@@ -1,0 +1,197 @@
+import { backoffMs } from '../../../base/backoff.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { asError } from '../../../base/fault.ts';
+import type { Service } from '../../../base/lifecycle.ts';
+import type { Logger } from '../../../base/logger.ts';
+import type { DocumentKind, TenantLimits } from '../../model/documents.ts';
+import type { StoredDocument } from '../../store/documents.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+import { isOutage } from '../health/store-outage.ts';
+import { type AccountDeletionParts, deleteSome } from '../upkeep/account-deletion.ts';
+import { lookAtRemoval } from '../upkeep/removals.ts';
+import { runAll } from '../upkeep/run-all.ts';
+import { createCallbacks } from './callbacks.ts';
+import type { ScheduleStepParts } from './schedule-step.ts';
+import { type ScheduleCounters, ScheduleWriter } from './schedule-writer.ts';
+
+export interface ScheduleFirerParts extends ScheduleStepParts {
+  readonly store: ScheduleStepParts['store'] &
+    Pick<TaskStore, 'dueDocuments' | 'now' | 'create' | 'apply' | 'remove'> &
+    AccountDeletionParts['store'];
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly logger: Logger;
+  /** What tenants have whose operator has changed nothing. */
+  readonly limits: Pick<TenantLimits, 'openTasks'>;
+  /** The document of a worker is due: it is to be resumed. The document must not be due afterwards. */
+  readonly workerDue: (tenant: string, workerId: string) => Promise<void>;
+  readonly counters: ScheduleCounters;
+}
+
+/**
+ * How long a schedule that has come may go unnoticed. The looks are at the full quarters of a second, as nominal times
+ * are full seconds: the first look after one is at it.
+ */
+const LOOK_EVERY_MS = 250;
+/** Documents are read so many at a time: each may hold a payload. */
+const DOCUMENTS_AT_ONCE = 500;
+/** Schedules, or callbacks, of one tenant that are written together. */
+const BATCH = 100;
+const JOBS_AT_ONCE = 32;
+const RETRIES = { initialMs: 250, maxMs: 5_000 };
+
+/** What is done at a time: schedules or callbacks of one tenant, or one other document. */
+type Job = () => Promise<void>;
+
+/**
+ * Makes the tasks of schedules whose time has come. It asks the store for documents that are due, and so owns that call:
+ * callbacks are created (`callbacks.ts`), workers that are due are handed on, tasks that wait for their removal are looked at (`removals.ts`), entries of the
+ * audit log whose time is over are deleted, and accounts that are being deleted lose some more (`account-deletion.ts`).
+ *
+ * Each schedule moves on in the same step in which its task is made, and only from the version that was read. So any
+ * number of processes may do this, and a crash at any moment leaves a schedule that either has fired or is still due.
+ */
+export class ScheduleFirer implements Service {
+  readonly name = 'schedules';
+  readonly #parts: ScheduleFirerParts;
+  readonly #writer: ScheduleWriter;
+  #unlisten: (() => void) | null = null;
+  #timer: Timer | null = null;
+  #looking: Promise<void> | null = null;
+  /** A schedule came due while the store was asked. */
+  #again = false;
+  /** Since the last time that all went well. */
+  #failures = 0;
+
+  constructor(parts: ScheduleFirerParts) {
+    this.#parts = parts;
+    this.#writer = new ScheduleWriter(parts);
+  }
+
+  async start(): Promise<void> {
+    if (this.#unlisten !== null) return;
+    this.#unlisten = this.#parts.signals.listen({
+      scheduleDue: (_tenant, _id, at) => {
+        if (at !== null && at <= this.#parts.clock.nowMs()) this.#nudge();
+      },
+    });
+    this.#look();
+  }
+
+  /** Ends when what was begun is written. */
+  async stop(): Promise<void> {
+    this.#unlisten?.();
+    this.#unlisten = null;
+    this.#timer?.cancel();
+    this.#timer = null;
+    await this.#looking;
+  }
+
+  get #stopped(): boolean {
+    return this.#unlisten === null;
+  }
+
+  /** Looks now, unless the store needs a pause. */
+  #nudge(): void {
+    if (this.#looking !== null) {
+      this.#again = true;
+    } else if (this.#failures === 0) {
+      this.#timer?.cancel();
+      this.#look();
+    }
+  }
+
+  #look(): void {
+    this.#timer = null;
+    this.#looking = this.#lookOnce().then(waitMs => {
+      this.#looking = null;
+      if (!this.#stopped) this.#timer = this.#parts.clock.after(waitMs, () => this.#look());
+    });
+  }
+
+  /** Never rejects. @returns how long to wait before the next time */
+  async #lookOnce(): Promise<number> {
+    const { logger, random } = this.#parts;
+    try {
+      let more: boolean;
+      do {
+        this.#again = false;
+        more = await this.#pass();
+      } while (!this.#stopped && (more || this.#again));
+    } catch (failure) {
+      const reason = asError(failure).message;
+      if (this.#failures === 0) {
+        // An outage of the store has lines of its own.
+        const level = isOutage(failure) ? 'info' : 'error';
+        logger[level]('Schedules are paused because the task store is unavailable', { reason });
+      }
+      return backoffMs(RETRIES, this.#failures++, random);
+    }
+    if (this.#failures > 0) logger.info('Schedules have resumed');
+    this.#failures = 0;
+    return LOOK_EVERY_MS - (this.#parts.clock.nowMs() % LOOK_EVERY_MS);
+  }
+
+  /** @returns whether it is worth to look again at once: there was more to do, and some of it got done */
+  async #pass(): Promise<boolean> {
+    const { store } = this.#parts;
+    const due = await store.dueDocuments(DOCUMENTS_AT_ONCE);
+    if (due.length === 0) return false;
+    const now = await store.now();
+    let moved = 0;
+    const jobs = due.flatMap(({ tenant, document }) => this.#jobOf(tenant, document) ?? []);
+    for (const [tenant, batch] of batchesOf(due, 'schedule')) {
+      jobs.push(async () => {
+        moved += await this.#writer.fire(tenant, batch, now);
+      });
+    }
+    for (const [tenant, batch] of batchesOf(due, 'callback')) {
+      jobs.push(async () => {
+        moved += await createCallbacks(this.#parts, tenant, batch, now);
+      });
+    }
+    await runAll(jobs, JOBS_AT_ONCE);
+    // More documents may be due even if few were read, because large documents come in smaller numbers.
+    return moved > 0;
+  }
+
+  /** Null for documents that are dealt with many at a time. */
+  #jobOf(tenant: string, document: StoredDocument): Job | null {
+    const { store, workerDue } = this.#parts;
+    switch (document.kind) {
+      case 'worker':
+        return () => workerDue(tenant, document.id);
+      case 'removal':
+        return () => lookAtRemoval(store, tenant, document as StoredDocument<'removal'>);
+      case 'account':
+        return () => deleteSome(this.#parts, tenant, document as StoredDocument<'account'>);
+      case 'audit':
+        return async () => {
+          await store.apply(tenant, [{ op: 'delete', kind: 'audit', id: document.id, expect: 'any' }]);
+        };
+      default:
+        return null;
+    }
+  }
+}
+
+/** The documents of a kind, up to {@link BATCH} of one tenant at a time. */
+function batchesOf<K extends DocumentKind>(
+  due: readonly { readonly tenant: string; readonly document: StoredDocument }[],
+  kind: K,
+): [tenant: string, batch: StoredDocument<K>[]][] {
+  const ofTenants = new Map<string, StoredDocument<K>[]>();
+  const batches: [string, StoredDocument<K>[]][] = [];
+  for (const { tenant, document } of due) {
+    if (document.kind !== kind) continue;
+    let batch = ofTenants.get(tenant);
+    if (batch === undefined || batch.length === BATCH) {
+      batch = [];
+      ofTenants.set(tenant, batch);
+      batches.push([tenant, batch]);
+    }
+    batch.push(document as StoredDocument<K>);
+  }
+  return batches;
+}

@@ -1,0 +1,203 @@
+import { dueTimes } from '../../model/catch-up.ts';
+import type { Schedule } from '../../model/documents.ts';
+import type { IdMaker } from '../../model/ids.ts';
+import { reachedBy } from '../../model/schedule-due.ts';
+import { nextAfter, nominalTimes, runsLeft } from '../../model/schedule-times.ts';
+import type { Signals } from '../../model/signals.ts';
+import { type Actor, isFinal } from '../../model/task.ts';
+import { formatTime } from '../../model/time.ts';
+import type { Directory } from '../../store/directory.ts';
+import type { PutDocument, StoredDocument } from '../../store/documents.ts';
+import type { NewTask } from '../../store/requests.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+import { putSchedule } from './schedule-document.ts';
+import { scheduledTask } from './schedule-task.ts';
+
+/** What can become of a nominal time, or (the last two) of a schedule that cannot fire now. */
+export type ScheduleResult = 'fired' | 'skipped_overlap' | 'skipped_window' | 'postponed' | 'paused';
+
+/** What is written for a schedule whose time has come: whole or not at all. */
+export interface ScheduleStep {
+  readonly schedule: StoredDocument<'schedule'>;
+  readonly put: PutDocument<'schedule'>;
+  readonly tasks: readonly NewTask[];
+  readonly counts: Readonly<Partial<Record<ScheduleResult, number>>>;
+  /** Why it was paused; absent otherwise. */
+  readonly pauseReason?: string;
+}
+
+export interface ScheduleStepParts {
+  readonly store: Pick<TaskStore, 'openOfSchedule' | 'getDocument' | 'change'>;
+  readonly directory: Directory;
+  readonly signals: Signals;
+  readonly ids: IdMaker;
+}
+
+/** How long a schedule waits that cannot fire for a reason that may pass: a quota, an account that is suspended. */
+export const POSTPONE_MS = 60_000;
+/** So many open tasks are canceled in one step; the next one goes on with the others. */
+const MAX_CANCELED = 100;
+
+/**
+ * What is to be done about a schedule that is due.
+ *
+ * @param now by the store's clock
+ * @returns null when somebody else has changed the schedule meanwhile
+ */
+export async function scheduleStep(
+  parts: ScheduleStepParts,
+  tenant: string,
+  schedule: StoredDocument<'schedule'>,
+  now: number,
+): Promise<ScheduleStep | null> {
+  const { body } = schedule;
+  const times = nominalTimes(body, now);
+  if (times.kind === 'fault') return pausedStep(schedule, `${times.field}: ${times.detail}`);
+  if (body.paused) {
+    // What would have come during the pause is not missed, it was not wanted.
+    const resumed = { paused: false, pauseReason: null, resumeAt: null, nextAt: nextAfter(body, times, now) };
+    return { schedule, put: putSchedule(schedule, { ...body, ...resumed }), tasks: [], counts: {} };
+  }
+  const left = runsLeft(body);
+  if (body.nextAt === null || left === 0) {
+    const put = putSchedule(schedule, { ...body, nextAt: null });
+    return { schedule, put, tasks: [], counts: {} };
+  }
+  const account = await parts.directory.account(tenant);
+  if (account?.body.status !== 'active') return postponedStep(schedule, now);
+  const worker = await workerOf(parts, tenant, body);
+  if (worker === null) return pausedStep(schedule, goneReason(body.worker));
+  const reached = reachedBy(schedule.id, body, times, now);
+  const due = dueTimes(times, body.catchUp, body.nextAt, reached, body.jitterMs);
+  const room = await roomFor(parts, tenant, schedule, due.fire);
+  if (room === null) return null;
+  const createdBy: Actor = { type: 'schedule', id: schedule.id };
+  const tasks = room.fire.slice(0, left).map(scheduledFor => {
+    const key = `${schedule.id}@${formatTime(scheduledFor)}`;
+    const { heldBy } = room;
+    return scheduledTask(parts.ids, schedule, worker, { scheduledFor, runAt: now, key, heldBy, createdBy });
+  });
+  const last = tasks.at(-1)?.task;
+  const isOver = tasks.length === left;
+  const after: Schedule = {
+    ...body,
+    nextAt: isOver ? null : (room.later ?? times.next(reached)),
+    lastRun: last === undefined ? body.lastRun : { scheduledFor: last.scheduledFor!, taskId: last.id },
+  };
+  // Times after the last run of all are not skipped: the schedule has ended.
+  const passed = isOver ? due.fire.filter(time => time <= last!.scheduledFor!) : due.fire;
+  const counts = {
+    fired: tasks.length,
+    skipped_overlap: room.later === null || isOver ? passed.length - tasks.length : 0,
+    skipped_window: due.skipped,
+  };
+  return { schedule, put: putSchedule(schedule, counted(after, counts)), tasks, counts };
+}
+
+function counted(
+  schedule: Schedule,
+  counts: { readonly fired: number; readonly skipped_overlap: number; readonly skipped_window: number },
+): Schedule {
+  return {
+    ...schedule,
+    fired: schedule.fired + counts.fired,
+    skippedOverlap: schedule.skippedOverlap + counts.skipped_overlap,
+    skippedWindow: schedule.skippedWindow + counts.skipped_window,
+  };
+}
+
+/** The schedule stops until a person has looked at it. */
+export function pausedStep(schedule: StoredDocument<'schedule'>, pauseReason: string): ScheduleStep {
+  const body = { ...schedule.body, paused: true, pauseReason, resumeAt: null };
+  return { schedule, put: putSchedule(schedule, body), tasks: [], counts: { paused: 1 }, pauseReason };
+}
+
+/** Its times stay as they are; they are late then, and `catchUp` says what of them is made up for. */
+export function postponedStep(schedule: StoredDocument<'schedule'>, now: number): ScheduleStep {
+  const put = { ...putSchedule(schedule, schedule.body), dueAt: now + POSTPONE_MS };
+  return { schedule, put, tasks: [], counts: { postponed: 1 } };
+}
+
+export function goneReason(worker: string): string {
+  return `worker ${worker} is gone: name another one`;
+}
+
+async function workerOf(
+  { directory, store }: ScheduleStepParts,
+  tenant: string,
+  { workerId }: Schedule,
+): Promise<StoredDocument<'worker'> | null> {
+  // What is not there is remembered for a second as well, and the worker may be younger than that.
+  return (await directory.worker(tenant, workerId)) ?? store.getDocument(tenant, 'worker', workerId);
+}
+
+interface Room {
+  /** The times, of those that have come, for which there is a run. */
+  readonly fire: readonly number[];
+  /** The time that is to be looked at in the next step; null when all have been. */
+  readonly later: number | null;
+  readonly heldBy: string | null;
+}
+
+/**
+ * Which times fire while tasks of earlier times may still be open (specification 3.9): as if they had come one after the
+ * other. Null: the schedule has changed meanwhile.
+ */
+async function roomFor(
+  parts: ScheduleStepParts,
+  tenant: string,
+  schedule: StoredDocument<'schedule'>,
+  times: readonly number[],
+): Promise<Room | null> {
+  const { store } = parts;
+  if (times.length === 0) return { fire: times, later: null, heldBy: null };
+  switch (schedule.body.overlap) {
+    case 'allow':
+      return { fire: times, later: null, heldBy: null };
+    case 'skip': {
+      const open = await store.openOfSchedule(tenant, schedule.id, 1);
+      return { fire: times.slice(0, 1 - open.length), later: null, heldBy: null };
+    }
+    case 'queue_one': {
+      // One runs, one waits for it. Both at once would be one that waits for a task that is not there yet.
+      const open = await store.openOfSchedule(tenant, schedule.id, 2);
+      const later = open.length === 0 ? (times[1] ?? null) : null;
+      return { fire: open.length < 2 ? times.slice(0, 1) : [], later, heldBy: open[0] ?? null };
+    }
+    case 'cancel_running': {
+      // Each would cancel the one before: only the last is worth making.
+      const heldBy = await cancelOpen(parts, tenant, schedule);
+      return heldBy === undefined ? null : { fire: times.slice(-1), later: null, heldBy };
+    }
+  }
+}
+
+/**
+ * Cancels what is open of a schedule. A running attempt needs a while to end: the new run is held until then.
+ *
+ * Nothing is canceled unless the schedule is unchanged after the tasks were looked for: another process may have fired
+ * it, and what is open is then the run that should go on. Canceling comes before the new run is made, so that a crash
+ * between the two leaves a schedule that is still due.
+ *
+ * @returns the newest task that is still open, null for none; undefined when the schedule has changed
+ */
+async function cancelOpen(
+  { store, signals }: ScheduleStepParts,
+  tenant: string,
+  schedule: StoredDocument<'schedule'>,
+): Promise<string | null | undefined> {
+  const open = await store.openOfSchedule(tenant, schedule.id, MAX_CANCELED);
+  if (open.length === 0) return null;
+  const current = await store.getDocument(tenant, 'schedule', schedule.id);
+  if (current?.version !== schedule.version) return undefined;
+  const actor: Actor = { type: 'schedule', id: schedule.id };
+  const change = { action: 'cancel', patch: {}, expectVersion: null, actor } as const;
+  const answers = await Promise.all(open.map(id => store.change(tenant, id, change)));
+  let newest: string | null = null;
+  for (const { task } of answers) {
+    if (task === null || isFinal(task.status)) continue;
+    newest = task.id;
+    signals.tell('cancelRequested', tenant, task.id);
+  }
+  return newest;
+}

@@ -1,0 +1,153 @@
+import { asError } from '../../../base/fault.ts';
+import type { Logger } from '../../../base/logger.ts';
+import type { TenantLimits } from '../../model/documents.ts';
+import type { StoredDocument } from '../../store/documents.ts';
+import type { CreateResult } from '../../store/requests.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+import { isOutage } from '../health/store-outage.ts';
+import {
+  goneReason,
+  pausedStep,
+  postponedStep,
+  type ScheduleResult,
+  type ScheduleStep,
+  type ScheduleStepParts,
+  scheduleStep,
+} from './schedule-step.ts';
+
+/** `schedules_fired_total{result}`. */
+export interface ScheduleCounters {
+  count(result: ScheduleResult, by: number): void;
+}
+
+export interface ScheduleWriterParts extends ScheduleStepParts {
+  readonly store: ScheduleStepParts['store'] & Pick<TaskStore, 'create' | 'apply'>;
+  readonly logger: Logger;
+  readonly limits: Pick<TenantLimits, 'openTasks'>;
+  readonly counters: ScheduleCounters;
+}
+
+/** The store takes no more tasks at once. */
+const MAX_TASKS = 500;
+/** Tasks of several schedules are made at once; by which one, each of them says itself. */
+const FIRER = { type: 'system', id: 'schedules' } as const;
+
+/** Writes what is to be done about schedules of one tenant that are due, several in one step of the store. */
+export class ScheduleWriter {
+  readonly #parts: ScheduleWriterParts;
+
+  constructor(parts: ScheduleWriterParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * @param now by the store's clock
+   * @returns how many of the schedules have moved on; the others were changed by somebody else, and are to be read again
+   * @throws (rejects with) Fault when the store fails; what was not written is still due
+   */
+  async fire(tenant: string, schedules: readonly StoredDocument<'schedule'>[], now: number): Promise<number> {
+    const steps = await Promise.all(schedules.map(schedule => this.#stepOf(tenant, schedule, now)));
+    let moved = 0;
+    for (const together of packed(steps.filter(step => step !== null))) {
+      moved += await this.#write(tenant, together, now);
+    }
+    return moved;
+  }
+
+  /** A schedule that we cannot work out must not keep the others from firing. */
+  async #stepOf(
+    tenant: string,
+    schedule: StoredDocument<'schedule'>,
+    now: number,
+  ): Promise<ScheduleStep | null> {
+    try {
+      return await scheduleStep(this.#parts, tenant, schedule, now);
+    } catch (failure) {
+      if (isOutage(failure)) throw failure;
+      const reason = asError(failure).message;
+      this.#parts.logger.error('a schedule cannot be worked out', { tenant, schedule: schedule.id, reason });
+      return postponedStep(schedule, now);
+    }
+  }
+
+  async #write(tenant: string, steps: readonly ScheduleStep[], now: number): Promise<number> {
+    const { store, directory, limits } = this.#parts;
+    const documents = steps.map(step => step.put);
+    const tasks = steps.flatMap(step => step.tasks);
+    let results: readonly CreateResult[] = [];
+    if (tasks.length === 0) {
+      const answer = await store.apply(tenant, documents);
+      if (answer.kind !== 'done') return 0;
+    } else {
+      const account = await directory.account(tenant);
+      const maxOpen = account?.body.limits.openTasks ?? limits.openTasks;
+      const answer = await store.create(tenant, {
+        tasks,
+        atomic: true,
+        maxOpen,
+        documents,
+        actor: FIRER,
+      });
+      if (answer.kind !== 'done') return 0;
+      results = answer.results;
+    }
+    const refused = results.find(result => result.kind === 'refused' && result.reason !== 'not_created');
+    if (refused?.kind === 'refused') return this.#refused(tenant, steps, refused.reason, now);
+    this.#done(tenant, steps, results);
+    return steps.length;
+  }
+
+  /** Nothing was written because of one task: find out whose it is, and put that schedule aside. */
+  async #refused(
+    tenant: string,
+    steps: readonly ScheduleStep[],
+    reason: string,
+    now: number,
+  ): Promise<number> {
+    let moved = 0;
+    if (steps.length > 1) {
+      for (const step of steps) moved += await this.#write(tenant, [step], now);
+      return moved;
+    }
+    const [{ schedule }] = steps;
+    const step =
+      reason === 'worker_missing'
+        ? pausedStep(schedule, goneReason(schedule.body.worker))
+        : postponedStep(schedule, now);
+    return this.#write(tenant, [step], now);
+  }
+
+  #done(tenant: string, steps: readonly ScheduleStep[], results: readonly CreateResult[]): void {
+    const { counters, logger, signals } = this.#parts;
+    for (const { schedule, counts, pauseReason } of steps) {
+      for (const [result, by] of Object.entries(counts)) {
+        if (by > 0) counters.count(result as ScheduleResult, by);
+      }
+      if (pauseReason !== undefined) {
+        logger.warning('schedule paused', { tenant, schedule: schedule.id, reason: pauseReason });
+      }
+    }
+    const earliest = new Map<string, number>();
+    for (const result of results) {
+      if (result.kind !== 'created' || result.task.dueAt === null) continue;
+      const { workerId, dueAt } = result.task;
+      earliest.set(workerId, Math.min(dueAt, earliest.get(workerId) ?? dueAt));
+    }
+    for (const [workerId, at] of earliest) signals.tell('taskDue', tenant, workerId, at);
+  }
+}
+
+/** Cuts steps into groups that the store takes at once. */
+function packed(steps: readonly ScheduleStep[]): ScheduleStep[][] {
+  const groups: ScheduleStep[][] = [];
+  let tasks = 0;
+  for (const step of steps) {
+    if (groups.length === 0 || tasks + step.tasks.length > MAX_TASKS) {
+      groups.push([]);
+      tasks = 0;
+    }
+    groups[groups.length - 1].push(step);
+    tasks += step.tasks.length;
+  }
+  return groups;
+}

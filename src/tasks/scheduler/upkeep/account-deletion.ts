@@ -1,0 +1,167 @@
+import type { Account, AccountDeletion, DocumentKind } from '../../model/documents.ts';
+import type { Signals } from '../../model/signals.ts';
+import { type Actor, TASK_STATUSES } from '../../model/task.ts';
+import type { DeleteDocument, StoredDocument } from '../../store/documents.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+import { runAll } from './run-all.ts';
+
+export interface AccountDeletionParts {
+  readonly store: Pick<
+    TaskStore,
+    'apply' | 'listDocuments' | 'list' | 'change' | 'purge' | 'forgetTenant' | 'counts' | 'setWakeup' | 'now'
+  >;
+  readonly signals: Signals;
+}
+
+/** How long the domain of a deleted account cannot be taken by another one. */
+export const DOMAIN_KEPT_MS = 30 * 86_400_000;
+/**
+ * How long after the first sweep the second one is. No request lasts as long: its body and its wait for tasks have
+ * shorter bounds.
+ */
+const SECOND_SWEEP_MS = 10 * 60_000;
+/** How much one look removes at most. The account stays due, so the next look goes on. */
+const DOCUMENTS_AT_ONCE = 100;
+const TASKS_AT_ONCE = 200;
+const PURGED_AT_ONCE = 500;
+/** Calls of `forgetTenant` in one look. */
+const PARTS_AT_ONCE = 20;
+const JOBS_AT_ONCE = 16;
+/** How long until the next look while only running tasks are left. */
+const RUNNING_MS = 1_000;
+
+/** Workers first: without its worker, no task can be created. A table, so that no kind is forgotten. */
+const BELONGINGS: Readonly<Record<Exclude<DocumentKind, 'account'>, true>> = {
+  worker: true,
+  schedule: true,
+  secret: true,
+  token: true,
+  user: true,
+  removal: true,
+  audit: true,
+  callback: true,
+};
+const KINDS = Object.keys(BELONGINGS) as readonly DocumentKind[];
+const OPEN = ['scheduled', 'retry', 'paused', 'running'] as const;
+const DELETION: Actor = { type: 'system', id: 'deletion' };
+
+/**
+ * Goes on with the deletion of an account whose document is due: removes some of what it holds. If nothing is left, only
+ * the account itself stays, without limits and keys, so that nobody takes its domain too early. What requests wrote that
+ * began before the deletion is removed by a second sweep, and by a third one when the domain becomes free. Then the
+ * account goes as well. Several processes may do this at once, and a crash at any moment leaves an account that is due.
+ *
+ * @throws (rejects with) Fault of the store
+ */
+export async function deleteSome(
+  parts: AccountDeletionParts,
+  tenant: string,
+  account: StoredDocument<'account'>,
+): Promise<void> {
+  const { store } = parts;
+  const { kind, id, version, body, dueAt } = account;
+  const { deletion } = body;
+  if (deletion === undefined) return put(parts, tenant, account, body, null);
+  const left = await sweep(parts, tenant, deletion);
+  if (left === 'more') return;
+  const now = await store.now();
+  const { place: _, ...rest } = deletion;
+  if (left === 'running') return put(parts, tenant, account, body, now + RUNNING_MS);
+  if (left !== null) return put(parts, tenant, account, { ...body, deletion: { ...rest, ...left } }, dueAt);
+  if (rest.finishedAt === null) {
+    const ended = { ...rest, finishedAt: now };
+    const shown = {
+      ...body,
+      status: 'deleted',
+      owners: 0,
+      limits: {},
+      dataKey: null,
+      deletion: ended,
+    } as const;
+    return put(parts, tenant, account, shown, now + SECOND_SWEEP_MS);
+  }
+  const freeAt = rest.finishedAt + DOMAIN_KEPT_MS;
+  if (now < freeAt) return put(parts, tenant, account, { ...body, deletion: rest }, freeAt);
+  await store.apply(tenant, [{ op: 'delete', kind, id, expect: version }]);
+}
+
+/** What is left after a part of a sweep: something, tasks that run, the rest behind a place of the store, or nothing. */
+type Left = 'more' | 'running' | { readonly place: string } | null;
+
+async function sweep(parts: AccountDeletionParts, tenant: string, deletion: AccountDeletion): Promise<Left> {
+  const { store } = parts;
+  for (const kind of KINDS) if (await deleteDocuments(parts, tenant, kind)) return 'more';
+  await cancelTasks(parts, tenant);
+  // Of the tasks that have ended, all are to go.
+  const { more } = await store.purge(tenant, { succeededMs: -1, otherMs: -1 }, PURGED_AT_ONCE);
+  if (more) return 'more';
+  const counts = await store.counts(tenant, null);
+  const left = TASK_STATUSES.reduce((sum, status) => sum + counts[status], 0);
+  if (left > counts.running) return 'more';
+  if (left > 0) return 'running';
+  // Tasks that have ended since may have left more of them.
+  if (await deleteDocuments(parts, tenant, 'callback')) return 'more';
+  let place = await store.forgetTenant(tenant, deletion.place ?? null);
+  for (let part = 1; part < PARTS_AT_ONCE && place !== null; part++) {
+    place = await store.forgetTenant(tenant, place);
+  }
+  return place === null ? null : { place };
+}
+
+/** Where somebody else was faster, the next look goes on. */
+async function put(
+  { store, signals }: AccountDeletionParts,
+  tenant: string,
+  { kind, id, version, parent }: StoredDocument<'account'>,
+  body: Account,
+  dueAt: number | null,
+): Promise<void> {
+  await store.apply(tenant, [{ op: 'put', kind, id, expect: version, parent, dueAt, unique: [], body }]);
+  signals.tell('documentsChanged', tenant);
+}
+
+/** @returns whether there were any */
+async function deleteDocuments(
+  { store }: AccountDeletionParts,
+  tenant: string,
+  kind: DocumentKind,
+): Promise<boolean> {
+  const query = { kind, after: null, limit: DOCUMENTS_AT_ONCE, order: 'asc' } as const;
+  const found = await store.listDocuments(tenant, query);
+  if (found.length === 0) return false;
+  const changes = found.map(({ id }): DeleteDocument => ({ op: 'delete', kind, id, expect: 'any' }));
+  await store.apply(tenant, changes);
+  if (kind === 'worker') {
+    await runAll(
+      found.map(
+        ({ id }) =>
+          () =>
+            store.setWakeup(tenant, id, null),
+      ),
+      JOBS_AT_ONCE,
+    );
+  }
+  return true;
+}
+
+/** Ends what has not ended. A running attempt is asked to stop; it ends, at the latest, with its lease. */
+async function cancelTasks({ store, signals }: AccountDeletionParts, tenant: string): Promise<void> {
+  const open = await store.list(tenant, {
+    workerId: null,
+    statuses: OPEN,
+    scheduleId: null,
+    createdFrom: null,
+    createdBefore: null,
+    after: null,
+    limit: TASKS_AT_ONCE,
+    order: 'asc',
+  });
+  const change = { action: 'cancel', patch: {}, expectVersion: null, actor: DELETION } as const;
+  await runAll(
+    open.map(({ id }) => async () => {
+      const { task } = await store.change(tenant, id, change);
+      if (task?.status === 'running') signals.tell('cancelRequested', tenant, id);
+    }),
+    JOBS_AT_ONCE,
+  );
+}

@@ -1,0 +1,28 @@
+import type { TaskStatistics } from '../../model/task-statistics.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+
+/** How often the store is asked. */
+export const COUNT_DUE_EVERY_MS = 10_000;
+/** Counting more would keep the store from other work. */
+const MAX_COUNTED = 100_000;
+
+export interface DueTasksParts {
+  readonly store: Pick<TaskStore, 'countDue'>;
+  readonly statistics: TaskStatistics;
+}
+
+/** How many tasks are due, for the statistics, which never wait for the store: they are told what it said last. */
+export class DueTasks {
+  readonly #store: DueTasksParts['store'];
+  #count = 0;
+
+  constructor({ store, statistics }: DueTasksParts) {
+    this.#store = store;
+    statistics.readDueTasks(() => this.#count);
+  }
+
+  /** @throws (rejects with) Fault when the store fails; what it said before is told on */
+  async look(): Promise<void> {
+    this.#count = await this.#store.countDue(MAX_COUNTED);
+  }
+}

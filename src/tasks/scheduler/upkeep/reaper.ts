@@ -1,0 +1,97 @@
+import { isPolicyOver, retryWaitMs } from '../../model/retry-policy.ts';
+import type { Signals } from '../../model/signals.ts';
+import type { Actor, Task } from '../../model/task.ts';
+import type { Overdue, Settlement } from '../../store/requests.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+import { tellEnd } from '../attempts/end-signals.ts';
+import type { StoreTime } from '../health/store-time.ts';
+import { runAll } from './run-all.ts';
+
+export interface ReaperParts {
+  readonly store: Pick<TaskStore, 'overdue' | 'settle' | 'change'>;
+  readonly signals: Signals;
+  readonly time: StoreTime;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+}
+
+/** How often it looks: well within the second that a lost worker may go unnoticed. */
+export const REAP_EVERY_MS = 500;
+const MAX_AT_ONCE = 500;
+/** Calls of the store under way: it writes several at once. */
+const JOBS_AT_ONCE = 32;
+
+const REAPER: Actor = { type: 'system', id: 'reaper' };
+
+/**
+ * Ends attempts whose lease is over, and tasks that did not start in time. Every process may do it: the store takes the
+ * first, and refuses the others. Where it fails for one tenant the others have theirs ended all the same.
+ *
+ * @param stopped true when it is to break off
+ * @throws (rejects with) Fault when the store fails
+ */
+export async function reap(parts: ReaperParts, stopped: () => boolean): Promise<void> {
+  let ended: number;
+  do {
+    ended = 0;
+    const overdue = await parts.store.overdue(MAX_AT_ONCE);
+    const count = (by: number): void => {
+      ended += by;
+    };
+    const jobs = overdue.flatMap(each => [
+      async () => count(await reapLeases(parts, each)),
+      ...each.expired.map(task => async () => count(await expire(parts, each.tenant, task))),
+    ]);
+    await runAll(jobs, JOBS_AT_ONCE);
+    // Where nothing was ended others are at it, and what is left comes next time.
+  } while (ended >= MAX_AT_ONCE / 2 && !stopped());
+}
+
+async function reapLeases(parts: ReaperParts, { tenant, leases }: Overdue): Promise<number> {
+  if (leases.length === 0) return 0;
+  const { store, signals, time } = parts;
+  const settlements = leases.map(({ leaseId, task }) => lapse(parts, leaseId, task));
+  let ended = 0;
+  for (const answer of await store.settle(tenant, settlements)) {
+    if (answer.kind !== 'settled') continue;
+    tellEnd(signals, tenant, answer.task, time.nowMs());
+    ended++;
+  }
+  return ended;
+}
+
+/** It counts as an attempt, and waits at least the base: a task that kills its worker must not do so for ever. */
+function lapse({ time, random }: ReaperParts, leaseId: string, task: Task): Settlement {
+  const delayMs = Math.max(task.retry.baseMs, retryWaitMs(task.retry, task.attempt, random));
+  return {
+    leaseId,
+    event: 'lease_expired',
+    delayMs,
+    last: isPolicyOver(task.retry, task.startedAt, time.nowMs() + delayMs),
+    result: null,
+    error: {
+      code: 'lease_expired',
+      message: 'the lease ran out before the worker said how the attempt ended',
+    },
+    http: null,
+    throttleMs: 0,
+    actor: REAPER,
+  };
+}
+
+/** @returns how many were ended: one, or none */
+async function expire(
+  { store, signals, time }: ReaperParts,
+  tenant: string,
+  { id }: Pick<Task, 'id'>,
+): Promise<number> {
+  const answer = await store.change(tenant, id, {
+    action: 'expire',
+    patch: {},
+    expectVersion: null,
+    actor: REAPER,
+  });
+  if (answer.kind !== 'done') return 0;
+  tellEnd(signals, tenant, answer.task, time.nowMs());
+  return 1;
+}

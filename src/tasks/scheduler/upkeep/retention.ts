@@ -1,0 +1,65 @@
+import type { Clock } from '../../../base/clock.ts';
+import type { TenantLimits } from '../../model/documents.ts';
+import type { Directory } from '../../store/directory.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+
+export interface RetentionParts {
+  readonly store: Pick<TaskStore, 'tenants' | 'purge'>;
+  readonly directory: Directory;
+  /** What tenants have whose operator has changed nothing. */
+  readonly limits: TenantLimits;
+  readonly clock: Clock;
+}
+
+/** Between two passes over all tenants. */
+export const RETAIN_EVERY_MS = 10_000;
+
+const SLICE = 500;
+const TENANTS_AT_ONCE = 100;
+/** Tenants that may fail in one pass: with more of them all of the store is away. */
+const MAX_FAILURES = 10;
+/** How much longer than a slice took the store is left to others. */
+const REST_FACTOR = 2;
+const LEAST_REST_MS = 5;
+
+/**
+ * Removes what tenants do not keep any longer: a pass over all of them, in slices, between which the store is left to
+ * others for longer than they take.
+ *
+ * @param stopped true when it is to break off
+ * @throws (rejects with) Fault when the store fails
+ */
+export async function purgeAll(parts: RetentionParts, stopped: () => boolean): Promise<void> {
+  const failures: unknown[] = [];
+  let after: string | null = null;
+  let tenants: readonly string[];
+  do {
+    tenants = await parts.store.tenants(after, TENANTS_AT_ONCE);
+    for (const tenant of tenants) {
+      if (stopped()) break;
+      // A part of the store may be away: that one tenant cannot be purged is not to keep the others.
+      await purgeTenant(parts, tenant, stopped).catch(failure => failures.push(failure));
+      if (failures.length >= MAX_FAILURES) throw failures[0];
+    }
+    after = tenants.at(-1) ?? null;
+  } while (tenants.length === TENANTS_AT_ONCE && !stopped());
+  if (failures.length > 0) throw failures[0];
+}
+
+async function purgeTenant(parts: RetentionParts, tenant: string, stopped: () => boolean): Promise<void> {
+  const account = await parts.directory.account(tenant);
+  const limits = { ...parts.limits, ...account?.body.limits };
+  const keep = { succeededMs: limits.retainSucceededMs, otherMs: limits.retainOtherMs };
+  let isLeft = true;
+  while (isLeft && !stopped()) {
+    const startMs = parts.clock.nowMs();
+    isLeft = (await parts.store.purge(tenant, keep, SLICE)).more;
+    await rest(parts.clock, parts.clock.nowMs() - startMs);
+  }
+}
+
+function rest(clock: Clock, tookMs: number): Promise<void> {
+  return new Promise(resolve => {
+    clock.after(Math.max(LEAST_REST_MS, REST_FACTOR * tookMs), resolve);
+  });
+}
