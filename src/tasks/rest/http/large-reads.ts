@@ -1,4 +1,4 @@
-import { Turns } from '../threads/turns.ts';
+import { Turns } from './turns.ts';
 
 /**
  * Limits the number of concurrent reads whose responses may be as large as a full page. Further reads wait, and tenants

@@ -2,11 +2,11 @@ import type { Transferable } from 'node:worker_threads';
 import type { LastingThread } from '../../../base/lasting-thread.ts';
 import { Problem } from '../checks/problem.ts';
 import type { HeldBody, RestCall, RestHead, RestReply } from '../http/http.ts';
+import { Turns } from '../http/turns.ts';
 import type { EarlyLimits } from './early-limits.ts';
 import type { AnswerMessage, ToRestThread, TurnFromRestThread, TurnToRestThread } from './messages.ts';
 import { type Filling, Outbox } from './outbox.ts';
 import type { Places } from './places.ts';
-import { Turns } from './turns.ts';
 
 /** Maximum number of calls that a thread handles at once, without calls that wait for an event. */
 const MAX_RUNNING = 512;

@@ -5,8 +5,8 @@ import type {
   RestReply,
   RestRequest,
 } from '../../../../../src/tasks/rest/http/http.ts';
+import { Turns } from '../../../../../src/tasks/rest/http/turns.ts';
 import { Places } from '../../../../../src/tasks/rest/threads/places.ts';
-import { Turns } from '../../../../../src/tasks/rest/threads/turns.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { JoinedCalls } from '../../../../support/tasks/joined-calls.ts';
 
