@@ -19,7 +19,6 @@ async function pages(tenant: BenchTenant): Promise<readonly Page[]> {
     { what: 'all', query: '' },
     { what: 'of a worker', query: 'worker=common' },
     { what: 'of a rare worker', query: 'worker=rare' },
-    { what: 'of a worker that is not there', query: 'worker=nobody' },
     { what: 'of a status', query: 'status=scheduled' },
     { what: 'of a rare status', query: 'status=paused' },
     { what: 'of a status that no task has', query: 'status=failed' },
