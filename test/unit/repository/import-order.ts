@@ -18,12 +18,29 @@ const FOLDERS: readonly (readonly string[])[] = [
   ['cli', 'workers'],
 ];
 
-/** The same inside folders that have parts. */
+/** The same inside folders that have parts, by their path below `src`. */
 const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   rules: [[OWN_FILES], ['parse', 'compile'], ['source', 'match']],
   counters: [[OWN_FILES], ['redis', 'memcached', 'shared', 'guarded']],
   decision: [[OWN_FILES], ['pool']],
   tasks: [['model'], ['store', 'sealing'], ['delivery', 'identity'], ['scheduler'], ['rest'], [OWN_FILES]],
+  'tasks/scheduler': [
+    ['health'],
+    ['workers', 'attempts'],
+    ['push', 'pull', 'upkeep'],
+    ['schedules'],
+    [OWN_FILES],
+  ],
+  'tasks/rest': [
+    ['checks'],
+    ['http'],
+    ['access'],
+    ['fields'],
+    ['accounts', 'tasks', 'leases'],
+    ['workers', 'schedules'],
+    [OWN_FILES],
+    ['threads'],
+  ],
   http2: [[OWN_FILES], ['frame', 'hpack'], ['streams'], ['connection']],
   transports: [[OWN_FILES], ['grpc', 'http'], ['debug']],
 };
@@ -78,8 +95,22 @@ function importFault(from: string, to: string): string | undefined {
   if (importer === undefined || imported === undefined) return undefined;
   if (importer !== imported)
     return orderFault(FOLDERS, importer, imported) ?? settingsFault(importer, imported);
-  const parts = PARTS[importer];
-  return parts === undefined ? undefined : orderFault(parts, partOf(from), partOf(to));
+  for (const [folder, parts] of Object.entries(PARTS)) {
+    const fault = partFault(folder, parts, from, to);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/** Undefined also for files that are not both in the folder. */
+function partFault(
+  folder: string,
+  parts: readonly (readonly string[])[],
+  from: string,
+  to: string,
+): string | undefined {
+  const [importer, imported] = [partOf(folder, from), partOf(folder, to)];
+  return importer === undefined || imported === undefined ? undefined : orderFault(parts, importer, imported);
 }
 
 function settingsFault(importer: string, imported: string): string | undefined {
@@ -108,9 +139,11 @@ function folderOf(path: string): string | undefined {
   return FOLDERS.flat().find(known => known === name);
 }
 
-/** `parse` of `src/rules/parse/load.ts`. */
-function partOf(path: string): string {
-  const [, , part, file] = path.split('/');
+/** `parse` of `src/rules/parse/load.ts` in the folder `rules`; undefined for a file outside the folder. */
+function partOf(folder: string, path: string): string | undefined {
+  const start = `src/${folder}/`;
+  if (!path.startsWith(start)) return undefined;
+  const [part, file] = path.slice(start.length).split('/');
   return file === undefined ? OWN_FILES : part;
 }
 
