@@ -64,7 +64,7 @@ interface Step {
   readonly now: number;
 }
 
-/** All in one step; one by one where one of them keeps the others from being created. */
+/** Creates all in one step, or in parts if one of them keeps the others from being created. */
 async function create(
   parts: CallbackParts,
   tenant: string,
@@ -86,11 +86,7 @@ async function create(
     tellDue(parts, tenant, tellings, step.now);
     return tellings.length;
   }
-  if (tellings.length > 1) {
-    let moved = 0;
-    for (const telling of tellings) moved += await create(parts, tenant, [telling], step);
-    return moved;
-  }
+  if (tellings.length > 1) return createInParts(parts, tenant, tellings, step);
   // Somebody else has created it.
   if (refused?.kind !== 'refused') return 0;
   if (refused.reason === 'worker_missing') return drop(parts, tenant, tellings);
@@ -99,6 +95,31 @@ async function create(
     tenant,
     tellings.map(({ document }) => document),
     step.now,
+  );
+}
+
+/**
+ * Another process may have created some or all of them: those are left out. Otherwise the one that fails is found by
+ * halves, because each attempt is a transaction.
+ */
+async function createInParts(
+  parts: CallbackParts,
+  tenant: string,
+  tellings: readonly Telling[],
+  step: Step,
+): Promise<number> {
+  const present = await Promise.all(
+    tellings.map(async ({ document: { id, version } }) => {
+      return (await parts.store.getDocument(tenant, 'callback', id))?.version === version;
+    }),
+  );
+  const left = tellings.filter((_, i) => present[i]);
+  if (left.length === 0) return 0;
+  if (left.length < tellings.length) return create(parts, tenant, left, step);
+  const half = tellings.length >> 1;
+  return (
+    (await create(parts, tenant, tellings.slice(0, half), step)) +
+    (await create(parts, tenant, tellings.slice(half), step))
   );
 }
 

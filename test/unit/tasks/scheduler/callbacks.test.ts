@@ -209,3 +209,15 @@ t.test('many ends at once are told of within a few looks', async t => {
   t.ok(told.firing.store.creates < 2 * 250 + 30, 'many are created in one step');
   await told.firing.stop();
 });
+
+t.test('a process that finds its callbacks created by another one does not try each of them', async t => {
+  const told = await Told.begun(2);
+  const { firing } = told;
+  for (let n = 0; n < 50; n++) await told.ended();
+  firing.store.creates = 0;
+  await firing.pass(1_000, 250);
+  t.equal((await told.callbacks()).length, 50);
+  t.equal(await told.waiting(), 0);
+  t.ok(firing.store.creates <= 4, `${firing.store.creates} steps`);
+  await firing.stop();
+});
