@@ -174,8 +174,9 @@ export class MeasuredStore implements TaskStore {
 
   dueDocuments(
     max: number,
+    after?: string | null,
   ): Promise<readonly { readonly tenant: string; readonly document: StoredDocument }[]> {
-    return this.#measured('due_documents', () => this.#store.dueDocuments(max));
+    return this.#measured('due_documents', () => this.#store.dueDocuments(max, after));
   }
 
   recall(

@@ -175,9 +175,16 @@ export interface TaskStore {
   findDocument(tenant: string, name: string): Promise<StoredDocument | null>;
   listDocuments(tenant: string, query: DocumentQuery): Promise<readonly StoredDocument[]>;
   countDocuments(tenant: string, kind: DocumentKind): Promise<number>;
-  /** Due documents of all tenants, the earliest first. Returns fewer than are due if they reach {@link READ_BYTES}. */
+  /**
+   * Due documents of all tenants, the earliest first.
+   *
+   * If more are due than `max` or {@link READ_BYTES} allow, each tenant gets a share (`due-shares.ts`) and the documents
+   * are in the order of the tenants: first those that follow the tenant `after`. Pass the tenant of the last document of
+   * the previous answer, so that every tenant is reached.
+   */
   dueDocuments(
     max: number,
+    after?: string | null,
   ): Promise<readonly { readonly tenant: string; readonly document: StoredDocument }[]>;
 
   /** What was remembered under an idempotency key; for requests that are no single call of the store. */

@@ -168,6 +168,42 @@ function tellsWhatIsDue(t: Test, open: Parameters<Topic>[1]): void {
     );
   });
 
+  t.test('a tenant with many due documents leaves room for those of others', async t => {
+    const scene = await open(t);
+    const { store, make } = scene;
+    const many = Array.from({ length: 150 }, (_, i) => {
+      return make.schedule(scene.mailer, { name: `s${i}` }, { dueAt: scene.now - 1_000 + i });
+    });
+    await put(scene, ...many);
+    const one = make.worker({ name: 'other' }, { dueAt: scene.now });
+    await store.apply('globex', [make.account('globex'), one]);
+    const found = await store.dueDocuments(20);
+    t.equal(found.length, 11, 'half of the answer, and what the other tenant has');
+    t.same(
+      found.filter(({ tenant }) => tenant === 'globex').map(({ document }) => document.id),
+      [one.id],
+    );
+  });
+
+  t.test('a tenant with large due documents leaves room for those of others', async t => {
+    const scene = await open(t);
+    const { store, make } = scene;
+    const { body } = make.schedule(scene.mailer);
+    const task = { ...body.task, payload: JSON.stringify('x'.repeat(READ_BYTES / 8)) };
+    const large = Array.from({ length: 12 }, (_, i) => {
+      return make.schedule(scene.mailer, { name: `s${i}`, task }, { dueAt: scene.now - 1_000 + i });
+    });
+    await put(scene, ...large);
+    const one = make.worker({ name: 'other' }, { dueAt: scene.now });
+    await store.apply('globex', [make.account('globex'), one]);
+    const found = await store.dueDocuments(100);
+    t.ok(
+      found.some(({ tenant }) => tenant === 'globex'),
+      'the worker of the other tenant is among them',
+    );
+    t.ok(found.length <= 9, `${found.length} were read`);
+  });
+
   t.test('documents of all tenants are due at their time, the earliest first', async t => {
     const scene = await open(t);
     const { store, make, clock } = scene;
@@ -176,7 +212,8 @@ function tellsWhatIsDue(t: Test, open: Parameters<Topic>[1]): void {
     const later = make.worker({ name: 'later' }, { dueAt: scene.now + 9_000 });
     await put(scene, schedule, make.user());
     await store.apply('globex', [make.account('globex'), worker, later]);
-    const due = async (max = 100) => (await store.dueDocuments(max)).map(({ document }) => document.id);
+    const due = async (max = 100, after: string | null = null) =>
+      (await store.dueDocuments(max, after)).map(({ document }) => document.id);
     clock.advance(1_999);
     t.strictSame(await due(), []);
     clock.advance(1);
@@ -185,7 +222,9 @@ function tellsWhatIsDue(t: Test, open: Parameters<Topic>[1]): void {
     ]);
     clock.advance(1_000);
     t.strictSame(await due(), [worker.id, schedule.id]);
-    t.strictSame(await due(1), [worker.id]);
+    t.strictSame(await due(1), [schedule.id], 'tenants take turns when not all fit');
+    t.strictSame(await due(1, 'acme'), [worker.id]);
+    t.strictSame(await due(1, 'globex'), [schedule.id]);
     await put(scene, { ...schedule, expect: 1, dueAt: scene.now + 1 });
     t.strictSame(await due(), [worker.id], 'another time takes the place of the first');
     await store.apply('globex', [{ ...worker, expect: 1, dueAt: null }]);

@@ -33,10 +33,10 @@ export class FaultyStore extends MemoryStore {
   looks = 0;
   creates = 0;
 
-  override async dueDocuments(max: number): ReturnType<MemoryStore['dueDocuments']> {
+  override async dueDocuments(max: number, after?: string | null): ReturnType<MemoryStore['dueDocuments']> {
     this.looks++;
     if (this.away) throw new Fault('store_failed', 'the store is away');
-    return super.dueDocuments(max);
+    return super.dueDocuments(max, after);
   }
 
   override async create(tenant: string, request: CreateRequest): Promise<CreateAnswer> {

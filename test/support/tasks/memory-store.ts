@@ -3,6 +3,7 @@ import type { DocumentKind } from '../../../src/tasks/model/documents.ts';
 import type { HistoryEntry } from '../../../src/tasks/model/history.ts';
 import { bodyBytes, type Task, type TaskBody } from '../../../src/tasks/model/task.ts';
 import type { DocumentChange, DocumentQuery, StoredDocument } from '../../../src/tasks/store/documents.ts';
+import { dueShare, inTurnsAfter } from '../../../src/tasks/store/due-shares.ts';
 import type {
   ApplyAnswer,
   Block,
@@ -243,17 +244,28 @@ export class MemoryStore implements TaskStore {
 
   async dueDocuments(
     max: number,
+    after: string | null = null,
   ): Promise<readonly { readonly tenant: string; readonly document: StoredDocument }[]> {
-    const due = this.#all()
-      .flatMap(([tenant, state]) => dueDocuments(state, this.#now()).map(document => ({ tenant, document })))
-      .sort((a, b) => a.document.dueAt! - b.document.dueAt!)
-      .slice(0, max);
-    let bytes = 0;
-    const last = due.findIndex(({ document }) => {
-      bytes += JSON.stringify(document.body).length;
-      return bytes >= READ_BYTES;
+    const dueOf = new Map<
+      string,
+      readonly { readonly tenant: string; readonly document: StoredDocument }[]
+    >();
+    for (const [tenant, state] of this.#all()) {
+      const due = dueDocuments(state, this.#now()).sort((a, b) => a.dueAt! - b.dueAt!);
+      if (due.length > 0)
+        dueOf.set(
+          tenant,
+          due.map(document => ({ tenant, document })),
+        );
+    }
+    const all = [...dueOf.values()].flat().sort((a, b) => a.document.dueAt! - b.document.dueAt!);
+    const earliest = upTo(all, max, READ_BYTES);
+    if (earliest.length === all.length || dueOf.size === 1) return earliest;
+    const share = dueShare(dueOf.size, max);
+    const parts = inTurnsAfter([...dueOf.keys()], after).map(tenant => {
+      return upTo(dueOf.get(tenant)!, share.documents, share.bytes);
     });
-    return last === -1 ? due : due.slice(0, last + 1);
+    return upTo(parts.flat(), max, READ_BYTES);
   }
 
   async recall(
@@ -319,4 +331,18 @@ export class MemoryStore implements TaskStore {
       .filter(tenant => after === null || tenant > after)
       .slice(0, limit);
   }
+}
+
+/** The first documents, up to the one that reaches `maxBytes`. */
+function upTo<T extends { readonly document: StoredDocument }>(
+  due: readonly T[],
+  max: number,
+  maxBytes: number,
+): readonly T[] {
+  let bytes = 0;
+  const last = due.findIndex(({ document }, i) => {
+    bytes += JSON.stringify(document.body).length;
+    return i === max - 1 || bytes >= maxBytes;
+  });
+  return last === -1 ? due : due.slice(0, last + 1);
 }

@@ -63,6 +63,8 @@ export class ScheduleFirer implements Service {
   #again = false;
   /** Since the last time that all went well. */
   #failures = 0;
+  /** The tenant at which the last answer of the store ended: the next one starts with the tenants that follow. */
+  #lastTenant: string | null = null;
 
   constructor(parts: ScheduleFirerParts) {
     this.#parts = parts;
@@ -136,8 +138,9 @@ export class ScheduleFirer implements Service {
   /** @returns whether it is worth to look again at once: there was more to do, and some of it got done */
   async #pass(): Promise<boolean> {
     const { store } = this.#parts;
-    const due = await store.dueDocuments(DOCUMENTS_AT_ONCE);
+    const due = await store.dueDocuments(DOCUMENTS_AT_ONCE, this.#lastTenant);
     if (due.length === 0) return false;
+    this.#lastTenant = due[due.length - 1].tenant;
     const now = await store.now();
     let moved = 0;
     const jobs = due.flatMap(({ tenant, document }) => this.#jobOf(tenant, document) ?? []);

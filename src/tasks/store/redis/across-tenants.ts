@@ -1,4 +1,5 @@
 import type { DocumentChange, StoredDocument } from '../documents.ts';
+import { type DueShare, dueShare, inTurnsAfter } from '../due-shares.ts';
 import type { Overdue } from '../requests.ts';
 import { READ_BYTES } from '../task-store.ts';
 import type { Hints } from './hints.ts';
@@ -67,22 +68,27 @@ export class AcrossTenants {
     return found;
   }
 
-  /** Documents whose time has come, the earliest first. */
-  async dueDocuments(now: number, max: number): Promise<readonly DueDocument[]> {
-    const tenants = await this.#hints.due('docs', now, max);
+  /** See `TaskStore.dueDocuments`. */
+  async dueDocuments(now: number, max: number, after: string | null): Promise<readonly DueDocument[]> {
+    const hints = await this.#hints.due('docs', now, Math.max(max, TENANTS_A_PAGE));
+    const tenants = inTurnsAfter(
+      hints.map(({ member }) => member),
+      after,
+    );
+    const share = dueShare(tenants.length, max);
     const found: DueDocument[] = [];
     const failures: unknown[] = [];
     let bytes = 0;
     for (let i = 0; i < tenants.length && found.length < max && bytes < READ_BYTES; i += TENANTS_AT_ONCE) {
-      const some = tenants.slice(i, i + TENANTS_AT_ONCE);
-      const asked = some.map(({ member }) => this.#dueDocumentsOf(member, max));
+      const asked = tenants.slice(i, i + TENANTS_AT_ONCE).map(tenant => this.#dueDocumentsOf(tenant, share));
       for (const part of await thoseThatAnswer(asked, failures)) {
         found.push(...part.found);
         bytes += part.bytes;
       }
     }
     if (found.length === 0 && failures.length > 0) throw failures[0];
-    return found.sort((a, b) => a.document.dueAt! - b.document.dueAt!).slice(0, max);
+    if (found.length >= max || bytes >= READ_BYTES) return found.slice(0, max);
+    return found.sort((a, b) => a.document.dueAt! - b.document.dueAt!);
   }
 
   async #overdueOf(tenant: string, max: number): Promise<Overdue> {
@@ -98,9 +104,9 @@ export class AcrossTenants {
 
   async #dueDocumentsOf(
     tenant: string,
-    max: number,
+    share: DueShare,
   ): Promise<{ readonly found: readonly DueDocument[]; readonly bytes: number }> {
-    const reply = await this.#read(SCRIPTS.dueDocuments, tenant, [max]);
+    const reply = await this.#read(SCRIPTS.dueDocuments, tenant, [share.documents, share.bytes]);
     const found: DueDocument[] = [];
     let bytes = 0;
     for (let i = 0; i < reply.length; i += 3) {

@@ -347,8 +347,8 @@ export class RedisTaskStore implements TaskStore {
     return (await this.#link.sendOf(tenant, 'zcard', [`${this.#link.keysOf(tenant)}A:${kind}`])) as number;
   }
 
-  async dueDocuments(max: number): Promise<readonly DueDocument[]> {
-    return this.#across.dueDocuments(await this.now(), max);
+  async dueDocuments(max: number, after: string | null = null): Promise<readonly DueDocument[]> {
+    return this.#across.dueDocuments(await this.now(), max, after);
   }
 
   async recall(

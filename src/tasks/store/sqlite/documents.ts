@@ -8,6 +8,7 @@ import {
   type PutDocument,
   type StoredDocument,
 } from '../documents.ts';
+import { dueShare, inTurnsAfter } from '../due-shares.ts';
 import type { ApplyAnswer, Idempotency } from '../requests.ts';
 import { READ_BYTES } from '../task-store.ts';
 import { DOCUMENT, DOCUMENT_CODES } from './codes.ts';
@@ -39,6 +40,10 @@ const BY_NAME = `SELECT ${SHOWN} FROM doc_name CROSS JOIN doc ON doc.no = doc_na
   WHERE doc_name.tenant = ? AND doc_name.name = ?`;
 export const COUNT = 'SELECT count(*) FROM doc INDEXED BY doc_id WHERE tenant = ? AND kind = ?';
 const DUE = `SELECT tenant, ${SHOWN} FROM doc INDEXED BY doc_due WHERE due_at <= ? ORDER BY due_at ${LIMIT}`;
+const DUE_OF_TENANT = `SELECT tenant, ${SHOWN} FROM doc INDEXED BY doc_tenant_due
+  WHERE tenant = ? AND due_at <= ? ORDER BY due_at ${LIMIT}`;
+const TENANTS_WITH_DUE = `SELECT no FROM tenant
+  WHERE EXISTS (SELECT 1 FROM doc INDEXED BY doc_tenant_due WHERE doc.tenant = tenant.no AND doc.due_at <= ?)`;
 
 interface Present {
   readonly number: number;
@@ -248,18 +253,44 @@ export function documentListSql(byParent: boolean, bounded: boolean, order: 'asc
   } ORDER BY id ${order} ${LIMIT}`;
 }
 
-export function dueDocuments(
-  { statements, numbers, now }: View,
-  max: number,
-): readonly { readonly tenant: string; readonly document: StoredDocument }[] {
-  const due: { readonly tenant: string; readonly document: StoredDocument }[] = [];
-  let characters = 0;
-  for (const [tenant, ...rest] of statements.each(DUE, now, max)) {
-    due.push({ tenant: numbers.tenantName(tenant as number), document: documentOf(rest) });
-    characters += (rest.at(-1) as string).length;
-    if (characters >= READ_BYTES) break;
+interface DueDocument {
+  readonly tenant: string;
+  readonly document: StoredDocument;
+}
+
+export function dueDocuments(view: View, max: number, after: string | null = null): readonly DueDocument[] {
+  const { statements, numbers, now } = view;
+  const earliest = readDue(view, statements.each(DUE, now, max), READ_BYTES);
+  if (earliest.documents.length < max && earliest.bytes < READ_BYTES) return earliest.documents;
+  const tenants = statements.all(TENANTS_WITH_DUE, now).map(([no]) => no as number);
+  if (tenants.length === 1) return earliest.documents;
+  const share = dueShare(tenants.length, max);
+  const found: DueDocument[] = [];
+  let bytes = 0;
+  for (const tenant of inTurnsAfter(tenants, after === null ? null : numbers.ofTenant(after))) {
+    const limit = Math.min(share.documents, max - found.length);
+    const part = readDue(view, statements.each(DUE_OF_TENANT, tenant, now, limit), share.bytes);
+    found.push(...part.documents);
+    bytes += part.bytes;
+    if (found.length >= max || bytes >= READ_BYTES) break;
   }
-  return due;
+  return found;
+}
+
+/** Reads rows up to the one that reaches `maxBytes`. */
+function readDue(
+  { numbers }: View,
+  rows: Iterable<Row>,
+  maxBytes: number,
+): { readonly documents: readonly DueDocument[]; readonly bytes: number } {
+  const documents: DueDocument[] = [];
+  let bytes = 0;
+  for (const [tenant, ...rest] of rows) {
+    documents.push({ tenant: numbers.tenantName(tenant as number), document: documentOf(rest) });
+    bytes += (rest.at(-1) as string).length;
+    if (bytes >= maxBytes) break;
+  }
+  return { documents, bytes };
 }
 
 function documentOf([kind, id, version, parent, dueAt, body]: Row): StoredDocument {

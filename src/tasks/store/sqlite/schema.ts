@@ -141,6 +141,11 @@ const ON_FINISH = `
 ALTER TABLE task ADD COLUMN on_finish TEXT;
 `;
 
+/** Due documents of one tenant: for the shares of tenants when many are due. */
+const DUE_OF_TENANTS = `
+CREATE INDEX doc_tenant_due ON doc (tenant, due_at) WHERE due_at IS NOT NULL;
+`;
+
 /** Layouts: the statements at place n lead from layout n to layout n + 1. What was released once does not change. */
 export const MIGRATIONS: readonly string[] = [
   NUMBERED + TASKS + DOCUMENTS,
@@ -150,4 +155,5 @@ export const MIGRATIONS: readonly string[] = [
   GROUPS,
   NUMBERING,
   ON_FINISH,
+  DUE_OF_TENANTS,
 ];

@@ -165,8 +165,9 @@ export class SqliteStore implements TaskStore {
 
   dueDocuments(
     max: number,
+    after: string | null = null,
   ): Promise<readonly { readonly tenant: string; readonly document: StoredDocument }[]> {
-    return this.#operator.ask('dueDocuments', [max]);
+    return this.#operator.ask('dueDocuments', [max, after]);
   }
 
   recall(

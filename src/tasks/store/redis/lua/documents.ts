@@ -1,5 +1,4 @@
 import { MAX_DROPPED } from '../../documents.ts';
-import { READ_BYTES } from '../../task-store.ts';
 
 /**
  * Documents: `[version, parent, due, names, body]`, the body as JSON text. Changes are made one by one and taken back
@@ -165,7 +164,7 @@ end
 return found
 `;
 
-/** ARGV: time, max. Returns kind, id and document of each due document, up to the size that one call may read. */
+/** ARGV: time, maximum number, maximum bytes. Returns kind, id and document of each due document. */
 export const DUE_DOCUMENTS = `local due = call('ZRANGE', P .. 'Z', '-inf', now, 'BYSCORE', 'LIMIT', 0, ARGV[2])
 local found, bytes = {}, 0
 for i = 1, #due do
@@ -175,7 +174,7 @@ for i = 1, #due do
   found[#found + 1] = id
   found[#found + 1] = call('HGET', P .. 'D:' .. kind, id)
   bytes = bytes + #found[#found]
-  if bytes >= ${READ_BYTES} then break end
+  if bytes >= tonumber(ARGV[3]) then break end
 end
 return found
 `;
