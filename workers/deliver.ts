@@ -1,7 +1,7 @@
 import { workerData } from 'piscina';
-import { runBehindDecisions } from '../src/base/background-thread.ts';
 import { systemClock } from '../src/base/clock.ts';
-import type { LastingTask } from '../src/base/lasting-task.ts';
+import { runBehindDecisions } from '../src/base/threads/background-thread.ts';
+import type { LastingTask } from '../src/base/threads/lasting-task.ts';
 import { serveDeliveries } from '../src/tasks/delivery/delivery-thread.ts';
 import { systemResolve } from '../src/tasks/delivery/host-addresses.ts';
 import type { DeliverySetup } from '../src/tasks/delivery/local-deliveries.ts';

@@ -1,7 +1,7 @@
 import { workerData } from 'piscina';
 import { type RestThreadSetup, serveTasksRest } from '../src/app/tasks/rest-thread.ts';
-import { runBehindDecisions } from '../src/base/background-thread.ts';
-import type { LastingTask } from '../src/base/lasting-task.ts';
+import { runBehindDecisions } from '../src/base/threads/background-thread.ts';
+import type { LastingTask } from '../src/base/threads/lasting-task.ts';
 
 runBehindDecisions();
 

@@ -1,10 +1,10 @@
 // What a batch costs the thread with the connections, decided there or in another thread, on the embedded store.
 // Run: node build/bench/part/decision-pool.js
 
-import { createDecisionThreads } from '../../src/app/decision-threads.ts';
-import { engineOptions } from '../../src/app/engine-settings.ts';
-import { StoreHealth } from '../../src/app/store-health.ts';
-import { loadStoreFactory } from '../../src/app/stores.ts';
+import { createDecisionThreads } from '../../src/app/decision/decision-threads.ts';
+import { engineOptions } from '../../src/app/decision/engine-settings.ts';
+import { StoreHealth } from '../../src/app/stores/store-health.ts';
+import { loadStoreFactory } from '../../src/app/stores/stores.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { Health } from '../../src/base/health.ts';
 import type { Logger } from '../../src/base/logger.ts';

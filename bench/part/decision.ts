@@ -5,7 +5,7 @@ import type { Logger } from '../../src/base/logger.ts';
 import type { FingerprintKey } from '../../src/counters/fingerprint.ts';
 import { SharedCounterStore } from '../../src/counters/shared/shared-store.ts';
 import { CounterTable } from '../../src/counters/shared/table.ts';
-import { Batcher } from '../../src/decision/batcher.ts';
+import { Batcher } from '../../src/decision/batching/batcher.ts';
 import { Engine } from '../../src/decision/engine.ts';
 import { RuleGeneration } from '../../src/decision/generation.ts';
 import { RuleStatistics } from '../../src/decision/rule-statistics.ts';

@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks';
-import { readBlockYaml } from '../../src/rules/parse/block-yaml.ts';
-import { MAX_FULL_YAML_TOKENS } from '../../src/rules/parse/bounds.ts';
 import { FIELD_NAMES } from '../../src/rules/parse/field-names.ts';
-import { readFullYaml } from '../../src/rules/parse/full-yaml.ts';
 import { loadRuleSet } from '../../src/rules/parse/load.ts';
+import { readBlockYaml } from '../../src/rules/parse/yaml/block-yaml.ts';
+import { MAX_FULL_YAML_TOKENS } from '../../src/rules/parse/yaml/bounds.ts';
+import { readFullYaml } from '../../src/rules/parse/yaml/full-yaml.ts';
 
 /*
  * How long rule files take to read and check: `node bench/part/rule-load.ts`.

@@ -5,7 +5,7 @@ export type LogFields = Record<string, string | number | boolean | undefined>;
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warning', 'error', 'fatal', 'panic'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What the rest of the program logs through. Formats and destinations: `src/app/logging.ts`. */
+/** What the rest of the program logs through. Formats and destinations: `src/app/logging/logging.ts`. */
 export interface Logger {
   error(message: string, fields?: LogFields): void;
   warning(message: string, fields?: LogFields): void;

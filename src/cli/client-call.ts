@@ -3,7 +3,7 @@ import { type ChannelCredentials, Client, connectivityState, credentials, Metada
 import { systemClock } from '../base/clock.ts';
 import { asError } from '../base/fault.ts';
 import { withOwnedSockets } from '../base/owned-sockets.ts';
-import { trustedCas } from '../base/trusted-cas.ts';
+import { trustedCas } from '../base/tls/trusted-cas.ts';
 import { GRPC_STATUS } from '../grpc/service.ts';
 import { SHOULD_RATE_LIMIT_PATH } from '../messages/client-codec.ts';
 import { type CallTarget, describeFailedCall, type TlsFiles } from './client-fault.ts';

@@ -1,4 +1,4 @@
-import type { DescriptorExplanation, ExplainedCount, Explanation } from '../decision/explanation.ts';
+import type { DescriptorExplanation, ExplainedCount, Explanation } from '../decision/explain/explanation.ts';
 import { formatDuration, SECOND_MS } from '../settings/durations.ts';
 import { aligned } from './aligned.ts';
 import { printable } from './printable.ts';

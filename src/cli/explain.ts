@@ -1,5 +1,5 @@
 import { asError } from '../base/fault.ts';
-import type { Explanation } from '../decision/explanation.ts';
+import type { Explanation } from '../decision/explain/explanation.ts';
 import type { RateLimitRequest } from '../messages/client-codec.ts';
 import { HOUR_MS } from '../settings/durations.ts';
 import { duration } from '../settings/kinds.ts';

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Addresses } from '../app/ports.ts';
+import type { Addresses } from '../app/ports/ports.ts';
 import type { Environment } from '../settings/load.ts';
 
 /**

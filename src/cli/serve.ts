@@ -1,7 +1,7 @@
 import { IdleCollector, ownMemory } from '../app/idle-collector.ts';
-import { createLogger, type ProcessLogger } from '../app/logging.ts';
+import { createLogger, type ProcessLogger } from '../app/logging/logging.ts';
 import { DecisionService, type StartedAt } from '../app/service.ts';
-import { loadStoreFactory } from '../app/stores.ts';
+import { loadStoreFactory } from '../app/stores/stores.ts';
 import type { TasksShared } from '../app/tasks/tasks-service.ts';
 import { systemClock } from '../base/clock.ts';
 import { asError } from '../base/fault.ts';

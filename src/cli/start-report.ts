@@ -1,6 +1,6 @@
-import { createLogger, type ProcessLogger } from '../app/logging.ts';
+import { createLogger, type ProcessLogger } from '../app/logging/logging.ts';
 import type { StartedAt } from '../app/service.ts';
-import { describeStore, describeTaskStore } from '../app/store-text.ts';
+import { describeStore, describeTaskStore } from '../app/stores/store-text.ts';
 import { asError } from '../base/fault.ts';
 import { SettingsRefused } from '../settings/faults.ts';
 import type { Settings } from '../settings/table.ts';

@@ -7,8 +7,8 @@ import { RequestTable } from '../messages/request-table.ts';
 import { WireFault } from '../messages/wire.ts';
 import type { DecisionReply, ResponseFormat } from './decider.ts';
 import { DecisionTable } from './decision-table.ts';
-import type { NamedStatistics } from './named-rows.ts';
 import { RECORD_HEAD_BYTES, REQUEST_KIND, Records } from './records.ts';
+import type { NamedStatistics } from './totals/named-rows.ts';
 
 /**
  * Most batches stay far below these sizes. A batch that exceeds them comes from a burst, and its memory is released.

@@ -1,5 +1,5 @@
 import type { CompiledRules } from '../rules/compiled-rules.ts';
-import { sharedTotals } from './shared-totals.ts';
+import { sharedTotals } from './totals/shared-totals.ts';
 
 /** Slots from one row of totals to the next: more than a row has, so that each lies in one cache line of its own. */
 export const ROW_SLOTS = 8;

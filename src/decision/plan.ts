@@ -8,9 +8,9 @@ import { type CacheKeys, sharePatterns } from './cache-key.ts';
 import { KIND } from './decision-table.ts';
 import { ROW_SLOTS, type RuleGeneration } from './generation.ts';
 import { hasDynamicMetricKey, metricKey, overrideMetricKey } from './metric-key.ts';
-import { NO_NAME } from './named-rows.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
-import { addTotal } from './shared-totals.ts';
+import { NO_NAME } from './totals/named-rows.ts';
+import { addTotal } from './totals/shared-totals.ts';
 
 /**
  * Maximum number of descriptors per request whose statistics get names made from request values. Creating a name, and

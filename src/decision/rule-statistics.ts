@@ -7,9 +7,9 @@ import {
   type NameBounds,
   NamedRows,
   type NamedStatistics,
-} from './named-rows.ts';
-import { RuleNames } from './rule-names.ts';
-import { addTotal, ownTotals, takeTotal, totalOf } from './shared-totals.ts';
+} from './totals/named-rows.ts';
+import { RuleNames } from './totals/rule-names.ts';
+import { addTotal, ownTotals, takeTotal, totalOf } from './totals/shared-totals.ts';
 
 /** Bounds of the names that hold request values, and again of those that only rules of the past had. */
 export const NAME_BOUNDS: NameBounds = { bytes: 16 * 1024 * 1024, nameBytes: 512 };

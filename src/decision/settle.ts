@@ -4,9 +4,9 @@ import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
 import type { DecisionBatch } from './batch.ts';
 import { CODE, KIND } from './decision-table.ts';
-import { countOutcome, hitsOverLimit, isOverLimit, nearThreshold, type Outcome } from './outcome.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
-import { addTotal } from './shared-totals.ts';
+import { countOutcome, hitsOverLimit, isOverLimit, nearThreshold, type Outcome } from './totals/outcome.ts';
+import { addTotal } from './totals/shared-totals.ts';
 
 /** `limit_remaining` of an unlimited descriptor (spec 3.2). */
 export const UNLIMITED_REMAINING = 4_294_967_295;

@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import { createLogger } from '../../src/app/logging.ts';
+import { createLogger } from '../../src/app/logging/logging.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { GrpcService, StreamMethod, UnaryMethod, UnaryReply } from '../../src/grpc/service.ts';
 import type { ListenAddress } from '../../src/transports/grpc/listener.ts';

@@ -1,10 +1,10 @@
 import type { Fault } from '../../src/base/fault.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
-import type { BatchWindow } from '../../src/decision/batch-window.ts';
-import { Batcher } from '../../src/decision/batcher.ts';
+import type { BatchWindow } from '../../src/decision/batching/batch-window.ts';
+import { Batcher } from '../../src/decision/batching/batcher.ts';
 import { Engine, type EngineCounters, type EngineOptions } from '../../src/decision/engine.ts';
-import { Explainer } from '../../src/decision/explain.ts';
-import type { Explanation } from '../../src/decision/explanation.ts';
+import { Explainer } from '../../src/decision/explain/explain.ts';
+import type { Explanation } from '../../src/decision/explain/explanation.ts';
 import { RuleGeneration } from '../../src/decision/generation.ts';
 import { OverLimitCache } from '../../src/decision/over-limit-cache.ts';
 import { DecisionPool } from '../../src/decision/pool/decision-pool.ts';

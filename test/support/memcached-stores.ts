@@ -1,6 +1,6 @@
-import type { ClientTls } from '../../src/base/client-tls.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { Outage, OutageLog, type OutageTexts } from '../../src/base/outage-log.ts';
+import type { ClientTls } from '../../src/base/tls/client-tls.ts';
 import type { NodeSource } from '../../src/counters/memcached/addresses.ts';
 import { memcachedCounters } from '../../src/counters/memcached/memcached-counters.ts';
 import { MemcachedCounterStore } from '../../src/counters/memcached/memcached-store.ts';

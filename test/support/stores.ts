@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { type ClientTlsFiles, clientTls } from '../../src/app/client-tls.ts';
-import { redisInstance } from '../../src/app/redis-instance.ts';
-import type { AuthFile } from '../../src/base/auth-file.ts';
+import { type ClientTlsFiles, clientTls } from '../../src/app/stores/client-tls.ts';
+import { redisInstance } from '../../src/app/stores/redis-instance.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
+import type { AuthFile } from '../../src/base/files/auth-file.ts';
 import { Outage, OutageLog, type OutageTexts } from '../../src/base/outage-log.ts';
 import type { FingerprintKey } from '../../src/counters/fingerprint.ts';
 import { ConnectionCount } from '../../src/counters/redis/connection-count.ts';

@@ -1,12 +1,12 @@
 import type { MessagePort } from 'node:worker_threads';
-import type { StopThread, ThreadIsReady } from '../../base/lasting-task.ts';
 import type { LogFields, LogLevel } from '../../base/logger.ts';
+import type { StopThread, ThreadIsReady } from '../../base/threads/lasting-task.ts';
 import type { TestMessage } from '../../tasks/rest/threads/messages.ts';
 import type { LimitAnswerMessage, LimitAskMessage } from '../../tasks/scheduler/attempts/limit-questions.ts';
 import type { NotReady, TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
 import type { WorkerTest } from '../../tasks/scheduler/workers/worker-tests.ts';
 import type { SentFault } from '../../tasks/store/trouble.ts';
-import type { StatsChange } from '../thread-stats.ts';
+import type { StatsChange } from '../statistics/thread-stats.ts';
 
 /** Messages to the thread with the task engine. */
 export type ToEngineThread =

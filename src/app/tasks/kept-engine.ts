@@ -1,8 +1,8 @@
 import type { ResourceLimits } from 'node:worker_threads';
-import type { LastingThread } from '../../base/lasting-thread.ts';
-import { LastingThreads, type ThreadCreation } from '../../base/lasting-threads.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { LogFields } from '../../base/logger.ts';
+import type { LastingThread } from '../../base/threads/lasting-thread.ts';
+import { LastingThreads, type ThreadCreation } from '../../base/threads/lasting-threads.ts';
 import type { SignalMesh } from '../../tasks/model/signal-mesh.ts';
 import { AskedTests } from '../../tasks/rest/threads/asked-tests.ts';
 import type { SharedStore } from '../../tasks/rest/threads/rest-threads.ts';
@@ -13,8 +13,8 @@ import type {
   WorkerTestAnswer,
   WorkerTester,
 } from '../../tasks/scheduler/workers/worker-tests.ts';
-import { logLine } from '../thread-logger.ts';
-import type { ThreadsStats } from '../thread-stats.ts';
+import { logLine } from '../logging/thread-logger.ts';
+import type { ThreadsStats } from '../statistics/thread-stats.ts';
 import type { FromEngineThread, ToEngineThread } from './engine-messages.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { AuthFile } from '../../base/auth-file.ts';
+import { AuthFile } from '../../base/files/auth-file.ts';
 import { clusterEndpoints, redisEndpoint } from '../../settings/redis-address.ts';
 import {
   REDIS_TASK_STORE_DEFAULTS,
@@ -6,7 +6,7 @@ import {
   type RedisTaskStoreOptions,
 } from '../../tasks/store/redis/options.ts';
 import { RedisTaskStore } from '../../tasks/store/redis/redis-store.ts';
-import { clientTls } from '../client-tls.ts';
+import { clientTls } from '../stores/client-tls.ts';
 import type { TaskStoreParts } from './task-store.ts';
 
 /**

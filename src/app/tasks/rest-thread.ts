@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import type { LastingTask } from '../../base/lasting-task.ts';
 import type { Logger, LogLevel } from '../../base/logger.ts';
+import type { LastingTask } from '../../base/threads/lasting-task.ts';
 import type { Settings } from '../../settings/table.ts';
 import { SafeAddresses } from '../../tasks/delivery/safe-address.ts';
 import type { VerifiedTokens } from '../../tasks/identity/verified-tokens.ts';
@@ -30,7 +30,7 @@ import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
-import type { StatsChange } from '../thread-stats.ts';
+import type { StatsChange } from '../statistics/thread-stats.ts';
 import { identityProvider } from './identity-provider.ts';
 import { cursorKey } from './master-keys.ts';
 import { limitDomains, tenantLimits, workerNetworks } from './tasks-config.ts';

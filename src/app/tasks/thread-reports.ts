@@ -2,8 +2,8 @@ import { systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { LogFields, Logger, LogLevel } from '../../base/logger.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
-import { ThreadLogger } from '../thread-logger.ts';
-import { type StatsChange, StatsReporter } from '../thread-stats.ts';
+import { ThreadLogger } from '../logging/thread-logger.ts';
+import { type StatsChange, StatsReporter } from '../statistics/thread-stats.ts';
 
 /** What every thread of tasks reports to the primary thread. */
 export type ThreadReport =

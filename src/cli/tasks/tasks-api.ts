@@ -3,8 +3,8 @@ import { type ClientRequest, request as requestOverHttp } from 'node:http';
 import { request as requestOverHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { asError } from '../../base/fault.ts';
-import { explainTlsFailure, type TlsRemedies } from '../../base/tls-failure.ts';
-import { trustedCas } from '../../base/trusted-cas.ts';
+import { explainTlsFailure, type TlsRemedies } from '../../base/tls/tls-failure.ts';
+import { trustedCas } from '../../base/tls/trusted-cas.ts';
 import { CommandFault, UsageFault } from '../command-fault.ts';
 import { printable } from '../printable.ts';
 

@@ -1,8 +1,8 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { ClientTls } from '../../base/client-tls.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
+import type { ClientTls } from '../../base/tls/client-tls.ts';
 import type { Exchange } from './exchange.ts';
 import { ReplyFault, ReplyReader } from './reply-reader.ts';
 import { VersionExchange } from './version-exchange.ts';

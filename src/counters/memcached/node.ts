@@ -1,9 +1,9 @@
 import { backoffMs } from '../../base/backoff.ts';
-import type { ClientTls } from '../../base/client-tls.ts';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Outage } from '../../base/outage-log.ts';
+import type { ClientTls } from '../../base/tls/client-tls.ts';
 import { MemcachedConnection, type NodeTarget } from './connection.ts';
 
 export interface NodeOptions {

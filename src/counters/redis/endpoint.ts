@@ -1,6 +1,6 @@
-import type { AuthFile } from '../../base/auth-file.ts';
-import type { ClientTls } from '../../base/client-tls.ts';
 import type { Credentials } from '../../base/credentials.ts';
+import type { AuthFile } from '../../base/files/auth-file.ts';
+import type { ClientTls } from '../../base/tls/client-tls.ts';
 
 /** How to reach one Redis server, and as whom (spec 2.8). */
 export interface RedisEndpoint extends Credentials {

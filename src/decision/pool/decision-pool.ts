@@ -3,7 +3,7 @@ import { asError, Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Counter } from '../../stats/registry.ts';
 import type { DecisionBatch } from '../batch.ts';
-import type { BatchPool } from '../batcher.ts';
+import type { BatchPool } from '../batching/batcher.ts';
 import type { EngineCounters } from '../engine.ts';
 import type { RuleGeneration } from '../generation.ts';
 import type { RuleStatistics } from '../rule-statistics.ts';

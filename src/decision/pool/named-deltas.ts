@@ -1,5 +1,5 @@
-import { DOMAIN_NOT_FOUND, NAMED_STATS, type NamedStatistics } from '../named-rows.ts';
-import { addTotal, ownTotals } from '../shared-totals.ts';
+import { DOMAIN_NOT_FOUND, NAMED_STATS, type NamedStatistics } from '../totals/named-rows.ts';
+import { addTotal, ownTotals } from '../totals/shared-totals.ts';
 import type { NamedDelta } from './task.ts';
 
 /** Statistics of the names that the requests of one batch make, to be added up by the thread that keeps all of them. */

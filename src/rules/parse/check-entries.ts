@@ -1,5 +1,4 @@
 import type { RuleEntry } from '../rule-set.ts';
-import { MAX_ENTRIES, MAX_ENTRY_LEVELS, MAX_NAME_CHARACTERS } from './bounds.ts';
 import { checkKeys } from './check-keys.ts';
 import { checkLimit } from './check-limit.ts';
 import { fieldOf, flagField, listField, mapField, textField } from './fields.ts';
@@ -8,7 +7,8 @@ import { readMetadata } from './metadata.ts';
 import { emptyMap, isEmptyLimit } from './overlaid-value.ts';
 import { printable, quote } from './quote.ts';
 import { settled, warnAboutRepeats } from './repeated-keys.ts';
-import type { YamlMap } from './yaml-node.ts';
+import { MAX_ENTRIES, MAX_ENTRY_LEVELS, MAX_NAME_CHARACTERS } from './yaml/bounds.ts';
+import type { YamlMap } from './yaml/yaml-node.ts';
 
 const NO_ENTRIES: readonly RuleEntry[] = [];
 

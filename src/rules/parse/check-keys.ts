@@ -2,8 +2,8 @@ import { FIELDS, isKnownField, likelyField, type MapKind } from './field-names.t
 import { checkLeaf, isMapItem } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { printable, quote } from './quote.ts';
-import { typedScalar } from './typed-scalar.ts';
-import type { YamlMap, YamlNode, YamlPair } from './yaml-node.ts';
+import { typedScalar } from './yaml/typed-scalar.ts';
+import type { YamlMap, YamlNode, YamlPair } from './yaml/yaml-node.ts';
 
 /**
  * Checks the keys of a map. As in the reference implementation a key that is known in another kind of map is passed

@@ -4,7 +4,7 @@ import { countField, fieldOf, flagField, isNull, listField, textField } from './
 import type { FileCheck } from './file-check.ts';
 import { quote } from './quote.ts';
 import { settled, warnAboutRepeats } from './repeated-keys.ts';
-import type { YamlMap } from './yaml-node.ts';
+import type { YamlMap } from './yaml/yaml-node.ts';
 
 const NO_NAMES: readonly string[] = [];
 const UNIT_LIST = Object.keys(UNIT_NUMBERS).join(', ');

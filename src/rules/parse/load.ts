@@ -15,7 +15,7 @@ import { quote } from './quote.ts';
 import { readRuleFile } from './read-file.ts';
 import { readResource } from './read-resource.ts';
 import { settled, warnAboutRepeats } from './repeated-keys.ts';
-import type { YamlMap } from './yaml-node.ts';
+import type { YamlMap } from './yaml/yaml-node.ts';
 
 export interface LoadOptions {
   /** Several files may define entries of one domain. */

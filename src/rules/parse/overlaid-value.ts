@@ -1,8 +1,8 @@
 import { FIELD_KINDS, type FieldKind, type MapKind } from './field-names.ts';
 import { countField, flagField, isNull, listField, mapField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
-import { typedScalar } from './typed-scalar.ts';
-import type { YamlMap, YamlNode, YamlPair } from './yaml-node.ts';
+import { typedScalar } from './yaml/typed-scalar.ts';
+import type { YamlMap, YamlNode, YamlPair } from './yaml/yaml-node.ts';
 
 /** True for a null that the reference implementation reads as a limit without any field, not as no limit. */
 export function isEmptyLimit(node: YamlNode): boolean {

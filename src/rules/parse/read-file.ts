@@ -1,12 +1,12 @@
 import type { RuleFile } from '../rule-set.ts';
-import { MAX_FILE_BYTES } from './bounds.ts';
 import type { FaultList } from './fault-list.ts';
 import { FileCheck } from './file-check.ts';
 import { quote } from './quote.ts';
 import { readYaml } from './read-yaml.ts';
 import { beforeBadByte, decodeUtf8, SourceText } from './source-text.ts';
-import { typedScalar } from './typed-scalar.ts';
-import type { YamlMap } from './yaml-node.ts';
+import { MAX_FILE_BYTES } from './yaml/bounds.ts';
+import { typedScalar } from './yaml/typed-scalar.ts';
+import type { YamlMap } from './yaml/yaml-node.ts';
 
 const EXAMPLE = 'write `domain: ` and a name, and `descriptors:` with a list of entries below it';
 

@@ -1,8 +1,8 @@
-import { readBlockYaml } from './block-yaml.ts';
-import { MAX_FULL_YAML_TOKENS, MAX_YAML_NODES } from './bounds.ts';
 import { FIELD_NAMES } from './field-names.ts';
-import { readFullYaml } from './full-yaml.ts';
-import type { YamlReading } from './yaml-node.ts';
+import { readBlockYaml } from './yaml/block-yaml.ts';
+import { MAX_FULL_YAML_TOKENS, MAX_YAML_NODES } from './yaml/bounds.ts';
+import { readFullYaml } from './yaml/full-yaml.ts';
+import type { YamlReading } from './yaml/yaml-node.ts';
 
 const TOO_LARGE =
   `a file as large as this one has to be plain block YAML of at most ${MAX_YAML_NODES} values, and here is something ` +

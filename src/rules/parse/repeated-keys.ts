@@ -3,7 +3,7 @@ import { isNull } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { isEmptyLimit, overlaidValue } from './overlaid-value.ts';
 import { printable } from './quote.ts';
-import type { YamlMap, YamlNode, YamlPair } from './yaml-node.ts';
+import type { YamlMap, YamlNode, YamlPair } from './yaml/yaml-node.ts';
 
 /** Up to this many pairs, comparing each with each is faster than a set. */
 const FEW_PAIRS = 16;

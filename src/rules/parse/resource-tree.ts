@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { WIRE, WireReader } from '../../messages/wire.ts';
-import { MAX_YAML_DEPTH, MAX_YAML_NODES } from './bounds.ts';
-import type { YamlList, YamlMap, YamlNode, YamlPair, YamlScalar } from './yaml-node.ts';
+import { MAX_YAML_DEPTH, MAX_YAML_NODES } from './yaml/bounds.ts';
+import type { YamlList, YamlMap, YamlNode, YamlPair, YamlScalar } from './yaml/yaml-node.ts';
 
 /** The resource cannot be read; the text says why, and at which byte. */
 export class ResourceFault extends Error {}

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { DirectoryWatch } from '../../base/directory-watch.ts';
 import { asError } from '../../base/fault.ts';
+import { DirectoryWatch } from '../../base/files/directory-watch.ts';
+import { WatchRetry } from '../../base/files/watch-retry.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
-import { WatchRetry } from '../../base/watch-retry.ts';
 import type { RuleFile } from '../rule-set.ts';
 import { DATA_LINK, isRuleFileName, leadsOverLink, readRuleDirectory } from './read-directory.ts';
 import { SETTLE_MS, Settling } from './settling.ts';

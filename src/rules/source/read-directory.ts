@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open, opendir, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { readWhole } from '../../base/read-whole.ts';
+import { readWhole } from '../../base/files/read-whole.ts';
 import { systemCode } from '../../base/system-code.ts';
 import type { RuleFile } from '../rule-set.ts';
 import { RuleSourceFault } from './source-fault.ts';

@@ -1,6 +1,6 @@
 import { createSecureContext } from 'node:tls';
 import type { Clock } from '../../base/clock.ts';
-import { trustedCas } from '../../base/trusted-cas.ts';
+import { trustedCas } from '../../base/tls/trusted-cas.ts';
 import { Connection, type ConnectionParts } from './connection.ts';
 import type { HostAddress } from './host-addresses.ts';
 

@@ -4,7 +4,7 @@ import {
   type LastingTask,
   type StopThread,
   type ThreadIsReady,
-} from '../../base/lasting-task.ts';
+} from '../../base/threads/lasting-task.ts';
 import type { DeliveryOutcome, DeliveryRequest } from './delivery.ts';
 import type { Resolve } from './host-addresses.ts';
 import { type DeliverySetup, LocalDeliveries } from './local-deliveries.ts';

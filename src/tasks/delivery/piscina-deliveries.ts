@@ -1,7 +1,7 @@
-import type { LastingThread } from '../../base/lasting-thread.ts';
-import { LastingThreads, type ThreadCreation } from '../../base/lasting-threads.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { LogFields } from '../../base/logger.ts';
+import type { LastingThread } from '../../base/threads/lasting-thread.ts';
+import { LastingThreads, type ThreadCreation } from '../../base/threads/lasting-threads.ts';
 import type { Counter } from '../../stats/registry.ts';
 import type { Deliveries, DeliveryOutcome, DeliveryRequest } from './delivery.ts';
 import { deliveryError, notMade } from './delivery-errors.ts';

@@ -1,7 +1,7 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { Agent, request } from 'undici';
 import type { Clock } from '../../base/clock.ts';
-import { trustedCas } from '../../base/trusted-cas.ts';
+import { trustedCas } from '../../base/tls/trusted-cas.ts';
 
 const MAX_BYTES = 256 * 1024;
 const MAX_HEAD_BYTES = 16 * 1024;

@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { type FileHandle, link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { readWhole } from '../../base/read-whole.ts';
+import { readWhole } from '../../base/files/read-whole.ts';
 import { systemCode } from '../../base/system-code.ts';
 
 const KEY_BYTES = 32;

@@ -1,4 +1,4 @@
-import { FairShares } from '../../base/fair-shares.ts';
+import { FairShares } from '../../base/turns/fair-shares.ts';
 
 export interface WaitingLimits {
   /** Operations that may wait for their answers, of all tenants together. */

@@ -1,7 +1,7 @@
 import { ByteWriter } from '../../base/bytes.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
-import type { Explanation } from '../../decision/explanation.ts';
+import type { Explanation } from '../../decision/explain/explanation.ts';
 import { readBody } from '../http/body.ts';
 import { convert } from '../http/decision-routes.ts';
 import type { Exchange } from '../http/exchange.ts';

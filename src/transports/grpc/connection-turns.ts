@@ -1,4 +1,4 @@
-import { FairOrder, type Served } from '../../base/fair-order.ts';
+import { FairOrder, type Served } from '../../base/turns/fair-order.ts';
 
 /** A connection whose input is handled in turns. */
 export interface TurnTaker extends Served {

@@ -1,4 +1,4 @@
-import { FairOrder, type Served } from '../../base/fair-order.ts';
+import { FairOrder, type Served } from '../../base/turns/fair-order.ts';
 
 /*
  * Work is counted. One unit is about five nanoseconds of a server's core, by what requests cost from their arrival to

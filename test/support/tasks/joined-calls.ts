@@ -1,6 +1,6 @@
 import type { Transferable } from 'node:worker_threads';
-import type { LastingThread } from '../../../src/base/lasting-thread.ts';
 import type { Logger } from '../../../src/base/logger.ts';
+import type { LastingThread } from '../../../src/base/threads/lasting-thread.ts';
 import type { Problem } from '../../../src/tasks/rest/checks/problem.ts';
 import type {
   HeldBody,

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { DecisionService } from '../../../src/app/service.ts';
-import { loadStoreFactory } from '../../../src/app/stores.ts';
+import { loadStoreFactory } from '../../../src/app/stores/stores.ts';
 import { systemClock } from '../../../src/base/clock.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { freePort } from '../../support/free-port.ts';

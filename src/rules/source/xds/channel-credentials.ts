@@ -4,8 +4,8 @@ import { isIP } from 'node:net';
 import { checkServerIdentity } from 'node:tls';
 import { type ChannelCredentials, credentials } from '@grpc/grpc-js';
 import { asError } from '../../../base/fault.ts';
-import type { TlsRemedies } from '../../../base/tls-failure.ts';
-import { trustedCas } from '../../../base/trusted-cas.ts';
+import type { TlsRemedies } from '../../../base/tls/tls-failure.ts';
+import { trustedCas } from '../../../base/tls/trusted-cas.ts';
 
 /** How an xDS server proves who it is, and we to it. Paths of PEM files, each empty for none. */
 export interface XdsTls {

@@ -1,4 +1,4 @@
-import { FairShares } from '../../../base/fair-shares.ts';
+import { FairShares } from '../../../base/turns/fair-shares.ts';
 
 /** Maximum number of calls, and of body bytes, that wait or run for all tenants together. */
 export interface PlaceBounds {

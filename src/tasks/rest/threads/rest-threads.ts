@@ -1,9 +1,9 @@
 import type { MessagePort } from 'node:worker_threads';
 import { asError } from '../../../base/fault.ts';
-import type { LastingThread } from '../../../base/lasting-thread.ts';
-import { LastingThreads, type ThreadCreation } from '../../../base/lasting-threads.ts';
 import type { Service } from '../../../base/lifecycle.ts';
 import type { LogFields } from '../../../base/logger.ts';
+import type { LastingThread } from '../../../base/threads/lasting-thread.ts';
+import { LastingThreads, type ThreadCreation } from '../../../base/threads/lasting-threads.ts';
 import type { SignalMesh } from '../../model/signal-mesh.ts';
 import { askForThread, type LimitAsker } from '../../scheduler/attempts/limit-questions.ts';
 import type { WorkerTest, WorkerTester } from '../../scheduler/workers/worker-tests.ts';

@@ -1,6 +1,6 @@
 import type { MessagePort, Transferable } from 'node:worker_threads';
-import { acceptMessages } from '../../../base/lasting-task.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { acceptMessages } from '../../../base/threads/lasting-task.ts';
 import type { SignalPorts } from '../../model/signal-ports.ts';
 import { AskedStartLimits, type LimitAsker } from '../../scheduler/attempts/limit-questions.ts';
 import type { WorkerTester } from '../../scheduler/workers/worker-tests.ts';

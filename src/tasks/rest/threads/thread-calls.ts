@@ -1,5 +1,5 @@
 import type { Transferable } from 'node:worker_threads';
-import type { LastingThread } from '../../../base/lasting-thread.ts';
+import type { LastingThread } from '../../../base/threads/lasting-thread.ts';
 import { Problem } from '../checks/problem.ts';
 import type { HeldBody, RestCall, RestHead, RestReply } from '../http/http.ts';
 import { Turns } from '../http/turns.ts';

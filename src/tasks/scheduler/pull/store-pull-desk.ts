@@ -1,8 +1,8 @@
 import type { Clock } from '../../../base/clock.ts';
-import { FairShares } from '../../../base/fair-shares.ts';
 import { Fault } from '../../../base/fault.ts';
 import type { Service } from '../../../base/lifecycle.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { FairShares } from '../../../base/turns/fair-shares.ts';
 import type { StartLimit, TenantLimits, Worker } from '../../model/documents.ts';
 import { isPolicyOver, retryWaitMs } from '../../model/retry-policy.ts';
 import type { Signals } from '../../model/signals.ts';

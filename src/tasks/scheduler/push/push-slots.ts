@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
-import { FairShares } from '../../../base/fair-shares.ts';
+import { FairShares } from '../../../base/turns/fair-shares.ts';
 
 export interface PushSlotsOptions {
   /** Attempts that may be short at the same time, for all tenants together (`TASKS_PUSH_CONCURRENCY`). */

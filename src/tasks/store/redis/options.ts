@@ -1,6 +1,6 @@
 import type { RedisOptions } from 'ioredis';
-import type { AuthFile } from '../../../base/auth-file.ts';
 import type { Clock } from '../../../base/clock.ts';
+import type { AuthFile } from '../../../base/files/auth-file.ts';
 import type { Logger } from '../../../base/logger.ts';
 
 /** Where one Redis server listens. */

@@ -1,6 +1,6 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { asError } from '../../../base/fault.ts';
-import { WeightedTurns } from '../../../base/weighted-turns.ts';
+import { WeightedTurns } from '../../../base/turns/weighted-turns.ts';
 import { type SentFault, sentFault } from '../trouble.ts';
 import { shortened } from './created-tasks.ts';
 import { type Outcome, SqliteEngine } from './engine.ts';

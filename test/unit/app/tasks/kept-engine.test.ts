@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import t, { type Test } from 'tap';
+import { ThreadsStats } from '../../../../src/app/statistics/thread-stats.ts';
 import { KeptEngine } from '../../../../src/app/tasks/kept-engine.ts';
-import { ThreadsStats } from '../../../../src/app/thread-stats.ts';
 import { type Clock, systemClock } from '../../../../src/base/clock.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { SignalMesh } from '../../../../src/tasks/model/signal-mesh.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import type { ClientTlsFiles } from '../../../../src/app/client-tls.ts';
+import type { ClientTlsFiles } from '../../../../src/app/stores/client-tls.ts';
 import { Authority, type CertificatePair } from '../../../support/certificates.ts';
 import { count } from '../../../support/counting.ts';
 import { freePort } from '../../../support/free-port.ts';

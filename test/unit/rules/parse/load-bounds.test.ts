@@ -1,16 +1,16 @@
 import t from 'tap';
-import { readBlockYaml } from '../../../../src/rules/parse/block-yaml.ts';
-import {
-  MAX_ENTRIES,
-  MAX_ENTRY_LEVELS,
-  MAX_FILE_BYTES,
-  MAX_NAME_CHARACTERS,
-} from '../../../../src/rules/parse/bounds.ts';
 import { EntryBudget } from '../../../../src/rules/parse/check-entries.ts';
 import { FaultList } from '../../../../src/rules/parse/fault-list.ts';
 import { FileCheck } from '../../../../src/rules/parse/file-check.ts';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
 import { SourceText } from '../../../../src/rules/parse/source-text.ts';
+import { readBlockYaml } from '../../../../src/rules/parse/yaml/block-yaml.ts';
+import {
+  MAX_ENTRIES,
+  MAX_ENTRY_LEVELS,
+  MAX_FILE_BYTES,
+  MAX_NAME_CHARACTERS,
+} from '../../../../src/rules/parse/yaml/bounds.ts';
 import { faultsOf, load, refusal } from './rule-text.ts';
 
 function nested(levels: number): string {

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { ByteWriter } from '../../../../src/base/bytes.ts';
 import { writeBytes, writeText } from '../../../../src/messages/wire.ts';
-import { MAX_ENTRY_LEVELS, MAX_YAML_DEPTH } from '../../../../src/rules/parse/bounds.ts';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
+import { MAX_ENTRY_LEVELS, MAX_YAML_DEPTH } from '../../../../src/rules/parse/yaml/bounds.ts';
 import { type RuleFile, type RuleSet, RuleSetRefused } from '../../../../src/rules/rule-set.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import {

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
-import { type BlockReading, readBlockYaml } from '../../../../src/rules/parse/block-yaml.ts';
-import { MAX_FULL_YAML_TOKENS } from '../../../../src/rules/parse/bounds.ts';
 import { FIELD_NAMES } from '../../../../src/rules/parse/field-names.ts';
-import { readFullYaml } from '../../../../src/rules/parse/full-yaml.ts';
+import { type BlockReading, readBlockYaml } from '../../../../src/rules/parse/yaml/block-yaml.ts';
+import { MAX_FULL_YAML_TOKENS } from '../../../../src/rules/parse/yaml/bounds.ts';
+import { readFullYaml } from '../../../../src/rules/parse/yaml/full-yaml.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { RuleFileWriter } from './rule-file-writer.ts';
 import { mutated, YamlWriter } from './yaml-writer.ts';

@@ -1,4 +1,4 @@
-import { createLogger } from '../../../../src/app/logging.ts';
+import { createLogger } from '../../../../src/app/logging/logging.ts';
 
 export type LogLine = Readonly<Record<string, unknown>>;
 

@@ -7,7 +7,7 @@ import {
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import t, { type Test } from 'tap';
-import { createLogger } from '../../../../src/app/logging.ts';
+import { createLogger } from '../../../../src/app/logging/logging.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { Health } from '../../../../src/base/health.ts';
 import { GRPC_STATUS } from '../../../../src/grpc/service.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { createLogger } from '../../../../src/app/logging.ts';
+import { createLogger } from '../../../../src/app/logging/logging.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { Deadlines } from '../../../../src/grpc/deadlines.ts';
 import { HeldBytes } from '../../../../src/grpc/held-bytes.ts';

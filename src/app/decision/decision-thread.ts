@@ -1,0 +1,119 @@
+import { type Transferable, threadId } from 'node:worker_threads';
+import { systemClock } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import type { Logger, LogLevel } from '../../base/logger.ts';
+import { acceptMessages, type LastingTask } from '../../base/threads/lasting-task.ts';
+import { Engine } from '../../decision/engine.ts';
+import { ThreadDecider } from '../../decision/pool/thread-decider.ts';
+import type { FromDecisionThread, ToDecisionThread } from '../../decision/pool/thread-messages.ts';
+import type { Settings } from '../../settings/table.ts';
+import { StatsRegistry } from '../../stats/registry.ts';
+import { ThreadLogger } from '../logging/thread-logger.ts';
+import { StatsReporter } from '../statistics/thread-stats.ts';
+import { loadStoreFactory, type OpenedStore, type StoreSharing } from '../stores/stores.ts';
+import { engineOptions, openOverLimitCache } from './engine-settings.ts';
+
+/** What a decision thread is given at its start. */
+export interface DecisionThreadSetup {
+  readonly settings: Settings;
+  readonly store: StoreSharing;
+  /** Levels that the log of the process writes. */
+  readonly logLevels: readonly LogLevel[];
+}
+
+type Post = (message: FromDecisionThread, transfer?: readonly Transferable[]) => void;
+
+/**
+ * Decides the batches that arrive over the port, with an engine and a store of this thread. Accepts batches when the
+ * store has answered.
+ *
+ * @returns resolves when the store is closed after `stop`
+ */
+export async function serveDecisions({ port }: LastingTask, setup: DecisionThreadSetup): Promise<void> {
+  const post: Post = (message, transfer = []) => port.postMessage(message, transfer);
+  const stats = new StatsRegistry();
+  const logger = new ThreadLogger(setup.logLevels, (level, message, fields) =>
+    post({ kind: 'log', threadId, level, message, fields }),
+  );
+  const opened = await openStore(setup, stats, logger, post);
+  const decider = openDecider(setup, opened, logger);
+  const reporter = new StatsReporter(stats, systemClock, change =>
+    post({ kind: 'stats', threadId, ...change }),
+  );
+  const stopped = Promise.withResolvers<void>();
+  await opened.start();
+  reporter.start();
+  acceptMessages<ToDecisionThread>(port, message => {
+    if (message.kind === 'decide') void decide(decider, message, post);
+    else stopped.resolve();
+  });
+  port.once('close', stopped.resolve);
+  await stopped.promise;
+  await opened.stop();
+  reporter.stop();
+  port.close();
+}
+
+async function decide(
+  decider: ThreadDecider,
+  { number, task }: Extract<ToDecisionThread, { kind: 'decide' }>,
+  post: Post,
+): Promise<void> {
+  try {
+    const deciding = decider.decide(task);
+    const result = deciding instanceof Promise ? await deciding : deciding;
+    post({ kind: 'decided', number, result }, [result.requests, result.answers]);
+  } catch (failure) {
+    post({ kind: 'failed', number, error: asError(failure) });
+  }
+}
+
+async function openStore(
+  { settings, store }: DecisionThreadSetup,
+  stats: StatsRegistry,
+  logger: Logger,
+  post: Post,
+): Promise<OpenedStore> {
+  const createStore = await loadStoreFactory(settings);
+  return createStore({
+    // The process has found its store to be there. A thread that comes later waits for it, however long that takes.
+    settings: { ...settings, redisStartupMaxElapsedMs: 0 },
+    logger,
+    clock: systemClock,
+    random: Math.random,
+    stats,
+    outages: {
+      began: (texts, reason, atStart) =>
+        post({ kind: 'outage', threadId, texts, change: { reason, atStart } }),
+      over: (texts, failedCalls) =>
+        post({ kind: 'outage', threadId, texts, change: { reason: null, failedCalls } }),
+    },
+    connectionsChanged: connected => post({ kind: 'connections', threadId, connected }),
+    shared: store,
+  });
+}
+
+function openDecider(
+  { settings, store }: DecisionThreadSetup,
+  opened: OpenedStore,
+  logger: Logger,
+): ThreadDecider {
+  return new ThreadDecider({
+    makeEngine: ({ counters, clock }) => {
+      const overLimit = openOverLimitCache(settings, clock, store);
+      const engine = new Engine({
+        options: engineOptions(settings),
+        store: opened.store,
+        overLimit,
+        counters,
+        clock,
+        logger,
+        random: Math.random,
+        nowMs: null,
+      });
+      return { engine, overLimit };
+    },
+    fingerprintKey: store.fingerprintKey,
+    threadId,
+  });
+}

@@ -1,0 +1,96 @@
+import type { Clock } from '../../base/clock.ts';
+import { LOG_LEVELS, type Logger } from '../../base/logger.ts';
+import { busyShare } from '../../base/threads/busy-share.ts';
+import type { EngineCounters } from '../../decision/engine.ts';
+import { LastingDecidingThreads } from '../../decision/pool/deciding-threads.ts';
+import { DecisionPool, type DecisionPoolParts } from '../../decision/pool/decision-pool.ts';
+import { Placement } from '../../decision/pool/placement.ts';
+import type { ThreadMessage, ThreadOutage } from '../../decision/pool/thread-messages.ts';
+import type { RuleStatistics } from '../../decision/rule-statistics.ts';
+import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+import { logLine } from '../logging/thread-logger.ts';
+import type { OverLimitFigures } from '../statistics/over-limit-figures.ts';
+import { ThreadsStats } from '../statistics/thread-stats.ts';
+import type { StoreHealth } from '../stores/store-health.ts';
+import type { OpenedStore } from '../stores/stores.ts';
+import type { DecisionThreadSetup } from './decision-thread.ts';
+
+export interface DecisionThreadsParts {
+  readonly settings: Settings;
+  readonly store: OpenedStore;
+  readonly statistics: RuleStatistics;
+  readonly counters: EngineCounters;
+  /** Null when there is no local cache. */
+  readonly overLimit: OverLimitFigures | null;
+  readonly stats: StatsRegistry;
+  readonly storeHealth: StoreHealth;
+  /** Says which batches are for the threads; without it what is measured does. */
+  readonly placement?: DecisionPoolParts['placement'];
+  readonly clock: Clock;
+  /** Returns a random number, 0 inclusive to 1 exclusive. */
+  readonly random: () => number;
+  readonly logger: Logger;
+}
+
+/** What decides batches beside this thread, as the settings want it. */
+export interface DecisionThreads {
+  readonly threads: LastingDecidingThreads;
+  readonly pool: DecisionPool;
+}
+
+/** The threads of the pool and what they share with this one; not yet started. */
+export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThreads {
+  const { settings, store, stats, overLimit, storeHealth, clock, random, logger } = parts;
+  const { fingerprintKey, memory, refundMarks } = store;
+  const setup: DecisionThreadSetup = {
+    settings,
+    store: { fingerprintKey, memory, refundMarks },
+    logLevels: LOG_LEVELS.filter(level => logger.enabled(level)),
+  };
+  const threadsStats = new ThreadsStats(stats);
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const threads = new LastingDecidingThreads({
+    module: new URL(`../../workers/decide.${extension}`, import.meta.url),
+    count: settings.workerThreads,
+    workerData: () => setup,
+    lost: stats.counter('ratelimit.service.worker_threads_lost'),
+    told: message => tell(parts, threadsStats, message),
+    exited: threadId => {
+      store.threadEnded(threadId);
+      threadsStats.ended(threadId);
+      overLimit?.ended(threadId);
+      storeHealth.threadEnded(threadId);
+    },
+    clock,
+    random,
+    logger,
+  });
+  stats.gauge('ratelimit.service.worker_threads', () => threads.ready);
+  const nowMs = (): number => performance.now();
+  const pool = new DecisionPool({
+    threads,
+    placement: parts.placement ?? new Placement({ nowMs, busyShare: busyShare() }),
+    statistics: parts.statistics,
+    counters: parts.counters,
+    pooled: stats.counter('ratelimit.service.worker_threads_requests'),
+    overLimitChanged: delta => overLimit?.changed(delta),
+    clock,
+    nowMs,
+    logger,
+  });
+  return { threads, pool };
+}
+
+function tell(parts: DecisionThreadsParts, stats: ThreadsStats, message: ThreadMessage): void {
+  const { threadId } = message;
+  if (message.kind === 'log') logLine(parts.logger, message.level, message.message, message.fields);
+  else if (message.kind === 'stats') stats.told(threadId, { timers: [], ...message });
+  else if (message.kind === 'outage') tellOutage(parts.storeHealth, message);
+  else if (message.kind === 'connections') parts.storeHealth.connectionsChanged(message.connected, threadId);
+}
+
+function tellOutage(health: StoreHealth, { texts, change, threadId }: ThreadOutage): void {
+  if (change.reason === null) health.over(texts, change.failedCalls, threadId);
+  else health.began(texts, change.reason, change.atStart, threadId);
+}

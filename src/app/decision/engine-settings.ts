@@ -1,0 +1,43 @@
+import type { Clock } from '../../base/clock.ts';
+import { RefundMarks } from '../../counters/refund-marks.ts';
+import type { EngineOptions } from '../../decision/engine.ts';
+import { OverLimitCache } from '../../decision/over-limit-cache.ts';
+import type { Uncounted } from '../../decision/settle.ts';
+import type { Settings } from '../../settings/table.ts';
+import type { StoreSharing } from '../stores/stores.ts';
+
+/** How the settings want decisions to be made. */
+export function engineOptions(settings: Settings): EngineOptions {
+  return {
+    cacheKeyPrefix: settings.cacheKeyPrefix,
+    expirationJitterMaxSeconds: settings.expirationJitterMaxSeconds,
+    nearLimitRatio: settings.nearLimitRatio,
+    holdBack: settings.stopCacheKeyIncrementWhenOverLimit,
+    modes: { shadow: settings.shadowMode, quota: settings.quotaMode },
+    uncounted: uncountedOf(settings),
+    headerNames: settings.limitResponseHeadersEnabled
+      ? {
+          limit: settings.limitLimitHeader,
+          remaining: settings.limitRemainingHeader,
+          reset: settings.limitResetHeader,
+        }
+      : null,
+    dynamicMetadata: settings.responseDynamicMetadata,
+  };
+}
+
+/** The local cache of one thread, which has its share of the bytes; null when there is to be none. */
+export function openOverLimitCache(
+  { localCacheSizeBytes, workerThreads }: Settings,
+  clock: Pick<Clock, 'nowMs'>,
+  { refundMarks }: Pick<StoreSharing, 'refundMarks'>,
+): OverLimitCache | null {
+  if (refundMarks === null) return null;
+  const bytes = Math.floor(localCacheSizeBytes / (1 + workerThreads));
+  return new OverLimitCache(bytes, clock, new RefundMarks(refundMarks));
+}
+
+/** The other two ways leave no descriptor without a count, unless there is no room for it. */
+function uncountedOf({ storeFailureMode }: Settings): Uncounted {
+  return storeFailureMode === 'allow' || storeFailureMode === 'deny' ? storeFailureMode : 'refuse';
+}

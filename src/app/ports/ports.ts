@@ -1,0 +1,239 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Health } from '../../base/health.ts';
+import { type Service, ServiceStack } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Decider } from '../../decision/decider.ts';
+import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+import { DebugServer } from '../../transports/debug/debug-server.ts';
+import type { Explain } from '../../transports/debug/explain-route.ts';
+import { healthService } from '../../transports/grpc/health-service.ts';
+import { joinServices } from '../../transports/grpc/join-services.ts';
+import { measuredService } from '../../transports/grpc/measured.ts';
+import { OwnGrpcServer } from '../../transports/grpc/own-server.ts';
+import { rateLimitService } from '../../transports/grpc/rate-limit-service.ts';
+import {
+  DEFAULT_MAX_MESSAGE_BYTES,
+  type GrpcServer,
+  type GrpcServerOptions,
+} from '../../transports/grpc/server.ts';
+import { TlsHandshakes } from '../../transports/grpc/tls.ts';
+import { TlsSource } from '../../transports/grpc/tls-source.ts';
+import { tracedService } from '../../transports/grpc/traced.ts';
+import { jsonRoute } from '../../transports/http/decision-routes.ts';
+import type { HttpEngine } from '../../transports/http/engine.ts';
+import { healthRoute } from '../../transports/http/health-route.ts';
+import { HttpListener } from '../../transports/http/listener.ts';
+import { readinessRoutes } from '../../transports/http/readiness-routes.ts';
+import { jsonNotFound } from '../../transports/http/routes.ts';
+import { TracedDecider } from '../../transports/traced-decider.ts';
+import type { CallTracing } from '../../transports/tracing.ts';
+import type { TasksFront } from '../tasks/tasks-service.ts';
+import { DebugPort } from './debug-port.ts';
+
+export interface PortsParts {
+  readonly settings: Settings;
+  readonly decider: Decider;
+  /** Null while tracing is off. */
+  readonly tracing: CallTracing | null;
+  readonly health: Health;
+  readonly stats: StatsRegistry;
+  /** The lines of the rules in force, for `/rlconfig`. */
+  readonly dumpRules: () => Iterable<string>;
+  /** Null while tasks are not served. */
+  readonly tasks: TasksFront | null;
+  /** For `/explain`. */
+  readonly explain: Explain;
+  readonly httpEngine: HttpEngine;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Where the service can be reached; `debug` is null when its port could not be opened. */
+export interface Addresses {
+  readonly http: string;
+  readonly grpc: string;
+  readonly debug: string | null;
+}
+
+/** The three ports of the decision service, which open and close together, once. */
+export class Ports implements Service {
+  readonly name = 'ports';
+  readonly #parts: PortsParts;
+  readonly #http: HttpListener;
+  /** Null before the start. */
+  #grpc: GrpcServer | null = null;
+  readonly #tls: GrpcTls | null;
+  readonly #debug: DebugPort;
+  readonly #opened = new ServiceStack();
+
+  constructor(parts: PortsParts) {
+    this.#parts = parts;
+    this.#http = httpListener(parts);
+    this.#tls = parts.settings.grpcServerUseTls ? grpcTls(parts) : null;
+    this.#debug = new DebugPort(debugServer(parts), parts);
+  }
+
+  /**
+   * @throws Error naming the setting to change, when a port that the service needs cannot be opened or TLS has no
+   *   files; Error when it was stopped meanwhile. Nothing is left open then
+   */
+  async start(): Promise<void> {
+    this.#warnOfCountsApart();
+    if (this.#tls !== null) await this.#opened.start(this.#tls.source);
+    this.#grpc = await grpcServer(this.#parts, this.#tls?.handshakes);
+    await this.#opened.start(this.#grpc);
+    await this.#opened.start(this.#debug);
+    await this.#opened.start({
+      name: 'http',
+      start: async () => {
+        await this.#http.start();
+        this.#parts.tasks?.listeningOn(this.#http.port);
+      },
+      stop: () => this.#stopHttpAfterGrpc(),
+    });
+  }
+
+  get addresses(): Addresses {
+    const { settings } = this.#parts;
+    const grpc = this.#grpc!.address;
+    const debug = this.#debug.port;
+    return {
+      http: hostAndPort(settings.httpHost, this.#http.port),
+      grpc: 'path' in grpc ? `unix:${grpc.path}` : hostAndPort(settings.grpcHost, grpc.port),
+      debug: debug === null ? null : hostAndPort(settings.debugHost, debug),
+    };
+  }
+
+  /** From now on HTTP answers ask their callers to go elsewhere. */
+  drain(): void {
+    this.#http.drain();
+  }
+
+  /** Lets running calls finish within one bound for all ports, then closes them. */
+  stop(): Promise<void> {
+    this.drain();
+    return this.#opened.stop();
+  }
+
+  /** HTTP answers until gRPC has drained, so that whoever asks for the health is told that it is gone. */
+  async #stopHttpAfterGrpc(): Promise<void> {
+    const { settings, clock } = this.#parts;
+    const deadlineMs = clock.nowMs() + settings.shutdownTimeoutMs;
+    try {
+      await this.#grpc?.stop();
+    } finally {
+      await this.#http.stop(Math.max(deadlineMs - clock.nowMs(), 0));
+    }
+  }
+
+  #warnOfCountsApart(): void {
+    const { settings, logger } = this.#parts;
+    if (!settings.sharePorts || settings.backendType !== 'embedded') return;
+    logger.warning(
+      'SHARE_PORTS=true with the embedded store: each process counts separately, so several processes allow several ' +
+        'times the limit. Set KVCACHE_URL to a Redis that all of them use',
+    );
+  }
+}
+
+/** With a span for each decision, when calls are traced. */
+function deciderOf({ decider, tracing }: PortsParts): Decider {
+  return tracing === null ? decider : new TracedDecider(decider, tracing.current);
+}
+
+function httpListener(parts: PortsParts): HttpListener {
+  const { settings, health, clock, logger, tracing } = parts;
+  const decisionRoutes = [
+    healthRoute(health),
+    ...readinessRoutes(health, parts.tasks?.readiness ?? {}, clock),
+    jsonRoute(deciderOf(parts), logger, tracing),
+  ];
+  const routes = [...decisionRoutes, ...(parts.tasks?.routes(decisionRoutes, tracing) ?? [])];
+  return new HttpListener({
+    name: 'http',
+    engine: parts.httpEngine,
+    host: settings.httpHost,
+    port: settings.httpPort,
+    shared: settings.sharePorts,
+    settings: { host: 'HOST', port: 'PORT', sharing: 'by SHARE_PORTS' },
+    routes,
+    unknown: jsonNotFound(routes),
+    drainMs: settings.shutdownTimeoutMs,
+    limits: { maxConnections: settings.httpMaxConnections, maxHeldBytes: settings.httpMaxHeldBytes },
+    clock,
+    log: logger,
+  });
+}
+
+interface GrpcTls {
+  readonly handshakes: TlsHandshakes;
+  readonly source: TlsSource;
+}
+
+function grpcTls({ settings, stats, clock, logger }: PortsParts): GrpcTls {
+  const { grpcServerTlsCert, grpcServerTlsKey, grpcClientTlsCaCert, grpcClientTlsSan } = settings;
+  const clientCa = grpcClientTlsCaCert === '' ? null : grpcClientTlsCaCert;
+  const handshakes = new TlsHandshakes({
+    clients: clientCa === null ? null : { name: grpcClientTlsSan },
+    logger,
+    clock,
+  });
+  const source = new TlsSource({
+    paths: { certificate: grpcServerTlsCert, key: grpcServerTlsKey, clientCa },
+    loaded: material => handshakes.use(material),
+    loadAttempts: stats.counter('certs.load_attempts'),
+    loadFailures: stats.counter('certs.load_failures'),
+    logger,
+    clock,
+  });
+  return { handshakes, source };
+}
+
+async function grpcServer(parts: PortsParts, tls: TlsHandshakes | undefined): Promise<GrpcServer> {
+  const { settings, health, stats, clock, logger, tracing } = parts;
+  const { grpcSocketPath: path, grpcHost, grpcPort, sharePorts } = settings;
+  const service = joinServices([rateLimitService(deciderOf(parts)), healthService(health)]);
+  const options: GrpcServerOptions = {
+    listen: path === '' ? { host: grpcHost, port: grpcPort, shared: sharePorts } : { path },
+    tls,
+    service: measuredService(tracing === null ? service : tracedService(service, tracing), {
+      stats,
+      nowMs: () => performance.now(),
+    }),
+    maxMessageBytes: DEFAULT_MAX_MESSAGE_BYTES,
+    maxMetadataBytes: settings.grpcMaxMetadataBytes,
+    maxConnectionAgeMs: settings.grpcMaxConnectionAgeMs,
+    maxConnectionAgeGraceMs: settings.grpcMaxConnectionAgeGraceMs,
+    drainTimeoutMs: settings.shutdownTimeoutMs,
+    logger,
+    clock,
+  };
+  if (settings.grpcServerEngine === 'sluice') return new OwnGrpcServer(options);
+  // Loaded only when needed, because loading it takes memory and startup time.
+  const { GrpcJsServer } = await import('../../transports/grpc/grpc-js-server.ts');
+  return new GrpcJsServer(options);
+}
+
+function debugServer(parts: PortsParts): DebugServer {
+  const { settings, stats, dumpRules, explain, httpEngine, clock, logger } = parts;
+  return new DebugServer({
+    engine: httpEngine,
+    host: settings.debugHost,
+    port: settings.debugPort,
+    // Its statistics and profiles are those of one process.
+    settings: { host: 'DEBUG_HOST', port: 'DEBUG_PORT', sharing: 'never' },
+    dumpRules,
+    stats,
+    explain,
+    // Pages and profiles are for people, who can ask again: they do not hold up a stop.
+    drainMs: 0,
+    clock,
+    log: logger,
+  });
+}
+
+function hostAndPort(host: string, port: number): string {
+  const shown = host === '' ? '0.0.0.0' : host;
+  return `${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
+}

@@ -1,0 +1,193 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { asError } from '../../base/fault.ts';
+import type { Health } from '../../base/health.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Batcher } from '../../decision/batching/batcher.ts';
+import { RuleGeneration } from '../../decision/generation.ts';
+import type { RuleStatistics } from '../../decision/rule-statistics.ts';
+import type { CompiledRules } from '../../rules/compiled-rules.ts';
+import {
+  describeRuleFault,
+  MAX_REPORTED_FAULTS,
+  type RuleFault,
+  type RuleFile,
+  RuleSetRefused,
+} from '../../rules/rule-set.ts';
+import type { RuleSourceListener } from '../../rules/source/file-source.ts';
+import type { LoadOutcome, RuleSetTaker } from '../../rules/source/xds/rule-set-taker.ts';
+import type { Counter } from '../../stats/registry.ts';
+import type { RuleCompiler } from './rule-compiler.ts';
+
+/** The health component that says whether a domain is loaded (spec 3.4). */
+const CONFIG_COMPONENT = 'config';
+
+const NO_DOMAIN = 'no domain is loaded';
+const NOT_LOADED = 'the rules read last could not be loaded; the log has the reason';
+
+export interface RuleLoaderParts {
+  readonly compiler: Pick<RuleCompiler, 'compile'>;
+  readonly batcher: Batcher;
+  readonly statistics: RuleStatistics;
+  readonly health: Health;
+  readonly logger: Logger;
+  readonly mergeDomains: boolean;
+  /** The service is unhealthy while no domain is loaded. */
+  readonly healthNeedsDomain: boolean;
+  readonly loadSuccess: Counter;
+  readonly loadError: Counter;
+  /** Reads of the rule files, and those that failed. */
+  readonly readAttempts: Counter;
+  readonly readFailures: Counter;
+}
+
+/** A set that waits to be loaded, and who wants to know what became of it. */
+interface Load {
+  readonly files: readonly RuleFile[];
+  readonly done: (outcome: LoadOutcome) => void;
+}
+
+/**
+ * Puts what a rule source delivers into force. Loading is all or nothing: a set with a fault leaves the running rules
+ * alone, is counted and logged. Sets are loaded one at a time; of those that arrive meanwhile only the last counts.
+ */
+export class RuleLoader implements RuleSourceListener, RuleSetTaker {
+  readonly #parts: RuleLoaderParts;
+  #current: CompiledRules | null = null;
+  #fileCount = 0;
+  /** The warnings that were logged last. */
+  #warned = '';
+  #next: Load | null = null;
+  #loading: Promise<void> | null = null;
+  #announceFirst: () => void = () => {};
+  /** Resolves when rules are in force for the first time. */
+  readonly firstLoad: Promise<void>;
+
+  constructor(parts: RuleLoaderParts) {
+    this.#parts = parts;
+    this.firstLoad = new Promise(resolve => {
+      this.#announceFirst = resolve;
+    });
+    this.#tellHealth();
+  }
+
+  /** The rules in force; null before the first good load. */
+  get current(): CompiledRules | null {
+    return this.#current;
+  }
+
+  /** How many rule files there were when they were read last. */
+  get fileCount(): number {
+    return this.#fileCount;
+  }
+
+  loaded(files: readonly RuleFile[]): void {
+    this.#parts.readAttempts.add(1);
+    this.#fileCount = files.length;
+    void this.load(files);
+  }
+
+  load(files: readonly RuleFile[]): Promise<LoadOutcome> {
+    return new Promise(done => {
+      this.#next?.done({ kind: 'dropped' });
+      this.#next = { files, done };
+      this.#loading ??= this.#loadAll();
+    });
+  }
+
+  failed(fault: Error): void {
+    this.#parts.readAttempts.add(1);
+    this.#parts.readFailures.add(1);
+    this.refuse([fault.message]);
+  }
+
+  refuse(reasons: readonly string[]): void {
+    const { loadError, logger } = this.#parts;
+    loadError.add(1);
+    for (const fault of reasons) logger.error('Fault in the rules', { fault });
+    logger.error(`Rules not loaded; ${this.#whatHolds()}`, { faults: reasons.length });
+    this.#tellHealth(NOT_LOADED);
+  }
+
+  /** Resolves when nothing is being loaded. */
+  async settled(): Promise<void> {
+    await this.#loading;
+  }
+
+  async #loadAll(): Promise<void> {
+    for (let load = this.#next; load !== null; load = this.#next) {
+      this.#next = null;
+      await this.#loadOne(load);
+    }
+    // Without an await between the last look at `#next` and this, no set can be missed.
+    this.#loading = null;
+  }
+
+  async #loadOne({ files, done }: Load): Promise<void> {
+    try {
+      const compiled = await this.#parts.compiler.compile(files, this.#parts.mergeDomains);
+      if (compiled === null) return done({ kind: 'dropped' });
+      this.#publish(compiled.rules, files.length);
+      this.#logWarnings(compiled.warnings);
+      done({ kind: 'in force' });
+      await this.#carryOverStatistics();
+    } catch (failure) {
+      if (failure instanceof RuleSetRefused) {
+        const reasons = failure.faults.map(describeRuleFault);
+        this.refuse(reasons);
+        done({ kind: 'refused', reasons });
+      } else done({ kind: 'failed', reasons: [this.#notCompiled(asError(failure))] });
+    }
+  }
+
+  #publish(rules: CompiledRules, fileCount: number): void {
+    const { statistics, batcher, loadSuccess, logger } = this.#parts;
+    const generation = new RuleGeneration(rules);
+    statistics.publish(generation);
+    batcher.use(generation);
+    this.#current = rules;
+    loadSuccess.add(1);
+    this.#tellHealth();
+    logger.info('rules loaded', { files: fileCount, domains: rules.domainCount, limits: rules.limitCount });
+    this.#announceFirst();
+  }
+
+  /** Only when the warnings have changed: rules may be loaded every few seconds. */
+  #logWarnings(warnings: readonly RuleFault[]): void {
+    const texts = warnings.map(describeRuleFault).join('\n');
+    if (texts === this.#warned) return;
+    this.#warned = texts;
+    const { logger } = this.#parts;
+    for (const { file, line, column, path, message } of warnings) {
+      logger.warning('A rule may not do what was meant', { file, line, column, rule: path, reason: message });
+    }
+    if (warnings.length >= MAX_REPORTED_FAULTS) {
+      logger.warning('Further warnings about the rules are left out');
+    }
+  }
+
+  /** A little at a time: decisions go on meanwhile. The rules before stay in memory until it is done. */
+  async #carryOverStatistics(): Promise<void> {
+    for (const _pause of this.#parts.statistics.carryOver()) await nextTurn();
+  }
+
+  /** The compile thread failed, for instance for want of memory: the files may be good. */
+  #notCompiled(failure: Error): string {
+    this.#parts.loadError.add(1);
+    this.#parts.logger.error(`Rules not compiled; ${this.#whatHolds()}`, { reason: failure.message });
+    this.#tellHealth(NOT_LOADED);
+    return `the rules could not be compiled: ${failure.message}`;
+  }
+
+  /** @param note what is worth knowing while a domain is loaded */
+  #tellHealth(note: string | null = null): void {
+    const { health, healthNeedsDomain } = this.#parts;
+    const isLoaded = this.#current !== null && this.#current.domainCount > 0;
+    const shown = isLoaded ? note : NO_DOMAIN;
+    if (healthNeedsDomain) health.set(CONFIG_COMPONENT, isLoaded, shown);
+    else health.tell(CONFIG_COMPONENT, isLoaded, shown);
+  }
+
+  #whatHolds(): string {
+    return this.#current === null ? 'no rules are active yet' : 'the previous rules stay active';
+  }
+}

@@ -1,0 +1,99 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { OutageListener } from '../../base/outage-log.ts';
+import { FileRuleSource } from '../../rules/source/file-source.ts';
+import { waitMultiplier } from '../../rules/source/xds/growth.ts';
+import type { XdsRuleSourceOptions } from '../../rules/source/xds/xds-source.ts';
+import type { Settings } from '../../settings/table.ts';
+import { DEFAULT_MESSAGE_BYTES } from '../../settings/xds.ts';
+import { nodeIds, type XdsServer } from '../../settings/xds-servers.ts';
+import type { RuleLoader } from './rule-loader.ts';
+
+export interface RuleSourceParts {
+  readonly settings: Settings;
+  readonly logger: Logger;
+  readonly outages: OutageListener;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly loader: RuleLoader;
+}
+
+/** Where rules come from. */
+export interface RuleSource {
+  readonly service: Service;
+  /** How long the first rules may be on their way before it is worth a warning. */
+  readonly patienceMs: number;
+  /** What to do when there are none. */
+  readonly advice: string;
+}
+
+/**
+ * Creates the rule source selected by the settings. This is the only place that knows all sources and loads their code.
+ */
+export async function createRuleSource(parts: RuleSourceParts): Promise<RuleSource> {
+  if (parts.settings.configType === 'file') {
+    // It has been read by the time it has started.
+    return { service: fileSource(parts), patienceMs: 0, advice: 'fix the rule files' };
+  }
+  const addresses = parts.settings.xdsServerUrl.map(({ target }) => target).join(', ');
+  return {
+    service: await xdsSource(parts),
+    patienceMs: 5_000,
+    advice: `check that the xDS server at ${addresses} is reachable and sends rules`,
+  };
+}
+
+function fileSource({ settings, logger, clock, loader }: RuleSourceParts): FileRuleSource {
+  return new FileRuleSource(
+    {
+      root: settings.runtimeRoot,
+      subdirectory: settings.runtimeSubdirectory,
+      appDirectory: settings.runtimeAppDirectory,
+      ignoreDotFiles: settings.runtimeIgnoreDotFiles,
+      watchRoot: settings.runtimeWatchRoot,
+      logger,
+      clock,
+    },
+    loader,
+  );
+}
+
+async function xdsSource(parts: RuleSourceParts): Promise<Service> {
+  const { XdsSources } = await import('../../rules/source/xds/xds-sources.ts');
+  const { settings, loader } = parts;
+  const servers = settings.xdsServerUrl;
+  const ids = nodeIds(settings.xdsNodeId, servers.length) ?? [];
+  const options = servers.map((server, i) => xdsOptions(parts, server, ids[i]));
+  return new XdsSources(options, loader, settings.mergeDomainConfig);
+}
+
+function xdsOptions(
+  { settings, logger, outages, clock, random }: RuleSourceParts,
+  server: XdsServer,
+  nodeId: string,
+): XdsRuleSourceOptions {
+  const tls = {
+    caFile: settings.xdsTlsCaCert,
+    certFile: settings.xdsTlsClientCert,
+    keyFile: settings.xdsTlsClientKey,
+    serverName: settings.xdsTlsServerName,
+  };
+  return {
+    target: server.target,
+    headers: settings.xdsHeaders,
+    maxMessageBytes: settings.xdsMaxMessageBytes || DEFAULT_MESSAGE_BYTES,
+    tls: (server.tls ?? settings.xdsUseTls) ? tls : null,
+    node: { id: nodeId, metadata: settings.xdsNodeMetadata },
+    connectRetryMs: settings.xdsConnectRetryMs,
+    backoff: {
+      initialMs: settings.xdsBackoffInitialMs,
+      maxMs: settings.xdsBackoffMaxMs,
+      multiplier: waitMultiplier(settings.xdsBackoffFactor),
+    },
+    logger,
+    outages,
+    clock,
+    random: settings.xdsBackoffJitter ? random : () => 1,
+  };
+}

@@ -1,0 +1,124 @@
+import type { Clock, Timer } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import { EXPOSITION_TYPE, type Exposition } from '../../stats/sinks/prometheus/exposition.ts';
+import type { HttpEngine } from '../../transports/http/engine.ts';
+import { HttpListener } from '../../transports/http/listener.ts';
+import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
+import { errorAnswer } from '../../transports/http/status.ts';
+
+/** Pages that are made at once. Each holds its series until it is read, and costs the decisions some time. */
+const MAX_SCRAPES = 2;
+
+/** A port that is taken is tried again after this time: a process that is replaced holds it until it has drained. */
+const RETRY_MS = 5_000;
+
+const PAGE = { status: '200 OK', contentType: EXPOSITION_TYPE };
+
+const TOO_MANY_SCRAPES = errorAnswer({
+  code: 'overloaded',
+  message: `${MAX_SCRAPES} pages are being made: ask again when one of them has been read`,
+});
+
+export interface MetricsEndpointOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  readonly path: string;
+  readonly exposition: Exposition;
+  readonly engine: HttpEngine;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The port that Prometheus asks (spec 4.4). Callers need no credentials. */
+export class MetricsEndpoint implements Service {
+  readonly name = 'metrics';
+  readonly #options: MetricsEndpointOptions;
+  readonly #listener: HttpListener;
+  #retry: Timer | null = null;
+  #stopped = false;
+
+  constructor(options: MetricsEndpointOptions) {
+    const { host, port, engine, clock, logger } = options;
+    const routes = [metricsRoute(options)];
+    this.#options = options;
+    this.#listener = new HttpListener({
+      name: this.name,
+      engine,
+      host,
+      port,
+      settings: { host: 'PULLSTATS_ADDR', port: 'PULLSTATS_ADDR', sharing: 'never' },
+      routes,
+      unknown: jsonNotFound(routes),
+      drainMs: 0,
+      clock,
+      log: logger,
+    });
+  }
+
+  /** The port that is listened on; 0 while there is none. */
+  get port(): number {
+    return this.#listener.port;
+  }
+
+  /** Host and port that are listened on; null while there are none. */
+  get address(): string | null {
+    const { host } = this.#options;
+    if (this.port === 0) return null;
+    return `${host.includes(':') ? `[${host}]` : host || '0.0.0.0'}:${this.port}`;
+  }
+
+  /** Opens the port. The service does its work without it, so one that cannot be opened is logged and tried again. */
+  async start(): Promise<void> {
+    this.#options.exposition.start();
+    await this.#open('tell');
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#options.exposition.stop();
+    this.#retry?.cancel();
+    await this.#listener.stop();
+  }
+
+  async #open(failure: 'tell' | 'keep'): Promise<void> {
+    const { path, clock, logger } = this.#options;
+    if (this.#stopped) return;
+    try {
+      await this.#listener.start();
+      logger.info('listening', { name: this.name, address: this.address ?? '', path });
+    } catch (thrown) {
+      if (failure === 'tell') {
+        const error = asError(thrown).message;
+        logger.error('Metrics port could not be opened; retrying', {
+          error,
+          retry_in: `${RETRY_MS / 1_000}s`,
+        });
+      }
+      if (this.#stopped) return;
+      this.#retry = clock.after(RETRY_MS, () => void this.#open('keep'));
+    }
+  }
+}
+
+function metricsRoute({ path, exposition }: MetricsEndpointOptions): Route {
+  let scrapes = 0;
+  return {
+    path,
+    method: 'GET',
+    help: 'the statistics, for Prometheus',
+    async handle(exchange) {
+      if (scrapes === MAX_SCRAPES) return exchange.answer(TOO_MANY_SCRAPES);
+      scrapes++;
+      try {
+        await exchange.stream(PAGE, exposition.lines());
+      } catch (thrown) {
+        exchange.fail(thrown);
+      } finally {
+        scrapes--;
+      }
+    },
+  };
+}

@@ -1,0 +1,186 @@
+import { open } from 'node:fs/promises';
+import type { Clock } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import { readWhole } from '../../base/files/read-whole.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Outage, type OutageListener, type OutageTexts } from '../../base/outage-log.ts';
+import { systemCode } from '../../base/system-code.ts';
+import { parseDuration } from '../../settings/durations.ts';
+import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+import { dogStatsdLines } from '../../stats/sinks/dogstatsd-lines.ts';
+import { jsonLines } from '../../stats/sinks/json-lines.ts';
+import type { LineFormat } from '../../stats/sinks/line-format.ts';
+import type { LineOutput } from '../../stats/sinks/line-output.ts';
+import { defaultMappings } from '../../stats/sinks/prometheus/default-mapping.ts';
+import { Exposition } from '../../stats/sinks/prometheus/exposition.ts';
+import type { Mappings } from '../../stats/sinks/prometheus/mapping.ts';
+import { TASK_MAPPINGS } from '../../stats/sinks/prometheus/task-mappings.ts';
+import { PushSink } from '../../stats/sinks/push-sink.ts';
+import { statsdLines } from '../../stats/sinks/statsd-lines.ts';
+import { StreamOutput } from '../../stats/sinks/stream-output.ts';
+import { TcpOutput } from '../../stats/sinks/tcp-output.ts';
+import { UdpOutput } from '../../stats/sinks/udp-output.ts';
+import type { HttpEngine } from '../../transports/http/engine.ts';
+import { MetricsEndpoint } from './metrics-endpoint.ts';
+
+/** What the sinks of statistics are made from. */
+export interface SinkParts {
+  readonly settings: Settings;
+  readonly stats: StatsRegistry;
+  readonly logger: Logger;
+  readonly outages: OutageListener;
+  readonly httpEngine: HttpEngine;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+}
+
+/**
+ * Where statistics go (spec 6): to every sink that the settings ask for, to standard output where they ask for none.
+ * @throws Error naming the mapper file and its faults
+ */
+export async function openSinks(parts: SinkParts): Promise<Service[]> {
+  const { settings, clock } = parts;
+  if (settings.disableStats) return [];
+  const sinks: Service[] = [];
+  if (settings.useStatsd) sinks.push(statsdSink(parts));
+  if (settings.useDogStatsd) sinks.push(dogStatsdSink(parts));
+  if (settings.usePrometheus) sinks.push(await prometheusEndpoint(parts));
+  if (sinks.length > 0) return sinks;
+  const output = new StreamOutput('standard output', process.stdout);
+  return [pushSink(parts, { counted: 'stdout', output, format: jsonLines(settings.extraTags, clock) })];
+}
+
+function statsdSink(parts: SinkParts): PushSink {
+  const { settings } = parts;
+  const output = settings.statsdProtocol.startsWith('udp') ? udpOutput(parts, 'statsd') : tcpOutput(parts);
+  return pushSink(parts, { counted: 'statsd', output, format: statsdLines(settings.extraTags) });
+}
+
+function dogStatsdSink(parts: SinkParts): PushSink {
+  const { extraTags, mogrifiers, ddEntityId, ddEnv, ddService, ddVersion } = parts.settings;
+  const format = dogStatsdLines({
+    globalTags: [
+      ['dd.internal.entity_id', ddEntityId],
+      ['env', ddEnv],
+      ['service', ddService],
+      ['version', ddVersion],
+    ],
+    tags: extraTags,
+    mogrifiers,
+  });
+  return pushSink(parts, { counted: 'dogstatsd', output: udpOutput(parts, 'DogStatsD'), format });
+}
+
+interface Pushing {
+  /** The part of the names under which the sink counts its own failures. */
+  readonly counted: string;
+  readonly output: LineOutput;
+  readonly format: LineFormat;
+}
+
+function pushSink(
+  { settings, stats, clock, outages }: SinkParts,
+  { counted, output, format }: Pushing,
+): PushSink {
+  const { useStatsd, statsdHost, statsdPort } = settings.givenBy;
+  const isAskedFor =
+    counted !== 'statsd' || [useStatsd, statsdHost, statsdPort].some(given => given !== undefined);
+  const texts: OutageTexts = {
+    // statsd is on unless it is switched off, so most who have no statsd have never heard of it.
+    level: isAskedFor ? 'warning' : 'info',
+    began: 'Statistics cannot be sent; counters are kept for a later flush',
+    over: 'Statistics are sent again',
+    fields: { receiver: output.name },
+  };
+  return new PushSink({
+    stats,
+    format,
+    output,
+    intervalMs: settings.statsFlushIntervalMs,
+    failedFlushes: stats.counter(`ratelimit.stats.${counted}.failed_flushes`),
+    lostLines: stats.counter(`ratelimit.stats.${counted}.lost_lines`),
+    outage: new Outage(texts, outages, clock),
+    clock,
+  });
+}
+
+function tcpOutput({ settings, clock, random }: SinkParts): TcpOutput {
+  const { statsdHost: host, statsdPort: port, statsdProtocol: protocol } = settings;
+  return new TcpOutput({
+    name: shown('statsd', settings),
+    host,
+    port,
+    family: familyOf(protocol),
+    clock,
+    random,
+  });
+}
+
+function udpOutput({ settings }: SinkParts, name: string): UdpOutput {
+  const { statsdHost: host, statsdPort: port, statsdProtocol: protocol } = settings;
+  return new UdpOutput({ name: shown(name, settings), host, port, family: familyOf(protocol) });
+}
+
+/** The version of IP that a protocol asks for; 0 for either. */
+function familyOf(protocol: Settings['statsdProtocol']): 0 | 4 | 6 {
+  if (protocol.endsWith('4')) return 4;
+  return protocol.endsWith('6') ? 6 : 0;
+}
+
+function shown(name: string, { statsdHost, statsdPort }: Settings): string {
+  return `${name} at ${statsdHost.includes(':') ? `[${statsdHost}]` : statsdHost}:${statsdPort}`;
+}
+
+async function prometheusEndpoint(parts: SinkParts): Promise<MetricsEndpoint> {
+  const { settings, stats, httpEngine, clock, logger } = parts;
+  const mappings = await readMappings(settings, logger);
+  const exposition = new Exposition({ stats, mappings, tags: settings.extraTags, clock, logger });
+  const { host, port } = settings.prometheusAddress;
+  const path = settings.prometheusPath;
+  return new MetricsEndpoint({ host, port, path, exposition, engine: httpEngine, clock, logger });
+}
+
+/**
+ * A file that does not exist is no reason to serve no decisions: it may be mounted later. One with faults is a mistake.
+ * @throws Error naming the file and its faults
+ */
+async function readMappings(settings: Settings, logger: Logger): Promise<Mappings> {
+  const { prometheusMapperYaml: path, prometheusResponseTimeAsMilliseconds } = settings;
+  const builtIn = defaultMappings(prometheusResponseTimeAsMilliseconds ? 'milliseconds' : 'seconds');
+  if (path === '') return builtIn;
+  try {
+    const bytes = await readBounded(path);
+    if (bytes.length > MAX_MAPPER_BYTES) throw new Error(`it has more than ${MAX_MAPPER_BYTES} bytes`);
+    // The YAML parser is loaded only here, because loading it takes memory and startup time.
+    const { parseMapperFile } = await import('../../stats/sinks/prometheus/mapper-file.ts');
+    // A file that was written for decisions alone says nothing of tasks.
+    return { ...parseMapperFile(Buffer.from(bytes).toString(), parseDuration), otherwise: TASK_MAPPINGS };
+  } catch (failure) {
+    if (systemCode(failure) === 'ENOENT') {
+      logger.error('The mapper file does not exist; the built-in mapping is used until a restart', {
+        setting: 'PULLSTATS_MAPPER_YAML',
+        path,
+      });
+      return builtIn;
+    }
+    throw new Error(`PULLSTATS_MAPPER_YAML: cannot use '${path}': ${asError(failure).message}`, {
+      cause: failure,
+    });
+  }
+}
+
+/** A larger mapper file is a mistake. */
+const MAX_MAPPER_BYTES = 4 * 1024 * 1024;
+
+/** One byte more than the bound tells that the file is larger. */
+async function readBounded(path: string): Promise<Uint8Array> {
+  const file = await open(path);
+  try {
+    return await readWhole(file, MAX_MAPPER_BYTES);
+  } finally {
+    await file.close();
+  }
+}

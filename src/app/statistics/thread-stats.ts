@@ -1,0 +1,126 @@
+import type { Clock, Timer } from '../../base/clock.ts';
+import type { ThreadStats } from '../../decision/pool/thread-messages.ts';
+import type { Histogram } from '../../stats/histogram.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+
+/** How old what the other threads know may be. */
+const REPORT_MS = 1_000;
+
+/** Suffixes of the counters of opened and of closed connections. */
+const CONNECTIONS = '.cx_active';
+const CLOSED = '.cx_local_close';
+
+/** The changes of the counters of a thread, and the values of its gauges. */
+export interface StatsChange extends Pick<ThreadStats, 'counters' | 'gauges'> {
+  readonly timers: readonly (readonly [name: string, growth: Recorded])[];
+}
+
+/** The recorded values of a timer, as data. */
+type Recorded = Pick<Histogram, 'count' | 'maxMs' | 'counts' | 'sumsMs'>;
+
+/** In a thread of the pool: tells the statistics of its store, when they have changed. */
+export class StatsReporter {
+  readonly #stats: StatsRegistry;
+  readonly #clock: Clock;
+  readonly #tell: (change: StatsChange) => void;
+  readonly #totals = new Map<string, number>();
+  readonly #values = new Map<string, number>();
+  readonly #recorded = new Map<string, Recorded>();
+  #timer: Timer | null = null;
+
+  constructor(stats: StatsRegistry, clock: Clock, tell: (change: StatsChange) => void) {
+    this.#stats = stats;
+    this.#clock = clock;
+    this.#tell = tell;
+  }
+
+  /** Tells what has changed, now and every second. */
+  start(): void {
+    this.#report();
+    this.#timer = this.#clock.after(REPORT_MS, () => this.start());
+  }
+
+  /** Tells it once more. */
+  stop(): void {
+    this.#timer?.cancel();
+    this.#report();
+  }
+
+  #report(): void {
+    const counters: [string, number][] = [];
+    for (const [name, total] of this.#stats.counters()) {
+      const growth = total - (this.#totals.get(name) ?? 0);
+      if (growth !== 0) counters.push([name, growth]);
+      this.#totals.set(name, total);
+    }
+    const gauges: [string, number][] = [];
+    for (const [name, value] of this.#stats.gauges()) {
+      if (this.#values.get(name) !== value) gauges.push([name, value]);
+      this.#values.set(name, value);
+    }
+    const timers = this.#timersGrown();
+    if (counters.length + gauges.length + timers.length > 0) this.#tell({ counters, gauges, timers });
+  }
+
+  #timersGrown(): StatsChange['timers'] {
+    const grown: [string, Recorded][] = [];
+    for (const [name, { count, maxMs, counts, sumsMs }] of this.#stats.timers()) {
+      const before = this.#recorded.get(name);
+      if (count === (before?.count ?? 0)) continue;
+      grown.push([
+        name,
+        {
+          count: count - (before?.count ?? 0),
+          maxMs,
+          counts: counts.map((each, i) => each - (before?.counts[i] ?? 0)),
+          sumsMs: sumsMs.map((each, i) => each - (before?.sumsMs[i] ?? 0)),
+        },
+      ]);
+      this.#recorded.set(name, { count, maxMs, counts: counts.slice(), sumsMs: sumsMs.slice() });
+    }
+    return grown;
+  }
+}
+
+/** Adds what the threads of the pool tell to the statistics of the process. */
+export class ThreadsStats {
+  readonly #stats: StatsRegistry;
+  /** By name: the value in each thread. */
+  readonly #gauges = new Map<string, Map<number, number>>();
+
+  constructor(stats: StatsRegistry) {
+    this.#stats = stats;
+  }
+
+  told(thread: number, { counters, gauges, timers }: StatsChange): void {
+    for (const [name, growth] of counters) this.#stats.counter(name).add(growth);
+    for (const [name, value] of gauges) this.#valuesOf(name).set(thread, value);
+    for (const [name, growth] of timers) this.#stats.timer(name).add(growth);
+  }
+
+  /** Removes the gauges of a thread that has ended. Its counters stay. Its connections count as closed. */
+  ended(thread: number): void {
+    for (const [name, values] of this.#gauges) {
+      const value = values.get(thread) ?? 0;
+      values.delete(thread);
+      if (name.endsWith(CONNECTIONS)) this.#stats.counter(name.replace(CONNECTIONS, CLOSED)).add(value);
+    }
+  }
+
+  #valuesOf(name: string): Map<number, number> {
+    let values = this.#gauges.get(name);
+    if (values === undefined) {
+      const made = new Map<number, number>();
+      values = made;
+      this.#gauges.set(name, made);
+      this.#stats.gaugePart(name, () => sum(made.values()));
+    }
+    return values;
+  }
+}
+
+function sum(values: Iterable<number>): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}

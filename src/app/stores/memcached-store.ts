@@ -1,0 +1,69 @@
+import { Resolver } from 'node:dns/promises';
+import type { Outage } from '../../base/outage-log.ts';
+import type { LookUpService, NodeSource } from '../../counters/memcached/addresses.ts';
+import { memcachedCounters } from '../../counters/memcached/memcached-counters.ts';
+import { MemcachedCounterStore } from '../../counters/memcached/memcached-store.ts';
+import { MemcachedNodes } from '../../counters/memcached/nodes.ts';
+import { memcachedAddresses } from '../../settings/memcached-address.ts';
+import type { Settings } from '../../settings/table.ts';
+import { clientTls } from './client-tls.ts';
+import { storeOutage } from './store-outage.ts';
+import { describeStore } from './store-text.ts';
+import type { StoreParts } from './stores.ts';
+
+/** As in the reference implementation: a slower memcached helps nobody who waits for a decision. */
+const TIMEOUT_MS = 500;
+
+/** Of one question to one DNS server; there are as many of them as the system names. */
+const DNS_TIMEOUT_MS = 2_000;
+const DNS_TRIES = 2;
+
+/**
+ * The store in the memcached servers of the settings.
+ * @param guard what is told of the store, where requests are kept from failing with it; null to tell it with the requests
+ *   that fail
+ * @throws Error naming setting and file, when a file for TLS cannot be used
+ */
+export function createMemcachedStore(
+  parts: StoreParts,
+  guard: Outage | null,
+  lookUp: LookUpService = lookUpService,
+): MemcachedCounterStore {
+  const { settings, logger, clock, random, stats } = parts;
+  const outage = guard ?? storeOutage(parts, describeStore(settings));
+  const nodes = new MemcachedNodes(nodeSource(settings, lookUp), {
+    connections: settings.memcachedConnections,
+    tls: settings.memcachedTls
+      ? clientTls({
+          certificate: settings.memcachedTlsClientCert,
+          key: settings.memcachedTlsClientKey,
+          ca: settings.memcachedTlsCaCert,
+          skipHostnameVerification: settings.memcachedTlsSkipHostnameVerification,
+          settings: settings.givenBy.memcachedTls ?? 'ALTCACHE_TLS',
+        })
+      : null,
+    timeoutMs: TIMEOUT_MS,
+    outage,
+    clock,
+    logger,
+    random,
+  });
+  const counters = memcachedCounters(stats);
+  return new MemcachedCounterStore({
+    nodes,
+    counters,
+    outage,
+    countsFailedCalls: guard === null,
+    clock,
+    logger,
+  });
+}
+
+function nodeSource(settings: Settings, lookUp: LookUpService): NodeSource {
+  if (settings.memcachedSrv === '') return { addresses: memcachedAddresses(settings.memcachedServers) };
+  return { record: settings.memcachedSrv, refreshMs: settings.memcachedSrvRefreshMs, lookUp };
+}
+
+function lookUpService(name: string): ReturnType<LookUpService> {
+  return new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES }).resolveSrv(name);
+}

@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto';
+import type { FingerprintKey } from '../../counters/fingerprint.ts';
+import { SharedCounterStore } from '../../counters/shared/shared-store.ts';
+import { readSnapshotKey } from '../../counters/shared/snapshot.ts';
+import { SnapshotKeeper } from '../../counters/shared/snapshot-keeper.ts';
+import { CounterTable } from '../../counters/shared/table.ts';
+import type { StoreParts } from './stores.ts';
+
+/** The key by which this process knows counters: the one of the counters that it is to read, else a new one. */
+export function chooseFingerprintKey(snapshotPath: string): FingerprintKey {
+  const known = snapshotPath === '' ? null : readSnapshotKey(snapshotPath);
+  if (known !== null) return known;
+  const bytes = randomBytes(16);
+  return [bytes.readInt32LE(0), bytes.readInt32LE(4), bytes.readInt32LE(8), bytes.readInt32LE(12)];
+}
+
+/**
+ * The embedded store; in further threads of the process the one of the first.
+ * @throws Error naming the setting, when the system does not give the process as much memory
+ */
+export function createMemoryStore({ settings, stats, shared }: StoreParts): {
+  readonly store: SharedCounterStore;
+  readonly table: CounterTable;
+} {
+  if (shared?.memory != null) {
+    const table = CounterTable.attach(shared.memory);
+    return { store: new SharedCounterStore(table), table };
+  }
+  const table = openTable(settings.memoryStoreMaxKeys);
+  stats.gauge('ratelimit.memory_store.evicted', () => table.evicted);
+  return { store: new SharedCounterStore(table), table };
+}
+
+/** What keeps the counters of the embedded store over a restart; null when nothing is to. */
+export function createSnapshotKeeper(
+  { settings, stats, clock, logger }: StoreParts,
+  table: CounterTable,
+  fingerprintKey: FingerprintKey,
+): SnapshotKeeper | null {
+  if (settings.memoryStoreSnapshotPath === '') return null;
+  return new SnapshotKeeper({
+    path: settings.memoryStoreSnapshotPath,
+    intervalMs: settings.memoryStoreSnapshotIntervalMs,
+    table,
+    fingerprintKey,
+    saved: stats.counter('ratelimit.memory_store.snapshots'),
+    failed: stats.counter('ratelimit.memory_store.snapshot_errors'),
+    clock,
+    logger,
+  });
+}
+
+function openTable(maxKeys: number): CounterTable {
+  try {
+    return CounterTable.create(maxKeys);
+  } catch (cause) {
+    if (!(cause instanceof RangeError)) throw cause;
+    const text = `there is not enough memory for MEMORY_STORE_MAX_KEYS=${maxKeys}: set a smaller number, or give the process more memory`;
+    throw new Error(text, { cause });
+  }
+}

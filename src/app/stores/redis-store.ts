@@ -1,0 +1,162 @@
+import { AuthFile } from '../../base/files/auth-file.ts';
+import type { Outage } from '../../base/outage-log.ts';
+import type { ClientTls } from '../../base/tls/client-tls.ts';
+import { ConnectionCount } from '../../counters/redis/connection-count.ts';
+import type { RedisCounters } from '../../counters/redis/counters.ts';
+import type { RedisLinkParts } from '../../counters/redis/redis-link.ts';
+import { RedisCounterStore } from '../../counters/redis/redis-store.ts';
+import type { FeedListener } from '../../counters/redis/refund-feed.ts';
+import { SplitCounters } from '../../counters/redis/split-counters.ts';
+import { SharedKeys } from '../../counters/redis/time-to-live.ts';
+import type { CounterStore } from '../../counters/store.ts';
+import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+import { allRemedies, clientTls } from './client-tls.ts';
+import { type RedisInstanceSettings, redisInstance } from './redis-instance.ts';
+import { storeOutage } from './store-outage.ts';
+import { describeMainRedis, describePerSecondRedis } from './store-text.ts';
+import type { StoreParts } from './stores.ts';
+
+/**
+ * The store in one instance of Redis, or in two.
+ * @param told who is told of refunds that other processes make, null for nobody; and of outages of all instances
+ *   together, where requests are kept from failing with them, null to tell each with the requests that fail
+ * @throws Error naming setting and file, when a file for TLS cannot be used
+ */
+export function createRedisStore(
+  parts: StoreParts,
+  { refunds: listener, guard }: { readonly refunds: FeedListener | null; readonly guard: Outage | null },
+): CounterStore {
+  const { settings, logger, clock, stats, connectionsChanged } = parts;
+  const sharedKeys = new SharedKeys(settings.expirationJitterMaxSeconds);
+  const connected = new Map<string, boolean>();
+  const outages: Outage[] = [];
+  const open = (
+    { name, shown, timeoutMs }: NamedInstance,
+    instance: RedisInstanceSettings,
+  ): RedisCounters => {
+    connected.set(name, false);
+    const connections = countConnections(stats, `ratelimit.${name}`, isConnected => {
+      connected.set(name, isConnected);
+      connectionsChanged?.([...connected.values()].every(Boolean));
+    });
+    const outage = guard ?? storeOutage(parts, shown);
+    if (guard === null) outages.push(outage);
+    return redisInstance(instance, linkParts(parts, timeoutMs, { connections, outage }), sharedKeys);
+  };
+  const refunds = listener === null ? null : { listener, timeoutMs: settings.redisTimeoutMs };
+  const main = open(
+    { name: 'redis_pool', shown: describeMainRedis(settings), timeoutMs: settings.redisTimeoutMs },
+    mainInstance(settings),
+  );
+  if (!settings.redisPerSecond) {
+    return new RedisCounterStore({ counters: main, secondsApart: false, refunds, outages, clock, logger });
+  }
+  const perSecond = open(
+    {
+      name: 'redis_per_second_pool',
+      shown: describePerSecondRedis(settings),
+      timeoutMs: settings.redisPerSecondTimeoutMs,
+    },
+    perSecondInstance(settings),
+  );
+  const counters = new SplitCounters({ main, perSecond });
+  return new RedisCounterStore({ counters, secondsApart: true, refunds, outages, clock, logger });
+}
+
+interface NamedInstance {
+  /** In the names of its statistics. */
+  readonly name: string;
+  /** In log lines. */
+  readonly shown: string;
+  readonly timeoutMs: number;
+}
+
+function countConnections(
+  stats: StatsRegistry,
+  prefix: string,
+  onChange: (connected: boolean) => void,
+): ConnectionCount {
+  const opened = stats.counter(`${prefix}.cx_total`);
+  const closed = stats.counter(`${prefix}.cx_local_close`);
+  const connections = new ConnectionCount({ opened, closed }, onChange);
+  stats.gauge(`${prefix}.cx_active`, () => connections.active);
+  return connections;
+}
+
+function linkParts(
+  { settings, logger, clock, random }: StoreParts,
+  timeoutMs: number,
+  told: Pick<RedisLinkParts, 'connections' | 'outage'>,
+): RedisLinkParts {
+  const startup = {
+    initialMs: settings.redisStartupInitialIntervalMs,
+    maxMs: settings.redisStartupMaxIntervalMs,
+    maxElapsedMs: settings.redisStartupMaxElapsedMs,
+  };
+  return { timeoutMs, startup, clock, logger, random, ...told };
+}
+
+function mainInstance(settings: Settings): RedisInstanceSettings {
+  return {
+    type: settings.redisType,
+    socketType: settings.redisSocketType,
+    url: settings.redisUrl,
+    auth: settings.redisAuth,
+    authFile: authFile(settings, 'redisAuthFile'),
+    sentinelAuth: settings.redisSentinelAuth,
+    sentinelAuthFile: authFile(settings, 'redisSentinelAuthFile'),
+    tls: settings.redisTls ? instanceTls(settings, 'redisTls') : null,
+    pool: {
+      size: settings.redisPoolSize,
+      onEmpty: { behavior: settings.redisPoolOnEmptyBehavior, waitMs: settings.redisPoolOnEmptyWaitMs },
+    },
+    clusterParallelism: settings.redisClusterParallelism,
+  };
+}
+
+function perSecondInstance(settings: Settings): RedisInstanceSettings {
+  return {
+    type: settings.redisPerSecondType,
+    socketType: settings.redisPerSecondSocketType,
+    url: settings.redisPerSecondUrl,
+    auth: settings.redisPerSecondAuth,
+    authFile: authFile(settings, 'redisPerSecondAuthFile'),
+    sentinelAuth: settings.redisPerSecondSentinelAuth,
+    sentinelAuthFile: authFile(settings, 'redisPerSecondSentinelAuthFile'),
+    tls: settings.redisPerSecondTls ? instanceTls(settings, 'redisPerSecondTls') : null,
+    pool: {
+      size: settings.redisPerSecondPoolSize,
+      onEmpty: {
+        behavior: settings.redisPerSecondPoolOnEmptyBehavior,
+        waitMs: settings.redisPerSecondPoolOnEmptyWaitMs,
+      },
+    },
+    clusterParallelism: settings.redisPerSecondClusterParallelism,
+  };
+}
+
+type AuthFileKey =
+  | 'redisAuthFile'
+  | 'redisSentinelAuthFile'
+  | 'redisPerSecondAuthFile'
+  | 'redisPerSecondSentinelAuthFile';
+
+/** Null when the setting names no file. */
+function authFile(settings: Settings, key: AuthFileKey): AuthFile | null {
+  return settings[key] === '' ? null : new AuthFile(settings[key], settings.givenBy[key] ?? key);
+}
+
+/** The same files for both instances. Texts name the settings as the environment does. */
+function instanceTls(settings: Settings, enabledBy: 'redisTls' | 'redisPerSecondTls'): ClientTls {
+  const enabled = settings.givenBy[enabledBy] ?? 'KVCACHE_TLS';
+  const names = enabled.startsWith('REDIS_') ? 'REDIS_TLS' : 'KVCACHE_TLS';
+  const files = {
+    certificate: settings.redisTlsClientCert,
+    key: settings.redisTlsClientKey,
+    ca: settings.redisTlsCaCert,
+    skipHostnameVerification: settings.redisTlsSkipHostnameVerification,
+    settings: names,
+  };
+  return clientTls(files, allRemedies(names, enabled));
+}

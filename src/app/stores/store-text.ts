@@ -1,0 +1,53 @@
+import { memcachedAddresses } from '../../settings/memcached-address.ts';
+import {
+  clusterEndpoints,
+  type RedisAddressSettings,
+  redisEndpoint,
+  sentinelAddress,
+} from '../../settings/redis-address.ts';
+import type { Settings } from '../../settings/table.ts';
+
+/** The store that counts hits, for people: its kind and where it is, without credentials. */
+export function describeStore(settings: Settings): string {
+  if (settings.backendType === 'embedded') return 'embedded, in this process only';
+  if (settings.backendType === 'memcached') return `memcached at ${memcachedText(settings)}`;
+  const main = describeMainRedis(settings);
+  return settings.redisPerSecond
+    ? `${main}; for limits per second, ${describePerSecondRedis(settings)}`
+    : main;
+}
+
+/** The instance of Redis for all limits, or all but those per second. */
+export function describeMainRedis(settings: Settings): string {
+  const { redisType, redisSocketType: socketType, redisUrl: url } = settings;
+  return redisText(redisType, { socketType, url, auth: '' });
+}
+
+/** The instance of Redis for limits per second. */
+export function describePerSecondRedis(settings: Settings): string {
+  const { redisPerSecondType, redisPerSecondSocketType: socketType, redisPerSecondUrl: url } = settings;
+  return redisText(redisPerSecondType, { socketType, url, auth: '' });
+}
+
+/** Where tasks are kept, in the same way. */
+export function describeTaskStore({ tasksStore, tasksDataDirectory, ...settings }: Settings): string {
+  if (tasksStore === 'sqlite') return `SQLite in ${tasksDataDirectory}`;
+  const { tasksRedisType: type, tasksRedisUrl: url } = settings;
+  return redisText(type, { socketType: url.startsWith('/') ? 'unix' : 'tcp', url, auth: '' });
+}
+
+function memcachedText({ memcachedSrv, memcachedServers }: Settings): string {
+  if (memcachedSrv !== '') return `the servers of ${memcachedSrv}`;
+  return memcachedAddresses(memcachedServers)
+    .map(each => each.shown)
+    .join(', ');
+}
+
+function redisText(type: 'single' | 'sentinel' | 'cluster', address: RedisAddressSettings): string {
+  if (type === 'single') return `Redis at ${redisEndpoint(address).shown}`;
+  const list = (endpoints: readonly { readonly shown: string }[]) =>
+    endpoints.map(each => each.shown).join(', ');
+  if (type === 'cluster') return `Redis cluster at ${list(clusterEndpoints(address))}`;
+  const { masterName, sentinels } = sentinelAddress(address, '');
+  return `Redis master ${masterName} of sentinels ${list(sentinels)}`;
+}

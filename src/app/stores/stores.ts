@@ -1,0 +1,139 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Service } from '../../base/lifecycle.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Outage, OutageListener } from '../../base/outage-log.ts';
+import { Fingerprinter, type FingerprintKey } from '../../counters/fingerprint.ts';
+import type { FeedListener } from '../../counters/redis/refund-feed.ts';
+import { RefundMarks } from '../../counters/refund-marks.ts';
+import type { CounterStore } from '../../counters/store.ts';
+import type { Settings } from '../../settings/table.ts';
+import type { StatsRegistry } from '../../stats/registry.ts';
+import { guardStore } from './guard-store.ts';
+import { chooseFingerprintKey, createMemoryStore, createSnapshotKeeper } from './memory-store.ts';
+import { storeOutage } from './store-outage.ts';
+import { describeStore } from './store-text.ts';
+
+export interface StoreParts {
+  readonly settings: Settings;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly stats: StatsRegistry;
+  /** Told when the store, or one instance of it, cannot be used, and when it can again. */
+  readonly outages: OutageListener;
+  /** Told when the first connection to the store comes up and when the last one ends; of Redis only. */
+  readonly connectionsChanged?: (connected: boolean) => void;
+  /** In further threads of the process: what they share with the first. */
+  readonly shared?: StoreSharing;
+}
+
+/** What the stores of all threads of a process have in common. */
+export interface StoreSharing {
+  /** The key of the fingerprints of its counters: every batch for it is made with this one. */
+  readonly fingerprintKey: FingerprintKey;
+  /** Counters that lie in this process; null when none do. */
+  readonly memory: SharedArrayBuffer | null;
+  /** Memory of `RefundMarks`; null when there is no local cache. */
+  readonly refundMarks: SharedArrayBuffer | null;
+}
+
+/** A store as something that starts and stops. */
+export interface OpenedStore extends Service, StoreSharing {
+  readonly store: CounterStore;
+  /** Lets go of what a thread held of the counters in this process when it was ended. */
+  threadEnded(threadId: number): void;
+}
+
+/** Creates the store selected by the settings. */
+export type StoreFactory = (parts: StoreParts) => OpenedStore;
+
+/**
+ * Loads the code of the store selected by the settings. This is the only place that knows all stores. The Redis client
+ * takes memory and startup time, which the embedded store does not need.
+ */
+export async function loadStoreFactory({ backendType }: Settings): Promise<StoreFactory> {
+  if (backendType === 'embedded') return parts => openMemoryStore(parts, sharingOf(parts));
+  if (backendType === 'redis') {
+    const { createRedisStore } = await import('./redis-store.ts');
+    return parts => openServerStore(parts, createRedisStore);
+  }
+  const { createMemcachedStore } = await import('./memcached-store.ts');
+  return parts => openServerStore(parts, (each, { guard }) => createMemcachedStore(each, guard));
+}
+
+/** Everything that the threads of a process share, except counters in this process. */
+function sharingOf({ settings, shared }: StoreParts): Omit<StoreSharing, 'memory'> {
+  return {
+    fingerprintKey: shared?.fingerprintKey ?? chooseFingerprintKey(settings.memoryStoreSnapshotPath),
+    refundMarks: shared === undefined ? openMarks(settings) : shared.refundMarks,
+  };
+}
+
+type CreateServerStore = (
+  parts: StoreParts,
+  told: { readonly refunds: FeedListener | null; readonly guard: Outage | null },
+) => CounterStore;
+
+/** A store in servers outside this process, wrapped as `STORE_FAILURE_MODE` requires. */
+function openServerStore(parts: StoreParts, create: CreateServerStore): OpenedStore {
+  const { settings, shared } = parts;
+  const sharing = sharingOf(parts);
+  if (settings.backendType === 'memcached' && sharing.refundMarks !== null && shared === undefined)
+    parts.logger.warning(UNHEARD, { setting: 'LOCAL_CACHE_SIZE_IN_BYTES' });
+  const outage = settings.storeFailureMode === 'error' ? null : storeOutage(parts, describeStore(settings));
+  const refunds = shared === undefined ? refundListener(sharing) : null;
+  const store = create(parts, { refunds, guard: outage });
+  const local = settings.storeFailureMode === 'local' ? createMemoryStore(parts) : null;
+  const guarded =
+    outage === null
+      ? store
+      : guardStore(store, { ...parts, outage, local: local?.store ?? null }, sharing.fingerprintKey);
+  return {
+    name: `${store.name} store`,
+    store: guarded,
+    ...sharing,
+    memory: local?.table.buffer ?? null,
+    start: () => guarded.start(),
+    stop: () => guarded.stop(),
+    threadEnded: threadId => local?.table.releaseLocksOf(threadId),
+  };
+}
+
+const UNHEARD =
+  'memcached cannot notify instances of refunds: the local cache of one instance may keep refusing a key that another ' +
+  'instance refunded, until its window ends. Unset LOCAL_CACHE_SIZE_IN_BYTES if callers give hits back';
+
+/** Marks what other processes refund; null when there is no local cache. */
+function refundListener({ fingerprintKey, refundMarks }: Omit<StoreSharing, 'memory'>): FeedListener | null {
+  if (refundMarks === null) return null;
+  const marks = new RefundMarks(refundMarks);
+  const print = new Fingerprinter(fingerprintKey);
+  return {
+    refunded: key => {
+      print.take(key, 0, key.length);
+      marks.refunded(print.b);
+    },
+    down: () => marks.feedDown(),
+    up: () => marks.feedUp(),
+  };
+}
+
+/** Marks of refunds for the local caches of all threads; null when there are none. */
+function openMarks({ localCacheSizeBytes }: Settings): SharedArrayBuffer | null {
+  return localCacheSizeBytes === 0 ? null : new RefundMarks().buffer;
+}
+
+function openMemoryStore(parts: StoreParts, sharing: Omit<StoreSharing, 'memory'>): OpenedStore {
+  const { store, table } = createMemoryStore(parts);
+  const keeper =
+    parts.shared === undefined ? createSnapshotKeeper(parts, table, sharing.fingerprintKey) : null;
+  return {
+    name: `${store.name} store`,
+    store,
+    ...sharing,
+    memory: table.buffer,
+    start: async () => keeper?.start(),
+    stop: async () => keeper?.stop(),
+    threadEnded: threadId => table.releaseLocksOf(threadId),
+  };
+}

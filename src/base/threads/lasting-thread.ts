@@ -1,0 +1,173 @@
+import {
+  MessageChannel,
+  type MessagePort,
+  type ResourceLimits,
+  receiveMessageOnPort,
+  type Transferable,
+  type Worker,
+} from 'node:worker_threads';
+import { Piscina } from 'piscina';
+import type { Clock } from '../clock.ts';
+import { asError } from '../fault.ts';
+import { type LastingTask, PING, type Ping, type StopThread, type ThreadIsReady } from './lasting-task.ts';
+import { ThreadWatch } from './thread-watch.ts';
+
+/** One thread, from its start to its end. */
+export interface LastingThread<To> {
+  /** Index of the thread, from 0. A replacement gets the index of the thread it replaces. */
+  readonly place: number;
+  /** The number that Node.js gave the thread. A replacement has another one. */
+  readonly threadId: number;
+  readonly state: 'starting' | 'ready' | 'over';
+  post(message: To | StopThread, transfer?: readonly Transferable[]): void;
+}
+
+/** How a thread ended, for the log. */
+export interface ThreadEnd {
+  readonly reason: string;
+  /** Since when the thread has not responded, in milliseconds since the epoch; null if it ended by itself. */
+  readonly hungSinceMs: number | null;
+}
+
+export interface RunningThreadParts<To, From> {
+  /** The module that the thread runs; its default export takes a {@link LastingTask}. */
+  readonly module: URL;
+  readonly workerData: () => unknown;
+  readonly resourceLimits?: ResourceLimits;
+  /** Whether anything waits for the thread. If so, the thread is checked, and ended when it does not respond. */
+  readonly isAwaited: (thread: LastingThread<To>) => boolean;
+  readonly clock: Clock;
+  /** Called when the thread accepts messages. */
+  readonly ready: (thread: RunningThread<To, From>) => void;
+  readonly heard: (thread: LastingThread<To>, message: Exclude<From, ThreadIsReady>) => void;
+  /** Called once, when the thread does no more work that counts. */
+  readonly ended: (thread: RunningThread<To, From>, wasReady: boolean, end: ThreadEnd) => void;
+  /** Called once, after `ended`, when the thread executes nothing anymore. */
+  readonly exited: (thread: LastingThread<To>) => void;
+}
+
+/**
+ * A thread that runs one Piscina task for its whole lifetime and communicates over a separate channel, so that many
+ * messages of one turn of the event loop can be sent as one.
+ *
+ * Each thread has a pool of its own. In a shared pool, a thread that fails before it is ready leaves its task in the
+ * queue, and the failure is never reported.
+ */
+export class RunningThread<To, From> implements LastingThread<To> {
+  readonly place: number;
+  readonly threadId: number;
+  /** Resolves when the thread has ended and its resources are released. */
+  readonly gone: Promise<void>;
+  readonly #parts: RunningThreadParts<To, From>;
+  readonly #pool: Piscina<LastingTask, void>;
+  readonly #port: MessagePort;
+  readonly #watch: ThreadWatch;
+  #state: LastingThread<To>['state'] = 'starting';
+
+  /** @throws Error if the operating system refuses to create another thread */
+  constructor(place: number, parts: RunningThreadParts<To, From>) {
+    const { port1, port2 } = new MessageChannel();
+    this.place = place;
+    this.#parts = parts;
+    this.#port = port1;
+    this.#pool = openPool(parts);
+    this.#watch = new ThreadWatch({
+      clock: parts.clock,
+      isAwaited: () => parts.isAwaited(this),
+      ping: () => port1.postMessage(PING),
+      hung: sinceMs => this.#end({ reason: 'its event loop does not turn', hungSinceMs: sinceMs }),
+    });
+    const running = startTask(this.#pool, port2);
+    const worker = this.#pool.threads[0];
+    this.threadId = worker.threadId;
+    this.gone = this.#exitOf(worker);
+    port1.on('message', (message: From | ThreadIsReady | Ping) => this.#heard(message));
+    const failed = (failure: unknown): void => this.end(asError(failure).message);
+    this.#pool.on('error', failed);
+    running.then(() => this.#finished(), failed);
+  }
+
+  get state(): LastingThread<To>['state'] {
+    return this.#state;
+  }
+
+  post(message: To | StopThread, transfer: readonly Transferable[] = []): void {
+    this.#port.postMessage(message, transfer);
+    this.#watch.sent();
+  }
+
+  /** Terminates the thread. Does nothing if it has already ended. */
+  end(reason: string): void {
+    this.#end({ reason, hungSinceMs: null });
+  }
+
+  #heard(message: From | ThreadIsReady | Ping): void {
+    const { kind } = message as ThreadIsReady | Ping;
+    if (kind === 'ping') this.#watch.answered();
+    else if (kind === 'ready') {
+      this.#state = 'ready';
+      this.#parts.ready(this);
+    } else this.#parts.heard(this, message as Exclude<From, ThreadIsReady>);
+  }
+
+  /** The end of the task may be reported before the last messages of the thread. */
+  #finished(): void {
+    for (;;) {
+      const left = this.#state === 'over' ? undefined : receiveMessageOnPort(this.#port);
+      if (left === undefined) break;
+      this.#heard(left.message);
+    }
+    this.end('it came to its end');
+  }
+
+  #end(end: ThreadEnd): void {
+    if (this.#state === 'over') return;
+    const wasReady = this.#state === 'ready';
+    this.#state = 'over';
+    this.#watch.stop();
+    this.#port.close();
+    void this.#pool.destroy();
+    this.#parts.ended(this, wasReady, end);
+  }
+
+  #exitOf(worker: Worker): Promise<void> {
+    return new Promise(resolve => {
+      worker.once('exit', code => {
+        this.end(`it exited with code ${code}`);
+        this.#parts.exited(this);
+        resolve();
+      });
+    });
+  }
+}
+
+function openPool({
+  module,
+  workerData,
+  resourceLimits,
+}: Pick<RunningThreadParts<never, never>, 'module' | 'workerData' | 'resourceLimits'>): Piscina<
+  LastingTask,
+  void
+> {
+  return new Piscina<LastingTask, void>({
+    filename: module.href,
+    // The thread starts together with its task, and Piscina does not replace it.
+    minThreads: 0,
+    maxThreads: 1,
+    idleTimeout: Number.POSITIVE_INFINITY,
+    // A thread in `Atomics.wait` would not receive messages from its connections.
+    atomics: 'disabled',
+    recordTiming: false,
+    workerData: workerData(),
+    ...(resourceLimits !== undefined && { resourceLimits }),
+  });
+}
+
+function startTask(pool: Piscina<LastingTask, void>, port: MessagePort): Promise<void> {
+  try {
+    return pool.run({ port }, { transferList: [port] });
+  } catch (failure) {
+    port.close();
+    throw failure;
+  }
+}

@@ -1,0 +1,332 @@
+import { Fault } from '../../base/fault.ts';
+import type { FingerprintKey } from '../../counters/fingerprint.ts';
+import type { Counter } from '../../stats/registry.ts';
+import { DecisionBatch } from '../batch.ts';
+import type { Decider, DecisionReply, ResponseFormat } from '../decider.ts';
+import type { Engine } from '../engine.ts';
+import type { RuleGeneration } from '../generation.ts';
+import { ownRecord, REQUEST_KIND } from '../records.ts';
+import type { NamedStatistics } from '../totals/named-rows.ts';
+import type { BatchWindow } from './batch-window.ts';
+import { WaitingRequests } from './waiting-requests.ts';
+
+/** Requests in one batch at most: a batch is also the longest time that one piece of work holds the thread. */
+export const MAX_BATCH_REQUESTS = 512;
+
+/** Maximum number of request bytes in one batch. */
+const MAX_BATCH_BYTES = 131_072;
+
+/** Places in a batch that waiting requests leave free, for callers that have no requests waiting. */
+const KEPT_PLACES = 64;
+
+/** A request of at least this size is decided in a batch of its own, so that earlier requests do not wait for it. */
+export const LARGE_REQUEST_BYTES = 32_768;
+
+/** Batches of this thread that may wait for the store at once. */
+const MAX_BATCHES_IN_FLIGHT = 4;
+
+/**
+ * Maximum number of large requests of this thread that may wait for the store. Each keeps the thread busy for
+ * milliseconds.
+ */
+const MAX_LARGE_IN_FLIGHT = 1;
+
+/** Maximum number of request bytes that wait or are being decided. */
+export const MAX_QUEUED_BYTES = 64 * 1_048_576;
+
+/** The fraction of the queue, in requests and in bytes, that one caller may fill. */
+export const CALLER_SHARE = 1 / 4;
+
+/**
+ * The fraction of the queue that callers with waiting requests may fill. The rest is reserved for callers without any.
+ */
+const CROWDED = 7 / 8;
+
+/** Other threads that decide batches. */
+export interface BatchPool {
+  /** Whether a batch of this size should be decided by the pool now. `isLarge`: the batch would block this thread. */
+  takes(requests: number, isLarge: boolean): boolean;
+  /** Decides a batch as {@link Engine.run} does. The requests of the batch are gone afterwards. */
+  run(batch: DecisionBatch, generation: RuleGeneration): Promise<void>;
+  /** A batch was decided by this thread. */
+  decidedHere(requests: number, spentMs: number): void;
+}
+
+export interface BatcherParts {
+  readonly engine: Engine;
+  /** Null when this thread decides everything. */
+  readonly pool: BatchPool | null;
+  /** Where hits are counted whose names come from requests. */
+  readonly named: NamedStatistics;
+  readonly fingerprintKey: FingerprintKey;
+  /** Requests that may wait before further ones are refused. */
+  readonly maxQueued: number;
+  /** Holds batches back, so that they grow; null when they leave at once. */
+  readonly window: Pick<BatchWindow, 'open' | 'shut'> | null;
+  /**
+   * Schedules a flush. `queueMicrotask` flushes as soon as the code that received the request has run. `setImmediate`
+   * flushes at the end of the turn of the event loop, so that all requests read in the turn share a batch.
+   */
+  readonly soon: (run: () => void) => void;
+  /** Calls that failed for another reason than the store. */
+  readonly serviceError: Counter;
+}
+
+/**
+ * If the store is idle, a batch of this size is sent without waiting for the end of the turn, so that the store works
+ * on it while the rest of the turn is read. Smaller batches cost more in store calls than the overlap saves.
+ */
+const EARLY_REQUESTS = 64;
+
+/**
+ * Collects requests into batches without a timer. Requests that arrive while batches are in flight form the next batch.
+ * A single request is sent as soon as the code that received it has run, or at the end of the turn of the event loop
+ * (see `soon`). Batches are held back only if the operator configures a window.
+ *
+ * Requests that do not fit into the next batch wait in a queue for each caller, and callers take turns
+ * ({@link WaitingRequests}): a caller that asks for little joins the next batch, no matter how many requests of other
+ * callers are waiting.
+ */
+export class Batcher implements Decider {
+  readonly #parts: BatcherParts;
+  #generation: RuleGeneration | null = null;
+  #filling: DecisionBatch;
+  /**
+   * True if the filling batch does not wait for the end of its window: the window has ended, or requests wait behind
+   * it.
+   */
+  #isDue = false;
+  /** Requests that did not fit into the filling batch. */
+  readonly #waiting = new WaitingRequests();
+  /** Large requests, each of which is decided in a batch of its own. */
+  readonly #large = new WaitingRequests();
+  /** True if the last batch sent was a large request. */
+  #wasLarge = false;
+  /** Stands for all callers whose connection is unknown. */
+  readonly #anybody = {};
+  readonly #idle: DecisionBatch[] = [];
+  #inFlight = 0;
+  #largeInFlight = 0;
+  #inPool = 0;
+  #flushPending = false;
+  #queued = 0;
+  #queuedBytes = 0;
+  readonly #drained: (() => void)[] = [];
+
+  constructor(parts: BatcherParts) {
+    this.#parts = parts;
+    this.#filling = this.#emptyBatch();
+  }
+
+  /** Rules of this generation decide every batch from now on. */
+  use(generation: RuleGeneration): void {
+    this.#generation = generation;
+  }
+
+  decide(request: Uint8Array, format: ResponseFormat, reply: DecisionReply): void {
+    const isLarge = request.length >= LARGE_REQUEST_BYTES;
+    if (
+      !isLarge &&
+      this.#hasRoom() &&
+      (this.#waiting.size === 0 || !this.#waiting.has(this.#callerOf(reply)))
+    ) {
+      if (this.#queued >= this.#parts.maxQueued || this.#queuedBytes > MAX_QUEUED_BYTES) this.#refuse(reply);
+      else this.#join(request, format, reply);
+    } else this.#wait(isLarge ? this.#large : this.#waiting, request, format, reply);
+  }
+
+  /** Requests that wait or are being decided. */
+  get pending(): number {
+    return this.#queued;
+  }
+
+  /** Resolves once nothing waits and nothing is in flight. */
+  drained(): Promise<void> {
+    if (this.#queued === 0) return Promise.resolve();
+    return new Promise(resolve => this.#drained.push(resolve));
+  }
+
+  #callerOf(reply: DecisionReply): object {
+    return reply.caller ?? this.#anybody;
+  }
+
+  #hasRoom(): boolean {
+    return this.#filling.size < MAX_BATCH_REQUESTS && this.#filling.records.length < MAX_BATCH_BYTES;
+  }
+
+  /** Adds a request to the filling batch. */
+  #join(request: Uint8Array, format: ResponseFormat, reply: DecisionReply): void {
+    const { window } = this.#parts;
+    const filling = this.#filling;
+    filling.add(request, format, reply);
+    this.#queued++;
+    this.#queuedBytes += request.length;
+    const isWorthACall = filling.size === EARLY_REQUESTS && this.#inFlight === 0;
+    if (!this.#hasRoom() || (isWorthACall && window === null)) queueMicrotask(this.#flush);
+    else if (window === null || this.#isDue) this.#scheduleFlush();
+    else if (filling.size === 1) window.open(this.#windowEnded);
+  }
+
+  /** Queues a request, or rejects it if the caller has used up its share of the queue. */
+  #wait(queue: WaitingRequests, request: Uint8Array, format: ResponseFormat, reply: DecisionReply): void {
+    const caller = this.#callerOf(reply);
+    const count = this.#waiting.countOf(caller) + this.#large.countOf(caller);
+    const bytes = this.#waiting.bytesOf(caller) + this.#large.bytesOf(caller);
+    const { maxQueued } = this.#parts;
+    const isShared = caller !== this.#anybody && count > 0;
+    const part = isShared ? CROWDED : 1;
+    if (this.#queued >= maxQueued * part || this.#queuedBytes > MAX_QUEUED_BYTES * part) this.#refuse(reply);
+    else if (isShared && (count >= maxQueued * CALLER_SHARE || bytes > MAX_QUEUED_BYTES * CALLER_SHARE))
+      this.#refuseShare(reply, count, bytes);
+    else {
+      queue.add(caller, { bytes: ownRecord(REQUEST_KIND[format], request), format, reply });
+      this.#queued++;
+      this.#queuedBytes += request.length;
+      this.#scheduleFlush();
+    }
+  }
+
+  #refuse(reply: DecisionReply): void {
+    const { maxQueued, serviceError } = this.#parts;
+    serviceError.add(1);
+    const full =
+      this.#queuedBytes > MAX_QUEUED_BYTES * CROWDED
+        ? `requests of ${this.#queuedBytes} bytes wait already; the queue holds ${MAX_QUEUED_BYTES}`
+        : `${this.#queued} requests wait already; MAX_QUEUED_DECISIONS is ${maxQueued}`;
+    reply.refused(new Fault('overloaded', `${full}; try again later`));
+  }
+
+  #refuseShare(reply: DecisionReply, count: number, bytes: number): void {
+    const { maxQueued, serviceError } = this.#parts;
+    serviceError.add(1);
+    const share = `a quarter of the queue: ${maxQueued} requests (MAX_QUEUED_DECISIONS) and ${MAX_QUEUED_BYTES} bytes`;
+    const text = `${count} requests of ${bytes} bytes wait on this connection already, and it may have ${share}`;
+    reply.refused(new Fault('overloaded', `${text}; try again later`));
+  }
+
+  #emptyBatch(): DecisionBatch {
+    return new DecisionBatch(this.#parts.fingerprintKey, this.#parts.named);
+  }
+
+  readonly #windowEnded = (): void => {
+    this.#isDue = true;
+    this.#flush();
+  };
+
+  #scheduleFlush(): void {
+    if (this.#flushPending) return;
+    this.#flushPending = true;
+    this.#parts.soon(this.#flush);
+  }
+
+  /** Sends one batch. The next one is sent after the responses of this one have been written. */
+  readonly #flush = (): void => {
+    this.#flushPending = false;
+    const isLargeNext = !this.#wasLarge && this.#large.size > 0;
+    const isGone = isLargeNext ? this.#letLargeGo() || this.#letGo() : this.#letGo() || this.#letLargeGo();
+    if (isGone && this.#hasMore()) queueMicrotask(this.#flush);
+  };
+
+  /** Whether requests are waiting to be sent. A method: V8 calls into its runtime for each private getter. */
+  #hasMore(): boolean {
+    return this.#filling.size > 0 || this.#waiting.size > 0 || this.#large.size > 0;
+  }
+
+  /** Sends the filling batch. Returns false if it is empty or cannot be decided yet. */
+  #letGo(): boolean {
+    if (this.#waiting.size > 0) this.#fill();
+    const batch = this.#filling;
+    if (batch.size === 0) return false;
+    // The filling batch grows until a thread is free for it, or until its window ends.
+    const { window } = this.#parts;
+    if (window !== null && !this.#isDue && this.#hasRoom()) return false;
+    const place = this.#placeFor(batch.size, false);
+    if (place === null) return false;
+    window?.shut();
+    this.#isDue = false;
+    this.#wasLarge = false;
+    this.#filling = this.#idle.pop() ?? this.#emptyBatch();
+    this.#run(batch, place);
+    return true;
+  }
+
+  /** Adds waiting requests to the filling batch, first those of the callers that were served least. */
+  #fill(): void {
+    const batch = this.#filling;
+    const sizeBefore = batch.size;
+    while (batch.size < MAX_BATCH_REQUESTS - KEPT_PLACES && batch.records.length < MAX_BATCH_BYTES) {
+      const request = this.#waiting.take();
+      if (request === undefined) break;
+      batch.add(request.bytes, request.format, request.reply);
+    }
+    if (this.#waiting.size > 0) this.#isDue = true;
+    else if (sizeBefore === 0 && batch.size > 0) this.#parts.window?.open(this.#windowEnded);
+  }
+
+  #letLargeGo(): boolean {
+    const place = this.#large.size === 0 ? null : this.#placeFor(1, true);
+    const request = place === null ? undefined : this.#large.take();
+    if (place === null || request === undefined) return false;
+    const batch = this.#idle.pop() ?? this.#emptyBatch();
+    batch.take(request.bytes, request.reply);
+    this.#wasLarge = true;
+    this.#run(batch, place);
+    return true;
+  }
+
+  /** Where a batch can be decided now; null if it has to wait. */
+  #placeFor(requests: number, isLarge: boolean): 'here' | 'pool' | null {
+    if (this.#generation !== null && this.#parts.pool?.takes(requests, isLarge) === true) return 'pool';
+    // A large request waits for a busy pool thread rather than block this one.
+    const mayBeHere = !isLarge || (this.#largeInFlight < MAX_LARGE_IN_FLIGHT && this.#inPool === 0);
+    return this.#inFlight < MAX_BATCHES_IN_FLIGHT && mayBeHere ? 'here' : null;
+  }
+
+  #run(batch: DecisionBatch, place: 'here' | 'pool'): void {
+    const generation = this.#generation;
+    if (place === 'pool' && generation !== null) this.#runInPool(batch, generation);
+    else this.#runHere(batch, generation);
+  }
+
+  #runHere(batch: DecisionBatch, generation: RuleGeneration | null): void {
+    const bytes = batch.requestBytes;
+    this.#inFlight++;
+    if (bytes >= LARGE_REQUEST_BYTES && batch.size === 1) this.#largeInFlight++;
+    const running = this.#parts.engine.run(batch, generation);
+    if (running === undefined) this.#doneHere(batch, bytes);
+    else {
+      running.then(() => {
+        this.#doneHere(batch, bytes);
+        if (this.#hasMore()) this.#scheduleFlush();
+      });
+    }
+  }
+
+  #doneHere(batch: DecisionBatch, bytes: number): void {
+    this.#inFlight--;
+    if (bytes >= LARGE_REQUEST_BYTES && batch.size === 1) this.#largeInFlight--;
+    this.#parts.pool?.decidedHere(batch.size, batch.spentMs);
+    this.#done(batch, batch.size, bytes);
+  }
+
+  #runInPool(batch: DecisionBatch, generation: RuleGeneration): void {
+    const requests = batch.size;
+    const bytes = batch.requestBytes;
+    this.#inPool++;
+    this.#parts.pool!.run(batch, generation).then(() => {
+      this.#inPool--;
+      this.#done(batch, requests, bytes);
+      if (this.#hasMore()) this.#scheduleFlush();
+    });
+  }
+
+  #done(batch: DecisionBatch, requests: number, bytes: number): void {
+    this.#queued -= requests;
+    this.#queuedBytes -= bytes;
+    batch.reset();
+    // Batches beyond the maximum in flight, and large batches, come from a burst. Their memory is released.
+    if (this.#idle.length < MAX_BATCHES_IN_FLIGHT && !batch.isLarge) this.#idle.push(batch);
+    if (this.#queued > 0 || this.#drained.length === 0) return;
+    for (const resolve of this.#drained.splice(0)) resolve();
+  }
+}

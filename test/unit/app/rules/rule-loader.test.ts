@@ -1,0 +1,218 @@
+import t, { type Test } from 'tap';
+import { RuleCompiler } from '../../../../src/app/rules/rule-compiler.ts';
+import { RuleLoader, type RuleLoaderParts } from '../../../../src/app/rules/rule-loader.ts';
+import { Health } from '../../../../src/base/health.ts';
+import { SharedCounterStore } from '../../../../src/counters/shared/shared-store.ts';
+import { CounterTable } from '../../../../src/counters/shared/table.ts';
+import { RuleStatistics } from '../../../../src/decision/rule-statistics.ts';
+import type { RuleFile } from '../../../../src/rules/rule-set.ts';
+import type { CounterTotal } from '../../../../src/stats/registry.ts';
+import { Decisions } from '../../../support/decisions.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+
+/** A loader on a compile thread of its own, or on `compiler`. */
+async function freshLoader(t: Test, { compiler, healthNeedsDomain = false }: Partial<RuleLoaderParts> = {}) {
+  const logger = new KeepingLogger();
+  const health = new Health();
+  const loads = { good: 0, bad: 0 };
+  const reads = { tried: 0, failed: 0 };
+  const statistics = new WatchedStatistics();
+  const thread = new RuleCompiler();
+  await thread.start();
+  t.teardown(() => thread.stop());
+  const store = new SharedCounterStore(CounterTable.create(1_024));
+  const loader = new RuleLoader({
+    compiler: compiler ?? thread,
+    batcher: new Decisions({ store, rules: null }).batcher,
+    statistics,
+    health,
+    logger,
+    mergeDomains: false,
+    healthNeedsDomain,
+    loadSuccess: { add: () => loads.good++ },
+    loadError: { add: () => loads.bad++ },
+    readAttempts: { add: () => reads.tried++ },
+    readFailures: { add: () => reads.failed++ },
+  });
+  return { loader, logger, thread, loads, reads, statistics, health };
+}
+
+/** Statistics that tell how often they were carried over to the end. */
+class WatchedStatistics extends RuleStatistics {
+  carriedOver = 0;
+
+  override *carryOver(): Iterable<CounterTotal> {
+    yield* super.carryOver();
+    this.carriedOver++;
+  }
+}
+
+function file(text: string): RuleFile {
+  return { name: 'a.yaml', content: Buffer.from(text) };
+}
+
+t.test('what a stop cuts off is no fault of the rules: nothing is logged or counted', async t => {
+  const { loader, logger, thread, loads } = await freshLoader(t);
+  loader.loaded([file('domain: d\ndescriptors: []\n')]);
+  await thread.stop();
+  await loader.settled();
+  loader.loaded([file('domain: e\ndescriptors: []\n')]);
+  await loader.settled();
+  t.same(logger.lines, []);
+  t.same(loads, { good: 0, bad: 0 });
+  t.equal(loader.current, null);
+});
+
+t.test('a compile thread that fails is told apart from a fault of the files', async t => {
+  let failing = true;
+  const thread = new RuleCompiler();
+  await thread.start();
+  t.teardown(() => thread.stop());
+  const { loader, logger, loads } = await freshLoader(t, {
+    compiler: {
+      compile: (files, mergeDomains) =>
+        failing ? Promise.reject(new Error('no memory left')) : thread.compile(files, mergeDomains),
+    },
+  });
+  const good = [file('domain: d\ndescriptors: []\n')];
+  loader.loaded(good);
+  await loader.settled();
+  t.same(logger.messages('error'), ['Rules not compiled; no rules are active yet']);
+  failing = false;
+  loader.loaded(good);
+  await loader.settled();
+  failing = true;
+  loader.loaded(good);
+  await loader.settled();
+  t.equal(logger.messages('error')[1], 'Rules not compiled; the previous rules stay active');
+  t.match(logger.lines.at(-1), { fields: { reason: 'no memory left' } });
+  t.same(loads, { good: 1, bad: 2 });
+});
+
+t.test('faults of the files are told one by one, and counted once', async t => {
+  const { loader, logger, loads } = await freshLoader(t);
+  loader.loaded([file('domain: d\ndescriptors: [{key: 1.5}, {kez: b}]\n')]);
+  await loader.settled();
+  const errors = logger.lines.filter(line => line.level === 'error');
+  t.ok(errors.length > 2);
+  for (const line of errors.slice(0, -1)) {
+    t.match(line, { message: 'Fault in the rules', fields: { fault: /^a\.yaml:2:\d+: / } });
+  }
+  t.match(errors.at(-1), {
+    message: 'Rules not loaded; no rules are active yet',
+    fields: { faults: errors.length - 1 },
+  });
+  t.same(loads, { good: 0, bad: 1 });
+});
+
+t.test('warnings about rules are logged, and once only while they stay the same', async t => {
+  const { loader, logger, loads } = await freshLoader(t);
+  const text = 'domain: d\ndescriptors:\n- key: a\n  rate_limit: {unit: hour}\n';
+  const warnings = (): number => logger.messages('warning').length;
+  for (const [content, logged] of [
+    [text, 1],
+    [`${text}- key: b\n`, 1],
+    [text.replace('hour', 'day'), 2],
+    ['domain: d\n', 2],
+    [text, 3],
+  ] as const) {
+    loader.loaded([file(content)]);
+    await loader.settled();
+    t.equal(warnings(), logged, content);
+  }
+  t.match(
+    logger.lines.find(line => line.level === 'warning'),
+    {
+      message: 'A rule may not do what was meant',
+      fields: {
+        file: 'a.yaml',
+        line: 4,
+        column: 15,
+        rule: 'd.a',
+        reason: /0 per hour and rejects every request/,
+      },
+    },
+  );
+  t.equal(loads.good, 5);
+});
+
+t.test('reads are counted whatever becomes of the rules, and the files of the last one', async t => {
+  const { loader, reads } = await freshLoader(t);
+  t.equal(loader.fileCount, 0);
+  loader.loaded([file('domain: d\n'), { ...file('domain: e\n'), name: 'b.yaml' }]);
+  await loader.settled();
+  t.equal(loader.fileCount, 2);
+  loader.failed(new Error('not readable'));
+  t.equal(loader.fileCount, 2, 'those stay in force');
+  loader.loaded([file('domain: [\n')]);
+  await loader.settled();
+  t.equal(loader.fileCount, 1);
+  t.same(reads, { tried: 3, failed: 1 });
+});
+
+t.test('the statistics of replaced rules are carried over before other rules are loaded', async t => {
+  const { loader, statistics } = await freshLoader(t);
+  for (let load = 1; load <= 2; load++) {
+    loader.loaded([file('domain: d\ndescriptors: [{key: a, rate_limit: {unit: day}}]\n')]);
+    await loader.settled();
+    t.equal(statistics.carriedOver, load);
+  }
+});
+
+t.test('whoever has to answer for a set hears what became of it', async t => {
+  const { loader, thread } = await freshLoader(t);
+  t.same(await loader.load([file('domain: d\n')]), { kind: 'in force' });
+  t.match(await loader.load([file('domain: ""\n')]), {
+    kind: 'refused',
+    reasons: [/^a\.yaml:1:9: the file has no domain/],
+  });
+  await loader.settled();
+  const [first, second, third] = [loader.load([]), loader.load([]), loader.load([])];
+  t.same(await Promise.all([first, second, third]), [
+    { kind: 'in force' },
+    { kind: 'dropped' },
+    { kind: 'in force' },
+  ]);
+  await thread.stop();
+  t.same(await loader.load([file('domain: d\n')]), { kind: 'dropped' });
+});
+
+t.test('a set that comes as soon as the one before is in force is loaded too', async t => {
+  const { loader, loads } = await freshLoader(t);
+  for (let load = 1; load <= 20; load++) {
+    t.same(await loader.load([file(`domain: d${load}\n`)]), { kind: 'in force' });
+  }
+  t.same(loads, { good: 20, bad: 0 });
+});
+
+t.test('a set that could not even be tried is counted as one that was refused', async t => {
+  const { loader, loads, logger } = await freshLoader(t);
+  loader.refuse(['resources[0]: another type']);
+  t.same(loads, { good: 0, bad: 1 });
+  t.match(logger.lines, [
+    { level: 'error', message: 'Fault in the rules', fields: { fault: 'resources[0]: another type' } },
+    { level: 'error', message: 'Rules not loaded; no rules are active yet', fields: { faults: 1 } },
+  ]);
+});
+
+for (const decides of [false, true]) {
+  t.test(
+    `the health tells whether a domain is loaded, and ${decides ? 'follows it' : 'does not follow it'}`,
+    async t => {
+      const { loader, health } = await freshLoader(t, { healthNeedsDomain: decides });
+      const config = () => health.components.get('config');
+      t.same(config(), { ok: false, decides, note: 'no domain is loaded' });
+      t.equal(health.healthy, !decides);
+      loader.loaded([file('domain: d\ndescriptors: []\n')]);
+      await loader.settled();
+      t.same(config(), { ok: true, decides, note: null });
+      t.ok(health.healthy);
+      loader.loaded([file('domain: ""\n')]);
+      await loader.settled();
+      t.match(config(), { ok: true, decides, note: /read last could not be loaded/ });
+      loader.loaded([]);
+      await loader.settled();
+      t.same(config(), { ok: false, decides, note: 'no domain is loaded' });
+    },
+  );
+}
