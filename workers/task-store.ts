@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { runBehindDecisions } from '../src/base/threads/background-thread.ts';
-import { runStoreThread, type StoreThreadSetup } from '../src/tasks/store/sqlite/store-thread.ts';
+import { runStoreThread, type StoreThreadSetup } from '../src/tasks/store/sqlite/engine/store-thread.ts';
 
 runBehindDecisions();
 

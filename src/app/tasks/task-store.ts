@@ -5,8 +5,8 @@ import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
+import type { ThreadOperator } from '../../tasks/store/sqlite/engine/thread-operator.ts';
 import { threadedSqliteStore } from '../../tasks/store/sqlite/open-store.ts';
-import type { ThreadOperator } from '../../tasks/store/sqlite/thread-operator.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 
 export interface TaskStoreParts {

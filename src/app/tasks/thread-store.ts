@@ -3,8 +3,8 @@ import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
-import { PortOperator } from '../../tasks/store/sqlite/port-operator.ts';
-import { SqliteStore } from '../../tasks/store/sqlite/store.ts';
+import { PortOperator } from '../../tasks/store/sqlite/engine/port-operator.ts';
+import { SqliteStore } from '../../tasks/store/sqlite/engine/store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import type { SentFault } from '../../tasks/store/trouble.ts';
 

@@ -1,13 +1,13 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { SqliteEngine } from './engine.ts';
-import type { FileOptions } from './open-file.ts';
-import { SameThread } from './same-thread.ts';
-import { SteadyClock } from './steady-clock.ts';
-import { SqliteStore } from './store.ts';
-import type { StoreThreadSetup } from './store-thread.ts';
-import { ThreadOperator } from './thread-operator.ts';
+import { SqliteEngine } from './engine/engine.ts';
+import { SameThread } from './engine/same-thread.ts';
+import { SqliteStore } from './engine/store.ts';
+import type { StoreThreadSetup } from './engine/store-thread.ts';
+import { ThreadOperator } from './engine/thread-operator.ts';
+import type { FileOptions } from './file/open-file.ts';
+import { SteadyClock } from './file/steady-clock.ts';
 
 /** How long a process waits for another that writes to the same file. */
 const BUSY_TIMEOUT_MS = 5_000;

@@ -1,10 +1,10 @@
 import { copyFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import t, { type Test } from 'tap';
-import { migrate } from '../../../../../src/tasks/store/sqlite/migrate.ts';
-import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/node-sqlite.ts';
+import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/store.ts';
+import { migrate } from '../../../../../src/tasks/store/sqlite/file/migrate.ts';
+import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/node-sqlite.ts';
+import { MIGRATIONS } from '../../../../../src/tasks/store/sqlite/file/schema.ts';
 import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
-import { MIGRATIONS } from '../../../../../src/tasks/store/sqlite/schema.ts';
-import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/store.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { Factory, taskQuery } from '../../../../support/tasks/factories.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';

@@ -1,9 +1,9 @@
 import t from 'tap';
 import { FINAL_STATUSES, TASK_STATUSES, type TaskStatus } from '../../../../../src/tasks/model/task.ts';
 import type { TaskChange } from '../../../../../src/tasks/store/requests.ts';
-import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/node-sqlite.ts';
+import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/store.ts';
+import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/node-sqlite.ts';
 import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
-import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/store.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import {
   Factory,

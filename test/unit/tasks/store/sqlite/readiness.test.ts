@@ -3,10 +3,10 @@ import { copyFileSync, mkdirSync, renameSync, rmSync, statfsSync, writeFileSync 
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
-import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/node-sqlite.ts';
+import { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/store.ts';
+import { ThreadOperator } from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
+import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/node-sqlite.ts';
 import { spawnStoreThread } from '../../../../../src/tasks/store/sqlite/open-store.ts';
-import { SqliteStore } from '../../../../../src/tasks/store/sqlite/store.ts';
-import { ThreadOperator } from '../../../../../src/tasks/store/sqlite/thread-operator.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { Factory } from '../../../../support/tasks/factories.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';

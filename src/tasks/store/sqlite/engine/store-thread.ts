@@ -1,0 +1,170 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { asError } from '../../../../base/fault.ts';
+import { WeightedTurns } from '../../../../base/turns/weighted-turns.ts';
+import { type SentFault, sentFault } from '../../trouble.ts';
+import type { FileOptions } from '../file/open-file.ts';
+import { SteadyClock } from '../file/steady-clock.ts';
+import { isRead, type Operation, tenantOf, weightOf } from '../operations/operations.ts';
+import { shortened } from './created-tasks.ts';
+import { type Outcome, SqliteEngine } from './engine.ts';
+
+/** What the thread of a store is given at its start. */
+export interface StoreThreadSetup {
+  readonly file: FileOptions;
+}
+
+/**
+ * All operations of one turn, by number. Each is answered under its number. The owner of the thread can also connect
+ * another thread over a separate port.
+ */
+export type ToStoreThread =
+  | {
+      readonly kind: 'operations';
+      readonly numbers: readonly number[];
+      readonly operations: readonly Operation[];
+    }
+  | { readonly kind: 'client'; readonly port: MessagePort }
+  | { readonly kind: 'stop' };
+
+/** What came of an operation; answers are `shortened`, all faults are `store_failed`. */
+export type ThreadOutcome =
+  | { readonly ok: true; readonly answer: unknown }
+  | { readonly ok: false; readonly fault: SentFault };
+
+export type FromStoreThread =
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'refused'; readonly fault: SentFault }
+  | {
+      readonly kind: 'settled';
+      readonly numbers: readonly number[];
+      readonly outcomes: readonly ThreadOutcome[];
+      readonly clockBacksteps: number;
+    };
+
+/**
+ * Opens the file and runs the operations from the port and from the ports of clients, until the port receives `stop`.
+ * Then all ports are closed.
+ */
+export function runStoreThread(owner: MessagePort, { file }: StoreThreadSetup): void {
+  const engine = new SqliteEngine(file, new SteadyClock(Date.now, () => performance.now()));
+  try {
+    engine.open();
+  } catch (failure) {
+    tell(owner, { kind: 'refused', fault: sentFault(asError(failure)) });
+    owner.close();
+    return;
+  }
+  const queue = new Queue(engine);
+  const ports = new Set<MessagePort>();
+  let stops = false;
+  const take = (port: MessagePort, message: ToStoreThread): void => {
+    if (message.kind === 'operations') queue.take(port, message);
+    else if (message.kind === 'client') listen(message.port);
+    else stops = true;
+  };
+  const heard = (port: MessagePort, message: ToStoreThread): void => {
+    take(port, message);
+    do {
+      // Whatever has come meanwhile is part of the next group.
+      for (const each of ports) {
+        for (let more = receiveMessageOnPort(each); more !== undefined; more = receiveMessageOnPort(each)) {
+          take(each, more.message as ToStoreThread);
+        }
+      }
+      queue.doSome();
+    } while (!queue.isEmpty);
+    if (!stops) return;
+    engine.close();
+    for (const each of ports) each.close();
+  };
+  const listen = (port: MessagePort): void => {
+    ports.add(port);
+    port.once('close', () => ports.delete(port));
+    port.on('message', (message: ToStoreThread) => heard(port, message));
+  };
+  listen(owner);
+  tell(owner, { kind: 'opened' });
+}
+
+function tell(port: MessagePort, message: FromStoreThread): void {
+  port.postMessage(message);
+}
+
+/**
+ * Bounds of what is done between two looks at what has come, so that nobody waits for long: operations, and tasks that
+ * they are about. What writes of this is one transaction.
+ */
+const GROUP = { items: 256, weight: 1_024 };
+/** Tasks that a tenant's operations may be about before it is the next tenant's turn. */
+const QUANTUM = 64;
+
+interface Waiting {
+  /** The port that the operation came from. */
+  readonly port: MessagePort;
+  readonly number: number;
+  readonly operation: Operation;
+}
+
+/** Operations that wait to be run; tenants take turns. The senders limit their number. */
+class Queue {
+  readonly #engine: SqliteEngine;
+  readonly #reads = turns();
+  readonly #writes = turns();
+  /** Those that are next to be written, while another process holds the write lock. */
+  #held: readonly Waiting[] = [];
+
+  constructor(engine: SqliteEngine) {
+    this.#engine = engine;
+  }
+
+  get isEmpty(): boolean {
+    return this.#reads.isEmpty && this.#writes.isEmpty && this.#held.length === 0;
+  }
+
+  take(port: MessagePort, { numbers, operations }: Extract<ToStoreThread, { kind: 'operations' }>): void {
+    operations.forEach((operation, i) => {
+      const queue = isRead(operation) ? this.#reads : this.#writes;
+      queue.add(tenantOf(operation), { port, number: numbers[i], operation });
+    });
+  }
+
+  /** A group of what reads, so that it need not wait for the disk, and one of what writes. */
+  doSome(): void {
+    const reads = this.#reads.take(GROUP);
+    if (reads.length > 0) this.#settled(reads, this.#engine.read(reads.map(operationOf)));
+    const writes = this.#held.length > 0 ? this.#held : this.#writes.take(GROUP);
+    if (writes.length === 0) return;
+    const outcomes = this.#engine.tryWrite(writes.map(operationOf));
+    this.#held = outcomes === null ? writes : [];
+    if (outcomes !== null) this.#settled(writes, outcomes);
+  }
+
+  /** Each sender gets one message. */
+  #settled(waiting: readonly Waiting[], outcomes: readonly Outcome[]): void {
+    const answers = new Map<MessagePort, { numbers: number[]; outcomes: ThreadOutcome[] }>();
+    waiting.forEach(({ port, number, operation }, i) => {
+      const outcome = outcomes[i];
+      let answer = answers.get(port);
+      if (answer === undefined) {
+        answer = { numbers: [], outcomes: [] };
+        answers.set(port, answer);
+      }
+      answer.numbers.push(number);
+      answer.outcomes.push(
+        outcome.ok
+          ? { ok: true, answer: shortened(operation, outcome.answer) }
+          : { ok: false, fault: sentFault(outcome.fault) },
+      );
+    });
+    const { clockBacksteps } = this.#engine;
+    for (const [port, answer] of answers) tell(port, { kind: 'settled', ...answer, clockBacksteps });
+  }
+}
+
+function turns(): WeightedTurns<Waiting> {
+  return new WeightedTurns({ weightOf: waiting => weightOf(waiting.operation), quantum: QUANTUM });
+}
+
+function operationOf({ operation }: Waiting): Operation {
+  return operation;
+}

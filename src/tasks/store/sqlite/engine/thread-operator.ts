@@ -1,0 +1,205 @@
+import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
+import { asError, Fault } from '../../../../base/fault.ts';
+import type { Logger } from '../../../../base/logger.ts';
+import { receivedFault, type SentFault, sentFault } from '../../trouble.ts';
+import type { AnswerOf, ArgumentsOf, OperationName } from '../operations/operations.ts';
+import { AskedOperations } from './asked-operations.ts';
+import type { Operator } from './store.ts';
+import type { FromStoreThread, ToStoreThread } from './store-thread.ts';
+
+/** How long after a thread could not open the file the next one tries, if somebody asks for something. */
+const RETRY_MS = 1_000;
+
+export interface ThreadOperatorParts {
+  /** Starts a thread that runs `runStoreThread`. */
+  readonly spawn: () => Worker;
+  /** Milliseconds that only grow. */
+  readonly monotonicMs: () => number;
+  readonly logger: Logger;
+}
+
+/** Another thread that sends operations to the store thread; see `PortOperator`. */
+export interface StoreClient {
+  /** A store thread has opened the file, and this port leads to it. The previous port is no longer usable. */
+  connect(port: MessagePort): void;
+  /** The file cannot be opened. */
+  refused(fault: SentFault): void;
+}
+
+/** A thread, from its start to its end. */
+interface Thread {
+  readonly worker: Worker;
+  /** Resolves when the file is open; rejects with the fault when it is not. */
+  readonly opened: Promise<void>;
+  readonly ended: Promise<void>;
+  isOpen: boolean;
+  /** The reason why the thread cannot open the file, once it has reported one. */
+  refusal: Fault | null;
+}
+
+/**
+ * Has operations done by a thread that owns the file. What is asked in one turn goes in one message. A thread that is
+ * lost is replaced: what it was asked fails, what it was not asked yet waits for the next one.
+ */
+export class ThreadOperator implements Operator {
+  readonly #parts: ThreadOperatorParts;
+  readonly #asked: AskedOperations;
+  readonly #clients = new Set<StoreClient>();
+  #thread: Thread | null = null;
+  #state: 'stopped' | 'running' | 'stopping' = 'stopped';
+  #retryAtMs = 0;
+  #lastRefusal: Fault | null = null;
+
+  constructor(parts: ThreadOperatorParts) {
+    this.#parts = parts;
+    this.#asked = new AskedOperations(message => {
+      const thread = this.#thread;
+      if (thread === null || !thread.isOpen) return false;
+      post(thread, message);
+      return true;
+    });
+  }
+
+  /** How many operations wait for their answer. */
+  get waiting(): number {
+    return this.#asked.waiting;
+  }
+
+  /** @throws Fault `store_failed` that says why the file cannot be opened */
+  async start(): Promise<void> {
+    this.#state = 'running';
+    const thread = this.#startThread();
+    try {
+      await thread.opened;
+    } catch (fault) {
+      this.#state = 'stopped';
+      await thread.ended;
+      throw fault;
+    }
+  }
+
+  async stop(): Promise<void> {
+    const thread = this.#thread;
+    if (this.#state === 'stopped') return thread?.ended;
+    this.#state = 'stopping';
+    if (thread !== null) {
+      await thread.opened.catch(() => {});
+      this.#asked.flush();
+      post(thread, { kind: 'stop' });
+      await thread.ended;
+    }
+    this.#state = 'stopped';
+    this.#asked.failAll(new Fault('store_failed', 'the task store is stopped'));
+  }
+
+  async ask<N extends OperationName>(name: N, args: ArgumentsOf<N>): Promise<AnswerOf<N>> {
+    const refusal = this.#refusal();
+    if (refusal !== null) throw refusal;
+    const answer = this.#asked.ask(name, args);
+    if (this.#thread === null && this.#asked.waiting > 0) this.#startThread();
+    return answer;
+  }
+
+  /**
+   * Connects another thread over a separate port, and over a new port each time the store thread is replaced. Returns a
+   * function that disconnects it.
+   */
+  addClient(client: StoreClient): () => void {
+    this.#clients.add(client);
+    if (this.#thread?.isOpen === true) this.#connect(this.#thread, client);
+    return () => this.#clients.delete(client);
+  }
+
+  /**
+   * Called if a client has operations but no port. Starts a store thread, unless it is too early for another attempt.
+   */
+  wanted(client: StoreClient): void {
+    const refusal = this.#refusal();
+    if (refusal !== null) client.refused(sentFault(refusal));
+    else if (this.#thread === null) this.#startThread();
+  }
+
+  #refusal(): Fault | null {
+    if (this.#state !== 'running') return new Fault('store_failed', 'the task store is stopped');
+    if (this.#thread === null && this.#parts.monotonicMs() < this.#retryAtMs) return this.#lastRefusal;
+    return null;
+  }
+
+  #connect(thread: Thread, client: StoreClient): void {
+    const { port1, port2 } = new MessageChannel();
+    thread.worker.postMessage({ kind: 'client', port: port1 } satisfies ToStoreThread, [port1]);
+    client.connect(port2);
+  }
+
+  #startThread(): Thread {
+    const { spawn } = this.#parts;
+    const worker = spawn();
+    const opened = Promise.withResolvers<void>();
+    const ended = Promise.withResolvers<void>();
+    const thread: Thread = {
+      worker,
+      opened: opened.promise,
+      ended: ended.promise,
+      isOpen: false,
+      refusal: null,
+    };
+    this.#thread = thread;
+    // Who starts the store waits for it; a replacement tells by what becomes of the operations.
+    opened.promise.catch(() => {});
+    let cause = 'it ended';
+    worker.on('message', (message: FromStoreThread) => {
+      if (message.kind === 'settled') this.#asked.settled(message);
+      else if (message.kind === 'opened') {
+        thread.isOpen = true;
+        opened.resolve();
+        this.#asked.flush();
+        for (const client of this.#clients) this.#connect(thread, client);
+      } else {
+        thread.refusal = receivedFault(message.fault);
+        this.#refused(thread.refusal);
+        opened.reject(thread.refusal);
+      }
+    });
+    worker.on('error', failure => {
+      cause = asError(failure).message;
+    });
+    worker.on('exit', () => {
+      this.#ended(thread, cause);
+      opened.reject(new Fault('store_failed', `the thread of the task store was lost: ${cause}`));
+      ended.resolve();
+    });
+    return thread;
+  }
+
+  /** The file could not be opened; the thread ends by itself. */
+  #refused(fault: Fault): void {
+    this.#lastRefusal = fault;
+    this.#retryAtMs = this.#parts.monotonicMs() + RETRY_MS;
+    this.#asked.failAll(fault);
+    for (const client of this.#clients) client.refused(sentFault(fault));
+  }
+
+  #ended(thread: Thread, cause: string): void {
+    this.#thread = null;
+    if (this.#state !== 'running' || this.#lostBeforeOpen(thread, cause)) return;
+    this.#parts.logger.error('the thread of the task store was lost, another takes its place', {
+      error: cause,
+    });
+    this.#asked.failSent();
+    this.#startThread();
+  }
+
+  /** Another would be lost in the same way: it is started when somebody asks for something, later. */
+  #lostBeforeOpen({ isOpen, refusal }: Thread, cause: string): boolean {
+    if (isOpen) return false;
+    // Operations that were sent after the error fail as well.
+    this.#refused(
+      refusal ?? new Fault('store_failed', `the thread of the task store could not start: ${cause}`),
+    );
+    return true;
+  }
+}
+
+function post({ worker }: Thread, message: ToStoreThread): void {
+  worker.postMessage(message);
+}

@@ -1,0 +1,164 @@
+import { PRIORITIES } from '../../../model/task.ts';
+import { resolveTime } from '../../../model/time.ts';
+import { onFinishText } from '../../callbacks.ts';
+import type { CreateAnswer, CreateRequest, CreateResult, NewTask } from '../../requests.ts';
+import { isFinalCode, STATUS } from '../rows/codes.ts';
+import { applyDifference, difference } from '../rows/content.ts';
+import { applyChanges, isDocumented } from '../rows/documents.ts';
+import { lookUp, writeRecord } from '../rows/idempotency.ts';
+import { type KeyHolder, keyHolder, takeKey } from '../rows/keys.ts';
+import { findTask, shown, taskAt } from '../rows/read-task.ts';
+import { insertTask, saveTask } from '../rows/save.ts';
+import { actorText, mapText, type StoredTask, type TaskRow, tagsText } from '../rows/task-row.ts';
+import { openTasks, type TenantTotals } from '../rows/totals.ts';
+import type { Work } from '../rows/work.ts';
+
+const INSERT_BODY = 'INSERT INTO body (seq, payload, headers) VALUES (?, ?, ?)';
+
+export function create(work: Work, tenant: string, request: CreateRequest): CreateAnswer {
+  const known = lookUp(work, work.numbers.ofTenant(tenant), request.idempotency);
+  if (known.kind !== 'new') return known;
+  const make = () => makeAll(work, tenant, request);
+  // Without documents each task is made or refused for itself.
+  const mayFailHalfWay = (request.atomic && request.tasks.length > 1) || request.documents !== undefined;
+  if (!mayFailHalfWay) return make();
+  const answer = work.undoable(make, made => !isRefused(made, request));
+  if (answer.kind !== 'done' || !isRefused(answer, request)) return answer;
+  const results = answer.results.map<CreateResult>(result =>
+    result.kind === 'refused' ? result : { kind: 'refused', reason: 'not_created' },
+  );
+  return { ...answer, results };
+}
+
+/** Whether nothing of the request may be written. */
+function isRefused(answer: CreateAnswer, { atomic }: CreateRequest): boolean {
+  if (answer.kind !== 'done') return true;
+  return atomic && answer.results.some(({ kind }) => kind === 'refused');
+}
+
+function makeAll(work: Work, tenant: string, request: CreateRequest): CreateAnswer {
+  const totals = work.tenant(tenant);
+  const documents = applyChanges(work, totals, tenant, request.documents ?? []);
+  if (documents.kind === 'refused') {
+    return { kind: 'documents_refused', index: documents.index, reason: documents.reason };
+  }
+  const actor = actorText(request.actor);
+  const results = request.tasks.map(item => makeOne(work, totals, item, request.maxOpen, actor));
+  const { idempotency } = request;
+  if (idempotency !== undefined && results.some(({ kind }) => kind !== 'refused')) {
+    writeRecord(work, totals.number, idempotency, results);
+  }
+  return { kind: 'done', results, note: idempotency?.note ?? '' };
+}
+
+function makeOne(
+  work: Work,
+  tenant: TenantTotals,
+  item: NewTask,
+  maxOpen: number,
+  actor: string,
+): CreateResult {
+  const { workerId, key, heldBy } = item.task;
+  if (!isDocumented(work, tenant, workerId)) return { kind: 'refused', reason: 'worker_missing' };
+  const holder = key === null ? null : keyHolder(work, work.worker(tenant, workerId).number, key);
+  const holding = holder === null ? null : taskAt(work, holder.seq);
+  if (holder !== null && holding !== null) {
+    const settled = onConflict(work, tenant, holder, holding, item, actor);
+    if (settled !== null) return settled;
+  }
+  if (openTasks(tenant) >= maxOpen) return { kind: 'refused', reason: 'quota_exceeded' };
+  const beside = holding !== null && !isFinalCode(holding.row.status) ? holding.row.id : null;
+  const row = newRow(work, tenant, item, beside ?? liveTask(work, tenant, heldBy));
+  insertTask(work, tenant, row, { event: 'created', actor: row.created_by });
+  work.statements.run(INSERT_BODY, row.seq, item.body.payload, mapText(item.body.headers));
+  takeKey(work, row);
+  return { kind: 'created', task: shown(work, row) };
+}
+
+/** What comes of a task whose key another one has; null: it is made. */
+function onConflict(
+  work: Work,
+  tenant: TenantTotals,
+  holder: KeyHolder,
+  holding: StoredTask,
+  item: NewTask,
+  actor: string,
+): CreateResult | null {
+  const { row } = holding;
+  if (item.onConflict === 'return')
+    return { kind: 'existing', task: shown(work, row), keyFreeAt: holder.freeAt };
+  if (item.onConflict === 'reject') return { kind: 'refused', reason: 'task_key_exists', taskId: row.id };
+  if (isFinalCode(row.status) || row.started_at !== null) return null;
+  replace(work, tenant, holding, item, actor);
+  return { kind: 'replaced', task: shown(work, row) };
+}
+
+/** Gives a waiting task the content of another that is not made. */
+function replace(
+  work: Work,
+  tenant: TenantTotals,
+  stored: StoredTask,
+  { task, body, onConflict: way, wake }: NewTask,
+  actor: string,
+): void {
+  const { row } = stored;
+  const keepsTime = way === 'replace_keep_time';
+  const { type, priority, expiresAt, timeoutMs, retry, tags, metadata } = task;
+  const content = { type, priority, expiresAt, timeoutMs, retry, tags, metadata, ...body };
+  const found = difference(work, row, keepsTime ? content : { ...content, runAt: task.runAt });
+  applyDifference(work, row, found);
+  row.wake = wake ? 1 : 0;
+  if (!keepsTime && row.held_by === null) row.due_at = row.run_at;
+  const entry = { event: 'updated', actor, rest: { changed: found.names } } as const;
+  saveTask(work, tenant, stored, found.names.length === 0 ? null : entry);
+}
+
+/** The id, if that task is there and not final. */
+function liveTask(work: Work, tenant: TenantTotals, id: string | null): string | null {
+  const found = id === null ? null : findTask(work, tenant.number, id);
+  return found === null || isFinalCode(found.row.status) ? null : found.row.id;
+}
+
+function newRow(work: Work, tenant: TenantTotals, { task, wake }: NewTask, heldBy: string | null): TaskRow {
+  const runAt = resolveTime(task.runAt, work.now);
+  return {
+    seq: 0,
+    tenant: tenant.number,
+    id: task.id,
+    worker: work.worker(tenant, task.workerId).number,
+    status: STATUS.scheduled,
+    band: PRIORITIES.indexOf(task.priority),
+    due_at: heldBy === null ? runAt : null,
+    run_at: runAt,
+    expires_at: resolveTime(task.expiresAt, work.now),
+    attempt: 0,
+    deferrals: 0,
+    events: 0,
+    version: 1,
+    created_at: task.createdAt,
+    updated_at: work.now,
+    started_at: null,
+    finished_at: null,
+    cancel_at: null,
+    lease: null,
+    lease_until: null,
+    lease_cap: null,
+    lease_event: null,
+    key: task.key,
+    key_ttl: task.keyTtlMs,
+    grp: task.group,
+    on_finish: onFinishText(task.onFinish),
+    schedule: task.scheduleId,
+    scheduled_for: task.scheduledFor,
+    held_by: heldBy,
+    wake: wake ? 1 : 0,
+    timeout: task.timeoutMs,
+    type: task.type,
+    worker_name: task.worker,
+    retry: JSON.stringify(task.retry),
+    tags: tagsText(task.tags),
+    metadata: mapText(task.metadata),
+    created_by: actorText(task.createdBy),
+    last_error: null,
+  };
+}

@@ -1,0 +1,168 @@
+import type { DocumentChange, PutDocument } from '../../documents.ts';
+import type { TaskStore } from '../../task-store.ts';
+import {
+  apply,
+  countDocuments,
+  dueDocuments,
+  findDocument,
+  getDocument,
+  listDocuments,
+} from '../rows/documents.ts';
+import { FORGOTTEN_AT_ONCE, forgetTenant } from '../rows/forget.ts';
+import { recall, remember } from '../rows/idempotency.ts';
+import { bodies, get, getWhole } from '../rows/read-task.ts';
+import type { View, Work } from '../rows/work.ts';
+import { blocks } from './blocks.ts';
+import { change, remove } from './change.ts';
+import { claim } from './claim.ts';
+import { create } from './create.ts';
+import { extend, leased, overdue } from './lease.ts';
+import { history, list, openOfSchedule } from './list.ts';
+import { countDue, counts, now, setWakeup, tenants, wakeups } from './overview.ts';
+import { purge } from './purge.ts';
+import { search } from './search.ts';
+import { settle } from './settle.ts';
+
+/** Operations of a {@link TaskStore} that are asked of the file. */
+export type OperationName = Exclude<keyof TaskStore, 'name' | 'start' | 'stop'>;
+export type ArgumentsOf<N extends OperationName> = Parameters<TaskStore[N]>;
+export type AnswerOf<N extends OperationName> = Awaited<ReturnType<TaskStore[N]>>;
+
+/** One operation to be done. */
+export type Operation<N extends OperationName = OperationName> = {
+  [K in N]: { readonly name: K; readonly args: ArgumentsOf<K> };
+}[N];
+
+type Run<C, N extends OperationName> = (context: C, ...args: ArgumentsOf<N>) => AnswerOf<N>;
+
+/** They see one state of the file, beside others that write. */
+const READS = {
+  get,
+  getWhole,
+  list,
+  search,
+  bodies,
+  openOfSchedule,
+  history,
+  blocks,
+  leased,
+  overdue,
+  wakeups,
+  getDocument,
+  findDocument,
+  listDocuments,
+  countDocuments,
+  dueDocuments,
+  recall,
+  counts,
+  countDue,
+  tenants,
+  now,
+} as const satisfies { readonly [N in OperationName]?: Run<View, N> };
+
+/** They are done one after the other, many in one transaction. */
+const WRITES = {
+  create,
+  change,
+  remove,
+  claim,
+  settle,
+  extend,
+  setWakeup,
+  apply,
+  remember,
+  purge,
+  forgetTenant,
+  ping,
+} as const satisfies { readonly [N in Exclude<OperationName, keyof typeof READS>]: Run<Work, N> };
+
+/** Writes nothing of its own: what it is asked for is whether a transaction goes well, see `SqliteEngine`. */
+function ping(): void {}
+
+export function isRead(operation: Operation): operation is Operation<keyof typeof READS> {
+  return operation.name in READS;
+}
+
+export function read(view: View, { name, args }: Operation<keyof typeof READS>): unknown {
+  return (READS[name] as (view: View, ...args: unknown[]) => unknown)(view, ...args);
+}
+
+export function write(work: Work, { name, args }: Operation): unknown {
+  return (WRITES[name as keyof typeof WRITES] as (work: Work, ...args: unknown[]) => unknown)(work, ...args);
+}
+
+/** Operations that are not about one tenant. */
+const ACROSS_TENANTS: ReadonlySet<OperationName> = new Set<OperationName>([
+  'ping',
+  'overdue',
+  'wakeups',
+  'dueDocuments',
+  'countDue',
+  'tenants',
+  'now',
+]);
+
+/** The tenant that an operation is about; empty, which no tenant is called, where it is about all. */
+export function tenantOf({ name, args }: Operation): string {
+  return ACROSS_TENANTS.has(name) ? '' : (args[0] as string);
+}
+
+/** The weight of a search. It reads many tasks, most of which are stored next to each other. */
+const SEARCH_WEIGHT = 128;
+
+/** How much of a group an operation is, where getting one task is 1. */
+export function weightOf({ name, args }: Operation): number {
+  switch (name) {
+    case 'create':
+      return Math.max(1, args[1].tasks.length);
+    case 'claim':
+      return Math.max(1, args[1].leaseIds.length);
+    case 'settle':
+      return Math.max(1, args[1].length);
+    case 'purge':
+      return Math.max(1, args[2]);
+    case 'forgetTenant':
+      return FORGOTTEN_AT_ONCE;
+    case 'apply':
+      return 1 + args[1].length;
+    case 'bodies':
+      return 1 + args[1].length;
+    case 'list':
+    case 'listDocuments':
+      return 1 + args[1].limit;
+    case 'history':
+      return 1 + args[2].limit;
+    case 'search':
+      return SEARCH_WEIGHT;
+    default:
+      return 1;
+  }
+}
+
+/** What an operation takes that has no small bound of its own, in characters. */
+const SMALL = 1_024;
+
+/** About how much memory an operation takes while it waits, in characters. */
+export function sizeOf({ name, args }: Operation): number {
+  switch (name) {
+    case 'create':
+      return args[1].tasks.reduce((sum, { body }) => sum + SMALL + (body.payload?.length ?? 0), SMALL);
+    case 'settle':
+      return args[1].reduce(
+        (sum, { result, http }) => sum + SMALL + (result?.length ?? 0) + (http?.response.length ?? 0),
+        SMALL,
+      );
+    case 'change':
+      return SMALL + (args[2].patch.payload?.length ?? 0);
+    case 'apply':
+      return args[1].reduce((sum, change) => sum + SMALL + payloadSize(change), SMALL);
+    default:
+      return SMALL;
+  }
+}
+
+/** Of documents schedules alone have something large. */
+function payloadSize(change: DocumentChange): number {
+  if (change.op !== 'put' || change.kind !== 'schedule') return 0;
+  return (change as PutDocument<'schedule'>).body.task.payload?.length ?? 0;
+}

@@ -1,0 +1,92 @@
+import { PRIORITIES } from '../../../model/task.ts';
+import { resolveTime } from '../../../model/time.ts';
+import type { TaskPatch } from '../../requests.ts';
+import { mapText, type TaskRow, tagsText } from './task-row.ts';
+import type { Work } from './work.ts';
+
+const BODY = 'SELECT payload, headers FROM body WHERE seq = ?';
+const SET_BODY = 'UPDATE body SET payload = ?, headers = ? WHERE seq = ?';
+
+/** Columns of a task that a patch can change, in the order in which histories name them. */
+type ContentColumn = 'type' | 'band' | 'run_at' | 'expires_at' | 'timeout' | 'retry' | 'tags' | 'metadata';
+const NAMES: readonly (readonly [ContentColumn | 'payload' | 'headers', string])[] = [
+  ['type', 'type'],
+  ['payload', 'payload'],
+  ['headers', 'headers'],
+  ['band', 'priority'],
+  ['run_at', 'run_at'],
+  ['expires_at', 'expires_at'],
+  ['timeout', 'timeout'],
+  ['retry', 'retry'],
+  ['tags', 'tags'],
+  ['metadata', 'metadata'],
+];
+
+type Content = Partial<Pick<TaskRow, ContentColumn>> & {
+  readonly payload?: string | null;
+  readonly headers?: string | null;
+};
+
+/** What a patch would really change of a task. */
+export interface Difference {
+  /** As histories have them. */
+  readonly names: readonly string[];
+  readonly content: Content;
+  /** Of the task as it is; null when the patch says nothing about it. */
+  readonly body: BodyText | null;
+}
+
+export function difference(work: Work, row: TaskRow, patch: TaskPatch): Difference {
+  const content = contentOf(patch, work.now);
+  const aboutBody = patch.payload !== undefined || patch.headers !== undefined;
+  const body = aboutBody ? readBody(work, row) : null;
+  const present: Content = { ...row, ...body };
+  const names = NAMES.filter(
+    ([column]) => content[column] !== undefined && content[column] !== present[column],
+  ).map(([, name]) => name);
+  return { names, content, body };
+}
+
+/** Puts the difference into the row, and into the body. */
+export function applyDifference(
+  { statements }: Work,
+  row: TaskRow,
+  { names, content, body }: Difference,
+): void {
+  const { payload, headers, ...columns } = content;
+  Object.assign(row, columns);
+  if (body === null || !(names.includes('payload') || names.includes('headers'))) return;
+  const values = {
+    ...body,
+    ...(payload !== undefined && { payload }),
+    ...(headers !== undefined && { headers }),
+  };
+  statements.run(SET_BODY, values.payload, values.headers, row.seq);
+}
+
+interface BodyText {
+  readonly payload: string | null;
+  readonly headers: string | null;
+}
+
+function readBody({ statements }: Work, row: TaskRow): BodyText {
+  const [payload, headers] = statements.one(BODY, row.seq)!;
+  return { payload: payload as string | null, headers: headers as string | null };
+}
+
+/** Texts are as the columns have them, so that equal content is equal text. */
+function contentOf(patch: TaskPatch, now: number): Content {
+  const { type, priority, runAt, expiresAt, timeoutMs, retry, tags, metadata, payload, headers } = patch;
+  return {
+    ...(type !== undefined && { type }),
+    ...(priority !== undefined && { band: PRIORITIES.indexOf(priority) }),
+    ...(runAt !== undefined && { run_at: resolveTime(runAt, now) }),
+    ...(expiresAt !== undefined && { expires_at: resolveTime(expiresAt, now) }),
+    ...(timeoutMs !== undefined && { timeout: timeoutMs }),
+    ...(retry !== undefined && { retry: JSON.stringify(retry) }),
+    ...(tags !== undefined && { tags: tagsText(tags) }),
+    ...(metadata !== undefined && { metadata: mapText(metadata) }),
+    ...(payload !== undefined && { payload }),
+    ...(headers !== undefined && { headers: mapText(headers) }),
+  };
+}

@@ -1,0 +1,127 @@
+import {
+  HISTORY_FIRST_KEPT,
+  HISTORY_LAST_KEPT,
+  type HistoryEntry,
+  type HistoryEvent,
+} from '../../../model/history.ts';
+import type { Actor } from '../../../model/task.ts';
+import type { HistoryQuery } from '../../requests.ts';
+import type { Row } from '../file/statements.ts';
+import { LIMIT } from '../file/statements.ts';
+import { EVENT, EVENT_CODES, STATUS_CODES } from './codes.ts';
+import { actorOf, actorText, type TaskRow } from './task-row.ts';
+import type { View, Work } from './work.ts';
+
+/** The store itself, where it does something that nobody asked for. */
+const STORE_ACTOR: Actor = { type: 'system', id: 'store' };
+export const STORE_ACTOR_TEXT = actorText(STORE_ACTOR);
+
+/** What entries may say beside what follows from the task; kept as JSON. */
+export type EntryRest = Pick<HistoryEntry, 'http' | 'error' | 'changed' | 'progress' | 'note'>;
+
+export interface NewEntry {
+  readonly event: HistoryEvent;
+  /** `type:id` */
+  readonly actor: string;
+  /** Where it is not that of the task afterwards. */
+  readonly attempt?: number;
+  /** The lease of the attempt that begins or ends here. */
+  readonly lease?: string;
+  readonly rest?: EntryRest;
+}
+
+const LEASE_SUFFIX = 4;
+
+const INSERT = `INSERT INTO event (seq, n, at, event, came_from, led_to, attempt, actor, lease, next_at, more)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+const DROP = 'DELETE FROM event WHERE seq = ? AND n = ?';
+const COLUMNS = 'n, at, event, came_from, led_to, attempt, actor, lease, next_at, more';
+const ASCENDING = `SELECT ${COLUMNS} FROM event WHERE seq = ? AND n > ? ORDER BY n ASC ${LIMIT}`;
+const DESCENDING = `SELECT ${COLUMNS} FROM event WHERE seq = ? AND n < ? ORDER BY n DESC ${LIMIT}`;
+
+/**
+ * Adds an entry about the change that led to `row`, whose count of entries grows.
+ * @param from the status before; null for a new task
+ */
+export function addEntry(work: Work, row: TaskRow, from: number | null, entry: NewEntry): void {
+  const number = ++row.events;
+  work.statements.run(
+    INSERT,
+    row.seq,
+    number,
+    work.now,
+    EVENT[entry.event],
+    from,
+    row.status,
+    entry.attempt ?? row.attempt,
+    entry.actor,
+    entry.lease === undefined ? null : entry.lease.slice(-LEASE_SUFFIX),
+    row.due_at,
+    entry.rest === undefined ? null : restText(entry.rest),
+  );
+  if (number > HISTORY_FIRST_KEPT + HISTORY_LAST_KEPT) {
+    work.statements.run(DROP, row.seq, number - HISTORY_LAST_KEPT);
+  }
+}
+
+function restText(rest: EntryRest): string | null {
+  const text = JSON.stringify(rest);
+  return text === '{}' ? null : text;
+}
+
+/** @param row what the task's row has of its place and the number of its entries */
+export function readHistory(
+  { statements }: View,
+  row: { readonly seq: number; readonly events: number },
+  { after, limit, order }: HistoryQuery,
+): HistoryEntry[] {
+  const rows =
+    order === 'asc'
+      ? statements.all(ASCENDING, row.seq, after ?? 0, limit)
+      : statements.all(DESCENDING, row.seq, after ?? row.events + 1, limit);
+  const entries = rows.map(entryOf);
+  const dropped = row.events - HISTORY_FIRST_KEPT - HISTORY_LAST_KEPT;
+  if (dropped <= 0) return entries;
+  return withGap(entries, gapEntry(statements.one(DESCENDING, row.seq, GAP, 1) as Row, dropped), {
+    after,
+    limit,
+    order,
+  });
+}
+
+/** The number of the first entry that goes. */
+const GAP = HISTORY_FIRST_KEPT + 1;
+
+function gapEntry(lastBefore: Row, dropped: number): HistoryEntry {
+  const { at, from, to, attempt } = entryOf(lastBefore);
+  return { seq: GAP, at, event: 'gap', from, to, attempt, actor: STORE_ACTOR, dropped };
+}
+
+/** Puts the gap where it belongs, if that is on this page. */
+function withGap(
+  entries: HistoryEntry[],
+  gap: HistoryEntry,
+  { after, limit, order }: HistoryQuery,
+): HistoryEntry[] {
+  const [before, behind] = order === 'asc' ? [-1, 1] : [1, -1];
+  if (after !== null && Math.sign(GAP - after) !== behind) return entries;
+  const place = entries.findIndex(({ seq }) => Math.sign(seq - GAP) !== before);
+  entries.splice(place === -1 ? entries.length : place, 0, gap);
+  return entries.slice(0, limit);
+}
+
+function entryOf(row: Row): HistoryEntry {
+  const [seq, at, event, from, to, attempt, actor, lease, nextAt, more] = row;
+  return {
+    seq: seq as number,
+    at: at as number,
+    event: EVENT_CODES[event as number],
+    from: from === null ? null : STATUS_CODES[from as number],
+    to: STATUS_CODES[to as number],
+    attempt: attempt as number,
+    actor: actorOf(actor as string),
+    ...(lease === null ? null : { leaseIdSuffix: lease as string }),
+    ...(nextAt === null ? null : { nextAttemptAt: nextAt as number }),
+    ...(more === null ? null : (JSON.parse(more as string) as EntryRest)),
+  };
+}

@@ -1,0 +1,157 @@
+import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import type { Row, Statements } from '../file/statements.ts';
+import { writeCallback } from './callbacks.ts';
+import { isFinalCode, isWaitingCode } from './codes.ts';
+import { followGroup } from './groups.ts';
+import { addEntry, type NewEntry, STORE_ACTOR_TEXT } from './history.ts';
+import { leaveKey } from './keys.ts';
+import {
+  type StoredTask,
+  storedTask,
+  TASK_COLUMN_LIST,
+  TASK_COLUMNS,
+  type TaskColumn,
+  type TaskRow,
+} from './task-row.ts';
+import type { TenantTotals } from './totals.ts';
+import type { Work } from './work.ts';
+
+const STATUS_PLACE = TASK_COLUMNS.indexOf('status');
+const HELD_PLACE = TASK_COLUMNS.indexOf('held_by');
+const INSERT = `INSERT INTO task (${TASK_COLUMN_LIST.slice(TASK_COLUMN_LIST.indexOf(',') + 1)})
+  VALUES (${TASK_COLUMNS.slice(1)
+    .map(() => '?')
+    .join(', ')})`;
+const HELD = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_held WHERE tenant = ? AND held_by = ?`;
+
+/** Adds a task. Its place is the row's from here on. */
+export function insertTask(work: Work, tenant: TenantTotals, row: TaskRow, entry: NewEntry): void {
+  row.events = 1;
+  const values: SQLInputValue[] = [];
+  for (let i = 1; i < TASK_COLUMNS.length; i++) values.push(row[TASK_COLUMNS[i]]);
+  row.seq = work.statements.run(INSERT, ...values).lastInsertRowid;
+  row.events = 0;
+  addEntry(work, row, null, entry);
+  count(work, tenant, row.worker, row.status, 1);
+  tellOf(work, row);
+  if (row.grp !== null) followGroup(work, row, null);
+}
+
+/**
+ * Writes what has changed of a task: one version higher, with an entry about it. One that ends is due and held no more,
+ * gives its key back, lets go of the tasks that it holds, and leaves what its callback needs.
+ */
+export function saveTask(
+  work: Work,
+  tenant: TenantTotals,
+  { row, before }: StoredTask,
+  entry: NewEntry | null,
+): void {
+  const from = before[STATUS_PLACE] as number;
+  const ends = isFinalCode(row.status) && !isFinalCode(from);
+  row.version++;
+  row.updated_at = work.now;
+  if (ends) {
+    row.finished_at = work.now;
+    row.due_at = null;
+    row.held_by = null;
+  }
+  if (entry !== null) addEntry(work, row, from, entry);
+  update(work.statements, row, before);
+  if (row.status !== from) {
+    count(work, tenant, row.worker, from, -1);
+    count(work, tenant, row.worker, row.status, 1);
+  }
+  if (ends) {
+    leaveKey(work, row, before[HELD_PLACE] as string | null, work.now + row.key_ttl);
+    letGo(work, tenant, row);
+    if (row.on_finish !== null) writeCallback(work, row);
+  } else {
+    tellOf(work, row);
+  }
+  if (row.grp !== null) followGroup(work, row, from);
+}
+
+/** Writes columns of a task that are no part of what callers see of it. */
+export function saveAside({ statements }: Work, { row, before }: StoredTask): void {
+  update(statements, row, before);
+}
+
+/** Removes a task with all that belongs to it. Its key is free at once, and so are the tasks that it holds. */
+export function removeTask(work: Work, tenant: TenantTotals, row: TaskRow): void {
+  const { statements } = work;
+  statements.run('DELETE FROM task WHERE seq = ?', row.seq);
+  statements.run('DELETE FROM body WHERE seq = ?', row.seq);
+  statements.run('DELETE FROM event WHERE seq = ?', row.seq);
+  count(work, tenant, row.worker, row.status, -1);
+  if (row.grp !== null) followGroup(work, row, row.status);
+  leaveKey(work, row, row.held_by, null);
+  letGo(work, tenant, row);
+}
+
+/** Sets the hint of the worker to when the task is due, unless there is an earlier one. */
+function tellOf(work: Work, row: TaskRow): void {
+  if (row.wake === 0 || row.due_at === null || !isWaitingCode(row.status)) return;
+  const worker = work.workerOf(row.worker);
+  if (worker.wakeAt !== null && worker.wakeAt <= row.due_at) return;
+  worker.wakeAt = row.due_at;
+  worker.changed = true;
+}
+
+/** Tasks that waited for this one are due at their time, or now. */
+function letGo(work: Work, tenant: TenantTotals, { id }: TaskRow): void {
+  for (const values of work.statements.all(HELD, tenant.number, id)) {
+    const held = storedTask(values);
+    held.row.held_by = null;
+    held.row.due_at = Math.max(held.row.run_at, work.now);
+    saveTask(work, tenant, held, {
+      event: 'updated',
+      actor: STORE_ACTOR_TEXT,
+      rest: { changed: ['held_by'] },
+    });
+  }
+}
+
+function count(work: Work, tenant: TenantTotals, workerNumber: number, status: number, by: number): void {
+  const worker = work.workerOf(workerNumber);
+  worker.counts[status] += by;
+  worker.changed = true;
+  tenant.counts[status] += by;
+  tenant.changed = true;
+}
+
+/** Statements by connection and by the set of columns that they write, one bit for each. */
+const updates = new WeakMap<Statements, Map<number, StatementSync>>();
+
+/**
+ * Names only columns that have changed: SQLite writes every index that has one of those named, whether its value is
+ * another or not.
+ */
+function update(statements: Statements, row: TaskRow, before: Row): void {
+  const values: SQLInputValue[] = [];
+  let columns = 0;
+  for (let i = 1; i < TASK_COLUMNS.length; i++) {
+    const value = row[TASK_COLUMNS[i]];
+    if (value === before[i]) continue;
+    columns += 2 ** i;
+    values.push(value);
+  }
+  if (columns !== 0) updateOf(statements, columns).run(...values, row.seq);
+}
+
+function updateOf(statements: Statements, columns: number): StatementSync {
+  let known = updates.get(statements);
+  if (known === undefined) {
+    known = new Map();
+    updates.set(statements, known);
+  }
+  let statement = known.get(columns);
+  if (statement === undefined) {
+    const named = TASK_COLUMNS.filter((_: TaskColumn, i) => Math.floor(columns / 2 ** i) % 2 === 1);
+    statement = statements.prepare(
+      `UPDATE task SET ${named.map(column => `${column} = ?`).join(', ')} WHERE seq = ?`,
+    );
+    known.set(columns, statement);
+  }
+  return statement;
+}

@@ -1,0 +1,185 @@
+import type { SQLOutputValue } from 'node:sqlite';
+import type { Actor, Task, TaskError } from '../../../model/task.ts';
+import { PRIORITIES } from '../../../model/task.ts';
+import { onFinishOf } from '../../callbacks.ts';
+import type { Row } from '../file/statements.ts';
+import { STATUS_CODES } from './codes.ts';
+
+/** A row of `task`, by the names of its columns. Operations change it; {@link Work.save} writes what has changed. */
+export interface TaskRow {
+  seq: number;
+  tenant: number;
+  id: string;
+  worker: number;
+  status: number;
+  band: number;
+  due_at: number | null;
+  run_at: number;
+  expires_at: number | null;
+  attempt: number;
+  deferrals: number;
+  /** The number of its last history entry. */
+  events: number;
+  version: number;
+  created_at: number;
+  updated_at: number;
+  started_at: number | null;
+  finished_at: number | null;
+  cancel_at: number | null;
+  lease: string | null;
+  lease_until: number | null;
+  /** The lease is not lengthened beyond that. */
+  lease_cap: number | null;
+  lease_event: number | null;
+  key: string | null;
+  key_ttl: number;
+  grp: string | null;
+  on_finish: string | null;
+  schedule: string | null;
+  scheduled_for: number | null;
+  held_by: string | null;
+  /** 1: wake-up hints tell of it. */
+  wake: number;
+  timeout: number;
+  type: string | null;
+  worker_name: string;
+  /** JSON, as the following ones; null for an empty list or map. */
+  retry: string;
+  tags: string | null;
+  metadata: string | null;
+  /** `type:id` */
+  created_by: string;
+  last_error: string | null;
+}
+export type TaskColumn = keyof TaskRow;
+
+const EMPTY_ROW: TaskRow = {
+  seq: 0,
+  tenant: 0,
+  id: '',
+  worker: 0,
+  status: 0,
+  band: 0,
+  due_at: null,
+  run_at: 0,
+  expires_at: null,
+  attempt: 0,
+  deferrals: 0,
+  events: 0,
+  version: 0,
+  created_at: 0,
+  updated_at: 0,
+  started_at: null,
+  finished_at: null,
+  cancel_at: null,
+  lease: null,
+  lease_until: null,
+  lease_cap: null,
+  lease_event: null,
+  key: null,
+  key_ttl: 0,
+  grp: null,
+  on_finish: null,
+  schedule: null,
+  scheduled_for: null,
+  held_by: null,
+  wake: 0,
+  timeout: 0,
+  type: null,
+  worker_name: '',
+  retry: '',
+  tags: null,
+  metadata: null,
+  created_by: '',
+  last_error: null,
+};
+
+export const TASK_COLUMNS = Object.keys(EMPTY_ROW) as readonly TaskColumn[];
+export const TASK_COLUMN_LIST = TASK_COLUMNS.join(', ');
+
+/** A row as it was read, to be changed, and what it was. */
+export interface StoredTask {
+  readonly row: TaskRow;
+  readonly before: Row;
+}
+
+/** @param values of {@link TASK_COLUMN_LIST} */
+export function storedTask(values: Row): StoredTask {
+  return { row: rowOf(values), before: values };
+}
+
+export function rowOf(values: Row): TaskRow {
+  // A copy of an object that has all fields stays one of known shape while they are set.
+  const row = { ...EMPTY_ROW } as Record<TaskColumn, SQLOutputValue>;
+  for (let i = 0; i < TASK_COLUMNS.length; i++) row[TASK_COLUMNS[i]] = values[i];
+  return row as unknown as TaskRow;
+}
+
+export function taskOf(row: TaskRow, workerId: string): Task {
+  return {
+    id: row.id,
+    workerId,
+    worker: row.worker_name,
+    type: row.type,
+    status: STATUS_CODES[row.status],
+    priority: PRIORITIES[row.band],
+    runAt: row.run_at,
+    dueAt: row.due_at,
+    expiresAt: row.expires_at,
+    timeoutMs: row.timeout,
+    retry: parseRepeated(row.retry),
+    attempt: row.attempt,
+    deferrals: row.deferrals,
+    key: row.key,
+    keyTtlMs: row.key_ttl,
+    tags: row.tags === null ? [] : (JSON.parse(row.tags) as string[]),
+    metadata: row.metadata === null ? {} : (JSON.parse(row.metadata) as Record<string, string>),
+    lastError: row.last_error === null ? null : (JSON.parse(row.last_error) as TaskError),
+    cancelRequestedAt: row.cancel_at,
+    group: row.grp,
+    scheduleId: row.schedule,
+    scheduledFor: row.scheduled_for,
+    heldBy: row.held_by,
+    onFinish: onFinishOf(row.on_finish),
+    createdBy: actorOf(row.created_by),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    startedAt: row.started_at,
+    finishedAt: row.finished_at,
+    version: row.version,
+  };
+}
+
+/** Null for a list without elements, as the column has it. */
+export function tagsText(tags: readonly string[]): string | null {
+  return tags.length === 0 ? null : JSON.stringify(tags);
+}
+
+/** Null for a map without entries, as the column has it. */
+export function mapText(map: Readonly<Record<string, string>>): string | null {
+  const text = JSON.stringify(map);
+  return text === '{}' ? null : text;
+}
+
+export function actorText(actor: Actor): string {
+  return `${actor.type}:${actor.id}`;
+}
+
+export function actorOf(text: string): Actor {
+  const colon = text.indexOf(':');
+  return { type: text.slice(0, colon) as Actor['type'], id: text.slice(colon + 1) };
+}
+
+const MAX_REPEATED = 256;
+const repeated = new Map<string, Task['retry']>();
+
+/** Policies are the worker's nearly always: the same text for many tasks. */
+function parseRepeated(text: string): Task['retry'] {
+  let policy = repeated.get(text);
+  if (policy === undefined) {
+    policy = JSON.parse(text) as Task['retry'];
+    if (repeated.size >= MAX_REPEATED) repeated.clear();
+    repeated.set(text, policy);
+  }
+  return policy;
+}
