@@ -4,7 +4,7 @@ import {
   REDIS_TASK_STORE_DEFAULTS,
   type RedisAddress,
   type RedisTaskStoreOptions,
-} from '../../tasks/store/redis/options.ts';
+} from '../../tasks/store/redis/connection/options.ts';
 import { RedisTaskStore } from '../../tasks/store/redis/redis-store.ts';
 import { clientTls } from '../stores/client-tls.ts';
 import type { TaskStoreParts } from './task-store.ts';

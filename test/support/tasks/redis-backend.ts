@@ -4,7 +4,7 @@ import {
   REDIS_TASK_STORE_DEFAULTS,
   type RedisAddress,
   type RedisTaskStoreOptions,
-} from '../../../src/tasks/store/redis/options.ts';
+} from '../../../src/tasks/store/redis/connection/options.ts';
 import { RedisTaskStore } from '../../../src/tasks/store/redis/redis-store.ts';
 import type { Backend } from '../../exam/task-store/scene.ts';
 import { KeepingLogger } from '../keeping-logger.ts';

@@ -2,11 +2,11 @@ import type { DocumentChange, StoredDocument } from '../documents.ts';
 import { type DueShare, dueShare, inTurnsAfter } from '../due-shares.ts';
 import type { Overdue } from '../requests.ts';
 import { READ_BYTES } from '../task-store.ts';
+import type { Argument } from './connection/redis-link.ts';
 import type { Hints } from './hints.ts';
-import { documentOf, leaseOf } from './records.ts';
-import type { Argument } from './redis-link.ts';
-import { type Reply, tasksOf } from './replies.ts';
-import { SCRIPTS, type Script } from './scripts.ts';
+import { SCRIPTS, type Script } from './lua/scripts.ts';
+import { documentOf, leaseOf } from './records/records.ts';
+import { type Reply, tasksOf } from './records/replies.ts';
 import { thoseThatAnswer } from './those-that-answer.ts';
 
 /** How many tenants are looked at at the same time, where all are asked. */

@@ -13,9 +13,9 @@ import type {
   TaskChange,
   TaskPatch,
 } from '../requests.ts';
-import { EVENT_NUMBER } from './fields.ts';
-import { actorText, policyText } from './records.ts';
-import type { Argument } from './redis-link.ts';
+import type { Argument } from './connection/redis-link.ts';
+import { EVENT_NUMBER } from './records/fields.ts';
+import { actorText, policyText } from './records/records.ts';
 
 /**
  * Requests as the arguments of scripts: JSON, of which a script reads what it needs. What it only keeps is text in it.

@@ -1,7 +1,7 @@
 import { FNV_START, fnvOver, scramble } from '../../../base/hash.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Wakeup } from '../requests.ts';
-import type { Argument, RedisLink } from './redis-link.ts';
+import type { Argument, RedisLink } from './connection/redis-link.ts';
 import { thoseThatAnswer } from './those-that-answer.ts';
 
 /**

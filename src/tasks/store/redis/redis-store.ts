@@ -31,6 +31,8 @@ import type {
 } from '../requests.ts';
 import type { TaskStore } from '../task-store.ts';
 import { AcrossTenants, type DueDocument } from './across-tenants.ts';
+import type { RedisTaskStoreOptions } from './connection/options.ts';
+import { type Argument, RedisLink } from './connection/redis-link.ts';
 import { DoubtfulTenants } from './doubtful-tenants.ts';
 import {
   blockArguments,
@@ -41,14 +43,12 @@ import {
   idempotencyOf,
   settlementText,
 } from './encoding.ts';
-import { STATUS_NUMBER } from './fields.ts';
 import { Hints } from './hints.ts';
-import { MsgpackReader } from './msgpack-reader.ts';
-import type { RedisTaskStoreOptions } from './options.ts';
-import { bodyOf, documentOf, entryOf, gapOf, taskOf } from './records.ts';
-import { type Argument, RedisLink } from './redis-link.ts';
-import { idBounds, type Reply, resultsOf, tasksOf } from './replies.ts';
-import { SCRIPTS, type Script } from './scripts.ts';
+import { SCRIPTS, type Script } from './lua/scripts.ts';
+import { STATUS_NUMBER } from './records/fields.ts';
+import { MsgpackReader } from './records/msgpack-reader.ts';
+import { bodyOf, documentOf, entryOf, gapOf, taskOf } from './records/records.ts';
+import { idBounds, type Reply, resultsOf, tasksOf } from './records/replies.ts';
 import { search } from './search.ts';
 
 /**

@@ -9,9 +9,9 @@ import {
   readDuePlace,
   scan,
 } from '../search.ts';
-import type { Argument } from './redis-link.ts';
-import { idBounds, type Reply, tasksOf } from './replies.ts';
-import { SCRIPTS, type Script } from './scripts.ts';
+import type { Argument } from './connection/redis-link.ts';
+import { SCRIPTS, type Script } from './lua/scripts.ts';
+import { idBounds, type Reply, tasksOf } from './records/replies.ts';
 
 export interface SearchParts {
   readonly list: (query: TaskQuery) => Promise<readonly Task[]>;

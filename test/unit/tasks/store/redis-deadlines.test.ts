@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Deadlines } from '../../../../src/tasks/store/redis/deadlines.ts';
+import { Deadlines } from '../../../../src/tasks/store/redis/connection/deadlines.ts';
 import { JumpingClock } from '../../../support/jumping-clock.ts';
 
 const HOUR_MS = 3_600_000;

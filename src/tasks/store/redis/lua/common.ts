@@ -1,7 +1,7 @@
 import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT } from '../../../model/history.ts';
 import { FINAL_STATUSES } from '../../../model/task.ts';
 import { MAX_CALLBACK_RESULT } from '../../callbacks.ts';
-import { EVENT_NUMBER as E } from '../fields.ts';
+import { EVENT_NUMBER as E } from '../records/fields.ts';
 
 const STATUS_WORDS = FINAL_STATUSES.map(status => `'${status}'`).join(', ');
 

@@ -1,7 +1,8 @@
 import { Cluster, type Redis } from 'ioredis';
-import { asError, Fault } from '../../../base/fault.ts';
-import { StoreFault } from '../trouble.ts';
-import { WaitingBounds } from '../waiting-bounds.ts';
+import { asError, Fault } from '../../../../base/fault.ts';
+import { StoreFault } from '../../trouble.ts';
+import { WaitingBounds } from '../../waiting-bounds.ts';
+import { HEAVY, type Script } from '../lua/scripts.ts';
 import { redisClient } from './client.ts';
 import { ClusterMap } from './cluster-map.ts';
 import { Deadlines } from './deadlines.ts';
@@ -9,7 +10,6 @@ import { storeFailure } from './failure.ts';
 import { LatestCredentials } from './latest-credentials.ts';
 import { type RedisTaskStoreOptions, shownAddress } from './options.ts';
 import { type Unmet, unmetRequirements } from './requirements.ts';
-import { HEAVY, type Script } from './scripts.ts';
 import { TenantWindows, type WindowedOperation } from './tenant-windows.ts';
 
 /** Bytes of requests that may be under way: payloads are large. */

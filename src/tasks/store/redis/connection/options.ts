@@ -1,7 +1,7 @@
 import type { RedisOptions } from 'ioredis';
-import type { Clock } from '../../../base/clock.ts';
-import type { AuthFile } from '../../../base/files/auth-file.ts';
-import type { Logger } from '../../../base/logger.ts';
+import type { Clock } from '../../../../base/clock.ts';
+import type { AuthFile } from '../../../../base/files/auth-file.ts';
+import type { Logger } from '../../../../base/logger.ts';
 
 /** Where one Redis server listens. */
 export type RedisAddress = { readonly host: string; readonly port: number } | { readonly path: string };

@@ -1,5 +1,5 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
-import { backoffMs } from '../../../base/backoff.ts';
+import { backoffMs } from '../../../../base/backoff.ts';
 import type { RedisTaskStoreOptions } from './options.ts';
 
 /** Waits between attempts to connect: an outage should end soon after Redis is back. */

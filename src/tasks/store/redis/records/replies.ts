@@ -1,6 +1,6 @@
-import { firstIdAt } from '../../model/ids.ts';
-import type { Task } from '../../model/task.ts';
-import type { CreateResult, TaskQuery } from '../requests.ts';
+import { firstIdAt } from '../../../model/ids.ts';
+import type { Task } from '../../../model/task.ts';
+import type { CreateResult, TaskQuery } from '../../requests.ts';
 import { MsgpackReader } from './msgpack-reader.ts';
 import { taskOf } from './records.ts';
 

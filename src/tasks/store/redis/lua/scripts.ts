@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { TASK_STATUSES } from '../../model/task.ts';
-import { TASK_FIELDS } from './fields.ts';
-import { CHANGE, FORGET, PURGE, REMOVE } from './lua/change.ts';
-import { BLOCKS, CLAIM, PEEK_WORKER } from './lua/claim.ts';
-import { BEGIN, ENDING, TASKS } from './lua/common.ts';
-import { CREATE, EDIT } from './lua/create.ts';
+import { TASK_STATUSES } from '../../../model/task.ts';
+import { TASK_FIELDS } from '../records/fields.ts';
+import { CHANGE, FORGET, PURGE, REMOVE } from './change.ts';
+import { BLOCKS, CLAIM, PEEK_WORKER } from './claim.ts';
+import { BEGIN, ENDING, TASKS } from './common.ts';
+import { CREATE, EDIT } from './create.ts';
 import {
   APPLY,
   DOCUMENTS,
@@ -14,10 +14,10 @@ import {
   LIST_DOCUMENTS,
   RECALL,
   REMEMBER,
-} from './lua/documents.ts';
-import { BODIES, COUNTS, HISTORY, LIST, OVERDUE, SURVEY } from './lua/read.ts';
-import { LIST_DUE, LIST_OF_KEY } from './lua/search.ts';
-import { EXTEND, FIND_LEASED, SETTLE } from './lua/settle.ts';
+} from './documents.ts';
+import { BODIES, COUNTS, HISTORY, LIST, OVERDUE, SURVEY } from './read.ts';
+import { LIST_DUE, LIST_OF_KEY } from './search.ts';
+import { EXTEND, FIND_LEASED, SETTLE } from './settle.ts';
 
 /** A script that Redis runs, for one tenant, in one step. */
 export interface Script {

@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
-import type { Credentials } from '../../../base/credentials.ts';
-import type { AuthFile } from '../../../base/files/auth-file.ts';
+import type { Credentials } from '../../../../base/credentials.ts';
+import type { AuthFile } from '../../../../base/files/auth-file.ts';
 
 /**
  * Credentials that the client library takes from a file. The library reads its options, without waiting, whenever it

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import { asError } from '../../../base/fault.ts';
-import type { Logger } from '../../../base/logger.ts';
+import { asError } from '../../../../base/fault.ts';
+import type { Logger } from '../../../../base/logger.ts';
 import type { RedisTaskStoreOptions } from './options.ts';
 
 /** Scripts with a first line that says what they do exist from here on. */

@@ -1,5 +1,5 @@
 import type { Cluster } from 'ioredis';
-import type { Clock, Timer } from '../../../base/clock.ts';
+import type { Clock, Timer } from '../../../../base/clock.ts';
 
 /** How often the map of a cluster is read again. */
 const REFRESH_MS = 1_000;

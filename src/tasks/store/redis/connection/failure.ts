@@ -1,5 +1,5 @@
-import { asError, Fault } from '../../../base/fault.ts';
-import { StoreFault, type TroubleName } from '../trouble.ts';
+import { asError, Fault } from '../../../../base/fault.ts';
+import { StoreFault, type TroubleName } from '../../trouble.ts';
 
 /** What it is and what to look at, by how the error of Redis begins. */
 const KNOWN: readonly (readonly [beginning: string, trouble: TroubleName, advice: string])[] = [

@@ -1,4 +1,4 @@
-import type { Clock, Timer } from '../../../base/clock.ts';
+import type { Clock, Timer } from '../../../../base/clock.ts';
 
 /** Something that must be over by its time. */
 export interface Deadline {
