@@ -1,13 +1,13 @@
-import { MAX_CRON_LENGTH } from '../../model/cron-expression.ts';
 import type { Schedule, ScheduledTask, TenantLimits } from '../../model/documents.ts';
 import { mergeRetryPart } from '../../model/retry-policy.ts';
+import { MAX_CRON_LENGTH } from '../../model/schedules/cron-expression.ts';
 import {
   nextAfter,
   nominalTimes,
   runsLeft,
   type ScheduleTiming,
   type TimingFault,
-} from '../../model/schedule-times.ts';
+} from '../../model/schedules/schedule-times.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import { excludeEachOther } from '../checks/conflicting-fields.ts';
 import { FieldReader, type Fields } from '../checks/field-reader.ts';

@@ -1,7 +1,7 @@
 import type { Schedule, ScheduledTask } from '../../model/documents.ts';
 import { formatDuration } from '../../model/duration.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../model/retry-policy.ts';
-import { nextAfter, nominalTimes, runsLeft } from '../../model/schedule-times.ts';
+import { nextAfter, nominalTimes, runsLeft } from '../../model/schedules/schedule-times.ts';
 import { PRIORITIES, TASK_STATUSES } from '../../model/task.ts';
 import { formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';

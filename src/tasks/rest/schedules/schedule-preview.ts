@@ -1,4 +1,4 @@
-import { DST_NOTES, type PreviewedTime, previewTimes } from '../../model/schedule-preview.ts';
+import { DST_NOTES, type PreviewedTime, previewTimes } from '../../model/schedules/schedule-preview.ts';
 import { formatTime } from '../../model/time.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import type { ObjectSchema } from '../checks/schema.ts';

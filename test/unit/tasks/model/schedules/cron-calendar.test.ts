@@ -1,9 +1,9 @@
 import { Cron } from 'croner';
 import t from 'tap';
-import { nextReading } from '../../../../src/tasks/model/cron-calendar.ts';
-import { type CronExpression, parseCron } from '../../../../src/tasks/model/cron-expression.ts';
-import { SeededRandom } from '../../../support/seeded-random.ts';
-import { randomCron } from '../../../support/tasks/random-cron.ts';
+import { nextReading } from '../../../../../src/tasks/model/schedules/cron-calendar.ts';
+import { type CronExpression, parseCron } from '../../../../../src/tasks/model/schedules/cron-expression.ts';
+import { SeededRandom } from '../../../../support/seeded-random.ts';
+import { randomCron } from '../../../../support/tasks/random-cron.ts';
 
 function readings(text: string, from: string, count: number): string[] {
   const expression = parseCron(text) as CronExpression;

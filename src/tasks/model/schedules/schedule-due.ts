@@ -1,6 +1,6 @@
-import { FNV_START, fnvOver, scramble } from '../../base/hash.ts';
+import { FNV_START, fnvOver, scramble } from '../../../base/hash.ts';
+import type { Schedule } from '../documents.ts';
 import { lastTime } from './catch-up.ts';
-import type { Schedule } from './documents.ts';
 import { type NominalTimes, patternTimes, type SchedulePattern } from './schedule-times.ts';
 
 /** What says how long after a nominal time a schedule fires. */

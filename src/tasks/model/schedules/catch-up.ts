@@ -1,4 +1,4 @@
-import type { Schedule } from './documents.ts';
+import type { Schedule } from '../documents.ts';
 import type { NominalTimes } from './schedule-times.ts';
 
 /** With mode `none`: what is late by no more is not missed, but late. */

@@ -4,7 +4,7 @@ import {
   nominalTimes,
   runsLeft,
   type ScheduleTiming,
-} from '../../../../src/tasks/model/schedule-times.ts';
+} from '../../../../../src/tasks/model/schedules/schedule-times.ts';
 
 const NOW = Date.parse('2026-03-01T10:00:00Z');
 

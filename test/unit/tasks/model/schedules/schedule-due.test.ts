@@ -4,8 +4,8 @@ import {
   type JitteredPattern,
   reachedBy,
   scheduleDueAt,
-} from '../../../../src/tasks/model/schedule-due.ts';
-import { type NominalTimes, patternTimes } from '../../../../src/tasks/model/schedule-times.ts';
+} from '../../../../../src/tasks/model/schedules/schedule-due.ts';
+import { type NominalTimes, patternTimes } from '../../../../../src/tasks/model/schedules/schedule-times.ts';
 
 const HOUR = 3_600_000;
 const NOON = Date.parse('2026-03-01T12:00:00Z');

@@ -1,6 +1,9 @@
 import t from 'tap';
-import { type PreviewedTime, previewTimes } from '../../../../src/tasks/model/schedule-preview.ts';
-import type { ScheduleTiming } from '../../../../src/tasks/model/schedule-times.ts';
+import {
+  type PreviewedTime,
+  previewTimes,
+} from '../../../../../src/tasks/model/schedules/schedule-preview.ts';
+import type { ScheduleTiming } from '../../../../../src/tasks/model/schedules/schedule-times.ts';
 
 function shown(timing: Partial<ScheduleTiming>, from: string, count = 3): unknown[] {
   const dst = { gap: 'run_after', overlap: 'once' } as const;

@@ -1,6 +1,6 @@
+import type { Schedule } from '../documents.ts';
 import { nextCronTime } from './cron.ts';
 import { parseCron } from './cron-expression.ts';
-import type { Schedule } from './documents.ts';
 import { TIME_ZONE_ACCEPTED, timeZone } from './time-zone.ts';
 
 /** What says at which times a schedule fires, without its bounds. */

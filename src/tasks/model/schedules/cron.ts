@@ -1,6 +1,6 @@
+import type { Schedule } from '../documents.ts';
 import { nextReading } from './cron-calendar.ts';
 import type { CronExpression } from './cron-expression.ts';
-import type { Schedule } from './documents.ts';
 import type { TimeZone } from './time-zone.ts';
 
 /**

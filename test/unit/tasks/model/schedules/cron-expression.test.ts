@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type CronField, parseCron } from '../../../../src/tasks/model/cron-expression.ts';
+import { type CronField, parseCron } from '../../../../../src/tasks/model/schedules/cron-expression.ts';
 
 function values(field: CronField): number[] {
   return [...field.next.keys()].filter(value => field.next[value] === value);
