@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import { GRPC_STATUS } from '../grpc/service.ts';
-import { formatDuration } from '../settings/durations.ts';
+import { formatDuration } from '../settings/kinds/durations.ts';
 import { printable } from './printable.ts';
 
 /** Where the service is, and how to reach it. */

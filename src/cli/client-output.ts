@@ -6,7 +6,7 @@ import {
   type RequestDescriptor,
 } from '../messages/client-codec.ts';
 import { UNIT_NAMES } from '../messages/unit.ts';
-import { formatDuration, SECOND_MS } from '../settings/durations.ts';
+import { formatDuration, SECOND_MS } from '../settings/kinds/durations.ts';
 import { aligned } from './aligned.ts';
 import { printable } from './printable.ts';
 

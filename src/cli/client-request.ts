@@ -1,5 +1,5 @@
 import type { DescriptorEntry, RateLimitRequest } from '../messages/client-codec.ts';
-import { integer } from '../settings/kinds.ts';
+import { integer } from '../settings/kinds/kinds.ts';
 import type { REQUEST_FLAGS } from './client-flags.ts';
 import { UsageFault } from './command-fault.ts';
 import { type FlagValues, readFlag } from './flags.ts';

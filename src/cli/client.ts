@@ -5,8 +5,8 @@ import {
   type RateLimitResponse,
 } from '../messages/client-codec.ts';
 import { WireFault } from '../messages/wire.ts';
-import { HOUR_MS } from '../settings/durations.ts';
-import { duration } from '../settings/kinds.ts';
+import { HOUR_MS } from '../settings/kinds/durations.ts';
+import { duration } from '../settings/kinds/kinds.ts';
 import { callShouldRateLimit } from './client-call.ts';
 import type { CallTarget } from './client-fault.ts';
 import { CLIENT_FLAGS } from './client-flags.ts';

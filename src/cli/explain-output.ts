@@ -1,5 +1,5 @@
 import type { DescriptorExplanation, ExplainedCount, Explanation } from '../decision/explain/explanation.ts';
-import { formatDuration, SECOND_MS } from '../settings/durations.ts';
+import { formatDuration, SECOND_MS } from '../settings/kinds/durations.ts';
 import { aligned } from './aligned.ts';
 import { printable } from './printable.ts';
 

@@ -1,8 +1,8 @@
 import { asError } from '../base/fault.ts';
 import type { Explanation } from '../decision/explain/explanation.ts';
 import type { RateLimitRequest } from '../messages/client-codec.ts';
-import { HOUR_MS } from '../settings/durations.ts';
-import { duration } from '../settings/kinds.ts';
+import { HOUR_MS } from '../settings/kinds/durations.ts';
+import { duration } from '../settings/kinds/kinds.ts';
 import { requestFromFlags } from './client-request.ts';
 import { CommandFault, UsageFault } from './command-fault.ts';
 import { EXPLAIN_FLAGS } from './explain-flags.ts';

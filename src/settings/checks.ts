@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net';
-import { redisAddressFault } from './redis-address.ts';
+import { redisAddressFault } from './kinds/redis-address.ts';
+import { nodeIds } from './kinds/xds-servers.ts';
 import { STORE_SETTING_KEYS, storelessSettings } from './store-settings.ts';
 import type { SettingKey, Settings, SettingValues } from './table.ts';
-import { nodeIds } from './xds-servers.ts';
 
 /** What is wrong between settings that are right by themselves. */
 interface Finding {

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { DEFAULT_REDIS_ADDRESS, isSocketPath } from './redis-address.ts';
+import { DEFAULT_REDIS_ADDRESS, isSocketPath } from './kinds/redis-address.ts';
 import type { DeclaredValues, SettingValues } from './table.ts';
 
 /** Fills in the defaults that follow from other settings. The type of the result asks for each of them. */

@@ -1,11 +1,11 @@
 import { CROSS_CHECKS } from './checks.ts';
 import { withDerivedDefaults } from './derived.ts';
 import { MASK, type SettingFault, SettingsRefused, type SettingWarning, shownAs } from './faults.ts';
-import type { Reading } from './kinds.ts';
+import type { Reading } from './kinds/kinds.ts';
+import type { Setting } from './kinds/setting.ts';
 import { misspelledSettings } from './misspelled.ts';
 import { readMogrifiers } from './mogrifiers.ts';
 import { isLinkedPort, linkedPorts } from './service-links.ts';
-import type { Setting } from './setting.ts';
 import {
   type DeclaredValues,
   SETTINGS,

@@ -1,5 +1,5 @@
+import type { Setting, SettingGroup } from './kinds/setting.ts';
 import { READING_RULES } from './reading-rules.ts';
-import type { Setting, SettingGroup } from './setting.ts';
 import { SETTING_GROUPS } from './table.ts';
 
 /** Between these lines the README holds {@link settingsMarkdown}. */

@@ -1,7 +1,7 @@
 import { asError } from '../base/fault.ts';
 import { goPattern } from '../base/go-pattern.ts';
 import { type SettingFault, shownAs } from './faults.ts';
-import { type TagText, tags } from './statistics-kinds.ts';
+import { type TagText, tags } from './kinds/statistics-kinds.ts';
 
 /** One mogrifier, from the variables that its name leads to. */
 export interface MogrifierSetting {

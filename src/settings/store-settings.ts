@@ -1,6 +1,6 @@
-import { memcached } from './memcached.ts';
-import { redis, redisPerSecond } from './redis.ts';
-import type { Setting } from './setting.ts';
+import { memcached } from './groups/memcached.ts';
+import { redis, redisPerSecond } from './groups/redis.ts';
+import type { Setting } from './kinds/setting.ts';
 import { SETTINGS, type SettingKey, type SettingValues } from './table.ts';
 
 /** Which settings say something about a counter store, and whether that store is the one in use. */

@@ -1,20 +1,20 @@
-import { decision } from './decision.ts';
 import type { SettingWarning } from './faults.ts';
-import { logging } from './logging.ts';
-import { memcached } from './memcached.ts';
+import { decision } from './groups/decision.ts';
+import { logging } from './groups/logging.ts';
+import { memcached } from './groups/memcached.ts';
+import { redis, redisPerSecond } from './groups/redis.ts';
+import { rules } from './groups/rules.ts';
+import { servers } from './groups/servers.ts';
+import { statistics } from './groups/statistics.ts';
+import { store } from './groups/store.ts';
+import { storeFailure } from './groups/store-failure.ts';
+import { taskLimits } from './groups/task-limits.ts';
+import { tasks } from './groups/tasks.ts';
+import { tls } from './groups/tls.ts';
+import { tracing } from './groups/tracing.ts';
+import { xds } from './groups/xds.ts';
+import type { Setting, SettingGroup } from './kinds/setting.ts';
 import type { MogrifierSetting } from './mogrifiers.ts';
-import { redis, redisPerSecond } from './redis.ts';
-import { rules } from './rules.ts';
-import { servers } from './servers.ts';
-import type { Setting, SettingGroup } from './setting.ts';
-import { statistics } from './statistics.ts';
-import { store } from './store.ts';
-import { storeFailure } from './store-failure.ts';
-import { taskLimits } from './task-limits.ts';
-import { tasks } from './tasks.ts';
-import { tls } from './tls.ts';
-import { tracing } from './tracing.ts';
-import { xds } from './xds.ts';
 
 /** Every group, in the order in which they are shown. A new group is added here and in {@link SETTINGS}. */
 export const SETTING_GROUPS: readonly SettingGroup[] = [

@@ -1,5 +1,5 @@
 import { type SettingWarning, shownAs } from './faults.ts';
-import type { Setting } from './setting.ts';
+import type { Setting } from './kinds/setting.ts';
 import { harmlessStoreSettings, type StoreSettings, unusedStoreSettings } from './store-settings.ts';
 import type { SettingKey } from './table.ts';
 

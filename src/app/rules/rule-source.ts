@@ -5,9 +5,9 @@ import type { OutageListener } from '../../base/outage-log.ts';
 import { FileRuleSource } from '../../rules/source/file-source.ts';
 import { waitMultiplier } from '../../rules/source/xds/growth.ts';
 import type { XdsRuleSourceOptions } from '../../rules/source/xds/xds-source.ts';
+import { DEFAULT_MESSAGE_BYTES } from '../../settings/groups/xds.ts';
+import { nodeIds, type XdsServer } from '../../settings/kinds/xds-servers.ts';
 import type { Settings } from '../../settings/table.ts';
-import { DEFAULT_MESSAGE_BYTES } from '../../settings/xds.ts';
-import { nodeIds, type XdsServer } from '../../settings/xds-servers.ts';
 import type { RuleLoader } from './rule-loader.ts';
 
 export interface RuleSourceParts {

@@ -4,7 +4,7 @@ import type { LookUpService, NodeSource } from '../../counters/memcached/address
 import { memcachedCounters } from '../../counters/memcached/memcached-counters.ts';
 import { MemcachedCounterStore } from '../../counters/memcached/memcached-store.ts';
 import { MemcachedNodes } from '../../counters/memcached/nodes.ts';
-import { memcachedAddresses } from '../../settings/memcached-address.ts';
+import { memcachedAddresses } from '../../settings/kinds/memcached-address.ts';
 import type { Settings } from '../../settings/table.ts';
 import { clientTls } from './client-tls.ts';
 import { storeOutage } from './store-outage.ts';

@@ -14,7 +14,7 @@ import {
   type RedisAddressSettings,
   redisEndpoint,
   sentinelAddress,
-} from '../../settings/redis-address.ts';
+} from '../../settings/kinds/redis-address.ts';
 
 /** How one instance of Redis is reached; the settings of spec 2.7 that exist for each of the two. */
 export interface RedisInstanceSettings extends RedisAddressSettings {

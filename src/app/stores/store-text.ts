@@ -1,10 +1,10 @@
-import { memcachedAddresses } from '../../settings/memcached-address.ts';
+import { memcachedAddresses } from '../../settings/kinds/memcached-address.ts';
 import {
   clusterEndpoints,
   type RedisAddressSettings,
   redisEndpoint,
   sentinelAddress,
-} from '../../settings/redis-address.ts';
+} from '../../settings/kinds/redis-address.ts';
 import type { Settings } from '../../settings/table.ts';
 
 /** The store that counts hits, for people: its kind and where it is, without credentials. */

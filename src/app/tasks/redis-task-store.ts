@@ -1,5 +1,5 @@
 import { AuthFile } from '../../base/files/auth-file.ts';
-import { clusterEndpoints, redisEndpoint } from '../../settings/redis-address.ts';
+import { clusterEndpoints, redisEndpoint } from '../../settings/kinds/redis-address.ts';
 import {
   REDIS_TASK_STORE_DEFAULTS,
   type RedisAddress,

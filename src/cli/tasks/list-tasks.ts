@@ -1,4 +1,4 @@
-import { integer } from '../../settings/kinds.ts';
+import { integer } from '../../settings/kinds/kinds.ts';
 import { parseFlags, readFlag } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';
 import { allOf } from './pages.ts';

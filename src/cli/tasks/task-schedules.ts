@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { integer } from '../../settings/kinds.ts';
+import { integer } from '../../settings/kinds/kinds.ts';
 import { UsageFault } from '../command-fault.ts';
 import { type FlagValues, parseFlags, readFlag } from '../flags.ts';
 import { type CliIo, EXIT } from '../io.ts';

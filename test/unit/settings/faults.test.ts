@@ -1,7 +1,7 @@
 import t from 'tap';
 import { MASK } from '../../../src/settings/faults.ts';
+import type { Setting } from '../../../src/settings/kinds/setting.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
-import type { Setting } from '../../../src/settings/setting.ts';
 import { settingEntries } from '../../../src/settings/table.ts';
 import { faultLines } from './refusal.ts';
 

@@ -1,6 +1,6 @@
-import type { LogLevel } from '../base/logger.ts';
-import { choice } from './kinds.ts';
-import { setting } from './setting.ts';
+import type { LogLevel } from '../../base/logger.ts';
+import { choice } from '../kinds/kinds.ts';
+import { setting } from '../kinds/setting.ts';
 
 // The first text of a level is the one that is shown.
 const LEVEL_TEXTS = {

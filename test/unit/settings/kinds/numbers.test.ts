@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseInteger, parseNumber } from '../../../src/settings/numbers.ts';
+import { parseInteger, parseNumber } from '../../../../src/settings/kinds/numbers.ts';
 
 t.test('whole numbers take their base from the prefix', async t => {
   const cases: [string, number][] = [

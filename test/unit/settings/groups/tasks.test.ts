@@ -1,6 +1,6 @@
 import t from 'tap';
-import { loadSettings } from '../../../src/settings/load.ts';
-import { refusal } from './refusal.ts';
+import { loadSettings } from '../../../../src/settings/load.ts';
+import { refusal } from '../refusal.ts';
 
 const KEY = 'MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=';
 

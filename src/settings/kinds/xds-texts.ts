@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
 import type { Kind, Reading } from './kinds.ts';
 
 /** Headers in the order given. */

@@ -1,5 +1,5 @@
-import { choice } from './kinds.ts';
-import { derivedSetting } from './setting.ts';
+import { choice } from '../kinds/kinds.ts';
+import { derivedSetting } from '../kinds/setting.ts';
 
 /** What is answered while the counter store fails. */
 export const storeFailure = {

@@ -1,6 +1,6 @@
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from './durations.ts';
-import { bool, checkedText, choice, duration, host, integer, port } from './kinds.ts';
-import { setting } from './setting.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../kinds/durations.ts';
+import { bool, checkedText, choice, duration, host, integer, port } from '../kinds/kinds.ts';
+import { setting } from '../kinds/setting.ts';
 
 /** What Linux holds for the path of a unix socket, its end mark not counted. */
 const MAX_SOCKET_PATH_BYTES = 107;

@@ -1,9 +1,9 @@
-import { HOUR_MS, SECOND_MS } from './durations.ts';
-import { anyText, bool, duration, float, integer, path } from './kinds.ts';
-import { setting } from './setting.ts';
+import { HOUR_MS, SECOND_MS } from '../kinds/durations.ts';
+import { anyText, bool, duration, float, integer, path } from '../kinds/kinds.ts';
+import { setting } from '../kinds/setting.ts';
+import { xdsServers } from '../kinds/xds-servers.ts';
+import { headerList, metadata } from '../kinds/xds-texts.ts';
 import { nameInCertificate } from './tls.ts';
-import { xdsServers } from './xds-servers.ts';
-import { headerList, metadata } from './xds-texts.ts';
 
 const wait = duration({ min: 1, max: 24 * HOUR_MS });
 

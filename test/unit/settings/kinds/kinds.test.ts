@@ -12,7 +12,7 @@ import {
   type Kind,
   path,
   port,
-} from '../../../src/settings/kinds.ts';
+} from '../../../../src/settings/kinds/kinds.ts';
 
 function valueFrom<V>(kind: Kind<V>, text: string): V {
   const reading = kind.read(text);

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { describeSettings, loadSettings } from '../../../src/settings/load.ts';
-import { nodeIds } from '../../../src/settings/xds-servers.ts';
+import { nodeIds } from '../../../../src/settings/kinds/xds-servers.ts';
+import { describeSettings, loadSettings } from '../../../../src/settings/load.ts';
 
 t.test('additional headers are split at commas and at the one colon, names in lower case', async t => {
   const headers = (text: string) =>

@@ -1,7 +1,7 @@
-import { HOUR_MS } from './durations.ts';
-import { adjusted, bool, checkedText, duration, integer, path } from './kinds.ts';
-import { MemcachedAddressFault, memcachedAddresses } from './memcached-address.ts';
-import { setting } from './setting.ts';
+import { HOUR_MS } from '../kinds/durations.ts';
+import { adjusted, bool, checkedText, duration, integer, path } from '../kinds/kinds.ts';
+import { MemcachedAddressFault, memcachedAddresses } from '../kinds/memcached-address.ts';
+import { setting } from '../kinds/setting.ts';
 
 const servers = checkedText({
   label: 'list of host:port and paths of unix sockets',

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { formatDuration, parseDuration } from '../../../src/settings/durations.ts';
+import { formatDuration, parseDuration } from '../../../../src/settings/kinds/durations.ts';
 
 t.test('durations are sums of numbers with units, in milliseconds', async t => {
   const cases: [string, number][] = [

@@ -1,6 +1,6 @@
-import { HOUR_MS } from './durations.ts';
-import { duration, integer } from './kinds.ts';
-import { derivedSetting, setting } from './setting.ts';
+import { HOUR_MS } from '../kinds/durations.ts';
+import { duration, integer } from '../kinds/kinds.ts';
+import { derivedSetting, setting } from '../kinds/setting.ts';
 
 const DAY_MS = 24 * HOUR_MS;
 

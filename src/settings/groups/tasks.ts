@@ -1,7 +1,7 @@
 import { BlockList, isIP } from 'node:net';
-import { MINUTE_MS, SECOND_MS } from './durations.ts';
-import { anyText, bool, checkedText, choice, duration, integer, path } from './kinds.ts';
-import { setting } from './setting.ts';
+import { MINUTE_MS, SECOND_MS } from '../kinds/durations.ts';
+import { anyText, bool, checkedText, choice, duration, integer, path } from '../kinds/kinds.ts';
+import { setting } from '../kinds/setting.ts';
 
 /** A host name in lower case, of labels that certificates and cookies accept. */
 const serviceHost = checkedText({

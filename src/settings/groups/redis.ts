@@ -1,7 +1,7 @@
-import { HOUR_MS, SECOND_MS } from './durations.ts';
-import { adjusted, anyText, bool, checkedText, choice, duration, integer, path } from './kinds.ts';
-import { DEFAULT_PER_SECOND_ADDRESS, DEFAULT_REDIS_ADDRESS } from './redis-address.ts';
-import { derivedSetting, setting } from './setting.ts';
+import { HOUR_MS, SECOND_MS } from '../kinds/durations.ts';
+import { adjusted, anyText, bool, checkedText, choice, duration, integer, path } from '../kinds/kinds.ts';
+import { DEFAULT_PER_SECOND_ADDRESS, DEFAULT_REDIS_ADDRESS } from '../kinds/redis-address.ts';
+import { derivedSetting, setting } from '../kinds/setting.ts';
 
 /** The instance for all limits, and the one for limits per second; each has its own value, none follows the other. */
 type Instance = '' | 'PERSECOND_';

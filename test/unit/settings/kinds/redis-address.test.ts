@@ -5,7 +5,7 @@ import {
   redisAddressFault,
   redisEndpoint,
   sentinelAddress,
-} from '../../../src/settings/redis-address.ts';
+} from '../../../../src/settings/kinds/redis-address.ts';
 
 const tcp = (url: string, auth = '') => redisEndpoint({ socketType: 'tcp', url, auth });
 

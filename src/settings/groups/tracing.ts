@@ -1,5 +1,5 @@
-import { adjusted, anyText, bool, choice, float } from './kinds.ts';
-import { setting } from './setting.ts';
+import { adjusted, anyText, bool, choice, float } from '../kinds/kinds.ts';
+import { setting } from '../kinds/setting.ts';
 
 const share = float({ min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY });
 

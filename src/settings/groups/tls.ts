@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { bool, checkedText, path } from './kinds.ts';
-import { setting } from './setting.ts';
+import { bool, checkedText, path } from '../kinds/kinds.ts';
+import { setting } from '../kinds/setting.ts';
 
 /** A subject alternative name. */
 export const nameInCertificate = checkedText({

@@ -1,6 +1,6 @@
-import { HOUR_MS, SECOND_MS } from './durations.ts';
-import { checkedText, choice, duration, integer } from './kinds.ts';
-import { derivedSetting, setting } from './setting.ts';
+import { HOUR_MS, SECOND_MS } from '../kinds/durations.ts';
+import { checkedText, choice, duration, integer } from '../kinds/kinds.ts';
+import { derivedSetting, setting } from '../kinds/setting.ts';
 
 // The path of a unix socket, which keeps a second process from the file, is six bytes longer, and has at most 103.
 const snapshotPath = checkedText({

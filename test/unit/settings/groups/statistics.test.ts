@@ -1,6 +1,6 @@
 import t from 'tap';
-import { loadSettings } from '../../../src/settings/load.ts';
-import { refusal } from './refusal.ts';
+import { loadSettings } from '../../../../src/settings/load.ts';
+import { refusal } from '../refusal.ts';
 
 const MOGRIFIED = { USE_AGENTSTATS: 'true', AGENTSTATS_MOGRIFIERS: 'rules' };
 

@@ -1,5 +1,5 @@
-import { adjusted, anyText, bool, checkedText, integer } from './kinds.ts';
-import { derivedSetting, setting } from './setting.ts';
+import { adjusted, anyText, bool, checkedText, integer } from '../kinds/kinds.ts';
+import { derivedSetting, setting } from '../kinds/setting.ts';
 
 /** A `token` of RFC 9110 section 5.6.2, the form of every field name; longer ones are refused by proxies. */
 const headerName = checkedText({

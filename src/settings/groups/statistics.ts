@@ -1,7 +1,7 @@
-import { HOUR_MS, SECOND_MS } from './durations.ts';
-import { anyText, bool, checkedText, choice, duration, float, integer, path } from './kinds.ts';
-import { setting } from './setting.ts';
-import { listenAddress, names, pagePath, tags } from './statistics-kinds.ts';
+import { HOUR_MS, SECOND_MS } from '../kinds/durations.ts';
+import { anyText, bool, checkedText, choice, duration, float, integer, path } from '../kinds/kinds.ts';
+import { setting } from '../kinds/setting.ts';
+import { listenAddress, names, pagePath, tags } from '../kinds/statistics-kinds.ts';
 
 const receiver = checkedText({
   label: 'address or host name',

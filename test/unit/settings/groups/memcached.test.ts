@@ -1,7 +1,7 @@
 import t from 'tap';
-import { type Environment, loadSettings } from '../../../src/settings/load.ts';
-import { memcachedAddresses } from '../../../src/settings/memcached-address.ts';
-import { refusal } from './refusal.ts';
+import { memcachedAddresses } from '../../../../src/settings/kinds/memcached-address.ts';
+import { type Environment, loadSettings } from '../../../../src/settings/load.ts';
+import { refusal } from '../refusal.ts';
 
 const SERVERS = { BACKEND_TYPE: 'altcache', ALTCACHE_HOST_PORT: 'a:11211' };
 

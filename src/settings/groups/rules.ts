@@ -1,5 +1,5 @@
-import { bool, checkedText, choice, path } from './kinds.ts';
-import { setting } from './setting.ts';
+import { bool, checkedText, choice, path } from '../kinds/kinds.ts';
+import { setting } from '../kinds/setting.ts';
 
 const directory = checkedText({
   label: 'path',
