@@ -1,7 +1,7 @@
-import { CHECK_USAGE } from './check-flags.ts';
-import { CLIENT_USAGE } from './client-flags.ts';
-import { EXPLAIN_USAGE } from './explain-flags.ts';
-import type { CliIo } from './io.ts';
+import { CHECK_USAGE } from './check/check-flags.ts';
+import { CLIENT_USAGE } from './client/client-flags.ts';
+import { EXPLAIN_USAGE } from './explain/explain-flags.ts';
+import type { CliIo } from './terminal/io.ts';
 
 /** One word after `sluice`. */
 export interface Command {
@@ -34,25 +34,25 @@ export const COMMANDS: readonly Command[] = [
     name: 'serve',
     summary: 'run the service',
     usage: () => SERVE_USAGE,
-    run: async (args, io) => (await import('./serve.ts')).runServe(args, io),
+    run: async (args, io) => (await import('./serve/serve.ts')).runServe(args, io),
   },
   {
     name: 'client',
     summary: 'ask a running service for one decision',
     usage: () => CLIENT_USAGE,
-    run: async (args, io) => (await import('./client.ts')).runClient(args, io),
+    run: async (args, io) => (await import('./client/client.ts')).runClient(args, io),
   },
   {
     name: 'explain',
     summary: 'say what a decision would be and why, without counting',
     usage: () => EXPLAIN_USAGE,
-    run: async (args, io) => (await import('./explain.ts')).runExplain(args, io),
+    run: async (args, io) => (await import('./explain/explain.ts')).runExplain(args, io),
   },
   {
     name: 'check',
     summary: 'check rule files without serving them',
     usage: () => CHECK_USAGE,
-    run: async (args, io) => (await import('./check.ts')).runCheck(args, io),
+    run: async (args, io) => (await import('./check/check.ts')).runCheck(args, io),
   },
   {
     name: 'tasks',

@@ -1,10 +1,10 @@
 import { nearest } from '../base/nearest.ts';
 import { settingsHelp } from '../settings/help.ts';
-import { CommandFault, UsageFault } from './command-fault.ts';
 import { COMMANDS } from './commands.ts';
-import { asksForHelp } from './flags.ts';
-import { type CliIo, EXIT } from './io.ts';
-import { packageVersion } from './version.ts';
+import { CommandFault, UsageFault } from './terminal/command-fault.ts';
+import { asksForHelp } from './terminal/flags.ts';
+import { type CliIo, EXIT } from './terminal/io.ts';
+import { packageVersion } from './terminal/version.ts';
 
 /**
  * Runs `sluice` with the arguments after the program's name and returns the exit status ({@link EXIT}).

@@ -1,6 +1,6 @@
 import { integer } from '../../settings/kinds/kinds.ts';
-import { parseFlags, readFlag } from '../flags.ts';
-import { type CliIo, EXIT } from '../io.ts';
+import { parseFlags, readFlag } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { AUDIT_FLAGS, COUNTS_FLAGS } from './admin-flags.ts';
 import { allOf } from './pages.ts';
 import { noArguments, targetOf } from './target.ts';

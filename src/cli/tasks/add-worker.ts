@@ -1,7 +1,7 @@
 import { integer } from '../../settings/kinds/kinds.ts';
-import { UsageFault } from '../command-fault.ts';
-import { type FlagValues, parseFlags, readFlag } from '../flags.ts';
-import { type CliIo, EXIT } from '../io.ts';
+import { UsageFault } from '../terminal/command-fault.ts';
+import { type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { shellExports } from './shell-exports.ts';
 import { onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json } from './tasks-api.ts';

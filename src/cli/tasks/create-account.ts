@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { UsageFault } from '../command-fault.ts';
-import { parseFlags } from '../flags.ts';
-import { type CliIo, EXIT } from '../io.ts';
-import { printable } from '../printable.ts';
+import { UsageFault } from '../terminal/command-fault.ts';
+import { parseFlags } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
+import { printable } from '../terminal/printable.ts';
 import { shellExports } from './shell-exports.ts';
 import { onlyArgument, serviceOf } from './target.ts';
 import { callApi, strangeAnswer } from './tasks-api.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type FlagValues, parseFlags } from '../flags.ts';
-import { type CliIo, EXIT } from '../io.ts';
+import { type FlagValues, parseFlags } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { payloadFields } from './payload.ts';
 import { onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json } from './tasks-api.ts';

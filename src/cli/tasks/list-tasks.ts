@@ -1,6 +1,6 @@
 import { integer } from '../../settings/kinds/kinds.ts';
-import { parseFlags, readFlag } from '../flags.ts';
-import { type CliIo, EXIT } from '../io.ts';
+import { parseFlags, readFlag } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { allOf } from './pages.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json } from './tasks-api.ts';

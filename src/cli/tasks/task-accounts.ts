@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { UsageFault } from '../command-fault.ts';
-import { parseFlags } from '../flags.ts';
-import { type CliIo, EXIT } from '../io.ts';
+import { UsageFault } from '../terminal/command-fault.ts';
+import { parseFlags } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { printLimits } from './account-use.ts';
 import { DELETE_ACCOUNT_FLAGS, OWNER_TOKEN_FLAGS } from './admin-flags.ts';
 import { confirm } from './confirm.ts';

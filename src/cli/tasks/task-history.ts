@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { CommandFault } from '../command-fault.ts';
-import { parseFlags } from '../flags.ts';
-import { type CliIo, EXIT } from '../io.ts';
+import { CommandFault } from '../terminal/command-fault.ts';
+import { parseFlags } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { allOf } from './pages.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';
 import { type ApiTarget, callApi, type Json, rowsOf } from './tasks-api.ts';

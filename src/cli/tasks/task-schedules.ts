@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { integer } from '../../settings/kinds/kinds.ts';
-import { UsageFault } from '../command-fault.ts';
-import { type FlagValues, parseFlags, readFlag } from '../flags.ts';
-import { type CliIo, EXIT } from '../io.ts';
+import { UsageFault } from '../terminal/command-fault.ts';
+import { type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { allOf } from './pages.ts';
 import { payloadFields } from './payload.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';

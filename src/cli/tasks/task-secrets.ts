@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { asError } from '../../base/fault.ts';
-import { CommandFault, UsageFault } from '../command-fault.ts';
-import { parseFlags } from '../flags.ts';
-import { type CliIo, EXIT } from '../io.ts';
+import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
+import { parseFlags } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { CREATE_SECRET_FLAGS } from './admin-flags.ts';
 import { allOf } from './pages.ts';
 import { shellExports } from './shell-exports.ts';

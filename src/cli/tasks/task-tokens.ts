@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { UsageFault } from '../command-fault.ts';
-import { parseFlags } from '../flags.ts';
-import { type CliIo, EXIT } from '../io.ts';
+import { UsageFault } from '../terminal/command-fault.ts';
+import { parseFlags } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { CREATE_TOKEN_FLAGS } from './admin-flags.ts';
 import { allOf } from './pages.ts';
 import { shellExports } from './shell-exports.ts';

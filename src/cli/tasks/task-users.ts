@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { CommandFault, UsageFault } from '../command-fault.ts';
-import { parseFlags } from '../flags.ts';
-import { type CliIo, EXIT } from '../io.ts';
+import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
+import { parseFlags } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { UPDATE_USER_FLAGS, USER_FLAGS } from './admin-flags.ts';
 import { allOf } from './pages.ts';
 import { noArguments, onlyArgument, targetOf } from './target.ts';

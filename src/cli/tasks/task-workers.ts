@@ -1,6 +1,6 @@
-import { UsageFault } from '../command-fault.ts';
-import { parseFlags } from '../flags.ts';
-import { type CliIo, EXIT } from '../io.ts';
+import { UsageFault } from '../terminal/command-fault.ts';
+import { parseFlags } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { addWorker, workerFields } from './add-worker.ts';
 import { DELETE_WORKER_FLAGS } from './admin-flags.ts';
 import { allOf } from './pages.ts';

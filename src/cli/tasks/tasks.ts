@@ -1,6 +1,6 @@
 import { nearest } from '../../base/nearest.ts';
-import { UsageFault } from '../command-fault.ts';
-import type { CliIo } from '../io.ts';
+import { UsageFault } from '../terminal/command-fault.ts';
+import type { CliIo } from '../terminal/io.ts';
 import { USE_COMMANDS } from './account-use.ts';
 import { ACTION_COMMANDS } from './act-on-tasks.ts';
 import { addWorker } from './add-worker.ts';

@@ -1,5 +1,5 @@
-import { parseFlags } from '../flags.ts';
-import { type CliIo, EXIT } from '../io.ts';
+import { parseFlags } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { payloadFields } from './payload.ts';
 import { onlyArgument, targetOf } from './target.ts';
 import { callApi, type Json } from './tasks-api.ts';

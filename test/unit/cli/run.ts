@@ -1,5 +1,5 @@
-import type { CliIo } from '../../../src/cli/io.ts';
 import { main } from '../../../src/cli/main.ts';
+import type { CliIo } from '../../../src/cli/terminal/io.ts';
 
 /** What a run of `sluice` left behind. */
 export interface Run {

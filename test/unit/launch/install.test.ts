@@ -59,7 +59,7 @@ async function freshClone(t: Test) {
     "declare const process: { stdout: { write(text: string): void } };\ndeclare module 'sluice-fixture' { export const text: string }\n",
   );
   write('src/cli/main.ts', MAIN);
-  write('src/cli/io.ts', 'export const processIo = (): null => null;\n');
+  write('src/cli/terminal/io.ts', 'export const processIo = (): null => null;\n');
   write('workers/work.ts', 'export {};\n');
   const tsconfig = JSON.parse(readFileSync(path('tsconfig.json'), 'utf8'));
   tsconfig.compilerOptions.types = [];

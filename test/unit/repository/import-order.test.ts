@@ -35,7 +35,7 @@ t.test('an import from a lower folder to a higher one is a fault', async t => {
     'src/base/clock.ts imports src/rules/load.ts: base stands below rules',
   ]);
   t.same(faultsOf('src/app/serve.ts', "import type { Flag } from '../cli/flags.ts';"), [
-    'src/app/serve.ts imports src/cli/flags.ts: app stands below cli',
+    'src/app/serve.ts imports src/cli/terminal/flags.ts: app stands below cli',
   ]);
   t.same(faultsOf('src/transports/http/a.ts', "import '../../../workers/decide.ts';"), [
     'src/transports/http/a.ts imports workers/decide.ts: transports stands below workers',

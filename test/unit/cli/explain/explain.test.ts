@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import t, { type Test } from 'tap';
-import type { Explanation } from '../../../src/decision/explain/explanation.ts';
-import { type Run, run } from './run.ts';
+import type { Explanation } from '../../../../src/decision/explain/explanation.ts';
+import { type Run, run } from '../run.ts';
 
 const LIMIT = {
   rule: 'shop.user',

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
-import { nearest } from '../base/nearest.ts';
-import { bool, type Kind } from '../settings/kinds/kinds.ts';
+import { nearest } from '../../base/nearest.ts';
+import { bool, type Kind } from '../../settings/kinds/kinds.ts';
 import { UsageFault } from './command-fault.ts';
 
 /** A flag of a command. Its name is its key in the {@link FlagTable}, in kebab case. */

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { asksForHelp, describeFlags, parseFlags } from '../../../src/cli/flags.ts';
+import { asksForHelp, describeFlags, parseFlags } from '../../../../src/cli/terminal/flags.ts';
 
 const TABLE = {
   'dial-string': { kind: 'text', placeholder: 'ADDRESS', default: 'here', help: 'where to' },

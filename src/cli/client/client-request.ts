@@ -1,8 +1,8 @@
-import type { DescriptorEntry, RateLimitRequest } from '../messages/client-codec.ts';
-import { integer } from '../settings/kinds/kinds.ts';
+import type { DescriptorEntry, RateLimitRequest } from '../../messages/client-codec.ts';
+import { integer } from '../../settings/kinds/kinds.ts';
+import { UsageFault } from '../terminal/command-fault.ts';
+import { type FlagValues, readFlag } from '../terminal/flags.ts';
 import type { REQUEST_FLAGS } from './client-flags.ts';
-import { UsageFault } from './command-fault.ts';
-import { type FlagValues, readFlag } from './flags.ts';
 
 /**
  * The request that the flags describe.

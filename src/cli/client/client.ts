@@ -3,18 +3,18 @@ import {
   decodeRateLimitResponse,
   encodeRateLimitRequest,
   type RateLimitResponse,
-} from '../messages/client-codec.ts';
-import { WireFault } from '../messages/wire.ts';
-import { HOUR_MS } from '../settings/kinds/durations.ts';
-import { duration } from '../settings/kinds/kinds.ts';
+} from '../../messages/client-codec.ts';
+import { WireFault } from '../../messages/wire.ts';
+import { HOUR_MS } from '../../settings/kinds/durations.ts';
+import { duration } from '../../settings/kinds/kinds.ts';
+import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
+import { type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { callShouldRateLimit } from './client-call.ts';
 import type { CallTarget } from './client-fault.ts';
 import { CLIENT_FLAGS } from './client-flags.ts';
 import { responseJson, responseText } from './client-output.ts';
 import { requestFromFlags } from './client-request.ts';
-import { CommandFault, UsageFault } from './command-fault.ts';
-import { type FlagValues, parseFlags, readFlag } from './flags.ts';
-import { type CliIo, EXIT } from './io.ts';
 
 /**
  * `sluice client`: asks a running service for one decision and prints it.

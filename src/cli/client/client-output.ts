@@ -4,11 +4,11 @@ import {
   type RateLimitRequest,
   type RateLimitResponse,
   type RequestDescriptor,
-} from '../messages/client-codec.ts';
-import { UNIT_NAMES } from '../messages/unit.ts';
-import { formatDuration, SECOND_MS } from '../settings/kinds/durations.ts';
-import { aligned } from './aligned.ts';
-import { printable } from './printable.ts';
+} from '../../messages/client-codec.ts';
+import { UNIT_NAMES } from '../../messages/unit.ts';
+import { formatDuration, SECOND_MS } from '../../settings/kinds/durations.ts';
+import { aligned } from '../terminal/aligned.ts';
+import { printable } from '../terminal/printable.ts';
 
 /** What services report as remaining where a rule is unlimited (spec 3.2). */
 const UNLIMITED = 2 ** 32 - 1;

@@ -1,7 +1,11 @@
-import type { DescriptorExplanation, ExplainedCount, Explanation } from '../decision/explain/explanation.ts';
-import { formatDuration, SECOND_MS } from '../settings/kinds/durations.ts';
-import { aligned } from './aligned.ts';
-import { printable } from './printable.ts';
+import type {
+  DescriptorExplanation,
+  ExplainedCount,
+  Explanation,
+} from '../../decision/explain/explanation.ts';
+import { formatDuration, SECOND_MS } from '../../settings/kinds/durations.ts';
+import { aligned } from '../terminal/aligned.ts';
+import { printable } from '../terminal/printable.ts';
 
 /** The explanation for people: the overall code, a line for each descriptor, then for each how that came about. */
 export function explanationText({ descriptors, answer }: Explanation): string {

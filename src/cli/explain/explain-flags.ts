@@ -1,5 +1,5 @@
-import { REQUEST_FLAGS } from './client-flags.ts';
-import { describeFlags } from './flags.ts';
+import { REQUEST_FLAGS } from '../client/client-flags.ts';
+import { describeFlags } from '../terminal/flags.ts';
 
 /** Flags of `sluice explain`. */
 export const EXPLAIN_FLAGS = {

@@ -1,15 +1,15 @@
-import { asError } from '../base/fault.ts';
-import type { Explanation } from '../decision/explain/explanation.ts';
-import type { RateLimitRequest } from '../messages/client-codec.ts';
-import { HOUR_MS } from '../settings/kinds/durations.ts';
-import { duration } from '../settings/kinds/kinds.ts';
-import { requestFromFlags } from './client-request.ts';
-import { CommandFault, UsageFault } from './command-fault.ts';
+import { asError } from '../../base/fault.ts';
+import type { Explanation } from '../../decision/explain/explanation.ts';
+import type { RateLimitRequest } from '../../messages/client-codec.ts';
+import { HOUR_MS } from '../../settings/kinds/durations.ts';
+import { duration } from '../../settings/kinds/kinds.ts';
+import { requestFromFlags } from '../client/client-request.ts';
+import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
+import { parseFlags, readFlag } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
+import { printable } from '../terminal/printable.ts';
 import { EXPLAIN_FLAGS } from './explain-flags.ts';
 import { explanationText } from './explain-output.ts';
-import { parseFlags, readFlag } from './flags.ts';
-import { type CliIo, EXIT } from './io.ts';
-import { printable } from './printable.ts';
 
 /**
  * `sluice explain`: asks the debug port of a running service what a decision would be, and prints why.

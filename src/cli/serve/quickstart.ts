@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Addresses } from '../app/ports/ports.ts';
-import type { Environment } from '../settings/load.ts';
+import type { Addresses } from '../../app/ports/ports.ts';
+import type { Environment } from '../../settings/load.ts';
 
 /**
  * Variables that `--quickstart` sets where the environment does not: the sample rules, reloaded when edited and with a

@@ -1,13 +1,13 @@
-import { createLogger, type ProcessLogger } from '../app/logging/logging.ts';
-import type { StartedAt } from '../app/service.ts';
-import { describeStore, describeTaskStore } from '../app/stores/store-text.ts';
-import { asError } from '../base/fault.ts';
-import { SettingsRefused } from '../settings/faults.ts';
-import type { Settings } from '../settings/table.ts';
-import { CommandFault } from './command-fault.ts';
-import type { CliIo } from './io.ts';
+import { createLogger, type ProcessLogger } from '../../app/logging/logging.ts';
+import type { StartedAt } from '../../app/service.ts';
+import { describeStore, describeTaskStore } from '../../app/stores/store-text.ts';
+import { asError } from '../../base/fault.ts';
+import { SettingsRefused } from '../../settings/faults.ts';
+import type { Settings } from '../../settings/table.ts';
+import { CommandFault } from '../terminal/command-fault.ts';
+import type { CliIo } from '../terminal/io.ts';
+import { packageVersion } from '../terminal/version.ts';
 import { commandsToTry } from './quickstart.ts';
-import { packageVersion } from './version.ts';
 
 /**
  * Says where the service can be reached and which store counts: on a terminal, and in the quick start, as a text for

@@ -1,4 +1,4 @@
-import { describeFlags } from './flags.ts';
+import { describeFlags } from '../terminal/flags.ts';
 
 /** Flags that make a request. */
 export const REQUEST_FLAGS = {

@@ -1,21 +1,21 @@
-import { IdleCollector, ownMemory } from '../app/idle-collector.ts';
-import { createLogger, type ProcessLogger } from '../app/logging/logging.ts';
-import { DecisionService, type StartedAt } from '../app/service.ts';
-import { loadStoreFactory } from '../app/stores/stores.ts';
-import type { TasksShared } from '../app/tasks/tasks-service.ts';
-import { systemClock } from '../base/clock.ts';
-import { asError } from '../base/fault.ts';
-import type { Logger } from '../base/logger.ts';
-import { SettingsRefused } from '../settings/faults.ts';
-import { describeSettings, loadSettings } from '../settings/load.ts';
-import type { Settings } from '../settings/table.ts';
-import { loadHttpEngine } from '../transports/http/load-engine.ts';
-import { UsageFault } from './command-fault.ts';
-import { parseFlags } from './flags.ts';
-import { type CliIo, EXIT } from './io.ts';
+import { IdleCollector, ownMemory } from '../../app/idle-collector.ts';
+import { createLogger, type ProcessLogger } from '../../app/logging/logging.ts';
+import { DecisionService, type StartedAt } from '../../app/service.ts';
+import { loadStoreFactory } from '../../app/stores/stores.ts';
+import type { TasksShared } from '../../app/tasks/tasks-service.ts';
+import { systemClock } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import type { Logger } from '../../base/logger.ts';
+import { SettingsRefused } from '../../settings/faults.ts';
+import { describeSettings, loadSettings } from '../../settings/load.ts';
+import type { Settings } from '../../settings/table.ts';
+import { loadHttpEngine } from '../../transports/http/load-engine.ts';
+import { UsageFault } from '../terminal/command-fault.ts';
+import { parseFlags } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
+import { packageVersion } from '../terminal/version.ts';
 import { quickstartEnvironment } from './quickstart.ts';
 import { reportFailure, reportReady, ServeFault } from './start-report.ts';
-import { packageVersion } from './version.ts';
 
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 
@@ -104,16 +104,16 @@ async function startService(
 
 /** The library of OpenTelemetry is loaded only here: it takes memory and time at start. */
 async function openTracing(settings: Settings, logger: Logger) {
-  const { OtlpTracing } = await import('../app/tracing.ts');
+  const { OtlpTracing } = await import('../../app/tracing.ts');
   return await OtlpTracing.open({ settings, clock: systemClock, logger });
 }
 
 /** The task service is loaded only here, for the same reason. */
 async function loadTasks(settings: Settings, logger: Logger, missingKey: 'make' | 'refuse') {
   const [{ TasksService }, { loadMasterKeys }, { loadTaskStoreFactory }] = await Promise.all([
-    import('../app/tasks/tasks-service.ts'),
-    import('../app/tasks/master-keys.ts'),
-    import('../app/tasks/task-store.ts'),
+    import('../../app/tasks/tasks-service.ts'),
+    import('../../app/tasks/master-keys.ts'),
+    import('../../app/tasks/task-store.ts'),
   ]);
   const keys = await loadMasterKeys(settings, missingKey);
   const parts = {

@@ -4,11 +4,11 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { type handleUnaryCall, Server, ServerCredentials, status } from '@grpc/grpc-js';
 import t from 'tap';
-import { SHOULD_RATE_LIMIT_PATH } from '../../../src/messages/client-codec.ts';
-import { selfSigned } from '../../support/certificates.ts';
-import { tempDirectory } from '../../support/temp-directory.ts';
-import { type Answer, startRateLimitServer } from './rate-limit-server.ts';
-import { type Run, run } from './run.ts';
+import { SHOULD_RATE_LIMIT_PATH } from '../../../../src/messages/client-codec.ts';
+import { selfSigned } from '../../../support/certificates.ts';
+import { tempDirectory } from '../../../support/temp-directory.ts';
+import { type Answer, startRateLimitServer } from '../rate-limit-server.ts';
+import { type Run, run } from '../run.ts';
 
 const OK: Answer = () => ({ overallCode: 'OK', statuses: [{ code: 'OK' }] });
 

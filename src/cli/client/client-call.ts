@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { type ChannelCredentials, Client, connectivityState, credentials, Metadata } from '@grpc/grpc-js';
-import { systemClock } from '../base/clock.ts';
-import { asError } from '../base/fault.ts';
-import { withOwnedSockets } from '../base/owned-sockets.ts';
-import { trustedCas } from '../base/tls/trusted-cas.ts';
-import { GRPC_STATUS } from '../grpc/service.ts';
-import { SHOULD_RATE_LIMIT_PATH } from '../messages/client-codec.ts';
+import { systemClock } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import { withOwnedSockets } from '../../base/owned-sockets.ts';
+import { trustedCas } from '../../base/tls/trusted-cas.ts';
+import { GRPC_STATUS } from '../../grpc/service.ts';
+import { SHOULD_RATE_LIMIT_PATH } from '../../messages/client-codec.ts';
+import { CommandFault } from '../terminal/command-fault.ts';
 import { type CallTarget, describeFailedCall, type TlsFiles } from './client-fault.ts';
-import { CommandFault } from './command-fault.ts';
 
 /**
  * Calls `ShouldRateLimit` once with an encoded request and returns the encoded response.

@@ -5,8 +5,8 @@ import {
   type RuleEntry,
   type RuleFault,
   type RuleSet,
-} from '../rules/rule-set.ts';
-import { printable } from './printable.ts';
+} from '../../rules/rule-set.ts';
+import { printable } from '../terminal/printable.ts';
 
 /** What a check found. */
 export interface CheckResult {

@@ -1,4 +1,4 @@
-import { describeFlags } from './flags.ts';
+import { describeFlags } from '../terminal/flags.ts';
 
 /** Flags of `sluice check`. The first two are those of the reference implementation's check. */
 export const CHECK_FLAGS = {

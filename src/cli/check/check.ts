@@ -1,12 +1,12 @@
-import { type LoadOptions, loadRuleSet } from '../rules/parse/load.ts';
-import { type RuleFault, type RuleFile, RuleSetRefused } from '../rules/rule-set.ts';
-import { type RuleDirectoryContent, readRuleDirectory } from '../rules/source/read-directory.ts';
-import { RuleSourceFault } from '../rules/source/source-fault.ts';
+import { type LoadOptions, loadRuleSet } from '../../rules/parse/load.ts';
+import { type RuleFault, type RuleFile, RuleSetRefused } from '../../rules/rule-set.ts';
+import { type RuleDirectoryContent, readRuleDirectory } from '../../rules/source/read-directory.ts';
+import { RuleSourceFault } from '../../rules/source/source-fault.ts';
+import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
+import { parseFlags } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
 import { CHECK_FLAGS } from './check-flags.ts';
 import { type CheckResult, checkJson, checkText, type LoadOutcome } from './check-output.ts';
-import { CommandFault, UsageFault } from './command-fault.ts';
-import { parseFlags } from './flags.ts';
-import { type CliIo, EXIT } from './io.ts';
 
 /**
  * `sluice check`: reads a rule directory through the same functions as the service and reports every fault and warning.
