@@ -1,13 +1,13 @@
 import { integer } from '../../settings/kinds/kinds.ts';
 import { parseFlags, readFlag } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
-import { AUDIT_FLAGS, COUNTS_FLAGS } from './admin-flags.ts';
-import { allOf } from './pages.ts';
-import { noArguments, targetOf } from './target.ts';
-import { callApi, type Json } from './tasks-api.ts';
-import type { TasksCommand } from './tasks-command.ts';
-import { COMMON_FLAGS } from './tasks-flags.ts';
-import { printJson, printLine, printTable, timeText } from './tasks-output.ts';
+import { AUDIT_FLAGS, COUNTS_FLAGS } from './command/admin-flags.ts';
+import { allOf } from './command/pages.ts';
+import { noArguments, targetOf } from './command/target.ts';
+import { callApi, type Json } from './command/tasks-api.ts';
+import type { TasksCommand } from './command/tasks-command.ts';
+import { COMMON_FLAGS } from './command/tasks-flags.ts';
+import { printJson, printLine, printTable, timeText } from './command/tasks-output.ts';
 
 /** What an account may have and has, and what happened in it. */
 export const USE_COMMANDS: readonly TasksCommand[] = [

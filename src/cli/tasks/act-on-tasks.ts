@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
-import { confirm } from './confirm.ts';
-import { targetOf } from './target.ts';
-import { type ApiTarget, callApi, type Json, rowsOf } from './tasks-api.ts';
-import type { TasksCommand } from './tasks-command.ts';
-import { ACT_FLAGS, CANCEL_FLAGS, FILTER_FLAGS, RETRY_FLAGS } from './tasks-flags.ts';
-import { printJson, printLine } from './tasks-output.ts';
+import { confirm } from './command/confirm.ts';
+import { targetOf } from './command/target.ts';
+import { type ApiTarget, callApi, type Json, rowsOf } from './command/tasks-api.ts';
+import type { TasksCommand } from './command/tasks-command.ts';
+import { ACT_FLAGS, CANCEL_FLAGS, FILTER_FLAGS, RETRY_FLAGS } from './command/tasks-flags.ts';
+import { printJson, printLine } from './command/tasks-output.ts';
 
 /** What one request may name, or change. */
 const MAX_IDS = 1_000;

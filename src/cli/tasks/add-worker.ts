@@ -2,11 +2,11 @@ import { integer } from '../../settings/kinds/kinds.ts';
 import { UsageFault } from '../terminal/command-fault.ts';
 import { type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
-import { shellExports } from './shell-exports.ts';
-import { onlyArgument, targetOf } from './target.ts';
-import { callApi, type Json } from './tasks-api.ts';
-import { ADD_WORKER_FLAGS, type WORKER_FLAGS } from './tasks-flags.ts';
-import { printJson, printLine } from './tasks-output.ts';
+import { shellExports } from './command/shell-exports.ts';
+import { onlyArgument, targetOf } from './command/target.ts';
+import { callApi, type Json } from './command/tasks-api.ts';
+import { ADD_WORKER_FLAGS, type WORKER_FLAGS } from './command/tasks-flags.ts';
+import { printJson, printLine } from './command/tasks-output.ts';
 
 /** `sluice tasks workers create NAME`, and `add-worker` */
 export async function addWorker(args: readonly string[], io: CliIo): Promise<number> {

@@ -3,10 +3,10 @@ import { UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
 import { printable } from '../terminal/printable.ts';
-import { shellExports } from './shell-exports.ts';
-import { onlyArgument, serviceOf } from './target.ts';
-import { callApi, strangeAnswer } from './tasks-api.ts';
-import { CREATE_ACCOUNT_FLAGS } from './tasks-flags.ts';
+import { shellExports } from './command/shell-exports.ts';
+import { onlyArgument, serviceOf } from './command/target.ts';
+import { callApi, strangeAnswer } from './command/tasks-api.ts';
+import { CREATE_ACCOUNT_FLAGS } from './command/tasks-flags.ts';
 
 /** `sluice tasks accounts create DOMAIN`, and `create-account` */
 export async function createAccount(args: readonly string[], io: CliIo): Promise<number> {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type FlagValues, parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
-import { payloadFields } from './payload.ts';
-import { onlyArgument, targetOf } from './target.ts';
-import { callApi, type Json } from './tasks-api.ts';
-import { CREATE_FLAGS } from './tasks-flags.ts';
-import { report } from './tasks-output.ts';
+import { payloadFields } from './command/payload.ts';
+import { onlyArgument, targetOf } from './command/target.ts';
+import { callApi, type Json } from './command/tasks-api.ts';
+import { CREATE_FLAGS } from './command/tasks-flags.ts';
+import { report } from './command/tasks-output.ts';
 
 /** `sluice tasks create WORKER` */
 export async function createTask(args: readonly string[], io: CliIo): Promise<number> {

@@ -1,11 +1,11 @@
 import { integer } from '../../settings/kinds/kinds.ts';
 import { parseFlags, readFlag } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
-import { allOf } from './pages.ts';
-import { noArguments, onlyArgument, targetOf } from './target.ts';
-import { callApi, type Json } from './tasks-api.ts';
-import { COMMON_FLAGS, FILTER_FLAGS, LIST_FLAGS } from './tasks-flags.ts';
-import { printFields, printJson, printLine, printTable, timeText } from './tasks-output.ts';
+import { allOf } from './command/pages.ts';
+import { noArguments, onlyArgument, targetOf } from './command/target.ts';
+import { callApi, type Json } from './command/tasks-api.ts';
+import { COMMON_FLAGS, FILTER_FLAGS, LIST_FLAGS } from './command/tasks-flags.ts';
+import { printFields, printJson, printLine, printTable, timeText } from './command/tasks-output.ts';
 
 /** `sluice tasks list` */
 export async function listTasks(args: readonly string[], io: CliIo): Promise<number> {

@@ -3,16 +3,16 @@ import { UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
 import { printLimits } from './account-use.ts';
-import { DELETE_ACCOUNT_FLAGS, OWNER_TOKEN_FLAGS } from './admin-flags.ts';
-import { confirm } from './confirm.ts';
+import { DELETE_ACCOUNT_FLAGS, OWNER_TOKEN_FLAGS } from './command/admin-flags.ts';
+import { confirm } from './command/confirm.ts';
+import { allOf } from './command/pages.ts';
+import { shellExports } from './command/shell-exports.ts';
+import { noArguments, onlyArgument, operatorOf } from './command/target.ts';
+import { callApi, type Json } from './command/tasks-api.ts';
+import type { TasksCommand } from './command/tasks-command.ts';
+import { CREATE_ACCOUNT_FLAGS, SERVICE_FLAGS } from './command/tasks-flags.ts';
+import { printFields, printJson, printLine, printTable, report, timeText } from './command/tasks-output.ts';
 import { createAccount } from './create-account.ts';
-import { allOf } from './pages.ts';
-import { shellExports } from './shell-exports.ts';
-import { noArguments, onlyArgument, operatorOf } from './target.ts';
-import { callApi, type Json } from './tasks-api.ts';
-import type { TasksCommand } from './tasks-command.ts';
-import { CREATE_ACCOUNT_FLAGS, SERVICE_FLAGS } from './tasks-flags.ts';
-import { printFields, printJson, printLine, printTable, report, timeText } from './tasks-output.ts';
 
 const DOMAIN = 'domain of the account';
 

@@ -2,11 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { CommandFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
-import { allOf } from './pages.ts';
-import { noArguments, onlyArgument, targetOf } from './target.ts';
-import { type ApiTarget, callApi, type Json, rowsOf } from './tasks-api.ts';
-import { HISTORY_FLAGS } from './tasks-flags.ts';
-import { report } from './tasks-output.ts';
+import { allOf } from './command/pages.ts';
+import { noArguments, onlyArgument, targetOf } from './command/target.ts';
+import { type ApiTarget, callApi, type Json, rowsOf } from './command/tasks-api.ts';
+import { HISTORY_FLAGS } from './command/tasks-flags.ts';
+import { report } from './command/tasks-output.ts';
 
 const FOLLOW_MS = 500;
 const PAGE = 200;

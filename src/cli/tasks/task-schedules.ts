@@ -3,19 +3,19 @@ import { integer } from '../../settings/kinds/kinds.ts';
 import { UsageFault } from '../terminal/command-fault.ts';
 import { type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
-import { allOf } from './pages.ts';
-import { payloadFields } from './payload.ts';
-import { noArguments, onlyArgument, targetOf } from './target.ts';
-import { callApi, type Json, rowsOf } from './tasks-api.ts';
-import type { TasksCommand } from './tasks-command.ts';
+import { allOf } from './command/pages.ts';
+import { payloadFields } from './command/payload.ts';
+import { noArguments, onlyArgument, targetOf } from './command/target.ts';
+import { callApi, type Json, rowsOf } from './command/tasks-api.ts';
+import type { TasksCommand } from './command/tasks-command.ts';
 import {
   COMMON_FLAGS,
   CREATE_SCHEDULE_FLAGS,
   PREVIEW_FLAGS,
   type SCHEDULE_FLAGS,
   UPDATE_SCHEDULE_FLAGS,
-} from './tasks-flags.ts';
-import { printFields, printJson, printLine, printTable, report, timeText } from './tasks-output.ts';
+} from './command/tasks-flags.ts';
+import { printFields, printJson, printLine, printTable, report, timeText } from './command/tasks-output.ts';
 
 /** `sluice tasks schedules` */
 export const SCHEDULE_COMMANDS: readonly TasksCommand[] = [

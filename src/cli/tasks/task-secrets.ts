@@ -4,14 +4,14 @@ import { asError } from '../../base/fault.ts';
 import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
-import { CREATE_SECRET_FLAGS } from './admin-flags.ts';
-import { allOf } from './pages.ts';
-import { shellExports } from './shell-exports.ts';
-import { onlyArgument, targetOf, twoArguments } from './target.ts';
-import { callApi, type Json } from './tasks-api.ts';
-import type { TasksCommand } from './tasks-command.ts';
-import { COMMON_FLAGS } from './tasks-flags.ts';
-import { printJson, printLine, printTable, report, timeText } from './tasks-output.ts';
+import { CREATE_SECRET_FLAGS } from './command/admin-flags.ts';
+import { allOf } from './command/pages.ts';
+import { shellExports } from './command/shell-exports.ts';
+import { onlyArgument, targetOf, twoArguments } from './command/target.ts';
+import { callApi, type Json } from './command/tasks-api.ts';
+import type { TasksCommand } from './command/tasks-command.ts';
+import { COMMON_FLAGS } from './command/tasks-flags.ts';
+import { printJson, printLine, printTable, report, timeText } from './command/tasks-output.ts';
 
 const WORKER = 'name of the worker';
 /** Values of secrets are shorter. */

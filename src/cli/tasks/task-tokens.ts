@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
-import { CREATE_TOKEN_FLAGS } from './admin-flags.ts';
-import { allOf } from './pages.ts';
-import { shellExports } from './shell-exports.ts';
-import { onlyArgument, targetOf, twoArguments } from './target.ts';
+import { CREATE_TOKEN_FLAGS } from './command/admin-flags.ts';
+import { allOf } from './command/pages.ts';
+import { shellExports } from './command/shell-exports.ts';
+import { onlyArgument, targetOf, twoArguments } from './command/target.ts';
+import { callApi, type Json } from './command/tasks-api.ts';
+import type { TasksCommand } from './command/tasks-command.ts';
+import { COMMON_FLAGS } from './command/tasks-flags.ts';
+import { printJson, printLine, printTable, report, timeText } from './command/tasks-output.ts';
 import { USER, userPath } from './task-users.ts';
-import { callApi, type Json } from './tasks-api.ts';
-import type { TasksCommand } from './tasks-command.ts';
-import { COMMON_FLAGS } from './tasks-flags.ts';
-import { printJson, printLine, printTable, report, timeText } from './tasks-output.ts';
 
 /** `sluice tasks tokens`: those of users. */
 export const TOKEN_COMMANDS: readonly TasksCommand[] = [

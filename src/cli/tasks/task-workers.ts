@@ -2,13 +2,18 @@ import { UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
 import { addWorker, workerFields } from './add-worker.ts';
-import { DELETE_WORKER_FLAGS } from './admin-flags.ts';
-import { allOf } from './pages.ts';
-import { noArguments, onlyArgument, targetOf } from './target.ts';
-import { callApi, type Json } from './tasks-api.ts';
-import type { TasksCommand } from './tasks-command.ts';
-import { ADD_WORKER_FLAGS, COMMON_FLAGS, TEST_WORKER_FLAGS, UPDATE_WORKER_FLAGS } from './tasks-flags.ts';
-import { printFields, printJson, printLine, printTable, report } from './tasks-output.ts';
+import { DELETE_WORKER_FLAGS } from './command/admin-flags.ts';
+import { allOf } from './command/pages.ts';
+import { noArguments, onlyArgument, targetOf } from './command/target.ts';
+import { callApi, type Json } from './command/tasks-api.ts';
+import type { TasksCommand } from './command/tasks-command.ts';
+import {
+  ADD_WORKER_FLAGS,
+  COMMON_FLAGS,
+  TEST_WORKER_FLAGS,
+  UPDATE_WORKER_FLAGS,
+} from './command/tasks-flags.ts';
+import { printFields, printJson, printLine, printTable, report } from './command/tasks-output.ts';
 import { testWorker } from './test-worker.ts';
 
 const WORKER = 'name of the worker';

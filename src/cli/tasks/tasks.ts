@@ -4,6 +4,16 @@ import type { CliIo } from '../terminal/io.ts';
 import { USE_COMMANDS } from './account-use.ts';
 import { ACTION_COMMANDS } from './act-on-tasks.ts';
 import { addWorker } from './add-worker.ts';
+import type { CommandSection, TasksCommand } from './command/tasks-command.ts';
+import {
+  ADD_WORKER_FLAGS,
+  COMMON_FLAGS,
+  CREATE_ACCOUNT_FLAGS,
+  CREATE_FLAGS,
+  HISTORY_FLAGS,
+  LIST_FLAGS,
+} from './command/tasks-flags.ts';
+import { commandUsage, groupUsage, overview } from './command/tasks-help.ts';
 import { createAccount } from './create-account.ts';
 import { createTask } from './create-task.ts';
 import { listTasks, showTask } from './list-tasks.ts';
@@ -14,16 +24,6 @@ import { SECRET_COMMANDS } from './task-secrets.ts';
 import { TOKEN_COMMANDS } from './task-tokens.ts';
 import { USER_COMMANDS } from './task-users.ts';
 import { WORKER_COMMANDS } from './task-workers.ts';
-import type { CommandSection, TasksCommand } from './tasks-command.ts';
-import {
-  ADD_WORKER_FLAGS,
-  COMMON_FLAGS,
-  CREATE_ACCOUNT_FLAGS,
-  CREATE_FLAGS,
-  HISTORY_FLAGS,
-  LIST_FLAGS,
-} from './tasks-flags.ts';
-import { commandUsage, groupUsage, overview } from './tasks-help.ts';
 
 const FIRST_STEPS: readonly TasksCommand[] = [
   {

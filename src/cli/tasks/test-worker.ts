@@ -1,10 +1,10 @@
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
-import { payloadFields } from './payload.ts';
-import { onlyArgument, targetOf } from './target.ts';
-import { callApi, type Json } from './tasks-api.ts';
-import { TEST_WORKER_FLAGS } from './tasks-flags.ts';
-import { printJson, printLine } from './tasks-output.ts';
+import { payloadFields } from './command/payload.ts';
+import { onlyArgument, targetOf } from './command/target.ts';
+import { callApi, type Json } from './command/tasks-api.ts';
+import { TEST_WORKER_FLAGS } from './command/tasks-flags.ts';
+import { printJson, printLine } from './command/tasks-output.ts';
 
 /** `sluice tasks workers test NAME` */
 export async function testWorker(args: readonly string[], io: CliIo): Promise<number> {

@@ -1,4 +1,4 @@
-import { describeFlags } from '../terminal/flags.ts';
+import { describeFlags } from '../../terminal/flags.ts';
 import type { CommandSection, TasksCommand } from './tasks-command.ts';
 
 /** `sluice tasks --help` */

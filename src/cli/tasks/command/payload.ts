@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { asError } from '../../base/fault.ts';
-import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
+import { asError } from '../../../base/fault.ts';
+import { CommandFault, UsageFault } from '../../terminal/command-fault.ts';
 import type { Json } from './tasks-api.ts';
 
 const TEXT = { kind: 'text', default: '' } as const;

@@ -1,5 +1,5 @@
-import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
-import type { CliIo } from '../terminal/io.ts';
+import { CommandFault, UsageFault } from '../../terminal/command-fault.ts';
+import type { CliIo } from '../../terminal/io.ts';
 
 /**
  * Asks before something that cannot be undone. Where nobody can be asked, `--yes` has to be given.

@@ -1,5 +1,5 @@
-import type { FlagTable } from '../terminal/flags.ts';
-import type { CliIo } from '../terminal/io.ts';
+import type { FlagTable } from '../../terminal/flags.ts';
+import type { CliIo } from '../../terminal/io.ts';
 
 /** One command of `sluice tasks`. */
 export interface TasksCommand {

@@ -1,5 +1,5 @@
-import { UsageFault } from '../terminal/command-fault.ts';
-import type { CliIo } from '../terminal/io.ts';
+import { UsageFault } from '../../terminal/command-fault.ts';
+import type { CliIo } from '../../terminal/io.ts';
 import type { ApiTarget } from './tasks-api.ts';
 
 /** The tenant that the flag or the environment names, and the token of the environment. */
