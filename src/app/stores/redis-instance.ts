@@ -1,14 +1,14 @@
 import type { AuthFile } from '../../base/files/auth-file.ts';
 import type { ClientTls } from '../../base/tls/client-tls.ts';
-import { ClusterCounters } from '../../counters/redis/cluster-counters.ts';
-import { ClusterNodes } from '../../counters/redis/cluster-nodes.ts';
-import type { RedisCounters } from '../../counters/redis/counters.ts';
-import type { RedisEndpoint } from '../../counters/redis/endpoint.ts';
-import { type PoolOptions, RedisPool } from '../../counters/redis/pool.ts';
-import type { RedisLinkParts } from '../../counters/redis/redis-link.ts';
-import { SentinelCounters } from '../../counters/redis/sentinel-counters.ts';
-import { ServerCounters } from '../../counters/redis/server-counters.ts';
-import type { SharedKeys } from '../../counters/redis/time-to-live.ts';
+import type { RedisCounters } from '../../counters/redis/commands/counters.ts';
+import type { SharedKeys } from '../../counters/redis/commands/time-to-live.ts';
+import type { RedisEndpoint } from '../../counters/redis/connections/endpoint.ts';
+import { type PoolOptions, RedisPool } from '../../counters/redis/connections/pool.ts';
+import type { RedisLinkParts } from '../../counters/redis/connections/redis-link.ts';
+import { ClusterCounters } from '../../counters/redis/topology/cluster-counters.ts';
+import { ClusterNodes } from '../../counters/redis/topology/cluster-nodes.ts';
+import { SentinelCounters } from '../../counters/redis/topology/sentinel-counters.ts';
+import { ServerCounters } from '../../counters/redis/topology/server-counters.ts';
 import {
   clusterEndpoints,
   type RedisAddressSettings,

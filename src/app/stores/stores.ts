@@ -3,7 +3,7 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Outage, OutageListener } from '../../base/outage-log.ts';
 import { Fingerprinter, type FingerprintKey } from '../../counters/fingerprint.ts';
-import type { FeedListener } from '../../counters/redis/refund-feed.ts';
+import type { FeedListener } from '../../counters/redis/connections/refund-feed.ts';
 import { RefundMarks } from '../../counters/refund-marks.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import type { Settings } from '../../settings/table.ts';

@@ -6,10 +6,10 @@ import type { CounterBatch } from '../batch.ts';
 import { callsOf, callsWithoutCount } from '../failed-calls.ts';
 import { FailureLog } from '../failure-log.ts';
 import type { CounterStore } from '../store.ts';
-import { FirstSlots, type RedisCounters, type Tally } from './counters.ts';
-import { holdBackByReading } from './hold-back-by-reading.ts';
-import { type FeedListener, RefundFeed } from './refund-feed.ts';
-import { blamesKey, shortened } from './reply-error.ts';
+import { FirstSlots, type RedisCounters, type Tally } from './commands/counters.ts';
+import { holdBackByReading } from './commands/hold-back-by-reading.ts';
+import { type FeedListener, RefundFeed } from './connections/refund-feed.ts';
+import { blamesKey, shortened } from './protocol/reply-error.ts';
 
 export interface RedisCounterStoreParts {
   readonly counters: RedisCounters;

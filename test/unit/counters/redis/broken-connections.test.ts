@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { RedisConnection } from '../../../../src/counters/redis/connection.ts';
+import { RedisConnection } from '../../../../src/counters/redis/connections/connection.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { answeringServer, reply } from '../../../support/answering-server.ts';
 import { count } from '../../../support/counting.ts';

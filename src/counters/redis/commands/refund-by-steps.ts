@@ -1,0 +1,58 @@
+import type { CounterBatch } from '../../batch.ts';
+import { SlotChanges } from '../../slot-changes.ts';
+import { joined, NOTHING, type Slots, type Tally } from './counters.ts';
+
+/** Sends one command a key, and fills in `counts` with what was there before it. */
+export type StepRunner = (
+  step: 'read' | 'add' | 'take',
+  slots: Slots,
+  changes: SlotChanges,
+) => Promise<Tally>;
+
+/**
+ * Refunds where scripts are refused: reads the counts, takes off no more than was read, and adds the hits of the batch.
+ * Others may refund the same key in between, or it may expire; the count below 0 that then results is put right at
+ * once, but for that moment it is too low.
+ */
+export async function refundBySteps(
+  run: StepRunner,
+  batch: CounterBatch,
+  slots: Slots,
+  changes: SlotChanges,
+): Promise<Tally> {
+  const read = await run('read', slots, changes);
+  const readable = slots.filter(slot => !Number.isNaN(batch.counts[slot]));
+  const before = batch.counts.slice(0, batch.slotCount);
+  const takes = new SlotChanges(batch.slotCount);
+  for (const slot of readable)
+    takes.refunds[slot] = Math.min(changes.refunds[slot], Math.max(before[slot], 0));
+  const taken = readable.filter(slot => takes.refunds[slot] > 0);
+  const took = await runUnlessNone(run, 'take', taken, takes);
+  const adds = new SlotChanges(batch.slotCount);
+  for (const slot of readable) adds.amounts[slot] = changes.amounts[slot];
+  for (const slot of taken) {
+    before[slot] = batch.counts[slot];
+    const left = before[slot] - takes.refunds[slot];
+    if (left < 0) adds.amounts[slot] -= left;
+  }
+  const added = readable.filter(
+    slot => !Number.isNaN(before[slot]) && (adds.amounts[slot] > 0 || changes.opens[slot] === 1),
+  );
+  const add = await runUnlessNone(run, 'add', added, adds);
+  // What the last step found is the count after the refund; a key that it failed for stays without one.
+  for (const slot of readable) {
+    const failed = Number.isNaN(batch.counts[slot]) || Number.isNaN(before[slot]);
+    batch.counts[slot] = failed ? Number.NaN : before[slot];
+  }
+  const counted = slots.reduce((sum, slot) => sum + (Number.isNaN(batch.counts[slot]) ? 0 : 1), 0);
+  return { ...joined([read, took, add]), counted };
+}
+
+function runUnlessNone(
+  run: StepRunner,
+  step: 'add' | 'take',
+  slots: Slots,
+  changes: SlotChanges,
+): Promise<Tally> | Tally {
+  return slots.length === 0 ? NOTHING : run(step, slots, changes);
+}

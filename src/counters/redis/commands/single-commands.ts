@@ -1,0 +1,143 @@
+import type { CounterBatch } from '../../batch.ts';
+import type { SlotChanges } from '../../slot-changes.ts';
+import type { RedisLink } from '../connections/redis-link.ts';
+import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
+import { RedisReplyError } from '../protocol/reply-error.ts';
+import { REFUND } from '../protocol/run-script.ts';
+import { readScriptReply } from '../protocol/script-reply.ts';
+import { REFUND_SCRIPT } from '../protocol/scripts.ts';
+import type { Slots } from './counters.ts';
+import { writeRefundArguments } from './scripted-commands.ts';
+import type { SharedKeys } from './time-to-live.ts';
+
+/**
+ * What is done to a key: read it; add to it and set its time to live; only the latter, where the addition was answered
+ * before; take off it; or refund and add, by a script for this one key.
+ */
+export type Step = 'read' | 'add' | 'expire' | 'take' | 'refund';
+
+/** The same step for many slots. */
+export interface Steps {
+  readonly step: Step;
+  readonly slots: Slots;
+  /** What is added (`add`), taken off (`take`: the refunds), or both. */
+  readonly changes: SlotChanges;
+  /** True for a node of a cluster that is about to get these keys: each command is announced. */
+  readonly asking: boolean;
+}
+
+/**
+ * Called for each slot with what became of its step: the count before it (NaN for `expire`), or an error of Redis.
+ */
+export type OnReply = (slot: number, reply: number | RedisReplyError, step: Step) => void;
+
+const ASKING = encodedWords('ASKING');
+const GET = encodedWords('GET');
+const INCRBY = encodedWords('INCRBY');
+const EXPIRE = encodedWords('EXPIRE');
+const DECRBY = encodedWords('DECRBY');
+
+/**
+ * Counts by single commands, for clusters, for proxies that spread keys over servers, and for users who may not run
+ * scripts. Each key is counted exactly, but nothing is atomic over two keys.
+ */
+export class SingleCommands {
+  readonly #writer = new CommandWriter();
+  readonly #sharedKeys: SharedKeys;
+
+  constructor(sharedKeys: SharedKeys) {
+    this.#sharedKeys = sharedKeys;
+  }
+
+  /** @throws Fault `store_failed` when the answers do not come */
+  async run(link: RedisLink, batch: CounterBatch, steps: Steps, onReply: OnReply): Promise<void> {
+    const { step, slots, changes, asking } = steps;
+    const perCommand = asking ? 2 : 1;
+    const perSlot = step === 'add' ? 2 * perCommand : perCommand;
+    const loaded = step === 'refund' ? 1 : 0;
+    const answers = await link.exchange(this.#encode(batch, steps), loaded + slots.length * perSlot);
+    const replies = loaded === 0 ? answers : answers.slice(loaded);
+    for (let i = 0; i < slots.length; i++) {
+      const first = replies[i * perSlot + perCommand - 1];
+      const slot = slots[i];
+      if (step === 'add') {
+        const before = countBefore(first, changes.amounts[slot]);
+        addReply(slot, before, replies[(i + 1) * perSlot - 1], onReply);
+      } else if (step === 'take') onReply(slot, countBefore(first, -changes.refunds[slot]), step);
+      else if (step === 'read') onReply(slot, presentCount(first), step);
+      else if (step === 'refund') onReply(slot, refundReply(first), step);
+      else onReply(slot, errorOrNothing(first), step);
+    }
+  }
+
+  #encode(batch: CounterBatch, { step, slots, changes, asking }: Steps): Buffer {
+    const writer = this.#writer;
+    const shared = this.#sharedKeys;
+    const begin = (words: number, name: Uint8Array, slot: number) => {
+      if (asking) {
+        writer.command(1);
+        writer.encoded(ASKING);
+      }
+      writer.command(words);
+      writer.encoded(name);
+      writer.key(batch, slot);
+    };
+    if (step === 'refund') {
+      writer.command(3);
+      writer.encoded(LOAD_REFUND);
+    }
+    for (const slot of slots) {
+      if (step === 'read') begin(2, GET, slot);
+      else if (step === 'refund') {
+        begin(9, EVALSHA_REFUND, slot);
+        writeRefundArguments(writer, batch, slot, { changes, shared });
+      } else if (step === 'take') {
+        begin(3, DECRBY, slot);
+        writer.number(changes.refunds[slot]);
+      } else {
+        if (step === 'add') {
+          begin(3, INCRBY, slot);
+          writer.number(changes.amounts[slot]);
+        }
+        begin(3, EXPIRE, slot);
+        writer.number(batch.ttls[slot]);
+      }
+    }
+    return writer.take();
+  }
+}
+
+/** A count without an end would be kept for ever, so a key whose time to live was refused is one that failed. */
+function addReply(slot: number, before: number | RedisReplyError, expiry: unknown, onReply: OnReply): void {
+  onReply(slot, before, 'add');
+  if (typeof before === 'number' && expiry instanceof RedisReplyError) onReply(slot, expiry, 'expire');
+}
+
+function countBefore(reply: unknown, added: number): number | RedisReplyError {
+  if (typeof reply === 'number') return reply - added;
+  return reply instanceof RedisReplyError ? reply : NO_NUMBER;
+}
+
+function refundReply(reply: unknown): number | RedisReplyError {
+  if (reply instanceof RedisReplyError) return reply;
+  const { numbers, failure } = readScriptReply(reply, 1) ?? { numbers: [Number.NaN], failure: '' };
+  if (!Number.isNaN(numbers[0])) return numbers[0];
+  return failure === '' ? NO_NUMBER : new RedisReplyError(failure);
+}
+
+function presentCount(reply: unknown): number | RedisReplyError {
+  if (reply === null) return 0;
+  if (reply instanceof RedisReplyError) return reply;
+  const text = Buffer.isBuffer(reply) ? reply.toString('latin1') : '';
+  return /^-?[0-9]+$/.test(text) ? Number(text) : NO_NUMBER;
+}
+
+function errorOrNothing(reply: unknown): number | RedisReplyError {
+  return reply instanceof RedisReplyError ? reply : Number.NaN;
+}
+
+/** Sent before its calls each time: a node of a cluster may be new, or may have forgotten the script. */
+const LOAD_REFUND = encodedWords('SCRIPT', 'LOAD', REFUND_SCRIPT);
+const EVALSHA_REFUND = Buffer.concat([REFUND.byDigest, encodedWords('1')]);
+
+const NO_NUMBER = new RedisReplyError('ERR value is not an integer or out of range');

@@ -1,0 +1,263 @@
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { Fault } from '../../../base/fault.ts';
+import type { Outage } from '../../../base/outage-log.ts';
+import { FailureLog } from '../../failure-log.ts';
+import { Heartbeat } from './heartbeat.ts';
+import { notConnected, RedisLink, type RedisLinkParts, type RedisTarget } from './redis-link.ts';
+import type { FeedSource } from './refund-feed.ts';
+
+/** What happens when all connections of a pool are at work. */
+export interface OnEmpty {
+  /** After the wait: `create` one connection more, for this once; `error`; or `wait` on. */
+  readonly behavior: 'create' | 'error' | 'wait';
+  readonly waitMs: number;
+}
+
+export interface PoolOptions {
+  /** Connections that are kept. */
+  readonly size: number;
+  readonly onEmpty: OnEmpty;
+}
+
+const STOPPED = 'the service stops';
+
+/** A reason with the server that it is about: the address of the pool may be only the name of a master. */
+export function withServer(link: RedisLink, reason: string): string {
+  return `${link.endpoint?.shown ?? link.address}: ${reason}`;
+}
+
+/** Who waits for a connection. There are no more of them than batches in flight. */
+interface Waiting {
+  readonly resolve: (link: RedisLink) => void;
+  readonly reject: (failure: Fault) => void;
+  timer: Timer | null;
+}
+
+/**
+ * Connections to one Redis server, lent out for a batch at a time. One is opened at the start, others when all are at
+ * work, up to the size of the pool; once opened they are kept. A lone batch finds the same one every time.
+ */
+export class RedisPool {
+  readonly #target: RedisTarget;
+  readonly #options: PoolOptions;
+  readonly #parts: RedisLinkParts;
+  readonly #clock: Clock;
+  readonly #outage: Outage;
+  readonly #kept: RedisLink[] = [];
+  /** Those of them that are up and not lent; the one used last is at the end. */
+  readonly #free: RedisLink[] = [];
+  readonly #lent = new Set<RedisLink>();
+  /** Beyond the size of the pool, closed when they come back. */
+  readonly #extra = new Set<RedisLink>();
+  readonly #waiting: Waiting[] = [];
+  readonly #closing = new Set<Promise<void>>();
+  readonly #heartbeat: Heartbeat;
+  readonly #failures: FailureLog;
+  #begun: Promise<void> | null = null;
+  #stopped = false;
+
+  constructor(target: RedisTarget, options: PoolOptions, parts: RedisLinkParts) {
+    this.#target = target;
+    this.#options = options;
+    this.#parts = parts;
+    this.#clock = parts.clock;
+    this.#outage = parts.outage;
+    this.#heartbeat = new Heartbeat(parts.clock, this.#free);
+    this.#failures = new FailureLog(parts.clock, (reason, times) =>
+      parts.logger.warning('A further Redis connection failed; retrying', {
+        address: target.address,
+        reason,
+        times,
+      }),
+    );
+    this.#kept.push(this.#newLink());
+  }
+
+  get address(): string {
+    return this.#target.address;
+  }
+
+  /** A call to the server was answered as it should. */
+  succeeded(): void {
+    if (!this.#stopped) this.#outage.succeeded(this.address);
+  }
+
+  /** A call to the server failed, and not because of its keys. */
+  failed(reason: string): void {
+    if (!this.#stopped) this.#outage.failed(this.address, reason);
+  }
+
+  /** True while a connection is up, lent or not. */
+  get up(): boolean {
+    return this.#kept.some(link => link.up);
+  }
+
+  /** True while nobody has a connection of it, or waits for one. */
+  get idle(): boolean {
+    return this.#lent.size === 0 && this.#waiting.length === 0;
+  }
+
+  /** False when Redis, or a proxy before it, refuses scripts. */
+  get takesScripts(): boolean {
+    return this.#kept[0].takesScripts;
+  }
+
+  /** Where refunds of other processes can be heard: at the server that these connections lead to. */
+  get feed(): FeedSource {
+    const { address, find, mustBeMaster } = this.#target;
+    const leadsTo = (shown: string): boolean =>
+      this.#kept.some(link => link.up && link.endpoint?.shown === shown);
+    return { address, find, mustBeMaster, isUp: () => this.up, isCurrent: leadsTo };
+  }
+
+  /** Why none is. */
+  get reason(): string {
+    return this.#kept[0].reason;
+  }
+
+  /** Connects, as {@link RedisLink.start}. */
+  start(): Promise<void> {
+    return this.#kept[0].start();
+  }
+
+  /** Connects, once however often it is called: resolves after the first attempt; further ones follow. */
+  connected(): Promise<void> {
+    this.#begun ??= this.#kept[0].begin();
+    return this.#begun;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#outage.left(this.address);
+    this.#free.length = 0;
+    this.#heartbeat.stop();
+    this.#rejectWaiting(notConnected(this.address, STOPPED));
+    await Promise.all([...this.#kept, ...this.#extra].map(link => link.stop()));
+    await Promise.all(this.#closing);
+  }
+
+  /**
+   * Lends a connection, to be given back. At once when one is free, which is nearly always so.
+   * @throws Fault `store_failed` when none is up, or none comes free in time where that is an error
+   */
+  lend(): RedisLink | Promise<RedisLink> {
+    const link = this.#free.pop();
+    if (link === undefined) return this.#wait();
+    this.#lent.add(link);
+    return link;
+  }
+
+  giveBack(link: RedisLink): void {
+    this.#lent.delete(link);
+    if (link.up) this.#hand(link);
+    else if (this.#extra.has(link)) this.#close(link);
+  }
+
+  /** Gives up every connection that leads to a server other than this one. */
+  leaveOthers(shown: string, reason: string): void {
+    for (const link of [...this.#kept, ...this.#extra]) {
+      if (link.up && link.endpoint?.shown !== shown) link.renew(reason);
+    }
+  }
+
+  #newLink(): RedisLink {
+    return new RedisLink(this.#target, this.#parts, {
+      up: this.#onUp,
+      down: this.#onDown,
+      failed: this.#onFailed,
+    });
+  }
+
+  readonly #onUp = (link: RedisLink): void => {
+    if (!this.#stopped) this.#heartbeat.start();
+    this.#outage.connected(this.address);
+    if (!this.#extra.has(link) && !this.#lent.has(link)) this.#hand(link);
+  };
+
+  readonly #onDown = (link: RedisLink): void => {
+    const at = this.#free.indexOf(link);
+    if (at >= 0) this.#free.splice(at, 1);
+    if (this.up) return;
+    if (!this.#stopped) this.#outage.lost(this.address, withServer(link, link.reason));
+    this.#rejectWaiting(notConnected(this.address, link.reason));
+  };
+
+  readonly #onFailed = (link: RedisLink, inARow: number, atStart: boolean): void => {
+    if (this.#stopped) return;
+    // When a server dies, new connections are often refused before the end of the others is noticed.
+    if (this.up) {
+      if (inARow > 1) this.#failures.failed(link.reason);
+    } else this.#outage.lost(this.address, withServer(link, link.reason), atStart);
+  };
+
+  /** To whoever waits, else back into the pool. */
+  #hand(link: RedisLink): void {
+    const next = this.#waiting.shift();
+    if (next !== undefined) {
+      next.timer?.cancel();
+      this.#lent.add(link);
+      next.resolve(link);
+    } else if (this.#extra.has(link)) this.#close(link);
+    else if (!this.#stopped) this.#free.push(link);
+  }
+
+  async #wait(): Promise<RedisLink> {
+    if (this.#stopped) throw notConnected(this.address, STOPPED);
+    if (!this.up) throw notConnected(this.address, this.reason);
+    if (this.#kept.length < this.#options.size) {
+      const link = this.#newLink();
+      this.#kept.push(link);
+      void link.begin();
+    }
+    const { behavior, waitMs } = this.#options.onEmpty;
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = { resolve, reject, timer: null };
+      this.#waiting.push(waiting);
+      if (behavior !== 'wait') waiting.timer = this.#clock.after(waitMs, () => this.#waitedTooLong(waiting));
+    });
+  }
+
+  #waitedTooLong(waiting: Waiting): void {
+    this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+    const { size, onEmpty } = this.#options;
+    if (onEmpty.behavior === 'create') {
+      this.#openExtra().then(waiting.resolve, waiting.reject);
+      return;
+    }
+    const connections = size === 1 ? 'the connection is' : `all ${size} connections are`;
+    waiting.reject(
+      new Fault(
+        'store_failed',
+        `Redis at ${this.address}: ${connections} at work, and none came free within ${onEmpty.waitMs} ms`,
+      ),
+    );
+  }
+
+  async #openExtra(): Promise<RedisLink> {
+    const link = this.#newLink();
+    this.#extra.add(link);
+    this.#lent.add(link);
+    try {
+      await link.connect();
+      return link;
+    } catch {
+      this.#lent.delete(link);
+      this.#close(link);
+      throw notConnected(this.address, link.reason);
+    }
+  }
+
+  #close(link: RedisLink): void {
+    this.#extra.delete(link);
+    const closed = link.stop();
+    this.#closing.add(closed);
+    void closed.then(() => this.#closing.delete(closed));
+  }
+
+  #rejectWaiting(failure: Fault): void {
+    for (const waiting of this.#waiting.splice(0)) {
+      waiting.timer?.cancel();
+      waiting.reject(failure);
+    }
+  }
+}

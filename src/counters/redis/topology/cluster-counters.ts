@@ -1,0 +1,285 @@
+import { Fault } from '../../../base/fault.ts';
+import type { CounterBatch } from '../../batch.ts';
+import type { SlotChanges } from '../../slot-changes.ts';
+import { MAX_CHUNK } from '../commands/chunks.ts';
+import { joined, type RedisCounters, type Slots, type Tally } from '../commands/counters.ts';
+import { refundBySteps, type StepRunner } from '../commands/refund-by-steps.ts';
+import { SingleCommands, type Step, type Steps } from '../commands/single-commands.ts';
+import type { SharedKeys } from '../commands/time-to-live.ts';
+import type { RedisLink } from '../connections/redis-link.ts';
+import type { FeedSource } from '../connections/refund-feed.ts';
+import { hashSlot } from '../protocol/hash-slot.ts';
+import { blamesKey, isUnknownScript, type RedisReplyError, refusesScripts } from '../protocol/reply-error.ts';
+import { type Redirect, readRedirect } from './cluster-map.ts';
+import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
+
+/** How often a key is looked for at another node. */
+const MAX_REDIRECTS = 5;
+
+/** Keys of a batch that one node is asked for together. */
+interface Group extends Steps {
+  readonly node: ClusterNode;
+}
+
+/** A key that is elsewhere, as a node said. */
+interface Moved {
+  readonly slot: number;
+  readonly step: Step;
+  readonly redirect: Redirect;
+  readonly error: string;
+}
+
+/**
+ * Counters in a Redis cluster. The keys of a batch are grouped by the node that has them, and each node is sent one
+ * pipeline of single commands: a script may only name keys of one hash slot, and nearly every key has one of its own.
+ *
+ * A key that has moved was not counted where it was asked for, so asking elsewhere counts nothing twice. A node that
+ * fails fails its own keys only.
+ */
+export class ClusterCounters implements RedisCounters {
+  readonly #nodes: ClusterNodes;
+  readonly #single: SingleCommands;
+  readonly #parallelism: number;
+
+  /** @param parallelism nodes that are asked at the same time; 0 for all */
+  constructor(nodes: ClusterNodes, parallelism: number, sharedKeys: SharedKeys) {
+    this.#nodes = nodes;
+    this.#parallelism = parallelism === 0 ? Number.POSITIVE_INFINITY : parallelism;
+    this.#single = new SingleCommands(sharedKeys);
+  }
+
+  get address(): string {
+    return this.#nodes.address;
+  }
+
+  get feeds(): readonly FeedSource[] {
+    return [this.#nodes.feed];
+  }
+
+  start(): Promise<void> {
+    return this.#nodes.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#nodes.stop();
+  }
+
+  async change(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
+    if (batch.refundCount === 0) return this.#run(batch, 'add', slots, changes);
+    const refunded = slots.filter(slot => changes.givesBack(slot));
+    const others = slots.filter(slot => !changes.givesBack(slot));
+    const round = new Round(this.#nodes, this.#single, batch, changes);
+    const wanted = [
+      { step: 'add', slots: others },
+      { step: 'refund', slots: refunded },
+    ] as const;
+    const tally = await round.run(wanted, this.#parallelism);
+    if (round.scriptless.length === 0) return tally;
+    this.#nodes.refusedScript();
+    const run: StepRunner = (step, some, changes) => this.#run(batch, step, some, changes);
+    return joined([tally, await refundBySteps(run, batch, Int32Array.from(round.scriptless), changes)]);
+  }
+
+  read(batch: CounterBatch, slots: Slots): Promise<Tally> {
+    return this.#run(batch, 'read', slots, batch.changes);
+  }
+
+  holdBack(): null {
+    return null;
+  }
+
+  #run(batch: CounterBatch, step: Step, slots: Slots, changes: SlotChanges): Promise<Tally> {
+    return new Round(this.#nodes, this.#single, batch, changes).run([{ step, slots }], this.#parallelism);
+  }
+}
+
+/** One question for many keys, or one for some and another one for others, with whatever redirects they need. */
+class Round {
+  readonly #nodes: ClusterNodes;
+  readonly #single: SingleCommands;
+  readonly #batch: CounterBatch;
+  readonly #changes: SlotChanges;
+  /** Slots whose node refuses scripts. */
+  readonly scriptless: number[] = [];
+  #moved: Moved[] = [];
+  #failure = '';
+
+  constructor(nodes: ClusterNodes, single: SingleCommands, batch: CounterBatch, changes: SlotChanges) {
+    this.#nodes = nodes;
+    this.#single = single;
+    this.#batch = batch;
+    this.#changes = changes;
+  }
+
+  /** @param wanted of each slot one step */
+  async run(
+    wanted: readonly { readonly step: Step; readonly slots: Slots }[],
+    parallelism: number,
+  ): Promise<Tally> {
+    let groups = wanted.flatMap(({ step, slots }) => this.#byOwner(step, slots));
+    for (let redirects = 0; groups.length > 0; redirects++) {
+      await eachOf(byNode(groups), parallelism, ([node, own]) => this.#ask(node, own));
+      const moved = this.#moved;
+      this.#moved = [];
+      if (redirects === MAX_REDIRECTS) {
+        for (const { slot, error } of moved) this.#fail(slot, error);
+        break;
+      }
+      groups = this.#byRedirect(moved);
+      // Some may be new.
+      await Promise.all(groups.map(({ node }) => node.pool.connected()));
+    }
+    let counted = 0;
+    for (const { slots } of wanted)
+      for (const slot of slots) if (!Number.isNaN(this.#batch.counts[slot])) counted++;
+    return { counted, failure: this.#failure };
+  }
+
+  #byOwner(step: Step, slots: Slots): Group[] {
+    const batch = this.#batch;
+    const byNode = new Map<ClusterNode, number[]>();
+    for (const slot of slots) {
+      const hash = hashSlot(batch.keys.bytes, batch.keyStart(slot), batch.keyEnds[slot]);
+      const node = this.#nodes.owner(hash);
+      if (node === null) {
+        this.#fail(slot, `no node of the Redis cluster at ${this.#nodes.address} has hash slot ${hash}`);
+        continue;
+      }
+      const own = byNode.get(node);
+      if (own === undefined) byNode.set(node, [slot]);
+      else own.push(slot);
+    }
+    const groups = [...byNode].map(([node, own]) => this.#group(node, step, own, false));
+    if (this.#failure !== '') this.#nodes.refresh();
+    return groups;
+  }
+
+  #byRedirect(moved: readonly Moved[]): Group[] {
+    const groups = new Map<string, { node: ClusterNode; step: Step; asking: boolean; slots: number[] }>();
+    for (const { slot, step, redirect, error } of moved) {
+      const node = this.#nodes.at(redirect.node);
+      if (node === null) {
+        this.#fail(slot, `the Redis cluster at ${this.#nodes.address} was not followed: ${error}`);
+        continue;
+      }
+      const name = `${node.pool.address} ${step} ${redirect.asking}`;
+      const group = groups.get(name) ?? { node, step, asking: redirect.asking, slots: [] };
+      groups.set(name, group);
+      group.slots.push(slot);
+      if (!redirect.asking) this.#nodes.refresh();
+    }
+    return [...groups.values()].map(({ node, step, slots, asking }) =>
+      this.#group(node, step, slots, asking),
+    );
+  }
+
+  #group(node: ClusterNode, step: Step, slots: readonly number[], asking: boolean): Group {
+    return { node, step, slots: Int32Array.from(slots), changes: this.#changes, asking };
+  }
+
+  /** Asks one node for its keys, on one connection: there may be no other, and it answers all groups in one go. */
+  async #ask(node: ClusterNode, groups: readonly Group[]): Promise<void> {
+    let link: RedisLink;
+    try {
+      const lent = node.pool.lend();
+      link = lent instanceof Promise ? await lent : lent;
+    } catch (failure) {
+      for (const { slots } of groups) this.#failAll(node, slots, failure);
+      return;
+    }
+    try {
+      await Promise.all(groups.map(group => this.#askOn(link, group)));
+    } finally {
+      node.pool.giveBack(link);
+    }
+  }
+
+  /** In parts when the keys are very many. */
+  async #askOn(link: RedisLink, group: Group): Promise<void> {
+    const { node, slots } = group;
+    let first = 0;
+    let refusal = '';
+    try {
+      for (; first < slots.length; first += MAX_CHUNK) {
+        const part = { ...group, slots: slots.subarray(first, first + MAX_CHUNK) };
+        await this.#single.run(link, this.#batch, part, (slot, reply, step) => {
+          refusal ||= this.#take(node, slot, reply, step);
+        });
+      }
+      if (refusal === '') node.pool.succeeded();
+      else node.pool.failed(refusal);
+    } catch (failure) {
+      this.#failAll(node, slots.subarray(first), failure);
+    }
+  }
+
+  /** Returns why the node refuses to count; empty when it does not, or only this key. */
+  #take(node: ClusterNode, slot: number, reply: number | RedisReplyError, step: Step): string {
+    if (typeof reply === 'number') {
+      // Where only the time to live was set, the count is known since the addition.
+      if (step !== 'expire') this.#batch.counts[slot] = reply;
+      return '';
+    }
+    const redirect = readRedirect(reply.message, node.host);
+    // A script that is not known was not loaded just before, and is refused in that way.
+    if (step === 'refund' && (refusesScripts(reply) || isUnknownScript(reply))) {
+      this.#batch.counts[slot] = Number.NaN;
+      this.scriptless.push(slot);
+      return '';
+    }
+    if (redirect !== null) {
+      this.#moved.push({ slot, step, redirect, error: reply.message });
+      return '';
+    }
+    if (blamesKey(reply.message)) {
+      this.#fail(slot, reply.message);
+      return '';
+    }
+    const refusal = `Redis at ${node.pool.address}: ${reply.message}`;
+    this.#fail(slot, refusal);
+    // CLUSTERDOWN, LOADING: the map may be another soon.
+    this.#nodes.refresh();
+    return refusal;
+  }
+
+  /** The node does not answer. */
+  #failAll(node: ClusterNode, slots: Slots, failure: unknown): void {
+    if (!(failure instanceof Fault)) throw failure;
+    node.pool.failed(failure.message);
+    // A replica may have taken its place.
+    this.#nodes.refresh();
+    for (const slot of slots) this.#fail(slot, failure.message);
+  }
+
+  #fail(slot: number, failure: string): void {
+    this.#batch.counts[slot] = Number.NaN;
+    this.#failure ||= failure;
+  }
+}
+
+function byNode(groups: readonly Group[]): [ClusterNode, Group[]][] {
+  const found = new Map<ClusterNode, Group[]>();
+  for (const group of groups) {
+    const own = found.get(group.node);
+    if (own === undefined) found.set(group.node, [group]);
+    else own.push(group);
+  }
+  return [...found];
+}
+
+/** Runs a task for each item, at most `parallelism` of them at the same time. */
+async function eachOf<T>(
+  items: readonly T[],
+  parallelism: number,
+  run: (item: T) => Promise<void>,
+): Promise<void> {
+  if (items.length <= parallelism) {
+    await Promise.all(items.map(run));
+    return;
+  }
+  let next = 0;
+  const runNext = async (): Promise<void> => {
+    while (next < items.length) await run(items[next++]);
+  };
+  await Promise.all(Array.from({ length: parallelism }, runNext));
+}

@@ -1,0 +1,59 @@
+import { hostPort } from '../connections/endpoint.ts';
+import { HASH_SLOTS } from '../protocol/hash-slot.ts';
+
+/** Where a node of a cluster is. */
+export interface NodeAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Which node has which hash slots. */
+export interface ClusterMap {
+  /** Masters by `host:port`. */
+  readonly nodes: ReadonlyMap<string, NodeAddress>;
+  /** By hash slot: `host:port` of its master; absent where no node has it. */
+  readonly owners: readonly (string | undefined)[];
+}
+
+/**
+ * Reads the reply to `CLUSTER SLOTS`: for each range of slots its first, its last, and its nodes, the master first.
+ * @param asked the host that was asked: a node that does not know its own name is there
+ * @throws Error when it is something else
+ */
+export function readClusterSlots(reply: unknown, asked: string): ClusterMap {
+  const nodes = new Map<string, NodeAddress>();
+  const owners = new Array<string | undefined>(HASH_SLOTS).fill(undefined);
+  if (!Array.isArray(reply)) throw new Error('CLUSTER SLOTS was answered with something else');
+  for (const range of reply) {
+    const [first, last, master] = Array.isArray(range) ? range : [];
+    if (!isSlot(first) || !isSlot(last) || !Array.isArray(master)) continue;
+    const node = { host: hostOr(master[0], asked), port: Number(master[1]) };
+    const name = hostPort(node.host, node.port);
+    nodes.set(name, node);
+    owners.fill(name, first, last + 1);
+  }
+  return { nodes, owners };
+}
+
+/** Where a key is, as an error says: `MOVED 3999 127.0.0.1:6381`, `ASK 3999 127.0.0.1:6381`. */
+export interface Redirect {
+  /** True for a slot that is on its way: this once, and announced. */
+  readonly asking: boolean;
+  readonly node: NodeAddress;
+}
+
+/** @param asked the host that answered: an error without a host means this one */
+export function readRedirect(error: string, asked: string): Redirect | null {
+  const match = /^(MOVED|ASK) [0-9]+ (\S*):([0-9]{1,5})$/.exec(error);
+  if (match === null) return null;
+  const [, kind, host, port] = match;
+  return { asking: kind === 'ASK', node: { host: hostOr(host, asked), port: Number(port) } };
+}
+
+function hostOr(host: unknown, asked: string): string {
+  return typeof host === 'string' && host !== '' && host !== '?' ? host : asked;
+}
+
+function isSlot(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value < HASH_SLOTS;
+}

@@ -1,0 +1,232 @@
+import { asError } from '../../../base/fault.ts';
+import { elsewhere, hostPort, type RedisEndpoint } from '../connections/endpoint.ts';
+import { startPatiently } from '../connections/patient-start.ts';
+import { type PoolOptions, RedisPool } from '../connections/pool.ts';
+import type { RedisLinkParts } from '../connections/redis-link.ts';
+import type { FeedSource } from '../connections/refund-feed.ts';
+import { SideConnections } from '../connections/side-connections.ts';
+import { Waits } from '../connections/waits.ts';
+import { type ClusterMap, type NodeAddress, readClusterSlots } from './cluster-map.ts';
+
+export interface ClusterOptions {
+  /** Nodes to ask for the others. At least one. */
+  readonly seeds: readonly RedisEndpoint[];
+  readonly pool: PoolOptions;
+}
+
+/** A node, and the connections to it. */
+export interface ClusterNode {
+  readonly host: string;
+  readonly pool: RedisPool;
+}
+
+/** How often a node is asked which has which slots. */
+const EVERY_MS = 5_000;
+/** The least time between two questions, while answers or failures tell that the map is out of date. */
+const AT_MOST_EVERY_MS = 250;
+const NO_SCRIPTS =
+  'The Redis cluster does not run scripts for this user; refunds are not atomic, and the local caches of other ' +
+  'instances do not learn of them';
+/** Redis advises no more. */
+const MAX_NODES = 1_000;
+
+/** The nodes of a cluster and the map of its slots, kept up to date. */
+export class ClusterNodes {
+  readonly address: string;
+  readonly #options: ClusterOptions;
+  readonly #parts: RedisLinkParts;
+  readonly #nodes = new Map<string, ClusterNode>();
+  readonly #waits: Waits;
+  readonly #connections: SideConnections;
+  /** Nodes that the map before did not name. */
+  #unnamed = new Set<string>();
+  #owners: readonly (string | undefined)[] = [];
+  #stopped = false;
+  #warned = false;
+  #refreshing: Promise<void> | null = null;
+  #refreshedMs = 0;
+  /** Which of the connected nodes is asked first. */
+  #turn = 0;
+  readonly #closing = new Set<Promise<void>>();
+
+  constructor(options: ClusterOptions, parts: RedisLinkParts) {
+    this.#options = options;
+    this.#parts = parts;
+    this.#waits = new Waits(parts.clock);
+    this.#connections = new SideConnections(parts.timeoutMs);
+    this.address = options.seeds.map(seed => seed.shown).join(', ');
+  }
+
+  /** Learns the map and connects to every node; one that does not answer may come later. */
+  async start(): Promise<void> {
+    const { startup: bounds, clock, random, outage } = this.#parts;
+    const isStopped = () => this.#stopped;
+    const failed = (reason: string): void => outage.lost(this.address, reason, true);
+    const start = { address: this.address, bounds, clock, random, waits: this.#waits, isStopped, failed };
+    await startPatiently(start, async () => {
+      this.#adopt(await this.#askAround());
+      await Promise.all([...this.#nodes.values()].map(node => node.pool.connected()));
+      if ([...this.#nodes.values()].every(node => !node.pool.up)) throw new Error(this.#firstReason());
+    });
+    outage.left(this.address);
+    void this.#refreshForEver();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#parts.outage.left(this.address);
+    this.#waits.cancelAll();
+    await this.#connections.stop();
+    await Promise.all([...this.#nodes.values()].map(node => node.pool.stop()));
+    await Promise.all(this.#closing);
+    await this.#refreshing;
+  }
+
+  /**
+   * Where refunds of other processes can be received: every node passes on what was published at any of them. A node
+   * that has lost its slots may leave the cluster, and receives nothing then.
+   */
+  get feed(): FeedSource {
+    const isNamed = (shown: string): boolean => !this.#unnamed.has(shown);
+    return {
+      address: this.address,
+      find: async () => {
+        const endpoints = this.#endpointsInTurn();
+        return endpoints.find(({ shown }) => isNamed(shown)) ?? endpoints[0];
+      },
+      isUp: () => [...this.#nodes.values()].some(node => node.pool.up),
+      isCurrent: shown => this.#nodes.has(shown) && isNamed(shown),
+      mustBeMaster: false,
+    };
+  }
+
+  /** The node that has a slot; null when there is none. */
+  owner(slot: number): ClusterNode | null {
+    const name = this.#owners[slot];
+    return name === undefined ? null : (this.#nodes.get(name) ?? null);
+  }
+
+  /** The node at this address, which may be new and not connected yet; null when there can be no new one. */
+  at(address: NodeAddress): ClusterNode | null {
+    const known = this.#nodes.get(hostPort(address.host, address.port));
+    if (known !== undefined) return known;
+    return this.#stopped || this.#nodes.size >= MAX_NODES ? null : this.#node(address);
+  }
+
+  /** A node does not run the script of refunds for this user. */
+  refusedScript(): void {
+    if (this.#warned) return;
+    this.#warned = true;
+    this.#parts.logger.warning(NO_SCRIPTS, { address: this.address });
+  }
+
+  /** Asks for the map soon: an answer or a failure showed that it has changed, or may have. */
+  refresh(): void {
+    const nowMs = this.#parts.clock.nowMs();
+    // A clock that was set back must not stop it.
+    const isSoon = Math.abs(nowMs - this.#refreshedMs) < AT_MOST_EVERY_MS;
+    if (this.#refreshing !== null || this.#stopped || isSoon) return;
+    this.#refreshedMs = nowMs;
+    this.#refreshing = this.#refreshOnce().finally(() => {
+      this.#refreshing = null;
+    });
+  }
+
+  async #refreshForEver(): Promise<void> {
+    while (!this.#stopped) {
+      await this.#waits.wait(EVERY_MS);
+      this.refresh();
+    }
+  }
+
+  async #refreshOnce(): Promise<void> {
+    try {
+      this.#adopt(await this.#askAround());
+    } catch (failure) {
+      this.#parts.logger.debug('Could not refresh the slot map of the Redis cluster; keeping the known one', {
+        address: this.address,
+        error: asError(failure).message,
+      });
+    }
+  }
+
+  /**
+   * What the first node says that answers: one that is connected, else one of those that were set. The connected ones
+   * take turns, because one that is cut off from the others goes on telling the map that it knew.
+   */
+  async #askAround(): Promise<ClusterMap> {
+    const problems: string[] = [];
+    for (const endpoint of this.#endpointsInTurn()) {
+      try {
+        const map = await this.#ask(endpoint);
+        if (map.nodes.size > 0) return map;
+        problems.push(`${endpoint.shown}: it knows no node that has slots`);
+      } catch (failure) {
+        problems.push(`${endpoint.shown}: ${asError(failure).message}`);
+      }
+      if (this.#stopped) break;
+    }
+    throw new Error(problems.join('; '));
+  }
+
+  /** Those that are connected, another one first each time, and then those that were set, likewise. */
+  #endpointsInTurn(): RedisEndpoint[] {
+    const { seeds } = this.#options;
+    const connected = [...this.#nodes.entries()].flatMap(([name, node]) =>
+      node.pool.up ? [elsewhere(seeds[0], node.host, Number(name.slice(name.lastIndexOf(':') + 1)))] : [],
+    );
+    const turn = this.#turn++;
+    return [...rotated(connected, turn), ...rotated(seeds, turn)];
+  }
+
+  #ask(endpoint: RedisEndpoint): Promise<ClusterMap> {
+    return this.#connections.use(endpoint, async connection => {
+      const host = 'host' in endpoint.target ? endpoint.target.host : '127.0.0.1';
+      return readClusterSlots(await connection.send('CLUSTER', ['SLOTS']), host);
+    });
+  }
+
+  #adopt(map: ClusterMap): void {
+    if (this.#stopped) return;
+    for (const address of map.nodes.values()) this.#node(address);
+    this.#owners = map.owners;
+    const unnamed = new Set([...this.#nodes.keys()].filter(name => !map.nodes.has(name)));
+    for (const name of unnamed) {
+      // A node that gets its first slot is asked before a map names it, so one map is not enough to leave it.
+      if (this.#unnamed.has(name) && this.#nodes.get(name)?.pool.idle) this.#forget(name);
+    }
+    this.#unnamed = unnamed;
+  }
+
+  #node({ host, port }: NodeAddress): ClusterNode {
+    const name = hostPort(host, port);
+    const known = this.#nodes.get(name);
+    if (known !== undefined) return known;
+    if (this.#nodes.size >= MAX_NODES) throw new Error(`the cluster names more than ${MAX_NODES} nodes`);
+    const endpoint = elsewhere(this.#options.seeds[0], host, port);
+    const target = { address: name, find: async () => endpoint, mustBeMaster: false, scripts: false };
+    const node = { host, pool: new RedisPool(target, this.#options.pool, this.#parts) };
+    this.#nodes.set(name, node);
+    void node.pool.connected();
+    return node;
+  }
+
+  #forget(name: string): void {
+    const node = this.#nodes.get(name);
+    if (node === undefined) return;
+    this.#nodes.delete(name);
+    const closed = node.pool.stop();
+    this.#closing.add(closed);
+    void closed.then(() => this.#closing.delete(closed));
+  }
+
+  #firstReason(): string {
+    const [node] = this.#nodes.values();
+    return node === undefined ? 'the cluster has no nodes' : node.pool.reason;
+  }
+}
+
+function rotated<T>(items: readonly T[], by: number): T[] {
+  const first = items.length === 0 ? 0 : by % items.length;
+  return [...items.slice(first), ...items.slice(0, first)];
+}

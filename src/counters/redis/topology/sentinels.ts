@@ -1,0 +1,146 @@
+import { asError } from '../../../base/fault.ts';
+import type { Logger } from '../../../base/logger.ts';
+import type { RedisConnection } from '../connections/connection.ts';
+import { elsewhere, hostPort, type RedisEndpoint } from '../connections/endpoint.ts';
+import { SideConnections } from '../connections/side-connections.ts';
+import { RedisReplyError } from '../protocol/reply-error.ts';
+
+export interface SentinelOptions {
+  readonly masterName: string;
+  /** The sentinels, and how they are asked. At least one. */
+  readonly sentinels: readonly RedisEndpoint[];
+  /** How the master is asked; its place is what the sentinels say. */
+  readonly access: RedisEndpoint;
+  /** Bound of connecting and of each question; 0 for none. */
+  readonly timeoutMs: number;
+  readonly logger: Logger;
+}
+
+/** Sentinels that are known at most: others name them. */
+const MAX_SENTINELS = 64;
+
+/** What one of them says. */
+interface Opinion {
+  readonly master: RedisEndpoint;
+  /** Each failover has a higher one. */
+  readonly epoch: number;
+  readonly by: RedisEndpoint;
+}
+
+/**
+ * Asks sentinels which server is the master (spec 2.8, type `sentinel`).
+ *
+ * They are asked in turn, because one that is cut off from the others goes on answering. The epoch tells who knows of
+ * the last failover.
+ */
+export class Sentinels {
+  /** How log lines and errors name what is looked for. */
+  readonly address: string;
+  readonly #options: SentinelOptions;
+  /** The one that answered last is at the end. */
+  readonly #known: RedisEndpoint[];
+  /** Those that did not answer last time: they are asked when no other does. */
+  readonly #silent = new Set<RedisEndpoint>();
+  #believed: Opinion | null = null;
+  readonly #connections: SideConnections;
+
+  constructor(options: SentinelOptions) {
+    this.#options = options;
+    this.#connections = new SideConnections(options.timeoutMs);
+    this.#known = [...options.sentinels];
+    this.address = `${options.masterName} (by sentinels ${options.sentinels.map(each => each.shown).join(', ')})`;
+  }
+
+  /**
+   * Where the master is.
+   * @param connected true while there is a connection to the master that was found last: it is taken for another only
+   *   because of a failover, not because a sentinel has another name for it
+   * @throws Error with what each sentinel said
+   */
+  async findMaster(connected: boolean): Promise<RedisEndpoint> {
+    const problems: string[] = [];
+    let outdated: Opinion | null = null;
+    for (const sentinel of this.#inTurn()) {
+      try {
+        const opinion = await this.#ask(sentinel);
+        this.#answered(sentinel);
+        if (opinion.epoch >= (this.#believed?.epoch ?? 0)) return this.#chosen(opinion, connected);
+        if (opinion.epoch > (outdated?.epoch ?? -1)) outdated = opinion;
+      } catch (failure) {
+        this.#silent.add(sentinel);
+        const problem = `${sentinel.shown}: ${asError(failure).message}`;
+        this.#options.logger.debug('Sentinel did not name the master; asking the next one', { problem });
+        problems.push(problem);
+      }
+    }
+    // They may have been set up anew, and count their epochs from the start.
+    if (outdated !== null) return this.#chosen(outdated, connected);
+    throw new Error(`no sentinel knows the master ${this.#options.masterName}: ${problems.join('; ')}`);
+  }
+
+  stop(): Promise<void> {
+    return this.#connections.stop();
+  }
+
+  #inTurn(): RedisEndpoint[] {
+    const isSilent = (sentinel: RedisEndpoint) => this.#silent.has(sentinel);
+    return [...this.#known.filter(each => !isSilent(each)), ...this.#known.filter(isSilent)];
+  }
+
+  #answered(sentinel: RedisEndpoint): void {
+    this.#silent.delete(sentinel);
+    this.#known.splice(this.#known.indexOf(sentinel), 1);
+    this.#known.push(sentinel);
+  }
+
+  #chosen(opinion: Opinion, connected: boolean): RedisEndpoint {
+    const believed = this.#believed;
+    const isNews = believed === null || opinion.epoch > believed.epoch || opinion.by === believed.by;
+    if (connected && !isNews) return believed.master;
+    this.#believed = opinion;
+    return opinion.master;
+  }
+
+  #ask(sentinel: RedisEndpoint): Promise<Opinion> {
+    const { masterName, access } = this.#options;
+    return this.#connections.use(sentinel, async connection => {
+      // The epoch first: one that is too low is made up for by the next answer.
+      const fields = texts(await tolerant(connection, 'master', masterName));
+      const [host, port] = texts(await connection.send('SENTINEL', ['get-master-addr-by-name', masterName]));
+      if (host === undefined || port === undefined) throw new Error('it knows no master of this name');
+      this.#learn(sentinel, await tolerant(connection, 'sentinels', masterName));
+      return { master: elsewhere(access, host, Number(port)), epoch: epochOf(fields), by: sentinel };
+    });
+  }
+
+  /** Adds the sentinels that one of them knows: names and values in turn, for each. */
+  #learn(sentinel: RedisEndpoint, reply: unknown): void {
+    for (const each of Array.isArray(reply) ? reply : []) {
+      const fields = texts(each);
+      const [host, port] = ['ip', 'port'].map(name => fields[fields.indexOf(name) + 1]);
+      if (!/^[0-9]+$/.test(port) || this.#known.length >= MAX_SENTINELS) continue;
+      if (this.#known.every(known => known.shown !== hostPort(host, Number(port)))) {
+        this.#known.push(elsewhere(sentinel, host, Number(port)));
+      }
+    }
+  }
+}
+
+function texts(reply: unknown): string[] {
+  return Array.isArray(reply) ? reply.filter(each => typeof each === 'string') : [];
+}
+
+/** What a sentinel may refuse to tell, to this user; then nothing. */
+async function tolerant(connection: RedisConnection, question: string, masterName: string): Promise<unknown> {
+  try {
+    return await connection.send('SENTINEL', [question, masterName]);
+  } catch (failure) {
+    if (failure instanceof RedisReplyError) return [];
+    throw failure;
+  }
+}
+
+function epochOf(fields: readonly string[]): number {
+  const text = fields[fields.indexOf('config-epoch') + 1] ?? '';
+  return fields.includes('config-epoch') && /^[0-9]+$/.test(text) ? Number(text) : 0;
+}

@@ -1,0 +1,177 @@
+import { Fault } from '../../../base/fault.ts';
+import type { CounterBatch } from '../../batch.ts';
+import type { SlotChanges } from '../../slot-changes.ts';
+import { groupChunks, MAX_CHUNK } from '../commands/chunks.ts';
+import { joined, NOTHING, type RedisCounters, type Slots, type Tally } from '../commands/counters.ts';
+import { refundBySteps, type StepRunner } from '../commands/refund-by-steps.ts';
+import { ScriptedCommands } from '../commands/scripted-commands.ts';
+import { SingleCommands, type Steps } from '../commands/single-commands.ts';
+import type { SharedKeys } from '../commands/time-to-live.ts';
+import { type RedisPool, withServer } from '../connections/pool.ts';
+import type { RedisLink } from '../connections/redis-link.ts';
+import type { FeedSource } from '../connections/refund-feed.ts';
+import {
+  blamesKey,
+  mayEndWithNewConnection,
+  RedisReplyError,
+  refusesScripts,
+  shortened,
+} from '../protocol/reply-error.ts';
+
+/**
+ * Counters in one Redis server. A batch is one command, unless it is very large; then its parts are sent one after the
+ * other, and the first that fails ends it.
+ */
+export class ServerCounters implements RedisCounters {
+  readonly #pool: RedisPool;
+  readonly #scripted: ScriptedCommands;
+  readonly #single: SingleCommands;
+
+  constructor(pool: RedisPool, sharedKeys: SharedKeys) {
+    this.#pool = pool;
+    this.#scripted = new ScriptedCommands(sharedKeys);
+    this.#single = new SingleCommands(sharedKeys);
+  }
+
+  get address(): string {
+    return this.#pool.address;
+  }
+
+  get feeds(): readonly FeedSource[] {
+    return [this.#pool.feed];
+  }
+
+  start(): Promise<void> {
+    return this.#pool.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#pool.stop();
+  }
+
+  change(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
+    return this.#using(link =>
+      inParts(slots, part => {
+        if (link.takesScripts) return this.#scripted.change(link, batch, part, changes);
+        return this.#changeSingly(link, batch, part, changes);
+      }),
+    );
+  }
+
+  async #changeSingly(
+    link: RedisLink,
+    batch: CounterBatch,
+    slots: Slots,
+    changes: SlotChanges,
+  ): Promise<Tally> {
+    const run: StepRunner = (step, slots, changes) =>
+      this.#singly(link, batch, { step, slots, changes, asking: false });
+    if (batch.refundCount === 0) return run('add', slots, changes);
+    const others = slots.filter(slot => !changes.givesBack(slot));
+    const refunded = slots.filter(slot => changes.givesBack(slot));
+    const added = others.length === 0 ? NOTHING : await run('add', others, changes);
+    return joined([added, await refundBySteps(run, batch, refunded, changes)]);
+  }
+
+  read(batch: CounterBatch, slots: Slots): Promise<Tally> {
+    const { changes } = batch;
+    return this.#using(link =>
+      inParts(slots, part =>
+        this.#singly(link, batch, { step: 'read', slots: part, changes, asking: false }),
+      ),
+    );
+  }
+
+  holdBack(batch: CounterBatch): Promise<Tally> | null {
+    if (!this.#pool.takesScripts) return null;
+    return this.#using(async link => {
+      const tallies: Tally[] = [];
+      for (const groups of groupChunks(batch)) {
+        tallies.push(checked(await this.#scripted.holdBack(link, batch, groups)));
+      }
+      return joined(tallies);
+    });
+  }
+
+  async #singly(link: RedisLink, batch: CounterBatch, steps: Steps): Promise<Tally> {
+    let counted = 0;
+    let failure = '';
+    await this.#single.run(link, batch, steps, (slot, reply, step) => {
+      if (typeof reply === 'number') {
+        batch.counts[slot] = reply;
+        counted++;
+        return;
+      }
+      // Its addition was counted before the time to live was refused.
+      if (step === 'expire') counted--;
+      batch.counts[slot] = Number.NaN;
+      failure ||= reply.message;
+    });
+    return { counted, failure };
+  }
+
+  async #using(ask: (link: RedisLink) => Promise<Tally>): Promise<Tally> {
+    let link: RedisLink | null = null;
+    try {
+      const lent = this.#pool.lend();
+      link = lent instanceof Promise ? await lent : lent;
+      const tally = checked(await ask(link));
+      if (tally.failure === '') this.#pool.succeeded();
+      else this.#failedInPart(link, tally.failure);
+      return tally;
+    } catch (failure) {
+      throw this.#failed(link, failure);
+    } finally {
+      if (link !== null) this.#pool.giveBack(link);
+    }
+  }
+
+  /** Some keys were not counted. */
+  #failedInPart(link: RedisLink, failure: string): void {
+    const reason = shortened(failure);
+    if (blamesKey(reason)) this.#pool.succeeded();
+    else this.#pool.failed(reason);
+    // A replica takes a refund that has nothing to change, and refuses everything else of the batch.
+    if (mayEndWithNewConnection(reason)) link.renew(reason);
+  }
+
+  /** Returns what the batch fails with. */
+  #failed(link: RedisLink | null, failure: unknown): unknown {
+    let cause = failure;
+    if (link !== null && failure instanceof RedisReplyError) {
+      const reason = shortened(failure.message);
+      // Before the connection is renewed: a new one is no sign that Redis counts again.
+      if (!blamesKey(reason)) this.#pool.failed(withServer(link, reason));
+      cause = refusal(link, failure);
+    }
+    if (cause instanceof Fault) this.#pool.failed(cause.message);
+    return cause;
+  }
+}
+
+function inParts(slots: Slots, ask: (part: Slots) => Promise<Tally>): Promise<Tally> {
+  return slots.length <= MAX_CHUNK ? ask(slots) : partByPart(slots, ask);
+}
+
+async function partByPart(slots: Slots, ask: (part: Slots) => Promise<Tally>): Promise<Tally> {
+  const tallies: Tally[] = [];
+  for (let first = 0; first < slots.length; first += MAX_CHUNK) {
+    tallies.push(checked(await ask(slots.subarray(first, first + MAX_CHUNK))));
+  }
+  return joined(tallies);
+}
+
+/** @throws RedisReplyError when nothing was counted, and not because of the keys */
+function checked(tally: Tally): Tally {
+  const { counted, failure } = tally;
+  if (failure !== '' && counted === 0 && !blamesKey(failure)) throw new RedisReplyError(failure);
+  return tally;
+}
+
+/** Nothing is known to be counted. */
+function refusal(link: RedisLink, failure: RedisReplyError): Fault {
+  const reason = shortened(failure.message);
+  // A connection that is made anew finds out whether scripts are taken.
+  if ((link.takesScripts && refusesScripts(failure)) || mayEndWithNewConnection(reason)) link.renew(reason);
+  return link.fault(reason);
+}
