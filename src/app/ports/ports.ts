@@ -20,11 +20,11 @@ import {
 import { TlsHandshakes } from '../../transports/grpc/tls.ts';
 import { TlsSource } from '../../transports/grpc/tls-source.ts';
 import { tracedService } from '../../transports/grpc/traced.ts';
-import { jsonRoute } from '../../transports/http/decision-routes.ts';
 import type { HttpEngine } from '../../transports/http/engine.ts';
-import { healthRoute } from '../../transports/http/health-route.ts';
 import { HttpListener } from '../../transports/http/listener.ts';
-import { readinessRoutes } from '../../transports/http/readiness-routes.ts';
+import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';
+import { healthRoute } from '../../transports/http/routes/health-route.ts';
+import { readinessRoutes } from '../../transports/http/routes/readiness-routes.ts';
 import { jsonNotFound } from '../../transports/http/routes.ts';
 import { TracedDecider } from '../../transports/traced-decider.ts';
 import type { CallTracing } from '../../transports/tracing.ts';

@@ -3,8 +3,8 @@ import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Explanation } from '../../decision/explain/explanation.ts';
 import { readBody } from '../http/body.ts';
-import { convert } from '../http/decision-routes.ts';
 import type { Exchange } from '../http/exchange.ts';
+import { convert } from '../http/routes/decision-routes.ts';
 import type { Route } from '../http/routes.ts';
 import { errorAnswer } from '../http/status.ts';
 

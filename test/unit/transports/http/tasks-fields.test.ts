@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import type { RestHandler, RestRequest, RestResponse } from '../../../../src/tasks/rest/http/http.ts';
+import { tasksRoutes } from '../../../../src/transports/http/routes/tasks-routes.ts';
 import { jsonNotFound } from '../../../../src/transports/http/routes.ts';
-import { tasksRoutes } from '../../../../src/transports/http/tasks-routes.ts';
 import { DROPS_BYTES } from '../../../exam/http-server/uws-departures.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { JoinedCalls } from '../../../support/tasks/joined-calls.ts';

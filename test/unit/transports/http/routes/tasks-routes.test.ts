@@ -1,19 +1,19 @@
 import type { Test } from 'tap';
-import { Health } from '../../../../src/base/health.ts';
-import type { RestHandler, RestRequest, RestResponse } from '../../../../src/tasks/rest/http/http.ts';
-import { BODY_LIMIT_BYTES } from '../../../../src/tasks/rest/http/read-request.ts';
-import { healthRoute } from '../../../../src/transports/http/health-route.ts';
-import type { HttpListener } from '../../../../src/transports/http/listener.ts';
-import { jsonNotFound } from '../../../../src/transports/http/routes.ts';
-import { tasksRoutes } from '../../../../src/transports/http/tasks-routes.ts';
-import { type CallTracing, CurrentSpan } from '../../../../src/transports/tracing.ts';
-import { KeepingLogger } from '../../../support/keeping-logger.ts';
-import { JoinedCalls } from '../../../support/tasks/joined-calls.ts';
-import { RestHarness } from '../../../support/tasks/rest-harness.ts';
-import { until } from '../../../support/until.ts';
-import { onEachEngine } from './on-each-engine.ts';
-import { RawConnection } from './raw-connection.ts';
-import { serve } from './serving.ts';
+import { Health } from '../../../../../src/base/health.ts';
+import type { RestHandler, RestRequest, RestResponse } from '../../../../../src/tasks/rest/http/http.ts';
+import { BODY_LIMIT_BYTES } from '../../../../../src/tasks/rest/http/read-request.ts';
+import type { HttpListener } from '../../../../../src/transports/http/listener.ts';
+import { healthRoute } from '../../../../../src/transports/http/routes/health-route.ts';
+import { tasksRoutes } from '../../../../../src/transports/http/routes/tasks-routes.ts';
+import { jsonNotFound } from '../../../../../src/transports/http/routes.ts';
+import { type CallTracing, CurrentSpan } from '../../../../../src/transports/tracing.ts';
+import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { JoinedCalls } from '../../../../support/tasks/joined-calls.ts';
+import { RestHarness } from '../../../../support/tasks/rest-harness.ts';
+import { until } from '../../../../support/until.ts';
+import { onEachEngine } from '../on-each-engine.ts';
+import { RawConnection } from '../raw-connection.ts';
+import { serve } from '../serving.ts';
 
 /** Answers by a function, and keeps what it was asked. */
 class ScriptedHandler implements RestHandler {

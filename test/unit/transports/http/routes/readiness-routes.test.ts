@@ -1,11 +1,14 @@
 import t, { type Test } from 'tap';
-import { Health } from '../../../../src/base/health.ts';
-import type { Answer } from '../../../../src/transports/http/answer.ts';
-import type { Exchange } from '../../../../src/transports/http/exchange.ts';
-import { type ReadinessChecks, readinessRoutes } from '../../../../src/transports/http/readiness-routes.ts';
-import type { RequestHead } from '../../../../src/transports/http/request-head.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { serve } from './serving.ts';
+import { Health } from '../../../../../src/base/health.ts';
+import type { Answer } from '../../../../../src/transports/http/answer.ts';
+import type { Exchange } from '../../../../../src/transports/http/exchange.ts';
+import type { RequestHead } from '../../../../../src/transports/http/request-head.ts';
+import {
+  type ReadinessChecks,
+  readinessRoutes,
+} from '../../../../../src/transports/http/routes/readiness-routes.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
+import { serve } from '../serving.ts';
 
 async function front(t: Test, checks: ReadinessChecks, health = new Health()) {
   const listener = await serve(t, readinessRoutes(health, checks, new ManualClock(0)));

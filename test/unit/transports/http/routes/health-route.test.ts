@@ -1,8 +1,8 @@
-import { Health } from '../../../../src/base/health.ts';
-import { healthRoute } from '../../../../src/transports/http/health-route.ts';
-import { onEachEngine } from './on-each-engine.ts';
-import { plain, post, RawConnection } from './raw-connection.ts';
-import { serve } from './serving.ts';
+import { Health } from '../../../../../src/base/health.ts';
+import { healthRoute } from '../../../../../src/transports/http/routes/health-route.ts';
+import { onEachEngine } from '../on-each-engine.ts';
+import { plain, post, RawConnection } from '../raw-connection.ts';
+import { serve } from '../serving.ts';
 
 onEachEngine(
   '/healthcheck is 200 with exactly OK while healthy, else 500 with an empty body, whatever the method',

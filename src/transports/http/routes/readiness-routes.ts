@@ -1,8 +1,8 @@
-import type { Clock } from '../../base/clock.ts';
-import { asError, StacklessError } from '../../base/fault.ts';
-import type { Health } from '../../base/health.ts';
-import { type Answer, textAnswer } from './answer.ts';
-import type { Route } from './routes.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { asError, StacklessError } from '../../../base/fault.ts';
+import type { Health } from '../../../base/health.ts';
+import { type Answer, textAnswer } from '../answer.ts';
+import type { Route } from '../routes.ts';
 
 /** What has to hold before requests are sent here: resolves when it does, rejects with what is wrong. */
 export type ReadinessCheck = () => Promise<void>;

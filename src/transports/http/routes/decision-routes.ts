@@ -1,17 +1,17 @@
-import { ByteWriter } from '../../base/bytes.ts';
-import type { Fault } from '../../base/fault.ts';
-import type { Logger } from '../../base/logger.ts';
-import type { Decider, DecisionReply } from '../../decision/decider.ts';
-import { JsonFault } from '../../messages/json-fault.ts';
-import { jsonToRequest } from '../../messages/json-request.ts';
-import { type SpanWords, TracedReply } from '../traced-reply.ts';
-import type { CallSpan, CallTracing, HeaderReader } from '../tracing.ts';
-import { readBody } from './body.ts';
-import type { Exchange } from './exchange.ts';
-import type { RequestHead } from './request-head.ts';
-import type { Route } from './routes.ts';
-import { type ErrorCode, type ErrorText, errorAnswer } from './status.ts';
-import { FAULT_WORK } from './turns.ts';
+import { ByteWriter } from '../../../base/bytes.ts';
+import type { Fault } from '../../../base/fault.ts';
+import type { Logger } from '../../../base/logger.ts';
+import type { Decider, DecisionReply } from '../../../decision/decider.ts';
+import { JsonFault } from '../../../messages/json-fault.ts';
+import { jsonToRequest } from '../../../messages/json-request.ts';
+import { type SpanWords, TracedReply } from '../../traced-reply.ts';
+import type { CallSpan, CallTracing, HeaderReader } from '../../tracing.ts';
+import { readBody } from '../body.ts';
+import type { Exchange } from '../exchange.ts';
+import type { RequestHead } from '../request-head.ts';
+import type { Route } from '../routes.ts';
+import { type ErrorCode, type ErrorText, errorAnswer } from '../status.ts';
+import { FAULT_WORK } from '../turns.ts';
 
 /**
  * `/json`: a decision for a `RateLimitRequest` in proto3 JSON, whatever the `Content-Type` says. 200 when no limit

@@ -1,6 +1,6 @@
-import type { Health } from '../../base/health.ts';
-import { type Answer, textAnswer } from './answer.ts';
-import type { Route } from './routes.ts';
+import type { Health } from '../../../base/health.ts';
+import { type Answer, textAnswer } from '../answer.ts';
+import type { Route } from '../routes.ts';
 
 const HEALTHY_STATUS = '200 OK';
 const UNHEALTHY_STATUS = '500 Internal Server Error';

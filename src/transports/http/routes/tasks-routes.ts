@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import { Problem } from '../../tasks/rest/checks/problem.ts';
+import { Problem } from '../../../tasks/rest/checks/problem.ts';
 import {
   READ_HEADERS,
   type RenderedResponse,
@@ -7,15 +7,15 @@ import {
   type RestCalls,
   type RestHead,
   type RestReply,
-} from '../../tasks/rest/http/http.ts';
-import { BODY_LIMIT_BYTES, bodyTooLarge } from '../../tasks/rest/http/read-request.ts';
-import type { CallSpan, CallTracing, SpanAttributes } from '../tracing.ts';
-import type { Answer } from './answer.ts';
-import { hasTooManyChunks, LEAST_CHUNK_BYTES } from './chunk-bound.ts';
-import type { Exchange } from './exchange.ts';
-import { KeptPieces } from './kept-pieces.ts';
-import type { RequestHead } from './request-head.ts';
-import type { Handler, Route } from './routes.ts';
+} from '../../../tasks/rest/http/http.ts';
+import { BODY_LIMIT_BYTES, bodyTooLarge } from '../../../tasks/rest/http/read-request.ts';
+import type { CallSpan, CallTracing, SpanAttributes } from '../../tracing.ts';
+import type { Answer } from '../answer.ts';
+import { hasTooManyChunks, LEAST_CHUNK_BYTES } from '../chunk-bound.ts';
+import type { Exchange } from '../exchange.ts';
+import { KeptPieces } from '../kept-pieces.ts';
+import type { RequestHead } from '../request-head.ts';
+import type { Handler, Route } from '../routes.ts';
 
 /**
  * Bodies up to this size are received together with the head. Larger ones wait until the caller has been identified.
