@@ -17,8 +17,8 @@ import {
   type GrpcServer,
   type GrpcServerOptions,
 } from '../../transports/grpc/server.ts';
-import { TlsHandshakes } from '../../transports/grpc/tls.ts';
-import { TlsSource } from '../../transports/grpc/tls-source.ts';
+import { TlsHandshakes } from '../../transports/grpc/tls/tls.ts';
+import { TlsSource } from '../../transports/grpc/tls/tls-source.ts';
 import { tracedService } from '../../transports/grpc/traced.ts';
 import type { HttpEngine } from '../../transports/http/engine.ts';
 import { HttpListener } from '../../transports/http/listener.ts';

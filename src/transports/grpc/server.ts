@@ -4,7 +4,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { GrpcService } from '../../grpc/service.ts';
 import { DEFAULT_LIMITS } from '../../http2/connection/limits.ts';
 import type { ListenAddress } from './listener.ts';
-import type { TlsHandshakes } from './tls.ts';
+import type { TlsHandshakes } from './tls/tls.ts';
 
 /**
  * A gRPC server, whatever library is behind it; `test/exam/grpc-server.ts` holds what each must do.

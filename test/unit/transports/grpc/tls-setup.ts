@@ -12,8 +12,8 @@ import {
   type GrpcServer,
   type GrpcServerOptions,
 } from '../../../../src/transports/grpc/server.ts';
-import { TlsHandshakes } from '../../../../src/transports/grpc/tls.ts';
-import { checkTlsMaterial, type TlsMaterial } from '../../../../src/transports/grpc/tls-material.ts';
+import { TlsHandshakes } from '../../../../src/transports/grpc/tls/tls.ts';
+import { checkTlsMaterial, type TlsMaterial } from '../../../../src/transports/grpc/tls/tls-material.ts';
 import { echo } from '../../../exam/grpc-examinee.ts';
 import { Authority, type CertificatePair } from '../../../support/certificates.ts';
 import { GrpcClient } from '../../../support/grpc-client.ts';

@@ -3,10 +3,14 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { readTlsFiles, type TlsPaths, type TlsTexts } from '../../../../src/transports/grpc/tls-files.ts';
-import { checkTlsMaterial } from '../../../../src/transports/grpc/tls-material.ts';
-import { Authority, selfSigned } from '../../../support/certificates.ts';
-import { tempDirectory } from '../../../support/temp-directory.ts';
+import {
+  readTlsFiles,
+  type TlsPaths,
+  type TlsTexts,
+} from '../../../../../src/transports/grpc/tls/tls-files.ts';
+import { checkTlsMaterial } from '../../../../../src/transports/grpc/tls/tls-material.ts';
+import { Authority, selfSigned } from '../../../../support/certificates.ts';
+import { tempDirectory } from '../../../../support/temp-directory.ts';
 
 const NOW_MS = Date.parse('2025-06-01T00:00:00Z');
 const PATHS: TlsPaths = { certificate: 'c.pem', key: 'k.pem', clientCa: null };

@@ -1,14 +1,14 @@
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { type Clock, systemClock } from '../../../../src/base/clock.ts';
-import type { TlsPaths } from '../../../../src/transports/grpc/tls-files.ts';
-import { TlsSource } from '../../../../src/transports/grpc/tls-source.ts';
-import { Authority, type CertificatePair } from '../../../support/certificates.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { tempDirectory } from '../../../support/temp-directory.ts';
-import { refusal, spyOnWatch } from '../../../support/watched-places.ts';
-import { AwaitedLog } from './awaited-log.ts';
+import { type Clock, systemClock } from '../../../../../src/base/clock.ts';
+import type { TlsPaths } from '../../../../../src/transports/grpc/tls/tls-files.ts';
+import { TlsSource } from '../../../../../src/transports/grpc/tls/tls-source.ts';
+import { Authority, type CertificatePair } from '../../../../support/certificates.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
+import { tempDirectory } from '../../../../support/temp-directory.ts';
+import { refusal, spyOnWatch } from '../../../../support/watched-places.ts';
+import { AwaitedLog } from '../awaited-log.ts';
 
 const root = new Authority('root');
 const OLD = root.issue({ subject: 'old' });

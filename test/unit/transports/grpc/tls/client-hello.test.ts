@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isHelloComplete } from '../../../../src/transports/grpc/client-hello.ts';
+import { isHelloComplete } from '../../../../../src/transports/grpc/tls/client-hello.ts';
 
 /** Splits a handshake message of `size` bytes, its head included, into records of at most `part` bytes. */
 function hello(size: number, part: number): Buffer {

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
-import { asError } from '../../base/fault.ts';
-import { DirectoryWatch } from '../../base/files/directory-watch.ts';
-import { WatchRetry } from '../../base/files/watch-retry.ts';
-import type { Service } from '../../base/lifecycle.ts';
-import type { Logger } from '../../base/logger.ts';
-import type { Counter } from '../../stats/registry.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { asError } from '../../../base/fault.ts';
+import { DirectoryWatch } from '../../../base/files/directory-watch.ts';
+import { WatchRetry } from '../../../base/files/watch-retry.ts';
+import type { Service } from '../../../base/lifecycle.ts';
+import type { Logger } from '../../../base/logger.ts';
+import type { Counter } from '../../../stats/registry.ts';
 import { readTlsFiles, type TlsPaths, type TlsTexts } from './tls-files.ts';
 import { checkTlsMaterial, type TlsMaterial } from './tls-material.ts';
 

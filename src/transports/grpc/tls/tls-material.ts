@@ -1,6 +1,6 @@
 import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { asError } from '../../base/fault.ts';
+import { asError } from '../../../base/fault.ts';
 import { pemBlocks } from './pem.ts';
 import { TLS_SETTINGS, TlsFault, type TlsPaths, type TlsTexts } from './tls-files.ts';
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
-import type { Clock, Timer } from '../../base/clock.ts';
-import type { Logger } from '../../base/logger.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
+import type { Logger } from '../../../base/logger.ts';
 import { isValidFor } from './client-name.ts';
 import { HandshakeQueue } from './handshake-queue.ts';
 import type { TlsMaterial } from './tls-material.ts';

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { join } from 'node:path';
 import t from 'tap';
-import { DEFAULT_LIMITS } from '../../../../src/http2/connection/limits.ts';
-import type { OwnGrpcServer } from '../../../../src/transports/grpc/own-server.ts';
-import { callOverHttp2, GrpcClient } from '../../../support/grpc-client.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { tempDirectory } from '../../../support/temp-directory.ts';
+import { DEFAULT_LIMITS } from '../../../../../src/http2/connection/limits.ts';
+import type { OwnGrpcServer } from '../../../../../src/transports/grpc/own-server.ts';
+import { callOverHttp2, GrpcClient } from '../../../../support/grpc-client.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
+import { tempDirectory } from '../../../../support/temp-directory.ts';
 import {
   closed,
   ENGINES,
@@ -16,7 +16,7 @@ import {
   SERVER_PAIR,
   startTlsServer,
   tlsClient,
-} from './tls-setup.ts';
+} from '../tls-setup.ts';
 
 for (const [engine, makeServer] of Object.entries(ENGINES)) {
   t.test(`the engine ${engine} serves a gRPC client over TLS`, async t => {
