@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import type { Clock } from '../base/clock.ts';
 import { systemCode } from '../base/system-code.ts';
-import { Budget, type BudgetTerms } from '../http2/connection/budget.ts';
+import { Budget, type BudgetTerms } from '../http2/connection/budgets/budget.ts';
 import type { MessageFault } from './message-reader.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { StreamTable } from '../streams/table.ts';
-import type { Budgets } from './budgets.ts';
+import type { Budgets } from './budgets/budgets.ts';
+import type { ConnectionLimits } from './budgets/limits.ts';
+import type { Progress } from './budgets/progress.ts';
 import type { StreamHandler } from './handler.ts';
-import type { ConnectionLimits } from './limits.ts';
-import type { Progress } from './progress.ts';
 import type { Sender } from './sender.ts';
 
 /** What the parts of a connection share. */

@@ -1,6 +1,6 @@
 import { ERROR } from '../error-code.ts';
 import { connectionFault, type Http2Fault } from '../fault.ts';
-import type { ConnectionLimits } from './limits.ts';
+import type { ConnectionLimits } from './budgets/limits.ts';
 
 /**
  * Watches that the peer does in time what it has to: the preface, SETTINGS, its acknowledgement, signs of life. Times are

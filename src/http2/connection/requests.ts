@@ -6,7 +6,9 @@ import { writeRstStream } from '../frame/rst-stream.ts';
 import type { HeaderBlock } from '../hpack/header-block.ts';
 import { Http2Stream } from '../streams/stream.ts';
 import type { StreamTable } from '../streams/table.ts';
-import type { Budgets } from './budgets.ts';
+import type { Budgets } from './budgets/budgets.ts';
+import type { ConnectionLimits } from './budgets/limits.ts';
+import type { Progress } from './budgets/progress.ts';
 import type { ConnectionContext } from './context.ts';
 import type { Drain } from './drain.ts';
 import {
@@ -24,9 +26,7 @@ import {
   WRONG_LENGTH,
 } from './faults.ts';
 import type { StreamHandler } from './handler.ts';
-import type { ConnectionLimits } from './limits.ts';
 import type { PeerSettings } from './peer-settings.ts';
-import type { Progress } from './progress.ts';
 import type { ReceiveWindows } from './receive-windows.ts';
 import { requestHead, trailerFault } from './request-head.ts';
 import type { Sender } from './sender.ts';

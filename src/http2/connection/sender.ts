@@ -5,7 +5,7 @@ import { SendQueue } from '../streams/send-queue.ts';
 import type { Http2Stream } from '../streams/stream.ts';
 import { WaitingStreams } from '../streams/waiting-streams.ts';
 import { DEFAULT_WINDOW, Window } from '../streams/window.ts';
-import type { Progress } from './progress.ts';
+import type { Progress } from './budgets/progress.ts';
 
 /** The first memory for output: enough for our SETTINGS, and little where many connections are idle. */
 const FIRST_OUTPUT_BYTES = 256;
