@@ -5,9 +5,9 @@ import { fieldOf, flagField, listField, mapField, textField } from './fields.ts'
 import type { FileCheck } from './file-check.ts';
 import { readMetadata } from './metadata.ts';
 import { emptyMap, isEmptyLimit } from './overlaid-value.ts';
-import { printable, quote } from './quote.ts';
 import { settled, warnAboutRepeats } from './repeated-keys.ts';
 import { MAX_ENTRIES, MAX_ENTRY_LEVELS, MAX_NAME_CHARACTERS } from './yaml/bounds.ts';
+import { printable, quote } from './yaml/quote.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 const NO_ENTRIES: readonly RuleEntry[] = [];

@@ -1,7 +1,7 @@
 import { FIELDS, isKnownField, likelyField, type MapKind } from './field-names.ts';
 import { checkLeaf, isMapItem } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
-import { printable, quote } from './quote.ts';
+import { printable, quote } from './yaml/quote.ts';
 import { typedScalar } from './yaml/typed-scalar.ts';
 import type { YamlMap, YamlNode, YamlPair } from './yaml/yaml-node.ts';
 

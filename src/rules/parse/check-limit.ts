@@ -2,8 +2,8 @@ import { type RuleLimit, UNIT_NUMBERS, type Unit } from '../rule-set.ts';
 import { checkKeys } from './check-keys.ts';
 import { countField, fieldOf, flagField, isNull, listField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
-import { quote } from './quote.ts';
 import { settled, warnAboutRepeats } from './repeated-keys.ts';
+import { quote } from './yaml/quote.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 const NO_NAMES: readonly string[] = [];

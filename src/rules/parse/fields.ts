@@ -1,5 +1,5 @@
 import type { FileCheck } from './file-check.ts';
-import { printable, quote } from './quote.ts';
+import { printable, quote } from './yaml/quote.ts';
 import { GREATEST_INT64, typedScalar } from './yaml/typed-scalar.ts';
 import type { YamlMap, YamlNode, YamlScalar } from './yaml/yaml-node.ts';
 

@@ -1,7 +1,7 @@
 import type { RuleFault } from '../rule-set.ts';
 import type { FaultList } from './fault-list.ts';
-import { printable } from './quote.ts';
 import type { Source } from './source-text.ts';
+import { printable } from './yaml/quote.ts';
 
 /** What the checks of one file share: where faults go, and where in the tree the check stands. */
 export class FileCheck {

@@ -11,10 +11,10 @@ import { checkKeys } from './check-keys.ts';
 import { FaultList } from './fault-list.ts';
 import { fieldOf, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
-import { quote } from './quote.ts';
 import { readRuleFile } from './read-file.ts';
 import { readResource } from './read-resource.ts';
 import { settled, warnAboutRepeats } from './repeated-keys.ts';
+import { quote } from './yaml/quote.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 export interface LoadOptions {

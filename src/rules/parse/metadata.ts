@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { FileCheck } from './file-check.ts';
-import { quote } from './quote.ts';
+import { quote } from './yaml/quote.ts';
 import { type TypedScalar, typedScalar } from './yaml/typed-scalar.ts';
 import type { YamlMap, YamlNode, YamlPair, YamlScalar } from './yaml/yaml-node.ts';
 

@@ -1,10 +1,10 @@
 import type { RuleFile } from '../rule-set.ts';
 import type { FaultList } from './fault-list.ts';
 import { FileCheck } from './file-check.ts';
-import { quote } from './quote.ts';
 import { readYaml } from './read-yaml.ts';
 import { beforeBadByte, decodeUtf8, SourceText } from './source-text.ts';
 import { MAX_FILE_BYTES } from './yaml/bounds.ts';
+import { quote } from './yaml/quote.ts';
 import { typedScalar } from './yaml/typed-scalar.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 

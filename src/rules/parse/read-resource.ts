@@ -2,9 +2,9 @@ import { WireFault } from '../../messages/wire.ts';
 import type { RuleFile } from '../rule-set.ts';
 import type { FaultList } from './fault-list.ts';
 import { FileCheck } from './file-check.ts';
-import { printable } from './quote.ts';
 import type { ReadFile } from './read-file.ts';
 import { ResourceFault, type ResourceReading, readResourceTree } from './resource-tree.ts';
+import { printable } from './yaml/quote.ts';
 
 /** A resource has no lines to point at: faults name it and the path of the entry. */
 const NO_PLACE = { line: 0, column: 0 };

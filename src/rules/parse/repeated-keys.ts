@@ -2,7 +2,7 @@ import { FIELD_KINDS, type FieldKind, type MapKind } from './field-names.ts';
 import { isNull } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { isEmptyLimit, overlaidValue } from './overlaid-value.ts';
-import { printable } from './quote.ts';
+import { printable } from './yaml/quote.ts';
 import type { YamlMap, YamlNode, YamlPair } from './yaml/yaml-node.ts';
 
 /** Up to this many pairs, comparing each with each is faster than a set. */

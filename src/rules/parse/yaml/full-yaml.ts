@@ -1,6 +1,6 @@
 import { Composer, CST, type Document, Lexer, Parser, visit, type YAMLError } from 'yaml';
-import { printable } from '../quote.ts';
 import { MAX_YAML_DEPTH } from './bounds.ts';
+import { printable } from './quote.ts';
 import type { YamlFault, YamlReading } from './yaml-node.ts';
 import { YamlTree } from './yaml-tree.ts';
 

@@ -10,8 +10,8 @@ import {
   type YAMLSeq,
 } from 'yaml';
 import { MAX_REPORTED_FAULTS } from '../../rule-set.ts';
-import { printable, quote } from '../quote.ts';
 import { allowedAliasShare, MAX_EXPANDED_NODES, MAX_YAML_DEPTH } from './bounds.ts';
+import { printable, quote } from './quote.ts';
 import { typedScalar } from './typed-scalar.ts';
 import type { YamlFault, YamlNode, YamlPair } from './yaml-node.ts';
 
