@@ -23,8 +23,8 @@ import { ShutdownDelay } from './shutdown-delay.ts';
 import { MetricsEndpoint } from './statistics/metrics-endpoint.ts';
 import { OverLimitFigures } from './statistics/over-limit-figures.ts';
 import { openSinks } from './statistics/sinks.ts';
+import type { OpenedStore, StoreFactory } from './stores/opened-store.ts';
 import { StoreHealth } from './stores/store-health.ts';
-import type { OpenedStore, StoreFactory } from './stores/stores.ts';
 import type { TasksService, TasksShared } from './tasks/tasks-service.ts';
 
 /** What the process gives the service. */

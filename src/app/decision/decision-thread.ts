@@ -10,7 +10,8 @@ import type { Settings } from '../../settings/table.ts';
 import { StatsRegistry } from '../../stats/registry.ts';
 import { ThreadLogger } from '../logging/thread-logger.ts';
 import { StatsReporter } from '../statistics/thread-stats.ts';
-import { loadStoreFactory, type OpenedStore, type StoreSharing } from '../stores/stores.ts';
+import type { OpenedStore, StoreSharing } from '../stores/opened-store.ts';
+import { loadStoreFactory } from '../stores/stores.ts';
 import { engineOptions, openOverLimitCache } from './engine-settings.ts';
 
 /** What a decision thread is given at its start. */

@@ -12,8 +12,8 @@ import type { StatsRegistry } from '../../stats/registry.ts';
 import { logLine } from '../logging/thread-logger.ts';
 import type { OverLimitFigures } from '../statistics/over-limit-figures.ts';
 import { ThreadsStats } from '../statistics/thread-stats.ts';
+import type { OpenedStore } from '../stores/opened-store.ts';
 import type { StoreHealth } from '../stores/store-health.ts';
-import type { OpenedStore } from '../stores/stores.ts';
 import type { DecisionThreadSetup } from './decision-thread.ts';
 
 export interface DecisionThreadsParts {

@@ -4,7 +4,7 @@ import type { EngineOptions } from '../../decision/engine.ts';
 import { OverLimitCache } from '../../decision/over-limit-cache.ts';
 import type { Uncounted } from '../../decision/settle.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { StoreSharing } from '../stores/stores.ts';
+import type { StoreSharing } from '../stores/opened-store.ts';
 
 /** How the settings want decisions to be made. */
 export function engineOptions(settings: Settings): EngineOptions {

@@ -4,7 +4,7 @@ import { GuardedStore } from '../../counters/guarded/guarded-store.ts';
 import { ProbeKeys } from '../../counters/guarded/probe-keys.ts';
 import { UncountedOps } from '../../counters/guarded/uncounted-ops.ts';
 import type { CounterStore } from '../../counters/store.ts';
-import type { StoreParts } from './stores.ts';
+import type { StoreParts } from './opened-store.ts';
 
 /** The store, kept from failing requests as `STORE_FAILURE_MODE` says. */
 export function guardStore(

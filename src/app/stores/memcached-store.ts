@@ -7,9 +7,9 @@ import { MemcachedNodes } from '../../counters/memcached/nodes.ts';
 import { memcachedAddresses } from '../../settings/kinds/memcached-address.ts';
 import type { Settings } from '../../settings/table.ts';
 import { clientTls } from './client-tls.ts';
+import type { StoreParts } from './opened-store.ts';
 import { storeOutage } from './store-outage.ts';
 import { describeStore } from './store-text.ts';
-import type { StoreParts } from './stores.ts';
 
 /** As in the reference implementation: a slower memcached helps nobody who waits for a decision. */
 const TIMEOUT_MS = 500;

@@ -4,7 +4,7 @@ import { SharedCounterStore } from '../../counters/shared/shared-store.ts';
 import { readSnapshotKey } from '../../counters/shared/snapshot.ts';
 import { SnapshotKeeper } from '../../counters/shared/snapshot-keeper.ts';
 import { CounterTable } from '../../counters/shared/table.ts';
-import type { StoreParts } from './stores.ts';
+import type { StoreParts } from './opened-store.ts';
 
 /** The key by which this process knows counters: the one of the counters that it is to read, else a new one. */
 export function chooseFingerprintKey(snapshotPath: string): FingerprintKey {

@@ -12,10 +12,10 @@ import type { CounterStore } from '../../counters/store.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import { allRemedies, clientTls } from './client-tls.ts';
+import type { StoreParts } from './opened-store.ts';
 import { type RedisInstanceSettings, redisInstance } from './redis-instance.ts';
 import { storeOutage } from './store-outage.ts';
 import { describeMainRedis, describePerSecondRedis } from './store-text.ts';
-import type { StoreParts } from './stores.ts';
 
 /**
  * The store in one instance of Redis, or in two.

@@ -1,6 +1,6 @@
 import { Outage, type OutageTexts } from '../../base/outage-log.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { StoreParts } from './stores.ts';
+import type { StoreParts } from './opened-store.ts';
 
 /** What happens to requests while the store is unavailable. */
 const CONSEQUENCES = {

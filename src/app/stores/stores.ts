@@ -1,51 +1,14 @@
-import type { Clock } from '../../base/clock.ts';
-import type { Service } from '../../base/lifecycle.ts';
-import type { Logger } from '../../base/logger.ts';
-import type { Outage, OutageListener } from '../../base/outage-log.ts';
-import { Fingerprinter, type FingerprintKey } from '../../counters/fingerprint.ts';
+import type { Outage } from '../../base/outage-log.ts';
+import { Fingerprinter } from '../../counters/fingerprint.ts';
 import type { FeedListener } from '../../counters/redis/connections/refund-feed.ts';
 import { RefundMarks } from '../../counters/refund-marks.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { StatsRegistry } from '../../stats/registry.ts';
 import { guardStore } from './guard-store.ts';
 import { chooseFingerprintKey, createMemoryStore, createSnapshotKeeper } from './memory-store.ts';
+import type { OpenedStore, StoreFactory, StoreParts, StoreSharing } from './opened-store.ts';
 import { storeOutage } from './store-outage.ts';
 import { describeStore } from './store-text.ts';
-
-export interface StoreParts {
-  readonly settings: Settings;
-  readonly logger: Logger;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly stats: StatsRegistry;
-  /** Told when the store, or one instance of it, cannot be used, and when it can again. */
-  readonly outages: OutageListener;
-  /** Told when the first connection to the store comes up and when the last one ends; of Redis only. */
-  readonly connectionsChanged?: (connected: boolean) => void;
-  /** In further threads of the process: what they share with the first. */
-  readonly shared?: StoreSharing;
-}
-
-/** What the stores of all threads of a process have in common. */
-export interface StoreSharing {
-  /** The key of the fingerprints of its counters: every batch for it is made with this one. */
-  readonly fingerprintKey: FingerprintKey;
-  /** Counters that lie in this process; null when none do. */
-  readonly memory: SharedArrayBuffer | null;
-  /** Memory of `RefundMarks`; null when there is no local cache. */
-  readonly refundMarks: SharedArrayBuffer | null;
-}
-
-/** A store as something that starts and stops. */
-export interface OpenedStore extends Service, StoreSharing {
-  readonly store: CounterStore;
-  /** Lets go of what a thread held of the counters in this process when it was ended. */
-  threadEnded(threadId: number): void;
-}
-
-/** Creates the store selected by the settings. */
-export type StoreFactory = (parts: StoreParts) => OpenedStore;
 
 /**
  * Loads the code of the store selected by the settings. This is the only place that knows all stores. The Redis client

@@ -1,5 +1,8 @@
+import type { Clock } from '../../base/clock.ts';
 import { AuthFile } from '../../base/files/auth-file.ts';
+import type { Logger } from '../../base/logger.ts';
 import { clusterEndpoints, redisEndpoint } from '../../settings/kinds/redis-address.ts';
+import type { Settings } from '../../settings/table.ts';
 import {
   REDIS_TASK_STORE_DEFAULTS,
   type RedisAddress,
@@ -7,7 +10,14 @@ import {
 } from '../../tasks/store/redis/connection/options.ts';
 import { RedisTaskStore } from '../../tasks/store/redis/redis-store.ts';
 import { clientTls } from '../stores/client-tls.ts';
-import type { TaskStoreParts } from './task-store.ts';
+
+export interface RedisTaskStoreParts {
+  readonly settings: Settings;
+  readonly clock: Clock;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  readonly logger: Logger;
+}
 
 /**
  * Creates the task store in the Redis that the settings name.
@@ -15,7 +25,7 @@ import type { TaskStoreParts } from './task-store.ts';
  * @throws Error naming the setting, if a TLS file cannot be used
  */
 export function redisTaskStore(
-  { settings, clock, random, logger }: Omit<TaskStoreParts, 'stats'>,
+  { settings, clock, random, logger }: RedisTaskStoreParts,
   options: Partial<Pick<RedisTaskStoreOptions, 'sweepMs'>> = {},
 ): RedisTaskStore {
   const { tasksRedisUrl: url, tasksRedisType: type } = settings;

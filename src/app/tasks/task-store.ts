@@ -1,20 +1,15 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
-import type { Logger } from '../../base/logger.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import type { ThreadOperator } from '../../tasks/store/sqlite/engine/thread-operator.ts';
 import { threadedSqliteStore } from '../../tasks/store/sqlite/open-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
+import type { RedisTaskStoreParts } from './redis-task-store.ts';
 
-export interface TaskStoreParts {
-  readonly settings: Settings;
+export interface TaskStoreParts extends RedisTaskStoreParts {
   readonly stats: StatsRegistry;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly logger: Logger;
 }
 
 /** The file of the tasks within their directory. */
