@@ -2,7 +2,9 @@ import { gunzipSync } from 'node:zlib';
 import type { Clock } from '../base/clock.ts';
 import { systemCode } from '../base/system-code.ts';
 import { Budget, type BudgetTerms } from '../http2/connection/budgets/budget.ts';
-import type { MessageFault } from './message-reader.ts';
+
+/** Why a compressed message cannot be read. */
+export type InflationFault = 'not gzip' | 'too much inflated' | 'too large';
 
 /**
  * How many times its compressed size a message may have at no charge. Protobuf messages shrink to a tenth at most,
@@ -36,7 +38,7 @@ export class Inflater {
   }
 
   /** The message that `compressed` stands for, or why there is none. */
-  inflate(compressed: Uint8Array): Uint8Array | MessageFault {
+  inflate(compressed: Uint8Array): Uint8Array | InflationFault {
     this.#progress.nowMs = this.#clock.nowMs();
     const free = compressed.length * FREE_RATIO;
     const atMost = Math.max(this.#maxBytes - free, 0);

@@ -1,6 +1,6 @@
 import { grownCapacity } from '../base/bytes.ts';
 import type { HeldBytes } from './held-bytes.ts';
-import type { Inflater } from './inflater.ts';
+import type { Inflater, InflationFault } from './inflater.ts';
 
 /** Octets before a message: the compressed flag and the length ("gRPC over HTTP2", Length-Prefixed-Message). */
 export const PREFIX_BYTES = 5;
@@ -10,9 +10,8 @@ const LEAST_BYTES = 1_024;
 
 /** Why the content of a request is not one message. */
 export type MessageFault =
+  | InflationFault
   | 'compressed'
-  | 'not gzip'
-  | 'too much inflated'
   | 'bad flag'
   | 'too large'
   | 'none'

@@ -3,7 +3,6 @@ import type { Answer } from '../answer.ts';
 import type { ExchangeContext } from '../exchange.ts';
 import { rawAnswer } from '../raw-answer.ts';
 import type { Account } from '../turns.ts';
-import type { NodeExchange } from './node-exchange.ts';
 import { PacedInput } from './paced-input.ts';
 import { parseFailureAnswer } from './parse-failure.ts';
 
@@ -13,12 +12,25 @@ const LINGER_MS = 1_000;
 /** Same code as the error that Node.js raises for a head that arrives too slowly. */
 const TIMED_OUT = Object.assign(new Error('nothing arrived'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' });
 
+/** An unanswered request of a connection. */
+interface OpenRequest {
+  /** True when the whole request has arrived, including its body. */
+  readonly received: boolean;
+  /** Number of body bytes still to come; 0 if the length is unknown or no listener reads the body. */
+  readonly missingBytes: number;
+  /** True until an answer is started. */
+  readonly canAnswer: boolean;
+  abandon(answer: Answer): void;
+  inputEnded(): void;
+  connectionClosed(): void;
+}
+
 /** One connection: its unanswered requests in order, and how the connection is closed. */
 export class NodeConnection {
   readonly #socket: Socket;
   readonly #input: PacedInput;
-  readonly #open = new Set<NodeExchange>();
-  #newest: NodeExchange | null = null;
+  readonly #open = new Set<OpenRequest>();
+  #newest: OpenRequest | null = null;
   /** The answer to input that could not be parsed. It is sent after the answers to all earlier requests. */
   #refusal: Answer | null = null;
   #failed = false;
@@ -59,14 +71,14 @@ export class NodeConnection {
   }
 
   /** Called when a request has arrived. */
-  began(exchange: NodeExchange): void {
+  began(exchange: OpenRequest): void {
     this.#open.add(exchange);
     this.#newest = exchange;
     if (this.#open.size > 1) this.hold();
   }
 
   /** Called when the answer to a request has been sent. */
-  ended(exchange: NodeExchange): void {
+  ended(exchange: OpenRequest): void {
     this.#open.delete(exchange);
     if (this.#newest === exchange) this.#newest = null;
     this.#answeredBytes = this.#socket.bytesRead;
@@ -126,7 +138,7 @@ export class NodeConnection {
   }
 
   /** The request whose body has not arrived completely. */
-  get #unfinished(): NodeExchange | null {
+  get #unfinished(): OpenRequest | null {
     return this.#newest?.received === false ? this.#newest : null;
   }
 
