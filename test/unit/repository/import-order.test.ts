@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { repositoryRoot } from '../../support/repository.ts';
-import { importFaults, importPicture, packageFaults } from './import-order.ts';
+import { circleFaults, importFaults, importPicture, packageFaults } from './import-order.ts';
 
 const root = repositoryRoot();
 const sources = new Map(
@@ -20,6 +20,20 @@ t.test('src and workers import only what stands below them', async t => {
   t.same(faults, [], 'every import follows the picture', { picture: importPicture() });
 });
 
+t.test('no files import each other in a circle, also inside a folder', async t => {
+  t.same(circleFaults(sources), []);
+});
+
+t.test('a circle of files is named in the order of its imports', async t => {
+  const circle = new Map([
+    ['src/rules/a.ts', "import { b } from './b.ts';"],
+    ['src/rules/b.ts', "import type { C } from './c.ts';"],
+    ['src/rules/c.ts', "import { b } from './b.ts';\nimport { d } from './d.ts';"],
+    ['src/rules/d.ts', ''],
+  ]);
+  t.same(circleFaults(circle), ['src/rules/b.ts imports src/rules/c.ts imports src/rules/b.ts: a circle']);
+});
+
 t.test('src and workers import only packages that a user gets', async t => {
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   t.same(packageFaults(sources, new Set(Object.keys(dependencies))), []);
@@ -35,7 +49,7 @@ t.test('an import from a lower folder to a higher one is a fault', async t => {
     'src/base/clock.ts imports src/rules/load.ts: base stands below rules',
   ]);
   t.same(faultsOf('src/app/serve.ts', "import type { Flag } from '../cli/flags.ts';"), [
-    'src/app/serve.ts imports src/cli/terminal/flags.ts: app stands below cli',
+    'src/app/serve.ts imports src/cli/flags.ts: app stands below cli',
   ]);
   t.same(faultsOf('src/transports/http/a.ts', "import '../../../workers/decide.ts';"), [
     'src/transports/http/a.ts imports workers/decide.ts: transports stands below workers',

@@ -22,8 +22,14 @@ const FOLDERS: readonly (readonly string[])[] = [
 const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   rules: [[OWN_FILES], ['parse', 'compile'], ['source', 'match']],
   counters: [[OWN_FILES], ['redis', 'memcached', 'shared', 'guarded']],
-  decision: [[OWN_FILES], ['pool']],
+  decision: [['totals'], [OWN_FILES], ['batching', 'explain'], ['pool']],
   tasks: [['model'], ['store', 'sealing'], ['delivery', 'identity'], ['scheduler'], ['rest'], [OWN_FILES]],
+  settings: [['kinds'], ['groups'], [OWN_FILES]],
+  cli: [['terminal'], ['serve', 'check', 'client', 'tasks'], ['explain'], [OWN_FILES]],
+  'rules/parse': [['yaml'], [OWN_FILES]],
+  'counters/redis': [['protocol'], ['connections'], ['commands'], ['topology'], [OWN_FILES]],
+  'tasks/store/sqlite': [['file'], ['rows'], ['operations'], ['engine'], [OWN_FILES]],
+  'tasks/store/redis': [['records'], ['lua'], ['connection'], [OWN_FILES]],
   'tasks/scheduler': [
     ['health'],
     ['workers', 'attempts'],
@@ -73,6 +79,32 @@ export function packageFaults(sources: Sources, dependencies: ReadonlySet<string
       .filter(name => !dependencies.has(name))
       .map(name => `${path} imports ${name}, which is not in "dependencies" of package.json`),
   );
+}
+
+/**
+ * Files that import each other in a circle, also inside a folder and also by types alone. None of them can be
+ * understood without the others.
+ *
+ * @returns one sentence for each circle, with its files in the order of the imports
+ */
+export function circleFaults(sources: Sources): string[] {
+  const faults: string[] = [];
+  const done = new Set<string>();
+  const path: string[] = [];
+  const visit = (file: string): void => {
+    const start = path.indexOf(file);
+    if (start !== -1) {
+      faults.push(`${[...path.slice(start), file].join(' imports ')}: a circle`);
+      return;
+    }
+    if (done.has(file)) return;
+    done.add(file);
+    path.push(file);
+    for (const target of relativeImports(file, sources.get(file) ?? '')) visit(target);
+    path.pop();
+  };
+  for (const file of sources.keys()) visit(file);
+  return faults;
 }
 
 /** The order as it is shown when an import goes against it. */
