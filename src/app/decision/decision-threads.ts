@@ -51,7 +51,7 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
   const threadsStats = new ThreadsStats(stats);
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   const threads = new LastingDecidingThreads({
-    module: new URL(`../../workers/decide.${extension}`, import.meta.url),
+    module: new URL(`../../../workers/decide.${extension}`, import.meta.url),
     count: settings.workerThreads,
     workerData: () => setup,
     lost: stats.counter('ratelimit.service.worker_threads_lost'),

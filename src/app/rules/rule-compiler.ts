@@ -24,7 +24,7 @@ export class RuleCompiler implements Service {
   async start(): Promise<void> {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     this.#pool = new Piscina({
-      filename: new URL(`../../workers/compile.${extension}`, import.meta.url).href,
+      filename: new URL(`../../../workers/compile.${extension}`, import.meta.url).href,
       minThreads: 0,
       maxThreads: 1,
       idleTimeout: IDLE_MS,

@@ -222,7 +222,7 @@ t.test('a start repairs what is damaged, and waits for no lock that nobody holds
       rmSync(clone.path(`${nodePackage}/bin/node`));
       writeFileSync(clone.path(`${nodePackage}/bin/node`), '', { mode: 0o755 });
     },
-    'a built file is missing': () => rmSync(clone.path('build/src/cli/io.js')),
+    'a built file is missing': () => rmSync(clone.path('build/src/cli/terminal/io.js')),
   };
   for (const [damage, inflict] of Object.entries(damages)) {
     await t.test(damage, async t => {

@@ -150,7 +150,8 @@ t.test('a message of ordinary length is never cut', async t => {
 /** A program that runs `before`, makes a logger on standard error and runs `body`. */
 function program(body: string, before = ''): string[] {
   // The source or its build, whichever this test is.
-  const module = new URL(`../../../src/app/logging${import.meta.url.slice(-3)}`, import.meta.url).href;
+  const module = new URL(`../../../../src/app/logging/logging${import.meta.url.slice(-3)}`, import.meta.url)
+    .href;
   const script = `
     import { createLogger } from ${JSON.stringify(module)};
     ${before}

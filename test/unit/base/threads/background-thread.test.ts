@@ -5,7 +5,7 @@ import t from 'tap';
 import type { PriorityFunction } from '../../../support/threads/nice-thread.ts';
 
 const run = promisify(execFile);
-const PROGRAM = fileURLToPath(new URL('../../support/threads/nice-thread.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../../support/threads/nice-thread.js', import.meta.url));
 /** The user and group of processes without privileges on all Linux systems. */
 const NOBODY = '65534';
 const skip = process.platform === 'linux' ? false : 'only Linux has a priority for each thread';

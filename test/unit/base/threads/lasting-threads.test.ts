@@ -5,7 +5,7 @@ import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { LOOPBACK_SETUP } from '../../../support/push-workers.ts';
 import { WaitClock } from '../../../support/wait-clock.ts';
 
-const MODULE = new URL('../../support/delivering-thread.js', import.meta.url);
+const MODULE = new URL('../../../support/delivering-thread.js', import.meta.url);
 
 /** Numbers of the starts, from 1, that the operating system refuses. */
 function open(t: Test, refused: readonly number[]) {

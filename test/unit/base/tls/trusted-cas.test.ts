@@ -23,7 +23,7 @@ const { port } = server.address() as AddressInfo;
 /** Of hosts: it has no list of the system's authorities, and takes none as the default. */
 const OLD_NODE = HOST_NODES[0];
 
-const MODULE = new URL('../../../src/base/trusted-cas.js', import.meta.url);
+const MODULE = new URL('../../../../src/base/tls/trusted-cas.js', import.meta.url);
 
 /** What a process says that connects to the server once, with the list and once as libraries do. */
 async function connecting(
