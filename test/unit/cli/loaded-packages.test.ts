@@ -18,7 +18,7 @@ function packagesOf(module: string): string[] {
 }
 
 t.test('the service loads the packages that it needs in every case, and no client of one store', async t => {
-  const loaded = packagesOf('cli/serve');
+  const loaded = packagesOf('cli/serve/serve');
   t.ok(loaded.includes('piscina'), 'packages are found');
   const onDemand = ['ioredis', 'yaml', 'undici', '@grpc/grpc-js', '@opentelemetry/api', 'uWebSockets.js'];
   t.same(
