@@ -14,7 +14,7 @@ endWithLauncher();
 if (mayServeTasks()) process.env.UV_THREADPOOL_SIZE ??= '32';
 await attempt(async () => {
   const { main } = await importInstalled(pathToFileURL(builtMain));
-  const { processIo } = await importInstalled(new URL('io.js', pathToFileURL(builtMain)));
+  const { processIo } = await importInstalled(new URL('terminal/io.js', pathToFileURL(builtMain)));
   // Not process.exit: what was written to a pipe may not have left yet.
   process.exitCode = await main(process.argv.slice(2), processIo());
 });

@@ -59,7 +59,7 @@ async function freshClone(t: Test) {
     "declare const process: { stdout: { write(text: string): void } };\ndeclare module 'sluice-fixture' { export const text: string }\n",
   );
   write('src/cli/main.ts', MAIN);
-  write('src/cli/io.ts', 'export const processIo = (): null => null;\n');
+  write('src/cli/terminal/io.ts', 'export const processIo = (): null => null;\n');
   write('workers/work.ts', 'export {};\n');
   const tsconfig = JSON.parse(readFileSync(path('tsconfig.json'), 'utf8'));
   tsconfig.compilerOptions.types = [];
@@ -222,7 +222,7 @@ t.test('a start repairs what is damaged, and waits for no lock that nobody holds
       rmSync(clone.path(`${nodePackage}/bin/node`));
       writeFileSync(clone.path(`${nodePackage}/bin/node`), '', { mode: 0o755 });
     },
-    'a built file is missing': () => rmSync(clone.path('build/src/cli/io.js')),
+    'a built file is missing': () => rmSync(clone.path('build/src/cli/terminal/io.js')),
   };
   for (const [damage, inflict] of Object.entries(damages)) {
     await t.test(damage, async t => {
