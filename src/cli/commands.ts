@@ -1,6 +1,7 @@
 import { CHECK_USAGE } from './check/check-flags.ts';
 import { CLIENT_USAGE } from './client/client-flags.ts';
 import { EXPLAIN_USAGE } from './explain/explain-flags.ts';
+import { SETTINGS_USAGE } from './settings/settings-flags.ts';
 import type { CliIo } from './terminal/io.ts';
 
 /** One word after `sluice`. */
@@ -20,12 +21,14 @@ export interface Command {
 
 const SERVE_USAGE = `Usage: sluice serve [--quickstart]
 
-Serves rate limit decisions over gRPC and HTTP, and tasks where they are turned on, until it is told to stop (SIGTERM
-or SIGINT).
-All settings come from the environment: "sluice --help" lists them.
+Serves rate limit decisions over gRPC and HTTP, and tasks if they are enabled, until it receives SIGTERM or SIGINT.
+All settings come from the environment: "sluice settings" lists them.
 
 Flags:
-  --quickstart  use the sample rules, the embedded store and tasks where the environment says nothing else
+  --quickstart  use the sample rules, the embedded store and tasks, unless the environment says otherwise
+
+Example:
+  RUNTIME_ROOT=/etc/sluice BACKEND_TYPE=redis REDIS_URL=redis:6379 sluice serve
 `;
 
 /** All commands, in the order in which help lists them. Each is loaded when it runs, so that none waits for another. */
@@ -55,8 +58,14 @@ export const COMMANDS: readonly Command[] = [
     run: async (args, io) => (await import('./check/check.ts')).runCheck(args, io),
   },
   {
+    name: 'settings',
+    summary: 'list the settings of "serve", or those that contain a word',
+    usage: () => SETTINGS_USAGE,
+    run: async (args, io) => (await import('./settings/settings.ts')).runSettings(args, io),
+  },
+  {
     name: 'tasks',
-    summary: 'manage accounts, users, workers, schedules and tasks of a running service',
+    summary: 'manage the tasks, workers and accounts of a running service',
     usage: async args => (await import('./tasks/tasks.ts')).tasksUsage(args),
     run: async (args, io) => (await import('./tasks/tasks.ts')).runTasks(args, io),
   },

@@ -1,6 +1,5 @@
 import { nearest } from '../base/nearest.ts';
-import { settingsHelp } from '../settings/help.ts';
-import { COMMANDS } from './commands.ts';
+import { COMMANDS, type Command } from './commands.ts';
 import { CommandFault, UsageFault } from './terminal/command-fault.ts';
 import { asksForHelp } from './terminal/flags.ts';
 import { type CliIo, EXIT } from './terminal/io.ts';
@@ -8,7 +7,7 @@ import { packageVersion } from './terminal/version.ts';
 
 /**
  * Runs `sluice` with the arguments after the program's name and returns the exit status ({@link EXIT}).
- * Answers go to standard output, whatever went wrong to standard error.
+ * Answers go to standard output, errors to standard error.
  */
 export async function main(argv: string[], io: CliIo): Promise<number> {
   const [name, ...args] = argv;
@@ -16,15 +15,16 @@ export async function main(argv: string[], io: CliIo): Promise<number> {
     io.stderr(overview());
     return EXIT.failed;
   }
-  if (asksForHelp([name])) {
-    io.stdout(`${overview()}\nSettings of "serve", from the environment:\n\n${settingsHelp()}`);
+  if (name === 'help' && args.length > 0) return main([...args, '--help'], io);
+  if (name === 'help' || asksForHelp([name])) {
+    io.stdout(overview());
     return EXIT.done;
   }
-  if (/^--?version$/.test(name)) {
+  if (/^(--?)?version$/.test(name)) {
     io.stdout(`sluice ${packageVersion()}\n`);
     return EXIT.done;
   }
-  const command = COMMANDS.find(candidate => candidate.name === name);
+  const command = commandOf(name);
   if (command === undefined) {
     io.stderr(unknownCommand(name));
     return EXIT.failed;
@@ -43,6 +43,12 @@ export async function main(argv: string[], io: CliIo): Promise<number> {
   }
 }
 
+/** The command of this name. The reference implementation calls its check `config_check`. */
+function commandOf(name: string): Command | undefined {
+  const own = name === 'config_check' ? 'check' : name;
+  return COMMANDS.find(command => command.name === own);
+}
+
 function overview(): string {
   const width = Math.max(...COMMANDS.map(command => command.name.length));
   const commands = COMMANDS.map(command => `  ${command.name.padEnd(width)}  ${command.summary}\n`).join('');
@@ -50,9 +56,9 @@ function overview(): string {
 
 Commands:
 ${commands}
-  sluice <command> --help  the flags of a command
-  sluice --help            this page and the settings that "serve" reads from the environment
-  sluice --version         the version
+  sluice help <command>    the flags of a command, with an example
+  sluice settings [WORD]   the settings that "serve" reads from the environment
+  sluice version           the version
 `;
 }
 

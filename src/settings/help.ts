@@ -5,11 +5,26 @@ import { SETTING_GROUPS } from './table.ts';
 /** Terminals and mails that are narrower break lines anywhere. */
 const MAX_COLUMNS = 100;
 
-/** The settings part of `--help`: no line is longer than 100 columns; ends with a line feed. */
-export function settingsHelp(): string {
-  const groups = SETTING_GROUPS.map(groupHelp);
+/**
+ * The settings whose names, description or group contain the pattern, in their groups. Groups without such a setting are
+ * left out. Upper and lower case are the same.
+ */
+export function findSettings(pattern: string): readonly SettingGroup[] {
+  const sought = pattern.toLowerCase();
+  const contains = (text: string): boolean => text.toLowerCase().includes(sought);
+  return SETTING_GROUPS.flatMap(group => {
+    if (contains(group.title)) return [group];
+    const found = Object.entries(group.settings).filter(([, { names, help }]) => {
+      return names.some(contains) || contains(help);
+    });
+    return found.length === 0 ? [] : [{ ...group, settings: Object.fromEntries(found) }];
+  });
+}
+
+/** Settings for a terminal: no line is longer than 100 columns; ends with a line feed. */
+export function settingsHelp(groups: readonly SettingGroup[] = SETTING_GROUPS): string {
   const rules = READING_RULES.map(rule => wrapped(rule, '  '));
-  return `${[...groups, ['Reading rules', ...rules].join('\n')].join('\n\n')}\n`;
+  return `${[...groups.map(groupHelp), ['Reading rules', ...rules].join('\n')].join('\n\n')}\n`;
 }
 
 function groupHelp(group: SettingGroup): string {

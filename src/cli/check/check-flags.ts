@@ -6,7 +6,7 @@ export const CHECK_FLAGS = {
     kind: 'text',
     placeholder: 'DIR',
     default: '',
-    help: 'directory of the rule files; DIR alone does as well',
+    help: 'directory of the rule files, the same as DIR without the flag',
   },
   'merge-domain-configs': {
     kind: 'switch',
@@ -19,13 +19,16 @@ export const CHECK_FLAGS = {
   json: { kind: 'switch', help: 'print the result as one line of JSON' },
 } as const;
 
-export const CHECK_USAGE = `Usage: sluice check DIR [flags]
+export const CHECK_USAGE = `Usage: sluice check DIR|FILE [flags]
 
-Reads the rule files directly in DIR (*.yaml and *.yml) as the service would and reports every fault.
+Reads the rule files directly in DIR (*.yaml and *.yml), or one FILE, as the service would and reports every fault.
 
 Flags:
 ${describeFlags(CHECK_FLAGS)}
-One dash does as well as two, and "_" as "-": -config_dir is --config-dir.
+A flag may have one dash or two, and "_" is the same as "-": -config_dir is --config-dir.
 
-Exit status: 0 the service would load the files, 1 it would refuse them, 2 the directory cannot be read.
+Exit status: 0 the service would load the files, 1 it would refuse them, 2 the directory or the file cannot be read.
+
+Example:
+  sluice check /etc/sluice/ratelimit/config
 `;

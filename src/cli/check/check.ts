@@ -1,6 +1,11 @@
+import { stat } from 'node:fs/promises';
 import { type LoadOptions, loadRuleSet } from '../../rules/parse/load.ts';
 import { type RuleFault, type RuleFile, RuleSetRefused } from '../../rules/rule-set.ts';
-import { type RuleDirectoryContent, readRuleDirectory } from '../../rules/source/read-directory.ts';
+import {
+  type RuleDirectoryContent,
+  readRuleDirectory,
+  readRuleFile,
+} from '../../rules/source/read-directory.ts';
 import { RuleSourceFault } from '../../rules/source/source-fault.ts';
 import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
@@ -9,15 +14,15 @@ import { CHECK_FLAGS } from './check-flags.ts';
 import { type CheckResult, checkJson, checkText, type LoadOutcome } from './check-output.ts';
 
 /**
- * `sluice check`: reads a rule directory through the same functions as the service and reports every fault and warning.
+ * `sluice check`: reads a rule directory or one file through the same functions as the service and reports every fault and warning.
  *
  * @returns the exit status: `refused` when the service would not load the rules
- * @throws CommandFault when the arguments are wrong or the directory cannot be read
+ * @throws CommandFault if the arguments are wrong or the directory or file cannot be read
  */
 export async function runCheck(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, CHECK_FLAGS);
-  const directory = onlyDirectory([flags['config-dir'], ...positionals].filter(text => text !== ''));
-  const content = await readDirectory(directory, flags['ignore-dot-files']);
+  const path = onlyPath([flags['config-dir'], ...positionals].filter(text => text !== ''));
+  const content = await readRules(path, flags['ignore-dot-files']);
   const warnings: RuleFault[] = [];
   const onWarning = (warning: RuleFault): unknown => warnings.push(warning);
   const result: CheckResult = {
@@ -26,23 +31,28 @@ export async function runCheck(args: readonly string[], io: CliIo): Promise<numb
     warnings,
     outcome: load(content.files, { mergeDomains: flags['merge-domain-configs'], onWarning }),
   };
-  io.stdout(flags.json ? checkJson(result) : checkText(directory, result));
+  io.stdout(flags.json ? checkJson(result) : checkText(path, result));
   return 'faults' in result.outcome ? EXIT.refused : EXIT.done;
 }
 
-async function readDirectory(directory: string, ignoreDotFiles: boolean): Promise<RuleDirectoryContent> {
+async function readRules(path: string, ignoreDotFiles: boolean): Promise<RuleDirectoryContent> {
   try {
-    return await readRuleDirectory(directory, { ignoreDotFiles });
+    const isFile = await stat(path).then(
+      found => found.isFile(),
+      () => false,
+    );
+    if (isFile) return { files: [{ name: path, content: await readRuleFile(path) }], ignored: [] };
+    return await readRuleDirectory(path, { ignoreDotFiles });
   } catch (failure) {
     if (!(failure instanceof RuleSourceFault)) throw failure;
     throw new CommandFault(failure.message, { cause: failure });
   }
 }
 
-function onlyDirectory(directories: readonly string[]): string {
-  if (directories.length === 1) return directories[0];
-  if (directories.length === 0) throw new UsageFault('which directory? Write: sluice check DIR.');
-  throw new UsageFault(`one directory at a time, not ${directories.length}: ${directories.join(', ')}.`);
+function onlyPath(paths: readonly string[]): string {
+  if (paths.length === 1) return paths[0];
+  if (paths.length === 0) throw new UsageFault('which directory or file? Write: sluice check DIR.');
+  throw new UsageFault(`one directory or file at a time, not ${paths.length}: ${paths.join(', ')}.`);
 }
 
 function load(files: readonly RuleFile[], options: LoadOptions): LoadOutcome {

@@ -156,7 +156,18 @@ function inByteOrder(names: string[]): string[] {
     .map(({ name }) => name);
 }
 
-async function readRuleFile(path: string, real: string, limits: RuleDirectoryLimits): Promise<Uint8Array> {
+/**
+ * Reads one rule file.
+ *
+ * @param path how messages name the file
+ * @param real the file itself; differs from `path` if links to its directory were resolved
+ * @throws RuleSourceFault if the file cannot be read, is no regular file or is too large
+ */
+export async function readRuleFile(
+  path: string,
+  real: string = path,
+  limits: Pick<RuleDirectoryLimits, 'bytesPerFile'> = RULE_DIRECTORY_LIMITS,
+): Promise<Uint8Array> {
   // Without O_NONBLOCK a named pipe would hold a thread of the pool until somebody writes to it.
   const handle = await open(real, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(async cause => {
     throw await fileFault(path, real, cause);

@@ -2,16 +2,27 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { COMMANDS } from '../../../src/cli/commands.ts';
-import { settingsHelp } from '../../../src/settings/help.ts';
 import { repositoryRoot } from '../../support/repository.ts';
 import { run } from './run.ts';
 
-t.test('help lists the commands, then every setting', async t => {
+t.test('help lists the commands and fits a screen', async t => {
   const { status, stdout, stderr } = await run('--help');
   t.same({ status, stderr }, { status: 0, stderr: '' });
   for (const { name, summary } of COMMANDS) t.match(stdout, new RegExp(`^  ${name} +${summary}$`, 'm'));
-  t.ok(stdout.endsWith(settingsHelp()));
+  t.ok(stdout.split('\n').length <= 24, 'a small terminal shows it whole');
+  for (const line of stdout.split('\n')) t.ok(line.length <= 80, line);
   t.same(await run('-h'), { status, stdout, stderr });
+  t.same(await run('help'), { status, stdout, stderr });
+});
+
+t.test('help with a command is the help of the command', async t => {
+  t.same(await run('help', 'check'), await run('check', '--help'));
+  t.match(await run('help', 'tasks', 'create'), { status: 0, stdout: /^Usage: sluice tasks create / });
+  t.match(await run('help', 'nothing'), { status: 2, stderr: /no command "nothing"/ });
+});
+
+t.test('the check has the name that the reference implementation gives it, too', async t => {
+  t.same(await run('config_check', '--help'), await run('check', '--help'));
 });
 
 t.test('each command has a help of its own, whatever else is given', async t => {
@@ -24,7 +35,7 @@ t.test('each command has a help of its own, whatever else is given', async t => 
 
 t.test('the version is that of the package', async t => {
   const { version } = JSON.parse(readFileSync(join(repositoryRoot(), 'package.json'), 'utf8'));
-  for (const flag of ['--version', '-version']) {
+  for (const flag of ['--version', '-version', 'version']) {
     t.same(await run(flag), { status: 0, stdout: `sluice ${version}\n`, stderr: '' });
   }
 });

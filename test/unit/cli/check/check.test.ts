@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { writeRules } from '../../../support/rule-files.ts';
@@ -148,13 +148,26 @@ t.test('a directory or file that cannot be read fails with the reason', async t 
   t.match(await run('check', directory), { status: 2, stdout: '', stderr: /folder\.yaml' is a directory/ });
 });
 
-t.test('exactly one directory is asked for', async t => {
+t.test('one file is checked without its neighbors', async t => {
+  const directory = tempDirectory(t);
+  const file = join(directory, 'one.yaml');
+  writeFileSync(
+    file,
+    'domain: one\ndescriptors:\n  - key: user\n    rate_limit: {unit: day, requests_per_unit: 1}\n',
+  );
+  writeFileSync(join(directory, 'faulty.yaml'), 'domain: [');
+  t.match(await run('check', file), { status: 0, stdout: 'no faults: 1 file, 1 domain, 1 rule\n' });
+  t.match(await run('check', file, '--json'), { status: 0, stdout: new RegExp(`"files":\\["${file}"\\]`) });
+  t.match(await run('check', directory), { status: 1 });
+});
+
+t.test('exactly one directory or file is asked for', async t => {
   t.match(await run('check'), {
     status: 2,
-    stderr: /which directory\? Write: sluice check DIR\.\nSee "sluice check --help"/,
+    stderr: /which directory or file\? Write: sluice check DIR\.\nSee "sluice check --help"/,
   });
   t.match(await run('check', 'a', '-config_dir', 'b'), {
     status: 2,
-    stderr: /one directory at a time, not 2: b, a\./,
+    stderr: /one directory or file at a time, not 2: b, a\./,
   });
 });

@@ -1,0 +1,33 @@
+import { findSettings, settingsHelp } from '../../settings/help.ts';
+import type { SettingGroup } from '../../settings/kinds/setting.ts';
+import { UsageFault } from '../terminal/command-fault.ts';
+import { parseFlags } from '../terminal/flags.ts';
+import { type CliIo, EXIT } from '../terminal/io.ts';
+import { SETTINGS_FLAGS } from './settings-flags.ts';
+
+/**
+ * `sluice settings`: prints the settings that contain a pattern, or all.
+ *
+ * @returns the exit status: `refused` if no setting contains the pattern
+ * @throws UsageFault if the arguments are wrong
+ */
+export async function runSettings(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, SETTINGS_FLAGS);
+  if (positionals.length > 1) throw new UsageFault(`one pattern at a time, not ${positionals.length}.`);
+  const [pattern = ''] = positionals;
+  const groups = findSettings(pattern);
+  if (flags.json) io.stdout(`${JSON.stringify(groups.flatMap(settingsOf), null, 2)}\n`);
+  if (groups.length === 0) {
+    io.stderr(`sluice settings: no setting contains "${pattern}". "sluice settings" prints all of them.\n`);
+    return EXIT.refused;
+  }
+  if (!flags.json) io.stdout(settingsHelp(groups));
+  return EXIT.done;
+}
+
+/** The settings of a group as `--json` prints them. */
+function settingsOf({ title, settings }: SettingGroup): object[] {
+  return Object.values(settings).map(({ names, kind, defaultText, help, secret }) => {
+    return { names, group: title, type: kind.label, default: defaultText, secret, help };
+  });
+}
