@@ -11,7 +11,7 @@ import type { ApiCall, ApiLimitVerdict } from '../tasks/rest/http/parts.ts';
 import type { EngineLimits } from '../tasks/rest/threads/early-limits.ts';
 
 /** The domain of the rules for calls of the tasks API; `ops/quickstart/config/sluice_api.yaml` is what it can look like. */
-export const API_DOMAIN = 'sluice_api';
+const API_DOMAIN = 'sluice_api';
 const DOMAIN_BYTES = new TextEncoder().encode(API_DOMAIN);
 
 /** The value of `user` for calls without a valid token: no user has such an id. */

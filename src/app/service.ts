@@ -28,7 +28,7 @@ import { StoreHealth } from './stores/store-health.ts';
 import type { TasksService, TasksShared } from './tasks/tasks-service.ts';
 
 /** What the process gives the service. */
-export interface ServiceParts {
+interface ServiceParts {
   readonly settings: Settings;
   readonly logger: Logger;
   readonly clock: Clock;

@@ -46,7 +46,7 @@ import {
   type SpanAttributes,
 } from '../transports/tracing.ts';
 
-export interface OtlpTracingParts {
+interface OtlpTracingParts {
   readonly settings: Settings;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -1,5 +1,5 @@
 /** What is known of a part of the process. */
-export interface ComponentHealth {
+interface ComponentHealth {
   /** Whether it works. */
   readonly ok: boolean;
   /** Whether the process is unhealthy while it does not. */

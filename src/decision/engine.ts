@@ -49,7 +49,7 @@ export interface EngineCounters {
   readonly globalShadowMode: Counter;
 }
 
-export interface EngineParts {
+interface EngineParts {
   readonly options: EngineOptions;
   readonly store: CounterStore;
   /** Null when there is no local cache. */

@@ -31,7 +31,7 @@ export function overallCode(batch: DecisionBatch, request: number, modes: Global
 }
 
 /** Whether the descriptor is a quota: by the global mode or by its rule. Unlimited ones never are. */
-export function isQuota(batch: DecisionBatch, row: number, modes: GlobalModes): boolean {
+function isQuota(batch: DecisionBatch, row: number, modes: GlobalModes): boolean {
   const kind = batch.decisions.kind[row];
   if (kind === KIND.unlimited) return false;
   return modes.quota || (kind === KIND.limited && (batch.decisions.flags[row] & LIMIT_FLAG.quota) !== 0);

@@ -19,7 +19,7 @@ import { addTotal } from './totals/shared-totals.ts';
 export const MAX_NAMES_PER_REQUEST = 128;
 
 /** What planning needs beside the batch and the rules. */
-export interface PlannerParts {
+interface PlannerParts {
   readonly cacheKeys: CacheKeys;
   /** Null when there is no local cache. */
   readonly overLimit: OverLimitCache | null;

@@ -9,13 +9,13 @@ import { countOutcome, hitsOverLimit, isOverLimit, nearThreshold, type Outcome }
 import { addTotal } from './totals/shared-totals.ts';
 
 /** `limit_remaining` of an unlimited descriptor (spec 3.2). */
-export const UNLIMITED_REMAINING = 4_294_967_295;
+const UNLIMITED_REMAINING = 4_294_967_295;
 
 /** What becomes of a descriptor whose key the store could not count; see `STORE_FAILURE_MODE`. */
 export type Uncounted = 'refuse' | 'allow' | 'deny';
 
 /** What settling needs beside the batch. */
-export interface SettlerParts {
+interface SettlerParts {
   readonly nearLimitRatio: number;
   /** Null when there is no local cache. */
   readonly overLimit: OverLimitCache | null;

@@ -13,7 +13,7 @@ export type InflationFault = 'not gzip' | 'too much inflated' | 'too large';
 export const FREE_RATIO = 32;
 
 /** What all calls of a server may have inflated. */
-export interface InflationLimits {
+interface InflationLimits {
   /** Longer messages are not inflated to their end. */
   readonly maxMessageBytes: number;
   /** Bytes beyond {@link FREE_RATIO} times the compressed size: a few hundred bytes can stand for megabytes. */

@@ -19,7 +19,7 @@ export interface RequestDescriptor {
   readonly isNegativeHits?: boolean;
 }
 
-export interface LimitOverride {
+interface LimitOverride {
   /** 0 to 2^32 - 1. */
   readonly requestsPerUnit: number;
   /** A number of `envoy.type.v3.RateLimitUnit`; 7 is a week. */
@@ -55,7 +55,7 @@ export interface DescriptorStatus {
   readonly durationUntilReset: number | null;
 }
 
-export interface CurrentLimit {
+interface CurrentLimit {
   /** Empty when the limit has none. */
   readonly name: string;
   readonly requestsPerUnit: number;
@@ -63,7 +63,7 @@ export interface CurrentLimit {
   readonly unit: number;
 }
 
-export interface HeaderValue {
+interface HeaderValue {
   readonly key: string;
   readonly value: string;
 }

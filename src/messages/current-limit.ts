@@ -2,7 +2,7 @@ import { ByteWriter } from '../base/bytes.ts';
 import { WIRE, writeText, writeUint } from './wire.ts';
 
 /** What `DescriptorStatus.current_limit` says of a limit. `unit` is a number of `RateLimit.Unit`. */
-export interface CurrentLimit {
+interface CurrentLimit {
   readonly requestsPerUnit: number;
   readonly unit: number;
   readonly unitName: string;

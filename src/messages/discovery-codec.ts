@@ -19,7 +19,7 @@ const ANY = { typeUrl: 1, value: 2 } as const;
 const INVALID_ARGUMENT = 3;
 
 /** What a client says on a stream: it asks, accepts, or (with `refusal`) refuses. */
-export interface DiscoveryRequest {
+interface DiscoveryRequest {
   /** See {@link encodeNode}. */
   readonly node: Uint8Array;
   readonly typeUrl: string;

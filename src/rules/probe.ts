@@ -6,7 +6,7 @@ export function edgeHash(level: number, textHash: number): number {
 }
 
 /** The ends of a wildcard: FNV-1a over its head, over its tail backwards, and their lengths. */
-export interface WildcardEnds {
+interface WildcardEnds {
   readonly prefixHash: number;
   readonly prefixLength: number;
   readonly suffixHash: number;

@@ -12,7 +12,7 @@ interface Finding {
 }
 
 /** A rule over several settings. */
-export interface CrossCheck {
+interface CrossCheck {
   /** What `find` reads, or derives from. It is not asked when one of these settings has a fault of its own. */
   readonly reads: readonly SettingKey[];
   readonly find: (values: SettingValues, givenBy: Settings['givenBy']) => Finding | null;

@@ -24,7 +24,7 @@ function describeWarning({ message, fields }: SettingWarning): string {
 }
 
 /** One line for a log: `PORT="80x": not a whole number; accepted: a whole number from 0 to 65535`. */
-export function describeSettingFault(fault: SettingFault): string {
+function describeSettingFault(fault: SettingFault): string {
   return `${fault.given.join(' and ')}: ${fault.problem}; accepted: ${fault.accepted}`;
 }
 

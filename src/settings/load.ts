@@ -122,7 +122,7 @@ function shownSetting(key: SettingKey, values: SettingValues, env: Environment):
 }
 
 /** A setting as a log may show it. */
-export interface SettingDescription {
+interface SettingDescription {
   /** The variable that gave it, or its first name. */
   readonly name: string;
   /** The text that gives this value; masked when it is a secret. */

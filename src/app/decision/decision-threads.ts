@@ -16,7 +16,7 @@ import type { OpenedStore } from '../stores/opened-store.ts';
 import type { StoreHealth } from '../stores/store-health.ts';
 import type { DecisionThreadSetup } from './decision-thread.ts';
 
-export interface DecisionThreadsParts {
+interface DecisionThreadsParts {
   readonly settings: Settings;
   readonly store: OpenedStore;
   readonly statistics: RuleStatistics;

@@ -1,7 +1,7 @@
 import { MAX_WAITING_BYTES } from './log-output.ts';
 
 /** What this needs of `process.stderr`. */
-export interface WritableText {
+interface WritableText {
   write(text: string, encoding: 'utf8', done: () => void): unknown;
 }
 

@@ -11,7 +11,7 @@ const RETRY_MS = 50;
 /** How long one try of {@link LogOutput.flush} waits for the next. */
 const FLUSH_STEP_MS = 10;
 
-export interface LogOutputOptions {
+interface LogOutputOptions {
   /** Where lines go. Must not block when nobody reads; if it does, so does this. */
   readonly descriptor: number;
   /** Hears how many lines were dropped, when there is room again. */

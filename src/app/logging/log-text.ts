@@ -1,6 +1,6 @@
 import type { LogFields, LogLevel } from '../../base/logger.ts';
 
-export interface LogRecord {
+interface LogRecord {
   readonly timeMs: number;
   readonly level: LogLevel;
   readonly message: string;

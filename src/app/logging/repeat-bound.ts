@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 
 /** Lines of one message that are written without a pause. */
-export const BURST_LINES = 200;
+const BURST_LINES = 200;
 
 /** After that, one in this time. */
 const LINE_MS = 1_000;

@@ -1,7 +1,7 @@
 import type { LogFields, Logger, LogLevel } from '../../base/logger.ts';
 
 /** Writes a line of a thread to the log of the process. */
-export type WriteLine = (level: LogLevel, message: string, fields: LogFields | undefined) => void;
+type WriteLine = (level: LogLevel, message: string, fields: LogFields | undefined) => void;
 
 /** The log of a thread that has none of its own. */
 export class ThreadLogger implements Logger {

@@ -4,7 +4,7 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 
 /** What is opened: the debug server. */
-export interface DebugListener {
+interface DebugListener {
   readonly port: number;
   start(): Promise<void>;
   stop(): Promise<void>;

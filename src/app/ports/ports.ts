@@ -31,7 +31,7 @@ import type { CallTracing } from '../../transports/tracing.ts';
 import type { TasksFront } from '../tasks/tasks-service.ts';
 import { DebugPort } from './debug-port.ts';
 
-export interface PortsParts {
+interface PortsParts {
   readonly settings: Settings;
   readonly decider: Decider;
   /** Null while tracing is off. */

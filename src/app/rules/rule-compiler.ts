@@ -11,7 +11,7 @@ import type { CompileRequest, CompileResponse } from './compile-message.ts';
 const IDLE_MS = 1_000;
 
 /** Rules, and which of their places may not do what was meant. */
-export interface CompileResult {
+interface CompileResult {
   readonly rules: CompiledRules;
   readonly warnings: readonly RuleFault[];
 }

@@ -10,7 +10,7 @@ import { nodeIds, type XdsServer } from '../../settings/kinds/xds-servers.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { RuleLoader } from './rule-loader.ts';
 
-export interface RuleSourceParts {
+interface RuleSourceParts {
   readonly settings: Settings;
   readonly logger: Logger;
   readonly outages: OutageListener;

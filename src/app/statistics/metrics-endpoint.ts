@@ -21,7 +21,7 @@ const TOO_MANY_SCRAPES = errorAnswer({
   message: `${MAX_SCRAPES} pages are being made: ask again when one of them has been read`,
 });
 
-export interface MetricsEndpointOptions {
+interface MetricsEndpointOptions {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;

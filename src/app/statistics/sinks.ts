@@ -26,7 +26,7 @@ import type { HttpEngine } from '../../transports/http/engine.ts';
 import { MetricsEndpoint } from './metrics-endpoint.ts';
 
 /** What the sinks of statistics are made from. */
-export interface SinkParts {
+interface SinkParts {
   readonly settings: Settings;
   readonly stats: StatsRegistry;
   readonly logger: Logger;

@@ -27,7 +27,7 @@ const RESOURCES: ResourceLimits = { maxYoungGenerationSizeMb: 48 };
 const TEST_AGAIN_MS = 1_000;
 
 /** The module is `workers/tasks.ts`. */
-export interface KeptEngineParts extends Omit<ThreadCreation, 'count' | 'lost'> {
+interface KeptEngineParts extends Omit<ThreadCreation, 'count' | 'lost'> {
   readonly signals: SignalMesh;
   /** Null if the thread has a store connection of its own. */
   readonly store: SharedStore | null;

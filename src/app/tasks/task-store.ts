@@ -8,12 +8,12 @@ import { threadedSqliteStore } from '../../tasks/store/sqlite/open-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import type { RedisTaskStoreParts } from './redis-task-store.ts';
 
-export interface TaskStoreParts extends RedisTaskStoreParts {
+interface TaskStoreParts extends RedisTaskStoreParts {
   readonly stats: StatsRegistry;
 }
 
 /** The file of the tasks within their directory. */
-export const TASKS_FILE = 'tasks.db';
+const TASKS_FILE = 'tasks.db';
 
 /** A store, and how other threads share it; `shared` is null if they have connections of their own. */
 export interface OpenedTaskStore {

@@ -36,7 +36,7 @@ import type { OpenedTaskStore, TaskStoreFactory } from './task-store.ts';
 import { limitDomains, workerModule, workerNetworks } from './tasks-config.ts';
 
 /** What the process gives the task service. */
-export interface TasksServiceParts {
+interface TasksServiceParts {
   readonly settings: Settings;
   readonly keys: MasterKeys;
   /** Creates the store selected by the settings. */

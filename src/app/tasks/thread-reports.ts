@@ -6,7 +6,7 @@ import { ThreadLogger } from '../logging/thread-logger.ts';
 import { type StatsChange, StatsReporter } from '../statistics/thread-stats.ts';
 
 /** What every thread of tasks reports to the primary thread. */
-export type ThreadReport =
+type ThreadReport =
   | {
       readonly kind: 'log';
       readonly level: LogLevel;
@@ -15,7 +15,7 @@ export type ThreadReport =
     }
   | { readonly kind: 'stats'; readonly stats: StatsChange };
 
-export interface ThreadReports {
+interface ThreadReports {
   readonly logger: Logger;
   readonly stats: StatsRegistry;
   /** Started and stopped with the work of the thread. */

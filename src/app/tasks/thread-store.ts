@@ -9,14 +9,14 @@ import type { TaskStore } from '../../tasks/store/task-store.ts';
 import type { SentFault } from '../../tasks/store/trouble.ts';
 
 /** The task store as a thread other than the primary reaches it; not yet started. */
-export interface ThreadStore {
+interface ThreadStore {
   readonly store: TaskStore;
   /** Takes a port to the thread with the file, or the reason why it could not be opened; see `PortOperator`. */
   readonly connect: (port: MessagePort) => void;
   readonly refused: (fault: SentFault) => void;
 }
 
-export interface ThreadStoreParts {
+interface ThreadStoreParts {
   readonly settings: Settings;
   readonly stats: StatsRegistry;
   readonly logger: Logger;

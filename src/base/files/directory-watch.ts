@@ -4,7 +4,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { asError } from '../fault.ts';
 import { systemCode } from '../system-code.ts';
 
-export interface DirectoryWatchListener {
+interface DirectoryWatchListener {
   /** The path may lead to another directory now, or to none: set the watch again, then read. */
   moved(): void;
   /** An entry directly in the directory was created, written, removed, renamed, or had its mode changed. */

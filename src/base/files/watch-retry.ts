@@ -8,7 +8,7 @@ const WATCH_RETRY_MS = 10_000;
 /** Failures that trying again does not mend. */
 const FORBIDDEN: ReadonlySet<string> = new Set(['EACCES', 'EPERM']);
 
-export interface WatchRetryOptions {
+interface WatchRetryOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   /** Sets the watches again, and reads what may have changed without notice. */

@@ -35,7 +35,7 @@ export interface ThreadCreation {
   readonly logger: Logger;
 }
 
-export interface LastingThreadsParts<To, From>
+interface LastingThreadsParts<To, From>
   extends ThreadCreation,
     Pick<RunningThreadParts<To, From>, 'resourceLimits' | 'isAwaited' | 'heard'>,
     Partial<Pick<RunningThreadParts<To, From>, 'exited'>> {

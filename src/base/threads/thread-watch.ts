@@ -10,7 +10,7 @@ const CHECK_MS = 1_000;
  */
 const SILENT_CHECKS = 10;
 
-export interface ThreadWatchParts {
+interface ThreadWatchParts {
   readonly clock: Clock;
   /** Whether anything waits for the thread. */
   readonly isAwaited: () => boolean;

@@ -1,4 +1,4 @@
-export interface FairSharesOptions {
+interface FairSharesOptions {
   /** Units that all holders may have together. */
   readonly capacity: number;
   /** Units that a holder is guaranteed while it is the only one; a seventh of the capacity at most. */

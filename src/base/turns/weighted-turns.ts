@@ -1,4 +1,4 @@
-export interface WeightedTurnsOptions<T> {
+interface WeightedTurnsOptions<T> {
   /** How much work an item is; at least 1. */
   readonly weightOf: (item: T) => number;
   /** Weight that a tenant is served before it is the next one's turn. */
@@ -6,7 +6,7 @@ export interface WeightedTurnsOptions<T> {
 }
 
 /** Bounds of what is taken together. */
-export interface TakeBounds {
+interface TakeBounds {
   readonly items: number;
   /** Of all items; exceeded only by a single item. */
   readonly weight: number;

@@ -20,7 +20,7 @@ export interface TlsFiles {
 }
 
 /** How a call ended, as the gRPC library tells it. */
-export interface FailedCall {
+interface FailedCall {
   readonly code: number;
   readonly details: string;
   /** Whether a connection stood at the end: only then is the status the word of the service. */

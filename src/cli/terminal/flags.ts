@@ -4,7 +4,7 @@ import { bool, type Kind } from '../../settings/kinds/kinds.ts';
 import { UsageFault } from './command-fault.ts';
 
 /** A flag of a command. Its name is its key in the {@link FlagTable}, in kebab case. */
-export type FlagDeclaration =
+type FlagDeclaration =
   | { readonly kind: 'switch'; readonly help: string }
   | { readonly kind: 'text'; readonly placeholder: string; readonly default: string; readonly help: string }
   | { readonly kind: 'list'; readonly placeholder: string; readonly help: string };
@@ -20,7 +20,7 @@ export type FlagValues<T extends FlagTable> = {
       : string;
 };
 
-export interface ParsedFlags<T extends FlagTable> {
+interface ParsedFlags<T extends FlagTable> {
   readonly values: FlagValues<T>;
   /** Arguments that are not flags, in order. */
   readonly positionals: readonly string[];

@@ -9,7 +9,7 @@ import type { CounterStore } from '../store.ts';
 import type { ProbeKeys } from './probe-keys.ts';
 import { leaveUncounted, type UncountedOps } from './uncounted-ops.ts';
 
-export interface GuardedStoreParts {
+interface GuardedStoreParts {
   /** The store that may fail. */
   readonly store: CounterStore;
   /** Counts while it does; null when nobody is to, so that the keys stay without a count. */

@@ -17,7 +17,7 @@ export interface DecrementCounters {
   readonly decrementFailed: Counter;
 }
 
-export interface DecrementParts extends Pick<IncrementParts, 'send' | 'lost'> {
+interface DecrementParts extends Pick<IncrementParts, 'send' | 'lost'> {
   readonly counters: DecrementCounters;
 }
 

@@ -4,7 +4,7 @@ import { type Exchange, isError } from './exchange.ts';
 const KEYS_A_COMMAND = 100;
 
 /** What became of the keys of a {@link FetchExchange}. */
-export interface Fetched {
+interface Fetched {
   /** By key: its count, 0 when there is none; NaN when it could not be read. */
   readonly counts: Float64Array;
   /** How many keys there were. */

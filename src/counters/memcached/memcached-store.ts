@@ -31,7 +31,7 @@ export interface MemcachedCounters extends IncrementCounters, DecrementCounters 
   readonly keysFound: Counter;
 }
 
-export interface MemcachedStoreParts {
+interface MemcachedStoreParts {
   readonly nodes: MemcachedNodes;
   readonly counters: MemcachedCounters;
   /** Of all nodes; its parts are their addresses. */

@@ -1,5 +1,5 @@
 /** Who is told what memcached answers. May throw a {@link ReplyFault}. */
-export interface ReplySink {
+interface ReplySink {
   /** A line that is no value, without its end: `END`, `STORED`, `12`, `SERVER_ERROR out of memory`. */
   line(text: string): void;
   /** A stored item; `data` is null for one that is too long to be a number. */

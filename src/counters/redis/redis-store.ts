@@ -11,7 +11,7 @@ import { holdBackByReading } from './commands/hold-back-by-reading.ts';
 import { type FeedListener, RefundFeed } from './connections/refund-feed.ts';
 import { blamesKey, shortened } from './protocol/reply-error.ts';
 
-export interface RedisCounterStoreParts {
+interface RedisCounterStoreParts {
   readonly counters: RedisCounters;
   /** True when limits per second are counted in an instance of their own. */
   readonly secondsApart: boolean;

@@ -10,7 +10,7 @@ import { SnapshotFault } from './snapshot-format.ts';
 import { SnapshotLock } from './snapshot-lock.ts';
 import type { CounterTable } from './table.ts';
 
-export interface SnapshotKeeperParts {
+interface SnapshotKeeperParts {
   readonly path: string;
   readonly intervalMs: number;
   readonly table: CounterTable;

@@ -91,7 +91,7 @@ async function writeCounters(file: FileHandle, table: CounterTable, nowS: number
 }
 
 /** What came of reading a snapshot. */
-export interface LoadedSnapshot {
+interface LoadedSnapshot {
   readonly counters: number;
   /** Counters that had expired meanwhile. */
   readonly expired: number;

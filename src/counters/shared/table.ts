@@ -296,7 +296,7 @@ export class CounterTable {
 }
 
 /** The words that find a cell; see `Fingerprinter`. */
-export interface CellPrint {
+interface CellPrint {
   readonly a: number;
   readonly b: number;
   readonly c: number;

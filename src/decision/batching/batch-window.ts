@@ -1,6 +1,6 @@
 import type { Timer } from '../../base/clock.ts';
 
-export interface BatchWindowParts {
+interface BatchWindowParts {
   readonly lengthMs: number;
   /** A clock that never steps back, in milliseconds with fractions. */
   readonly nowMs: () => number;

@@ -52,7 +52,7 @@ export interface BatchPool {
   decidedHere(requests: number, spentMs: number): void;
 }
 
-export interface BatcherParts {
+interface BatcherParts {
   readonly engine: Engine;
   /** Null when this thread decides everything. */
   readonly pool: BatchPool | null;

@@ -2,7 +2,7 @@ import { FairOrder, type Served } from '../../base/turns/fair-order.ts';
 import type { DecisionReply, ResponseFormat } from '../decider.ts';
 
 /** A request that waits for a batch. */
-export interface WaitingRequest {
+interface WaitingRequest {
   /** From `ownRecord`. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly format: ResponseFormat;

@@ -16,7 +16,7 @@ import type {
 } from './explanation.ts';
 
 /** A batch of one request that was decided. */
-export interface DecidedRequest {
+interface DecidedRequest {
   readonly batch: DecisionBatch;
   readonly rules: CompiledRules;
   /** By slot: the count before. */

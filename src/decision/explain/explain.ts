@@ -16,7 +16,7 @@ import { explainDescriptors } from './explain-descriptor.ts';
 import { ReadingStore } from './explain-store.ts';
 import type { Explanation } from './explanation.ts';
 
-export interface ExplainerParts {
+interface ExplainerParts {
   readonly options: EngineOptions;
   readonly store: CounterStore;
   /** The key of the batches that count in the store. */

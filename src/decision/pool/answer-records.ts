@@ -5,7 +5,7 @@ import { RECORD_HEAD_BYTES, Records } from '../records.ts';
 import { ReusedViews } from '../reused-views.ts';
 
 /** Records of answers: a response, or from `fault` on the text of a fault, by the place of its code. */
-export const ANSWER_KIND = { ok: 0, overLimit: 1, fault: 2 } as const;
+const ANSWER_KIND = { ok: 0, overLimit: 1, fault: 2 } as const;
 
 const FAULT_CODES = [
   'bad_request',

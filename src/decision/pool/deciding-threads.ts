@@ -11,7 +11,7 @@ import type { FromDecisionThread, ThreadMessage, ToDecisionThread } from './thre
 const BATCHES_PER_THREAD = 2;
 
 /** The module is `workers/decide.ts`. */
-export interface LastingDecidingThreadsParts extends Omit<ThreadCreation, 'lost'> {
+interface LastingDecidingThreadsParts extends Omit<ThreadCreation, 'lost'> {
   readonly told: (message: ThreadMessage) => void;
   /** Called once when a thread executes nothing anymore, so that the locks it held can be released. */
   readonly exited: (threadId: number) => void;

@@ -1,5 +1,5 @@
 /** What a {@link Placement} knows the machine by. */
-export interface PlacementParts {
+interface PlacementParts {
   /** A clock that never steps back, in milliseconds with fractions. */
   readonly nowMs: () => number;
   /** The part of the time, 0 to 1, that this thread was busy since it was asked last. */

@@ -32,7 +32,7 @@ class TakenCounter implements Counter {
 }
 
 /** The time of the batch in hand: it stands still while there is none. */
-export class TaskClock implements Pick<Clock, 'nowMs'> {
+class TaskClock implements Pick<Clock, 'nowMs'> {
   #nowMs = 0;
 
   readonly nowMs = (): number => this.#nowMs;
@@ -43,12 +43,12 @@ export class TaskClock implements Pick<Clock, 'nowMs'> {
 }
 
 /** What a thread makes its engine of, beside what the thread brings. */
-export interface ThreadEngineParts {
+interface ThreadEngineParts {
   readonly counters: EngineCounters;
   readonly clock: TaskClock;
 }
 
-export interface ThreadDeciderParts {
+interface ThreadDeciderParts {
   readonly makeEngine: (parts: ThreadEngineParts) => {
     readonly engine: Pick<Engine, 'run'>;
     readonly overLimit: OverLimitCache | null;

@@ -24,7 +24,7 @@ interface FromThread {
 }
 
 /** A line for the log. */
-export interface ThreadLog extends FromThread {
+interface ThreadLog extends FromThread {
   readonly kind: 'log';
   readonly level: LogLevel;
   readonly message: string;
@@ -48,7 +48,7 @@ export interface ThreadOutage extends FromThread {
 }
 
 /** Whether its store has connections. */
-export interface ThreadConnections extends FromThread {
+interface ThreadConnections extends FromThread {
   readonly kind: 'connections';
   readonly connected: boolean;
 }

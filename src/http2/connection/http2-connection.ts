@@ -41,7 +41,7 @@ import { StreamEnds } from './stream-ends.ts';
  * Work is counted in octets, because nearly all costs of a frame grow with its length: decoding, hashing, matching.
  * Short frames cost more than their octets: a frame of 13 octets can be a request that is answered.
  */
-export const LEAST_FRAME_WORK = 64;
+const LEAST_FRAME_WORK = 64;
 
 /** More than one read can contain. */
 const UNLIMITED_WORK = 0x3fff_ffff;

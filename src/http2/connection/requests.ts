@@ -46,14 +46,14 @@ const SMALL_DATA_BYTES = 64;
 const NOTHING = new Uint8Array(0);
 
 /** A header section beside its field block. */
-export interface Section {
+interface Section {
   readonly id: number;
   readonly endStream: boolean;
   /** What is wrong with its HEADERS frame, for the stream to suffer. */
   readonly fault: Http2Fault | null;
 }
 
-export interface RequestsParts {
+interface RequestsParts {
   readonly windows: ReceiveWindows;
   readonly settings: PeerSettings;
   readonly drain: Drain;

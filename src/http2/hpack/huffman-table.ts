@@ -27,7 +27,7 @@ const CODE_LENGTHS: readonly number[] = [
 ];
 
 /** The code of each octet and, at `EOS`, of the end: `lengths[symbol]` bits, the lowest of `codes[symbol]`. */
-export interface HuffmanTable {
+interface HuffmanTable {
   readonly lengths: readonly number[];
   readonly codes: Uint32Array;
 }

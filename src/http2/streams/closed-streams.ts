@@ -2,7 +2,7 @@
 const REMEMBERED = 1_024;
 
 /** What to do with a frame of the peer on a closed stream. */
-export type LateFrame = 'ignore' | 'reset' | 'fault';
+type LateFrame = 'ignore' | 'reset' | 'fault';
 
 /** What has to be known of streams that are closed, in bounded memory. */
 export class ClosedStreams {

@@ -9,7 +9,7 @@ import { Window } from './window.ts';
  *                        │                                     │                             ▲
  *                        └── RST_STREAM of either side, or our END_STREAM and RST_STREAM ────┘
  */
-export type StreamState = 'open' | 'halfClosed' | 'closed';
+type StreamState = 'open' | 'halfClosed' | 'closed';
 
 /** One request and its answer. */
 export class Http2Stream {

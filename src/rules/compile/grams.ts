@@ -8,7 +8,7 @@ export interface GramCandidate {
 }
 
 /** Under which gram each wildcard of a level is filed. */
-export interface ChosenGrams {
+interface ChosenGrams {
   readonly chosen: readonly { readonly entry: number; readonly hash: number }[];
   /** Bit `n` is set when a gram has `n` bytes. */
   readonly lengths: number;

@@ -19,7 +19,7 @@ export interface RuleSourceListener {
 }
 
 /** Where rule files are and what makes them be read again (spec 2.7, `RUNTIME_…`). */
-export interface FileRuleSourceOptions {
+interface FileRuleSourceOptions {
   readonly root: string;
   /** May be empty, as may `appDirectory`. */
   readonly subdirectory: string;

@@ -7,7 +7,7 @@ import type { RuleFile } from '../rule-set.ts';
 import { RuleSourceFault } from './source-fault.ts';
 
 /** How much a rule directory may hold. */
-export interface RuleDirectoryLimits {
+interface RuleDirectoryLimits {
   /** Entries of every kind. */
   readonly entries: number;
   /** Rule files. */
@@ -32,7 +32,7 @@ export const MAX_READ_ATTEMPTS = 5;
 /** The link that Kubernetes swaps to publish a new generation of a mounted volume; file links lead through it. */
 export const DATA_LINK = '..data';
 
-export interface RuleNameOptions {
+interface RuleNameOptions {
   /** True: whatever starts with a dot is as good as absent. */
   readonly ignoreDotFiles: boolean;
 }

@@ -6,7 +6,7 @@
  * - `bound`: there is more than the source takes in
  * - `unsettled`: what was listed was gone or had changed when it was read; reading again helps
  */
-export type RuleSourceProblem = 'directory' | 'file' | 'bound' | 'unsettled';
+type RuleSourceProblem = 'directory' | 'file' | 'bound' | 'unsettled';
 
 /** Rule files could not be had from where they are kept. The message says what, where, and what to do. */
 export class RuleSourceFault extends Error {

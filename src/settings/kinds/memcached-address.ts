@@ -4,7 +4,7 @@ import { isIPv6 } from 'node:net';
 const MAX_SERVERS = 1_000;
 
 /** A memcached server of the settings. */
-export interface MemcachedAddress {
+interface MemcachedAddress {
   readonly shown: string;
   readonly target: { readonly path: string } | { readonly host: string; readonly port: number };
 }

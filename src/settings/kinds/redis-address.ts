@@ -24,12 +24,12 @@ export function isSocketPath(address: string): boolean {
  * True when the address can be meant for a unix socket. A name without a slash is a path too,
  * so only what must be meant for TCP is not one.
  */
-export function canBeSocketPath(address: string): boolean {
+function canBeSocketPath(address: string): boolean {
   return isSocketPath(address) || !(SCHEME.test(address) || hostAndPort(address) !== null);
 }
 
 /** An address cannot be right. The text says what is wrong with it and holds nothing of it: it may be a secret. */
-export class RedisAddressFault extends Error {
+class RedisAddressFault extends Error {
   constructor(problem: string) {
     super(problem);
     this.name = 'RedisAddressFault';
@@ -148,7 +148,7 @@ export function clusterEndpoints({ url, auth }: Pick<RedisAddressSettings, 'url'
 }
 
 /** A master that sentinels know by name. */
-export interface SentinelAddress {
+interface SentinelAddress {
   readonly masterName: string;
   readonly sentinels: readonly Endpoint[];
   /** How the master is asked; its place is what the sentinels say. */

@@ -30,7 +30,7 @@ export const names: Kind<readonly string[]> = {
 };
 
 /** Where to listen, in one text. */
-export interface ListenAddressText {
+interface ListenAddressText {
   /** Empty for every interface. */
   readonly host: string;
   readonly port: number;

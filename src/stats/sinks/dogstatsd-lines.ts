@@ -2,7 +2,7 @@ import { type LineFormat, plainNumber, sampleRate } from './line-format.ts';
 import { type Mogrifier, mogrified } from './mogrifier.ts';
 import { inOrder, lineValue, type Tag } from './tags.ts';
 
-export interface DogStatsdOptions {
+interface DogStatsdOptions {
   /** Of the process, as its orchestration names it; first, and as they are. */
   readonly globalTags: readonly Tag[];
   /** Of all statistics. */

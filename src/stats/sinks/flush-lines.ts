@@ -11,7 +11,7 @@ const MAX_LINE_CHARACTERS = 16 * 1024;
 /** Counters that are looked at in a row, when none of them has grown. */
 const COUNTERS_AT_ONCE = 256;
 
-export interface FlushParts {
+interface FlushParts {
   readonly stats: StatsReader;
   readonly format: LineFormat;
   readonly counters: CounterDeltas;

@@ -12,7 +12,7 @@ import type { LineOutput } from './line-output.ts';
 /** Longest wait for the last flush: the end of a process must not wait for a receiver that has gone. */
 export const LAST_FLUSH_MS = 2_000;
 
-export interface PushSinkOptions {
+interface PushSinkOptions {
   readonly stats: StatsReader;
   readonly format: LineFormat;
   readonly output: LineOutput;

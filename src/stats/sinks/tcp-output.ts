@@ -10,7 +10,7 @@ const WRITE_TIMEOUT_MS = 5_000;
 
 const RECONNECT = { initialMs: 1_000, maxMs: 30_000 } as const;
 
-export interface TcpOutputOptions {
+interface TcpOutputOptions {
   readonly name: string;
   readonly host: string;
   readonly port: number;

@@ -6,7 +6,7 @@ import type { LineOutput } from './line-output.ts';
 /** What fits into one packet of an Ethernet, with room for what tunnels add. */
 const MAX_PACKET_BYTES = 1_432;
 
-export interface UdpOutputOptions {
+interface UdpOutputOptions {
   readonly name: string;
   readonly host: string;
   readonly port: number;

@@ -2,7 +2,7 @@ import { systemCode } from '../../base/system-code.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 
 /** Every code that the error of a delivery can have, and what it says. There are no others. */
-export const DELIVERY_ERRORS = {
+const DELIVERY_ERRORS = {
   http_3xx: 'the worker answered with a redirect, which is never followed',
   http_4xx: 'the worker refused the task',
   http_5xx: 'the worker failed',

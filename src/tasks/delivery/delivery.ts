@@ -3,7 +3,7 @@ import type { HistoryHttp } from '../model/history.ts';
 import type { Task } from '../model/task.ts';
 
 /** The part of a task that a delivery needs. */
-export interface DeliveredTask
+interface DeliveredTask
   extends Pick<Task, 'id' | 'type' | 'attempt' | 'timeoutMs' | 'runAt' | 'scheduledFor'> {
   readonly retry: Pick<Task['retry'], 'maxAttempts'>;
 }

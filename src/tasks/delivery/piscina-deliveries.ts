@@ -9,7 +9,7 @@ import type { MessageFromThread, MessageToThread } from './delivery-thread.ts';
 import type { DeliverySetup } from './local-deliveries.ts';
 
 /** The module is `workers/deliver.ts`. */
-export interface PiscinaDeliveriesParts extends Omit<ThreadCreation, 'workerData' | 'lost'> {
+interface PiscinaDeliveriesParts extends Omit<ThreadCreation, 'workerData' | 'lost'> {
   /** Its capacity is that of all threads together. */
   readonly setup: DeliverySetup;
   /** Threads that ended although nobody asked them to. */

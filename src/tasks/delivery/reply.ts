@@ -4,7 +4,7 @@ import type { HistoryHttp } from '../model/history.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 /** Beyond it an answer is not read: the connection is closed. */
-export const MAX_READ_BYTES = 64 * 1024;
+const MAX_READ_BYTES = 64 * 1024;
 /** What a result may have. */
 const MAX_RESULT_BYTES = 16 * 1024;
 /** What history keeps. */

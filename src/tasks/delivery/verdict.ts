@@ -67,7 +67,7 @@ export function verdictOn(outcome: DeliveryOutcome, grounds: VerdictGrounds): Ve
 }
 
 /** True for a status that says that the task is done. */
-export function isSuccess(status: number): boolean {
+function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;
 }
 

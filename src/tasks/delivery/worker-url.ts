@@ -25,7 +25,7 @@ export interface Target {
   readonly path: string;
 }
 
-export type UrlCheck =
+type UrlCheck =
   | { readonly kind: 'ok'; readonly target: Target }
   | {
       readonly kind: 'refused';

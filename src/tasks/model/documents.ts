@@ -186,7 +186,7 @@ export interface Secret {
  * A running task that is to be removed once it has ended; the document has the task's id and is due when it is to be
  * looked at. It is written before the task is asked to stop, so that no crash forgets the removal.
  */
-export interface Removal {
+interface Removal {
   readonly requestedAt: number;
   readonly actor: Actor;
 }

@@ -1,5 +1,5 @@
 /** What a duration looks like as text: `90s`, `1h30m`, `250ms` (specification 3.0). */
-export const DURATION_PATTERN = /^(?:\d+(?:ms|s|m|h|d))+$/;
+const DURATION_PATTERN = /^(?:\d+(?:ms|s|m|h|d))+$/;
 
 /** What a fault says is accepted. */
 export const DURATION_ACCEPTED =

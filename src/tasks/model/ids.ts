@@ -1,5 +1,5 @@
 /** What an id stands for, by its prefix. */
-export const ID_PREFIXES = {
+const ID_PREFIXES = {
   task: 'tsk',
   worker: 'wrk',
   user: 'usr',
@@ -19,7 +19,7 @@ const RANDOM_CHARACTERS = 16;
 const PATTERN = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
 /** The latest time that an id can hold, in milliseconds since the epoch. */
-export const LAST_ID_TIME_MS = 2 ** 48 - 1;
+const LAST_ID_TIME_MS = 2 ** 48 - 1;
 
 /** The first ten characters of a ULID of this time. */
 function timePart(timeMs: number): string {

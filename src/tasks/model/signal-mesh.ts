@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 
 /** Passes a port on to a thread, whose {@link SignalPorts} it connects to those of another thread. */
-export type ConnectSignals = (port: MessagePort) => void;
+type ConnectSignals = (port: MessagePort) => void;
 
 /**
  * Gives each pair of threads a channel for their signals (`SignalPorts`). The thread that owns the others makes the

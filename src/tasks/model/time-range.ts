@@ -2,21 +2,21 @@ import { parseDuration } from './duration.ts';
 import { dayStartMs, parseTime } from './time.ts';
 
 /** Times from `from`, which is included, to `before`, which is not; null where there is no bound. Milliseconds. */
-export interface TimeRange {
+interface TimeRange {
   readonly kind: 'range';
   readonly from: number | null;
   readonly before: number | null;
 }
 
 /** What is wrong with a range, and with which of its parameters. */
-export interface TimeRangeFault {
+interface TimeRangeFault {
   readonly kind: 'fault';
   readonly parameter: 'start' | 'end';
   readonly detail: string;
 }
 
 /** What a fault says is accepted. */
-export const TIME_RANGE_ACCEPTED =
+const TIME_RANGE_ACCEPTED =
   'a time as in RFC 3339 ("2026-03-01T10:00:00Z"), a date ("2026-03-01"), a month ("2026-03"), a year ("2026"), ' +
   'Unix seconds or milliseconds (9 or 10, 12 or 13 digits), or a time ago ("-24h")';
 

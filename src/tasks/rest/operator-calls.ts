@@ -21,7 +21,7 @@ interface Prepared {
 }
 
 /** A call of the operator that was found. */
-export interface OperatorMatch {
+interface OperatorMatch {
   readonly entry: Prepared;
   readonly params: Readonly<Record<string, string>>;
 }

@@ -24,9 +24,9 @@ import { openApiDocument } from './openapi.ts';
 import { OperatorCalls } from './operator-calls.ts';
 
 /** Told of each answer, for statistics. */
-export type AnswerListener = (operation: string, status: number) => void;
+type AnswerListener = (operation: string, status: number) => void;
 
-export interface RestServiceOptions {
+interface RestServiceOptions {
   readonly parts: RestParts;
   readonly limits: ApiLimits;
   readonly routes: readonly Route[];

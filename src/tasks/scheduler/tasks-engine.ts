@@ -53,7 +53,7 @@ export interface TasksEngineParts {
 /** Background work that a process does. Any number of processes may do each kind. */
 export type TasksRole = 'dispatcher' | 'scheduler' | 'reaper';
 
-export interface TasksEngineOptions {
+interface TasksEngineOptions {
   readonly roles: ReadonlySet<TasksRole>;
   /** What history calls this process. */
   readonly node: string;

@@ -2,7 +2,7 @@ import type { Task } from '../model/task.ts';
 import type { FoundTasks, TaskSearch } from './requests.ts';
 
 /** Maximum number of tasks that one search looks at. */
-export const MAX_SCANNED = 1_000;
+const MAX_SCANNED = 1_000;
 /** Tasks are read this many at a time: the filter rarely passes just as many as are wanted. */
 const PIECE = 250;
 

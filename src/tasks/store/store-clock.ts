@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { TaskStore } from './task-store.ts';
 
-export interface StoreClockParts {
+interface StoreClockParts {
   readonly store: Pick<TaskStore, 'now'>;
   /** Used until the store has told its time, and for timers. */
   readonly clock: Clock;

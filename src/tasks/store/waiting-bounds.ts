@@ -1,6 +1,6 @@
 import { FairShares } from '../../base/turns/fair-shares.ts';
 
-export interface WaitingLimits {
+interface WaitingLimits {
   /** Operations that may wait for their answers, of all tenants together. */
   readonly count: number;
   /** Their size, in characters. */

@@ -4,7 +4,7 @@ import { type FunctionInput, type LocationInput, Profile, type SampleInput, Stri
 const FILE_SCHEME = 'file://';
 
 /** What one number of a sample counts, such as `{ type: 'cpu', unit: 'nanoseconds' }`. */
-export interface ValueKind {
+interface ValueKind {
   readonly type: string;
   readonly unit: string;
 }

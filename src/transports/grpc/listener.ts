@@ -6,7 +6,7 @@ import type { TlsHandshakes } from './tls/tls.ts';
 /** Where a server listens: a host and port, or the path of a unix socket. */
 export type ListenAddress = TcpAddress | { readonly path: string };
 
-export interface ListenerEvents {
+interface ListenerEvents {
   readonly onConnection: (socket: Socket) => void;
   /** A connection could not be accepted (for example: too many open files). Listening goes on. */
   readonly onAcceptError: (error: Error) => void;

@@ -2,7 +2,7 @@ import type { GrpcService, GrpcStatus, UnaryMethod, UnaryReply } from '../../grp
 import type { Histogram } from '../../stats/histogram.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 
-export interface Measuring {
+interface Measuring {
   readonly stats: StatsRegistry;
   /** A clock that never steps back, in milliseconds with fractions: `performance.now`. */
   readonly nowMs: () => number;

@@ -16,7 +16,7 @@ export interface Answer extends AnswerHead {
   readonly lasting?: true;
 }
 
-export const PLAIN_TEXT = 'text/plain; charset=utf-8';
+const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
 /** A page of plain text that is made while it is sent. */
 export const TEXT_PAGE: AnswerHead = { status: '200 OK', contentType: PLAIN_TEXT };

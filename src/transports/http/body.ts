@@ -6,7 +6,7 @@ import { errorAnswer } from './status.ts';
 import { bodyWork, pieceWork, READ_WORK } from './turns.ts';
 
 /** The largest body that is read, and what is said about a larger one: an answer with 413. */
-export interface BodyBound {
+interface BodyBound {
   readonly bytes: number;
   tooLarge(): Answer;
 }

@@ -1,7 +1,7 @@
 import type { Logger } from '../../base/logger.ts';
 import type { HttpEngine } from './engine.ts';
 
-export interface EngineSettings {
+interface EngineSettings {
   /** `auto`: uWebSockets.js if it loads, otherwise Node.js. */
   readonly httpServerEngine: 'auto' | 'uws' | 'node';
   /** Maximum size of a request head: request line and header fields. */

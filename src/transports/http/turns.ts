@@ -100,7 +100,7 @@ class WaitingRequest extends Account {
   }
 }
 
-export interface TurnsParts {
+interface TurnsParts {
   /** Runs a callback after the event loop has polled the sockets. */
   readonly nextTurn: (run: () => void) => void;
   /** Runs a callback after a time. */

@@ -28,7 +28,7 @@ export interface ApiTarget {
   readonly namedBy: string;
 }
 
-export interface ApiRequest {
+interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With its query: `/api/v1/tasks?status=failed`. */
   readonly path: string;

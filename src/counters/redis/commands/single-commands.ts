@@ -29,7 +29,7 @@ export interface Steps {
 /**
  * Called for each slot with what became of its step: the count before it (NaN for `expire`), or an error of Redis.
  */
-export type OnReply = (slot: number, reply: number | RedisReplyError, step: Step) => void;
+type OnReply = (slot: number, reply: number | RedisReplyError, step: Step) => void;
 
 const ASKING = encodedWords('ASKING');
 const GET = encodedWords('GET');

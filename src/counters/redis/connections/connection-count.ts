@@ -1,6 +1,6 @@
 import type { Counter } from '../../../stats/registry.ts';
 
-export interface ConnectionCounters {
+interface ConnectionCounters {
   /** Connections that came up. */
   readonly opened: Counter;
   /** Those of them that ended, for whatever reason. */

@@ -27,7 +27,7 @@ export interface Expectations {
 }
 
 /** What a Redis that was just connected to is like. */
-export interface Greeting {
+interface Greeting {
   readonly takesScripts: boolean;
   /** A password was sent that nobody asks for. */
   readonly passwordUnasked: boolean;

@@ -8,7 +8,7 @@ export interface StartBounds extends BackoffBounds {
   readonly maxElapsedMs: number;
 }
 
-export interface PatientStart {
+interface PatientStart {
   /** How log lines and the error name the server. */
   readonly address: string;
   readonly bounds: StartBounds;

@@ -26,7 +26,7 @@ export interface RedisLinkParts {
 }
 
 /** Who uses a link hears what becomes of it. */
-export interface LinkListener {
+interface LinkListener {
   up(link: RedisLink): void;
   down(link: RedisLink): void;
   /**

@@ -30,7 +30,7 @@ export interface FeedListener {
   readonly up: () => void;
 }
 
-export interface RefundFeedParts {
+interface RefundFeedParts {
   /** Bound of connecting and of each command; 0 for none. */
   readonly timeoutMs: number;
   readonly clock: Clock;

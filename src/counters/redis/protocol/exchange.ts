@@ -5,7 +5,7 @@ import { RedisReplyError } from './reply-error.ts';
 /** The answer to a command did not come in time. */
 export class CommandTimeout extends Error {}
 
-export interface ExchangeParts {
+interface ExchangeParts {
   /** How many replies there will be. */
   readonly commands: number;
   /** Bound of the wait for all of them; 0 for none. */

@@ -1,7 +1,7 @@
 import { withoutPlace } from './reply-error.ts';
 
 /** What a script answered: numbers, NaN where a key could not be counted, and the first error, empty for none. */
-export interface ScriptReply {
+interface ScriptReply {
   readonly numbers: Float64Array;
   readonly failure: string;
 }

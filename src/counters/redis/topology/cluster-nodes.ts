@@ -8,7 +8,7 @@ import { SideConnections } from '../connections/side-connections.ts';
 import { Waits } from '../connections/waits.ts';
 import { type ClusterMap, type NodeAddress, readClusterSlots } from './cluster-map.ts';
 
-export interface ClusterOptions {
+interface ClusterOptions {
   /** Nodes to ask for the others. At least one. */
   readonly seeds: readonly RedisEndpoint[];
   readonly pool: PoolOptions;

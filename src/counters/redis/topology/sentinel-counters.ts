@@ -9,7 +9,7 @@ import { MasterWatch } from './master-watch.ts';
 import { type SentinelOptions, Sentinels } from './sentinels.ts';
 import { ServerCounters } from './server-counters.ts';
 
-export interface SentinelCountersOptions {
+interface SentinelCountersOptions {
   readonly sentinels: Omit<SentinelOptions, 'timeoutMs' | 'logger'>;
   readonly pool: PoolOptions;
   readonly sharedKeys: SharedKeys;

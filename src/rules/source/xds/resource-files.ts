@@ -5,7 +5,7 @@ import { MAX_REPORTED_FAULTS, type RuleFile } from '../../rule-set.ts';
 export const CONFIG_TYPE_URL = 'type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig';
 
 /** The resources of a response as rule files, or what keeps them from being tried. */
-export interface ResourceFiles {
+interface ResourceFiles {
   readonly files: readonly RuleFile[];
   readonly faults: readonly string[];
 }

@@ -18,7 +18,7 @@ const AT_ONCE = 128;
 /** Metrics whose conflict is logged: their names may hold values of requests. */
 const MAX_TOLD = 100;
 
-export interface ExpositionOptions {
+interface ExpositionOptions {
   readonly stats: StatsRegistry;
   readonly mappings: Mappings;
   /** They become labels of every metric. */

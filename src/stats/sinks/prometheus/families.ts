@@ -19,7 +19,7 @@ export interface Family {
   readonly timers: Map<string, Histogram> | null;
 }
 
-export interface Series {
+interface Series {
   readonly labels: string;
   readonly value: number;
 }

@@ -2,12 +2,12 @@ import type { Schedule } from '../documents.ts';
 import type { NominalTimes } from './schedule-times.ts';
 
 /** With mode `none`: what is late by no more is not missed, but late. */
-export const LATE_MS = 10_000;
+const LATE_MS = 10_000;
 /** So many missed times are counted, and no more: after a long outage nobody waits for the count. */
-export const MAX_COUNTED = 1_000;
+const MAX_COUNTED = 1_000;
 
 /** What is to be done about the nominal times that have come. */
-export interface Due {
+interface Due {
   /** For these, oldest first, there is to be a run. */
   readonly fire: readonly number[];
   /** How many others there were, as far as they were counted. */

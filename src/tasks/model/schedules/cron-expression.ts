@@ -2,7 +2,7 @@
 export const MAX_CRON_LENGTH = 256;
 
 /** What a fault says is accepted. */
-export const CRON_ACCEPTED =
+const CRON_ACCEPTED =
   'five fields (minute hour day-of-month month day-of-week), six with seconds first, or one of @hourly @daily @weekly @monthly @yearly';
 
 /** The values of one field. */
@@ -27,7 +27,7 @@ export interface CronExpression {
 }
 
 /** Why an expression is none: which field, which part of it, and what is accepted. */
-export interface CronFault {
+interface CronFault {
   readonly kind: 'fault';
   readonly detail: string;
 }

@@ -16,7 +16,7 @@ export const DST_NOTES = [
   'second_of_two',
   'previous_skipped_by_dst',
 ] as const;
-export type DstNote = (typeof DST_NOTES)[number];
+type DstNote = (typeof DST_NOTES)[number];
 
 /** A time at which a schedule would fire. Milliseconds since the epoch; the offset is what is added to UTC. */
 export interface PreviewedTime {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 /** A clock of the zone is changed at `at`, from one offset to another. Milliseconds; offsets are what is added to UTC. */
-export interface Transition {
+interface Transition {
   readonly at: number;
   readonly before: number;
   readonly after: number;

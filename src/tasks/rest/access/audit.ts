@@ -13,7 +13,7 @@ const KEEP_MS = 90 * 86_400_000;
 const MAX_ENTRIES = 5_000;
 
 /** The operator, as entries name it. */
-export const OPERATOR: Actor = { type: 'system', id: 'operator' };
+const OPERATOR: Actor = { type: 'system', id: 'operator' };
 
 /** What an entry says beside who, when and in which request. */
 export interface Audited {
@@ -27,7 +27,7 @@ export interface Audited {
 }
 
 /** A call, as far as an entry tells of it. */
-export interface AuditedCall extends Pick<Call, 'requestId' | 'nowMs'> {
+interface AuditedCall extends Pick<Call, 'requestId' | 'nowMs'> {
   /** Null: the operator. */
   readonly caller: Call['caller'] | null;
 }

@@ -11,7 +11,7 @@ import { limitsOf, quotaExceeded } from './tenant-limits.ts';
 import { userNames } from './user-fields.ts';
 
 /** A call whose token is a JSON Web Token. */
-export interface LoginCall extends Pick<Call, 'tenant' | 'account' | 'nowMs'> {
+interface LoginCall extends Pick<Call, 'tenant' | 'account' | 'nowMs'> {
   readonly token: string;
   /** Of the request that may create the user; null if none may be created. */
   readonly requestId: string | null;

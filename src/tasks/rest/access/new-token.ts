@@ -4,7 +4,7 @@ import type { PutDocument } from '../../store/documents.ts';
 import type { RestParts } from '../http/parts.ts';
 import { newToken, tokenHash } from './token-text.ts';
 
-export interface TokenRequest {
+interface TokenRequest {
   readonly tenant: string;
   readonly userId: string;
   readonly name: string;
@@ -17,7 +17,7 @@ export interface TokenRequest {
 }
 
 /** A token that is about to be made: its text, which is kept nowhere, and its document. */
-export interface MadeToken {
+interface MadeToken {
   readonly text: string;
   readonly change: PutDocument<'token'>;
 }

@@ -29,7 +29,7 @@ const UNKNOWN: Place = { kind: 'unknown' };
 /** Where accounts are managed on the host of the service. */
 export const ACCOUNTS_PATH = '/accounts';
 
-export interface PlaceConfig extends Pick<RestConfig, 'serviceHost' | 'tenantHeader'> {
+interface PlaceConfig extends Pick<RestConfig, 'serviceHost' | 'tenantHeader'> {
   readonly jwt: Pick<RestConfig['jwt'], 'tenantClaim'>;
 }
 

@@ -15,7 +15,7 @@ const PATTERN = /^(?:tk|wkt)_([a-z0-9-]{1,40})_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/;
  * What a token begins with: `tk` for those of users, `wkt` for those of pull workers. Prefix and checksum are there for
  * scanners that look for leaked tokens.
  */
-export type TokenPrefix = 'tk' | 'wkt';
+type TokenPrefix = 'tk' | 'wkt';
 
 /**
  * A new token: `<prefix>_<domain>_<43 characters, 256 random bits>_<checksum>` (specification 3.12). It is shown once;

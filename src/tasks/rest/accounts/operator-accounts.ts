@@ -24,7 +24,7 @@ import {
 import { useOf } from './limits.ts';
 
 /** A checked request of the operator. */
-export interface OperatorCall {
+interface OperatorCall {
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;

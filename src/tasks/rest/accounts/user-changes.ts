@@ -15,7 +15,7 @@ import type { Call } from '../http/route.ts';
 const MAX_TRIES = 8;
 
 /** A change of one user, beside which the account may have to change. */
-export interface UserChange {
+interface UserChange {
   /** Null for a new user. */
   readonly before: User | null;
   /** Null for one that is deleted. */

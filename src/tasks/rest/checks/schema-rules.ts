@@ -14,7 +14,7 @@ export interface RuleFault {
 }
 
 /** True, or every fault. */
-export type RuleCheck = (value: unknown) => true | readonly RuleFault[];
+type RuleCheck = (value: unknown) => true | readonly RuleFault[];
 
 /** A rule on its way to source code. */
 interface RuleParts {

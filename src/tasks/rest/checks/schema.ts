@@ -44,7 +44,7 @@ export interface NumberSchema extends Common {
   readonly max?: number;
 }
 
-export interface BooleanSchema extends Common {
+interface BooleanSchema extends Common {
   readonly type: 'boolean';
 }
 
@@ -65,7 +65,7 @@ export interface ObjectSchema extends Common {
 }
 
 /** An object whose names are not known: names and values have a form each. */
-export interface RecordSchema extends Common {
+interface RecordSchema extends Common {
   readonly type: 'record';
   readonly values: Schema;
   readonly maxEntries?: number;

@@ -5,7 +5,7 @@ import type { TaskStore } from '../../store/task-store.ts';
 import { Problem } from '../checks/problem.ts';
 
 /** What a worker can be named. An id is no name, so that one is never taken for the other. */
-export const WORKER_NAME = /^(?!wrk_)[a-z0-9][a-z0-9._-]{0,62}$/;
+const WORKER_NAME = /^(?!wrk_)[a-z0-9][a-z0-9._-]{0,62}$/;
 
 /** True when a text can be the id or the name of a worker: everything else is not looked for. */
 function canBeWorker(idOrName: string): boolean {

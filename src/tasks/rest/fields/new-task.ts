@@ -86,7 +86,7 @@ export const NEW_TASK_SCHEMA: ObjectSchema = {
 };
 
 /** Where a new task comes from, beside its fields. */
-export interface NewTaskContext {
+interface NewTaskContext {
   readonly parts: Pick<RestParts, 'ids' | 'config'>;
   readonly limits: TenantLimits;
   readonly actor: Actor;

@@ -16,7 +16,7 @@ export const PAUSE_FIELDS = {
 } as const satisfies Record<string, Schema>;
 
 /** What can be paused; {@link readPause} changes it. */
-export interface Pausable {
+interface Pausable {
   paused: boolean;
   pauseReason: string | null;
   resumeAt: number | null;

@@ -187,7 +187,7 @@ export const SCHEDULE_CHANGES: ObjectSchema = {
 
 type Draft = { -readonly [K in keyof Schedule]: Schedule[K] };
 
-export interface ScheduleContext {
+interface ScheduleContext {
   /** Null for a new one. */
   readonly before: Schedule | null;
   /** The one that the fields name, or that it had before. */

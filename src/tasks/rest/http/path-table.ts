@@ -1,5 +1,5 @@
 /** A path that was found: what stands under its method, and the segments that have a name. */
-export interface PathMatch<T> {
+interface PathMatch<T> {
   readonly entry: T;
   readonly params: Readonly<Record<string, string>>;
 }

@@ -1,7 +1,7 @@
 import type { RestRequest } from './http.ts';
 import type { Call } from './route.ts';
 
-export interface TenantCallParts
+interface TenantCallParts
   extends Pick<
     Call,
     'tenant' | 'account' | 'caller' | 'params' | 'query' | 'body' | 'requestId' | 'idempotency' | 'nowMs'

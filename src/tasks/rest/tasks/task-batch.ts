@@ -22,7 +22,7 @@ import {
   tellDue,
 } from './task-create.ts';
 
-export const MAX_BATCH_TASKS = 500;
+const MAX_BATCH_TASKS = 500;
 const MAX_BATCH_BYTES = 5 * 1024 * 1024;
 /**
  * Maximum number of faults listed in an answer, in addition to one for each item. Faults take much more space than the

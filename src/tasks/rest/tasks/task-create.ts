@@ -101,7 +101,7 @@ export function remembering(call: Call, note = ''): { idempotency?: NonNullable<
   return call.idempotency === null ? {} : { idempotency: { ...call.idempotency, note } };
 }
 
-export type DoneCreate = Extract<CreateAnswer, { readonly results: unknown }>;
+type DoneCreate = Extract<CreateAnswer, { readonly results: unknown }>;
 
 /** @throws Problem `idempotency_key_reused` */
 export function doneOrThrow(answer: CreateAnswer): DoneCreate {
@@ -161,7 +161,7 @@ export function createdView(result: Exclude<CreateResult, Refusal>): Record<stri
   return view;
 }
 
-export type Refusal = Extract<CreateResult, { readonly kind: 'refused' }>;
+type Refusal = Extract<CreateResult, { readonly kind: 'refused' }>;
 
 /**
  * What a refusal of the store means to the caller.

@@ -43,7 +43,7 @@ interface StoreClient {
 }
 
 /** The module is `workers/rest.ts`. */
-export interface RestThreadsParts<Stats> extends ThreadCreation {
+interface RestThreadsParts<Stats> extends ThreadCreation {
   /** Returns the tenant of a call. It selects the thread and the queue of the call. */
   readonly tenantOf: (head: RestHead) => string;
   readonly limits: EngineLimits;

@@ -26,7 +26,7 @@ export interface ThreadService {
   stop(): Promise<void>;
 }
 
-export interface ServeRestParts {
+interface ServeRestParts {
   readonly port: MessagePort;
   /** Connects the signals of this thread with those of others. */
   readonly signals: SignalPorts;

@@ -42,7 +42,7 @@ interface OpenCall {
   isGone: boolean;
 }
 
-export interface ThreadCallsParts {
+interface ThreadCallsParts {
   /** Shared by all threads. */
   readonly places: Places;
   readonly limits: EarlyLimits;

@@ -34,7 +34,7 @@ export interface LimitAsker {
 }
 
 /** A verdict, or null and the reason why the decision service gave no verdict. */
-export type LimitVerdictMessage = readonly [verdict: LimitVerdict | null, reason: string];
+type LimitVerdictMessage = readonly [verdict: LimitVerdict | null, reason: string];
 
 /** Messages of a thread to the thread that has the decision engine. */
 export type LimitAskMessage =

@@ -17,7 +17,7 @@ export interface EndedAttempt {
   readonly unheard?: true;
 }
 
-export interface SettlerParts {
+interface SettlerParts {
   readonly store: Pick<TaskStore, 'settle'>;
   readonly outage: StoreOutage;
   readonly time: StoreTime;

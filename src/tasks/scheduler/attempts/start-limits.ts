@@ -5,7 +5,7 @@ import type { Logger } from '../../../base/logger.ts';
 import type { StartLimit } from '../../model/documents.ts';
 import type { LimitAsker, LimitVerdict } from './limit-questions.ts';
 
-export interface StartLimitsParts {
+interface StartLimitsParts {
   readonly asker: LimitAsker;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly logger: Logger;

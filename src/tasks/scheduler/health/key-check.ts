@@ -3,7 +3,7 @@ import { ACCOUNT_ID } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { Troubles } from './troubles.ts';
 
-export interface KeyCheckParts {
+interface KeyCheckParts {
   readonly store: Pick<TaskStore, 'tenants' | 'getDocument'>;
   readonly sealer: Pick<Sealer, 'knows'>;
   readonly troubles: Troubles;

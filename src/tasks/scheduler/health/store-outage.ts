@@ -5,7 +5,7 @@ import type { TaskStore } from '../../store/task-store.ts';
 import { StoreFault, troubleIn } from '../../store/trouble.ts';
 import type { Troubles } from './troubles.ts';
 
-export interface StoreOutageParts {
+interface StoreOutageParts {
   readonly store: Pick<TaskStore, 'ping'>;
   readonly clock: Clock;
   /** From 0 to below 1. */

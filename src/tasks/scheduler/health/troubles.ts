@@ -19,7 +19,7 @@ export interface NotReady {
 /** Told whenever the reason of a part changes; null while nothing is wrong with it. */
 export type NotReadyListener = (part: TroubledPart, notReady: NotReady | null) => void;
 
-export interface TroublesParts {
+interface TroublesParts {
   readonly store: Pick<TaskStore, 'name'>;
   readonly statistics: TaskStatistics;
   readonly notReady: NotReadyListener;

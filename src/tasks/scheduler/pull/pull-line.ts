@@ -2,7 +2,7 @@ import type { Clock, Timer } from '../../../base/clock.ts';
 import type { ClaimAnswer, ClaimedTask } from '../../store/requests.ts';
 import type { LeaseRequest } from './pull-desk.ts';
 
-export interface PullLineParts {
+interface PullLineParts {
   /** Takes note of claims that are made, so that the store is not stopped before they are over. */
   readonly running: (claims: Promise<void>) => void;
   /** Asks the store for tasks of the worker. Null: it has none to give now. */

@@ -26,7 +26,7 @@ import type { StoreTime } from '../health/store-time.ts';
 import type { LeaseRequest, PullDesk, PullFailure } from './pull-desk.ts';
 import { PullLine } from './pull-line.ts';
 
-export interface StorePullDeskParts {
+interface StorePullDeskParts {
   readonly store: Pick<TaskStore, 'claim' | 'settle' | 'extend' | 'leased'>;
   readonly directory: Directory;
   readonly signals: Signals;

@@ -26,7 +26,7 @@ import { TenantWaiters } from './tenant-waiters.ts';
 import { NOTHING_STARTED, type TurnOutcome } from './turn-outcome.ts';
 import { WakeList } from './wake-list.ts';
 
-export interface DispatcherParts {
+interface DispatcherParts {
   readonly store: Pick<TaskStore, 'wakeups' | 'setWakeup' | 'list' | 'now'>;
   readonly deliveries: Pick<Deliveries, 'free'>;
   readonly book: WorkerBook;

@@ -7,7 +7,7 @@ export interface Turn {
   readonly max: number;
 }
 
-export interface FairQueueOptions {
+interface FairQueueOptions {
   /** Says how many attempts each tenant may start. */
   readonly slots: PushSlots;
   /** How many tasks a tenant may start before it is the next one's turn. */

@@ -6,7 +6,7 @@ import type { ReadyPage } from './push-attempts.ts';
 import type { PushClaims } from './push-claims.ts';
 import { NOTHING_STARTED, type TurnOutcome } from './turn-outcome.ts';
 
-export interface LimitedTurnsParts {
+interface LimitedTurnsParts {
   readonly startLimits: StartLimits;
   readonly claims: PushClaims;
   /** Tasks that one question is about at most. */

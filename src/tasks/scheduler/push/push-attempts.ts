@@ -14,7 +14,7 @@ import type { StoreTime } from '../health/store-time.ts';
 import type { WorkerPage } from '../workers/worker-book.ts';
 import type { WorkerPauses } from '../workers/worker-pauses.ts';
 
-export interface PushAttemptsParts {
+interface PushAttemptsParts {
   readonly deliveries: Deliveries;
   readonly settler: Settler;
   readonly pauses: WorkerPauses;

@@ -9,7 +9,7 @@ import type { StoreTime } from '../health/store-time.ts';
 import type { Turn } from './fair-queue.ts';
 import type { PushAttempts, ReadyPage } from './push-attempts.ts';
 
-export interface PushClaimsParts {
+interface PushClaimsParts {
   readonly store: Pick<TaskStore, 'claim'>;
   readonly attempts: Pick<PushAttempts, 'handBack'>;
   readonly outage: StoreOutage;

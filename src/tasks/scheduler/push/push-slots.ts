@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { FairShares } from '../../../base/turns/fair-shares.ts';
 
-export interface PushSlotsOptions {
+interface PushSlotsOptions {
   /** Attempts that may be short at the same time, for all tenants together (`TASKS_PUSH_CONCURRENCY`). */
   readonly slots: number;
   /** Called when attempts have left their slots although they go on. */

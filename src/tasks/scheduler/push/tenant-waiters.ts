@@ -6,7 +6,7 @@ interface Line {
   timer: Timer | null;
 }
 
-export interface TenantWaitersParts {
+interface TenantWaitersParts {
   readonly after: (delayMs: number, run: () => void) => Timer;
   /** It is this worker's turn to try again. */
   readonly wake: (tenant: string, workerId: string) => void;

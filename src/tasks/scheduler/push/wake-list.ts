@@ -2,13 +2,13 @@ import type { Timer } from '../../../base/clock.ts';
 import type { StoreTime } from '../health/store-time.ts';
 
 /** A worker that may have a task that is due then, by the store's clock. */
-export interface DueWorker {
+interface DueWorker {
   readonly tenant: string;
   readonly workerId: string;
   readonly at: number;
 }
 
-export interface WakeListParts {
+interface WakeListParts {
   readonly time: StoreTime;
   readonly after: (delayMs: number, run: () => void) => Timer;
   /** Called at the time, once for the earliest of each worker. */

@@ -8,7 +8,7 @@ import type { NewTask } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { callbackTask } from './callback-task.ts';
 
-export interface CallbackParts {
+interface CallbackParts {
   readonly store: Pick<TaskStore, 'getDocument' | 'create' | 'apply'>;
   readonly directory: Directory;
   readonly signals: Signals;

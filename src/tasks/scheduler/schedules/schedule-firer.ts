@@ -14,7 +14,7 @@ import { createCallbacks } from './callbacks.ts';
 import type { ScheduleStepParts } from './schedule-step.ts';
 import { type ScheduleCounters, ScheduleWriter } from './schedule-writer.ts';
 
-export interface ScheduleFirerParts extends ScheduleStepParts {
+interface ScheduleFirerParts extends ScheduleStepParts {
   readonly store: ScheduleStepParts['store'] &
     Pick<TaskStore, 'dueDocuments' | 'now' | 'create' | 'apply' | 'remove'> &
     AccountDeletionParts['store'];

@@ -34,7 +34,7 @@ export interface ScheduleStepParts {
 }
 
 /** How long a schedule waits that cannot fire for a reason that may pass: a quota, an account that is suspended. */
-export const POSTPONE_MS = 60_000;
+const POSTPONE_MS = 60_000;
 /** So many open tasks are canceled in one step; the next one goes on with the others. */
 const MAX_CANCELED = 100;
 

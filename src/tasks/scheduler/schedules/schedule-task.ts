@@ -5,7 +5,7 @@ import type { StoredDocument } from '../../store/documents.ts';
 import type { NewTask } from '../../store/requests.ts';
 
 /** One run of a schedule. */
-export interface ScheduleRun {
+interface ScheduleRun {
   readonly scheduledFor: number;
   /** By the store's clock. Not the nominal time: a run that is made up for would precede everything else that waits. */
   readonly runAt: number;

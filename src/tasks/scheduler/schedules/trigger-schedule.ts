@@ -6,7 +6,7 @@ import type { CreateAnswer, Idempotency } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { scheduledTask } from './schedule-task.ts';
 
-export interface TriggerRequest {
+interface TriggerRequest {
   readonly tenant: string;
   readonly schedule: StoredDocument<'schedule'>;
   readonly worker: StoredDocument<'worker'>;

@@ -6,7 +6,7 @@ export const COUNT_DUE_EVERY_MS = 10_000;
 /** Counting more would keep the store from other work. */
 const MAX_COUNTED = 100_000;
 
-export interface DueTasksParts {
+interface DueTasksParts {
   readonly store: Pick<TaskStore, 'countDue'>;
   readonly statistics: TaskStatistics;
 }

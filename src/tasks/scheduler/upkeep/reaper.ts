@@ -7,7 +7,7 @@ import { tellEnd } from '../attempts/end-signals.ts';
 import type { StoreTime } from '../health/store-time.ts';
 import { runAll } from './run-all.ts';
 
-export interface ReaperParts {
+interface ReaperParts {
   readonly store: Pick<TaskStore, 'overdue' | 'settle' | 'change'>;
   readonly signals: Signals;
   readonly time: StoreTime;

@@ -3,7 +3,7 @@ import type { TenantLimits } from '../../model/documents.ts';
 import type { Directory } from '../../store/directory.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 
-export interface RetentionParts {
+interface RetentionParts {
   readonly store: Pick<TaskStore, 'tenants' | 'purge'>;
   readonly directory: Directory;
   /** What tenants have whose operator has changed nothing. */

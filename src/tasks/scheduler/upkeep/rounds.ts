@@ -4,7 +4,7 @@ import type { Service } from '../../../base/lifecycle.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { isOutage } from '../health/store-outage.ts';
 
-export interface RoundsParts {
+interface RoundsParts {
   readonly name: string;
   /** Between the end of one round and the next. */
   readonly waitMs: number;

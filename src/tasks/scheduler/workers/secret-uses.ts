@@ -6,7 +6,7 @@ import type { PutDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { StoreTime } from '../health/store-time.ts';
 
-export interface SecretUsesParts {
+interface SecretUsesParts {
   readonly store: Pick<TaskStore, 'getDocument' | 'apply'>;
   readonly time: StoreTime;
   readonly logger: Logger;

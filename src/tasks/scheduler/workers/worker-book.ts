@@ -24,7 +24,7 @@ export type WorkerPage =
   /** Nothing may be sent to it now: it is paused, its account is, or its secrets do not open. */
   | { readonly kind: 'held'; readonly resumeAt: number | null };
 
-export interface WorkerBookParts {
+interface WorkerBookParts {
   readonly store: Pick<TaskStore, 'listDocuments' | 'getDocument'>;
   readonly directory: Directory;
   readonly sealer: Sealer;
@@ -121,7 +121,7 @@ export class WorkerBook {
 }
 
 /** A secret that the master keys of this process do not open. */
-export interface UnreadableSecret {
+interface UnreadableSecret {
   /** Its id. */
   readonly secret: string;
   readonly reason: string;

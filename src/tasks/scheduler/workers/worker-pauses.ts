@@ -7,7 +7,7 @@ import type { TaskStore } from '../../store/task-store.ts';
 import type { StoreTime } from '../health/store-time.ts';
 import type { WorkerSwitch } from './worker-switch.ts';
 
-export interface WorkerPausesParts {
+interface WorkerPausesParts {
   readonly store: Pick<TaskStore, 'list'>;
   readonly workerSwitch: WorkerSwitch;
   readonly time: StoreTime;
@@ -15,7 +15,7 @@ export interface WorkerPausesParts {
 }
 
 /** A worker that was pushed to, as it was then. */
-export interface PushedWorker {
+interface PushedWorker {
   readonly tenant: string;
   readonly workerId: string;
   readonly worker: Pick<Worker, 'updatedAt' | 'autoPauseAfterMs'>;

@@ -5,7 +5,7 @@ import type { Directory } from '../../store/directory.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 
-export interface WorkerSwitchParts {
+interface WorkerSwitchParts {
   readonly store: Pick<TaskStore, 'apply' | 'getDocument' | 'setWakeup' | 'now'>;
   readonly directory: Directory;
   readonly signals: Signals;

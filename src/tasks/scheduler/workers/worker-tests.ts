@@ -34,7 +34,7 @@ export interface WorkerTester {
   test(test: WorkerTest): Promise<WorkerTestAnswer>;
 }
 
-export interface WorkerTestsParts {
+interface WorkerTestsParts {
   readonly store: Pick<TaskStore, 'getDocument'>;
   readonly book: Pick<WorkerBook, 'openSecrets'>;
   readonly deliveries: Pick<Deliveries, 'deliver' | 'free'>;

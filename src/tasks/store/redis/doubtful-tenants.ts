@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { Fault } from '../../../base/fault.ts';
 
-export interface DoubtfulTenantsParts {
+interface DoubtfulTenantsParts {
   /** Puts the hints of a tenant back. */
   readonly sweep: (tenant: string) => Promise<unknown>;
   readonly clock: Clock;

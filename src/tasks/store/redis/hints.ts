@@ -9,7 +9,7 @@ import { thoseThatAnswer } from './those-that-answer.ts';
  * - `reap`: tenant → when a lease may end, or a task expire
  * - `docs`: tenant → when a document may be due
  */
-export type HintKind = 'wake' | 'reap' | 'docs';
+type HintKind = 'wake' | 'reap' | 'docs';
 
 /** Hints of a cluster are spread over so many keys, and so over its nodes. */
 const CLUSTER_SHARDS = 16;

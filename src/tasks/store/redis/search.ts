@@ -13,7 +13,7 @@ import type { Argument } from './connection/redis-link.ts';
 import { SCRIPTS, type Script } from './lua/scripts.ts';
 import { idBounds, type Reply, tasksOf } from './records/replies.ts';
 
-export interface SearchParts {
+interface SearchParts {
   readonly list: (query: TaskQuery) => Promise<readonly Task[]>;
   /** Runs a script for the tenant. */
   readonly read: (script: Script, args: readonly Argument[]) => Promise<Reply>;

@@ -12,7 +12,7 @@ import { SteadyClock } from './file/steady-clock.ts';
 /** How long a process waits for another that writes to the same file. */
 const BUSY_TIMEOUT_MS = 5_000;
 
-export type StoreFile = Pick<FileOptions, 'path'> & Partial<FileOptions>;
+type StoreFile = Pick<FileOptions, 'path'> & Partial<FileOptions>;
 
 /** A store whose file belongs to a thread of its own, which the disk may keep waiting. Time is that of the host. */
 export function threadedSqliteStore(
@@ -43,7 +43,7 @@ export function spawnStoreThread(file: StoreFile): Worker {
 }
 
 /** The clock of the host, and one that nobody sets if it is not that of the system. */
-export interface HostClock extends Pick<Clock, 'nowMs'> {
+interface HostClock extends Pick<Clock, 'nowMs'> {
   monotonicMs?(): number;
 }
 

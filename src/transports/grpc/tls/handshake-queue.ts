@@ -6,7 +6,7 @@ const MAX_HELLO_BYTES = 16_384;
 
 const NOTHING = Buffer.alloc(0);
 
-export interface HandshakeQueueEvents {
+interface HandshakeQueueEvents {
   /** The ClientHello is complete, and it is the connection's turn. The bytes are in the socket, as if never read. */
   readonly start: (socket: Socket) => void;
   /** The ClientHello cannot be used, or the client has closed the connection. The connection is no longer in the queue. */

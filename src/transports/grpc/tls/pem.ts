@@ -1,5 +1,5 @@
 /** One block of a PEM file (RFC 7468). */
-export interface PemBlock {
+interface PemBlock {
   /** `CERTIFICATE`, `PRIVATE KEY`, … */
   readonly label: string;
   /** The whole block, with its first and its last line. */

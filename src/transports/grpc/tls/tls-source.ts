@@ -9,7 +9,7 @@ import type { Counter } from '../../../stats/registry.ts';
 import { readTlsFiles, type TlsPaths, type TlsTexts } from './tls-files.ts';
 import { checkTlsMaterial, type TlsMaterial } from './tls-material.ts';
 
-export interface TlsSourceOptions {
+interface TlsSourceOptions {
   readonly paths: TlsPaths;
   /** Takes each good material: the first before `start` resolves, then one for each change. */
   readonly loaded: (material: TlsMaterial) => void;

@@ -10,7 +10,7 @@ import type { TlsMaterial } from './tls-material.ts';
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 
 /** A handshake holds some 35 KB. With more at once the oldest, which is the likeliest to be stuck, gives way. */
-export const MAX_PENDING_HANDSHAKES = 1_024;
+const MAX_PENDING_HANDSHAKES = 1_024;
 
 /** For clients that did not ask for a protocol: those are not of gRPC, and read text. */
 const NO_ALPN_ANSWER = [
@@ -22,7 +22,7 @@ const NO_ALPN_ANSWER = [
   '',
 ].join('\r\n');
 
-export interface TlsHandshakesOptions {
+interface TlsHandshakesOptions {
   /** What clients must prove; null: they show no certificate. */
   readonly clients: {
     /** The name that their certificates must be valid for; empty: any. */

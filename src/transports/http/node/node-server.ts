@@ -48,7 +48,7 @@ const UNKNOWN_EXPECTATION = errorAnswer({
   message: 'the only expectation that is understood is 100-continue',
 });
 
-export interface NodeBounds {
+interface NodeBounds {
   /** Maximum size of the request line and the header fields together. */
   readonly maxHeaderBytes: number;
   /** A connection that is idle for this long is closed, unless the caller is waiting for the server. Default: 10 s. */

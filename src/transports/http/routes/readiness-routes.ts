@@ -5,7 +5,7 @@ import { type Answer, textAnswer } from '../answer.ts';
 import type { Route } from '../routes.ts';
 
 /** What has to hold before requests are sent here: resolves when it does, rejects with what is wrong. */
-export type ReadinessCheck = () => Promise<void>;
+type ReadinessCheck = () => Promise<void>;
 
 /** What a check rejects with that knows a name for the reason. */
 export class NotReadyBecause extends StacklessError {

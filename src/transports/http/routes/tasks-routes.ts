@@ -29,7 +29,7 @@ const WITH_HEAD_BYTES = 64 * 1024;
  */
 const DROPPED_UP_TO = 4;
 
-export interface TasksRoutesOptions {
+interface TasksRoutesOptions {
   readonly calls: RestCalls;
   /** `accounts.<this>` serves accounts at `/`. */
   readonly serviceHost: string;

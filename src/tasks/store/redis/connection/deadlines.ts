@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../../../base/clock.ts';
 
 /** Something that must be over by its time. */
-export interface Deadline {
+interface Deadline {
   at: number;
   readonly missed: () => void;
 }

@@ -56,7 +56,7 @@ export const TASK_FIELDS = [
   // Who is told of its end: the text of `onFinishText`.
   'onFinish',
 ] as const;
-export type TaskField = (typeof TASK_FIELDS)[number];
+type TaskField = (typeof TASK_FIELDS)[number];
 
 /** Places in a decoded record, from 0. */
 export const TASK_FIELD = Object.fromEntries(TASK_FIELDS.map((name, at) => [name, at])) as Readonly<
@@ -72,7 +72,7 @@ export const EVENT_NUMBER = Object.fromEntries(HISTORY_EVENTS.map((name, at) => 
 >;
 
 /** What a history entry holds, in order; its number is its place. Those at the end that are false are left out. */
-export const ENTRY_FIELDS = [
+const ENTRY_FIELDS = [
   'at',
   'event',
   'from',

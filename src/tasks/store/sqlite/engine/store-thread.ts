@@ -27,7 +27,7 @@ export type ToStoreThread =
   | { readonly kind: 'stop' };
 
 /** What came of an operation; answers are `shortened`, all faults are `store_failed`. */
-export type ThreadOutcome =
+type ThreadOutcome =
   | { readonly ok: true; readonly answer: unknown }
   | { readonly ok: false; readonly fault: SentFault };
 

@@ -10,7 +10,7 @@ import type { FromStoreThread, ToStoreThread } from './store-thread.ts';
 /** How long after a thread could not open the file the next one tries, if somebody asks for something. */
 const RETRY_MS = 1_000;
 
-export interface ThreadOperatorParts {
+interface ThreadOperatorParts {
   /** Starts a thread that runs `runStoreThread`. */
   readonly spawn: () => Worker;
   /** Milliseconds that only grow. */
@@ -19,7 +19,7 @@ export interface ThreadOperatorParts {
 }
 
 /** Another thread that sends operations to the store thread; see `PortOperator`. */
-export interface StoreClient {
+interface StoreClient {
   /** A store thread has opened the file, and this port leads to it. The previous port is no longer usable. */
   connect(port: MessagePort): void;
   /** The file cannot be opened. */

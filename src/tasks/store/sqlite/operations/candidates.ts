@@ -6,8 +6,8 @@ import type { Work } from '../rows/work.ts';
 /** Everything that they name is in the index, but for the status, which the index has by its own condition. */
 const WAITING = `FROM task INDEXED BY task_due WHERE worker = ? AND band = ? AND status IN (0, 2) AND grp IS NULL`;
 const UNEXPIRED = '(expires_at IS NULL OR expires_at > ?)';
-export const DUE = `SELECT seq, due_at, id ${WAITING} AND due_at <= ? AND ${UNEXPIRED} ORDER BY due_at, id ${LIMIT}`;
-export const NEXT_DUE = `SELECT due_at ${WAITING} AND due_at IS NOT NULL AND ${UNEXPIRED} ORDER BY due_at LIMIT 1`;
+const DUE = `SELECT seq, due_at, id ${WAITING} AND due_at <= ? AND ${UNEXPIRED} ORDER BY due_at, id ${LIMIT}`;
+const NEXT_DUE = `SELECT due_at ${WAITING} AND due_at IS NOT NULL AND ${UNEXPIRED} ORDER BY due_at LIMIT 1`;
 
 export const PENALTIES = PRIORITIES.map(priority => BAND_PENALTIES_MS[priority]);
 

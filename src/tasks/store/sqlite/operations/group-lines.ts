@@ -10,9 +10,9 @@ const MAX_GROUPS = 32;
 const MAX_CHECKED = 8;
 
 const ANY = 'SELECT 1 FROM task_group WHERE worker = ? LIMIT 1';
-export const NEXT_GROUPS = `SELECT name, running, next_at FROM task_group INDEXED BY task_group_next
+const NEXT_GROUPS = `SELECT name, running, next_at FROM task_group INDEXED BY task_group_next
   WHERE worker = ? AND next_at IS NOT NULL ORDER BY next_at, name ${LIMIT}`;
-export const FULL_GROUPS = `SELECT name, running FROM task_group INDEXED BY task_group_full
+const FULL_GROUPS = `SELECT name, running FROM task_group INDEXED BY task_group_full
   WHERE worker = ? AND full IS NOT NULL ${LIMIT}`;
 const OTHER_LIMIT = `UPDATE task_group SET next_at = ?, full = NULL WHERE worker = ? AND full IS NOT NULL AND full <> ?`;
 const PUT_OFF = 'UPDATE task_group SET next_at = ?, full = ? WHERE worker = ? AND name = ?';
@@ -20,8 +20,8 @@ const PUT_OFF = 'UPDATE task_group SET next_at = ?, full = ? WHERE worker = ? AN
 const WAITING =
   'FROM task INDEXED BY task_group_due WHERE worker = ? AND grp = ? AND band = ? AND status IN (0, 2)';
 const UNEXPIRED = '(expires_at IS NULL OR expires_at > ?)';
-export const GROUP_DUE = `SELECT seq, due_at, id ${WAITING} AND due_at <= ? AND ${UNEXPIRED} ORDER BY due_at, id ${LIMIT}`;
-export const GROUP_NEXT_DUE = `SELECT due_at ${WAITING} AND due_at IS NOT NULL AND ${UNEXPIRED} ORDER BY due_at LIMIT 1`;
+const GROUP_DUE = `SELECT seq, due_at, id ${WAITING} AND due_at <= ? AND ${UNEXPIRED} ORDER BY due_at, id ${LIMIT}`;
+const GROUP_NEXT_DUE = `SELECT due_at ${WAITING} AND due_at IS NOT NULL AND ${UNEXPIRED} ORDER BY due_at LIMIT 1`;
 export const GROUP_FIRST = `SELECT seq, due_at, id, band, expires_at FROM task INDEXED BY task_group_line
   WHERE worker = ? AND grp = ? AND status IN (0, 2) AND due_at IS NOT NULL AND ${UNEXPIRED} ORDER BY run_at, id LIMIT 1`;
 

@@ -16,9 +16,9 @@ import {
 import type { View, Work } from '../rows/work.ts';
 
 const BY_LEASE = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_lease WHERE lease = ? AND tenant = ?`;
-export const OVER = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_lease_end
+const OVER = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_lease_end
   WHERE status = 1 AND lease_until <= ? ORDER BY lease_until ${LIMIT}`;
-export const EXPIRED = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_expiry
+const EXPIRED = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_expiry
   WHERE status IN (0, 2) AND expires_at <= ? ORDER BY expires_at ${LIMIT}`;
 
 /** The task whose running attempt, or else whose last one, has this lease. */

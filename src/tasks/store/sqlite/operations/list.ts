@@ -84,7 +84,7 @@ const INDEX: Readonly<
 };
 
 /** @param ranges how many statuses are asked for */
-export function listSql(way: Way, ranges: number, order: 'asc' | 'desc', columns = TASK_COLUMN_LIST): string {
+function listSql(way: Way, ranges: number, order: 'asc' | 'desc', columns = TASK_COLUMN_LIST): string {
   const { name, equals, also } = INDEX[way];
   const range = `SELECT ${columns} FROM task INDEXED BY ${name} WHERE ${equals} AND id >= ? AND id < ?${also}`;
   return `${Array(ranges).fill(range).join(' UNION ALL ')} ORDER BY id ${order} ${LIMIT}`;

@@ -4,11 +4,11 @@ import { STATUS_CODES } from '../rows/codes.ts';
 import { readTenant, readWorker } from '../rows/totals.ts';
 import type { View, Work } from '../rows/work.ts';
 
-export const WAKEUPS = `SELECT tenant, id, wake_at FROM worker INDEXED BY worker_wake
+const WAKEUPS = `SELECT tenant, id, wake_at FROM worker INDEXED BY worker_wake
   WHERE wake_at <= ? ORDER BY wake_at ${LIMIT}`;
-export const TENANTS = `SELECT name FROM tenant INDEXED BY tenant_known WHERE known = 1 AND name > ? ORDER BY name ${LIMIT}`;
+const TENANTS = `SELECT name FROM tenant INDEXED BY tenant_known WHERE known = 1 AND name > ? ORDER BY name ${LIMIT}`;
 
-export const DUE = `SELECT count(*) FROM (SELECT 1 FROM task INDEXED BY task_due_at
+const DUE = `SELECT count(*) FROM (SELECT 1 FROM task INDEXED BY task_due_at
   WHERE status IN (0, 2) AND due_at <= ? ${LIMIT})`;
 
 const NO_COUNTS = STATUS_CODES.map(() => 0);

@@ -7,11 +7,11 @@ import { rowOf, TASK_COLUMN_LIST } from '../rows/task-row.ts';
 import type { TenantTotals } from '../rows/totals.ts';
 import type { Work } from '../rows/work.ts';
 
-export const OVER = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_end
+const OVER = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_end
   WHERE tenant = ? AND status = ? AND status >= 4 AND finished_at < ? ORDER BY finished_at ${LIMIT}`;
-export const KEYS_OVER = `SELECT worker, key FROM task_key INDEXED BY task_key_end
+const KEYS_OVER = `SELECT worker, key FROM task_key INDEXED BY task_key_end
   WHERE tenant = ? AND free_at <= ? ORDER BY free_at ${LIMIT}`;
-export const RECORDS_OVER = `SELECT rowid FROM idem INDEXED BY idem_end WHERE tenant = ? AND until <= ? ORDER BY until ${LIMIT}`;
+const RECORDS_OVER = `SELECT rowid FROM idem INDEXED BY idem_end WHERE tenant = ? AND until <= ? ORDER BY until ${LIMIT}`;
 
 /** So many history entries are removed in one step, and those of one more task: nobody should wait for long. */
 const MAX_ENTRIES = 20_000;

@@ -28,7 +28,7 @@ type Content = Partial<Pick<TaskRow, ContentColumn>> & {
 };
 
 /** What a patch would really change of a task. */
-export interface Difference {
+interface Difference {
   /** As histories have them. */
   readonly names: readonly string[];
   readonly content: Content;

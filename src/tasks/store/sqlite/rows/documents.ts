@@ -38,7 +38,7 @@ const SHOWN = 'doc.kind, doc.id, doc.version, doc.parent, doc.due_at, doc.body';
 const BY_ID = `SELECT ${SHOWN} FROM doc INDEXED BY doc_id WHERE tenant = ? AND kind = ? AND id = ?`;
 const BY_NAME = `SELECT ${SHOWN} FROM doc_name CROSS JOIN doc ON doc.no = doc_name.doc
   WHERE doc_name.tenant = ? AND doc_name.name = ?`;
-export const COUNT = 'SELECT count(*) FROM doc INDEXED BY doc_id WHERE tenant = ? AND kind = ?';
+const COUNT = 'SELECT count(*) FROM doc INDEXED BY doc_id WHERE tenant = ? AND kind = ?';
 const DUE = `SELECT tenant, ${SHOWN} FROM doc INDEXED BY doc_due WHERE due_at <= ? ORDER BY due_at ${LIMIT}`;
 const DUE_OF_TENANT = `SELECT tenant, ${SHOWN} FROM doc INDEXED BY doc_tenant_due
   WHERE tenant = ? AND due_at <= ? ORDER BY due_at ${LIMIT}`;
@@ -245,7 +245,7 @@ export function countDocuments({ statements, numbers }: View, tenant: string, ki
   return statements.one(COUNT, numbers.ofTenant(tenant), DOCUMENT[kind])![0] as number;
 }
 
-export function documentListSql(byParent: boolean, bounded: boolean, order: 'asc' | 'desc'): string {
+function documentListSql(byParent: boolean, bounded: boolean, order: 'asc' | 'desc'): string {
   const index = byParent ? 'doc_parent' : 'doc_id';
   const beyond = order === 'asc' ? 'id > ?' : 'id < ?';
   return `SELECT ${SHOWN} FROM doc INDEXED BY ${index} WHERE tenant = ? AND kind = ?${byParent ? ' AND parent = ?' : ''}${

@@ -17,7 +17,7 @@ const STORE_ACTOR: Actor = { type: 'system', id: 'store' };
 export const STORE_ACTOR_TEXT = actorText(STORE_ACTOR);
 
 /** What entries may say beside what follows from the task; kept as JSON. */
-export type EntryRest = Pick<HistoryEntry, 'http' | 'error' | 'changed' | 'progress' | 'note'>;
+type EntryRest = Pick<HistoryEntry, 'http' | 'error' | 'changed' | 'progress' | 'note'>;
 
 export interface NewEntry {
   readonly event: HistoryEvent;
