@@ -1,4 +1,5 @@
 import { Fault } from '../../../base/fault.ts';
+import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { CounterBatch } from '../../batch.ts';
 import type { SlotChanges } from '../../slot-changes.ts';
 import { MAX_CHUNK } from '../commands/chunks.ts';
@@ -118,7 +119,7 @@ class Round {
   ): Promise<Tally> {
     let groups = wanted.flatMap(({ step, slots }) => this.#byOwner(step, slots));
     for (let redirects = 0; groups.length > 0; redirects++) {
-      await eachOf(byNode(groups), parallelism, ([node, own]) => this.#ask(node, own));
+      await forEachLimited(byNode(groups), parallelism, ([node, own]) => this.#ask(node, own));
       const moved = this.#moved;
       this.#moved = [];
       if (redirects === MAX_REDIRECTS) {
@@ -265,21 +266,4 @@ function byNode(groups: readonly Group[]): [ClusterNode, Group[]][] {
     else own.push(group);
   }
   return [...found];
-}
-
-/** Runs a task for each item, at most `parallelism` of them at the same time. */
-async function eachOf<T>(
-  items: readonly T[],
-  parallelism: number,
-  run: (item: T) => Promise<void>,
-): Promise<void> {
-  if (items.length <= parallelism) {
-    await Promise.all(items.map(run));
-    return;
-  }
-  let next = 0;
-  const runNext = async (): Promise<void> => {
-    while (next < items.length) await run(items[next++]);
-  };
-  await Promise.all(Array.from({ length: parallelism }, runNext));
 }

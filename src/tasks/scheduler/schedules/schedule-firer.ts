@@ -1,6 +1,7 @@
 import { backoffMs } from '../../../base/backoff.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
+import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { Service } from '../../../base/lifecycle.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { DocumentKind, TenantLimits } from '../../model/documents.ts';
@@ -9,7 +10,6 @@ import type { TaskStore } from '../../store/task-store.ts';
 import { isOutage } from '../health/store-outage.ts';
 import { type AccountDeletionParts, deleteSome } from '../upkeep/account-deletion.ts';
 import { lookAtRemoval } from '../upkeep/removals.ts';
-import { runAll } from '../upkeep/run-all.ts';
 import { createCallbacks } from './callbacks.ts';
 import type { ScheduleStepParts } from './schedule-step.ts';
 import { type ScheduleCounters, ScheduleWriter } from './schedule-writer.ts';
@@ -154,7 +154,7 @@ export class ScheduleFirer implements Service {
         moved += await createCallbacks(this.#parts, tenant, batch, now);
       });
     }
-    await runAll(jobs, JOBS_AT_ONCE);
+    await forEachLimited(jobs, JOBS_AT_ONCE, job => job());
     // More documents may be due even if few were read, because large documents come in smaller numbers.
     return moved > 0;
   }

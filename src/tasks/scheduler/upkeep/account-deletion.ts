@@ -1,9 +1,9 @@
+import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { Account, AccountDeletion, DocumentKind } from '../../model/documents.ts';
 import type { Signals } from '../../model/signals.ts';
 import { type Actor, TASK_STATUSES } from '../../model/task.ts';
 import type { DeleteDocument, StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import { runAll } from './run-all.ts';
 
 export interface AccountDeletionParts {
   readonly store: Pick<
@@ -132,14 +132,7 @@ async function deleteDocuments(
   const changes = found.map(({ id }): DeleteDocument => ({ op: 'delete', kind, id, expect: 'any' }));
   await store.apply(tenant, changes);
   if (kind === 'worker') {
-    await runAll(
-      found.map(
-        ({ id }) =>
-          () =>
-            store.setWakeup(tenant, id, null),
-      ),
-      JOBS_AT_ONCE,
-    );
+    await forEachLimited(found, JOBS_AT_ONCE, ({ id }) => store.setWakeup(tenant, id, null));
   }
   return true;
 }
@@ -157,11 +150,8 @@ async function cancelTasks({ store, signals }: AccountDeletionParts, tenant: str
     order: 'asc',
   });
   const change = { action: 'cancel', patch: {}, expectVersion: null, actor: DELETION } as const;
-  await runAll(
-    open.map(({ id }) => async () => {
-      const { task } = await store.change(tenant, id, change);
-      if (task?.status === 'running') signals.tell('cancelRequested', tenant, id);
-    }),
-    JOBS_AT_ONCE,
-  );
+  await forEachLimited(open, JOBS_AT_ONCE, async ({ id }) => {
+    const { task } = await store.change(tenant, id, change);
+    if (task?.status === 'running') signals.tell('cancelRequested', tenant, id);
+  });
 }

@@ -1,3 +1,4 @@
+import { forEachLimited } from '../../../base/for-each-limited.ts';
 import { isPolicyOver, retryWaitMs } from '../../model/retry-policy.ts';
 import type { Signals } from '../../model/signals.ts';
 import type { Actor, Task } from '../../model/task.ts';
@@ -5,7 +6,6 @@ import type { Overdue, Settlement } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { tellEnd } from '../attempts/end-signals.ts';
 import type { StoreTime } from '../health/store-time.ts';
-import { runAll } from './run-all.ts';
 
 interface ReaperParts {
   readonly store: Pick<TaskStore, 'overdue' | 'settle' | 'change'>;
@@ -42,7 +42,7 @@ export async function reap(parts: ReaperParts, stopped: () => boolean): Promise<
       async () => count(await reapLeases(parts, each)),
       ...each.expired.map(task => async () => count(await expire(parts, each.tenant, task))),
     ]);
-    await runAll(jobs, JOBS_AT_ONCE);
+    await forEachLimited(jobs, JOBS_AT_ONCE, job => job());
     // Where nothing was ended others are at it, and what is left comes next time.
   } while (ended >= MAX_AT_ONCE / 2 && !stopped());
 }
