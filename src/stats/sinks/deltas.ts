@@ -1,6 +1,5 @@
 import { BOUNDS_MS, type Histogram } from '../histogram.ts';
-import { GrowingNumbers } from './growing-numbers.ts';
-import { NameHash, NameIndex } from './name-index.ts';
+import { GrowingNumbers, NameHash, NameIndex } from './off-heap.ts';
 
 /**
  * After this many flushes names that have not come since are forgotten. More than one: while rules are replaced, a flush

@@ -1,14 +1,12 @@
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { PAUSE, type StatsRegistry } from '../../registry.ts';
-import type { Tag } from '../tags.ts';
-import { Ageing, type Look } from './ageing.ts';
+import type { Tag } from '../line-formats.ts';
 import { Families, type Family } from './families.ts';
 import { Mapper } from './mapper.ts';
 import { DEFAULT_QUANTILES, type Mappings } from './mapping.ts';
-import { observerLines } from './observer-lines.ts';
 import { ProcessMetrics } from './process-metrics.ts';
-import { helpText, seriesText, valueText } from './text-format.ts';
+import { helpText, observerLines, seriesText, valueText } from './text-format.ts';
 
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -119,4 +117,38 @@ export class Exposition {
       );
     }
   }
+}
+
+interface Seen {
+  readonly value: number;
+  readonly sinceMs: number;
+}
+
+/** Which series with a time to live have not changed for that time. Changes are noticed when somebody looks. */
+export class Ageing {
+  #seen: ReadonlyMap<string, Seen> = new Map();
+
+  /** One look at all series, at this time. */
+  look(nowMs: number): Look {
+    const before = this.#seen;
+    const found = new Map<string, Seen>();
+    return {
+      isOld(series, value, ttlMs) {
+        const last = before.get(series);
+        const seen = last?.value === value ? last : { value, sinceMs: nowMs };
+        found.set(series, seen);
+        return nowMs - seen.sinceMs > ttlMs;
+      },
+      done: () => {
+        this.#seen = found;
+      },
+    };
+  }
+}
+
+export interface Look {
+  /** True when the series has had this value for longer than `ttlMs`. */
+  isOld(series: string, value: number, ttlMs: number): boolean;
+  /** All series that there are were asked for: the others are forgotten. */
+  done(): void;
 }

@@ -1,9 +1,7 @@
 import { Histogram } from '../../histogram.ts';
-import { GrowingNumbers } from '../growing-numbers.ts';
-import { NameHash, NameIndex } from '../name-index.ts';
+import { GrowingNumbers, NameHash, NameIndex, TextArena } from '../off-heap.ts';
 import type { Mapped } from './mapper.ts';
 import type { Mapping } from './mapping.ts';
-import { TextArena } from './text-arena.ts';
 import { seriesText } from './text-format.ts';
 
 /** All series of one metric. */

@@ -1,6 +1,12 @@
-import { inOrder, type Tag } from '../tags.ts';
-import type { EventKind, Mapping, Mappings } from './mapping.ts';
-import { type Groups, type Template, template } from './template.ts';
+import { inOrder, type Tag } from '../line-formats.ts';
+import {
+  type EventKind,
+  type Groups,
+  type Mapping,
+  type Mappings,
+  type Template,
+  template,
+} from './mapping.ts';
 import { labelText, metricName } from './text-format.ts';
 
 /** What a statistic becomes. */

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { Histogram } from '../../../../src/stats/histogram.ts';
 import { CounterDeltas, TimerDeltas } from '../../../../src/stats/sinks/deltas.ts';
-import { NameHash, NameIndex } from '../../../../src/stats/sinks/name-index.ts';
+import { NameHash, NameIndex } from '../../../../src/stats/sinks/off-heap.ts';
 
 t.test('a counter is told what was added since the last time', async t => {
   const deltas = new CounterDeltas();

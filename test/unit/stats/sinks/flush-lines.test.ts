@@ -1,8 +1,8 @@
 import t from 'tap';
 import { PAUSE, StatsRegistry } from '../../../../src/stats/registry.ts';
 import { CounterDeltas, TimerDeltas } from '../../../../src/stats/sinks/deltas.ts';
-import { flushLines } from '../../../../src/stats/sinks/flush-lines.ts';
-import { statsdLines } from '../../../../src/stats/sinks/statsd-lines.ts';
+import { statsdLines } from '../../../../src/stats/sinks/line-formats.ts';
+import { flushLines } from '../../../../src/stats/sinks/push-sink.ts';
 
 /** What each flush of these statistics sends. */
 function flushing(stats: StatsRegistry) {

@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
 import { PAUSE, StatsRegistry } from '../../../../../src/stats/registry.ts';
-import { defaultMappings } from '../../../../../src/stats/sinks/prometheus/default-mapping.ts';
+import type { Tag } from '../../../../../src/stats/sinks/line-formats.ts';
+import { defaultMappings } from '../../../../../src/stats/sinks/prometheus/default-mappings.ts';
 import { Exposition } from '../../../../../src/stats/sinks/prometheus/exposition.ts';
 import {
   type Mapping,
   type Mappings,
   PLAIN_MAPPING,
 } from '../../../../../src/stats/sinks/prometheus/mapping.ts';
-import type { Tag } from '../../../../../src/stats/sinks/tags.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { readPrometheusText, type Sample } from '../../../../support/prometheus-text.ts';

@@ -1,9 +1,12 @@
 import t from 'tap';
-import { dogStatsdLines } from '../../../../src/stats/sinks/dogstatsd-lines.ts';
-import { jsonLines } from '../../../../src/stats/sinks/json-lines.ts';
-import { plainNumber, sampleRate } from '../../../../src/stats/sinks/line-format.ts';
-import { statsdLines } from '../../../../src/stats/sinks/statsd-lines.ts';
-import { tagsInName } from '../../../../src/stats/sinks/tags.ts';
+import {
+  dogStatsdLines,
+  jsonLines,
+  plainNumber,
+  sampleRate,
+  statsdLines,
+  tagsInName,
+} from '../../../../src/stats/sinks/line-formats.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
 const NO_DOG_TAGS = { globalTags: [], tags: [], mogrifiers: [] };
