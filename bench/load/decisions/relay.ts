@@ -4,6 +4,12 @@ import { INCREMENT } from '../../../src/counters/redis/protocol/run-script.ts';
 import { ANSWER_HEAD, OK_TRAILERS } from '../../../src/grpc/blocks.ts';
 import { PREFACE } from '../../../src/http2/connection/preface.ts';
 import {
+  LARGEST_WINDOW,
+  writeSettings,
+  writeSettingsAck,
+  writeWindowUpdate,
+} from '../../../src/http2/frame/control.ts';
+import {
   DEFAULT_MAX_FRAME_BYTES,
   FRAME,
   FRAME_HEADER_BYTES,
@@ -12,8 +18,6 @@ import {
   writeFrameHeader,
 } from '../../../src/http2/frame/frame.ts';
 import { writeHeaders } from '../../../src/http2/frame/headers.ts';
-import { LARGEST_WINDOW, writeSettings, writeSettingsAck } from '../../../src/http2/frame/settings.ts';
-import { writeWindowUpdate } from '../../../src/http2/frame/window-update.ts';
 import { answerBench } from '../../support/control-channel.ts';
 import { framed } from '../../support/grpc-framing.ts';
 

@@ -2,8 +2,12 @@ import { connect, type Socket } from 'node:net';
 import { ByteWriter } from '../../../src/base/bytes.ts';
 import { DEFAULT_LIMITS } from '../../../src/http2/connection/budgets/limits.ts';
 import { PREFACE } from '../../../src/http2/connection/preface.ts';
-import { LARGEST_WINDOW, SETTING, writeSettings } from '../../../src/http2/frame/settings.ts';
-import { writeWindowUpdate } from '../../../src/http2/frame/window-update.ts';
+import {
+  LARGEST_WINDOW,
+  SETTING,
+  writeSettings,
+  writeWindowUpdate,
+} from '../../../src/http2/frame/control.ts';
 import { CallNumbers } from '../../support/grpc-load/call-numbers.ts';
 import { RequestFrames, type RequestTemplate } from '../../support/grpc-load/request-frames.ts';
 

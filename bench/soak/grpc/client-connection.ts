@@ -1,12 +1,17 @@
 import { connect, type Socket } from 'node:net';
 import { PREFACE } from '../../../src/http2/connection/preface.ts';
 import { ERROR } from '../../../src/http2/error-code.ts';
+import {
+  readSettings,
+  SETTING,
+  writeGoAway,
+  writePing,
+  writeRstStream,
+  writeSettings,
+  writeSettingsAck,
+  writeWindowUpdate,
+} from '../../../src/http2/frame/control.ts';
 import { FLAG, FRAME, readUint31, readUint32, writeFrameHeader } from '../../../src/http2/frame/frame.ts';
-import { writeGoAway } from '../../../src/http2/frame/goaway.ts';
-import { writePing } from '../../../src/http2/frame/ping.ts';
-import { writeRstStream } from '../../../src/http2/frame/rst-stream.ts';
-import { readSettings, SETTING, writeSettings, writeSettingsAck } from '../../../src/http2/frame/settings.ts';
-import { writeWindowUpdate } from '../../../src/http2/frame/window-update.ts';
 import { HpackDecoder } from '../../../src/http2/hpack/decoder.ts';
 import { FrameReader, type ReceivedFrame } from '../../support/frame-reader.ts';
 import type { Ending } from './call-kinds.ts';

@@ -2,6 +2,15 @@ import { connect, type Socket } from 'node:net';
 import { ByteWriter } from '../../../src/base/bytes.ts';
 import { PREFACE } from '../../../src/http2/connection/preface.ts';
 import {
+  LARGEST_WINDOW,
+  readSettings,
+  SETTING,
+  writePing,
+  writeSettings,
+  writeSettingsAck,
+  writeWindowUpdate,
+} from '../../../src/http2/frame/control.ts';
+import {
   FLAG,
   FRAME,
   FRAME_HEADER_BYTES,
@@ -9,15 +18,6 @@ import {
   readUint31,
   readUint32,
 } from '../../../src/http2/frame/frame.ts';
-import { writePing } from '../../../src/http2/frame/ping.ts';
-import {
-  LARGEST_WINDOW,
-  readSettings,
-  SETTING,
-  writeSettings,
-  writeSettingsAck,
-} from '../../../src/http2/frame/settings.ts';
-import { writeWindowUpdate } from '../../../src/http2/frame/window-update.ts';
 import type { CallNumbers } from './call-numbers.ts';
 import { goAwayText, trailersText } from './fault-text.ts';
 import type { RequestFrames } from './request-frames.ts';

@@ -1,9 +1,7 @@
 import type { Http2Fault } from '../fault.ts';
+import { checkGoAway, checkPing, checkWindowUpdate, writePing } from '../frame/control.ts';
 import { FLAG, readUint31 } from '../frame/frame.ts';
-import { checkGoAway } from '../frame/goaway.ts';
-import { checkPing, writePing } from '../frame/ping.ts';
-import { checkPriority } from '../frame/priority.ts';
-import { checkWindowUpdate } from '../frame/window-update.ts';
+import { checkPriority } from '../frame/headers.ts';
 import type { ConnectionContext } from './context.ts';
 import type { Drain } from './drain.ts';
 import {

@@ -1,7 +1,5 @@
-import type { ErrorCode } from '../error-code.ts';
-import { ERROR } from '../error-code.ts';
-import { LAST_STREAM_OPEN, writeGoAway } from '../frame/goaway.ts';
-import { PING_BYTES, writePing } from '../frame/ping.ts';
+import { ERROR, type ErrorCode } from '../error-code.ts';
+import { LAST_STREAM_OPEN, PING_BYTES, writeGoAway, writePing } from '../frame/control.ts';
 import type { ConnectionContext } from './context.ts';
 
 /** Opaque data of the ping whose answer tells that GOAWAY has arrived. */

@@ -1,8 +1,7 @@
 import { ERROR } from '../error-code.ts';
 import { connectionFault, type Http2Fault } from '../fault.ts';
-import { FLAG } from '../frame/frame.ts';
+import { FLAG, type Range } from '../frame/frame.ts';
 import { readHeaders } from '../frame/headers.ts';
-import type { Range } from '../frame/payload.ts';
 import { HpackDecoder } from '../hpack/decoder.ts';
 import type { HeaderBlock } from '../hpack/header-block.ts';
 import { HpackFault } from '../hpack/hpack-fault.ts';

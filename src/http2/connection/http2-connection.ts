@@ -1,5 +1,6 @@
 import { ERROR, type ErrorCode } from '../error-code.ts';
 import type { Http2Fault } from '../fault.ts';
+import { SETTING, writePing, writeSettings } from '../frame/control.ts';
 import {
   DEFAULT_MAX_FRAME_BYTES,
   FLAG,
@@ -8,8 +9,6 @@ import {
   frameLength,
   readUint31,
 } from '../frame/frame.ts';
-import { writePing } from '../frame/ping.ts';
-import { SETTING, writeSettings } from '../frame/settings.ts';
 import type { Http2Stream } from '../streams/stream.ts';
 import { StreamTable } from '../streams/table.ts';
 import { Budgets } from './budgets/budgets.ts';

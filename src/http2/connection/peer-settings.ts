@@ -1,6 +1,6 @@
 import type { Http2Fault } from '../fault.ts';
+import { readSettings, SETTING, writeSettingsAck } from '../frame/control.ts';
 import { FLAG } from '../frame/frame.ts';
-import { readSettings, SETTING, writeSettingsAck } from '../frame/settings.ts';
 import { DEFAULT_WINDOW } from '../streams/window.ts';
 import type { ConnectionContext } from './context.ts';
 import { NOT_ON_STREAM_ZERO, TOO_MANY_CONTROLS, TOO_MANY_WINDOW_CHANGES, WINDOW_TOO_WIDE } from './faults.ts';

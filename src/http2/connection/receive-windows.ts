@@ -1,6 +1,6 @@
 import type { ByteWriter } from '../../base/bytes.ts';
 import type { Http2Fault } from '../fault.ts';
-import { writeWindowUpdate } from '../frame/window-update.ts';
+import { writeWindowUpdate } from '../frame/control.ts';
 import type { Http2Stream } from '../streams/stream.ts';
 import { DEFAULT_WINDOW, Window } from '../streams/window.ts';
 import { STREAM_WINDOW_EXCEEDED, WINDOW_EXCEEDED } from './faults.ts';

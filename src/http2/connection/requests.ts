@@ -1,8 +1,7 @@
 import { ERROR } from '../error-code.ts';
 import { type Http2Fault, streamFault } from '../fault.ts';
-import { FLAG } from '../frame/frame.ts';
-import { type Range, stripPadding } from '../frame/payload.ts';
-import { writeRstStream } from '../frame/rst-stream.ts';
+import { writeRstStream } from '../frame/control.ts';
+import { FLAG, type Range, stripPadding } from '../frame/frame.ts';
 import type { HeaderBlock } from '../hpack/header-block.ts';
 import { Http2Stream } from '../streams/stream.ts';
 import type { StreamTable } from '../streams/table.ts';

@@ -1,10 +1,9 @@
 import type { ByteWriter } from '../../base/bytes.ts';
 import { ERROR } from '../error-code.ts';
 import { connectionFault, type Http2Fault, streamFault } from '../fault.ts';
-import { FLAG, FRAME, readUint31, writeFrameHeader } from './frame.ts';
-import { type Range, stripPadding } from './payload.ts';
+import { FLAG, FRAME, type Range, readUint31, stripPadding, writeFrameHeader } from './frame.ts';
 
-/** Octets that the PRIORITY flag adds (RFC 9113, 6.2). */
+/** Octets of the priority fields in HEADERS and PRIORITY (RFC 9113, 6.2 and 6.3). */
 const PRIORITY_BYTES = 5;
 
 const PRIORITY_CUT = connectionFault(
@@ -12,11 +11,13 @@ const PRIORITY_CUT = connectionFault(
   'HEADERS too short for its priority (RFC 9113, 6.2)',
 );
 
-/** A stream that depends on itself; RFC 7540, 5.3.1, which priority signals still follow. */
-export const DEPENDS_ON_ITSELF = streamFault(
-  ERROR.protocolError,
-  'stream depends on itself (RFC 7540, 5.3.1)',
+const WRONG_PRIORITY_SIZE = streamFault(
+  ERROR.frameSizeError,
+  'PRIORITY of another length than 5 (RFC 9113, 6.3)',
 );
+
+/** A stream that depends on itself; RFC 7540, 5.3.1, which priority signals still follow. */
+const DEPENDS_ON_ITSELF = streamFault(ERROR.protocolError, 'stream depends on itself (RFC 7540, 5.3.1)');
 
 /**
  * Narrows the range of a HEADERS payload to the field block fragment. Priority is read past, but checked; a stream
@@ -35,6 +36,17 @@ export function readHeaders(
   const dependency = readUint31(bytes, range.start);
   range.start += PRIORITY_BYTES;
   return dependency === stream ? DEPENDS_ON_ITSELF : null;
+}
+
+/** Checks a PRIORITY frame; what it says is deprecated and has no effect. */
+export function checkPriority(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  stream: number,
+): Http2Fault | null {
+  if (end - start !== PRIORITY_BYTES) return WRONG_PRIORITY_SIZE;
+  return readUint31(bytes, start) === stream ? DEPENDS_ON_ITSELF : null;
 }
 
 /** Appends a field block as HEADERS and, where it is longer than a frame may be, CONTINUATION (RFC 9113, 6.2, 6.10). */

@@ -1,4 +1,4 @@
-import { LARGEST_WINDOW } from '../frame/settings.ts';
+import { LARGEST_WINDOW } from '../frame/control.ts';
 
 /** The window that both sides of a connection and of a stream start with (RFC 9113, 6.9.2). */
 export const DEFAULT_WINDOW = 65_535;

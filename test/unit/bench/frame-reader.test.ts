@@ -1,10 +1,9 @@
 import t from 'tap';
 import { FrameReader } from '../../../bench/support/frame-reader.ts';
 import { ByteWriter } from '../../../src/base/bytes.ts';
+import { writePing, writeSettingsAck } from '../../../src/http2/frame/control.ts';
 import { FRAME } from '../../../src/http2/frame/frame.ts';
 import { writeHeaders } from '../../../src/http2/frame/headers.ts';
-import { writePing } from '../../../src/http2/frame/ping.ts';
-import { writeSettingsAck } from '../../../src/http2/frame/settings.ts';
 
 const PAYLOAD = Buffer.from('12345678');
 

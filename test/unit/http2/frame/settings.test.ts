@@ -1,11 +1,11 @@
 import t from 'tap';
-import { FLAG } from '../../../../src/http2/frame/frame.ts';
 import {
   readSettings,
   SETTING,
   writeSettings,
   writeSettingsAck,
-} from '../../../../src/http2/frame/settings.ts';
+} from '../../../../src/http2/frame/control.ts';
+import { FLAG } from '../../../../src/http2/frame/frame.ts';
 import { octets, placed, written } from './octets.ts';
 
 /** The parameters of a SETTINGS payload up to the first that is wrong, and what is wrong. */
