@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { PREFACE } from '../../../src/http2/connection/preface.ts';
-import { ERROR } from '../../../src/http2/error-code.ts';
+import { ERROR } from '../../../src/http2/faults.ts';
 import {
   readSettings,
   SETTING,

@@ -1,10 +1,5 @@
-import type { Http2Fault } from '../fault.ts';
-import { checkGoAway, checkPing, checkWindowUpdate, writePing } from '../frame/control.ts';
-import { FLAG, readUint31 } from '../frame/frame.ts';
-import { checkPriority } from '../frame/headers.ts';
-import type { ConnectionContext } from './context.ts';
-import type { Drain } from './drain.ts';
 import {
+  type Http2Fault,
   NOT_ON_STREAM_ZERO,
   ON_IDLE,
   ON_STREAM_ZERO,
@@ -12,7 +7,12 @@ import {
   TOO_MANY_CONTROLS,
   TOO_MANY_IDLE_FRAMES,
   WINDOW_TOO_WIDE,
-} from './faults.ts';
+} from '../faults.ts';
+import { checkGoAway, checkPing, checkWindowUpdate, writePing } from '../frame/control.ts';
+import { FLAG, readUint31 } from '../frame/frame.ts';
+import { checkPriority } from '../frame/headers.ts';
+import type { ConnectionContext } from './context.ts';
+import type { Drain } from './drain.ts';
 
 /**
  * Data that earns the peer a WINDOW_UPDATE. The most careful clients send one for the stream and one for the connection

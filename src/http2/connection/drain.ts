@@ -1,4 +1,4 @@
-import { ERROR, type ErrorCode } from '../error-code.ts';
+import { ERROR, type ErrorCode } from '../faults.ts';
 import { LAST_STREAM_OPEN, PING_BYTES, writeGoAway, writePing } from '../frame/control.ts';
 import type { ConnectionContext } from './context.ts';
 

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../error-code.ts';
+import type { ErrorCode } from '../faults.ts';
 import type { Http2Stream } from '../streams/stream.ts';
 import type { RequestHead } from './request-head.ts';
 

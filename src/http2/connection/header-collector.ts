@@ -1,6 +1,5 @@
 import { ByteWriter } from '../../base/bytes.ts';
-import { ERROR } from '../error-code.ts';
-import { connectionFault, type Http2Fault } from '../fault.ts';
+import { connectionFault, ERROR, type Http2Fault } from '../faults.ts';
 import { DEFAULT_MAX_FRAME_BYTES } from '../frame/frame.ts';
 
 /** CONTINUATION frames in a row that any peer may send. A flood of empty ones would never fill the bytes. */

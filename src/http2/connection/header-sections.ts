@@ -1,12 +1,18 @@
-import { ERROR } from '../error-code.ts';
-import { connectionFault, type Http2Fault } from '../fault.ts';
+import {
+  connectionFault,
+  ERROR,
+  EVEN_STREAM,
+  type Http2Fault,
+  ON_STREAM_ZERO,
+  SLOW,
+  STRAY_CONTINUATION,
+} from '../faults.ts';
 import { FLAG, type Range } from '../frame/frame.ts';
 import { readHeaders } from '../frame/headers.ts';
 import { HpackDecoder } from '../hpack/decoder.ts';
-import type { HeaderBlock } from '../hpack/header-block.ts';
-import { HpackFault } from '../hpack/hpack-fault.ts';
+import type { HeaderBlock } from '../hpack/header-list.ts';
+import { HpackFault } from '../hpack/primitives.ts';
 import type { ConnectionContext } from './context.ts';
-import { EVEN_STREAM, ON_STREAM_ZERO, SLOW, STRAY_CONTINUATION } from './faults.ts';
 import { HeaderCollector } from './header-collector.ts';
 import type { Requests } from './requests.ts';
 

@@ -1,5 +1,14 @@
-import { ERROR, type ErrorCode } from '../error-code.ts';
-import type { Http2Fault } from '../fault.ts';
+import {
+  BAD_PREFACE,
+  BLOCK_INTERRUPTED,
+  ERROR,
+  type ErrorCode,
+  FRAME_TOO_LONG,
+  type Http2Fault,
+  NOT_SETTINGS_FIRST,
+  PUSH,
+  TOO_MUCH_QUEUED,
+} from '../faults.ts';
 import { SETTING, writePing, writeSettings } from '../frame/control.ts';
 import {
   DEFAULT_MAX_FRAME_BYTES,
@@ -17,14 +26,6 @@ import type { Progress } from './budgets/progress.ts';
 import type { ConnectionContext } from './context.ts';
 import { ControlFrames } from './control-frames.ts';
 import { Drain } from './drain.ts';
-import {
-  BAD_PREFACE,
-  BLOCK_INTERRUPTED,
-  FRAME_TOO_LONG,
-  NOT_SETTINGS_FIRST,
-  PUSH,
-  TOO_MUCH_QUEUED,
-} from './faults.ts';
 import type { StreamHandler } from './handler.ts';
 import { HeaderSections } from './header-sections.ts';
 import { Liveness } from './liveness.ts';

@@ -1,5 +1,4 @@
-import { ERROR } from '../error-code.ts';
-import { connectionFault, type Http2Fault } from '../fault.ts';
+import { connectionFault, ERROR, type Http2Fault } from '../faults.ts';
 import type { ConnectionLimits } from './budgets/limits.ts';
 
 /**

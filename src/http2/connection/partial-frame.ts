@@ -1,8 +1,7 @@
 import { ByteWriter } from '../../base/bytes.ts';
-import type { Http2Fault } from '../fault.ts';
+import { type Http2Fault, SLOW } from '../faults.ts';
 import { FRAME, FRAME_HEADER_BYTES, frameLength } from '../frame/frame.ts';
 import type { ConnectionLimits } from './budgets/limits.ts';
-import { SLOW } from './faults.ts';
 
 /**
  * The beginning of a frame whose end has not come yet. Only such frames are copied, and of them only what is theirs:

@@ -1,9 +1,14 @@
-import type { Http2Fault } from '../fault.ts';
+import {
+  type Http2Fault,
+  NOT_ON_STREAM_ZERO,
+  TOO_MANY_CONTROLS,
+  TOO_MANY_WINDOW_CHANGES,
+  WINDOW_TOO_WIDE,
+} from '../faults.ts';
 import { readSettings, SETTING, writeSettingsAck } from '../frame/control.ts';
 import { FLAG } from '../frame/frame.ts';
 import { DEFAULT_WINDOW } from '../streams/window.ts';
 import type { ConnectionContext } from './context.ts';
-import { NOT_ON_STREAM_ZERO, TOO_MANY_CONTROLS, TOO_MANY_WINDOW_CHANGES, WINDOW_TOO_WIDE } from './faults.ts';
 import type { Liveness } from './liveness.ts';
 
 /** SETTINGS of the peer. Only what concerns a server that pushes nothing and compresses with the static table alone. */

@@ -1,4 +1,4 @@
-import type { HeaderBlock } from '../hpack/header-block.ts';
+import type { HeaderBlock } from '../hpack/header-list.ts';
 
 /** What the header section of a request says, once it is checked (RFC 9113, 8.2 and 8.3). */
 export interface RequestHead {

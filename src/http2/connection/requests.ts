@@ -1,8 +1,23 @@
-import { ERROR } from '../error-code.ts';
-import { type Http2Fault, streamFault } from '../fault.ts';
+import {
+  ERROR,
+  type Http2Fault,
+  ON_CLOSED,
+  ON_HALF_CLOSED,
+  ON_IDLE,
+  ON_SKIPPED,
+  ON_STREAM_ZERO,
+  REFUSED,
+  streamFault,
+  TOO_MANY_IDLE_FRAMES,
+  TOO_MANY_LARGE_HEADERS,
+  TOO_MANY_LATE_FRAMES,
+  TOO_MUCH_SMALL_DATA,
+  TRAILERS_NOT_LAST,
+  WRONG_LENGTH,
+} from '../faults.ts';
 import { writeRstStream } from '../frame/control.ts';
 import { FLAG, type Range, stripPadding } from '../frame/frame.ts';
-import type { HeaderBlock } from '../hpack/header-block.ts';
+import type { HeaderBlock } from '../hpack/header-list.ts';
 import { Http2Stream } from '../streams/stream.ts';
 import type { StreamTable } from '../streams/table.ts';
 import type { Budgets } from './budgets/budgets.ts';
@@ -10,20 +25,6 @@ import type { ConnectionLimits } from './budgets/limits.ts';
 import type { Progress } from './budgets/progress.ts';
 import type { ConnectionContext } from './context.ts';
 import type { Drain } from './drain.ts';
-import {
-  ON_CLOSED,
-  ON_HALF_CLOSED,
-  ON_IDLE,
-  ON_SKIPPED,
-  ON_STREAM_ZERO,
-  REFUSED,
-  TOO_MANY_IDLE_FRAMES,
-  TOO_MANY_LARGE_HEADERS,
-  TOO_MANY_LATE_FRAMES,
-  TOO_MUCH_SMALL_DATA,
-  TRAILERS_NOT_LAST,
-  WRONG_LENGTH,
-} from './faults.ts';
 import type { StreamHandler } from './handler.ts';
 import type { PeerSettings } from './peer-settings.ts';
 import type { ReceiveWindows } from './receive-windows.ts';

@@ -1,10 +1,16 @@
-import { ERROR, type ErrorCode } from '../error-code.ts';
-import type { Http2Fault } from '../fault.ts';
+import {
+  ERROR,
+  type ErrorCode,
+  type Http2Fault,
+  ON_IDLE,
+  ON_STREAM_ZERO,
+  TOO_MANY_FAULTS,
+  TOO_MANY_RESETS,
+} from '../faults.ts';
 import { checkRstStream, writeRstStream } from '../frame/control.ts';
 import { readUint32 } from '../frame/frame.ts';
 import type { Http2Stream } from '../streams/stream.ts';
 import type { ConnectionContext } from './context.ts';
-import { ON_IDLE, ON_STREAM_ZERO, TOO_MANY_FAULTS, TOO_MANY_RESETS } from './faults.ts';
 
 /** All the ways in which a stream comes to its end. */
 export class StreamEnds {

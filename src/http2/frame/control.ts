@@ -1,6 +1,5 @@
 import type { ByteWriter } from '../../base/bytes.ts';
-import { ERROR, type ErrorCode } from '../error-code.ts';
-import { connectionFault, type Http2Fault, streamFault } from '../fault.ts';
+import { connectionFault, ERROR, type ErrorCode, type Http2Fault, streamFault } from '../faults.ts';
 import {
   DEFAULT_MAX_FRAME_BYTES,
   FLAG,

@@ -1,6 +1,5 @@
 import type { ByteWriter } from '../../base/bytes.ts';
-import { ERROR } from '../error-code.ts';
-import { connectionFault, type Http2Fault } from '../fault.ts';
+import { connectionFault, ERROR, type Http2Fault } from '../faults.ts';
 
 /** Octets of a frame header (RFC 9113, 4.1). */
 export const FRAME_HEADER_BYTES = 9;

@@ -1,6 +1,5 @@
 import type { ByteWriter } from '../../base/bytes.ts';
-import { ERROR } from '../error-code.ts';
-import { connectionFault, type Http2Fault, streamFault } from '../fault.ts';
+import { connectionFault, ERROR, type Http2Fault, streamFault } from '../faults.ts';
 import { FLAG, FRAME, type Range, readUint31, stripPadding, writeFrameHeader } from './frame.ts';
 
 /** Octets of the priority fields in HEADERS and PRIORITY (RFC 9113, 6.2 and 6.3). */

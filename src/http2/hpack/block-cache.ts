@@ -1,5 +1,5 @@
 import { grownCapacity } from '../../base/bytes.ts';
-import type { HeaderBlock } from './header-block.ts';
+import type { HeaderBlock } from './header-list.ts';
 
 /** A connection carries few kinds of requests. */
 const KEPT_BLOCKS = 4;

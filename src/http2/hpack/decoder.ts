@@ -1,12 +1,17 @@
 import { BlockCache } from './block-cache.ts';
-import { BlockCursor } from './block-cursor.ts';
 import { DynamicTable, fieldSize, INITIAL_TABLE_SIZE } from './dynamic-table.ts';
-import type { HeaderBlock } from './header-block.ts';
-import { HeaderList, type HeaderListLimits } from './header-list.ts';
-import { readInteger } from './integer.ts';
-import { INDEXED, LITERAL, LITERAL_TO_INDEX, SIZE_UPDATE } from './representation.ts';
+import { type HeaderBlock, HeaderList, type HeaderListLimits } from './header-list.ts';
+import {
+  BlockCursor,
+  INDEXED,
+  LITERAL,
+  LITERAL_TO_INDEX,
+  literalText,
+  readInteger,
+  readLiteral,
+  SIZE_UPDATE,
+} from './primitives.ts';
 import { STATIC_ENTRIES, STATIC_NAMES, STATIC_VALUES } from './static-table.ts';
-import { literalText, readLiteral } from './string-literal.ts';
 
 /** The lowest size of the interval and the one at its end (RFC 7541, 4.2). */
 const MAX_SIZE_UPDATES = 2;

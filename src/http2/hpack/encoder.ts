@@ -1,6 +1,5 @@
 import { ByteWriter } from '../../base/bytes.ts';
 import { DynamicTable, fieldSize, INITIAL_TABLE_SIZE } from './dynamic-table.ts';
-import { writeInteger } from './integer.ts';
 import {
   INDEXED,
   LITERAL,
@@ -8,9 +7,10 @@ import {
   LITERAL_TO_INDEX,
   type Representation,
   SIZE_UPDATE,
-} from './representation.ts';
+  writeInteger,
+  writeLiteral,
+} from './primitives.ts';
 import { STATIC_ENTRIES, staticFieldIndex, staticNameIndex } from './static-table.ts';
-import { writeLiteral } from './string-literal.ts';
 
 /**
  * How a field is sent:

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { ERROR } from '../../../../src/http2/error-code.ts';
+import { ERROR } from '../../../../src/http2/faults.ts';
 import type { Http2Stream } from '../../../../src/http2/streams/stream.ts';
 import {
   END_BOTH,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { ERROR } from '../../../../src/http2/error-code.ts';
+import { ERROR } from '../../../../src/http2/faults.ts';
 import { END_BOTH, END_STREAM, goAway, pushPromise } from '../../../support/http2-frames.ts';
 import { Http2Peer, requestBlock } from '../../../support/http2-peer.ts';
 import {

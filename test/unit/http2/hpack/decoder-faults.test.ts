@@ -1,5 +1,5 @@
 import t from 'tap';
-import { HpackFault } from '../../../../src/http2/hpack/hpack-fault.ts';
+import { HpackFault } from '../../../../src/http2/hpack/primitives.ts';
 import { decodeAll, decoderWith, octets } from './blocks.ts';
 
 interface Bad {

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { type HeaderField, HpackEncoder } from '../../../../src/http2/hpack/encoder.ts';
-import { HpackFault } from '../../../../src/http2/hpack/hpack-fault.ts';
+import { HpackFault } from '../../../../src/http2/hpack/primitives.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { decodeAll, decoderWith, encodeBlock, fieldsOf, hexOf, outcomeOf, sizeOf } from './blocks.ts';
 import { PlainDecoder, PlainFault } from './plain-decoder.ts';

@@ -1,8 +1,11 @@
 import t from 'tap';
 import { ByteWriter } from '../../../../src/base/bytes.ts';
-import { BlockCursor } from '../../../../src/http2/hpack/block-cursor.ts';
-import { HpackFault } from '../../../../src/http2/hpack/hpack-fault.ts';
-import { readInteger, writeInteger } from '../../../../src/http2/hpack/integer.ts';
+import {
+  BlockCursor,
+  HpackFault,
+  readInteger,
+  writeInteger,
+} from '../../../../src/http2/hpack/primitives.ts';
 import { hexOf, octets } from './blocks.ts';
 
 function cursorAt(bytes: Uint8Array, position: number): BlockCursor {

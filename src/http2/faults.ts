@@ -1,5 +1,40 @@
-import { ERROR } from '../error-code.ts';
-import { connectionFault, type Http2Fault, streamFault } from '../fault.ts';
+/** Error codes of RST_STREAM and GOAWAY (RFC 9113, 7). */
+export const ERROR = {
+  noError: 0x0,
+  protocolError: 0x1,
+  internalError: 0x2,
+  flowControlError: 0x3,
+  settingsTimeout: 0x4,
+  streamClosed: 0x5,
+  frameSizeError: 0x6,
+  refusedStream: 0x7,
+  cancel: 0x8,
+  compressionError: 0x9,
+  connectError: 0xa,
+  enhanceYourCalm: 0xb,
+  inadequateSecurity: 0xc,
+  http11Required: 0xd,
+} as const;
+export type ErrorCode = (typeof ERROR)[keyof typeof ERROR];
+
+/**
+ * What a peer did wrong, and how wide the damage is (RFC 9113, 5.4): a stream fault ends one stream with RST_STREAM, a
+ * connection fault ends all with GOAWAY. Faults are returned, not thrown: a peer can cause as many as it likes.
+ */
+export interface Http2Fault {
+  readonly scope: 'stream' | 'connection';
+  readonly code: ErrorCode;
+  /** Names the clause; goes into GOAWAY and the log. */
+  readonly message: string;
+}
+
+export function connectionFault(code: ErrorCode, message: string): Http2Fault {
+  return { scope: 'connection', code, message };
+}
+
+export function streamFault(code: ErrorCode, message: string): Http2Fault {
+  return { scope: 'stream', code, message };
+}
 
 /*
  * What a peer can do wrong on a connection, made once: a fault costs no more than a return.
