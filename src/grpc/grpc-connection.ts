@@ -1,9 +1,9 @@
 import type { ByteWriter } from '../base/bytes.ts';
 import { asError } from '../base/fault.ts';
 import type { Logger } from '../base/logger.ts';
-import type { ConnectionLimits } from '../http2/connection/budgets/limits.ts';
-import type { StreamHandler } from '../http2/connection/handler.ts';
+import type { StreamHandler } from '../http2/connection/context.ts';
 import { Http2Connection } from '../http2/connection/http2-connection.ts';
+import type { ConnectionLimits } from '../http2/connection/limits.ts';
 import type { RequestHead } from '../http2/connection/request-head.ts';
 import { ERROR, type Http2Fault } from '../http2/faults.ts';
 import type { Http2Stream } from '../http2/streams/stream.ts';

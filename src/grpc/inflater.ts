@@ -1,7 +1,8 @@
 import { gunzipSync } from 'node:zlib';
 import type { Clock } from '../base/clock.ts';
 import { systemCode } from '../base/system-code.ts';
-import { Budget, type BudgetTerms } from '../http2/connection/budgets/budget.ts';
+import { Budget } from '../http2/connection/budgets.ts';
+import type { BudgetTerms } from '../http2/connection/limits.ts';
 
 /** Why a compressed message cannot be read. */
 export type InflationFault = 'not gzip' | 'too much inflated' | 'too large';

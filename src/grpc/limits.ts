@@ -1,4 +1,4 @@
-import { DEFAULT_LIMITS } from '../http2/connection/budgets/limits.ts';
+import { DEFAULT_LIMITS } from '../http2/connection/limits.ts';
 
 /** What the calls of a connection may take of us. Each bound has a test that shows the peer's end. */
 export interface CallLimits {

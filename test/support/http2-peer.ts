@@ -1,6 +1,6 @@
-import { type ConnectionLimits, DEFAULT_LIMITS } from '../../src/http2/connection/budgets/limits.ts';
-import type { StreamHandler } from '../../src/http2/connection/handler.ts';
+import type { StreamHandler } from '../../src/http2/connection/context.ts';
 import { Http2Connection } from '../../src/http2/connection/http2-connection.ts';
+import { type ConnectionLimits, DEFAULT_LIMITS } from '../../src/http2/connection/limits.ts';
 import type { RequestHead } from '../../src/http2/connection/request-head.ts';
 import { preencode } from '../../src/http2/hpack/encoder.ts';
 import type { Http2Stream } from '../../src/http2/streams/stream.ts';

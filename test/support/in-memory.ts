@@ -4,7 +4,7 @@ import { HeldBytes } from '../../src/grpc/held-bytes.ts';
 import { Inflater } from '../../src/grpc/inflater.ts';
 import { DEFAULT_CALL_LIMITS } from '../../src/grpc/limits.ts';
 import { GRPC_STATUS, type GrpcService, type ReplyStream, type UnaryReply } from '../../src/grpc/service.ts';
-import { DEFAULT_LIMITS } from '../../src/http2/connection/budgets/limits.ts';
+import { DEFAULT_LIMITS } from '../../src/http2/connection/limits.ts';
 import { DEFAULT_SERVER_LIMITS } from '../../src/transports/grpc/own-server.ts';
 import { KeepingLogger } from './keeping-logger.ts';
 import { ManualClock } from './manual-clock.ts';

@@ -2,7 +2,7 @@ import type { Test } from 'tap';
 import { createLogger } from '../../src/app/logging/logging.ts';
 import type { CallLimits } from '../../src/grpc/limits.ts';
 import type { UnaryMethod } from '../../src/grpc/service.ts';
-import type { ConnectionLimits } from '../../src/http2/connection/budgets/limits.ts';
+import type { ConnectionLimits } from '../../src/http2/connection/limits.ts';
 import {
   DEFAULT_SERVER_LIMITS,
   OwnGrpcServer,

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { ByteWriter } from '../../../src/base/bytes.ts';
-import { DEFAULT_LIMITS } from '../../../src/http2/connection/budgets/limits.ts';
-import { PREFACE } from '../../../src/http2/connection/preface.ts';
+import { DEFAULT_LIMITS } from '../../../src/http2/connection/limits.ts';
+import { PREFACE } from '../../../src/http2/connection/partial-input.ts';
 import {
   LARGEST_WINDOW,
   SETTING,

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { PREFACE } from '../../../src/http2/connection/preface.ts';
+import { PREFACE } from '../../../src/http2/connection/partial-input.ts';
 import { ERROR } from '../../../src/http2/faults.ts';
 import {
   readSettings,

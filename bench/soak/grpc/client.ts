@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { PREFACE } from '../../../src/http2/connection/preface.ts';
+import { PREFACE } from '../../../src/http2/connection/partial-input.ts';
 import { SeededRandom } from '../../../test/support/seeded-random.ts';
 import { beginCall, pickKind } from './begin-call.ts';
 import type { CallKind, Ending } from './call-kinds.ts';

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { ByteWriter } from '../../../src/base/bytes.ts';
-import { PREFACE } from '../../../src/http2/connection/preface.ts';
+import { PREFACE } from '../../../src/http2/connection/partial-input.ts';
 import {
   LARGEST_WINDOW,
   readSettings,

@@ -1,5 +1,5 @@
 import { connectionFault, ERROR, type Http2Fault } from '../faults.ts';
-import type { ConnectionLimits } from './budgets/limits.ts';
+import type { ConnectionLimits } from './limits.ts';
 
 /**
  * Watches that the peer does in time what it has to: the preface, SETTINGS, its acknowledgement, signs of life. Times are

@@ -7,7 +7,7 @@ import {
 } from '../faults.ts';
 import { readSettings, SETTING, writeSettingsAck } from '../frame/control.ts';
 import { FLAG } from '../frame/frame.ts';
-import { DEFAULT_WINDOW } from '../streams/window.ts';
+import { DEFAULT_WINDOW } from '../streams/stream.ts';
 import type { ConnectionContext } from './context.ts';
 import type { Liveness } from './liveness.ts';
 

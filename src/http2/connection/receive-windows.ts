@@ -1,8 +1,7 @@
 import type { ByteWriter } from '../../base/bytes.ts';
 import { type Http2Fault, STREAM_WINDOW_EXCEEDED, WINDOW_EXCEEDED } from '../faults.ts';
 import { writeWindowUpdate } from '../frame/control.ts';
-import type { Http2Stream } from '../streams/stream.ts';
-import { DEFAULT_WINDOW, Window } from '../streams/window.ts';
+import { DEFAULT_WINDOW, type Http2Stream, Window } from '../streams/stream.ts';
 
 /**
  * What the peer may still send (RFC 9113, 5.2 and 6.9). A window is brought back to its target once half of it is used:

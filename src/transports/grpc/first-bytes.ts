@@ -1,4 +1,4 @@
-import { PREFACE } from '../../http2/connection/preface.ts';
+import { PREFACE } from '../../http2/connection/partial-input.ts';
 
 /** What a peer speaks, by its first bytes; `undecided` asks for more of them. */
 export type Protocol = 'http2' | 'http1' | 'other' | 'undecided';

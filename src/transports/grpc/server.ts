@@ -2,7 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { GrpcService } from '../../grpc/service.ts';
-import { DEFAULT_LIMITS } from '../../http2/connection/budgets/limits.ts';
+import { DEFAULT_LIMITS } from '../../http2/connection/limits.ts';
 import type { ListenAddress } from './listener.ts';
 import type { TlsHandshakes } from './tls/tls.ts';
 

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import type { ConnectionLimits } from '../../../src/http2/connection/budgets/limits.ts';
+import type { ConnectionLimits } from '../../../src/http2/connection/limits.ts';
 import { heldMemory } from '../../support/memory.ts';
 import { connectionsDownTo, serveOwn } from '../../support/own-server.ts';
 import { WireClient } from '../../support/wire-client.ts';

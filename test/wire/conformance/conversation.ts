@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import type { ReplyStream } from '../../../src/grpc/service.ts';
-import type { ConnectionLimits } from '../../../src/http2/connection/budgets/limits.ts';
+import type { ConnectionLimits } from '../../../src/http2/connection/limits.ts';
 import { inWords, ServerFrames } from '../../support/http2-parse.ts';
 import { type OwnServing, serveOwn, silent } from '../../support/own-server.ts';
 import { WireClient } from '../../support/wire-client.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { PREFACE } from '../../../../src/http2/connection/preface.ts';
+import { PREFACE } from '../../../../src/http2/connection/partial-input.ts';
 import { goAway, pushPromise } from '../../../support/http2-frames.ts';
 import { Http2Peer, requestBlock } from '../../../support/http2-peer.ts';
 import {

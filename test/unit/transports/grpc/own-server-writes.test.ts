@@ -8,7 +8,7 @@ import { HeldBytes } from '../../../../src/grpc/held-bytes.ts';
 import { Inflater } from '../../../../src/grpc/inflater.ts';
 import { DEFAULT_CALL_LIMITS } from '../../../../src/grpc/limits.ts';
 import type { UnaryMethod, UnaryReply } from '../../../../src/grpc/service.ts';
-import { DEFAULT_LIMITS } from '../../../../src/http2/connection/budgets/limits.ts';
+import { DEFAULT_LIMITS } from '../../../../src/http2/connection/limits.ts';
 import { ConnectionTurns } from '../../../../src/transports/grpc/connection-turns.ts';
 import { GrpcSocket } from '../../../../src/transports/grpc/grpc-socket.ts';
 import { DEFAULT_SERVER_LIMITS } from '../../../../src/transports/grpc/own-server.ts';

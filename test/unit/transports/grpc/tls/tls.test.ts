@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect as connectHttp2 } from 'node:http2';
 import { join } from 'node:path';
 import t from 'tap';
-import { DEFAULT_LIMITS } from '../../../../../src/http2/connection/budgets/limits.ts';
+import { DEFAULT_LIMITS } from '../../../../../src/http2/connection/limits.ts';
 import type { OwnGrpcServer } from '../../../../../src/transports/grpc/own-server.ts';
 import { callOverHttp2, GrpcClient } from '../../../../support/grpc-client.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';

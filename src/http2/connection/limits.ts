@@ -1,4 +1,14 @@
-import type { BudgetTerms } from './budget.ts';
+/**
+ * An allowance for frames that cost us work and the peer nothing: resets, pings, settings, empty frames. It is refilled
+ * by time and by what we do for the peer, because honest peers send such frames in proportion to it: some clients
+ * measure the round trip with a ping for every answer.
+ */
+export interface BudgetTerms {
+  /** How many may come at once. */
+  readonly burst: number;
+  readonly perSecond: number;
+  readonly perRequest: number;
+}
 
 /** What a connection grants its peer, and what it puts up with. Each bound has a test that shows the peer's end. */
 export interface ConnectionLimits {

@@ -1,8 +1,8 @@
 import t from 'tap';
-import { Budget } from '../../../../../src/http2/connection/budgets/budget.ts';
-import { BYTES_PER_UPDATE } from '../../../../../src/http2/connection/control-frames.ts';
-import { END_BOTH, END_STREAM, goAway } from '../../../../support/http2-frames.ts';
-import { Http2Peer, requestBlock } from '../../../../support/http2-peer.ts';
+import { Budget } from '../../../../src/http2/connection/budgets.ts';
+import { BYTES_PER_UPDATE } from '../../../../src/http2/connection/control-frames.ts';
+import { END_BOTH, END_STREAM, goAway } from '../../../support/http2-frames.ts';
+import { Http2Peer, requestBlock } from '../../../support/http2-peer.ts';
 import {
   data,
   frame,
@@ -14,7 +14,7 @@ import {
   settings,
   settingsAck,
   windowUpdate,
-} from '../../../../support/wire-frames.ts';
+} from '../../../support/wire-frames.ts';
 
 const TERMS = { burst: 10, perSecond: 1, perRequest: 0 };
 const CALM = 'GOAWAY 1 ENHANCE_YOUR_CALM';

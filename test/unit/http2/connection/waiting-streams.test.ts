@@ -1,6 +1,6 @@
 import t from 'tap';
+import { WaitingStreams } from '../../../../src/http2/connection/sender.ts';
 import { Http2Stream } from '../../../../src/http2/streams/stream.ts';
-import { WaitingStreams } from '../../../../src/http2/streams/waiting-streams.ts';
 
 /** Streams that may send so much each, all of them waiting. */
 function waiting(...windows: readonly number[]): { line: WaitingStreams; streams: Http2Stream[] } {
