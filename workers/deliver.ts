@@ -2,9 +2,8 @@ import { workerData } from 'piscina';
 import { systemClock } from '../src/base/clock.ts';
 import { runBehindDecisions } from '../src/base/threads/background-thread.ts';
 import type { LastingTask } from '../src/base/threads/lasting-task.ts';
-import { serveDeliveries } from '../src/tasks/delivery/delivery-thread.ts';
+import { type DeliverySetup, serveDeliveries } from '../src/tasks/delivery/delivery-thread.ts';
 import { systemResolve } from '../src/tasks/delivery/host-addresses.ts';
-import type { DeliverySetup } from '../src/tasks/delivery/local-deliveries.ts';
 
 runBehindDecisions();
 

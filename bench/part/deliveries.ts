@@ -1,6 +1,5 @@
 // What pushing tasks costs: attempts a second from `deliver` to its outcome, to a server on loopback in a process of its
 // own, on this thread and through delivery threads. Run: node bench/part/deliveries.ts
-
 import { App, us_socket_local_port } from 'uWebSockets.js';
 import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -8,8 +7,8 @@ import { once } from 'node:events';
 import { systemClock } from '../../src/base/clock.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
 import type { Deliveries, DeliveryRequest } from '../../src/tasks/delivery/delivery.ts';
+import { type DeliverySetup, LocalDeliveries } from '../../src/tasks/delivery/delivery-thread.ts';
 import { systemResolve } from '../../src/tasks/delivery/host-addresses.ts';
-import { type DeliverySetup, LocalDeliveries } from '../../src/tasks/delivery/local-deliveries.ts';
 import { PiscinaDeliveries } from '../../src/tasks/delivery/piscina-deliveries.ts';
 import { newSigningSecret } from '../../src/tasks/delivery/signature.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/tasks/model/retry-policy.ts';

@@ -1,9 +1,8 @@
 import { workerData } from 'piscina';
 import { systemClock } from '../../src/base/clock.ts';
 import type { LastingTask } from '../../src/base/threads/lasting-task.ts';
-import { serveDeliveries } from '../../src/tasks/delivery/delivery-thread.ts';
+import { type DeliverySetup, serveDeliveries } from '../../src/tasks/delivery/delivery-thread.ts';
 import { type Resolve, systemResolve } from '../../src/tasks/delivery/host-addresses.ts';
-import type { DeliverySetup } from '../../src/tasks/delivery/local-deliveries.ts';
 
 /** What a test gives its delivery threads. */
 export interface DeliveringSetup extends DeliverySetup {

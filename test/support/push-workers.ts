@@ -3,8 +3,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { DeliveryRequest } from '../../src/tasks/delivery/delivery.ts';
+import { type DeliverySetup, LocalDeliveries } from '../../src/tasks/delivery/delivery-thread.ts';
 import { type Resolve, systemResolve } from '../../src/tasks/delivery/host-addresses.ts';
-import { type DeliverySetup, LocalDeliveries } from '../../src/tasks/delivery/local-deliveries.ts';
 import { DEFAULT_RETRY_POLICY } from '../../src/tasks/model/retry-policy.ts';
 import type { Task } from '../../src/tasks/model/task.ts';
 

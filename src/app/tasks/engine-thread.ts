@@ -6,7 +6,7 @@ import type { Logger, LogLevel } from '../../base/logger.ts';
 import { acceptMessages, type LastingTask } from '../../base/threads/lasting-task.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
-import type { DeliverySetup } from '../../tasks/delivery/local-deliveries.ts';
+import type { DeliverySetup } from '../../tasks/delivery/delivery-thread.ts';
 import { PiscinaDeliveries } from '../../tasks/delivery/piscina-deliveries.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalPorts } from '../../tasks/model/signal-ports.ts';

@@ -17,8 +17,7 @@ export async function identityProvider(
   logger: Logger,
 ): Promise<IdentityProvider | null> {
   if (settings.tasksJwtIssuer === '') return null;
-  const [{ KeyDownload }, { ProviderKeys }, { VerifiedTokens }] = await Promise.all([
-    import('../../tasks/identity/key-download.ts'),
+  const [{ KeyDownload, ProviderKeys }, { VerifiedTokens }] = await Promise.all([
     import('../../tasks/identity/provider-keys.ts'),
     import('../../tasks/identity/verified-tokens.ts'),
   ]);

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger, LogLevel } from '../../base/logger.ts';
 import type { LastingTask } from '../../base/threads/lasting-task.ts';
 import type { Settings } from '../../settings/table.ts';
-import { SafeAddresses } from '../../tasks/delivery/safe-address.ts';
+import { SafeAddresses } from '../../tasks/delivery/worker-url.ts';
 import type { VerifiedTokens } from '../../tasks/identity/verified-tokens.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalPorts } from '../../tasks/model/signal-ports.ts';

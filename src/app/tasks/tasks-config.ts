@@ -1,5 +1,5 @@
 import type { Settings } from '../../settings/table.ts';
-import type { DeliverySetup } from '../../tasks/delivery/local-deliveries.ts';
+import type { DeliverySetup } from '../../tasks/delivery/delivery-thread.ts';
 import type { TenantLimits } from '../../tasks/model/documents.ts';
 import type { LimitDomains } from '../start-limits.ts';
 

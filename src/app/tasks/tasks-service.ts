@@ -6,7 +6,7 @@ import type { Decider } from '../../decision/decider.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
-import type { DeliverySetup } from '../../tasks/delivery/local-deliveries.ts';
+import type { DeliverySetup } from '../../tasks/delivery/delivery-thread.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalMesh } from '../../tasks/model/signal-mesh.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';

@@ -2,17 +2,18 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { bytesOf } from '../model/payload.ts';
-import type { Connection } from './connection.ts';
-import type { Connections } from './connections.ts';
-import type { DeliveryOutcome, DeliveryRequest, SentRequest } from './delivery.ts';
+import type { Connection, Connections } from './connections.ts';
 import {
   type DeliveryError,
   type DeliveryErrorCode,
   DeliveryFault,
+  type DeliveryOutcome,
+  type DeliveryRequest,
   deliveryError,
   errorOf,
+  type SentRequest,
   statusError,
-} from './delivery-errors.ts';
+} from './delivery.ts';
 import type { HostAddresses } from './host-addresses.ts';
 import { Reply } from './reply.ts';
 import { requestHead, shownRequest } from './request-head.ts';

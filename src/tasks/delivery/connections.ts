@@ -1,8 +1,169 @@
-import { createSecureContext } from 'node:tls';
+import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
+import { type buildConnector, Client } from 'undici';
 import type { Clock } from '../../base/clock.ts';
+import { asError } from '../../base/fault.ts';
+import { systemCode } from '../../base/system-code.ts';
 import { trustedCas } from '../../base/tls/trusted-cas.ts';
-import { Connection, type ConnectionParts } from './connection.ts';
+import { DeliveryFault } from './delivery.ts';
 import type { HostAddress } from './host-addresses.ts';
+
+/** Head of an answer. */
+const MAX_REPLY_HEAD_BYTES = 16 * 1024;
+/** A TCP and TLS handshake, whatever the timeout of the task is. */
+const CONNECT_MS = 10_000;
+/** Where a host has several addresses, the next one is tried after so long. */
+const NEXT_ADDRESS_MS = 2_000;
+/** How long an idle connection is kept: shorter than servers do, for what is sent while one closes is lost. */
+const IDLE_MS = 4_000;
+/** The same where the server says how long it waits. */
+const MAX_IDLE_MS = 30_000;
+
+type ConnectOptions = buildConnector.Options;
+type Connected = buildConnector.Callback;
+
+/** What connections share. */
+export interface ConnectionParts {
+  /** One for all: to make it is to read every certificate that is trusted. */
+  readonly secureContext: SecureContext;
+  readonly clock: Clock;
+}
+
+/**
+ * One connection to a host, and the client that speaks HTTP/1.1 over it: one request at a time. It connects to addresses
+ * that were checked, and never asks for those of a name itself.
+ */
+export class Connection {
+  /** Whose connection it is: tenants share none, so that a broken answer to one is never read by another. */
+  readonly key: string;
+  readonly client: Client;
+  readonly #parts: ConnectionParts;
+  #addresses: readonly HostAddress[] = [];
+  #socket: Socket | null = null;
+
+  constructor(key: string, origin: string, parts: ConnectionParts, lost: (connection: Connection) => void) {
+    this.key = key;
+    this.#parts = parts;
+    this.client = new Client(origin, {
+      connect: (to: ConnectOptions, connected: Connected) => this.#connect(to, connected),
+      pipelining: 1,
+      allowH2: false,
+      maxHeaderSize: MAX_REPLY_HEAD_BYTES,
+      // An attempt has one timeout over all of it.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: IDLE_MS,
+      keepAliveMaxTimeout: MAX_IDLE_MS,
+    });
+    this.client.on('disconnect', () => lost(this));
+  }
+
+  /** Whether it can be used for a host that has these addresses now. Without a connection it makes one to them. */
+  use(addresses: readonly HostAddress[]): boolean {
+    this.#addresses = addresses;
+    const socket = this.#socket;
+    if (socket === null || socket.destroyed) return true;
+    return addresses.some(({ address }) => address === socket.remoteAddress);
+  }
+
+  /** Closes it at once, also while it is being made. What it carries fails. */
+  destroy(): void {
+    // The client knows of no socket until it is connected.
+    this.#socket?.destroy();
+    this.client.destroy().catch(() => {});
+  }
+
+  #connect(to: ConnectOptions, connected: Connected): void {
+    const secure = to.protocol === 'https:';
+    const options = {
+      host: to.hostname,
+      port: to.port === '' ? (secure ? 443 : 80) : Number(to.port),
+      lookup: this.#lookup,
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+      noDelay: true,
+    };
+    const socket = secure ? this.#secured(to, options) : connectTcp(options);
+    this.#socket = socket;
+    const timer = this.#parts.clock.after(CONNECT_MS, () => {
+      socket.destroy(
+        new DeliveryFault('connect_failed', `no connection within ${CONNECT_MS / 1000} seconds`),
+      );
+    });
+    let reached = false;
+    let done = false;
+    const end = (failure: unknown): void => {
+      if (done) return;
+      done = true;
+      timer.cancel();
+      if (failure === null) connected(null, socket);
+      else connected(connectFault(failure, reached), null);
+    };
+    socket.once('connect', () => {
+      reached = true;
+    });
+    socket.once(secure ? 'secureConnect' : 'connect', () => end(null));
+    socket.on('error', end);
+    // Nothing else tells when it is destroyed without an error while it is being made.
+    socket.once('close', () => end(new Error('closed')));
+  }
+
+  #secured(to: ConnectOptions, options: object): Socket {
+    return connectTls({
+      ...options,
+      // No name is sent where the URL has an address; the certificate must hold the address then.
+      ...(isIP(to.hostname) === 0 ? { servername: to.hostname } : {}),
+      secureContext: this.#parts.secureContext,
+      ALPNProtocols: ['http/1.1'],
+      rejectUnauthorized: true,
+    });
+  }
+
+  /** Stands in for the name service: the addresses are those that were checked before the attempt. */
+  readonly #lookup: LookupFunction = (_host, { all }, found) => {
+    const addresses = this.#addresses.map(({ address, family }) => ({ address, family }));
+    process.nextTick(() => {
+      if (all === true) found(null, addresses);
+      else found(null, addresses[0].address, addresses[0].family);
+    });
+  };
+}
+
+/** @param reached the TCP connection was there */
+function connectFault(failure: unknown, reached: boolean): DeliveryFault {
+  if (failure instanceof DeliveryFault) return failure;
+  const code = systemCode(asError(failure));
+  if (reached) return new DeliveryFault('tls', tlsMessage(code));
+  if (code === 'ECONNREFUSED')
+    return new DeliveryFault('connect_refused', 'nothing listens at the address and port');
+  return new DeliveryFault(
+    'connect_failed',
+    /^E[A-Z]+$/.test(code) ? `no connection: ${code}` : 'no connection',
+  );
+}
+
+/** The tenant cannot do it, but the operator can. */
+const ADD_AUTHORITY = '; the operator of this service can add it in TASKS_PUSH_CACERT';
+
+/** The words of the TLS library are kept out: they hold what a certificate says, and it can say anything. */
+function tlsMessage(code: string): string {
+  const known: Readonly<Record<string, string>> = {
+    CERT_HAS_EXPIRED: 'the certificate has expired',
+    CERT_NOT_YET_VALID: 'the certificate is not valid yet',
+    DEPTH_ZERO_SELF_SIGNED_CERT: `the certificate is signed by itself${ADD_AUTHORITY}`,
+    SELF_SIGNED_CERT_IN_CHAIN: `the certificate is signed by an authority that is not trusted${ADD_AUTHORITY}`,
+    UNABLE_TO_VERIFY_LEAF_SIGNATURE: `the certificate is signed by an authority that is not known${ADD_AUTHORITY}`,
+    UNABLE_TO_GET_ISSUER_CERT: `the certificate is signed by an authority that is not known${ADD_AUTHORITY}`,
+    UNABLE_TO_GET_ISSUER_CERT_LOCALLY: `the certificate is signed by an authority that is not known${ADD_AUTHORITY}`,
+    ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
+    CERT_REVOKED: 'the certificate was revoked',
+    ERR_SSL_WRONG_VERSION_NUMBER:
+      'no TLS connection: the server does not use TLS, so the URL must begin with http://',
+    ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+      'no TLS connection: the server asks for a client certificate, which pushes do not have',
+  };
+  return known[code] ?? `no TLS connection${/^[A-Z0-9_]+$/.test(code) ? `: ${code}` : ''}`;
+}
 
 export interface ConnectionOptions {
   /** Idle connections in all; beyond, the one that has been idle the longest is closed. */

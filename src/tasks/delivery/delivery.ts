@@ -1,3 +1,4 @@
+import { systemCode } from '../../base/system-code.ts';
 import type { Worker } from '../model/documents.ts';
 import type { HistoryHttp } from '../model/history.ts';
 import type { Task } from '../model/task.ts';
@@ -56,7 +57,7 @@ export interface DeliveryOutcome {
   readonly retryAfterMs: number | null;
   /** The reply said `task-no-retry: true`. */
   readonly noRetry: boolean;
-  /** For `last_error` and history; the codes are those of `DELIVERY_ERRORS` (`./delivery-errors.ts`). Null for a 2xx. */
+  /** For `last_error` and history; the codes are those of `DELIVERY_ERRORS`. Null for a 2xx. */
   readonly error: { readonly code: string; readonly message: string } | null;
   /** Only of a test, and only if the request was sent, or would have been with a connection. */
   readonly sent?: SentRequest;
@@ -74,4 +75,103 @@ export interface Deliveries {
   start(): Promise<void>;
   /** Aborts what is left, and ends the threads. */
   stop(): Promise<void>;
+}
+
+/** Every code that the error of a delivery can have, and what it says. There are no others. */
+const DELIVERY_ERRORS = {
+  http_3xx: 'the worker answered with a redirect, which is never followed',
+  http_4xx: 'the worker refused the task',
+  http_5xx: 'the worker failed',
+  http_other: 'the worker answered with a status that HTTP does not have',
+  no_retry: 'the worker answered with success, and that it wants no retry',
+  timeout: 'the answer was not complete within the timeout of the task',
+  invalid_url: 'the URL of the worker cannot be pushed to',
+  forbidden_address: 'the URL of the worker leads to an address that tasks are not pushed to',
+  dns: 'the name in the URL of the worker leads to no address',
+  connect_refused: 'nothing listens at the address and port',
+  connect_failed: 'no connection could be made: no way there, or no answer',
+  tls: 'no TLS connection could be made, or the certificate is not to be trusted',
+  connection_lost: 'the connection ended before the answer was complete',
+  reply_headers_too_large: 'the head of the answer is larger than 16 KiB',
+  reply_invalid: 'the answer is not HTTP/1.1',
+  aborted: 'the attempt was ended on this side',
+  thread_lost: 'the thread that made the attempt ended',
+  internal: 'a defect on this side',
+} as const;
+export type DeliveryErrorCode = keyof typeof DELIVERY_ERRORS;
+
+export interface DeliveryError {
+  readonly code: DeliveryErrorCode;
+  /** At most 1000 characters, and nothing of secrets or payloads. */
+  readonly message: string;
+}
+
+const MAX_MESSAGE = 1_000;
+
+/** Why an attempt had no answer. */
+export class DeliveryFault extends Error {
+  readonly code: DeliveryErrorCode;
+
+  constructor(code: DeliveryErrorCode, message: string) {
+    super(message);
+    this.name = 'DeliveryFault';
+    this.code = code;
+  }
+}
+
+export function deliveryError(code: DeliveryErrorCode, message?: string): DeliveryError {
+  return { code, message: (message ?? DELIVERY_ERRORS[code]).slice(0, MAX_MESSAGE) };
+}
+
+/** The outcome of an attempt that was not started. It does not count as an attempt. */
+export function notMade(message: string): DeliveryOutcome {
+  return {
+    kind: 'aborted',
+    status: 0,
+    durationMs: 0,
+    http: null,
+    result: null,
+    retryAfterMs: null,
+    noRetry: false,
+    error: deliveryError('aborted', message),
+  };
+}
+
+/** The error of an answer that is no success; null for one that is. */
+export function statusError(status: number): DeliveryError | null {
+  if (status >= 200 && status < 300) return null;
+  return deliveryError(statusCode(status), `${status} from worker`);
+}
+
+/** What went wrong with an attempt that had no answer, as it is told to the tenant. */
+export function errorOf(failure: unknown): DeliveryError {
+  if (failure instanceof DeliveryFault) return deliveryError(failure.code, failure.message);
+  // Of the client library. Its messages are for those who write programs with it.
+  const code = systemCode(failure);
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return deliveryError('reply_headers_too_large');
+  // Compared by name: importing the class would load the library in threads that push nothing.
+  const isUnreadable = failure instanceof Error && failure.name === 'HTTPParserError';
+  if (isUnreadable || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return deliveryError('reply_invalid');
+  if (LOST_CODES.has(code)) return deliveryError('connection_lost');
+  return deliveryError('internal');
+}
+
+const LOST_CODES = new Set([
+  'UND_ERR_SOCKET',
+  'UND_ERR_INFO',
+  'UND_ERR_DESTROYED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+]);
+
+function statusCode(status: number): DeliveryErrorCode {
+  if (status >= 300 && status < 400) return 'http_3xx';
+  if (status >= 400 && status < 500) return 'http_4xx';
+  if (status >= 500 && status < 600) return 'http_5xx';
+  return 'http_other';
 }

@@ -2,9 +2,8 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.ts';
-import { DeliveryFault } from './delivery-errors.ts';
-import type { SafeAddresses } from './safe-address.ts';
-import { forbiddenAddress } from './worker-url.ts';
+import { DeliveryFault } from './delivery.ts';
+import { forbiddenAddress, type SafeAddresses } from './worker-url.ts';
 
 /** How long an answer is taken for the truth: attempts that begin together share a look-up. */
 const FRESH_MS = 1_000;

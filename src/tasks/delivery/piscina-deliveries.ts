@@ -3,10 +3,14 @@ import type { LogFields } from '../../base/logger.ts';
 import type { LastingThread } from '../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../base/threads/lasting-threads.ts';
 import type { Counter } from '../../stats/registry.ts';
-import type { Deliveries, DeliveryOutcome, DeliveryRequest } from './delivery.ts';
-import { deliveryError, notMade } from './delivery-errors.ts';
-import type { MessageFromThread, MessageToThread } from './delivery-thread.ts';
-import type { DeliverySetup } from './local-deliveries.ts';
+import {
+  type Deliveries,
+  type DeliveryOutcome,
+  type DeliveryRequest,
+  deliveryError,
+  notMade,
+} from './delivery.ts';
+import type { DeliverySetup, MessageFromThread, MessageToThread } from './delivery-thread.ts';
 
 /** The module is `workers/deliver.ts`. */
 interface PiscinaDeliveriesParts extends Omit<ThreadCreation, 'workerData' | 'lost'> {

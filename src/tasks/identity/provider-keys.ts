@@ -1,8 +1,142 @@
+import { createSecureContext, type SecureContext } from 'node:tls';
+import { createLocalJWKSet, errors, type JWK, type JWTVerifyGetKey } from 'jose';
+import { Agent, request } from 'undici';
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
-import { IdentityFault } from './identity-fault.ts';
-import { type KeySet, readKeySet } from './key-set.ts';
+import { trustedCas } from '../../base/tls/trusted-cas.ts';
+import { IdentityFault } from './json-web-token.ts';
+
+/** Maximum number of keys of a provider. */
+const MAX_KEYS = 100;
+/** The modulus of an RSA key of 2048 and 4096 bits in base64url. A larger key makes each verification expensive. */
+const MIN_MODULUS_LENGTH = 342;
+const MAX_MODULUS_LENGTH = 683;
+
+/** The public keys with which an identity provider signs. */
+export interface KeySet {
+  /** Equal texts mean equal keys. */
+  readonly text: string;
+  /** Finds the key of a token. */
+  readonly find: JWTVerifyGetKey;
+}
+
+/**
+ * Reads a JSON Web Key Set (RFC 7517). Keys that no accepted algorithm uses are ignored.
+ *
+ * @throws Error if the text is no key set, has too many keys, or has none that can be used
+ */
+export function readKeySet(text: string): KeySet {
+  const keys = keysOf(text).filter(isUsable).map(publicPart);
+  if (keys.length === 0) throw new Error('the key set has no key for RS256, ES256 or EdDSA');
+  return { text: JSON.stringify(keys), find: finder(keys) };
+}
+
+function finder(keys: JWK[]): JWTVerifyGetKey {
+  const find = createLocalJWKSet({ keys });
+  return async (header, token) => {
+    try {
+      return await find(header, token);
+    } catch (failure) {
+      if (failure instanceof errors.JOSEError) throw failure;
+      throw new IdentityFault(
+        'invalid',
+        'the key (kid) of the token is damaged in the key set of the provider',
+      );
+    }
+  };
+}
+
+function keysOf(text: string): readonly unknown[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new Error('the key set is not JSON');
+  }
+  const keys = typeof parsed === 'object' && parsed !== null && 'keys' in parsed ? parsed.keys : null;
+  if (!Array.isArray(keys)) throw new Error('the key set has no array "keys"');
+  if (keys.length > MAX_KEYS)
+    throw new Error(`the key set has ${keys.length} keys, and may have ${MAX_KEYS}`);
+  return keys;
+}
+
+function isUsable(key: unknown): key is JWK {
+  if (typeof key !== 'object' || key === null) return false;
+  const { kty, crv, n, use } = key as Readonly<Record<string, unknown>>;
+  if (use !== undefined && use !== 'sig') return false;
+  if (kty === 'RSA')
+    return typeof n === 'string' && n.length >= MIN_MODULUS_LENGTH && n.length <= MAX_MODULUS_LENGTH;
+  return (kty === 'EC' && crv === 'P-256') || (kty === 'OKP' && crv === 'Ed25519');
+}
+
+/** A provider that publishes private keys by mistake must not make them part of this process. */
+function publicPart({ kty, kid, alg, use, key_ops, crv, x, y, n, e }: JWK): JWK {
+  const part = { kty, kid, alg, use, key_ops, crv, x, y, n, e };
+  return Object.fromEntries(Object.entries(part).filter(([, value]) => value !== undefined)) as JWK;
+}
+
+const MAX_BYTES = 256 * 1024;
+const MAX_HEAD_BYTES = 16 * 1024;
+/** From the look-up of the name to the last byte. */
+const TIMEOUT_MS = 5_000;
+
+/**
+ * Downloads the keys of an identity provider. The operator has chosen the URL, so private addresses are allowed, unlike
+ * for the URLs of tenants. Redirects are not followed.
+ */
+export class KeyDownload {
+  readonly #url: string;
+  readonly #clock: Clock;
+  readonly #running = new Set<AbortController>();
+  #secureContext: SecureContext | null = null;
+  #stopped = false;
+
+  constructor(url: string, clock: Clock) {
+    this.#url = url;
+    this.#clock = clock;
+  }
+
+  /** @throws (rejects with) Error if there is no complete answer with status 200 within 5 seconds */
+  async read(): Promise<string> {
+    const aborting = new AbortController();
+    if (this.#stopped) aborting.abort(new Error('the service is shutting down'));
+    const timer = this.#clock.after(TIMEOUT_MS, () =>
+      aborting.abort(new Error(`no complete answer within ${TIMEOUT_MS} ms`)),
+    );
+    const agent = this.#agent();
+    this.#running.add(aborting);
+    try {
+      const { statusCode, body } = await request(this.#url, {
+        dispatcher: agent,
+        signal: aborting.signal,
+        headers: { accept: 'application/json' },
+      });
+      if (statusCode !== 200) throw new Error(`the answer has status ${statusCode}, not 200`);
+      return await body.text();
+    } finally {
+      timer.cancel();
+      this.#running.delete(aborting);
+      await agent.destroy();
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const aborting of this.#running) aborting.abort(new Error('the service is shutting down'));
+  }
+
+  #agent(): Agent {
+    this.#secureContext ??= createSecureContext({ ca: trustedCas() });
+    return new Agent({
+      connect: { secureContext: this.#secureContext, timeout: TIMEOUT_MS },
+      headersTimeout: TIMEOUT_MS,
+      bodyTimeout: TIMEOUT_MS,
+      maxHeaderSize: MAX_HEAD_BYTES,
+      maxResponseSize: MAX_BYTES,
+    });
+  }
+}
 
 /** How long downloaded keys are used without asking again (specification 3.12). */
 const FRESH_MS = 600_000;

@@ -1,10 +1,8 @@
 import { hash } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
-import { IdentityFault } from './identity-fault.ts';
-import { textClaim } from './jwt-text.ts';
-import type { KeySet } from './key-set.ts';
-import type { ProviderKeys } from './provider-keys.ts';
+import { IdentityFault, textClaim } from './json-web-token.ts';
+import type { KeySet, ProviderKeys } from './provider-keys.ts';
 
 const ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 /** How far the clocks of provider and service may differ. */

@@ -1,5 +1,5 @@
 import type { Logger } from '../../base/logger.ts';
-import { isJwtText } from '../identity/jwt-text.ts';
+import { isJwtText } from '../identity/json-web-token.ts';
 import type { Account } from '../model/documents.ts';
 import { type Authenticated, authenticate, bearerToken } from './access/authentication.ts';
 import { requireAccess } from './access/authorization.ts';

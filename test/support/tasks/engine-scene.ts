@@ -11,7 +11,7 @@ import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
 import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/limit-questions.ts';
 import { attemptsFor } from '../../../src/tasks/scheduler/push/push-slots.ts';
 import type { TasksEngineParts, TasksRole } from '../../../src/tasks/scheduler/tasks-engine.ts';
-import type { Sealer } from '../../../src/tasks/sealing/sealer.ts';
+import type { Sealer } from '../../../src/tasks/sealing/aes-sealer.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
 import { MeasuredStore } from '../../../src/tasks/store/measured-store.ts';

@@ -1,5 +1,4 @@
-import { KeyDownload } from '../../../src/tasks/identity/key-download.ts';
-import { ProviderKeys } from '../../../src/tasks/identity/provider-keys.ts';
+import { KeyDownload, ProviderKeys } from '../../../src/tasks/identity/provider-keys.ts';
 import { type TokenRules, VerifiedTokens } from '../../../src/tasks/identity/verified-tokens.ts';
 import type { JwtConfig } from '../../../src/tasks/rest/http/parts.ts';
 import type { ManualClock } from '../manual-clock.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { SafeAddresses } from '../../../src/tasks/delivery/safe-address.ts';
+import { SafeAddresses } from '../../../src/tasks/delivery/worker-url.ts';
 import type { VerifiedTokens } from '../../../src/tasks/identity/verified-tokens.ts';
 import { DEFAULT_TENANT_LIMITS, type DocumentKind } from '../../../src/tasks/model/documents.ts';
 import { IdMaker } from '../../../src/tasks/model/ids.ts';

@@ -1,4 +1,4 @@
-import { IdentityFault } from '../../identity/identity-fault.ts';
+import { IdentityFault } from '../../identity/json-web-token.ts';
 import type { Identity, VerifiedTokens } from '../../identity/verified-tokens.ts';
 import { ROLES, type Role, type User } from '../../model/documents.ts';
 import type { StoredDocument } from '../../store/documents.ts';

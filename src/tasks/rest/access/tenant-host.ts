@@ -1,4 +1,4 @@
-import { unverifiedClaim } from '../../identity/jwt-text.ts';
+import { unverifiedClaim } from '../../identity/json-web-token.ts';
 import { Problem } from '../checks/problem.ts';
 import type { RestHead } from '../http/http.ts';
 import type { RestConfig } from '../http/parts.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import { LocalDeliveries, urlRules } from '../../../../src/tasks/delivery/delivery-thread.ts';
 import { systemResolve } from '../../../../src/tasks/delivery/host-addresses.ts';
-import { LocalDeliveries, urlRules } from '../../../../src/tasks/delivery/local-deliveries.ts';
 import { DEFAULT_TENANT_LIMITS } from '../../../../src/tasks/model/documents.ts';
 import { IdMaker } from '../../../../src/tasks/model/ids.ts';
 import { Signals } from '../../../../src/tasks/model/signals.ts';

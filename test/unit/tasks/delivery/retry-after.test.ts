@@ -1,5 +1,5 @@
 import t from 'tap';
-import { retryAfterMs } from '../../../../src/tasks/delivery/retry-after.ts';
+import { retryAfterMs } from '../../../../src/tasks/delivery/reply.ts';
 
 const NOW = Date.parse('2026-03-01T10:00:00.000Z');
 const DAY = 86_400_000;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { SafeAddresses } from '../../../../src/tasks/delivery/safe-address.ts';
+import { SafeAddresses } from '../../../../src/tasks/delivery/worker-url.ts';
 
 const SPECIAL: Readonly<Record<string, readonly string[]>> = {
   unspecified: ['0.0.0.0', '0.255.255.255', '::'],

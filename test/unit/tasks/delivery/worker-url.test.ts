@@ -1,6 +1,5 @@
 import t from 'tap';
-import { SafeAddresses } from '../../../../src/tasks/delivery/safe-address.ts';
-import { checkWorkerUrl, type UrlRules } from '../../../../src/tasks/delivery/worker-url.ts';
+import { checkWorkerUrl, SafeAddresses, type UrlRules } from '../../../../src/tasks/delivery/worker-url.ts';
 
 const STRICT: UrlRules = { addresses: new SafeAddresses([]), allowHttp: false, ports: [] };
 const WITH_HTTP: UrlRules = { ...STRICT, allowHttp: true };

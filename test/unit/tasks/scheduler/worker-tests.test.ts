@@ -1,12 +1,12 @@
 import { Webhook } from 'standardwebhooks';
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
-import type { Secret, Worker } from '../../../../src/tasks/model/documents.ts';
-import { DEFAULT_TENANT_LIMITS } from '../../../../src/tasks/model/documents.ts';
+import { DEFAULT_TENANT_LIMITS, type Secret, type Worker } from '../../../../src/tasks/model/documents.ts';
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
 import { WorkerBook } from '../../../../src/tasks/scheduler/workers/worker-book.ts';
 import { type WorkerTestAnswer, WorkerTests } from '../../../../src/tasks/scheduler/workers/worker-tests.ts';
-import type { Sealer } from '../../../../src/tasks/sealing/sealer.ts';
+import type { Sealer } from '../../../../src/tasks/sealing/aes-sealer.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';

@@ -1,7 +1,6 @@
 import t from 'tap';
-import { AesSealer } from '../../../../src/tasks/sealing/aes-sealer.ts';
+import { AesSealer, type SealedFor } from '../../../../src/tasks/sealing/aes-sealer.ts';
 import { type MasterKey, parseMasterKey } from '../../../../src/tasks/sealing/master-key.ts';
-import type { SealedFor } from '../../../../src/tasks/sealing/sealer.ts';
 
 const VALUE = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
 const BELONGS: SealedFor = { tenant: 'acme', workerId: 'wrk_1', secretId: 'sec_1', type: 'signing' };
