@@ -1,7 +1,12 @@
 import type { FileCheck } from './file-check.ts';
 import { printable, quote } from './yaml/quote.ts';
-import { GREATEST_INT64, typedScalar } from './yaml/typed-scalar.ts';
-import type { YamlMap, YamlNode, YamlScalar } from './yaml/yaml-node.ts';
+import {
+  GREATEST_INT64,
+  typedScalar,
+  type YamlMap,
+  type YamlNode,
+  type YamlScalar,
+} from './yaml/yaml-node.ts';
 
 const GREATEST_COUNT = 0xffff_ffff;
 const DIGITS_ONLY = /^[-+]?[0-9_]+$/;

@@ -1,7 +1,20 @@
-import type { RuleFault } from '../rule-set.ts';
-import type { FaultList } from './fault-list.ts';
-import type { Source } from './source-text.ts';
+import { MAX_REPORTED_FAULTS, type RuleFault, RuleSetRefused } from '../rule-set.ts';
 import { printable } from './yaml/quote.ts';
+
+/** A line and a column, both from 1; both 0 where there are no lines. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** What is checked, as far as faults need to know it. */
+export interface Source {
+  /** The name of the file or resource. */
+  readonly file: string;
+  readonly noun: 'file' | 'resource';
+  /** Where an offset of the tree lies. */
+  placeOf(offset: number): Place;
+}
 
 /** What the checks of one file share: where faults go, and where in the tree the check stands. */
 export class FileCheck {
@@ -65,5 +78,42 @@ export class FileCheck {
     const names = this.#domain === '' ? this.#entries : [this.#domain, ...this.#entries];
     const path = names.map(name => printable(name)).join('.');
     return { file: this.source.file, line, column, path, message };
+  }
+}
+
+/** Collects the faults of one load and passes on its warnings, each up to the number that is reported. */
+export class FaultList {
+  readonly #faults: RuleFault[] = [];
+  readonly #onWarning: (warning: RuleFault) => void;
+  #warnings = 0;
+
+  constructor(onWarning: (warning: RuleFault) => void = () => {}) {
+    this.#onWarning = onWarning;
+  }
+
+  /** True when looking further is of no use. */
+  get full(): boolean {
+    return this.#faults.length >= MAX_REPORTED_FAULTS;
+  }
+
+  /** True when further warnings are dropped. */
+  get warnedEnough(): boolean {
+    return this.#warnings >= MAX_REPORTED_FAULTS;
+  }
+
+  add(fault: RuleFault): void {
+    if (!this.full) this.#faults.push(fault);
+  }
+
+  /** Passes on what does not keep the rules from being loaded. */
+  warn(warning: RuleFault): void {
+    if (this.warnedEnough) return;
+    this.#warnings++;
+    this.#onWarning(warning);
+  }
+
+  /** @throws RuleSetRefused when there is any fault */
+  throwIfAny(): void {
+    if (this.#faults.length > 0) throw new RuleSetRefused(this.#faults);
   }
 }

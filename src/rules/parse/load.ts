@@ -7,10 +7,9 @@ import type {
   RuleSet,
 } from '../rule-set.ts';
 import { checkEntries, EntryBudget, type Level } from './check-entries.ts';
-import { checkKeys } from './check-keys.ts';
-import { FaultList } from './fault-list.ts';
+import { checkKeys } from './field-names.ts';
 import { fieldOf, textField } from './fields.ts';
-import type { FileCheck } from './file-check.ts';
+import { FaultList, type FileCheck } from './file-check.ts';
 import { readRuleFile } from './read-file.ts';
 import { readResource } from './read-resource.ts';
 import { settled, warnAboutRepeats } from './repeated-keys.ts';

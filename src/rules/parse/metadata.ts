@@ -1,8 +1,14 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 import type { FileCheck } from './file-check.ts';
 import { quote } from './yaml/quote.ts';
-import { type TypedScalar, typedScalar } from './yaml/typed-scalar.ts';
-import type { YamlMap, YamlNode, YamlPair, YamlScalar } from './yaml/yaml-node.ts';
+import {
+  type TypedScalar,
+  typedScalar,
+  type YamlMap,
+  type YamlNode,
+  type YamlPair,
+  type YamlScalar,
+} from './yaml/yaml-node.ts';
 
 /**
  * The `metadata` of an entry as JSON, with the types of YAML 1.1; null when it is empty. Its keys are texts, whatever

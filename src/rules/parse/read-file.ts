@@ -1,12 +1,12 @@
+import { isUtf8 } from 'node:buffer';
 import type { RuleFile } from '../rule-set.ts';
-import type { FaultList } from './fault-list.ts';
-import { FileCheck } from './file-check.ts';
-import { readYaml } from './read-yaml.ts';
-import { beforeBadByte, decodeUtf8, SourceText } from './source-text.ts';
-import { MAX_FILE_BYTES } from './yaml/bounds.ts';
+import { FIELD_NAMES } from './field-names.ts';
+import { type FaultList, FileCheck, type Place, type Source } from './file-check.ts';
+import { readBlockYaml } from './yaml/block-yaml.ts';
+import { MAX_FILE_BYTES, MAX_FULL_YAML_TOKENS, MAX_YAML_NODES } from './yaml/bounds.ts';
+import { readFullYaml } from './yaml/full-yaml.ts';
 import { quote } from './yaml/quote.ts';
-import { typedScalar } from './yaml/typed-scalar.ts';
-import type { YamlMap } from './yaml/yaml-node.ts';
+import { typedScalar, type YamlMap, type YamlReading } from './yaml/yaml-node.ts';
 
 const EXAMPLE = 'write `domain: ` and a name, and `descriptors:` with a list of entries below it';
 
@@ -56,4 +56,74 @@ function readText(file: RuleFile, faults: FaultList): string | null {
 function refuseWhole(file: RuleFile, faults: FaultList, message: string): null {
   faults.add({ file: file.name, line: 0, column: 0, path: '', message });
   return null;
+}
+
+const TOO_LARGE =
+  `a file as large as this one has to be plain block YAML of at most ${MAX_YAML_NODES} values, and here is something ` +
+  'else (a fault, an anchor, an alias, a tag, a text or a flow collection of several lines, a tab, ' +
+  'a second document): write it in block form, or split the file';
+
+/** Reads YAML with the fast reader, and with the complete one from the start when the fast one meets its limits. */
+export function readYaml(text: string, maxTokens = MAX_FULL_YAML_TOKENS): YamlReading {
+  const block = readBlockYaml(text, FIELD_NAMES);
+  if (block.known) return { root: block.root, faults: [] };
+  const full = readFullYaml(text, maxTokens);
+  return full ?? { root: null, faults: [{ offset: block.offset, message: TOO_LARGE }] };
+}
+
+/** The text of a rule file, and where in it an offset lies. */
+export class SourceText implements Source {
+  readonly file: string;
+  readonly noun = 'file';
+  readonly text: string;
+
+  constructor(file: string, text: string) {
+    this.file = file;
+    this.text = text;
+  }
+
+  /** Line and column of an offset, both from 1. Counted anew each time: only faults ask for them. */
+  placeOf(offset: number): Place {
+    let line = 1;
+    let lineStart = 0;
+    for (
+      let end = this.text.indexOf('\n');
+      end !== -1 && end < offset;
+      end = this.text.indexOf('\n', lineStart)
+    ) {
+      line++;
+      lineStart = end + 1;
+    }
+    return { line, column: offset - lineStart + 1 };
+  }
+}
+
+const BYTE_ORDER_MARK = 0xfeff;
+
+/** Decodes UTF-8, less a byte order mark. Null when the bytes are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string | null {
+  return isUtf8(bytes) ? decoded(bytes) : null;
+}
+
+/** For bytes that are not UTF-8: the text before the first bad one, and that byte's number from 0. */
+export function beforeBadByte(bytes: Uint8Array): { readonly text: string; readonly badByte: number } {
+  const badByte = firstBadByte(bytes);
+  return { text: decoded(bytes.subarray(0, badByte)), badByte };
+}
+
+function decoded(bytes: Uint8Array): string {
+  // Unlike TextDecoder, Buffer makes one-byte strings of ASCII, which are twice as fast to scan.
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
+}
+
+function firstBadByte(bytes: Uint8Array): number {
+  let at = 0;
+  while (at < bytes.length) {
+    const lead = bytes[at];
+    const length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    if (length > 1 && !isUtf8(bytes.subarray(at, at + length))) return at;
+    at += length;
+  }
+  return at;
 }

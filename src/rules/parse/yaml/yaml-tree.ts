@@ -12,8 +12,7 @@ import {
 import { MAX_REPORTED_FAULTS } from '../../rule-set.ts';
 import { allowedAliasShare, MAX_EXPANDED_NODES, MAX_YAML_DEPTH } from './bounds.ts';
 import { printable, quote } from './quote.ts';
-import { typedScalar } from './typed-scalar.ts';
-import type { YamlFault, YamlNode, YamlPair } from './yaml-node.ts';
+import { typedScalar, type YamlFault, type YamlNode, type YamlPair } from './yaml-node.ts';
 
 /** A node with an anchor, ready for its aliases. */
 interface Anchored {

@@ -1,9 +1,8 @@
 import t from 'tap';
 import { EntryBudget } from '../../../../src/rules/parse/check-entries.ts';
-import { FaultList } from '../../../../src/rules/parse/fault-list.ts';
-import { FileCheck } from '../../../../src/rules/parse/file-check.ts';
+import { FaultList, FileCheck } from '../../../../src/rules/parse/file-check.ts';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
-import { SourceText } from '../../../../src/rules/parse/source-text.ts';
+import { SourceText } from '../../../../src/rules/parse/read-file.ts';
 import { readBlockYaml } from '../../../../src/rules/parse/yaml/block-yaml.ts';
 import {
   MAX_ENTRIES,

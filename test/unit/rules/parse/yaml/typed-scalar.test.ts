@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type TypedScalar, typedScalar } from '../../../../../src/rules/parse/yaml/typed-scalar.ts';
+import { type TypedScalar, typedScalar } from '../../../../../src/rules/parse/yaml/yaml-node.ts';
 
 function each(
   cases: readonly (readonly [string, TypedScalar])[],
