@@ -1,6 +1,6 @@
 import type { CompileRequest, CompileResponse } from '../src/app/rules/compile-message.ts';
 import { runLast } from '../src/base/threads/background-thread.ts';
-import { compileRules } from '../src/rules/compile/compile.ts';
+import { compileRules } from '../src/rules/compile.ts';
 import { loadRuleSet } from '../src/rules/parse/load.ts';
 import { type RuleFault, RuleSetRefused } from '../src/rules/rule-set.ts';
 

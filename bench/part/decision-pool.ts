@@ -15,7 +15,7 @@ import { Engine } from '../../src/decision/engine.ts';
 import { RuleGeneration } from '../../src/decision/generation.ts';
 import { RuleStatistics } from '../../src/decision/rule-statistics.ts';
 import { encodeRateLimitRequest } from '../../src/messages/client-codec.ts';
-import { compileRules } from '../../src/rules/compile/compile.ts';
+import { compileRules } from '../../src/rules/compile.ts';
 import { CompiledRules } from '../../src/rules/compiled-rules.ts';
 import { loadRuleSet } from '../../src/rules/parse/load.ts';
 import { loadSettings } from '../../src/settings/load.ts';

@@ -2,9 +2,9 @@
 import { ByteWriter } from '../../src/base/bytes.ts';
 import { encodeRateLimitRequest } from '../../src/messages/client-codec.ts';
 import { RequestTable } from '../../src/messages/request-table.ts';
-import { compileRules } from '../../src/rules/compile/compile.ts';
+import { compileRules } from '../../src/rules/compile.ts';
 import { CompiledRules } from '../../src/rules/compiled-rules.ts';
-import { Matcher } from '../../src/rules/match/matcher.ts';
+import { Matcher } from '../../src/rules/matcher.ts';
 import type { RuleEntry } from '../../src/rules/rule-set.ts';
 
 const REQUESTS = 1_000;

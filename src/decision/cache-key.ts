@@ -3,7 +3,7 @@ import { windowStartS } from '../counters/window.ts';
 import type { RequestTable } from '../messages/request-table.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { ENTRY, ENTRY_FLAG, HEADER } from '../rules/layout.ts';
-import { MATCHED, type Matcher } from '../rules/match/matcher.ts';
+import { MATCHED, type Matcher } from '../rules/matcher.ts';
 import { sharedPattern } from './metric-key.ts';
 
 /**

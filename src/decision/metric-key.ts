@@ -1,7 +1,7 @@
 import type { RequestTable } from '../messages/request-table.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { ENTRY, ENTRY_FLAG, HEADER } from '../rules/layout.ts';
-import { MATCHED, type Matcher } from '../rules/match/matcher.ts';
+import { MATCHED, type Matcher } from '../rules/matcher.ts';
 
 /**
  * Whether the statistics of the match in `matcher` carry the configured path, or a name with request values in it

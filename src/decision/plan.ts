@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import { isUnit, secondsUntilReset, windowLengthS } from '../counters/window.ts';
 import { HEADER, LIMIT, LIMIT_FLAG } from '../rules/layout.ts';
-import { Matcher } from '../rules/match/matcher.ts';
+import { Matcher } from '../rules/matcher.ts';
 import { RULE_STAT } from '../stats/names.ts';
 import type { DecisionBatch } from './batch.ts';
 import { type CacheKeys, sharePatterns } from './cache-key.ts';

@@ -1,5 +1,6 @@
 import { FNV_START, fnvOver, scramble } from '../base/hash.ts';
-import { DOMAIN, HEADER, LAYOUT_VERSION, LIMIT } from './layout.ts';
+import { UNIT_NAMES } from '../messages/unit.ts';
+import { DOMAIN, HEADER, LAYOUT_VERSION, LIMIT, LIMIT_FLAG } from './layout.ts';
 
 /** One generation of compiled rules as a thread sees it: views of the shared buffer, nothing copied. */
 export class CompiledRules {
@@ -72,5 +73,20 @@ export class CompiledRules {
   text(offset: number, length: number): string {
     // Text decoders refuse shared memory, hence the copy.
     return Buffer.from(this.pool.slice(offset, offset + length)).toString('utf8');
+  }
+}
+
+/**
+ * The rules in force as `/rlconfig` prints them, in the reference implementation's format: a line for each entry with
+ * a limit, in definition order. Paths are as configured, wildcards included. Unlimited rules print the unit UNKNOWN
+ * and their configured number. None when there are no limits. Lines are made as they are asked for: the text of all
+ * rules may take longer than other work can wait.
+ */
+export function* dumpRules(rules: CompiledRules): Iterable<string> {
+  for (let limit = 0; limit < rules.limitCount; limit++) {
+    const flags = rules.limit(limit, LIMIT.flags);
+    const unit = UNIT_NAMES[rules.limit(limit, LIMIT.unit)];
+    const modes = `shadow_mode: ${(flags & LIMIT_FLAG.shadow) !== 0}, quota_mode: ${(flags & LIMIT_FLAG.quota) !== 0}`;
+    yield `${rules.path(limit)}: unit=${unit} requests_per_unit=${rules.requestsPerUnit(limit)}, ${modes}\n`;
   }
 }

@@ -16,7 +16,7 @@ import {
   type RateLimitResponse,
   type RequestDescriptor,
 } from '../../src/messages/client-codec.ts';
-import { compileRules } from '../../src/rules/compile/compile.ts';
+import { compileRules } from '../../src/rules/compile.ts';
 import { CompiledRules } from '../../src/rules/compiled-rules.ts';
 import { loadRuleSet } from '../../src/rules/parse/load.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';

@@ -2,7 +2,7 @@ import { ByteWriter } from '../../base/bytes.ts';
 import type { RequestTable } from '../../messages/request-table.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { ENTRY, HEADER, LIMIT } from '../../rules/layout.ts';
-import { MATCHED, Matcher } from '../../rules/match/matcher.ts';
+import { MATCHED, Matcher } from '../../rules/matcher.ts';
 import { metricKey, overrideMetricKey } from '../metric-key.ts';
 import type { MatchedLevel } from './explanation.ts';
 

@@ -17,7 +17,7 @@ import {
   encodeRateLimitRequest,
   type RateLimitRequest,
 } from '../../../src/messages/client-codec.ts';
-import { compileRules } from '../../../src/rules/compile/compile.ts';
+import { compileRules } from '../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import type { Settings } from '../../../src/settings/table.ts';

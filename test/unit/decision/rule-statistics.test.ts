@@ -3,7 +3,7 @@ import { ROW_SLOTS, RuleGeneration } from '../../../src/decision/generation.ts';
 import { NAME_BOUNDS, RuleStatistics } from '../../../src/decision/rule-statistics.ts';
 import { NAME_OVERHEAD_BYTES } from '../../../src/decision/totals/named-rows.ts';
 import { addTotal } from '../../../src/decision/totals/shared-totals.ts';
-import { compileRules } from '../../../src/rules/compile/compile.ts';
+import { compileRules } from '../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
 import { RULE_STAT, sanitiseStatName } from '../../../src/stats/names.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';

@@ -20,7 +20,7 @@ const FOLDERS: readonly (readonly string[])[] = [
 
 /** The same inside folders that have parts, by their path below `src`. */
 const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  rules: [[OWN_FILES], ['parse', 'compile'], ['source', 'match']],
+  rules: [[OWN_FILES], ['parse'], ['source']],
   counters: [[OWN_FILES], ['redis', 'memcached', 'shared', 'guarded']],
   decision: [['totals'], [OWN_FILES], ['batching', 'explain'], ['pool']],
   tasks: [['model'], ['store', 'sealing'], ['delivery', 'identity'], ['scheduler'], ['rest'], [OWN_FILES]],

@@ -1,7 +1,6 @@
 import t from 'tap';
-import { compileRules } from '../../../src/rules/compile/compile.ts';
-import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
-import { dumpRules } from '../../../src/rules/dump.ts';
+import { compileRules } from '../../../src/rules/compile.ts';
+import { CompiledRules, dumpRules } from '../../../src/rules/compiled-rules.ts';
 import type { RuleSet } from '../../../src/rules/rule-set.ts';
 import { load } from './parse/rule-text.ts';
 

@@ -10,7 +10,7 @@ import type { DecideResult, DecideTask } from '../../../../src/decision/pool/tas
 import { ThreadDecider } from '../../../../src/decision/pool/thread-decider.ts';
 import { RuleStatistics } from '../../../../src/decision/rule-statistics.ts';
 import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
-import { compileRules } from '../../../../src/rules/compile/compile.ts';
+import { compileRules } from '../../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { request } from '../../../support/decisions.ts';

@@ -2,7 +2,7 @@ import t from 'tap';
 import { ROW_SLOTS, RuleGeneration } from '../../../../src/decision/generation.ts';
 import { RuleStatistics } from '../../../../src/decision/rule-statistics.ts';
 import { addTotal } from '../../../../src/decision/totals/shared-totals.ts';
-import { compileRules } from '../../../../src/rules/compile/compile.ts';
+import { compileRules } from '../../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { RULE_STAT } from '../../../../src/stats/names.ts';
 import { CounterDeltas } from '../../../../src/stats/sinks/deltas.ts';

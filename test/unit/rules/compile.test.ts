@@ -2,15 +2,15 @@ import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
-import { ByteWriter } from '../../../../src/base/bytes.ts';
-import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
-import { RequestTable } from '../../../../src/messages/request-table.ts';
-import { compileRules } from '../../../../src/rules/compile/compile.ts';
-import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
-import { HEADER, LIMIT, LIMIT_FLAG } from '../../../../src/rules/layout.ts';
-import { Matcher } from '../../../../src/rules/match/matcher.ts';
-import { type RuleEntry, type RuleLimit, UNIT_NUMBERS } from '../../../../src/rules/rule-set.ts';
-import { descriptor } from '../../../support/decisions.ts';
+import { ByteWriter } from '../../../src/base/bytes.ts';
+import { encodeRateLimitRequest } from '../../../src/messages/client-codec.ts';
+import { RequestTable } from '../../../src/messages/request-table.ts';
+import { compileRules } from '../../../src/rules/compile.ts';
+import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
+import { HEADER, LIMIT, LIMIT_FLAG } from '../../../src/rules/layout.ts';
+import { Matcher } from '../../../src/rules/matcher.ts';
+import { type RuleEntry, type RuleLimit, UNIT_NUMBERS } from '../../../src/rules/rule-set.ts';
+import { descriptor } from '../../support/decisions.ts';
 import type { Reading } from './reading-thread.ts';
 
 function entry(key: string, value: string, more: Partial<RuleEntry> = {}): RuleEntry {

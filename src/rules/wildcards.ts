@@ -1,7 +1,17 @@
-import { FNV_START, fnvStep } from '../../base/hash.ts';
-import type { CompiledRules } from '../compiled-rules.ts';
-import { EDGE_WORDS, ENTRY, HEADER, LEVEL, LONGEST_GRAM, PART, SHAPE } from '../layout.ts';
-import { edgeHash, endsHash, gramHash } from '../probe.ts';
+import { FNV_START, fnvStep } from '../base/hash.ts';
+import type { CompiledRules } from './compiled-rules.ts';
+import {
+  EDGE_WORDS,
+  ENTRY,
+  edgeHash,
+  endsHash,
+  gramHash,
+  HEADER,
+  LEVEL,
+  LONGEST_GRAM,
+  PART,
+  SHAPE,
+} from './layout.ts';
 
 /**
  * Finds the wildcard entry of a level that a text matches: the first in definition order.

@@ -1,20 +1,20 @@
 import t from 'tap';
-import { ByteWriter } from '../../../../src/base/bytes.ts';
-import { FNV_START, fnvOver } from '../../../../src/base/hash.ts';
-import { encodeRateLimitRequest, type RequestDescriptor } from '../../../../src/messages/client-codec.ts';
-import { RequestTable } from '../../../../src/messages/request-table.ts';
-import { compileRules } from '../../../../src/rules/compile/compile.ts';
-import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
-import { HEADER, LIMIT } from '../../../../src/rules/layout.ts';
-import { MATCHED, Matcher } from '../../../../src/rules/match/matcher.ts';
-import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
-import { MAX_ENTRY_LEVELS } from '../../../../src/rules/parse/yaml/bounds.ts';
-import type { RuleEntry } from '../../../../src/rules/rule-set.ts';
-import { randomDescriptor, randomEntries } from '../../../exam/decisions/random-rules.ts';
-import { type EntryText, limit, named, nested, ruleFile } from '../../../exam/decisions/rule-file.ts';
-import { slowMatch } from '../../../exam/decisions/slow-rules.ts';
-import { descriptor } from '../../../support/decisions.ts';
-import { SeededRandom } from '../../../support/seeded-random.ts';
+import { ByteWriter } from '../../../src/base/bytes.ts';
+import { FNV_START, fnvOver } from '../../../src/base/hash.ts';
+import { encodeRateLimitRequest, type RequestDescriptor } from '../../../src/messages/client-codec.ts';
+import { RequestTable } from '../../../src/messages/request-table.ts';
+import { compileRules } from '../../../src/rules/compile.ts';
+import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
+import { HEADER, LIMIT } from '../../../src/rules/layout.ts';
+import { MATCHED, Matcher } from '../../../src/rules/matcher.ts';
+import { loadRuleSet } from '../../../src/rules/parse/load.ts';
+import { MAX_ENTRY_LEVELS } from '../../../src/rules/parse/yaml/bounds.ts';
+import type { RuleEntry } from '../../../src/rules/rule-set.ts';
+import { randomDescriptor, randomEntries } from '../../exam/decisions/random-rules.ts';
+import { type EntryText, limit, named, nested, ruleFile } from '../../exam/decisions/rule-file.ts';
+import { slowMatch } from '../../exam/decisions/slow-rules.ts';
+import { descriptor } from '../../support/decisions.ts';
+import { SeededRandom } from '../../support/seeded-random.ts';
 
 /** Compiled rules with all that a match needs, used for one descriptor after the other. */
 class Matching {

@@ -1,24 +1,33 @@
-import { ByteWriter } from '../../base/bytes.ts';
-import { FNV_START, fnvBackward, fnvOver, scramble } from '../../base/hash.ts';
-import { writeCurrentLimit, writeCurrentLimitJson } from '../../messages/current-limit.ts';
-import { UNIT_NAMES } from '../../messages/unit.ts';
+import { ByteWriter } from '../base/bytes.ts';
+import { FNV_START, fnvBackward, fnvOver, scramble } from '../base/hash.ts';
+import { writeCurrentLimit, writeCurrentLimitJson } from '../messages/current-limit.ts';
+import { UNIT_NAMES } from '../messages/unit.ts';
+import {
+  type Edge,
+  edgeTable,
+  fillSlot,
+  findSlot,
+  tableSize,
+  WordList,
+  wholeLines,
+} from './compile-tables.ts';
 import {
   DOMAIN,
   EDGE_WORDS,
   ENTRY,
   ENTRY_FLAG,
+  endsHash,
+  gramHash,
   HEADER,
   LAYOUT_VERSION,
   LEVEL,
   LIMIT,
   LIMIT_FLAG,
+  LONGEST_GRAM,
   PART,
   SHAPE,
-} from '../layout.ts';
-import { edgeHash, endsHash } from '../probe.ts';
-import { type DomainRules, type RuleEntry, type RuleLimit, type RuleSet, UNIT_NUMBERS } from '../rule-set.ts';
-import { chooseGrams, type GramCandidate } from './grams.ts';
-import { tableSize, WordList, wholeLines } from './words.ts';
+} from './layout.ts';
+import { type DomainRules, type RuleEntry, type RuleLimit, type RuleSet, UNIT_NUMBERS } from './rule-set.ts';
 
 /**
  * Flattens a checked tree into one shared buffer (see `layout.ts`), readable by any thread through `CompiledRules`.
@@ -28,13 +37,6 @@ export function compileRules(rules: RuleSet): SharedArrayBuffer {
   const compiler = new Compiler();
   for (const domain of rules.domains) compiler.addDomain(domain);
   return compiler.publish();
-}
-
-/** What lookup needs to find an entry again. */
-interface Edge {
-  readonly level: number;
-  readonly hash: number;
-  readonly entry: number;
 }
 
 class Compiler {
@@ -281,30 +283,47 @@ class Compiler {
   }
 }
 
-function edgeTable(edges: readonly Edge[]): Int32Array {
-  const table = new Int32Array(tableSize(edges.length) * EDGE_WORDS);
-  const mask = table.length / EDGE_WORDS - 1;
-  for (const edge of edges) {
-    let at = edgeHash(edge.level, edge.hash) & mask;
-    while (table[at * EDGE_WORDS] !== 0) at = (at + 1) & mask;
-    fillSlot(table, at * EDGE_WORDS, edge);
-  }
-  return table;
+/** A wildcard entry and the literal texts between its first and its last `*`. */
+interface GramCandidate {
+  readonly entry: number;
+  readonly literals: readonly Uint8Array[];
 }
 
-/** The slot of this level and hash, or the free one where it belongs. */
-function findSlot(table: Int32Array, edge: Edge): number {
-  const mask = table.length / EDGE_WORDS - 1;
-  let at = edgeHash(edge.level, edge.hash) & mask;
-  for (; ; at = (at + 1) & mask) {
-    const slot = at * EDGE_WORDS;
-    if (table[slot] === 0) return slot;
-    if (table[slot] === edge.level + 1 && table[slot + 1] === edge.hash) return slot;
-  }
+/** Under which gram each wildcard of a level is filed. */
+interface ChosenGrams {
+  readonly chosen: readonly { readonly entry: number; readonly hash: number }[];
+  /** Bit `n` is set when a gram has `n` bytes. */
+  readonly lengths: number;
 }
 
-function fillSlot(table: Int32Array, slot: number, edge: Edge): void {
-  table[slot] = edge.level + 1;
-  table[slot + 1] = edge.hash;
-  table[slot + 2] = edge.entry + 1;
+/**
+ * Chooses a gram for each wildcard of a level, in their order: the one that fewest of the others have, so that a text
+ * is compared with few of them; of equally rare ones the longest.
+ */
+function chooseGrams(candidates: readonly GramCandidate[]): ChosenGrams {
+  const uses = new Map<number, number>();
+  for (const candidate of candidates) {
+    for (const hash of new Set(gramsOf(candidate).map(gram => gram.hash)))
+      uses.set(hash, (uses.get(hash) ?? 0) + 1);
+  }
+  let lengths = 0;
+  const chosen = candidates.map(candidate => {
+    let best = { hash: 0, length: 0 };
+    for (const gram of gramsOf(candidate)) {
+      const rarer = best.length === 0 ? 1 : (uses.get(best.hash) ?? 0) - (uses.get(gram.hash) ?? 0);
+      if (rarer > 0 || (rarer === 0 && gram.length > best.length)) best = gram;
+    }
+    lengths |= 1 << best.length;
+    return { entry: candidate.entry, hash: best.hash };
+  });
+  return { chosen, lengths };
+}
+
+/** Every gram of the literals: four bytes, or the whole of a literal that is shorter. */
+function gramsOf({ literals }: GramCandidate): { hash: number; length: number }[] {
+  return literals.flatMap(literal => {
+    const length = Math.min(literal.length, LONGEST_GRAM);
+    const places = literal.length - length + 1;
+    return Array.from({ length: places }, (_, at) => ({ hash: gramHash(literal, at, length), length }));
+  });
 }

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
-import { LIMIT } from '../../../../src/rules/layout.ts';
+import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
+import { LIMIT } from '../../../src/rules/layout.ts';
 
 /** What the thread answers about the first limit of the rules that it was started with. */
 export interface Reading {

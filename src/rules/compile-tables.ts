@@ -1,0 +1,72 @@
+import { EDGE_WORDS, edgeHash, LINE_WORDS } from './layout.ts';
+
+/** A growing list of 32-bit words. */
+export class WordList {
+  words = new Int32Array(1024);
+  length = 0;
+
+  /** Appends `count` zero words and returns the index of the first. */
+  allot(count: number): number {
+    const at = this.length;
+    this.length += count;
+    if (this.length > this.words.length) {
+      let capacity = this.words.length * 2;
+      while (capacity < this.length) capacity *= 2;
+      const larger = new Int32Array(capacity);
+      larger.set(this.words.subarray(0, at));
+      this.words = larger;
+    }
+    return at;
+  }
+
+  view(): Int32Array {
+    return this.words.subarray(0, this.length);
+  }
+}
+
+/** Words of an open addressing table that stays at most half full with `count` members: a power of two. */
+export function tableSize(count: number): number {
+  let size = 4;
+  while (size < count * 2) size *= 2;
+  return size;
+}
+
+/** Words of the lines that so many words need. */
+export function wholeLines(words: number): number {
+  return Math.ceil(words / LINE_WORDS) * LINE_WORDS;
+}
+
+/** What lookup needs to find an entry again. */
+export interface Edge {
+  readonly level: number;
+  readonly hash: number;
+  readonly entry: number;
+}
+
+export function edgeTable(edges: readonly Edge[]): Int32Array {
+  const table = new Int32Array(tableSize(edges.length) * EDGE_WORDS);
+  const mask = table.length / EDGE_WORDS - 1;
+  for (const edge of edges) {
+    let at = edgeHash(edge.level, edge.hash) & mask;
+    while (table[at * EDGE_WORDS] !== 0) at = (at + 1) & mask;
+    fillSlot(table, at * EDGE_WORDS, edge);
+  }
+  return table;
+}
+
+/** The slot of this level and hash, or the free one where it belongs. */
+export function findSlot(table: Int32Array, edge: Edge): number {
+  const mask = table.length / EDGE_WORDS - 1;
+  let at = edgeHash(edge.level, edge.hash) & mask;
+  for (; ; at = (at + 1) & mask) {
+    const slot = at * EDGE_WORDS;
+    if (table[slot] === 0) return slot;
+    if (table[slot] === edge.level + 1 && table[slot + 1] === edge.hash) return slot;
+  }
+}
+
+export function fillSlot(table: Int32Array, slot: number, edge: Edge): void {
+  table[slot] = edge.level + 1;
+  table[slot + 1] = edge.hash;
+  table[slot + 2] = edge.entry + 1;
+}
