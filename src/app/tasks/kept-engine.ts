@@ -3,7 +3,7 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { LogFields } from '../../base/logger.ts';
 import type { LastingThread } from '../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../base/threads/lasting-threads.ts';
-import type { SignalMesh } from '../../tasks/model/signal-mesh.ts';
+import type { SignalMesh } from '../../tasks/model/signals.ts';
 import { AskedTests } from '../../tasks/rest/threads/asked-tests.ts';
 import type { SharedStore } from '../../tasks/rest/threads/rest-threads.ts';
 import { askForThread, type LimitAsker } from '../../tasks/scheduler/attempts/limit-questions.ts';

@@ -8,7 +8,7 @@ import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import type { DeliverySetup } from '../../tasks/delivery/delivery-thread.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
-import { SignalMesh } from '../../tasks/model/signal-mesh.ts';
+import { SignalMesh } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import { placeOf } from '../../tasks/rest/access/tenant-host.ts';
 import type { RestHead } from '../../tasks/rest/http/http.ts';

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { Clock } from '../../base/clock.ts';
-import { bytesOf } from '../model/payload.ts';
+import { bytesOf } from '../model/task.ts';
 import type { Connection, Connections } from './connections.ts';
 import {
   type DeliveryError,

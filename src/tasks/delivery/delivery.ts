@@ -1,7 +1,6 @@
 import { systemCode } from '../../base/system-code.ts';
 import type { Worker } from '../model/documents.ts';
-import type { HistoryHttp } from '../model/history.ts';
-import type { Task } from '../model/task.ts';
+import type { HistoryHttp, Task } from '../model/task.ts';
 
 /** The part of a task that a delivery needs. */
 interface DeliveredTask
@@ -13,7 +12,7 @@ interface DeliveredTask
 export interface DeliveryRequest {
   readonly tenant: string;
   readonly task: DeliveredTask;
-  /** As stores have it (`../model/payload.ts`); null for none, which sends an empty body. */
+  /** As stores have it (`TaskBody` of `../model/task.ts`); null for none, which sends an empty body. */
   readonly payload: string | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly worker: Pick<Worker, 'name' | 'url' | 'method' | 'headers'>;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
-import type { HistoryHttp } from '../model/history.ts';
+import type { HistoryHttp } from '../model/task.ts';
 
 /** Beyond it an answer is not read: the connection is closed. */
 const MAX_READ_BYTES = 64 * 1024;

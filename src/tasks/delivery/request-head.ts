@@ -1,5 +1,5 @@
-import { headerNameFault, headerValueFault } from '../model/header-rules.ts';
-import { bytesOf } from '../model/payload.ts';
+import { headerNameFault, headerValueFault } from '../model/headers.ts';
+import { bytesOf } from '../model/task.ts';
 import { type DeliveryRequest, HIDDEN, type SentRequest } from './delivery.ts';
 import { signatures } from './signature.ts';
 import type { Target } from './worker-url.ts';

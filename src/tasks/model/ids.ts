@@ -99,3 +99,12 @@ export function idTimeMs(id: string): number {
 export function firstIdAt(kind: IdKind, timeMs: number): string {
   return `${ID_PREFIXES[kind]}_${timePart(timeMs)}${'0'.repeat(RANDOM_CHARACTERS)}`;
 }
+
+const BYTES = 16;
+
+/** So many ids of leases: 128 random bits each, hex. */
+export function leaseIds(count: number, randomBytes: (count: number) => Buffer): string[] {
+  const digits = randomBytes(BYTES * count).toString('hex');
+  const length = 2 * BYTES;
+  return Array.from({ length: count }, (_, at) => digits.slice(length * at, length * (at + 1)));
+}

@@ -1,3 +1,6 @@
+import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { isFinal, type Task } from './task.ts';
+
 /** What one part of this process tells the others at once. Other processes learn of it from the store, within a second. */
 export interface SignalListeners {
   /** A task of the worker is due at `at`, or has been made due again. New tasks are told only if they are due soon. */
@@ -58,5 +61,176 @@ export class Signals {
       const listener = listeners[name] as ((...details: readonly unknown[]) => void) | undefined;
       listener?.apply(listeners, details);
     }
+  }
+}
+
+/**
+ * Tells what follows from the end of an attempt: there is room for another of the worker, and a task may have become
+ * due, be it the same one or one that this one held.
+ *
+ * @param task as it is now
+ * @param nowMs by the store's clock
+ */
+export function tellEnd(signals: Signals, tenant: string, task: Task, nowMs: number): void {
+  signals.tell('roomFor', tenant, task.workerId);
+  if (task.dueAt !== null) signals.tell('taskDue', tenant, task.workerId, task.dueAt);
+  else if (isFinal(task.status)) tellLetGo(signals, tenant, task, nowMs);
+}
+
+/**
+ * Tells what follows where a task ends without an attempt, or is removed: one that it held may have become due.
+ *
+ * @param nowMs by the store's clock
+ */
+export function tellLetGo(
+  signals: Signals,
+  tenant: string,
+  { workerId, key, scheduleId }: Pick<Task, 'workerId' | 'key' | 'scheduleId'>,
+  nowMs: number,
+): void {
+  // Only a task with a key, or of a schedule, can hold others.
+  if (key !== null || scheduleId !== null) signals.tell('taskDue', tenant, workerId, nowMs);
+}
+
+/** What two threads tell each other over their port. */
+type PeerMessage =
+  | { readonly kind: 'signals'; readonly signals: readonly Signal[] }
+  /** The signals that the sender listens to from now on. */
+  | { readonly kind: 'wants'; readonly names: readonly SignalName[] };
+
+const ALL_SIGNALS: ReadonlySet<SignalName> = new Set(SIGNAL_NAMES);
+/** These say that cached data is outdated. */
+const OF_DOCUMENTS: ReadonlySet<SignalName> = new Set([
+  'documentsChanged',
+  'accountChanged',
+  'workerChanged',
+]);
+
+/**
+ * The signals of one thread, connected to those of other threads over a port to each of them (`SignalMesh`). A signal
+ * that is told in this thread goes to each thread that wants it; what one turn of the event loop tells goes in one
+ * message.
+ *
+ * A thread that has sent a signal can then let a third thread act on what it is about, through other ports. So a thread
+ * that depends on the order calls {@link flush} before it sends anything else, and {@link receive} before it acts on
+ * what it was sent. Signals that say that documents have changed are heard before others that have arrived, from any thread:
+ * to read a document again does no harm, to act on an outdated one does.
+ */
+export class SignalPorts {
+  readonly #signals: Signals;
+  readonly #listeners: SignalListeners;
+  readonly #unlisten: () => void;
+  /** With what the other side wants. */
+  readonly #peers = new Map<MessagePort, ReadonlySet<SignalName>>();
+  #wants: readonly SignalName[];
+  #untold: Signal[] = [];
+
+  /** @param wants signals that this thread listens to */
+  constructor(signals: Signals, wants: readonly SignalName[]) {
+    this.#signals = signals;
+    this.#wants = wants;
+    this.#listeners = Object.fromEntries(
+      SIGNAL_NAMES.map(name => [
+        name,
+        (...details: unknown[]) => this.#tell([name, ...details] as unknown as Signal),
+      ]),
+    );
+    this.#unlisten = signals.listen(this.#listeners);
+  }
+
+  /** @param port leads to another thread, and closes when that thread ends */
+  connect(port: MessagePort): void {
+    this.#peers.set(port, ALL_SIGNALS);
+    port.once('close', () => this.#peers.delete(port));
+    port.on('message', (message: PeerMessage) => this.#receive([this.#took(port, message)]));
+    post(port, { kind: 'wants', names: this.#wants });
+  }
+
+  /** Changes what this thread wants to hear. */
+  want(names: readonly SignalName[]): void {
+    this.#wants = names;
+    for (const port of this.#peers.keys()) post(port, { kind: 'wants', names });
+  }
+
+  /** Sends what was told in this turn of the event loop. It is sent at the end of the turn at the latest. */
+  flush(): void {
+    if (this.#untold.length === 0) return;
+    const untold = this.#untold;
+    this.#untold = [];
+    // Another thread may have begun to want something before it happened.
+    this.receive();
+    for (const [port, wants] of this.#peers) {
+      const signals = wants === ALL_SIGNALS ? untold : untold.filter(([name]) => wants.has(name));
+      if (signals.length > 0) post(port, { kind: 'signals', signals });
+    }
+  }
+
+  /** Hears what other threads have sent by now. */
+  receive(): void {
+    this.#receive([]);
+  }
+
+  close(): void {
+    this.#unlisten();
+    for (const port of this.#peers.keys()) port.close();
+  }
+
+  #tell(signal: Signal): void {
+    // Attempts that end together tell the same of the same worker. Once is enough.
+    if (this.#peers.size === 0 || isSame(this.#untold.at(-1), signal)) return;
+    this.#untold.push(signal);
+    if (this.#untold.length === 1) setImmediate(() => this.flush());
+  }
+
+  #receive(arrived: (readonly Signal[])[]): void {
+    for (const port of this.#peers.keys()) {
+      for (let more = receiveMessageOnPort(port); more !== undefined; more = receiveMessageOnPort(port)) {
+        arrived.push(this.#took(port, more.message));
+      }
+    }
+    for (const signals of arrived) this.#hear(signals, true);
+    for (const signals of arrived) this.#hear(signals, false);
+  }
+
+  #took(port: MessagePort, message: PeerMessage): readonly Signal[] {
+    if (message.kind === 'signals') return message.signals;
+    this.#peers.set(port, new Set(message.names));
+    return [];
+  }
+
+  #hear(signals: readonly Signal[], ofDocuments: boolean): void {
+    for (const signal of signals) {
+      if (OF_DOCUMENTS.has(signal[0]) === ofDocuments) this.#signals.tellAllBut(this.#listeners, signal);
+    }
+  }
+}
+
+function post(port: MessagePort, message: PeerMessage): void {
+  port.postMessage(message);
+}
+
+function isSame(last: Signal | undefined, next: Signal): boolean {
+  return last?.length === next.length && last.every((each, i) => each === next[i]);
+}
+
+/** Passes a port on to a thread, whose {@link SignalPorts} it connects to those of another thread. */
+type ConnectSignals = (port: MessagePort) => void;
+
+/**
+ * Gives each pair of threads a channel for their signals (`SignalPorts`). The thread that owns the others makes the
+ * channels, and no signal passes through it.
+ */
+export class SignalMesh {
+  readonly #threads = new Set<ConnectSignals>();
+
+  /** Connects a thread with all others. Returns the function to call when the thread has ended. */
+  join(connect: ConnectSignals): () => void {
+    for (const other of this.#threads) {
+      const { port1, port2 } = new MessageChannel();
+      other(port1);
+      connect(port2);
+    }
+    this.#threads.add(connect);
+    return () => this.#threads.delete(connect);
   }
 }

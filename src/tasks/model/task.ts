@@ -126,7 +126,7 @@ export function callbackOf({ createdBy }: Pick<Task, 'createdBy'>): string | nul
 
 /** The large part of a task. Lists and status changes leave it alone. */
 export interface TaskBody {
-  /** JSON text, as it is sent, or bytes (`./payload.ts`); null when the task has no payload. */
+  /** JSON text, as it is sent, or bytes ({@link bytesPayload}); null when the task has no payload. */
   readonly payload: string | null;
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -137,4 +137,101 @@ export interface TaskBody {
 /** Approximate size of a body in a store and in an answer, in bytes. Its headers are small. */
 export function bodyBytes({ payload, result }: Pick<TaskBody, 'payload' | 'result'>): number {
   return Buffer.byteLength(payload ?? '') + Buffer.byteLength(result ?? '');
+}
+
+/** What can happen to a task (specification 3.4). */
+export const HISTORY_EVENTS = [
+  'created',
+  'updated',
+  'paused',
+  'resumed',
+  'started',
+  'heartbeat_progress',
+  'succeeded',
+  'attempt_failed',
+  'timed_out',
+  'lease_expired',
+  'deferred',
+  'released',
+  'cancel_requested',
+  'canceled',
+  'expired',
+  'replayed',
+  'no_retry',
+  'gap',
+] as const;
+export type HistoryEvent = (typeof HISTORY_EVENTS)[number];
+
+/** The answer of a push worker, as history keeps it. */
+export interface HistoryHttp {
+  readonly status: number;
+  readonly durationMs: number;
+  /** At most 4 KiB of the reply. */
+  readonly response: string;
+  readonly truncated: boolean;
+}
+
+/** One entry. Fields that do not apply are left out. Request bodies and secrets are never part of it. */
+export interface HistoryEntry {
+  /** From 1, without holes; only a `gap` stands for several. */
+  readonly seq: number;
+  /** Milliseconds since the epoch, by the store's clock. */
+  readonly at: number;
+  readonly event: HistoryEvent;
+  /** Null for `created`. */
+  readonly from: TaskStatus | null;
+  readonly to: TaskStatus;
+  /** Attempts counted so far; in `started` and what closes it, the number of that attempt. */
+  readonly attempt: number;
+  readonly actor: Actor;
+  /** The last four characters of the lease, in `started` and in what closes it. */
+  readonly leaseIdSuffix?: string;
+  readonly http?: HistoryHttp;
+  readonly error?: { readonly code: string; readonly message: string };
+  /** Where the task has a `dueAt` afterwards, also a paused one: that time. */
+  readonly nextAttemptAt?: number;
+  /** `updated`: names of the fields that changed. */
+  readonly changed?: readonly string[];
+  /** `heartbeat_progress`: 0 to 100, and what the worker says. */
+  readonly progress?: number;
+  readonly note?: string;
+  /** `gap`: how many entries are gone. */
+  readonly dropped?: number;
+}
+
+/** The first entries of a task, and the last ones, are kept; what is between them goes. */
+export const HISTORY_FIRST_KEPT = 50;
+export const HISTORY_LAST_KEPT = 950;
+
+/**
+ * A payload is one text: JSON, or bytes as a `data:` URL (RFC 2397) that also has their content type. JSON never begins
+ * like that, so everything that stores and carries payloads handles both in the same way.
+ */
+const BYTES_SCHEME = 'data:';
+const BYTES_ENCODING = ';base64,';
+
+/** Maximum number of characters of a content type. */
+export const MAX_CONTENT_TYPE_LENGTH = 128;
+
+/** A payload that is not JSON. */
+export interface BytesPayload {
+  readonly contentType: string;
+  /** With padding, in the alphabet of RFC 4648, section 4. */
+  readonly base64: string;
+}
+
+/** The payload as one text. */
+export function bytesPayload({ contentType, base64 }: BytesPayload): string {
+  return BYTES_SCHEME + contentType + BYTES_ENCODING + base64;
+}
+
+/** The bytes of a payload; null for a JSON payload and for a task without a payload. */
+export function bytesOf(payload: string | null): BytesPayload | null {
+  if (payload === null || !payload.startsWith(BYTES_SCHEME)) return null;
+  // A parameter of the content type may contain the same text, but base64 has no semicolon.
+  const end = payload.lastIndexOf(BYTES_ENCODING, BYTES_SCHEME.length + MAX_CONTENT_TYPE_LENGTH);
+  return {
+    contentType: payload.slice(BYTES_SCHEME.length, end),
+    base64: payload.slice(end + BYTES_ENCODING.length),
+  };
 }

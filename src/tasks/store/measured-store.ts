@@ -1,6 +1,5 @@
 import type { DocumentKind } from '../model/documents.ts';
-import type { HistoryEntry } from '../model/history.ts';
-import { isFinal, type Task, type TaskBody } from '../model/task.ts';
+import { type HistoryEntry, isFinal, type Task, type TaskBody } from '../model/task.ts';
 import type { TaskStatistics } from '../model/task-statistics.ts';
 import type { DocumentChange, DocumentQuery, StoredDocument } from './documents.ts';
 import type {

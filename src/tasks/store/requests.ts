@@ -1,6 +1,13 @@
 import type { GroupRules, Rate } from '../model/documents.ts';
-import type { HistoryEvent, HistoryHttp } from '../model/history.ts';
-import type { Actor, Task, TaskBody, TaskError, TaskStatus } from '../model/task.ts';
+import type {
+  Actor,
+  HistoryEvent,
+  HistoryHttp,
+  Task,
+  TaskBody,
+  TaskError,
+  TaskStatus,
+} from '../model/task.ts';
 import type { GivenTime } from '../model/time.ts';
 import type { DocumentChange, DocumentRefusal } from './documents.ts';
 

@@ -1,6 +1,5 @@
 import type { DocumentKind } from '../model/documents.ts';
-import type { HistoryEntry } from '../model/history.ts';
-import type { Task, TaskBody } from '../model/task.ts';
+import type { HistoryEntry, Task, TaskBody } from '../model/task.ts';
 import type { DocumentChange, DocumentQuery, StoredDocument } from './documents.ts';
 import type {
   ApplyAnswer,

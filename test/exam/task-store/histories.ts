@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import type { HistoryEntry } from '../../../src/tasks/model/history.ts';
+import type { HistoryEntry } from '../../../src/tasks/model/task.ts';
 import { historyQuery } from '../../support/tasks/factories.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';

@@ -1,5 +1,4 @@
-import type { HistoryEntry, HistoryEvent } from '../../../src/tasks/model/history.ts';
-import { FINAL_STATUSES, isFinal, type Task, type TaskStatus } from '../../../src/tasks/model/task.ts';
+import { type HistoryEntry, type HistoryEvent, FINAL_STATUSES, isFinal, type Task, type TaskStatus } from '../../../src/tasks/model/task.ts';
 
 /** So many ends of attempts are not counted. */
 const MAX_DEFERRALS = 100;

@@ -1,6 +1,5 @@
 import type { DocumentKind } from '../../../src/tasks/model/documents.ts';
-import type { HistoryEntry } from '../../../src/tasks/model/history.ts';
-import type { Task, TaskBody } from '../../../src/tasks/model/task.ts';
+import type { HistoryEntry, Task, TaskBody } from '../../../src/tasks/model/task.ts';
 import type { StoredDocument } from '../../../src/tasks/store/documents.ts';
 import type { StatusCounts } from '../../../src/tasks/store/requests.ts';
 import type { TaskStore } from '../../../src/tasks/store/task-store.ts';

@@ -2,7 +2,7 @@ import type { Clock } from '../../../src/base/clock.ts';
 import { Fault } from '../../../src/base/fault.ts';
 import { DEFAULT_TENANT_LIMITS, type Schedule, type Worker } from '../../../src/tasks/model/documents.ts';
 import { IdMaker } from '../../../src/tasks/model/ids.ts';
-import { scheduleDueAt } from '../../../src/tasks/model/schedules/schedule-due.ts';
+import { scheduleDueAt } from '../../../src/tasks/model/schedules/schedule-times.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import type { Task } from '../../../src/tasks/model/task.ts';
 import { ScheduleFirer } from '../../../src/tasks/scheduler/schedules/schedule-firer.ts';

@@ -1,7 +1,6 @@
 import type { Clock } from '../../../src/base/clock.ts';
 import type { DocumentKind } from '../../../src/tasks/model/documents.ts';
-import type { HistoryEntry } from '../../../src/tasks/model/history.ts';
-import { bodyBytes, type Task, type TaskBody } from '../../../src/tasks/model/task.ts';
+import { bodyBytes, type HistoryEntry, type Task, type TaskBody } from '../../../src/tasks/model/task.ts';
 import type { DocumentChange, DocumentQuery, StoredDocument } from '../../../src/tasks/store/documents.ts';
 import { dueShare, inTurnsAfter } from '../../../src/tasks/store/due-shares.ts';
 import type {

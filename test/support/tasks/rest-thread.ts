@@ -1,8 +1,7 @@
 import { workerData } from 'piscina';
 import { systemClock } from '../../../src/base/clock.ts';
 import type { LastingTask } from '../../../src/base/threads/lasting-task.ts';
-import { SignalPorts } from '../../../src/tasks/model/signal-ports.ts';
-import { Signals } from '../../../src/tasks/model/signals.ts';
+import { SignalPorts, Signals } from '../../../src/tasks/model/signals.ts';
 import { CallLimits } from '../../../src/tasks/rest/http/call-limits.ts';
 import type { RestHandler, RestRequest, RestResponse } from '../../../src/tasks/rest/http/http.ts';
 import { serveRest } from '../../../src/tasks/rest/threads/serve-rest.ts';

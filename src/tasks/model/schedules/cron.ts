@@ -1,7 +1,106 @@
 import type { Schedule } from '../documents.ts';
-import { nextReading } from './cron-calendar.ts';
 import type { CronExpression } from './cron-expression.ts';
 import type { TimeZone } from './time-zone.ts';
+
+/** The longest that the 29th of February keeps one waiting: from 2096 to 2104. */
+const SEARCH_YEARS = 8;
+const DAY_SECONDS = 86_400;
+
+/**
+ * The first reading of a calendar and clock, not before `from`, that matches. Readings are written as the milliseconds
+ * since the epoch that a clock of UTC would show them at: zones, and clocks that change, are no matter here.
+ *
+ * @returns null when nothing within eight years matches, which is to say never
+ */
+export function nextReading(expression: CronExpression, from: number): number | null {
+  const fromSeconds = Math.ceil(from / 1_000);
+  let day = Math.floor(fromSeconds / DAY_SECONDS);
+  let second = fromSeconds - day * DAY_SECONDS;
+  const lastYear = new Date(from).getUTCFullYear() + SEARCH_YEARS;
+  for (;;) {
+    const matching = nextDay(expression, day, lastYear);
+    if (matching === null) return null;
+    if (matching > day) second = 0;
+    const found = nextSecondOfDay(expression, second);
+    if (found !== null) return (matching * DAY_SECONDS + found) * 1_000;
+    day = matching + 1;
+    second = 0;
+  }
+}
+
+/** Days are counted from the epoch. */
+function nextDay(expression: CronExpression, from: number, lastYear: number): number | null {
+  const date = new Date(from * DAY_SECONDS * 1_000);
+  let year = date.getUTCFullYear();
+  let month = date.getUTCMonth() + 1;
+  let dayOfMonth = date.getUTCDate();
+  while (year <= lastYear) {
+    const matching = expression.month.next[month];
+    if (matching !== month) {
+      dayOfMonth = 1;
+      if (matching < 0) {
+        year++;
+        month = 1;
+        continue;
+      }
+      month = matching;
+    }
+    const found = nextDayOfMonth(expression, year, month, dayOfMonth);
+    if (found !== null) return dayNumber(year, month, found);
+    month++;
+    dayOfMonth = 1;
+  }
+  return null;
+}
+
+function nextDayOfMonth(
+  expression: CronExpression,
+  year: number,
+  month: number,
+  from: number,
+): number | null {
+  const { dayOfMonth, dayOfWeek } = expression;
+  const first = dayNumber(year, month, 1);
+  const days = dayNumber(year, month + 1, 1) - first;
+  // The epoch was a Thursday.
+  let weekday = (((first + from - 1 + 4) % 7) + 7) % 7;
+  for (let day = from; day <= days; day++) {
+    const byMonth = dayOfMonth.next[day] === day;
+    const byWeek = dayOfWeek.next[weekday] === weekday;
+    if (dayOfMonth.star || dayOfWeek.star ? byMonth && byWeek : byMonth || byWeek) return day;
+    weekday = weekday === 6 ? 0 : weekday + 1;
+  }
+  return null;
+}
+
+/** Months from 1; the 13th is that of the next year. */
+function dayNumber(year: number, month: number, day: number): number {
+  return Date.UTC(year, month - 1, day) / (DAY_SECONDS * 1_000);
+}
+
+function nextSecondOfDay(expression: CronExpression, from: number): number | null {
+  let hour = Math.floor(from / 3_600);
+  let minute = Math.floor(from / 60) % 60;
+  let second = expression.second.next[from % 60];
+  if (second < 0) {
+    second = expression.second.next[0];
+    minute++;
+  }
+  const matchingMinute = expression.minute.next[minute];
+  if (matchingMinute !== minute) second = expression.second.next[0];
+  minute = matchingMinute;
+  if (minute < 0) {
+    minute = expression.minute.next[0];
+    hour++;
+  }
+  const matchingHour = expression.hour.next[hour];
+  if (matchingHour < 0) return null;
+  if (matchingHour !== hour) {
+    minute = expression.minute.next[0];
+    second = expression.second.next[0];
+  }
+  return matchingHour * 3_600 + minute * 60 + second;
+}
 
 /**
  * The first time after `after` at which the expression fires in a zone, in milliseconds since the epoch; null when there
@@ -14,7 +113,7 @@ import type { TimeZone } from './time-zone.ts';
  * - anything else: an appointment by the clock. What falls into a gap fires once, at the first instant after it (or not,
  *   with `gap: skip`); what comes twice fires the first time (or both times, with `overlap: twice`).
  *
- * The calendar gives readings of a clock (`cron-calendar.ts`); this walks along the stretches of time in which the
+ * The calendar gives readings of a clock ({@link nextReading}); this walks along the stretches of time in which the
  * offset stays the same, and so decides at their ends what readings that are missing or doubled are worth.
  */
 export function nextCronTime(

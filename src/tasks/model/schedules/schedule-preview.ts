@@ -1,4 +1,4 @@
-import { nextReading } from './cron-calendar.ts';
+import { nextReading } from './cron.ts';
 import { type CronExpression, parseCron } from './cron-expression.ts';
 import { nominalTimes, patternTimes, type ScheduleTiming, type TimingFault } from './schedule-times.ts';
 import { LONGEST_CHANGE_MS, type TimeZone, timeZone } from './time-zone.ts';

@@ -1,6 +1,5 @@
 import type { Account, TenantLimits } from '../../model/documents.ts';
-import { DURATION_ACCEPTED, parseDuration } from '../../model/duration.ts';
-import { formatTime, formatTimeOrNull } from '../../model/time.ts';
+import { DURATION_ACCEPTED, formatTime, formatTimeOrNull, parseDuration } from '../../model/time.ts';
 import { DOMAIN_KEPT_MS } from '../../scheduler/upkeep/account-deletion.ts';
 import { tenantOrigin } from '../access/tenant-host.ts';
 import { Problem, type ProblemPart } from '../checks/problem.ts';

@@ -1,6 +1,6 @@
 import type { TenantLimits } from '../../model/documents.ts';
-import { formatDuration } from '../../model/duration.ts';
 import { isFinal, TASK_STATUSES } from '../../model/task.ts';
+import { formatDuration } from '../../model/time.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
 import type { NumberSchema, ObjectSchema, StringSchema } from '../checks/schema.ts';

@@ -1,5 +1,10 @@
-import { DURATION_ACCEPTED, formatDuration, parseDuration } from '../../model/duration.ts';
-import { parseTime, TIME_ACCEPTED } from '../../model/time.ts';
+import {
+  DURATION_ACCEPTED,
+  formatDuration,
+  parseDuration,
+  parseTime,
+  TIME_ACCEPTED,
+} from '../../model/time.ts';
 import { Problem, type ProblemPart } from './problem.ts';
 
 /** Fields of a body, or of an object in it, as JSON has them. */

@@ -1,4 +1,4 @@
-import { headerNameFault, headerValueFault } from '../../model/header-rules.ts';
+import { headerNameFault, headerValueFault } from '../../model/headers.ts';
 import type { FieldReader, Fields } from '../checks/field-reader.ts';
 
 export const MAX_HEADERS = 32;

@@ -1,7 +1,7 @@
 import { MAX_URL_LENGTH } from '../../delivery/worker-url.ts';
 import type { TenantLimits, Worker } from '../../model/documents.ts';
+import { withTarget } from '../../model/headers.ts';
 import { idTimeMs } from '../../model/ids.ts';
-import { withTarget } from '../../model/push-target.ts';
 import { mergeRetry } from '../../model/retry-policy.ts';
 import type { Actor } from '../../model/task.ts';
 import { type GivenTime, resolveTime } from '../../model/time.ts';

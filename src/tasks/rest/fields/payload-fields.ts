@@ -1,4 +1,4 @@
-import { type BytesPayload, bytesOf, bytesPayload, MAX_CONTENT_TYPE_LENGTH } from '../../model/payload.ts';
+import { type BytesPayload, bytesOf, bytesPayload, MAX_CONTENT_TYPE_LENGTH } from '../../model/task.ts';
 import { excludeEachOther } from '../checks/conflicting-fields.ts';
 import type { FieldReader, Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
@@ -39,7 +39,7 @@ export const PAYLOAD_FIELDS = {
  * @param at pointer of the object that has the fields; empty for the whole body
  * @param maxBytes of JSON text, or of decoded bytes
  * @param before the payload that is changed: its bytes and their content type stay if the fields give only one of them
- * @returns the payload as one text (`../../model/payload.ts`); null for none, undefined if the fields leave it as it is
+ * @returns the payload as one text (`../../model/task.ts`); null for none, undefined if the fields leave it as it is
  * @throws Problem `conflicting_fields` or `payload_too_large`
  */
 export function readPayload(

@@ -1,4 +1,4 @@
-import { bytesOf } from '../../model/payload.ts';
+import { bytesOf } from '../../model/task.ts';
 import { parseExactly } from '../checks/exact-json.ts';
 import type { Schema } from '../checks/schema.ts';
 

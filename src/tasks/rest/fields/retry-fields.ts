@@ -1,5 +1,5 @@
-import { formatDuration } from '../../model/duration.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
+import { formatDuration } from '../../model/time.ts';
 import type { FieldReader, Fields } from '../checks/field-reader.ts';
 import type { ObjectSchema, OneOfSchema, Schema } from '../checks/schema.ts';
 

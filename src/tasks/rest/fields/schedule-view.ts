@@ -1,9 +1,8 @@
 import type { Schedule, ScheduledTask } from '../../model/documents.ts';
-import { formatDuration } from '../../model/duration.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../model/retry-policy.ts';
 import { nextAfter, nominalTimes, runsLeft } from '../../model/schedules/schedule-times.ts';
 import { PRIORITIES, TASK_STATUSES } from '../../model/task.ts';
-import { formatTime, formatTimeOrNull } from '../../model/time.ts';
+import { formatDuration, formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import { seesPayloads } from '../access/visibility.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';

@@ -1,6 +1,6 @@
 import { isSigningSecret } from '../../delivery/signature.ts';
 import type { Secret } from '../../model/documents.ts';
-import { headerNameFault, headerValueFault } from '../../model/header-rules.ts';
+import { headerNameFault, headerValueFault } from '../../model/headers.ts';
 import { FieldReader, type Fields } from '../checks/field-reader.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
 import { durationField } from './retry-fields.ts';

@@ -1,7 +1,7 @@
 import type { TenantLimits, Worker } from '../../model/documents.ts';
-import { formatDuration } from '../../model/duration.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { PRIORITIES, type Priority } from '../../model/task.ts';
+import { formatDuration } from '../../model/time.ts';
 import type { FieldReader, Fields } from '../checks/field-reader.ts';
 import type { Schema } from '../checks/schema.ts';
 import { MAX_HEADERS, readHeaders } from './header-fields.ts';
@@ -79,7 +79,7 @@ export const GROUP_FIELD: Schema = {
 /** What was read of {@link CONTENT_FIELDS}: undefined where a field was left out, null where it is to be cleared. */
 export interface TaskContent {
   readonly type: string | null | undefined;
-  /** As stores have it (`../../model/payload.ts`). */
+  /** As stores have it (`../../model/task.ts`). */
   readonly payload: string | null | undefined;
   readonly headers: Readonly<Record<string, string>> | null | undefined;
   readonly priority: Priority | null | undefined;

@@ -1,5 +1,4 @@
-import { formatDuration } from '../../model/duration.ts';
-import { targetOf, withoutTarget } from '../../model/push-target.ts';
+import { targetOf, withoutTarget } from '../../model/headers.ts';
 import {
   type Actor,
   callbackOf,
@@ -8,7 +7,7 @@ import {
   type Task,
   type TaskBody,
 } from '../../model/task.ts';
-import { formatTime, formatTimeOrNull } from '../../model/time.ts';
+import { formatDuration, formatTime, formatTimeOrNull } from '../../model/time.ts';
 import { parseExactly } from '../checks/exact-json.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import { PAYLOAD_ANSWER, payloadText, payloadView } from './payload-view.ts';

@@ -1,7 +1,6 @@
 import type { Worker } from '../../model/documents.ts';
-import { formatDuration } from '../../model/duration.ts';
 import { PRIORITIES } from '../../model/task.ts';
-import { formatTime, formatTimeOrNull } from '../../model/time.ts';
+import { formatDuration, formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 import type { StatusCounts } from '../../store/requests.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';

@@ -1,5 +1,5 @@
 import type { AuditAction, Schedule } from '../../model/documents.ts';
-import { scheduleDueAt } from '../../model/schedules/schedule-due.ts';
+import { scheduleDueAt } from '../../model/schedules/schedule-times.ts';
 import { putSchedule } from '../../scheduler/schedules/schedule-document.ts';
 import type { DocumentChange, StoredDocument } from '../../store/documents.ts';
 import { auditEntry } from '../access/audit.ts';

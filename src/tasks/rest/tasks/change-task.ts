@@ -1,6 +1,6 @@
 import { isId } from '../../model/ids.ts';
+import { tellLetGo } from '../../model/signals.ts';
 import { isFinal, type Task } from '../../model/task.ts';
-import { tellLetGo } from '../../scheduler/attempts/end-signals.ts';
 import type { ChangeAnswer, RemoveAnswer, TaskChange } from '../../store/requests.ts';
 import { Problem } from '../checks/problem.ts';
 import { expectedVersion, meantVersions, versionMismatch } from '../http/entity-tag.ts';

@@ -1,6 +1,6 @@
 import { isId } from '../../model/ids.ts';
 import { TASK_STATUSES, type TaskStatus } from '../../model/task.ts';
-import { parseTimeRange } from '../../model/time-range.ts';
+import { parseTimeRange } from '../../model/time.ts';
 import type { TaskSearch } from '../../store/requests.ts';
 import { Problem } from '../checks/problem.ts';
 import { findWorker } from '../fields/find-worker.ts';

@@ -1,5 +1,4 @@
-import { HISTORY_EVENTS, type HistoryEntry } from '../../model/history.ts';
-import { TASK_STATUSES } from '../../model/task.ts';
+import { HISTORY_EVENTS, type HistoryEntry, TASK_STATUSES } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
 import { seesPayloads } from '../access/visibility.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';

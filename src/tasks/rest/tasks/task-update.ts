@@ -1,5 +1,5 @@
 import type { Worker } from '../../model/documents.ts';
-import { targetOf, withTarget } from '../../model/push-target.ts';
+import { targetOf, withTarget } from '../../model/headers.ts';
 import { mergeRetry } from '../../model/retry-policy.ts';
 import { isFinal, TASK_STATUSES, type Task, type TaskBody, type TaskStatus } from '../../model/task.ts';
 import type { TaskPatch } from '../../store/requests.ts';

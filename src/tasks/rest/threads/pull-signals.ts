@@ -1,6 +1,5 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
-import type { SignalPorts } from '../../model/signal-ports.ts';
-import type { SignalName } from '../../model/signals.ts';
+import type { SignalName, SignalPorts } from '../../model/signals.ts';
 
 /** Signals that a REST thread always needs: for cached documents, and for what tasks wait for. */
 const ALWAYS: readonly SignalName[] = ['workerChanged', 'accountChanged', 'documentsChanged', 'shareUsed'];

@@ -4,7 +4,7 @@ import type { Service } from '../../../base/lifecycle.ts';
 import type { LogFields } from '../../../base/logger.ts';
 import type { LastingThread } from '../../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../../base/threads/lasting-threads.ts';
-import type { SignalMesh } from '../../model/signal-mesh.ts';
+import type { SignalMesh } from '../../model/signals.ts';
 import { askForThread, type LimitAsker } from '../../scheduler/attempts/limit-questions.ts';
 import type { WorkerTest, WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { SentFault } from '../../store/trouble.ts';

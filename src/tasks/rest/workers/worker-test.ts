@@ -1,5 +1,5 @@
 import type { SentRequest } from '../../delivery/delivery.ts';
-import { bytesOf } from '../../model/payload.ts';
+import { bytesOf } from '../../model/task.ts';
 import type { WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';

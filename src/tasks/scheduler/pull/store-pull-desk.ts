@@ -4,8 +4,9 @@ import type { Service } from '../../../base/lifecycle.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { FairShares } from '../../../base/turns/fair-shares.ts';
 import type { StartLimit, TenantLimits, Worker } from '../../model/documents.ts';
+import { leaseIds } from '../../model/ids.ts';
 import { isPolicyOver, retryWaitMs } from '../../model/retry-policy.ts';
-import type { Signals } from '../../model/signals.ts';
+import { type Signals, tellEnd } from '../../model/signals.ts';
 import type { Actor, Task } from '../../model/task.ts';
 import type { TaskStatistics } from '../../model/task-statistics.ts';
 import type { Directory } from '../../store/directory.ts';
@@ -18,8 +19,6 @@ import type {
   Settlement,
 } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import { tellEnd } from '../attempts/end-signals.ts';
-import { leaseIds } from '../attempts/lease-ids.ts';
 import type { LimitAsker } from '../attempts/limit-questions.ts';
 import { StartLimits } from '../attempts/start-limits.ts';
 import type { StoreTime } from '../health/store-time.ts';

@@ -1,9 +1,9 @@
 import type { Clock } from '../../../base/clock.ts';
 import { Fault } from '../../../base/fault.ts';
+import { leaseIds } from '../../model/ids.ts';
 import type { Actor } from '../../model/task.ts';
 import type { ClaimAnswer } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import { leaseIds } from '../attempts/lease-ids.ts';
 import type { StoreOutage } from '../health/store-outage.ts';
 import type { StoreTime } from '../health/store-time.ts';
 import type { Turn } from './fair-queue.ts';

@@ -1,5 +1,5 @@
 import type { Schedule } from '../../model/documents.ts';
-import { scheduleDueAt } from '../../model/schedules/schedule-due.ts';
+import { scheduleDueAt } from '../../model/schedules/schedule-times.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 
 /** The unique name under which a schedule is found. */

@@ -1,8 +1,12 @@
 import type { Schedule } from '../../model/documents.ts';
 import type { IdMaker } from '../../model/ids.ts';
-import { dueTimes } from '../../model/schedules/catch-up.ts';
-import { reachedBy } from '../../model/schedules/schedule-due.ts';
-import { nextAfter, nominalTimes, runsLeft } from '../../model/schedules/schedule-times.ts';
+import {
+  dueTimes,
+  nextAfter,
+  nominalTimes,
+  reachedBy,
+  runsLeft,
+} from '../../model/schedules/schedule-times.ts';
 import type { Signals } from '../../model/signals.ts';
 import { type Actor, isFinal } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';

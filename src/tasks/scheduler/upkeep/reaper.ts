@@ -1,10 +1,9 @@
 import { forEachLimited } from '../../../base/for-each-limited.ts';
 import { isPolicyOver, retryWaitMs } from '../../model/retry-policy.ts';
-import type { Signals } from '../../model/signals.ts';
+import { type Signals, tellEnd } from '../../model/signals.ts';
 import type { Actor, Task } from '../../model/task.ts';
 import type { Overdue, Settlement } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import { tellEnd } from '../attempts/end-signals.ts';
 import type { StoreTime } from '../health/store-time.ts';
 
 interface ReaperParts {

@@ -1,5 +1,4 @@
-import type { HistoryEvent } from '../../model/history.ts';
-import { PRIORITIES, type TaskError } from '../../model/task.ts';
+import { type HistoryEvent, PRIORITIES, type TaskError } from '../../model/task.ts';
 import type { GivenTime } from '../../model/time.ts';
 import { onFinishText } from '../callbacks.ts';
 import type { DocumentChange } from '../documents.ts';

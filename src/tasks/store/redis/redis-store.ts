@@ -1,7 +1,6 @@
 import type { Timer } from '../../../base/clock.ts';
 import type { DocumentKind } from '../../model/documents.ts';
-import type { HistoryEntry } from '../../model/history.ts';
-import { TASK_STATUSES, type Task, type TaskBody } from '../../model/task.ts';
+import { type HistoryEntry, TASK_STATUSES, type Task, type TaskBody } from '../../model/task.ts';
 import type { DocumentChange, DocumentQuery, DocumentRefusal, StoredDocument } from '../documents.ts';
 import type {
   ApplyAnswer,

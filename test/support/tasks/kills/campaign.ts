@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Test } from 'tap';
 import type { Schedule } from '../../../../src/tasks/model/documents.ts';
-import type { HistoryEntry } from '../../../../src/tasks/model/history.ts';
-import { isFinal, type Task } from '../../../../src/tasks/model/task.ts';
+import { type HistoryEntry, isFinal, type Task } from '../../../../src/tasks/model/task.ts';
 import type { StoredDocument } from '../../../../src/tasks/store/documents.ts';
 import type { TaskStore } from '../../../../src/tasks/store/task-store.ts';
 import { violationsOf } from '../../../exam/task-store/invariants.ts';

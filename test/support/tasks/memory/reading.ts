@@ -2,8 +2,11 @@ import {
   HISTORY_FIRST_KEPT,
   HISTORY_LAST_KEPT,
   type HistoryEntry,
-} from '../../../../src/tasks/model/history.ts';
-import { isFinal, TASK_STATUSES, type Task, type TaskStatus } from '../../../../src/tasks/model/task.ts';
+  isFinal,
+  TASK_STATUSES,
+  type Task,
+  type TaskStatus,
+} from '../../../../src/tasks/model/task.ts';
 import type { HistoryQuery, Overdue, StatusCounts, TaskQuery } from '../../../../src/tasks/store/requests.ts';
 import { isWaiting } from './changing.ts';
 import { compareText, type TaskRecord, type TenantState } from './state.ts';

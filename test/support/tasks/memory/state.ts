@@ -1,5 +1,4 @@
-import type { HistoryEntry } from '../../../../src/tasks/model/history.ts';
-import type { Task, TaskBody } from '../../../../src/tasks/model/task.ts';
+import type { HistoryEntry, Task, TaskBody } from '../../../../src/tasks/model/task.ts';
 import type { StoredDocument } from '../../../../src/tasks/store/documents.ts';
 import type { CreateResult, Settlement } from '../../../../src/tasks/store/requests.ts';
 

@@ -1,5 +1,11 @@
-import type { HistoryEntry, HistoryEvent, HistoryHttp } from '../../../../src/tasks/model/history.ts';
-import { type Actor, isFinal, type Task } from '../../../../src/tasks/model/task.ts';
+import {
+  type Actor,
+  type HistoryEntry,
+  type HistoryEvent,
+  type HistoryHttp,
+  isFinal,
+  type Task,
+} from '../../../../src/tasks/model/task.ts';
 import { callbackDocument } from '../../../../src/tasks/store/callbacks.ts';
 import { documentName, keyName, type TaskRecord, type TenantState } from './state.ts';
 

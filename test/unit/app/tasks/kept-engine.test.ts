@@ -1,10 +1,11 @@
+import t from 'tap';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
 import { ThreadsStats } from '../../../../src/app/statistics/thread-stats.ts';
 import { KeptEngine } from '../../../../src/app/tasks/kept-engine.ts';
 import { type Clock, systemClock } from '../../../../src/base/clock.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
-import { SignalMesh } from '../../../../src/tasks/model/signal-mesh.ts';
+import { SignalMesh } from '../../../../src/tasks/model/signals.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import type { FakeEngineSetup } from '../../../support/tasks/engine-thread.ts';
 import { NO_LIMITS } from '../../../support/tasks/no-limits.ts';

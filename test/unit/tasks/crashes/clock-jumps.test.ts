@@ -1,12 +1,12 @@
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import type { Deliveries, DeliveryOutcome } from '../../../../src/tasks/delivery/delivery.ts';
 import { DEFAULT_TENANT_LIMITS } from '../../../../src/tasks/model/documents.ts';
-import type { HistoryEntry } from '../../../../src/tasks/model/history.ts';
 import { IdMaker } from '../../../../src/tasks/model/ids.ts';
 import { Signals } from '../../../../src/tasks/model/signals.ts';
-import { isFinal } from '../../../../src/tasks/model/task.ts';
+import { type HistoryEntry, isFinal } from '../../../../src/tasks/model/task.ts';
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
 import { attemptsFor } from '../../../../src/tasks/scheduler/push/push-slots.ts';
 import { ScheduleFirer } from '../../../../src/tasks/scheduler/schedules/schedule-firer.ts';

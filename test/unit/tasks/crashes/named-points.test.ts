@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
-import type { HistoryEntry } from '../../../../src/tasks/model/history.ts';
-import type { Task } from '../../../../src/tasks/model/task.ts';
+import type { Test } from 'tap';
+import t from 'tap';
+import type { HistoryEntry, Task } from '../../../../src/tasks/model/task.ts';
 import { violationsOf } from '../../../exam/task-store/invariants.ts';
 import { Child, type ChildEnd } from '../../../support/child-process.ts';
 import { headerOf, type PushWorker, reply, startPushWorker } from '../../../support/push-workers.ts';

@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import t from 'tap';
 import { newSigningSecret } from '../../../../src/tasks/delivery/signature.ts';
-import { bytesPayload } from '../../../../src/tasks/model/payload.ts';
+import { bytesPayload } from '../../../../src/tasks/model/task.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import {
   headerOf,

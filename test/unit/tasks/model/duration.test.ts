@@ -1,5 +1,5 @@
 import t from 'tap';
-import { formatDuration, parseDuration } from '../../../../src/tasks/model/duration.ts';
+import { formatDuration, parseDuration } from '../../../../src/tasks/model/time.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 
 t.test('units add up, and numbers are seconds', async t => {

@@ -1,7 +1,12 @@
-import t, { type Test } from 'tap';
-import { SignalMesh } from '../../../../src/tasks/model/signal-mesh.ts';
-import { SignalPorts } from '../../../../src/tasks/model/signal-ports.ts';
-import { SIGNAL_NAMES, type SignalName, Signals } from '../../../../src/tasks/model/signals.ts';
+import type { Test } from 'tap';
+import t from 'tap';
+import {
+  SIGNAL_NAMES,
+  SignalMesh,
+  type SignalName,
+  SignalPorts,
+  Signals,
+} from '../../../../src/tasks/model/signals.ts';
 import { PullSignals } from '../../../../src/tasks/rest/threads/pull-signals.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { until } from '../../../support/until.ts';

@@ -1,6 +1,5 @@
 import t from 'tap';
-import { formatTimeOrNull, parseTime } from '../../../../src/tasks/model/time.ts';
-import { parseTimeRange } from '../../../../src/tasks/model/time-range.ts';
+import { formatTimeOrNull, parseTime, parseTimeRange } from '../../../../src/tasks/model/time.ts';
 
 const NOW = parseTime('2026-03-10T12:00:00Z')!;
 

@@ -1,5 +1,6 @@
-import t, { type Test } from 'tap';
-import { bytesOf } from '../../../../src/tasks/model/payload.ts';
+import type { Test } from 'tap';
+import t from 'tap';
+import { bytesOf } from '../../../../src/tasks/model/task.ts';
 import { TaskHarness } from '../../../support/tasks/task-harness.ts';
 
 const BYTES = Buffer.from([0, 255, 128, 10, 62, 63]);

@@ -1,6 +1,5 @@
 import t from 'tap';
-import type { HistoryEntry } from '../../../../src/tasks/model/history.ts';
-import { FINAL_STATUSES } from '../../../../src/tasks/model/task.ts';
+import { FINAL_STATUSES, type HistoryEntry } from '../../../../src/tasks/model/task.ts';
 import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { ACME, answered, EngineScene, OK, type Process } from '../../../support/tasks/engine-scene.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { firesAt } from '../../../../src/tasks/model/schedules/schedule-due.ts';
+import { firesAt } from '../../../../src/tasks/model/schedules/schedule-times.ts';
 import { Firing, MINUTE } from '../../../support/tasks/firing.ts';
 
 const START = '2026-03-01T10:00:30Z';

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import t, { type Test } from 'tap';
-import type { HistoryEntry } from '../../../../src/tasks/model/history.ts';
-import type { Task } from '../../../../src/tasks/model/task.ts';
+import type { Test } from 'tap';
+import t from 'tap';
+import type { HistoryEntry, Task } from '../../../../src/tasks/model/task.ts';
 import type { TaskStore } from '../../../../src/tasks/store/task-store.ts';
 import { type Expectations, violationsOf } from '../../../exam/task-store/invariants.ts';
 import { codeOf, differenceIn } from '../../../exam/task-store/random.ts';

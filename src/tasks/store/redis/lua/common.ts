@@ -1,5 +1,4 @@
-import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT } from '../../../model/history.ts';
-import { FINAL_STATUSES } from '../../../model/task.ts';
+import { FINAL_STATUSES, HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT } from '../../../model/task.ts';
 import { MAX_CALLBACK_RESULT } from '../../callbacks.ts';
 import { EVENT_NUMBER as E } from '../records/fields.ts';
 

@@ -1,5 +1,4 @@
-import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT } from '../../../model/history.ts';
-import { PRIORITIES, TASK_STATUSES } from '../../../model/task.ts';
+import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT, PRIORITIES, TASK_STATUSES } from '../../../model/task.ts';
 import { READ_BYTES } from '../../task-store.ts';
 
 /** So many tasks of a schedule are looked at in one step for those of another worker: it may have none among very many. */

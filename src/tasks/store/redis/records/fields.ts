@@ -1,5 +1,4 @@
-import { HISTORY_EVENTS, type HistoryEvent } from '../../../model/history.ts';
-import { TASK_STATUSES, type TaskStatus } from '../../../model/task.ts';
+import { HISTORY_EVENTS, type HistoryEvent, TASK_STATUSES, type TaskStatus } from '../../../model/task.ts';
 
 /**
  * What a task's record holds, in order: one flat MessagePack array. Flat, because Lua reads and writes it at every

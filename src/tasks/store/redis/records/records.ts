@@ -1,11 +1,15 @@
+import type { RetryPolicy } from '../../../model/retry-policy.ts';
 import {
+  type Actor,
   HISTORY_EVENTS,
   HISTORY_FIRST_KEPT,
   type HistoryEntry,
   type HistoryEvent,
-} from '../../../model/history.ts';
-import type { RetryPolicy } from '../../../model/retry-policy.ts';
-import { type Actor, PRIORITIES, TASK_STATUSES, type Task, type TaskBody } from '../../../model/task.ts';
+  PRIORITIES,
+  TASK_STATUSES,
+  type Task,
+  type TaskBody,
+} from '../../../model/task.ts';
 import { onFinishOf } from '../../callbacks.ts';
 import type { StoredDocument } from '../../documents.ts';
 import { ENTRY_FIELD as A, TASK_FIELD as F } from './fields.ts';

@@ -1,6 +1,5 @@
-import type { HistoryEntry } from '../../../model/history.ts';
 import { firstIdAt } from '../../../model/ids.ts';
-import type { Task } from '../../../model/task.ts';
+import type { HistoryEntry, Task } from '../../../model/task.ts';
 import type { HistoryQuery, TaskQuery } from '../../requests.ts';
 import { LIMIT } from '../file/statements.ts';
 import { STATUS, STATUS_CODES } from '../rows/codes.ts';

@@ -1,4 +1,4 @@
-import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT } from '../../../model/history.ts';
+import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT } from '../../../model/task.ts';
 import type { PurgeAnswer } from '../../requests.ts';
 import { LIMIT } from '../file/statements.ts';
 import { STATUS } from '../rows/codes.ts';

@@ -1,6 +1,5 @@
 import type { DocumentKind } from '../../../model/documents.ts';
-import type { HistoryEvent } from '../../../model/history.ts';
-import type { TaskStatus } from '../../../model/task.ts';
+import type { HistoryEvent, TaskStatus } from '../../../model/task.ts';
 
 // Numbers that stand in the file in place of words. They are part of the layout: words may be added at the end, none may
 // move. The words of a number are in the lists below each table.

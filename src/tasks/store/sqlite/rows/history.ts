@@ -1,13 +1,12 @@
 import {
+  type Actor,
   HISTORY_FIRST_KEPT,
   HISTORY_LAST_KEPT,
   type HistoryEntry,
   type HistoryEvent,
-} from '../../../model/history.ts';
-import type { Actor } from '../../../model/task.ts';
+} from '../../../model/task.ts';
 import type { HistoryQuery } from '../../requests.ts';
-import type { Row } from '../file/statements.ts';
-import { LIMIT } from '../file/statements.ts';
+import { LIMIT, type Row } from '../file/statements.ts';
 import { EVENT, EVENT_CODES, STATUS_CODES } from './codes.ts';
 import { actorOf, actorText, type TaskRow } from './task-row.ts';
 import type { View, Work } from './work.ts';

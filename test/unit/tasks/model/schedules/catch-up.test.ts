@@ -1,5 +1,5 @@
 import t from 'tap';
-import { dueTimes } from '../../../../../src/tasks/model/schedules/catch-up.ts';
+import { dueTimes } from '../../../../../src/tasks/model/schedules/schedule-times.ts';
 
 const MINUTE = 60_000;
 /** Every minute: 0, 60 000, … */

@@ -1,6 +1,6 @@
 import { Cron } from 'croner';
 import t from 'tap';
-import { nextReading } from '../../../../../src/tasks/model/schedules/cron-calendar.ts';
+import { nextReading } from '../../../../../src/tasks/model/schedules/cron.ts';
 import { type CronExpression, parseCron } from '../../../../../src/tasks/model/schedules/cron-expression.ts';
 import { SeededRandom } from '../../../../support/seeded-random.ts';
 import { randomCron } from '../../../../support/tasks/random-cron.ts';

@@ -2,10 +2,11 @@ import t from 'tap';
 import {
   firesAt,
   type JitteredPattern,
+  type NominalTimes,
+  patternTimes,
   reachedBy,
   scheduleDueAt,
-} from '../../../../../src/tasks/model/schedules/schedule-due.ts';
-import { type NominalTimes, patternTimes } from '../../../../../src/tasks/model/schedules/schedule-times.ts';
+} from '../../../../../src/tasks/model/schedules/schedule-times.ts';
 
 const HOUR = 3_600_000;
 const NOON = Date.parse('2026-03-01T12:00:00Z');

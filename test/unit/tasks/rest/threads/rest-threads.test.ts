@@ -1,9 +1,8 @@
 import { MessageChannel } from 'node:worker_threads';
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import { type Clock, systemClock } from '../../../../../src/base/clock.ts';
-import { SignalMesh } from '../../../../../src/tasks/model/signal-mesh.ts';
-import { SignalPorts } from '../../../../../src/tasks/model/signal-ports.ts';
-import { SIGNAL_NAMES, Signals } from '../../../../../src/tasks/model/signals.ts';
+import { SIGNAL_NAMES, SignalMesh, SignalPorts, Signals } from '../../../../../src/tasks/model/signals.ts';
 import type { HeldBody, RenderedResponse, RestHead } from '../../../../../src/tasks/rest/http/http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../../../../../src/tasks/rest/http/parts.ts';
 import type { EngineLimits } from '../../../../../src/tasks/rest/threads/early-limits.ts';
