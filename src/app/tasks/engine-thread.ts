@@ -178,7 +178,6 @@ function tasksEngine(parts: EngineParts): {
     statistics,
     notReady: parts.notReady,
     options: {
-      roles: new Set(['dispatcher', 'scheduler', 'reaper']),
       node: `${hostname()}-${process.pid}`,
       limits,
       pushSlots: settings.tasksPushConcurrency,

@@ -25,7 +25,6 @@ import { purgeAll, RETAIN_EVERY_MS } from './upkeep/retention.ts';
 import { Rounds } from './upkeep/rounds.ts';
 import { SecretUses } from './workers/secret-uses.ts';
 import { WorkerBook } from './workers/worker-book.ts';
-import { WorkerNews } from './workers/worker-news.ts';
 import { WorkerPauses } from './workers/worker-pauses.ts';
 import { WorkerSwitch } from './workers/worker-switch.ts';
 
@@ -50,11 +49,7 @@ export interface TasksEngineParts {
   readonly options: TasksEngineOptions;
 }
 
-/** Background work that a process does. Any number of processes may do each kind. */
-export type TasksRole = 'dispatcher' | 'scheduler' | 'reaper';
-
 interface TasksEngineOptions {
-  readonly roles: ReadonlySet<TasksRole>;
   /** What history calls this process. */
   readonly node: string;
   /** What tenants have whose operator has changed nothing. */
@@ -81,37 +76,30 @@ export class TasksEngine implements Service {
   readonly #stack = new ServiceStack();
 
   constructor(parts: TasksEngineParts) {
-    const { store, clock, random, logger, signals, options } = parts;
+    const { clock, random, logger, options } = parts;
     const time = new StoreTime(clock);
     const workerSwitch = new WorkerSwitch(parts);
     const { limits } = options;
-    const has = (role: TasksRole): boolean => options.roles.has(role);
     const rounds = (name: string, waitMs: number, round: (stopped: () => boolean) => Promise<void>) =>
       new Rounds({ name, waitMs, firstWaitMs: Math.floor(random() * waitMs), round, clock, logger });
     const troubles = new Troubles(parts);
     const keyCheck = new KeyCheck({ ...parts, troubles });
-    const dueTasks = has('reaper') ? new DueTasks(parts) : null;
+    const dueTasks = new DueTasks(parts);
     this.#services = [
       { name: 'troubles', start: async () => {}, stop: async () => troubles.stop() },
-      ...(has('dispatcher')
-        ? pushing(parts, { time, workerSwitch, troubles })
-        : [new WorkerNews(store, signals, logger)]),
-      ...(dueTasks !== null
-        ? [
-            rounds('reaper', REAP_EVERY_MS, stopped => reap({ ...parts, time }, stopped)),
-            rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll({ ...parts, limits }, stopped)),
-            rounds('count of due tasks', COUNT_DUE_EVERY_MS, () => dueTasks.look()),
-            new Rounds({
-              name: 'check of the master key',
-              waitMs: CHECK_KEYS_EVERY_MS,
-              firstWaitMs: 0,
-              round: stopped => keyCheck.look(stopped),
-              clock,
-              logger,
-            }),
-          ]
-        : []),
-      ...(has('scheduler') ? [parts.firer((tenant, id) => workerSwitch.resume(tenant, id))] : []),
+      ...pushing(parts, { time, workerSwitch, troubles }),
+      rounds('reaper', REAP_EVERY_MS, stopped => reap({ ...parts, time }, stopped)),
+      rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll({ ...parts, limits }, stopped)),
+      rounds('count of due tasks', COUNT_DUE_EVERY_MS, () => dueTasks.look()),
+      new Rounds({
+        name: 'check of the master key',
+        waitMs: CHECK_KEYS_EVERY_MS,
+        firstWaitMs: 0,
+        round: stopped => keyCheck.look(stopped),
+        clock,
+        logger,
+      }),
+      parts.firer((tenant, id) => workerSwitch.resume(tenant, id)),
     ];
   }
 

@@ -9,7 +9,7 @@ import type { HistoryEvent, Task } from '../../../src/tasks/model/task.ts';
 import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
 import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/limit-questions.ts';
 import { attemptsFor } from '../../../src/tasks/scheduler/push/push-slots.ts';
-import type { TasksEngineParts, TasksRole } from '../../../src/tasks/scheduler/tasks-engine.ts';
+import type { TasksEngineParts } from '../../../src/tasks/scheduler/tasks-engine.ts';
 import type { Sealer } from '../../../src/tasks/sealing/aes-sealer.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
@@ -181,7 +181,6 @@ export const TEST_SEALER: Pick<Sealer, 'open' | 'knows'> = {
 export interface ProcessOptions {
   /** Pushes that may be short at the same time. */
   readonly slots?: number;
-  readonly roles?: readonly TasksRole[];
   readonly limits?: Partial<TenantLimits>;
   readonly drainMs?: number;
   readonly maxWaitingPulls?: number;
@@ -271,7 +270,6 @@ export class EngineScene {
       randomBytes: count => Buffer.from(Array.from({ length: count }, () => this.random.below(256))),
       logger,
       options: {
-        roles: new Set(options.roles ?? ['dispatcher', 'scheduler', 'reaper']),
         node: 'node-a',
         limits: { ...DEFAULT_TENANT_LIMITS, ...options.limits },
         pushSlots: slots,

@@ -70,8 +70,6 @@ class CrashingProcess {
       statistics,
       notReady: () => {},
       options: {
-        // A run that crashes leaves the leases of the dead to the next one.
-        roles: new Set(['dispatcher', 'scheduler', ...(plan.point === null ? ['reaper' as const] : [])]),
         node: `process-${process.pid}`,
         limits,
         pushSlots: LOOPBACK_SETUP.capacity,

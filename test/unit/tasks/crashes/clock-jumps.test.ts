@@ -103,7 +103,6 @@ class Scene {
       limitAsker: NO_LIMITS,
       notReady: () => {},
       options: {
-        roles: new Set(['dispatcher', 'scheduler', 'reaper']),
         node: 'node-a',
         limits,
         pushSlots: 8,

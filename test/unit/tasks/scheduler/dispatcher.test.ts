@@ -417,7 +417,7 @@ t.test('what ends within 5 ms is settled together, and 64 pieces at once', async
 
 t.test('an idle process asks the store once a second', async t => {
   const scene = await EngineScene.open();
-  const process = await scene.process(t, { roles: ['dispatcher'] });
+  const process = await scene.process(t);
   const worker = await scene.worker();
   await scene.add(worker, 1, { runAt: NOON + 3_600_000 }, { heardBy: process });
   await scene.pass(60_000, 100);

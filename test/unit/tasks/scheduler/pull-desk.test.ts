@@ -106,7 +106,7 @@ t.test('calls are served in the order in which they came', async t => {
 });
 
 t.test('a hundred calls that wait cost a claim a second', async t => {
-  const { scene, process, puller } = await open(t, { roles: [] });
+  const { scene, process, puller } = await open(t);
   for (let count = 0; count < 100; count++) asking(process, puller.id, { waitMs: 10_000 });
   await scene.turn();
   const before = scene.store.asked.claim;
@@ -115,7 +115,7 @@ t.test('a hundred calls that wait cost a claim a second', async t => {
 });
 
 t.test('however many workers have calls that wait, they cost a thousand claims a second at most', async t => {
-  const { scene, process } = await open(t, { roles: [], maxWaitingPulls: 3_000 });
+  const { scene, process } = await open(t, { maxWaitingPulls: 3_000 });
   const workers = Array.from({ length: 1_500 }, (_, at) =>
     scene.make.worker({ name: `puller-${at}`, mode: 'pull', url: null }),
   );

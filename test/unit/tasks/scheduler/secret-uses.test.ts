@@ -10,7 +10,7 @@ async function open(t: Parameters<EngineScene['process']>[0], secrets: readonly 
   const scene = await EngineScene.open();
   const dataKey = { masterKeyId: 'm', wrapped: 'w' };
   await scene.store.apply(TENANT, [scene.make.account(TENANT, { dataKey })]);
-  const process = await scene.process(t, { roles: ['dispatcher'] });
+  const process = await scene.process(t);
   process.deliveries.reply = () => OK;
   const worker = await scene.worker({}, TENANT);
   const documents = secrets.map(secret => scene.make.secret(worker.id, { sealed: 'terces', ...secret }));

@@ -72,8 +72,8 @@ t.test('the lag is the time from when a task is due to its start', async t => {
 
 t.test('tasks that are due are told as the store said last, without asking it for a scrape', async t => {
   const scene = await EngineScene.open();
-  const process = await scene.process(t, { roles: ['reaper'] });
-  const worker = await scene.worker();
+  const process = await scene.process(t);
+  const worker = await scene.worker({ mode: 'pull', url: null });
   const due = () => scraped(process, scene.clock).samples('tasks_due');
   t.same(due(), { '': 0 });
   await scene.add(worker, 3);
@@ -91,7 +91,7 @@ t.test('tasks that are due are told as the store said last, without asking it fo
 
 t.test('failures of the store are counted, and tasks that were made', async t => {
   const scene = await EngineScene.open();
-  const process = await scene.process(t, { roles: [] });
+  const process = await scene.process(t);
   const statistics = new TaskStatistics(process.stats);
   statistics.created.add(3);
   statistics.httpRequests('create_task', 201).add(2);

@@ -80,16 +80,3 @@ t.test('of two processes that resume a worker one does it', async t => {
   t.equal((await scene.store.getDocument(ACME, 'worker', worker.id))?.version, 2);
   t.equal(changed.length, 1);
 });
-
-t.test('a process that pushes nothing tells the others of a worker that goes on', async t => {
-  const scene = await EngineScene.open();
-  const api = await scene.process(t, { roles: [] });
-  const pushing = await scene.process(t);
-  const worker = await scene.worker({ paused: true });
-  const [id] = await scene.add(worker);
-  await scene.pass(2_000);
-  t.same(pushing.deliveries.running, []);
-  await scene.change(worker, { paused: false }, api);
-  await scene.pass(1_010);
-  t.same(pushing.deliveries.running, [id], 'within a second');
-});
