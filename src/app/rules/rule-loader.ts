@@ -14,7 +14,7 @@ import {
   RuleSetRefused,
 } from '../../rules/rule-set.ts';
 import type { RuleSourceListener } from '../../rules/source/file-source.ts';
-import type { LoadOutcome, RuleSetTaker } from '../../rules/source/xds/rule-set-taker.ts';
+import type { LoadOutcome, RuleSetTaker } from '../../rules/source/rule-set-taker.ts';
 import type { Counter } from '../../stats/registry.ts';
 import type { RuleCompiler } from './rule-compiler.ts';
 

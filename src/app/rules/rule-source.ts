@@ -3,8 +3,7 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { OutageListener } from '../../base/outage-log.ts';
 import { FileRuleSource } from '../../rules/source/file-source.ts';
-import { waitMultiplier } from '../../rules/source/xds/growth.ts';
-import type { XdsRuleSourceOptions } from '../../rules/source/xds/xds-source.ts';
+import type { XdsRuleSourceOptions } from '../../rules/source/xds-source.ts';
 import { DEFAULT_MESSAGE_BYTES } from '../../settings/groups/xds.ts';
 import { nodeIds, type XdsServer } from '../../settings/kinds/xds-servers.ts';
 import type { Settings } from '../../settings/table.ts';
@@ -60,7 +59,7 @@ function fileSource({ settings, logger, clock, loader }: RuleSourceParts): FileR
 }
 
 async function xdsSource(parts: RuleSourceParts): Promise<Service> {
-  const { XdsSources } = await import('../../rules/source/xds/xds-sources.ts');
+  const { XdsSources } = await import('../../rules/source/xds-sources.ts');
   const { settings, loader } = parts;
   const servers = settings.xdsServerUrl;
   const ids = nodeIds(settings.xdsNodeId, servers.length) ?? [];
@@ -96,4 +95,14 @@ function xdsOptions(
     clock,
     random: settings.xdsBackoffJitter ? random : () => 1,
   };
+}
+
+/**
+ * The multiplier of the retry delay for `XDS_CLIENT_BACKOFF_RANDOM_FACTOR`. envoyproxy/ratelimit multiplies by the
+ * setting itself, so its default of 0.5 never lets the delay grow. Here, a factor up to 1 lengthens the delay by that
+ * fraction; a factor above 1 is the multiplier, as in envoyproxy/ratelimit.
+ */
+export function waitMultiplier(factor: number): number {
+  if (factor <= 0) return 2;
+  return factor > 1 ? factor : 1 + factor;
 }

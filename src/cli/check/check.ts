@@ -3,10 +3,10 @@ import { type LoadOptions, loadRuleSet } from '../../rules/parse/load.ts';
 import { type RuleFault, type RuleFile, RuleSetRefused } from '../../rules/rule-set.ts';
 import {
   type RuleDirectoryContent,
+  RuleSourceFault,
   readRuleDirectory,
   readRuleFile,
 } from '../../rules/source/read-directory.ts';
-import { RuleSourceFault } from '../../rules/source/source-fault.ts';
 import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';

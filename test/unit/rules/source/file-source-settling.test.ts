@@ -1,8 +1,9 @@
 import { renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import type { Timer } from '../../../../src/base/clock.ts';
-import { SETTLE_MS } from '../../../../src/rules/source/settling.ts';
+import { SETTLE_MS } from '../../../../src/rules/source/file-source.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { startSource } from './started-source.ts';
 

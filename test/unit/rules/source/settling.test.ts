@@ -1,5 +1,5 @@
 import t from 'tap';
-import { MAX_LACKING_READS, Settling } from '../../../../src/rules/source/settling.ts';
+import { MAX_LACKING_READS, Settling } from '../../../../src/rules/source/file-source.ts';
 
 /** Files with some content, or, with a `!`, without any. */
 function files(...names: string[]) {

@@ -1,8 +1,8 @@
 import { status } from '@grpc/grpc-js';
 import t from 'tap';
-import { loadRuleSet } from '../../../../../src/rules/parse/load.ts';
-import { AdsServer } from '../../../../support/ads-server.ts';
-import { CONFIG_TYPE_URL, encodeConfig, hourly } from '../../../../support/xds-messages.ts';
+import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
+import { AdsServer } from '../../../support/ads-server.ts';
+import { CONFIG_TYPE_URL, encodeConfig, hourly } from '../../../support/xds-messages.ts';
 import { startXds, startXdsPair } from './started-xds.ts';
 
 t.test('the first request asks for all rules and says who asks', async t => {

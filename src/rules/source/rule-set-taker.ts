@@ -1,4 +1,4 @@
-import type { RuleFile } from '../../rule-set.ts';
+import type { RuleFile } from '../rule-set.ts';
 
 /**
  * What became of a set of rules; failed: it could not be tried, through no fault of its own; dropped: a later one took

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap';
-import { loadRuleSet } from '../../../../../src/rules/parse/load.ts';
-import type { RuleFile, RuleSet, RuleSetRefused } from '../../../../../src/rules/rule-set.ts';
-import type { LoadOutcome, RuleSetTaker } from '../../../../../src/rules/source/xds/rule-set-taker.ts';
-import { XdsSources } from '../../../../../src/rules/source/xds/xds-sources.ts';
-import { AdsServer } from '../../../../support/ads-server.ts';
-import { WaitClock } from '../../../../support/wait-clock.ts';
-import { hourly } from '../../../../support/xds-messages.ts';
+import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
+import type { RuleFile, RuleSet, RuleSetRefused } from '../../../../src/rules/rule-set.ts';
+import type { LoadOutcome, RuleSetTaker } from '../../../../src/rules/source/rule-set-taker.ts';
+import { XdsSources } from '../../../../src/rules/source/xds-sources.ts';
+import { AdsServer } from '../../../support/ads-server.ts';
+import { WaitClock } from '../../../support/wait-clock.ts';
+import { hourly } from '../../../support/xds-messages.ts';
 import { xdsOptions } from './started-xds.ts';
 
 /** Loads sets as the service does, and keeps the last one that had no fault. */

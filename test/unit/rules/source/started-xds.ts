@@ -1,11 +1,11 @@
 import type { Test } from 'tap';
-import { OutageLog } from '../../../../../src/base/outage-log.ts';
-import type { RuleFile } from '../../../../../src/rules/rule-set.ts';
-import type { LoadOutcome, RuleSetTaker } from '../../../../../src/rules/source/xds/rule-set-taker.ts';
-import { XdsRuleSource, type XdsRuleSourceOptions } from '../../../../../src/rules/source/xds/xds-source.ts';
-import { AdsServer } from '../../../../support/ads-server.ts';
-import { KeepingLogger } from '../../../../support/keeping-logger.ts';
-import { WaitClock } from '../../../../support/wait-clock.ts';
+import { OutageLog } from '../../../../src/base/outage-log.ts';
+import type { RuleFile } from '../../../../src/rules/rule-set.ts';
+import type { LoadOutcome, RuleSetTaker } from '../../../../src/rules/source/rule-set-taker.ts';
+import { XdsRuleSource, type XdsRuleSourceOptions } from '../../../../src/rules/source/xds-source.ts';
+import { AdsServer } from '../../../support/ads-server.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { WaitClock } from '../../../support/wait-clock.ts';
 
 /** Takes every set, unless told how to answer. */
 export class KeepingTaker implements RuleSetTaker {

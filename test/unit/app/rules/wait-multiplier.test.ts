@@ -1,5 +1,5 @@
 import t from 'tap';
-import { waitMultiplier } from '../../../../../src/rules/source/xds/growth.ts';
+import { waitMultiplier } from '../../../../src/app/rules/rule-source.ts';
 
 t.test('waits grow with every factor', async t => {
   t.equal(waitMultiplier(0.5), 1.5, 'the default: half as long again');

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import type { LoadOutcome } from '../../../../../src/rules/source/xds/rule-set-taker.ts';
-import { AdsServer } from '../../../../support/ads-server.ts';
-import { hourly } from '../../../../support/xds-messages.ts';
+import type { LoadOutcome } from '../../../../src/rules/source/rule-set-taker.ts';
+import { AdsServer } from '../../../support/ads-server.ts';
+import { hourly } from '../../../support/xds-messages.ts';
 import { startXds, startXdsPair } from './started-xds.ts';
 
 /** A server that takes connections and never says a word. */

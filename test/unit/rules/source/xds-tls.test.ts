@@ -1,12 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServerCredentials } from '@grpc/grpc-js';
-import t, { type Test } from 'tap';
-import type { XdsTls } from '../../../../../src/rules/source/xds/channel-credentials.ts';
-import { AdsServer } from '../../../../support/ads-server.ts';
-import { Authority } from '../../../../support/certificates.ts';
-import { tempDirectory } from '../../../../support/temp-directory.ts';
-import { trustByDefault } from '../../../../support/trust.ts';
+import type { Test } from 'tap';
+import t from 'tap';
+import type { XdsTls } from '../../../../src/rules/source/ads-stream.ts';
+import { AdsServer } from '../../../support/ads-server.ts';
+import { Authority } from '../../../support/certificates.ts';
+import { tempDirectory } from '../../../support/temp-directory.ts';
+import { trustByDefault } from '../../../support/trust.ts';
 import { startXds } from './started-xds.ts';
 
 const SERVER_CA = new Authority('server root');
