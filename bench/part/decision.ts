@@ -2,9 +2,9 @@
 import { ByteWriter } from '../../src/base/bytes.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Logger } from '../../src/base/logger.ts';
+import { CounterTable } from '../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../src/counters/embedded/embedded-store.ts';
 import type { FingerprintKey } from '../../src/counters/fingerprint.ts';
-import { SharedCounterStore } from '../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../src/counters/shared/table.ts';
 import { Batcher } from '../../src/decision/batching/batcher.ts';
 import { Engine } from '../../src/decision/engine.ts';
 import { RuleGeneration } from '../../src/decision/generation.ts';
@@ -75,7 +75,7 @@ function openBatcher(): Batcher {
       headerNames: null,
       dynamicMetadata: false,
     },
-    store: new SharedCounterStore(CounterTable.create(1_048_576)),
+    store: new EmbeddedCounterStore(CounterTable.create(1_048_576)),
     overLimit: null,
     counters: { storeError: counter, serviceError: counter, cancelled: counter, globalShadowMode: counter },
     clock: systemClock,

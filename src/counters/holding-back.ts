@@ -1,5 +1,4 @@
-import type { CounterBatch } from './batch.ts';
-import { SlotChanges } from './slot-changes.ts';
+import { type CounterBatch, SlotChanges } from './batch.ts';
 
 /**
  * Holds the requests of a batch back against the counts that were read into it (NaN where one is not known), for stores

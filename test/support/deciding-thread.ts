@@ -1,7 +1,7 @@
 import { threadId } from 'node:worker_threads';
 import { move } from 'piscina';
-import { SharedCounterStore } from '../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../src/counters/shared/table.ts';
+import { CounterTable } from '../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../src/counters/embedded/embedded-store.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { Engine } from '../../src/decision/engine.ts';
 import { OverLimitCache } from '../../src/decision/over-limit-cache.ts';
@@ -49,7 +49,7 @@ async function open({ store: access, options, localCacheBytes }: ThreadConfig): 
 }
 
 async function openStore(access: StoreAccess): Promise<CounterStore> {
-  if (access.kind === 'memory') return new SharedCounterStore(CounterTable.attach(access.buffer));
+  if (access.kind === 'memory') return new EmbeddedCounterStore(CounterTable.attach(access.buffer));
   const key = JSON.stringify(access.endpoint);
   let store = redisStores.get(key);
   if (store === undefined) {

@@ -1,10 +1,9 @@
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { Outage, OutageLog, type OutageTexts } from '../../src/base/outage-log.ts';
 import type { ClientTls } from '../../src/base/tls/client-tls.ts';
-import type { NodeSource } from '../../src/counters/memcached/addresses.ts';
-import { memcachedCounters } from '../../src/counters/memcached/memcached-counters.ts';
+import { memcachedCounters } from '../../src/counters/memcached/count-exchanges.ts';
 import { MemcachedCounterStore } from '../../src/counters/memcached/memcached-store.ts';
-import { MemcachedNodes } from '../../src/counters/memcached/nodes.ts';
+import { MemcachedNodes, type NodeSource } from '../../src/counters/memcached/nodes.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { memcachedAddresses } from '../../src/settings/kinds/memcached-address.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';

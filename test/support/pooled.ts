@@ -1,6 +1,6 @@
 import { Piscina } from 'piscina';
-import { SharedCounterStore } from '../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../src/counters/shared/table.ts';
+import { CounterTable } from '../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../src/counters/embedded/embedded-store.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import type { EngineOptions } from '../../src/decision/engine.ts';
 import type { DecidingThreads } from '../../src/decision/pool/decision-pool.ts';
@@ -76,7 +76,7 @@ export async function pooledStoreKinds(t: Teardown): Promise<StoreKind[]> {
       name: 'memory, decided by another thread',
       open: async () => {
         const table = CounterTable.create(16_384);
-        const store = new SharedCounterStore(table);
+        const store = new EmbeddedCounterStore(table);
         pooled.set(store, { threads, access: { kind: 'memory', buffer: table.buffer } });
         return store;
       },

@@ -4,6 +4,8 @@ import { redisInstance } from '../../src/app/stores/redis-instance.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { AuthFile } from '../../src/base/files/auth-file.ts';
 import { Outage, OutageLog, type OutageTexts } from '../../src/base/outage-log.ts';
+import { CounterTable } from '../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../src/counters/embedded/embedded-store.ts';
 import type { FingerprintKey } from '../../src/counters/fingerprint.ts';
 import type { RedisCounters } from '../../src/counters/redis/commands/counters.ts';
 import { SharedKeys } from '../../src/counters/redis/commands/time-to-live.ts';
@@ -11,8 +13,6 @@ import { ConnectionCount } from '../../src/counters/redis/connections/connection
 import type { OnEmpty } from '../../src/counters/redis/connections/pool.ts';
 import type { FeedListener } from '../../src/counters/redis/connections/refund-feed.ts';
 import { RedisCounterStore } from '../../src/counters/redis/redis-store.ts';
-import { SharedCounterStore } from '../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../src/counters/shared/table.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
 import { KeepingLogger } from './keeping-logger.ts';
@@ -34,7 +34,7 @@ export interface StoreKind {
 /** The embedded store. */
 export const sharedStoreKind: StoreKind = {
   name: 'memory',
-  open: async () => new SharedCounterStore(CounterTable.create(16_384)),
+  open: async () => new EmbeddedCounterStore(CounterTable.create(16_384)),
 };
 
 /** Arguments of a Redis with a user who may not run scripts, like whoever comes through a sharding proxy. */

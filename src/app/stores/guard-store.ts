@@ -1,8 +1,6 @@
 import type { Outage } from '../../base/outage-log.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
-import { GuardedStore } from '../../counters/guarded/guarded-store.ts';
-import { ProbeKeys } from '../../counters/guarded/probe-keys.ts';
-import { UncountedOps } from '../../counters/guarded/uncounted-ops.ts';
+import { GuardedStore, ProbeKeys, UncountedOps } from '../../counters/guarded-store.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import type { StoreParts } from './opened-store.ts';
 

@@ -1,9 +1,8 @@
 import { Resolver } from 'node:dns/promises';
 import type { Outage } from '../../base/outage-log.ts';
-import type { LookUpService, NodeSource } from '../../counters/memcached/addresses.ts';
-import { memcachedCounters } from '../../counters/memcached/memcached-counters.ts';
+import { memcachedCounters } from '../../counters/memcached/count-exchanges.ts';
 import { MemcachedCounterStore } from '../../counters/memcached/memcached-store.ts';
-import { MemcachedNodes } from '../../counters/memcached/nodes.ts';
+import { type LookUpService, MemcachedNodes, type NodeSource } from '../../counters/memcached/nodes.ts';
 import { memcachedAddresses } from '../../settings/kinds/memcached-address.ts';
 import type { Settings } from '../../settings/table.ts';
 import { clientTls } from './client-tls.ts';

@@ -4,8 +4,8 @@ import type { FeedListener } from '../../counters/redis/connections/refund-feed.
 import { RefundMarks } from '../../counters/refund-marks.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import type { Settings } from '../../settings/table.ts';
+import { chooseFingerprintKey, createEmbeddedStore, createSnapshotKeeper } from './embedded-store.ts';
 import { guardStore } from './guard-store.ts';
-import { chooseFingerprintKey, createMemoryStore, createSnapshotKeeper } from './memory-store.ts';
 import type { OpenedStore, StoreFactory, StoreParts, StoreSharing } from './opened-store.ts';
 import { storeOutage } from './store-outage.ts';
 import { describeStore } from './store-text.ts';
@@ -46,7 +46,7 @@ function openServerStore(parts: StoreParts, create: CreateServerStore): OpenedSt
   const outage = settings.storeFailureMode === 'error' ? null : storeOutage(parts, describeStore(settings));
   const refunds = shared === undefined ? refundListener(sharing) : null;
   const store = create(parts, { refunds, guard: outage });
-  const local = settings.storeFailureMode === 'local' ? createMemoryStore(parts) : null;
+  const local = settings.storeFailureMode === 'local' ? createEmbeddedStore(parts) : null;
   const guarded =
     outage === null
       ? store
@@ -87,7 +87,7 @@ function openMarks({ localCacheSizeBytes }: Settings): SharedArrayBuffer | null 
 }
 
 function openMemoryStore(parts: StoreParts, sharing: Omit<StoreSharing, 'memory'>): OpenedStore {
-  const { store, table } = createMemoryStore(parts);
+  const { store, table } = createEmbeddedStore(parts);
   const keeper =
     parts.shared === undefined ? createSnapshotKeeper(parts, table, sharing.fingerprintKey) : null;
   return {

@@ -3,9 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import type { Clock, Timer } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { ClientTls } from '../../base/tls/client-tls.ts';
-import type { Exchange } from './exchange.ts';
-import { ReplyFault, ReplyReader } from './reply-reader.ts';
-import { VersionExchange } from './version-exchange.ts';
+import { type Exchange, ReplyFault, ReplyReader, VersionExchange } from './protocol.ts';
 
 /** Where a node listens. */
 export type NodeTarget = { readonly path: string } | { readonly host: string; readonly port: number };

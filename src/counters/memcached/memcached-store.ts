@@ -2,34 +2,21 @@ import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Outage } from '../../base/outage-log.ts';
-import type { Counter } from '../../stats/registry.ts';
-import type { CounterBatch } from '../batch.ts';
-import { callsOf, callsWithoutCount } from '../failed-calls.ts';
+import { type CounterBatch, callsOf, callsWithoutCount, type SlotChanges } from '../batch.ts';
 import { FailureLog } from '../failure-log.ts';
 import { heldBackChanges, holdBack } from '../holding-back.ts';
-import type { SlotChanges } from '../slot-changes.ts';
 import type { CounterStore } from '../store.ts';
 import { MemcachedConnection } from './connection.ts';
-import { type DecrementCounters, DecrementExchange, type Refund } from './decrement-exchange.ts';
-import type { Exchange } from './exchange.ts';
-import { FetchExchange } from './fetch-exchange.ts';
 import {
   type Addition,
-  type IncrementCounters,
+  type ChangeParts,
+  DecrementExchange,
   IncrementExchange,
-  type IncrementParts,
-} from './increment-exchange.ts';
-import { isKeyFault, keyFault } from './key.ts';
+  type MemcachedCounters,
+  type Refund,
+} from './count-exchanges.ts';
 import type { MemcachedNodes } from './nodes.ts';
-
-/** What is counted about memcached (`ratelimit.memcache.*`). */
-export interface MemcachedCounters extends IncrementCounters, DecrementCounters {
-  /** Batches whose counts were all read, and batches with some that were not. */
-  readonly fetched: Counter;
-  readonly fetchFailed: Counter;
-  readonly keysRequested: Counter;
-  readonly keysFound: Counter;
-}
+import { type Exchange, FetchExchange, isKeyFault, keyFault } from './protocol.ts';
 
 interface MemcachedStoreParts {
   readonly nodes: MemcachedNodes;
@@ -199,7 +186,7 @@ export class MemcachedCounterStore implements CounterStore {
   #send(connection: MemcachedConnection, { refunds, additions }: KeyChanges, fetch?: FetchExchange): void {
     const { counters, clock } = this.#parts;
     const send = (exchange: Exchange): void => connection.send([exchange]);
-    const lost: IncrementParts['lost'] = (reason, by) => this.#changeLost(reason, by);
+    const lost: ChangeParts['lost'] = (reason, by) => this.#changeLost(reason, by);
     const exchanges: Exchange[] = fetch === undefined ? [] : [fetch];
     if (refunds.length > 0) exchanges.push(new DecrementExchange(refunds, { counters, send, lost }));
     if (additions.length > 0) {

@@ -1,10 +1,8 @@
 import t from 'tap';
 import { Outage, OutageLog } from '../../../src/base/outage-log.ts';
-import { GuardedStore } from '../../../src/counters/guarded/guarded-store.ts';
-import { ProbeKeys } from '../../../src/counters/guarded/probe-keys.ts';
-import { UncountedOps } from '../../../src/counters/guarded/uncounted-ops.ts';
-import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../src/counters/shared/table.ts';
+import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
+import { GuardedStore, ProbeKeys, UncountedOps } from '../../../src/counters/guarded-store.ts';
 import type { CounterStore } from '../../../src/counters/store.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { counterStoreExam } from '../../exam/counter-store.ts';
@@ -15,7 +13,7 @@ import { ManualClock } from '../../support/manual-clock.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
 import { TEST_FINGERPRINT_KEY } from '../../support/stores.ts';
 
-const memory = () => new SharedCounterStore(CounterTable.create(16_384));
+const memory = () => new EmbeddedCounterStore(CounterTable.create(16_384));
 
 const TEXTS = {
   level: 'warning',

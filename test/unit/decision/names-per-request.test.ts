@@ -1,6 +1,6 @@
 import t from 'tap';
-import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../src/counters/shared/table.ts';
+import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
 import { MAX_NAMES_PER_REQUEST } from '../../../src/decision/plan.ts';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
 
@@ -25,7 +25,7 @@ for (const [name, descriptors] of [
 ] as const) {
   t.test(`the names ${name} that one request makes have a bound, and decisions do not`, async t => {
     const decisions = new Decisions({
-      store: new SharedCounterStore(CounterTable.create(4_096)),
+      store: new EmbeddedCounterStore(CounterTable.create(4_096)),
       rules: RULES,
     });
     const asked = { ...request('d'), descriptors };

@@ -1,7 +1,7 @@
 import { getHeapSpaceStatistics } from 'node:v8';
 import t from 'tap';
-import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../src/counters/shared/table.ts';
+import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
 import { encodeRateLimitRequest } from '../../../src/messages/client-codec.ts';
 import { Decisions, request } from '../../support/decisions.ts';
 import { heldMemory } from '../../support/memory.ts';
@@ -16,7 +16,7 @@ const oldSpace = (): number =>
 
 t.test('decisions leave next to nothing in the old space, which few garbage collections empty', async t => {
   const decisions = new Decisions({
-    store: new SharedCounterStore(CounterTable.create(1_024)),
+    store: new EmbeddedCounterStore(CounterTable.create(1_024)),
     rules: RULES,
   });
   const asked = encodeRateLimitRequest(request('d', 'k=x'));

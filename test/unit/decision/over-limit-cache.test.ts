@@ -1,7 +1,7 @@
 import t from 'tap';
+import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
 import { RefundMarks } from '../../../src/counters/refund-marks.ts';
-import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../src/counters/shared/table.ts';
 import type { CounterStore } from '../../../src/counters/store.ts';
 import { OverLimitCache } from '../../../src/decision/over-limit-cache.ts';
 import type { RateLimitRequest } from '../../../src/messages/client-codec.ts';
@@ -102,7 +102,7 @@ t.test('a count from before a refund that arrives after it is not remembered', a
 
 t.test('a key found over its limit while its refund is on the way is asked for again after it', async t => {
   const waiting: (() => void)[] = [];
-  const memory = new SharedCounterStore(CounterTable.create(1_024));
+  const memory = new EmbeddedCounterStore(CounterTable.create(1_024));
   const store: CounterStore = {
     name: 'slow',
     increment: batch =>

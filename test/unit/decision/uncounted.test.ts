@@ -1,6 +1,6 @@
 import t from 'tap';
-import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../src/counters/shared/table.ts';
+import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
 import type { Uncounted } from '../../../src/decision/settle.ts';
 import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
 import { FailingStore } from '../../support/failing-store.ts';
@@ -21,7 +21,7 @@ descriptors:
 
 /** Decisions on a store that has no count for the key of `k=lost` and of every value of `none` and `shadow`. */
 function decisions(uncounted: Uncounted, options = {}): Decisions {
-  const store = new FailingStore(new SharedCounterStore(CounterTable.create(1_024)));
+  const store = new FailingStore(new EmbeddedCounterStore(CounterTable.create(1_024)));
   for (const key of ['k_lost', 'none_x', 'shadow_x']) store.uncountable.add(`d_${key}_1699999200`);
   return new Decisions({ store, rules: RULES, options: { uncounted, ...options }, localCacheBytes: 524_288 });
 }

@@ -1,5 +1,4 @@
-import type { CounterBatch } from '../../batch.ts';
-import type { SlotChanges } from '../../slot-changes.ts';
+import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { FeedSource } from '../connections/refund-feed.ts';
 
 /** What became of a question. */

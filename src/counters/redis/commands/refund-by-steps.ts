@@ -1,5 +1,4 @@
-import type { CounterBatch } from '../../batch.ts';
-import { SlotChanges } from '../../slot-changes.ts';
+import { type CounterBatch, SlotChanges } from '../../batch.ts';
 import { joined, NOTHING, type Slots, type Tally } from './counters.ts';
 
 /** Sends one command a key, and fills in `counts` with what was there before it. */

@@ -1,5 +1,4 @@
-import type { CounterBatch } from '../../batch.ts';
-import type { SlotChanges } from '../../slot-changes.ts';
+import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
 import { RedisReplyError } from '../protocol/reply-error.ts';

@@ -1,7 +1,6 @@
 import { Fault } from '../../../base/fault.ts';
 import { forEachLimited } from '../../../base/for-each-limited.ts';
-import type { CounterBatch } from '../../batch.ts';
-import type { SlotChanges } from '../../slot-changes.ts';
+import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import { MAX_CHUNK } from '../commands/chunks.ts';
 import { joined, type RedisCounters, type Slots, type Tally } from '../commands/counters.ts';
 import { refundBySteps, type StepRunner } from '../commands/refund-by-steps.ts';

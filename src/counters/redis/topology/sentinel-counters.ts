@@ -1,5 +1,4 @@
-import type { CounterBatch } from '../../batch.ts';
-import type { SlotChanges } from '../../slot-changes.ts';
+import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { RedisCounters, Slots, Tally } from '../commands/counters.ts';
 import type { SharedKeys } from '../commands/time-to-live.ts';
 import { type PoolOptions, RedisPool } from '../connections/pool.ts';

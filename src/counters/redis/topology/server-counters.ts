@@ -1,6 +1,5 @@
 import { Fault } from '../../../base/fault.ts';
-import type { CounterBatch } from '../../batch.ts';
-import type { SlotChanges } from '../../slot-changes.ts';
+import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import { groupChunks, MAX_CHUNK } from '../commands/chunks.ts';
 import { joined, NOTHING, type RedisCounters, type Slots, type Tally } from '../commands/counters.ts';
 import { refundBySteps, type StepRunner } from '../commands/refund-by-steps.ts';

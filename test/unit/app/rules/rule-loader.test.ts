@@ -2,8 +2,8 @@ import t, { type Test } from 'tap';
 import { RuleCompiler } from '../../../../src/app/rules/rule-compiler.ts';
 import { RuleLoader, type RuleLoaderParts } from '../../../../src/app/rules/rule-loader.ts';
 import { Health } from '../../../../src/base/health.ts';
-import { SharedCounterStore } from '../../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../../src/counters/shared/table.ts';
+import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { RuleStatistics } from '../../../../src/decision/rule-statistics.ts';
 import type { RuleFile } from '../../../../src/rules/rule-set.ts';
 import type { CounterTotal } from '../../../../src/stats/registry.ts';
@@ -20,7 +20,7 @@ async function freshLoader(t: Test, { compiler, healthNeedsDomain = false }: Par
   const thread = new RuleCompiler();
   await thread.start();
   t.teardown(() => thread.stop());
-  const store = new SharedCounterStore(CounterTable.create(1_024));
+  const store = new EmbeddedCounterStore(CounterTable.create(1_024));
   const loader = new RuleLoader({
     compiler: compiler ?? thread,
     batcher: new Decisions({ store, rules: null }).batcher,

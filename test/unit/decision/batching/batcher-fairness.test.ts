@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap';
 import type { Fault } from '../../../../src/base/fault.ts';
 import type { CounterBatch } from '../../../../src/counters/batch.ts';
-import { SharedCounterStore } from '../../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../../src/counters/shared/table.ts';
+import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import {
   CALLER_SHARE,
   LARGE_REQUEST_BYTES,
@@ -20,7 +20,7 @@ const LARGE = encodeRateLimitRequest(request('d', `a=${'x'.repeat(LARGE_REQUEST_
 const turn = () => new Promise(resolve => setImmediate(resolve));
 
 /** The embedded store behind a gate: each batch waits until it is let through. */
-class GatedStore extends SharedCounterStore {
+class GatedStore extends EmbeddedCounterStore {
   readonly waiting: { readonly ops: number; pass(): void }[] = [];
 
   constructor() {
@@ -156,7 +156,7 @@ t.test(
 
 t.test('answers of a batch are there before the next batch is decided', async t => {
   const decisions = new Decisions({
-    store: new SharedCounterStore(CounterTable.create(1_024)),
+    store: new EmbeddedCounterStore(CounterTable.create(1_024)),
     rules: RULES,
   });
   const seen: string[] = [];

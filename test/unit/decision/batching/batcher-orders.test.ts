@@ -1,8 +1,8 @@
 import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
 import type { CounterBatch } from '../../../../src/counters/batch.ts';
-import { SharedCounterStore } from '../../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../../src/counters/shared/table.ts';
+import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { Batcher } from '../../../../src/decision/batching/batcher.ts';
 import { Engine } from '../../../../src/decision/engine.ts';
 import { RuleGeneration } from '../../../../src/decision/generation.ts';
@@ -42,7 +42,7 @@ const OPTIONS = {
 const turn = () => new Promise(resolve => setImmediate(resolve));
 
 /** The embedded store behind a gate: each batch waits until it is let through, or made to fail. */
-class GatedStore extends SharedCounterStore {
+class GatedStore extends EmbeddedCounterStore {
   readonly waiting: { pass(): void; fail(): void }[] = [];
 
   override increment(batch: CounterBatch): Promise<void> {

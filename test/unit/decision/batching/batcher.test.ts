@@ -1,8 +1,8 @@
 import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
 import type { CounterBatch } from '../../../../src/counters/batch.ts';
-import { SharedCounterStore } from '../../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../../src/counters/shared/table.ts';
+import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { MAX_BATCH_REQUESTS } from '../../../../src/decision/batching/batcher.ts';
 import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
 import { Decisions, request } from '../../../support/decisions.ts';
@@ -11,7 +11,7 @@ const RULES =
   'domain: d\ndescriptors:\n  - key: a\n    rate_limit: {unit: minute, requests_per_unit: 1000}\n';
 
 /** The embedded store behind a gate: each batch waits until it is let through, or made to fail. */
-class GatedStore extends SharedCounterStore {
+class GatedStore extends EmbeddedCounterStore {
   readonly waiting: { readonly ops: number; pass(): void; fail(cause: Error): void }[] = [];
 
   constructor() {
@@ -196,7 +196,7 @@ t.test('a defect of a store is logged and answered as internal', async t => {
 
 t.test('a reply that throws does not keep the others from being answered', async t => {
   const decisions = new Decisions({
-    store: new SharedCounterStore(CounterTable.create(1_024)),
+    store: new EmbeddedCounterStore(CounterTable.create(1_024)),
     rules: RULES,
   });
   const bytes = encodeRateLimitRequest(request('d', 'a=x'));
@@ -328,7 +328,7 @@ t.test('a call that ends while the store counts it is a call like any other', as
 
 t.test('bytes that are no message leave the others of their batch alone', async t => {
   const decisions = new Decisions({
-    store: new SharedCounterStore(CounterTable.create(1_024)),
+    store: new EmbeddedCounterStore(CounterTable.create(1_024)),
     rules: RULES,
   });
   const first = ask(decisions);

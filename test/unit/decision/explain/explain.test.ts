@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
-import { SharedCounterStore } from '../../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../../src/counters/shared/table.ts';
+import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import type { CounterStore } from '../../../../src/counters/store.ts';
 import { MAX_EXPLAINED_DESCRIPTORS } from '../../../../src/decision/explain/explain.ts';
 import { type DecisionSetup, Decisions, descriptor, request } from '../../../support/decisions.ts';
@@ -29,7 +29,7 @@ descriptors:
 `;
 
 function freshDecisions(setup: Partial<DecisionSetup> = {}): Decisions {
-  const store = new SharedCounterStore(CounterTable.create(1_024));
+  const store = new EmbeddedCounterStore(CounterTable.create(1_024));
   return new Decisions({ store, rules: RULES, ...setup });
 }
 
@@ -178,7 +178,7 @@ t.test('a refusal is the one that the decision would get', async t => {
   });
   await t.rejects(decisions.explain(request('shop')), { code: 'bad_request' });
   await refuses(t, freshDecisions({ rules: null }), 'no_rules', /no rules are loaded yet/);
-  const { increment, incrementHoldingBack } = SharedCounterStore.prototype;
+  const { increment, incrementHoldingBack } = EmbeddedCounterStore.prototype;
   const mute: CounterStore = {
     name: 'mute',
     increment,
@@ -190,7 +190,7 @@ t.test('a refusal is the one that the decision would get', async t => {
 });
 
 t.test('a request with more descriptors than a person reads is refused before any work', async t => {
-  const store = new SharedCounterStore(CounterTable.create(1_024));
+  const store = new EmbeddedCounterStore(CounterTable.create(1_024));
   let read = 0;
   const counting: CounterStore = {
     name: 'counting',

@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Fault } from '../../../../src/base/fault.ts';
-import { SharedCounterStore } from '../../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../../src/counters/shared/table.ts';
+import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { DecisionBatch } from '../../../../src/decision/batch.ts';
 import { Engine } from '../../../../src/decision/engine.ts';
 import { RuleGeneration } from '../../../../src/decision/generation.ts';
@@ -44,7 +44,7 @@ class Bench {
 
   constructor() {
     this.statistics.publish(this.generation);
-    const store = new SharedCounterStore(CounterTable.create(1_024));
+    const store = new EmbeddedCounterStore(CounterTable.create(1_024));
     this.decider = new ThreadDecider({
       makeEngine: ({ counters, clock }) => ({
         engine: new Engine({

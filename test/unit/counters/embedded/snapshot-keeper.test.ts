@@ -1,17 +1,17 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import t from 'tap';
-import type { FingerprintKey } from '../../../src/counters/fingerprint.ts';
-import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
-import { SnapshotKeeper } from '../../../src/counters/shared/snapshot-keeper.ts';
-import { CounterTable } from '../../../src/counters/shared/table.ts';
-import { StatsRegistry } from '../../../src/stats/registry.ts';
-import { Child } from '../../support/child-process.ts';
-import { count, NOON } from '../../support/counting.ts';
-import { KeepingLogger } from '../../support/keeping-logger.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
-import { TEST_FINGERPRINT_KEY } from '../../support/stores.ts';
-import { type Teardown, tempDirectory } from '../../support/temp-directory.ts';
+import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
+import { SnapshotKeeper } from '../../../../src/counters/embedded/snapshot-keeper.ts';
+import type { FingerprintKey } from '../../../../src/counters/fingerprint.ts';
+import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import { Child } from '../../../support/child-process.ts';
+import { count, NOON } from '../../../support/counting.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { TEST_FINGERPRINT_KEY } from '../../../support/stores.ts';
+import { type Teardown, tempDirectory } from '../../../support/temp-directory.ts';
 
 const ONE = [{ key: 'a', hits: 1 }];
 /** Counters that outlive an interval between snapshots. */
@@ -35,7 +35,7 @@ function keep(t: Teardown, path: string, fingerprintKey: FingerprintKey = TEST_F
   });
   t.teardown(() => keeper.stop());
   const total = (name: string) => new Map(stats.counters()).get(name) ?? 0;
-  return { keeper, store: new SharedCounterStore(table), clock, logger, total };
+  return { keeper, store: new EmbeddedCounterStore(table), clock, logger, total };
 }
 
 t.test('what is counted before a stop is there after the next start', async t => {

@@ -1,16 +1,16 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import t from 'tap';
-import { systemClock } from '../../../src/base/clock.ts';
-import { asError } from '../../../src/base/fault.ts';
-import { MemcachedConnection } from '../../../src/counters/memcached/connection.ts';
-import type { MemcachedCounterStore } from '../../../src/counters/memcached/memcached-store.ts';
-import { StatsRegistry } from '../../../src/stats/registry.ts';
-import { aftersOf, batchOf, count, NOON } from '../../support/counting.ts';
-import { KeepingLogger } from '../../support/keeping-logger.ts';
-import { startMemcached } from '../../support/memcached-server.ts';
-import { type MemcachedStoreOptions, memcachedStore } from '../../support/memcached-stores.ts';
-import type { Teardown } from '../../support/stores.ts';
+import { systemClock } from '../../../../src/base/clock.ts';
+import { asError } from '../../../../src/base/fault.ts';
+import { MemcachedConnection } from '../../../../src/counters/memcached/connection.ts';
+import type { MemcachedCounterStore } from '../../../../src/counters/memcached/memcached-store.ts';
+import { StatsRegistry } from '../../../../src/stats/registry.ts';
+import { aftersOf, batchOf, count, NOON } from '../../../support/counting.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { startMemcached } from '../../../support/memcached-server.ts';
+import { type MemcachedStoreOptions, memcachedStore } from '../../../support/memcached-stores.ts';
+import type { Teardown } from '../../../support/stores.ts';
 
 async function openStore(t: Teardown, servers: string, options: MemcachedStoreOptions = {}) {
   const logger = new KeepingLogger();

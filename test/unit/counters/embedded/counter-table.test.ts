@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
-import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../src/counters/shared/table.ts';
-import { count, countHoldingBack, NOON } from '../../support/counting.ts';
-import { SeededRandom } from '../../support/seeded-random.ts';
+import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
+import { count, countHoldingBack, NOON } from '../../../support/counting.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
 import type { CountingJob } from './counting-thread.ts';
 
 t.test('threads that count the same keys at the same time lose no hit', async t => {
@@ -23,7 +23,7 @@ t.test('threads that count the same keys at the same time lose no hit', async t 
     Array.from({ length: 3 * job.rounds }, (_, i) => i + 1),
     'the counts that the threads saw of one key are 1, 2, 3, … without a gap or a double',
   );
-  const store = new SharedCounterStore(CounterTable.attach(table.buffer));
+  const store = new EmbeddedCounterStore(CounterTable.attach(table.buffer));
   for (let key = 0; key < job.keys; key++) {
     t.same(await count(store, [{ key: `k${key}`, hits: 0 }]), [3 * job.rounds]);
   }
@@ -31,7 +31,7 @@ t.test('threads that count the same keys at the same time lose no hit', async t 
 
 t.test('a refund makes no counter and keeps none longer', async t => {
   const table = CounterTable.create(1_024);
-  const store = new SharedCounterStore(table);
+  const store = new EmbeddedCounterStore(table);
   const live = (): number[] => {
     const ends: number[] = [];
     for (let region = 0; region < table.regionCount; region++)
@@ -50,7 +50,7 @@ t.test('a refund makes no counter and keeps none longer', async t => {
 });
 
 t.test('a counter begins again at 0 once its window is over', async t => {
-  const store = new SharedCounterStore(CounterTable.create(1_024));
+  const store = new EmbeddedCounterStore(CounterTable.create(1_024));
   await count(store, [{ key: 'a', hits: 5 }]);
   const lastSecond = { ...NOON, nowS: NOON.expiryS - 1 };
   t.same(await count(store, [{ key: 'a', hits: 1 }], lastSecond), [6]);
@@ -59,7 +59,7 @@ t.test('a counter begins again at 0 once its window is over', async t => {
 });
 
 t.test('two windows of different lengths that share a key keep it for the longer one', async t => {
-  const store = new SharedCounterStore(CounterTable.create(1_024));
+  const store = new EmbeddedCounterStore(CounterTable.create(1_024));
   await count(store, [{ key: 'a', hits: 1 }], { ...NOON, expiryS: NOON.nowS + 86_400 });
   await count(store, [{ key: 'a', hits: 1 }], { ...NOON, expiryS: NOON.nowS + 3_600 });
   const later = { ...NOON, nowS: NOON.nowS + 7_200, expiryS: NOON.nowS + 86_400 };
@@ -68,7 +68,7 @@ t.test('two windows of different lengths that share a key keep it for the longer
 
 t.test('as many live counters as it is made for fit without one giving way', async t => {
   const table = CounterTable.create(20_000);
-  const store = new SharedCounterStore(table);
+  const store = new EmbeddedCounterStore(table);
   const ops = Array.from({ length: 20_000 }, (_, i) => ({ key: `key-${i}`, hits: i }));
   await count(store, ops);
   t.equal(table.evicted, 0);
@@ -88,7 +88,7 @@ async function flooded(
 ): Promise<{ table: CounterTable; counts: readonly number[] }> {
   const table = CounterTable.create(1_024);
   const bytes = table.buffer.byteLength;
-  const store = new SharedCounterStore(table);
+  const store = new EmbeddedCounterStore(table);
   const window = { ...NOON, expiryS: NOON.nowS + before.windowS };
   const ops = Array.from({ length: 200 }, (_, i) => ({ key: `before-${i}`, hits: before.hits }));
   await count(store, ops, window);
@@ -123,7 +123,7 @@ for (const [title, before, flood] of [
 
 t.test('memory is used as counters come, and no count changes when the table spreads them', async t => {
   const table = CounterTable.create(65_536);
-  const store = new SharedCounterStore(table);
+  const store = new EmbeddedCounterStore(table);
   const random = new SeededRandom(7);
   const counts = new Map<string, number>();
   for (let round = 0; round < 40; round++) {
@@ -148,7 +148,7 @@ t.test('memory is used as counters come, and no count changes when the table spr
 });
 
 t.test('the counters of a request that holds back are found where the table has moved them', async t => {
-  const store = new SharedCounterStore(CounterTable.create(65_536));
+  const store = new EmbeddedCounterStore(CounterTable.create(65_536));
   const ops = Array.from({ length: 8_000 }, (_, i) => ({ key: `user-${i}`, hits: 1 + (i % 7) }));
   await countHoldingBack(store, [{ ops }]);
   const zeros = ops.map(op => ({ ...op, hits: 0 }));
@@ -160,7 +160,7 @@ t.test('the counters of a request that holds back are found where the table has 
 
 t.test('expired counters make room without one giving way', async t => {
   const table = CounterTable.create(1_024);
-  const store = new SharedCounterStore(table);
+  const store = new EmbeddedCounterStore(table);
   for (let window = 0; window < 20; window++) {
     const nowS = NOON.nowS + window * 60;
     const ops = Array.from({ length: 1_000 }, (_, i) => ({ key: `k-${i}-${window}`, hits: 1 }));
@@ -172,13 +172,13 @@ t.test('expired counters make room without one giving way', async t => {
 t.test('the lock of a thread that ended while it held it is taken over', async t => {
   const table = CounterTable.create(1_024);
   for (let region = 0; region < 2; region++) table.lock(region);
-  const store = new SharedCounterStore(CounterTable.attach(table.buffer));
+  const store = new EmbeddedCounterStore(CounterTable.attach(table.buffer));
   t.same(await count(store, [{ key: 'a', hits: 1 }]), [1]);
 });
 
 t.test('a request that holds back keeps its counters apart, also when the table is full', async t => {
   const table = CounterTable.create(1_024);
-  const store = new SharedCounterStore(table);
+  const store = new EmbeddedCounterStore(table);
   for (let round = 0; round < 200; round++) {
     const ops = Array.from({ length: 40 }, (_, i) => ({ key: `user-${round}-${i}`, hits: 1, limit: 5 }));
     const { afters, held } = await countHoldingBack(store, [{ ops }]);
@@ -190,7 +190,7 @@ t.test('a request that holds back keeps its counters apart, also when the table 
 t.test(
   'of a request with more counters than the table holds, those without room are not counted',
   async t => {
-    const store = new SharedCounterStore(CounterTable.create(1_024));
+    const store = new EmbeddedCounterStore(CounterTable.create(1_024));
     const ops = Array.from({ length: 4_096 }, (_, i) => ({ key: `k-${i}`, hits: 1, limit: 5 }));
     const { afters } = await countHoldingBack(store, [{ ops }]);
     t.ok(

@@ -1,5 +1,5 @@
 import { threadId } from 'node:worker_threads';
-import { afterRefund } from '../slot-changes.ts';
+import { afterRefund } from '../batch.ts';
 
 /**
  * Counters in shared memory, exact over all threads of the process.

@@ -2,14 +2,14 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSy
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
-import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
-import { loadSnapshot, readSnapshotKey, saveSnapshot } from '../../../src/counters/shared/snapshot.ts';
-import { CounterTable } from '../../../src/counters/shared/table.ts';
-import { Child } from '../../support/child-process.ts';
-import { count, NOON } from '../../support/counting.ts';
-import { SeededRandom } from '../../support/seeded-random.ts';
-import { TEST_FINGERPRINT_KEY } from '../../support/stores.ts';
-import { type Teardown, tempDirectory } from '../../support/temp-directory.ts';
+import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
+import { loadSnapshot, readSnapshotKey, saveSnapshot } from '../../../../src/counters/embedded/snapshot.ts';
+import { Child } from '../../../support/child-process.ts';
+import { count, NOON } from '../../../support/counting.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
+import { TEST_FINGERPRINT_KEY } from '../../../support/stores.ts';
+import { type Teardown, tempDirectory } from '../../../support/temp-directory.ts';
 
 const HEADER = { writtenMs: NOON.nowS * 1_000, fingerprintKey: TEST_FINGERPRINT_KEY };
 const AT_NOON = { nowMs: NOON.nowS * 1_000, fingerprintKey: TEST_FINGERPRINT_KEY };
@@ -21,7 +21,7 @@ const ops = (keys: number, hits: (i: number) => number) =>
 async function tableOf(keys: number): Promise<CounterTable> {
   const table = CounterTable.create(Math.max(keys, 1_024));
   await count(
-    new SharedCounterStore(table),
+    new EmbeddedCounterStore(table),
     ops(keys, i => i + 1),
     HOUR,
   );
@@ -31,7 +31,7 @@ async function tableOf(keys: number): Promise<CounterTable> {
 /** The present counts of the keys that {@link tableOf} counts. */
 function countsIn(table: CounterTable, keys: number): Promise<number[]> {
   return count(
-    new SharedCounterStore(table),
+    new EmbeddedCounterStore(table),
     ops(keys, () => 0),
     HOUR,
   );
@@ -71,7 +71,7 @@ t.test('a table without counters, and no file at all', async t => {
 
 t.test('expired counters are neither written nor read', async t => {
   const table = await tableOf(10);
-  await count(new SharedCounterStore(table), [{ key: 'minute', hits: 1 }], NOON);
+  await count(new EmbeddedCounterStore(table), [{ key: 'minute', hits: 1 }], NOON);
   const path = join(tempDirectory(t), 'counters');
   t.equal(await saveSnapshot(path, table, HEADER), 11);
   const later = { ...AT_NOON, nowMs: AT_NOON.nowMs + 60_000 };
@@ -175,7 +175,7 @@ t.test('a place that cannot be written is an error with the path', async t => {
 
 t.test('decisions go on while a snapshot is written', async t => {
   const table = await tableOf(100_000);
-  const store = new SharedCounterStore(table);
+  const store = new EmbeddedCounterStore(table);
   const path = join(tempDirectory(t), 'counters');
   let isWritten = false;
   let turns = 0;

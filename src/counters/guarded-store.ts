@@ -1,13 +1,11 @@
-import type { Clock, Timer } from '../../base/clock.ts';
-import { asError, Fault } from '../../base/fault.ts';
-import type { Logger } from '../../base/logger.ts';
-import type { Outage } from '../../base/outage-log.ts';
-import type { Counter } from '../../stats/registry.ts';
-import type { CounterBatch } from '../batch.ts';
-import { callsOf } from '../failed-calls.ts';
-import type { CounterStore } from '../store.ts';
-import type { ProbeKeys } from './probe-keys.ts';
-import { leaveUncounted, type UncountedOps } from './uncounted-ops.ts';
+import type { Clock, Timer } from '../base/clock.ts';
+import { asError, Fault } from '../base/fault.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Outage } from '../base/outage-log.ts';
+import type { Counter } from '../stats/registry.ts';
+import { CounterBatch, type CounterOp, callsOf } from './batch.ts';
+import type { FingerprintKey } from './fingerprint.ts';
+import type { CounterStore } from './store.ts';
 
 interface GuardedStoreParts {
   /** The store that may fail. */
@@ -210,3 +208,125 @@ type Count = (store: CounterStore, batch: CounterBatch) => void | Promise<void>;
 
 const countAll: Count = (store, batch) => store.increment(batch);
 const countHoldingBack: Count = (store, batch) => store.incrementHoldingBack(batch);
+
+/** Keys that a failing store is asked for: few, and enough to meet several of its servers. */
+const MAX_KEYS = 8;
+
+/** Seconds that a key lives that was made up to ask for it. */
+const MADE_UP_TTL_S = 60;
+
+const MINUTE = 2;
+
+/** Keys by which it is found out whether a store counts again: with 0 hits, which change no count. */
+export class ProbeKeys {
+  readonly #fingerprintKey: FingerprintKey;
+  readonly #madeUp: Uint8Array;
+  #keys: { readonly bytes: Uint8Array; readonly op: CounterOp }[] = [];
+  #secondsApart = false;
+
+  /** @param prefix what keys of this service begin with */
+  constructor(fingerprintKey: FingerprintKey, prefix: string) {
+    this.#fingerprintKey = fingerprintKey;
+    this.#madeUp = Buffer.from(`${prefix}sluice_store_probe`);
+  }
+
+  /** Takes keys of a batch that failed, whose servers are those that must come back. */
+  take(batch: CounterBatch): void {
+    this.#secondsApart = batch.secondsApart;
+    this.#keys = [];
+    for (let slot = 0; slot < batch.slotCount && this.#keys.length < MAX_KEYS; slot++) {
+      // Asking makes a key that is not there, and one that was only refunded must stay absent.
+      if (batch.changes.opens[slot] === 0) continue;
+      this.#keys.push({
+        bytes: batch.keys.bytes.slice(batch.keyStart(slot), batch.keyEnds[slot]),
+        op: {
+          hits: 0,
+          isRefund: false,
+          limit: 0,
+          unit: batch.units[slot],
+          ttlS: batch.ttls[slot],
+          expiryS: batch.expiries[slot],
+        },
+      });
+    }
+  }
+
+  /** A batch of these keys; before a batch has failed, of one that was made up. */
+  batch(nowS: number): CounterBatch {
+    const batch = new CounterBatch(this.#fingerprintKey);
+    batch.secondsApart = this.#secondsApart;
+    batch.reset(nowS);
+    for (const { bytes, op } of this.#keys) batch.addOp(bytes, { start: 0, end: bytes.length }, op);
+    if (batch.opCount === 0) {
+      const times = { ttlS: MADE_UP_TTL_S, expiryS: nowS + MADE_UP_TTL_S };
+      const op = { hits: 0, isRefund: false, limit: 0, unit: MINUTE, ...times };
+      batch.addOp(this.#madeUp, { start: 0, end: this.#madeUp.length }, op);
+    }
+    batch.endGroup(false);
+    return batch;
+  }
+}
+
+/** No key of the batch has a count. */
+export function leaveUncounted(batch: CounterBatch, reason: string): void {
+  batch.opAfters.fill(Number.NaN, 0, batch.opCount);
+  batch.opHeld.fill(0, 0, batch.opCount);
+  batch.failureText = reason;
+}
+
+/** The ops of a batch that its store left without a count, as a batch of their own for another store. */
+export class UncountedOps {
+  readonly batch: CounterBatch;
+  /** By op of {@link batch}: its number in the batch that it comes from. */
+  readonly #origins: number[] = [];
+
+  /** @param key the one of the batches that are taken from, so that a key is the same in both */
+  constructor(key: FingerprintKey) {
+    this.batch = new CounterBatch(key);
+  }
+
+  /** Takes the ops without a count; how many requests they belong to. */
+  take(from: CounterBatch): number {
+    this.batch.secondsApart = from.secondsApart;
+    this.batch.reset(from.nowS);
+    this.#origins.length = 0;
+    let calls = 0;
+    let first = 0;
+    for (let group = 0; group < from.groupCount; group++) {
+      const before = this.batch.opCount;
+      const end = from.groupEnds[group];
+      for (let op = first; op < end; op++) if (Number.isNaN(from.opAfters[op])) this.#takeOp(from, op);
+      if (this.batch.opCount > before) {
+        calls++;
+        this.batch.endGroup(from.groupHeld[group] === 1);
+      }
+      first = end;
+    }
+    return calls;
+  }
+
+  /** Puts the counts into the batch that the ops were taken from. */
+  giveBack(to: CounterBatch): void {
+    for (const [op, origin] of this.#origins.entries()) {
+      to.opAfters[origin] = this.batch.opAfters[op];
+      to.opHeld[origin] = this.batch.opHeld[op];
+    }
+  }
+
+  #takeOp(from: CounterBatch, op: number): void {
+    const slot = from.opSlots[op];
+    this.batch.addOp(
+      from.keys.bytes,
+      { start: from.keyStart(slot), end: from.keyEnds[slot] },
+      {
+        hits: from.opHits[op],
+        isRefund: from.opRefunds[op] === 1,
+        limit: from.opLimits[op],
+        unit: from.units[slot],
+        ttlS: from.ttls[slot],
+        expiryS: from.expiries[slot],
+      },
+    );
+    this.#origins.push(op);
+  }
+}

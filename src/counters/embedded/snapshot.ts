@@ -3,6 +3,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { FingerprintKey } from '../fingerprint.ts';
+import { type CounterTable, REGION_CELLS } from './counter-table.ts';
 import {
   BLOCK_COUNTERS,
   BLOCK_HEAD_BYTES,
@@ -16,7 +17,6 @@ import {
   writeEnd,
   writeHeader,
 } from './snapshot-format.ts';
-import { type CounterTable, REGION_CELLS } from './table.ts';
 
 /** Regions that are copied before others get their turn: some tens of microseconds. */
 const REGIONS_A_TURN = 8;

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { counterStoreExam } from '../../exam/counter-store.ts';
-import { startMemcached } from '../../support/memcached-server.ts';
-import { memcachedStore, settledStore } from '../../support/memcached-stores.ts';
+import { counterStoreExam } from '../../../exam/counter-store.ts';
+import { startMemcached } from '../../../support/memcached-server.ts';
+import { memcachedStore, settledStore } from '../../../support/memcached-stores.ts';
 
 const EXEMPT = {
   anyKey: 'keys of memcached have at most 250 bytes, none of them white space or a control character',

@@ -1,10 +1,10 @@
 import type { CounterBatch } from '../batch.ts';
 import type { CounterStore } from '../store.ts';
-import type { CounterTable } from './table.ts';
+import type { CounterTable } from './counter-table.ts';
 
 /** The embedded store: counters in the memory of the process, shared by its threads. Answers at once. */
-export class SharedCounterStore implements CounterStore {
-  readonly name = 'memory';
+export class EmbeddedCounterStore implements CounterStore {
+  readonly name = 'embedded';
   readonly #table: CounterTable;
   readonly #print = { a: 0, b: 0, c: 0 };
   /** Cells and regions of the group in hand. A cell is -1 where the table has no room for its key. */

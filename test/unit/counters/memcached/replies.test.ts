@@ -1,6 +1,5 @@
 import t from 'tap';
-import { keyFault } from '../../../src/counters/memcached/key.ts';
-import { ReplyReader } from '../../../src/counters/memcached/reply-reader.ts';
+import { keyFault, ReplyReader } from '../../../../src/counters/memcached/protocol.ts';
 
 function reading() {
   const seen: (string | [string, string | null])[] = [];

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { SharedCounterStore } from '../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../src/counters/shared/table.ts';
-import { count } from '../../support/counting.ts';
+import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
+import { count } from '../../../support/counting.ts';
 
 /** What a counting thread is to do: in each round one hit on every key. */
 export interface CountingJob {
@@ -11,7 +11,7 @@ export interface CountingJob {
 }
 
 const job = workerData as CountingJob;
-const store = new SharedCounterStore(CounterTable.attach(job.buffer));
+const store = new EmbeddedCounterStore(CounterTable.attach(job.buffer));
 const ops = Array.from({ length: job.keys }, (_, i) => ({ key: `k${i}`, hits: 1 }));
 const seen: number[] = [];
 for (let round = 0; round < job.rounds; round++) seen.push((await count(store, ops))[0]);

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
-import { SharedCounterStore } from '../../../../src/counters/shared/shared-store.ts';
-import { CounterTable } from '../../../../src/counters/shared/table.ts';
+import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { count } from '../../../support/counting.ts';
 
 /** A thread that holds every lock of a table. */
@@ -32,7 +32,7 @@ t.test('the locks of a thread that was killed are let go of, and counting goes o
   await thread.terminate();
   table.releaseLocksOf(threadId);
   t.same(lockWords(table), [0, 0]);
-  t.same(await count(new SharedCounterStore(table), [{ key: 'a', hits: 1 }]), [1]);
+  t.same(await count(new EmbeddedCounterStore(table), [{ key: 'a', hits: 1 }]), [1]);
 });
 
 t.test('only those: a lock of another thread stays', async t => {
@@ -46,5 +46,5 @@ t.test('only those: a lock of another thread stays', async t => {
 t.test('whoever waits for a thread that was killed takes its lock over, without anybody else', async t => {
   const { table, thread } = await lockedTable(t);
   await thread.terminate();
-  t.same(await count(new SharedCounterStore(table), [{ key: 'a', hits: 2 }]), [2]);
+  t.same(await count(new EmbeddedCounterStore(table), [{ key: 'a', hits: 2 }]), [2]);
 });

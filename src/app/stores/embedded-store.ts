@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { CounterTable } from '../../counters/embedded/counter-table.ts';
+import { EmbeddedCounterStore } from '../../counters/embedded/embedded-store.ts';
+import { readSnapshotKey } from '../../counters/embedded/snapshot.ts';
+import { SnapshotKeeper } from '../../counters/embedded/snapshot-keeper.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
-import { SharedCounterStore } from '../../counters/shared/shared-store.ts';
-import { readSnapshotKey } from '../../counters/shared/snapshot.ts';
-import { SnapshotKeeper } from '../../counters/shared/snapshot-keeper.ts';
-import { CounterTable } from '../../counters/shared/table.ts';
 import type { StoreParts } from './opened-store.ts';
 
 /** The key by which this process knows counters: the one of the counters that it is to read, else a new one. */
@@ -18,17 +18,17 @@ export function chooseFingerprintKey(snapshotPath: string): FingerprintKey {
  * The embedded store; in further threads of the process the one of the first.
  * @throws Error naming the setting, when the system does not give the process as much memory
  */
-export function createMemoryStore({ settings, stats, shared }: StoreParts): {
-  readonly store: SharedCounterStore;
+export function createEmbeddedStore({ settings, stats, shared }: StoreParts): {
+  readonly store: EmbeddedCounterStore;
   readonly table: CounterTable;
 } {
   if (shared?.memory != null) {
     const table = CounterTable.attach(shared.memory);
-    return { store: new SharedCounterStore(table), table };
+    return { store: new EmbeddedCounterStore(table), table };
   }
   const table = openTable(settings.memoryStoreMaxKeys);
   stats.gauge('ratelimit.memory_store.evicted', () => table.evicted);
-  return { store: new SharedCounterStore(table), table };
+  return { store: new EmbeddedCounterStore(table), table };
 }
 
 /** What keeps the counters of the embedded store over a restart; null when nothing is to. */

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { CounterTable } from '../../../../src/counters/shared/table.ts';
+import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
 
 /** Takes every lock of the table and keeps it. */
 const table = CounterTable.attach(workerData as SharedArrayBuffer);

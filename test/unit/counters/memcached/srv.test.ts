@@ -1,11 +1,11 @@
 import t from 'tap';
-import { count } from '../../support/counting.ts';
-import { DnsServer } from '../../support/dns-server.ts';
-import { KeepingLogger } from '../../support/keeping-logger.ts';
-import { ManualClock } from '../../support/manual-clock.ts';
-import { type MemcachedServer, startMemcached } from '../../support/memcached-server.ts';
-import { memcachedStore, settledStore } from '../../support/memcached-stores.ts';
-import type { Teardown } from '../../support/stores.ts';
+import { count } from '../../../support/counting.ts';
+import { DnsServer } from '../../../support/dns-server.ts';
+import { KeepingLogger } from '../../../support/keeping-logger.ts';
+import { ManualClock } from '../../../support/manual-clock.ts';
+import { type MemcachedServer, startMemcached } from '../../../support/memcached-server.ts';
+import { memcachedStore, settledStore } from '../../../support/memcached-stores.ts';
+import type { Teardown } from '../../../support/stores.ts';
 
 const RECORD = '_memcached._tcp.example.com';
 

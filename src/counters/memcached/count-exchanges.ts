@@ -1,5 +1,31 @@
-import type { Counter } from '../../stats/registry.ts';
-import { type Exchange, isError, wholeNumber } from './exchange.ts';
+import type { Counter, StatsRegistry } from '../../stats/registry.ts';
+import { type Exchange, isError, wholeNumber } from './protocol.ts';
+
+/**
+ * The statistics of memcached (`ratelimit.memcache.*`). The names are those of envoyproxy/ratelimit, which writes their
+ * tags into the name.
+ */
+export function memcachedCounters(stats: StatsRegistry) {
+  const counter = (name: string): Counter => stats.counter(`ratelimit.memcache.${name}`);
+  return {
+    /** Batches whose counts were all read, and batches with counts that could not be read. */
+    fetched: counter('multiget.__code=success'),
+    fetchFailed: counter('multiget.__code=error'),
+    keysRequested: counter('keys_requested'),
+    keysFound: counter('keys_found'),
+    incremented: counter('increment.__code=success'),
+    missed: counter('increment.__code=miss'),
+    incrementFailed: counter('increment.__code=error'),
+    added: counter('add.__code=success'),
+    notAdded: counter('add.__code=not_stored'),
+    addFailed: counter('add.__code=error'),
+    decremented: counter('decrement.__code=success'),
+    decrementMissed: counter('decrement.__code=miss'),
+    decrementFailed: counter('decrement.__code=error'),
+  };
+}
+
+export type MemcachedCounters = Readonly<ReturnType<typeof memcachedCounters>>;
 
 /** Hits for a key. */
 export interface Addition {
@@ -9,18 +35,8 @@ export interface Addition {
   readonly ttlS: number;
 }
 
-/** What is counted about increments (`ratelimit.memcache.*`). */
-export interface IncrementCounters {
-  readonly incremented: Counter;
-  readonly missed: Counter;
-  readonly incrementFailed: Counter;
-  readonly added: Counter;
-  readonly notAdded: Counter;
-  readonly addFailed: Counter;
-}
-
-export interface IncrementParts {
-  readonly counters: IncrementCounters;
+export interface ChangeParts {
+  readonly counters: MemcachedCounters;
   /** Sends what follows from the answers, on the same connection. */
   readonly send: (exchange: Exchange) => void;
   /** Hits or refunds were not counted, or nobody knows: by an answer, or because the connection failed. */
@@ -36,7 +52,7 @@ export interface IncrementParts {
 export class IncrementExchange implements Exchange {
   readonly request: string;
   readonly commands: number;
-  readonly #parts: IncrementParts;
+  readonly #parts: ChangeParts;
   readonly #additions: readonly Addition[];
   readonly #step: Step;
   /** What the next step is to do. */
@@ -44,7 +60,7 @@ export class IncrementExchange implements Exchange {
   #answered = 0;
 
   /** @param additions at least one */
-  constructor(additions: readonly Addition[], parts: IncrementParts, step: Step = 'increment') {
+  constructor(additions: readonly Addition[], parts: ChangeParts, step: Step = 'increment') {
     this.#additions = additions;
     this.#parts = parts;
     this.#step = step;
@@ -124,4 +140,63 @@ const MAX_RELATIVE_S = 2_592_000;
 
 function expiryTime(ttlS: number, nowS: number): number {
   return ttlS > MAX_RELATIVE_S ? nowS + ttlS : ttlS;
+}
+
+/** Hits to take off a key. memcached stops at 0 by itself. */
+export interface Refund {
+  readonly key: string;
+  readonly amount: number;
+  /** Hits of the same batch follow for this key. */
+  readonly hitsFollow: boolean;
+}
+
+type DecrementParts = Omit<ChangeParts, 'nowS'>;
+
+/**
+ * Takes hits off counts. A key that is not there stays absent. It may only look absent, while the hits before are still
+ * making it: their `add` leaves when the answer to their `incr` has come, which is before the answer here. So a refund
+ * that finds no key is sent a second time, behind that `add`; unless hits of its own batch have gone in between, because
+ * those would be taken off then.
+ */
+export class DecrementExchange implements Exchange {
+  readonly request: string;
+  readonly commands: number;
+  readonly #refunds: readonly Refund[];
+  readonly #parts: DecrementParts;
+  readonly #isSecond: boolean;
+  readonly #again: Refund[] = [];
+  #answered = 0;
+
+  /** @param refunds at least one */
+  constructor(refunds: readonly Refund[], parts: DecrementParts, isSecond = false) {
+    this.#refunds = refunds;
+    this.#parts = parts;
+    this.#isSecond = isSecond;
+    this.commands = refunds.length;
+    this.request = refunds.map(({ key, amount }) => `decr ${key} ${wholeNumber(amount)}\r\n`).join('');
+  }
+
+  value(): void {}
+
+  line(text: string): boolean {
+    this.#answer(text, this.#refunds[this.#answered++]);
+    if (this.#answered < this.#refunds.length) return false;
+    if (this.#again.length > 0) this.#parts.send(new DecrementExchange(this.#again, this.#parts, true));
+    return true;
+  }
+
+  failed(reason: string): void {
+    this.#parts.counters.decrementFailed.add(this.#refunds.length - this.#answered);
+    this.#parts.lost(reason, 'connection');
+  }
+
+  #answer(text: string, refund: Refund): void {
+    const { counters, lost } = this.#parts;
+    if (/^[0-9]/.test(text)) counters.decremented.add(1);
+    else if (text !== 'NOT_FOUND') {
+      counters.decrementFailed.add(1);
+      lost(isError(text) ? text : 'it answered with something else', 'answer');
+    } else if (this.#isSecond || refund.hitsFollow) counters.decrementMissed.add(1);
+    else this.#again.push(refund);
+  }
 }
