@@ -10,7 +10,7 @@ import { ServiceProcess } from '../support/service.ts';
 import { makeTempDirectory, removeDirectory } from '../support/temp-directory.ts';
 import { missing } from '../support/tools.ts';
 
-// docs/tasks-by-curl.md, line by line as somebody would paste it into a terminal.
+// The shell commands of docs/tasks/guide.md and docs/tasks/receivers.md, as a reader pastes them into a terminal.
 
 const PATIENCE_MS = 60_000;
 
@@ -74,7 +74,8 @@ class Shell {
 const folder = makeTempDirectory();
 let service: ServiceProcess;
 let shell: Shell;
-let sections: Section[];
+let guide: Section[];
+let receivers: Section[];
 
 t.before(async () => {
   service = new ServiceProcess({
@@ -83,8 +84,10 @@ t.before(async () => {
   });
   await service.written(/Ctrl-C stops it/, PATIENCE_MS);
   const port = /HTTP +http:\/\/[^:]+:(\d+)/.exec(service.output)?.[1] as string;
-  const page = readFileSync(join(repositoryRoot(), 'docs/tasks-by-curl.md'), 'utf8');
-  sections = sectionsOf(page, { 8080: port, 9000: String(await freePort()) });
+  const ports = { 8080: port, 9000: String(await freePort()) };
+  const page = (name: string) => readFileSync(join(repositoryRoot(), 'docs/tasks', name), 'utf8');
+  guide = sectionsOf(page('guide.md'), ports);
+  receivers = sectionsOf(page('receivers.md'), ports);
   shell = new Shell(folder);
 });
 
@@ -122,7 +125,7 @@ const EXPECTED: readonly (readonly [heading: string, output: RegExp])[] = [
 ];
 
 t.test('twelve calls go from a new account to the history of a task', async t => {
-  const [introduction, ...steps] = sections;
+  const [introduction, ...steps] = guide;
   t.equal(await enter(introduction.commands), '');
   const ids: (string | undefined)[] = [];
   for (const [index, [heading, output]] of EXPECTED.entries()) {
@@ -146,8 +149,7 @@ t.test(
   'a receiver in Python takes a push of the service, and nothing else',
   { skip: withoutPython },
   async t => {
-    const { heading, commands, programs } = sections.at(-1)!;
-    t.equal(heading, 'Pushed tasks');
+    const { commands, programs } = receivers.find(each => each.heading === 'Pushed tasks')!;
     const [verifier, receiver] = programs;
     t.equal(verifier.trimEnd().split('\n').length, 15, 'the verifier has fifteen lines');
     writeFileSync(join(folder, 'verify.py'), verifier);

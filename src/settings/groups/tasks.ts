@@ -142,7 +142,7 @@ export const tasks = {
       default: '',
       help:
         'Issuer (`iss`) of the identity provider whose JSON Web Tokens log users in, exactly as in the tokens. Empty ' +
-        'disables these logins. See docs/tasks.md.',
+        'disables these logins. See docs/tasks/security.md.',
     }),
     tasksJwtAudience: setting({
       names: ['TASKS_JWT_AUDIENCE'],

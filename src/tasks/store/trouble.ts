@@ -7,7 +7,7 @@ interface Trouble {
   readonly advice: string;
 }
 
-/** By the name that `/readyz`, the log and the statistics have for it. `docs/tasks.md` has a row for each. */
+/** By the name that `/readyz`, the log and the statistics have for it. `docs/tasks/operations.md` has a row for each. */
 export const TROUBLES = {
   disk_full: { of: 'sqlite', advice: 'make room on the file system of TASKS_DATA_DIRECTORY' },
   file_locked: { of: 'sqlite', advice: 'end the program that holds the lock; lsof or fuser shows it' },

@@ -43,7 +43,7 @@ export function callbackTask(ids: IdMaker, callback: Callback, worker: StoredDoc
   };
 }
 
-/** What the worker is sent; described in `docs/tasks.md`. The result is JSON already, and stays as it is. */
+/** What the worker is sent; described in `docs/tasks/receivers.md`. The result is JSON already, and stays as it is. */
 function payloadOf(callback: Callback): string {
   const { taskId, status, lastError, result } = callback;
   const path = `/api/v1/tasks/${taskId}`;
