@@ -4,7 +4,7 @@ import type { LogFields } from '../../base/logger.ts';
 import type { LastingThread } from '../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../base/threads/lasting-threads.ts';
 import type { SignalMesh } from '../../tasks/model/signals.ts';
-import { AskedTests } from '../../tasks/rest/threads/asked-tests.ts';
+import { AskedTests } from '../../tasks/rest/threads/asked.ts';
 import type { SharedStore } from '../../tasks/rest/threads/rest-threads.ts';
 import { askForThread, type LimitAsker } from '../../tasks/scheduler/attempts/limit-questions.ts';
 import type { NotReady, TroubledPart } from '../../tasks/scheduler/health/troubles.ts';

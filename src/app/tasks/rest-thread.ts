@@ -8,18 +8,12 @@ import type { VerifiedTokens } from '../../tasks/identity/verified-tokens.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { SignalPorts, Signals } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
-import { auditRoutes } from '../../tasks/rest/access/audit.ts';
-import { limitRoutes } from '../../tasks/rest/accounts/limits.ts';
-import { tokenRoutes } from '../../tasks/rest/accounts/tokens.ts';
-import { userRoutes } from '../../tasks/rest/accounts/users.ts';
 import type { ApiLimits, RestConfig, RestParts } from '../../tasks/rest/http/parts.ts';
-import { UsedShares } from '../../tasks/rest/http/used-shares.ts';
 import { RestService } from '../../tasks/rest/rest-service.ts';
-import { scheduleRoutes } from '../../tasks/rest/schedules/schedules.ts';
-import { taskRoutes } from '../../tasks/rest/task-routes.ts';
+import { tenantRoutes } from '../../tasks/rest/routes.ts';
 import type { FromRestThread } from '../../tasks/rest/threads/messages.ts';
-import { PullSignals } from '../../tasks/rest/threads/pull-signals.ts';
 import { serveRest, type ThreadService } from '../../tasks/rest/threads/serve-rest.ts';
+import { PullSignals, UsedShares } from '../../tasks/rest/threads/thread-signals.ts';
 import type { LimitAsker } from '../../tasks/scheduler/attempts/limit-questions.ts';
 import { StoreTime } from '../../tasks/scheduler/health/store-time.ts';
 import { StorePullDesk } from '../../tasks/scheduler/pull/store-pull-desk.ts';
@@ -151,14 +145,7 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
     parts: rest,
     limits,
     version,
-    routes: [
-      ...taskRoutes(rest),
-      ...scheduleRoutes(rest),
-      ...userRoutes(rest),
-      ...tokenRoutes(rest),
-      ...limitRoutes(rest),
-      ...auditRoutes(rest),
-    ],
+    routes: tenantRoutes(rest),
     onAnswer: (operation, status) => stats.httpRequests(operation, status).add(1),
   });
   const listeningOn = (opened: number): void => {

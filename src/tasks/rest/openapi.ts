@@ -2,7 +2,7 @@ import { ACCOUNT_ANSWER, ACCOUNT_BODY, ACCOUNT_PROBLEMS } from './accounts/accou
 import { OPERATOR_ROUTES, type OperatorDescription } from './accounts/operator-accounts.ts';
 import { type JsonSchema, SchemaTable } from './checks/openapi-schema.ts';
 import { PROBLEMS, type ProblemCode } from './checks/problem.ts';
-import { kindOf } from './http/kind.ts';
+import { kindOf } from './http/parts.ts';
 import type { AnswerDescription, Route } from './http/route.ts';
 
 /** Problems that every route of a tenant has. */

@@ -1,27 +1,24 @@
 import type { Logger } from '../../base/logger.ts';
 import { isJwtText } from '../identity/json-web-token.ts';
 import type { Account } from '../model/documents.ts';
-import { type Authenticated, authenticate, bearerToken } from './access/authentication.ts';
+import { type Authenticated, authenticate, bearerToken, LastUse } from './access/authentication.ts';
 import { requireAccess } from './access/authorization.ts';
 import { JwtLogin } from './access/jwt-login.ts';
-import { LastUse } from './access/last-use.ts';
 import { ACCOUNTS_PATH, placeOf, unknownTenant } from './access/tenant-host.ts';
 import { Accounts } from './accounts/accounts.ts';
+import { OperatorCalls } from './accounts/operator-calls.ts';
 import { Problem } from './checks/problem.ts';
 import { compileSchema, type SchemaCheck } from './checks/schema-check.ts';
 import { CallLimits } from './http/call-limits.ts';
 import type { RestHandler, RestRequest, RestResponse } from './http/http.ts';
 import { idempotencyOf, RunningKeys } from './http/idempotency.ts';
-import { type CallKind, kindOf } from './http/kind.ts';
-import { requestIdOf, requireJsonAccepted } from './http/negotiation.ts';
-import type { ApiLimits, RestParts } from './http/parts.ts';
+import { type ApiLimits, type CallKind, kindOf, type RestParts } from './http/parts.ts';
 import { PathTable } from './http/path-table.ts';
 import { COMMON_HEADERS, problemOf, problemResponse } from './http/problem-answer.ts';
 import { readJsonBody, readParams, readQuery } from './http/read-request.ts';
-import type { Call, Caller, RestAnswer, Route } from './http/route.ts';
-import { TenantCall } from './http/tenant-call.ts';
+import { requestIdOf, requireJsonAccepted } from './http/request-headers.ts';
+import { type Call, type Caller, type RestAnswer, type Route, TenantCall } from './http/route.ts';
 import { openApiDocument } from './openapi.ts';
-import { OperatorCalls } from './operator-calls.ts';
 
 /** Told of each answer, for statistics. */
 type AnswerListener = (operation: string, status: number) => void;

@@ -2,6 +2,7 @@ import type { Transferable } from 'node:worker_threads';
 import type { Logger } from '../../../src/base/logger.ts';
 import type { LastingThread } from '../../../src/base/threads/lasting-thread.ts';
 import type { Problem } from '../../../src/tasks/rest/checks/problem.ts';
+import { type PlaceBounds, Places } from '../../../src/tasks/rest/http/bounded.ts';
 import type {
   HeldBody,
   RenderedResponse,
@@ -19,7 +20,6 @@ import type {
   TurnFromRestThread,
   TurnToRestThread,
 } from '../../../src/tasks/rest/threads/messages.ts';
-import { type PlaceBounds, Places } from '../../../src/tasks/rest/threads/places.ts';
 import { ThreadCalls } from '../../../src/tasks/rest/threads/thread-calls.ts';
 
 type Out = Partial<Pick<TurnFromRestThread, 'admitted' | 'waiting' | 'answers'>>;

@@ -5,7 +5,7 @@ import { DEFAULT_TENANT_LIMITS, type DocumentKind } from '../../../src/tasks/mod
 import { IdMaker } from '../../../src/tasks/model/ids.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import { auditRoutes } from '../../../src/tasks/rest/access/audit.ts';
-import { limitRoutes } from '../../../src/tasks/rest/accounts/limits.ts';
+import { limitRoutes } from '../../../src/tasks/rest/access/tenant-limits.ts';
 import { tokenRoutes } from '../../../src/tasks/rest/accounts/tokens.ts';
 import { userRoutes } from '../../../src/tasks/rest/accounts/users.ts';
 import type { ReadHeader, RestRequest, RestResponse } from '../../../src/tasks/rest/http/http.ts';
@@ -17,8 +17,8 @@ import type {
   RestParts,
 } from '../../../src/tasks/rest/http/parts.ts';
 import type { Route } from '../../../src/tasks/rest/http/route.ts';
-import { UsedShares } from '../../../src/tasks/rest/http/used-shares.ts';
 import { RestService } from '../../../src/tasks/rest/rest-service.ts';
+import { UsedShares } from '../../../src/tasks/rest/threads/thread-signals.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { DocumentChange, StoredDocument } from '../../../src/tasks/store/documents.ts';
 import type { TaskStore } from '../../../src/tasks/store/task-store.ts';

@@ -3,8 +3,7 @@ import type { Actor } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
-import { Cursors } from '../http/cursor.ts';
-import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 

@@ -2,8 +2,8 @@ import { unverifiedClaim } from '../../identity/json-web-token.ts';
 import { Problem } from '../checks/problem.ts';
 import type { RestHead } from '../http/http.ts';
 import type { RestConfig } from '../http/parts.ts';
+import { tokenDomain } from './api-token.ts';
 import { bearerToken } from './authentication.ts';
-import { tokenDomain } from './token-text.ts';
 
 /** What a domain looks like; the form of specification 3.1. */
 const DOMAIN = /^[a-z](?:[a-z0-9]|-(?!-)){1,38}[a-z0-9]$/;

@@ -2,9 +2,9 @@ import type { Account, User } from '../../model/documents.ts';
 import { formatTime } from '../../model/time.ts';
 import { ACCOUNT_ID, type DocumentChange } from '../../store/documents.ts';
 import type { ApplyAnswer, Idempotency } from '../../store/requests.ts';
+import { makeToken } from '../access/api-token.ts';
 import { auditEntry } from '../access/audit.ts';
-import { makeToken } from '../access/new-token.ts';
-import { requireSignup } from '../access/signup.ts';
+import { requireSignup } from '../access/authentication.ts';
 import { isDomainText, tenantOrigin } from '../access/tenant-host.ts';
 import { Problem, type ProblemCode } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
@@ -18,9 +18,9 @@ import {
   type RunningKeys,
   replayedAnswer,
 } from '../http/idempotency.ts';
-import { requireJsonAccepted } from '../http/negotiation.ts';
 import type { RestParts } from '../http/parts.ts';
 import { readJsonBody, readQuery } from '../http/read-request.ts';
+import { requireJsonAccepted } from '../http/request-headers.ts';
 import type { AnswerDescription, RestAnswer } from '../http/route.ts';
 
 /** Nobody's tenant: calls that make accounts are counted under it. */

@@ -2,15 +2,14 @@ import type { Account } from '../../model/documents.ts';
 import { formatTime } from '../../model/time.ts';
 import { ACCOUNT_ID, type DocumentChange, type StoredDocument } from '../../store/documents.ts';
 import type { Idempotency } from '../../store/requests.ts';
+import { makeToken } from '../access/api-token.ts';
 import { type Audited, auditEntry } from '../access/audit.ts';
-import { makeToken } from '../access/new-token.ts';
-import { allOf } from '../access/owner-tokens.ts';
+import { useOf } from '../access/tenant-limits.ts';
 import { isActiveOwner } from '../access/user-fields.ts';
 import { Problem } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
-import { Cursors } from '../http/cursor.ts';
 import { answerNote, keyReused, replayedAnswer } from '../http/idempotency.ts';
-import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { RestAnswer, Route } from '../http/route.ts';
 import {
@@ -21,7 +20,7 @@ import {
   LISTED_ACCOUNT,
   listedAccount,
 } from './account-fields.ts';
-import { useOf } from './limits.ts';
+import { allOf } from './user-changes.ts';
 
 /** A checked request of the operator. */
 interface OperatorCall {

@@ -2,26 +2,27 @@ import type { ApiToken } from '../../model/documents.ts';
 import { isId } from '../../model/ids.ts';
 import { formatTime, formatTimeOrNull, parseTime, TIME_ACCEPTED } from '../../model/time.ts';
 import type { DocumentChange, DocumentRefusal, StoredDocument } from '../../store/documents.ts';
+import { makeToken } from '../access/api-token.ts';
 import { auditEntry } from '../access/audit.ts';
-import { makeToken } from '../access/new-token.ts';
-import { accountWithoutOwner } from '../access/owner-tokens.ts';
-import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
-import { expandScopes, requireWithin, SCOPE_NAMES } from '../access/token-scopes.ts';
 import {
+  expandScopes,
   noSuchUser,
   readUser,
   requireChanging,
   requireRoleOf,
   requireSeeing,
-} from '../access/user-access.ts';
+  requireWithin,
+  SCOPE_NAMES,
+} from '../access/authorization.ts';
+import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
 import { isActiveOwner } from '../access/user-fields.ts';
 import { Problem } from '../checks/problem.ts';
 import type { ObjectSchema, StringSchema } from '../checks/schema.ts';
-import { Cursors } from '../http/cursor.ts';
 import { answerNote, earlierAnswer, keyReused, replayedAnswer } from '../http/idempotency.ts';
-import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
+import { accountWithoutOwner } from './user-changes.ts';
 
 /** How often a deletion begins again because owners were changed in between. */
 const MAX_TRIES = 8;

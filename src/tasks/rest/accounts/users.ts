@@ -1,15 +1,20 @@
 import type { User } from '../../model/documents.ts';
 import type { DocumentRefusal, PutDocument, StoredDocument } from '../../store/documents.ts';
+import {
+  noSuchUser,
+  readUser,
+  requireChanging,
+  requireRank,
+  requireSeeing,
+} from '../access/authorization.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
-import { noSuchUser, readUser, requireChanging, requireRank, requireSeeing } from '../access/user-access.ts';
 import { NEW_USER, showUser, USER, USER_CHANGE, userNames, withFields } from '../access/user-fields.ts';
+import { acceptingAnswer, writableFields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import { acceptingAnswer, writableFields } from '../checks/put-back.ts';
-import { Cursors } from '../http/cursor.ts';
-import { entityTag, expectedVersion, type MeantVersions, meantVersions } from '../http/entity-tag.ts';
 import { answerNote, keyReused, replayedAnswer } from '../http/idempotency.ts';
-import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
+import { entityTag, expectedVersion, type MeantVersions, meantVersions } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { changeUser } from './user-changes.ts';
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   DURATION_ACCEPTED,
   formatDuration,
@@ -6,6 +7,7 @@ import {
   TIME_ACCEPTED,
 } from '../../model/time.ts';
 import { Problem, type ProblemPart } from './problem.ts';
+import type { AnySchema, ObjectSchema } from './schema.ts';
 
 /** Fields of a body, or of an object in it, as JSON has them. */
 export type Fields = Readonly<Record<string, unknown>>;
@@ -70,4 +72,64 @@ export class FieldReader {
     const more = this.#faults.length === 1 ? '' : ` (and ${this.#faults.length - 1} more; see errors)`;
     throw new Problem('validation_failed', `${first.detail}${more}`, { errors: this.#faults });
   }
+}
+
+/**
+ * Of two fields at most one may have a value.
+ *
+ * @param at pointer of the object that has them; empty for the whole body
+ * @throws Problem `conflicting_fields`
+ */
+export function excludeEachOther(fields: Fields, one: string, other: string, at = ''): void {
+  if (fields[one] == null || fields[other] == null) return;
+  const detail = `${one} and ${other} exclude each other: give one of them`;
+  throw new Problem('conflicting_fields', detail, {
+    errors: [one, other].map(name => ({ pointer: `${at}/${name}`, code: 'conflicting_fields', detail })),
+  });
+}
+
+const READ_ONLY: AnySchema = {
+  type: 'any',
+  optional: true,
+  nullable: true,
+  readOnly: true,
+  description: 'Accepted as GET shows it, so that what was read can be sent back.',
+};
+
+/** The schema of a change that accepts the other fields of the answer, too: see {@link writableFields}. */
+export function acceptingAnswer(changes: ObjectSchema, answer: ObjectSchema): ObjectSchema {
+  const others = Object.keys(answer.properties).filter(name => !Object.hasOwn(changes.properties, name));
+  const readOnly = Object.fromEntries(others.map(name => [name, READ_ONLY]));
+  return { ...changes, properties: { ...changes.properties, ...readOnly } };
+}
+
+/**
+ * The fields of a body that a change can set. The others are left out if they are as the answer to a GET shows them.
+ *
+ * @param writable the fields that can be set, before {@link acceptingAnswer}
+ * @param shown what a GET shows now
+ * @param moving names of fields that change without anybody's request: they are left out whatever they are
+ * @throws Problem `validation_failed` that names each read-only field with another value
+ */
+export function writableFields(
+  body: Fields,
+  writable: ObjectSchema,
+  shown: Fields,
+  moving: ReadonlySet<string>,
+): Fields {
+  const fields: Record<string, unknown> = {};
+  const reader = new FieldReader();
+  for (const [name, value] of Object.entries(body)) {
+    if (Object.hasOwn(writable.properties, name)) fields[name] = value;
+    else if (!moving.has(name) && !isDeepStrictEqual(value, shown[name]))
+      reader.fault(`/${name}`, 'read_only', 'is read-only, and has another value: leave it out');
+  }
+  reader.finish();
+  return fields;
+}
+
+/** The fields that are not as they are shown. */
+export function changedFields(fields: Fields, shown: Fields): Fields {
+  const changed = Object.entries(fields).filter(([name, value]) => !isDeepStrictEqual(value, shown[name]));
+  return Object.fromEntries(changed);
 }

@@ -1,3 +1,6 @@
+import { endOfString, isRawNumber } from './exact-json.ts';
+import { pointerPart } from './schema-check.ts';
+
 /** Limits of a JSON text that are checked before it is parsed. */
 export interface JsonBounds {
   /** Maximum nesting depth of arrays and objects. */
@@ -49,7 +52,7 @@ export function scanJson(
     switch (text[i]) {
       case QUOTE: {
         const start = i + 1;
-        i = endOfString(text, start);
+        i = endOfStringBytes(text, start);
         if (depth === 1) name = { start, end: i };
         continue;
       }
@@ -80,7 +83,7 @@ export function scanJson(
 }
 
 /** The index of the quote that ends the string, or an index beyond the end of the text if the quote is missing. */
-function endOfString(text: Uint8Array, start: number): number {
+function endOfStringBytes(text: Uint8Array, start: number): number {
   let end = start;
   while (end < text.length && text[end] !== QUOTE) end += text[end] === BACKSLASH ? 2 : 1;
   return end;
@@ -95,4 +98,78 @@ function listOf(
   const name = String.fromCharCode(...text.subarray(start, end));
   const max = items.get(name);
   return max === undefined ? null : { name, max };
+}
+
+/**
+ * The number of names in all objects of a value that was parsed. It is smaller than the number of names in the text if
+ * an object there has a name twice, of which the parser keeps the last one.
+ */
+export function countNames(value: unknown): number {
+  if (typeof value !== 'object' || value === null || isRawNumber(value)) return 0;
+  let names = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object') names += countNames(item);
+    return names;
+  }
+  for (const name in value) {
+    names++;
+    const member = (value as Record<string, unknown>)[name];
+    if (typeof member === 'object') names += countNames(member);
+  }
+  return names;
+}
+
+/** An object or an array that a scan is in. */
+interface Level {
+  readonly pointer: string;
+  /** The names that it has so far; null for an array. */
+  readonly names: Set<string> | null;
+  /** The name, or the index, of the member that the scan is at. */
+  member: string | number;
+}
+
+/**
+ * The JSON pointer of the first name that an object has twice; null if there is none. It reads all names as texts, so it
+ * is only for a text of which {@link countNames} says that it has one.
+ *
+ * @param text valid JSON
+ */
+export function repeatedName(text: string): string | null {
+  const levels: Level[] = [];
+  let level: Level | undefined;
+  let isName = false;
+  for (let i = 0; i < text.length; i++) {
+    switch (text[i]) {
+      case '"': {
+        const start = i;
+        i = endOfString(text, start + 1);
+        if (!isName || level === undefined) break;
+        isName = false;
+        level.member = JSON.parse(text.slice(start, i + 1)) as string;
+        if (level.names?.has(level.member)) return pointerOf(level);
+        level.names?.add(level.member);
+        break;
+      }
+      case '{':
+      case '[':
+        isName = text[i] === '{';
+        level = { pointer: pointerOf(level), names: isName ? new Set() : null, member: 0 };
+        levels.push(level);
+        break;
+      case '}':
+      case ']':
+        levels.pop();
+        level = levels.at(-1);
+        break;
+      case ',':
+        isName = level?.names != null;
+        if (typeof level?.member === 'number') level.member++;
+    }
+  }
+  return null;
+}
+
+/** Of the member of a level that the scan is at; empty for the whole text. */
+function pointerOf(level: Level | undefined): string {
+  return level === undefined ? '' : `${level.pointer}/${pointerPart(String(level.member))}`;
 }

@@ -93,3 +93,10 @@ export class Problem extends Error {
     return PROBLEMS[this.code][0];
   }
 }
+
+/** A query parameter or header field that is not valid. */
+export function invalidParameter(parameter: string, detail: string): Problem {
+  return new Problem('invalid_parameter', detail, {
+    errors: [{ parameter, code: 'invalid_parameter', detail }],
+  });
+}

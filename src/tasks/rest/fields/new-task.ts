@@ -7,12 +7,11 @@ import type { Actor } from '../../model/task.ts';
 import { type GivenTime, resolveTime } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { NewTask } from '../../store/requests.ts';
-import { excludeEachOther } from '../checks/conflicting-fields.ts';
-import { FieldReader, type Fields } from '../checks/field-reader.ts';
+import { excludeEachOther, FieldReader, type Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import type { RestParts } from '../http/parts.ts';
-import { durationField } from './retry-fields.ts';
+import { durationField } from './common-fields.ts';
 import { CONTENT_FIELDS, checkContentFor, GROUP_FIELD, readContent } from './task-fields.ts';
 import { checkUrl } from './worker-fields.ts';
 

@@ -1,6 +1,6 @@
 import { type BytesPayload, bytesOf, bytesPayload, MAX_CONTENT_TYPE_LENGTH } from '../../model/task.ts';
-import { excludeEachOther } from '../checks/conflicting-fields.ts';
-import type { FieldReader, Fields } from '../checks/field-reader.ts';
+import { parseExactly } from '../checks/exact-json.ts';
+import { excludeEachOther, type FieldReader, type Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import type { Schema } from '../checks/schema.ts';
 
@@ -122,4 +122,36 @@ export function checkJsonSize(text: string, pointer: string, maxBytes: number): 
 function tooLarge(pointer: string, size: string, maxBytes: number): Problem {
   const detail = `${pointer} has ${size}, and may have ${maxBytes}: keep what is large elsewhere and send where it is`;
   return new Problem('payload_too_large', detail, { errors: [{ pointer, code: 'too_large', detail }] });
+}
+
+/** The payload of a task, or of a template, in answers. */
+export const PAYLOAD_ANSWER = {
+  payload: {
+    type: 'any',
+    nullable: true,
+    optional: true,
+    description:
+      'Only where the caller may see payloads, as with headers and result; in lists only when asked for.',
+  },
+  payload_base64: {
+    type: 'string',
+    encoding: 'base64',
+    optional: true,
+    description: 'Only if the payload is not JSON, and payload is null. Shown as payload is.',
+  },
+  content_type: { type: 'string', optional: true, description: 'Only with payload_base64.' },
+} as const satisfies Record<string, Schema>;
+
+/** The fields of a payload as JSON text, without braces. JSON is inserted as the store has it. */
+export function payloadText(payload: string | null): string {
+  const bytes = bytesOf(payload);
+  if (bytes === null) return `"payload":${payload}`;
+  const { contentType, base64 } = bytes;
+  return `"payload":null,"payload_base64":"${base64}","content_type":${JSON.stringify(contentType)}`;
+}
+
+export function payloadView(payload: string | null): Record<string, unknown> {
+  const bytes = bytesOf(payload);
+  if (bytes === null) return { payload: payload === null ? null : parseExactly(payload) };
+  return { payload: null, payload_base64: bytes.base64, content_type: bytes.contentType };
 }

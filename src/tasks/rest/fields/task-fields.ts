@@ -1,18 +1,20 @@
 import type { TenantLimits, Worker } from '../../model/documents.ts';
+import { headerNameFault, headerValueFault } from '../../model/headers.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { PRIORITIES, type Priority } from '../../model/task.ts';
 import { formatDuration } from '../../model/time.ts';
 import type { FieldReader, Fields } from '../checks/field-reader.ts';
 import type { Schema } from '../checks/schema.ts';
-import { MAX_HEADERS, readHeaders } from './header-fields.ts';
+import { durationField, RETRY_SCHEMA, readRetry } from './common-fields.ts';
 import { PAYLOAD_FIELDS, readPayload } from './payload-fields.ts';
-import { durationField, RETRY_SCHEMA, readRetry } from './retry-fields.ts';
 
 /** How long an attempt of a push worker may take. */
 export const PUSH_TIMEOUT = { minMs: 1_000, maxMs: 900_000 };
 /** How long a lease of a pull worker may last in all. */
 export const PULL_TIMEOUT = { minMs: 1_000, maxMs: 86_400_000 };
 
+export const MAX_HEADERS = 32;
+const MAX_HEADER_BYTES = 8 * 1024;
 const MAX_METADATA_BYTES = 4 * 1024;
 
 /** The type travels in a header field of each attempt. */
@@ -166,4 +168,41 @@ function readMetadata(
     );
   }
   return metadata;
+}
+
+/**
+ * Reads header fields that are sent to a push worker (specification 3.2).
+ *
+ * @param value what a schema has found to be an object of texts
+ * @returns names in lower case
+ */
+export function readHeaders(
+  value: unknown,
+  pointer: string,
+  reader: FieldReader,
+): Readonly<Record<string, string>> | null | undefined {
+  if (value === undefined || value === null) return value;
+  const entries = Object.entries(value as Fields) as [string, string][];
+  const read = new Map<string, string>();
+  let bytes = 0;
+  for (const [name, text] of entries) {
+    const lower = name.toLowerCase();
+    const shown = JSON.stringify(name.slice(0, 64));
+    const fault = headerNameFault(name) ?? headerValueFault(text);
+    if (fault !== null) reader.fault(pointer, 'invalid', `cannot be taken: ${shown} ${fault}`);
+    else if (read.has(lower)) reader.fault(pointer, 'invalid', `names ${shown} twice`);
+    read.set(lower, text);
+    bytes += name.length + text.length;
+  }
+  if (read.size > MAX_HEADERS) {
+    reader.fault(pointer, 'too_large', `has ${read.size} entries, and may have ${MAX_HEADERS}`);
+  }
+  if (bytes > MAX_HEADER_BYTES) {
+    reader.fault(
+      pointer,
+      'too_large',
+      `has ${bytes} bytes of names and values, and may have ${MAX_HEADER_BYTES}`,
+    );
+  }
+  return Object.fromEntries(read);
 }

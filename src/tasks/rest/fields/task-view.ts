@@ -10,8 +10,8 @@ import {
 import { formatDuration, formatTime, formatTimeOrNull } from '../../model/time.ts';
 import { parseExactly } from '../checks/exact-json.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
-import { PAYLOAD_ANSWER, payloadText, payloadView } from './payload-view.ts';
-import { RETRY_ANSWER, retryView } from './retry-fields.ts';
+import { RETRY_ANSWER, retryView } from './common-fields.ts';
+import { PAYLOAD_ANSWER, payloadText, payloadView } from './payload-fields.ts';
 
 const TEXT: Schema = { type: 'string' };
 const TEXT_OR_NULL: Schema = { type: 'string', nullable: true };

@@ -6,11 +6,16 @@ import { type DurationBounds, FieldReader, type Fields } from '../checks/field-r
 import { Problem } from '../checks/problem.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import type { RestConfig } from '../http/parts.ts';
-import { MAX_HEADERS, readHeaders } from './header-fields.ts';
-import { PAUSE_FIELDS, readPause } from './pause-fields.ts';
-import { DURATION, durationField, RETRY_SCHEMA, readRetry } from './retry-fields.ts';
+import {
+  DURATION,
+  durationField,
+  PAUSE_FIELDS,
+  RETRY_SCHEMA,
+  readPause,
+  readRetry,
+} from './common-fields.ts';
 import { readStartLimit, START_LIMIT } from './start-limit-fields.ts';
-import { PULL_TIMEOUT, PUSH_TIMEOUT } from './task-fields.ts';
+import { MAX_HEADERS, PULL_TIMEOUT, PUSH_TIMEOUT, readHeaders } from './task-fields.ts';
 import { ON_FINISH_FIELDS } from './worker-on-finish.ts';
 
 const HOUR_MS = 3_600_000;

@@ -6,7 +6,7 @@ import type { Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
 import type { RestParts } from '../http/parts.ts';
-import { findWorker } from './find-worker.ts';
+import { findWorker } from './named-documents.ts';
 
 /** Workers that are looked at together. */
 const PAGE = 500;

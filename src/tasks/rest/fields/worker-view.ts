@@ -4,7 +4,8 @@ import { formatDuration, formatTime, formatTimeOrNull } from '../../model/time.t
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 import type { StatusCounts } from '../../store/requests.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
-import { RETRY_ANSWER, retryView } from './retry-fields.ts';
+import type { RestParts } from '../http/parts.ts';
+import { RETRY_ANSWER, retryView } from './common-fields.ts';
 import { START_LIMIT_ANSWER } from './start-limit-fields.ts';
 import { TIME, TIME_OR_NULL } from './task-view.ts';
 import { ON_FINISH_ANSWER, onFinishView } from './worker-on-finish.ts';
@@ -121,4 +122,14 @@ export function putWorker(id: string, body: Worker, expect: number | 'absent'): 
     unique: [`name:worker:${body.name}`],
     body,
   };
+}
+
+/** To be called after every change of a worker or of its secrets. */
+export function workerChanged(
+  { directory, signals }: Pick<RestParts, 'directory' | 'signals'>,
+  tenant: string,
+  id: string,
+): void {
+  directory.changed(tenant);
+  signals.tell('workerChanged', tenant, id);
 }

@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Idempotency } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import { Problem } from '../checks/problem.ts';
+import { invalidParameter, Problem } from '../checks/problem.ts';
 import type { RestRequest } from './http.ts';
-import { invalidParameter } from './page.ts';
 import type { Call, RestAnswer } from './route.ts';
 
 /** How long an answer is remembered (specification 3.7). */

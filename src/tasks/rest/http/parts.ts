@@ -11,8 +11,6 @@ import type { WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { Sealer } from '../../sealing/aes-sealer.ts';
 import type { Directory } from '../../store/directory.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import type { CallKind } from './kind.ts';
-import type { UsedShares } from './used-shares.ts';
 
 /** What routes are made from. */
 export interface RestParts {
@@ -22,7 +20,8 @@ export interface RestParts {
   readonly sealer: Sealer;
   readonly pullDesk: PullDesk;
   readonly tester: WorkerTester;
-  readonly usedShares: UsedShares;
+  /** Whether a tenant has used its share of the push deliveries of this process. */
+  readonly usedShares: { has(tenant: string): boolean };
   readonly limitAsker: Pick<LimitAsker, 'ask'>;
   /** Null without an identity provider. */
   readonly identities: VerifiedTokens | null;
@@ -86,4 +85,12 @@ export interface ApiLimitVerdict {
     readonly windowSeconds: number;
     readonly resetSeconds: number;
   } | null;
+}
+
+/** The two kinds of calls, which have limits of their own. */
+export type CallKind = 'read' | 'write';
+
+/** The kind of a call by its method. */
+export function kindOf(method: string): CallKind {
+  return method === 'GET' || method === 'HEAD' ? 'read' : 'write';
 }

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
 import { parseExactly } from '../checks/exact-json.ts';
-import { countNames, repeatedName } from '../checks/json-names.ts';
-import { type JsonExcess, scanJson } from '../checks/json-scan.ts';
-import { Problem, type ProblemPart } from '../checks/problem.ts';
+import { countNames, type JsonExcess, repeatedName, scanJson } from '../checks/json-scan.ts';
+import { invalidParameter, Problem, type ProblemPart } from '../checks/problem.ts';
 import type { ArraySchema, ObjectSchema } from '../checks/schema.ts';
 import type { SchemaCheck } from '../checks/schema-check.ts';
 import type { RestRequest } from './http.ts';
+import type { Call } from './route.ts';
 
 /** The largest body of a request (specification 3.13). */
 export const BODY_LIMIT_BYTES = 6 * 1024 * 1024;
@@ -199,4 +199,16 @@ function placeIn(thrown: unknown): string {
   if (message.includes('end of JSON')) return ': it ends too early';
   const match = /at position (\d+)/.exec(message);
   return match === null ? '' : `, from character ${match[1]} on`;
+}
+
+/**
+ * A query parameter that is `true` or `false`; false when it is left out.
+ *
+ * @throws Problem invalid_parameter
+ */
+export function readFlag(call: Pick<Call, 'query'>, name: string): boolean {
+  const text = call.query[name];
+  if (text === undefined || text === '' || text === 'false') return false;
+  if (text === 'true') return true;
+  throw invalidParameter(name, `${name} is true or false`);
 }

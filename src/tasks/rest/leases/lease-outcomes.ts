@@ -1,14 +1,14 @@
+import { LRUCache } from 'lru-cache';
 import type { Task } from '../../model/task.ts';
-import type { PullFailure } from '../../scheduler/pull/pull-desk.ts';
+import type { PullDesk, PullFailure } from '../../scheduler/pull/pull-desk.ts';
 import type { SettleAnswer } from '../../store/requests.ts';
 import { FieldReader, type Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
+import { durationField } from '../fields/common-fields.ts';
 import { checkJsonSize, jsonText } from '../fields/payload-fields.ts';
-import { durationField } from '../fields/retry-fields.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call } from '../http/route.ts';
-import type { LeaseOwners } from './lease-owners.ts';
 
 const PUT_OFF = { minMs: 0, maxMs: 7 * 86_400_000 };
 const MAX_RESULT_BYTES = 16 * 1024;
@@ -143,4 +143,31 @@ export function leaseLost(): Problem {
     'lease_lost',
     'the lease is not, or not any more, that of a running task: stop working on it, its result does not count',
   );
+}
+
+const MAX_LEASES = 20_000;
+
+/**
+ * Whose leases are whose, for callers that come with the token of a worker. Those that were taken here are known; of
+ * others the store is asked. What a lease is of never changes, so nothing here grows old.
+ */
+export class LeaseOwners {
+  readonly #pullDesk: PullDesk;
+  readonly #known = new LRUCache<string, string>({ max: MAX_LEASES });
+
+  constructor(pullDesk: PullDesk) {
+    this.#pullDesk = pullDesk;
+  }
+
+  took(leaseId: string, workerId: string): void {
+    this.#known.set(leaseId, workerId);
+  }
+
+  /** False for a lease that is live and another worker's. Of one that is over, only those taken here are told. */
+  async mayBeOf(tenant: string, leaseId: string, workerId: string): Promise<boolean> {
+    const known = this.#known.get(leaseId);
+    if (known !== undefined) return known === workerId;
+    const task = await this.#pullDesk.leased(tenant, leaseId);
+    return task === null || task.workerId === workerId;
+  }
 }

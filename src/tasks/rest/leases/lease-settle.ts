@@ -3,19 +3,19 @@ import { Problem } from '../checks/problem.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import { TASK_ANSWER, taskView } from '../fields/task-view.ts';
 import { remembered } from '../http/idempotency.ts';
-import { ITEM_ERROR, type ItemResult, refusedItem } from '../http/item-result.ts';
 import type { RestParts } from '../http/parts.ts';
+import { ITEM_ERROR, type ItemResult, refusedItem } from '../http/problem-answer.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import {
   COMPLETION,
   endAttempt,
   FAILURE,
+  type LeaseOwners,
   OUTCOMES,
   type OutcomeKind,
   RELEASE,
   readOutcome,
 } from './lease-outcomes.ts';
-import type { LeaseOwners } from './lease-owners.ts';
 
 const MAX_OUTCOMES = 100;
 

@@ -4,13 +4,13 @@ import type { ClaimedTask } from '../../store/requests.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
-import { findWorker, noSuchWorker } from '../fields/find-worker.ts';
-import { DURATION, durationField } from '../fields/retry-fields.ts';
+import { DURATION, durationField } from '../fields/common-fields.ts';
+import { findWorker, noSuchWorker } from '../fields/named-documents.ts';
 import { TASK_ANSWER, TIME, taskText } from '../fields/task-view.ts';
 import { keyReused, REPLAYED } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
-import type { LeaseOwners } from './lease-owners.ts';
+import type { LeaseOwners } from './lease-outcomes.ts';
 
 const MAX_LEASES = 100;
 const WAIT = { minMs: 0, maxMs: 30_000 };

@@ -1,7 +1,7 @@
 import { formatTime } from '../../model/time.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
-import { durationField } from '../fields/retry-fields.ts';
+import { durationField } from '../fields/common-fields.ts';
 import { TASK_ANSWER, TIME, taskView } from '../fields/task-view.ts';
 import { remembered } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
@@ -10,13 +10,13 @@ import {
   COMPLETION,
   endAttempt,
   FAILURE,
+  LeaseOwners,
   leaseLost,
   type OutcomeKind,
   ownLease,
   RELEASE,
   readOutcome,
 } from './lease-outcomes.ts';
-import { LeaseOwners } from './lease-owners.ts';
 import { settleLeasesRoute } from './lease-settle.ts';
 import { LEASE, takeLeasesRoute } from './lease-take.ts';
 

@@ -3,27 +3,17 @@ import { scheduleDueAt } from '../../model/schedules/schedule-times.ts';
 import { putSchedule } from '../../scheduler/schedules/schedule-document.ts';
 import type { DocumentChange, StoredDocument } from '../../store/documents.ts';
 import { auditEntry } from '../access/audit.ts';
+import { seesPayloads } from '../access/authorization.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
-import { seesPayloads } from '../access/visibility.ts';
-import { FieldReader, type Fields } from '../checks/field-reader.ts';
+import { acceptingAnswer, FieldReader, type Fields, writableFields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import { acceptingAnswer, writableFields } from '../checks/put-back.ts';
-import { findWorker } from '../fields/find-worker.ts';
+import { findWorker, noSuchSchedule, readSchedule } from '../fields/named-documents.ts';
 import { unknownWorker } from '../fields/new-task.ts';
-import { readPayload } from '../fields/payload-fields.ts';
-import { payloadView } from '../fields/payload-view.ts';
-import {
-  MAX_TEMPLATE_PAYLOAD_BYTES,
-  NEW_SCHEDULE,
-  readScheduleFields,
-  SCHEDULE_CHANGES,
-} from '../fields/schedule-fields.ts';
-import { SCHEDULE_ANSWER, scheduleView } from '../fields/schedule-view.ts';
-import { Cursors } from '../http/cursor.ts';
-import { entityTag, expectedVersion, meantVersions, versionMismatch } from '../http/entity-tag.ts';
+import { payloadView, readPayload } from '../fields/payload-fields.ts';
+import { LargeReads } from '../http/bounded.ts';
 import { answerNote, earlierAnswer, keyReused, replayedAnswer } from '../http/idempotency.ts';
-import { LargeReads } from '../http/large-reads.ts';
 import {
+  Cursors,
   PAGE_BYTES,
   PAGE_QUERY,
   PAGES_AT_ONCE,
@@ -33,11 +23,17 @@ import {
   readPage,
 } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
+import { entityTag, expectedVersion, meantVersions, versionMismatch } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { remembering } from '../tasks/task-create.ts';
-import { noSuchSchedule, readSchedule } from './find-schedule.ts';
-import { previewScheduleRoute } from './schedule-preview.ts';
-import { triggerScheduleRoute } from './schedule-trigger.ts';
+import { previewScheduleRoute, triggerScheduleRoute } from './schedule-actions.ts';
+import {
+  MAX_TEMPLATE_PAYLOAD_BYTES,
+  NEW_SCHEDULE,
+  readScheduleFields,
+  SCHEDULE_CHANGES,
+} from './schedule-fields.ts';
+import { SCHEDULE_ANSWER, scheduleView } from './schedule-view.ts';
 
 /** Each may have a payload of 64 KiB. */
 const SCHEDULES_AT_ONCE = 20;

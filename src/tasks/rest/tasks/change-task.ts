@@ -3,8 +3,8 @@ import { tellLetGo } from '../../model/signals.ts';
 import { isFinal, type Task } from '../../model/task.ts';
 import type { ChangeAnswer, RemoveAnswer, TaskChange } from '../../store/requests.ts';
 import { Problem } from '../checks/problem.ts';
-import { expectedVersion, meantVersions, versionMismatch } from '../http/entity-tag.ts';
 import type { RestParts } from '../http/parts.ts';
+import { expectedVersion, meantVersions, versionMismatch } from '../http/request-headers.ts';
 import type { Call } from '../http/route.ts';
 
 export type TaskAction = TaskChange['action'];

@@ -5,11 +5,11 @@ import type { Fields } from '../checks/field-reader.ts';
 import { PROBLEMS, Problem, type ProblemPart } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
 import { compileSchema } from '../checks/schema-check.ts';
-import { findWorker } from '../fields/find-worker.ts';
+import { findWorker } from '../fields/named-documents.ts';
 import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from '../fields/new-task.ts';
 import { REPLAYED } from '../http/idempotency.ts';
-import { ITEM_ERROR, type ItemResult, refusedItem } from '../http/item-result.ts';
 import type { RestParts } from '../http/parts.ts';
+import { ITEM_ERROR, type ItemResult, refusedItem } from '../http/problem-answer.ts';
 import { schemaProblem } from '../http/read-request.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import {

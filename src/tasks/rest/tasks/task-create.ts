@@ -1,16 +1,16 @@
 import { formatTimeOrNull } from '../../model/time.ts';
 import type { CreateAnswer, CreateResult } from '../../store/requests.ts';
+import { seesPayloads } from '../access/authorization.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
-import { seesPayloads } from '../access/visibility.ts';
 import type { Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
-import { findWorker } from '../fields/find-worker.ts';
+import { findWorker } from '../fields/named-documents.ts';
 import { NEW_TASK_SCHEMA, readNewTask, unknownWorker } from '../fields/new-task.ts';
 import { TASK_FIELDS, TIME_OR_NULL, taskView } from '../fields/task-view.ts';
-import { entityTag } from '../http/entity-tag.ts';
 import { keyReused, REPLAYED } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
+import { entityTag } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 
 /** A task that somebody wanted to make: it, or the one that has its key. */

@@ -2,9 +2,8 @@ import { isId } from '../../model/ids.ts';
 import { TASK_STATUSES, type TaskStatus } from '../../model/task.ts';
 import { parseTimeRange } from '../../model/time.ts';
 import type { TaskSearch } from '../../store/requests.ts';
-import { Problem } from '../checks/problem.ts';
-import { findWorker } from '../fields/find-worker.ts';
-import { invalidParameter } from '../http/page.ts';
+import { invalidParameter, Problem } from '../checks/problem.ts';
+import { findWorker } from '../fields/named-documents.ts';
 import type { RestParts } from '../http/parts.ts';
 
 export const FILTER_DESCRIPTIONS = {
@@ -25,7 +24,7 @@ export const FILTER_DESCRIPTIONS = {
 /** Which tasks a list or an action is about, as texts (specification 3.10). */
 export type TaskFilterTexts = Readonly<Partial<Record<keyof typeof FILTER_DESCRIPTIONS, string>>>;
 
-export type TaskFilter = Omit<TaskSearch, 'after' | 'limit' | 'order'>;
+type TaskFilter = Omit<TaskSearch, 'after' | 'limit' | 'order'>;
 
 /** The longest texts that tasks can have there, and a bound for what is looked for in messages. */
 const MAX_LENGTHS = { key: 255, type: 128, tag: 64, group: 128, error: 200 } as const;

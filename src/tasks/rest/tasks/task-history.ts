@@ -1,10 +1,9 @@
 import { HISTORY_EVENTS, type HistoryEntry, TASK_STATUSES } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
-import { seesPayloads } from '../access/visibility.ts';
+import { seesPayloads } from '../access/authorization.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import { ACTOR_ANSWER, actorView, TIME } from '../fields/task-view.ts';
-import { Cursors } from '../http/cursor.ts';
-import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { noSuchTask, taskId } from './change-task.ts';

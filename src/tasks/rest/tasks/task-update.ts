@@ -3,17 +3,22 @@ import { targetOf, withTarget } from '../../model/headers.ts';
 import { mergeRetry } from '../../model/retry-policy.ts';
 import { isFinal, TASK_STATUSES, type Task, type TaskBody, type TaskStatus } from '../../model/task.ts';
 import type { TaskPatch } from '../../store/requests.ts';
+import { seesPayloads } from '../access/authorization.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
-import { seesPayloads } from '../access/visibility.ts';
-import { FieldReader, type Fields } from '../checks/field-reader.ts';
+import {
+  acceptingAnswer,
+  changedFields,
+  FieldReader,
+  type Fields,
+  writableFields,
+} from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import { acceptingAnswer, changedFields, writableFields } from '../checks/put-back.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
 import { checkExpiry, readTimes, TIME_FIELDS } from '../fields/new-task.ts';
 import { CONTENT_FIELDS, checkContentFor, readContent, type TaskContent } from '../fields/task-fields.ts';
 import { TASK_ANSWER, taskView } from '../fields/task-view.ts';
-import { expectedVersion, meantVersions } from '../http/entity-tag.ts';
 import type { RestParts } from '../http/parts.ts';
+import { expectedVersion, meantVersions } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import {
   changeProblem,

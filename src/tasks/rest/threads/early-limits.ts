@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { asError } from '../../../base/fault.ts';
-import type { RestHead } from '../http/http.ts';
-import { kindOf } from '../http/kind.ts';
-import type { ApiCall, ApiLimits } from '../http/parts.ts';
+import type { AskedLimit, RestHead } from '../http/http.ts';
+import { type ApiCall, type ApiLimits, type ApiLimitVerdict, kindOf } from '../http/parts.ts';
 import type { CallLimit, VerdictMessage } from './messages.ts';
 
 /** Maximum number of callers that are remembered. */
@@ -85,3 +84,31 @@ function callerOf({ tenant, user }: ApiCall): Caller {
 function callerName(tenant: string, authorization: string): string {
   return `${tenant}\n${authorization}`;
 }
+
+/** The verdict about a call that the REST thread did not have to ask for. It may arrive after the call. */
+export class EarlyVerdict implements AskedLimit {
+  readonly user: string | null;
+  #verdict: ApiLimitVerdict | Error | null = null;
+  #waiting: PromiseWithResolvers<ApiLimitVerdict> | null = null;
+
+  constructor(limit: Exclude<CallLimit, 'unknown_caller'>) {
+    this.user = limit === 'none' ? null : limit.user;
+    if (limit === 'none') this.#verdict = UNLIMITED;
+  }
+
+  heard([verdict, reason]: VerdictMessage): void {
+    this.#verdict = verdict ?? new Error(reason);
+    if (this.#verdict instanceof Error) this.#waiting?.reject(this.#verdict);
+    else this.#waiting?.resolve(this.#verdict);
+  }
+
+  /** @throws Error (also as a rejection) if the call could not be checked */
+  get(): ApiLimitVerdict | Promise<ApiLimitVerdict> {
+    if (this.#verdict instanceof Error) throw this.#verdict;
+    if (this.#verdict !== null) return this.#verdict;
+    this.#waiting ??= Promise.withResolvers<ApiLimitVerdict>();
+    return this.#waiting.promise;
+  }
+}
+
+const UNLIMITED: ApiLimitVerdict = { allowed: true, nearest: null };

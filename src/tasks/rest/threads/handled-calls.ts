@@ -1,9 +1,9 @@
 import type { Logger } from '../../../base/logger.ts';
 import { Problem } from '../checks/problem.ts';
 import type { RestHandler, RestHead, RestRequest, RestResponse } from '../http/http.ts';
-import { requestIdOf } from '../http/negotiation.ts';
 import { problemOf, problemResponse } from '../http/problem-answer.ts';
-import { EarlyVerdict } from './early-verdict.ts';
+import { requestIdOf } from '../http/request-headers.ts';
+import { EarlyVerdict } from './early-limits.ts';
 import type { AnswerMessage, CallMessage, TurnToRestThread } from './messages.ts';
 
 /** Receives the progress of the calls of a REST thread. */

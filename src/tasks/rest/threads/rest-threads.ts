@@ -9,10 +9,11 @@ import { askForThread, type LimitAsker } from '../../scheduler/attempts/limit-qu
 import type { WorkerTest, WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { SentFault } from '../../store/trouble.ts';
 import type { Problem } from '../checks/problem.ts';
+import { type PlaceBounds, Places } from '../http/bounded.ts';
 import type { HeldBody, RenderedResponse, RestCall, RestCalls, RestHead, RestReply } from '../http/http.ts';
-import { requestIdOf } from '../http/negotiation.ts';
 import type { ApiCall } from '../http/parts.ts';
 import { problemResponse } from '../http/problem-answer.ts';
+import { requestIdOf } from '../http/request-headers.ts';
 import { EarlyLimits, type EngineLimits } from './early-limits.ts';
 import type {
   FromRestThread,
@@ -21,7 +22,6 @@ import type {
   ToRestThread,
   TurnFromRestThread,
 } from './messages.ts';
-import { type PlaceBounds, Places } from './places.ts';
 import { ThreadCalls } from './thread-calls.ts';
 
 /** Maximum number of calls, and of bytes in their bodies, that wait or run in this process. */

@@ -7,11 +7,9 @@ import type { WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { SentFault } from '../../store/trouble.ts';
 import type { RestHandler } from '../http/http.ts';
 import type { ApiLimits } from '../http/parts.ts';
-import { AskedLimits } from './asked-limits.ts';
-import { AskedTests } from './asked-tests.ts';
+import { AskedLimits, AskedTests } from './asked.ts';
 import { HandledCalls, type HandledCallsOut } from './handled-calls.ts';
-import type { ToRestThread, TurnFromRestThread } from './messages.ts';
-import { type Filling, Outbox } from './outbox.ts';
+import { type Filling, Outbox, type ToRestThread, type TurnFromRestThread } from './messages.ts';
 
 /** Handles the calls of a REST thread. */
 export interface ThreadService {

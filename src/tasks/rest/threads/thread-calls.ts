@@ -1,12 +1,17 @@
 import type { Transferable } from 'node:worker_threads';
 import type { LastingThread } from '../../../base/threads/lasting-thread.ts';
 import { Problem } from '../checks/problem.ts';
+import { type Places, Turns } from '../http/bounded.ts';
 import type { HeldBody, RestCall, RestHead, RestReply } from '../http/http.ts';
-import { Turns } from '../http/turns.ts';
 import type { EarlyLimits } from './early-limits.ts';
-import type { AnswerMessage, ToRestThread, TurnFromRestThread, TurnToRestThread } from './messages.ts';
-import { type Filling, Outbox } from './outbox.ts';
-import type { Places } from './places.ts';
+import {
+  type AnswerMessage,
+  type Filling,
+  Outbox,
+  type ToRestThread,
+  type TurnFromRestThread,
+  type TurnToRestThread,
+} from './messages.ts';
 
 /** Maximum number of calls that a thread handles at once, without calls that wait for an event. */
 const MAX_RUNNING = 512;

@@ -1,15 +1,26 @@
-import type { StoredDocument } from '../../store/documents.ts';
+import { newSigningSecret } from '../../delivery/signature.ts';
+import type { Account, Secret } from '../../model/documents.ts';
+import { ACCOUNT_ID, type DocumentChange, type StoredDocument } from '../../store/documents.ts';
+import { newToken, tokenHash } from '../access/api-token.ts';
 import { auditEntry } from '../access/audit.ts';
+import { quotaExceeded } from '../access/tenant-limits.ts';
 import { Problem } from '../checks/problem.ts';
-import { readWorker } from '../fields/find-worker.ts';
-import { NEW_SECRET } from '../fields/secret-fields.ts';
-import { CREATED_SECRET, SECRET_ANSWER, secretView } from '../fields/secret-view.ts';
-import { Cursors } from '../http/cursor.ts';
-import { PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { readWorker } from '../fields/named-documents.ts';
+import { workerChanged } from '../fields/worker-view.ts';
+import { answerNote, earlierAnswer, keyReused, replayedAnswer } from '../http/idempotency.ts';
+import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
-import { createSecret } from './secret-create.ts';
-import { workerChanged } from './worker-changed.ts';
+import { remembering } from '../tasks/task-create.ts';
+import {
+  CREATED_SECRET,
+  isLive,
+  NEW_SECRET,
+  readSecretFields,
+  SECRET_ANSWER,
+  type SecretFields,
+  secretView,
+} from './secret-fields.ts';
 
 /** `/v1/workers/:id/secrets` (specification 3.5.4). */
 export function secretRoutes(parts: RestParts): readonly Route[] {
@@ -94,4 +105,211 @@ async function deleteSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
 
 function noSuchSecret(id: string): Problem {
   return new Problem('not_found', `the worker has no secret ${JSON.stringify(id.slice(0, 64))}`);
+}
+
+/** All that are live sign, so there are few. */
+const MAX_LIVE_SIGNING = 5;
+/** Of all types, those that have expired among them. */
+const MAX_SECRETS = 100;
+/** One that has expired is shown for so long; then it goes with the next one that is made. */
+const SHOW_EXPIRED_MS = 7 * 86_400_000;
+/** How often a change begins again because somebody else changed something in between. */
+const MAX_TRIES = 5;
+/** Makes a secret; the older ones of its type and name get their term in the same step. */
+async function createSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
+  const fields = readSecretFields(call.body);
+  const earlier = await earlierAnswer(parts.store, call);
+  if (earlier !== null) return earlier;
+  const worker = await readWorker(parts.store, call.tenant, call.params['id']);
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    const answer = await tryCreate(parts, call, worker.id, fields);
+    if (answer !== null) return answer;
+  }
+  throw new Problem(
+    'version_mismatch',
+    'the secrets of the worker change too often at the moment: try again',
+  );
+}
+
+/** Null when something was changed by somebody else in between. */
+async function tryCreate(
+  parts: RestParts,
+  call: Call,
+  workerId: string,
+  fields: SecretFields,
+): Promise<RestAnswer | null> {
+  const { tenant, nowMs } = call;
+  const older = await allSecrets(parts, tenant, workerId);
+  checkRoom(older, fields, nowMs);
+  const account = fields.type === 'token' ? NO_KEY : await withDataKey(parts, tenant);
+  const id = parts.ids.next('secret');
+  const made = fields.value === null;
+  const value = fields.value ?? newValue(parts, tenant, fields.type);
+  const secret = sealedSecret(parts, call, { id, workerId, fields, value, dataKey: account.dataKey });
+  const json = secretView({ id, body: secret }, nowMs);
+  const headers = { Location: `/api/v1/workers/${workerId}/secrets/${id}` };
+  const answer: RestAnswer = { status: 201, headers, json: { ...json, value: null } };
+  const changes: DocumentChange[] = [
+    ...account.changes,
+    ...older.flatMap(one => changesOfOlder(one, fields, nowMs)),
+    { ...putSecret(id, secret, 'absent'), atMost: MAX_SECRETS },
+    auditEntry(parts, call, {
+      action: 'secret.created',
+      targetId: id,
+      targetName: fields.name,
+      changed: Object.keys(call.body),
+      details: { worker: workerId, type: fields.type },
+    }),
+  ];
+  const note = call.idempotency === null ? '' : answerNote(answer);
+  const applied = await parts.store.apply(tenant, changes, remembering(call, note).idempotency);
+  switch (applied.kind) {
+    case 'reused':
+      throw keyReused();
+    case 'replayed':
+      return replayedAnswer(applied.note);
+    case 'refused':
+      if (applied.reason === 'too_many') throw tooMany('secrets', MAX_SECRETS);
+      return null;
+    case 'done':
+      workerChanged(parts, tenant, workerId);
+      if (account.changes.length > 0) parts.signals.tell('accountChanged', tenant);
+      parts.logger.info('tasks: a secret was made', {
+        tenant,
+        worker: workerId,
+        secret: id,
+        type: fields.type,
+        by: call.caller.actor.id,
+      });
+      return { ...answer, json: { ...json, value: made ? value : null } };
+  }
+}
+
+async function allSecrets(
+  { store }: RestParts,
+  tenant: string,
+  workerId: string,
+): Promise<readonly StoredDocument<'secret'>[]> {
+  const query = { kind: 'secret', parent: workerId, after: null, limit: MAX_SECRETS, order: 'asc' } as const;
+  return (await store.listDocuments(tenant, query)) as readonly StoredDocument<'secret'>[];
+}
+
+/** @throws Problem `quota_exceeded` */
+function checkRoom(older: readonly StoredDocument<'secret'>[], fields: SecretFields, nowMs: number): void {
+  if (fields.type !== 'signing') return;
+  const live = older.filter(
+    ({ body }) =>
+      body.type === 'signing' && isLive(body, nowMs) && !(fields.graceMs === 0 && body.name === fields.name),
+  );
+  if (live.length >= MAX_LIVE_SIGNING) throw tooMany('signing_secrets', MAX_LIVE_SIGNING);
+}
+
+function tooMany(limit: string, max: number): Problem {
+  const words = limit.replaceAll('_', ' ');
+  return quotaExceeded(
+    limit,
+    max,
+    `a worker may have ${max} ${words}: delete one, or wait until one expires`,
+  );
+}
+
+type DataKey = NonNullable<Account['dataKey']>;
+
+interface KeyedAccount {
+  readonly dataKey: DataKey | null;
+  readonly changes: readonly DocumentChange[];
+}
+
+/** Tokens are not sealed. */
+const NO_KEY: KeyedAccount = { dataKey: null, changes: [] };
+
+/** The data key of the tenant, and what makes it if this is the first secret that is sealed. */
+async function withDataKey({ store, sealer }: RestParts, tenant: string): Promise<KeyedAccount> {
+  const account = await store.getDocument(tenant, 'account', ACCOUNT_ID);
+  if (account === null) throw new Problem('tenant_not_found', 'the account is gone');
+  const { version, parent, dueAt, body } = account;
+  if (body.dataKey !== null) return { dataKey: body.dataKey, changes: [] };
+  const dataKey = sealer.newDataKey(tenant);
+  return {
+    dataKey,
+    changes: [
+      {
+        op: 'put',
+        kind: 'account',
+        id: ACCOUNT_ID,
+        expect: version,
+        parent,
+        dueAt,
+        unique: [],
+        body: { ...body, dataKey },
+      },
+    ],
+  };
+}
+
+function newValue({ randomBytes }: RestParts, tenant: string, type: Secret['type']): string {
+  if (type === 'token') return newToken('wkt', tenant, randomBytes);
+  return newSigningSecret(randomBytes);
+}
+
+interface Unsealed {
+  readonly id: string;
+  readonly workerId: string;
+  readonly fields: SecretFields;
+  readonly value: string;
+  /** Null for a token. */
+  readonly dataKey: DataKey | null;
+}
+
+/** What is kept of it: the value sealed, or for a token its hash. */
+function sealedSecret(
+  { sealer }: RestParts,
+  { tenant, caller, nowMs }: Call,
+  { id, workerId, fields: { type, name }, value, dataKey }: Unsealed,
+): Secret {
+  const kept =
+    dataKey === null
+      ? { fingerprint: tokenHash(value), sealed: null }
+      : {
+          fingerprint: sealer.fingerprint(value, dataKey, tenant),
+          sealed: sealer.seal(value, dataKey, { tenant, workerId, secretId: id, type }),
+        };
+  return {
+    workerId,
+    type,
+    name,
+    ...kept,
+    createdAt: nowMs,
+    createdBy: caller.actor,
+    lastUsedAt: null,
+    expiresAt: null,
+  };
+}
+
+/** Older ones of the same type and name get their term; those that ended long ago go. */
+function changesOfOlder(
+  { id, version, body }: StoredDocument<'secret'>,
+  { type, name, graceMs }: SecretFields,
+  nowMs: number,
+): readonly DocumentChange[] {
+  const { expiresAt } = body;
+  if (expiresAt !== null && expiresAt <= nowMs - SHOW_EXPIRED_MS) {
+    return [{ op: 'delete', kind: 'secret', id, expect: version }];
+  }
+  const until = nowMs + graceMs;
+  if (body.type !== type || body.name !== name || (expiresAt !== null && expiresAt <= until)) return [];
+  return [putSecret(id, { ...body, expiresAt: until }, version)];
+}
+
+function putSecret(id: string, body: Secret, expect: number | 'absent') {
+  return {
+    op: 'put',
+    kind: 'secret',
+    id,
+    expect,
+    parent: body.workerId,
+    dueAt: null,
+    unique: body.type === 'token' ? [`hash:${body.fingerprint}`] : [],
+    body,
+  } as const;
 }

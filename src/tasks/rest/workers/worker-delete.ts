@@ -1,15 +1,15 @@
 import type { TaskStatus } from '../../model/task.ts';
 import { auditEntry } from '../access/audit.ts';
 import { Problem } from '../checks/problem.ts';
-import { noSuchWorker, readWorker } from '../fields/find-worker.ts';
+import { noSuchWorker, readWorker } from '../fields/named-documents.ts';
 import { refuseInUse } from '../fields/worker-on-finish.ts';
+import { workerChanged } from '../fields/worker-view.ts';
 import { eachAtMost } from '../http/bounded.ts';
-import { expectedVersion, meantVersions, versionMismatch } from '../http/entity-tag.ts';
-import { readFlag } from '../http/flag.ts';
 import type { RestParts } from '../http/parts.ts';
+import { readFlag } from '../http/read-request.ts';
+import { expectedVersion, meantVersions, versionMismatch } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
-import { actOn } from '../tasks/bulk-actions.ts';
-import { workerChanged } from './worker-changed.ts';
+import { actOn } from '../tasks/task-actions.ts';
 
 const PAGE = 500;
 /** So many tasks at most are canceled by one request. */

@@ -4,7 +4,7 @@ import type { WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
 import { FieldReader } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
-import { noSuchWorker, readWorker } from '../fields/find-worker.ts';
+import { noSuchWorker, readWorker } from '../fields/named-documents.ts';
 import { readUrl, TASK_URL } from '../fields/new-task.ts';
 import { PAYLOAD_FIELDS, readPayload } from '../fields/payload-fields.ts';
 import { checkUrl } from '../fields/worker-fields.ts';

@@ -1,5 +1,4 @@
-import type { Test } from 'tap';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import {
   SIGNAL_NAMES,
   SignalMesh,
@@ -7,7 +6,7 @@ import {
   SignalPorts,
   Signals,
 } from '../../../../src/tasks/model/signals.ts';
-import { PullSignals } from '../../../../src/tasks/rest/threads/pull-signals.ts';
+import { PullSignals } from '../../../../src/tasks/rest/threads/thread-signals.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { until } from '../../../support/until.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isLoopback } from '../../../../src/tasks/rest/access/signup.ts';
+import { isLoopback } from '../../../../src/tasks/rest/access/authentication.ts';
 import { RestHarness } from '../../../support/tasks/rest-harness.ts';
 
 const AT = { host: 'accounts.tasks.test' };

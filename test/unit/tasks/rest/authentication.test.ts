@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ROLES } from '../../../../src/tasks/model/documents.ts';
-import { isTokenText, newToken, tokenHash } from '../../../../src/tasks/rest/access/token-text.ts';
+import { isTokenText, newToken, tokenHash } from '../../../../src/tasks/rest/access/api-token.ts';
 import type { Access, Route } from '../../../../src/tasks/rest/http/route.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { RestHarness } from '../../../support/tasks/rest-harness.ts';

@@ -1,6 +1,5 @@
 import t from 'tap';
-import { countNames } from '../../../../src/tasks/rest/checks/json-names.ts';
-import { type JsonBounds, scanJson } from '../../../../src/tasks/rest/checks/json-scan.ts';
+import { countNames, type JsonBounds, scanJson } from '../../../../src/tasks/rest/checks/json-scan.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 
 function scanned(text: string, bounds: Partial<JsonBounds> = {}) {

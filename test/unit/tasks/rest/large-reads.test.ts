@@ -1,5 +1,5 @@
 import t from 'tap';
-import { LargeReads } from '../../../../src/tasks/rest/http/large-reads.ts';
+import { LargeReads } from '../../../../src/tasks/rest/http/bounded.ts';
 
 t.test('few large reads run at once, and tenants take turns', async t => {
   const reads = new LargeReads(4);

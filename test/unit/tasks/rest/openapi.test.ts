@@ -2,8 +2,8 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import type { Route } from '../../../../src/tasks/rest/http/route.ts';
 import { openApiDocument } from '../../../../src/tasks/rest/openapi.ts';
+import { taskRoutes } from '../../../../src/tasks/rest/routes.ts';
 import { scheduleRoutes } from '../../../../src/tasks/rest/schedules/schedules.ts';
-import { taskRoutes } from '../../../../src/tasks/rest/task-routes.ts';
 import { RestHarness } from '../../../support/tasks/rest-harness.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a document is read by its paths

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { repeatedName } from '../../../../src/tasks/rest/checks/json-names.ts';
+import { repeatedName } from '../../../../src/tasks/rest/checks/json-scan.ts';
 import { TaskHarness } from '../../../support/tasks/task-harness.ts';
 
 const REPEATED: readonly [text: string, pointer: string][] = [

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { ROLES, SCOPES } from '../../../../src/tasks/model/documents.ts';
 import type { Route } from '../../../../src/tasks/rest/http/route.ts';
-import { taskRoutes } from '../../../../src/tasks/rest/task-routes.ts';
+import { taskRoutes } from '../../../../src/tasks/rest/routes.ts';
 import type { Answered } from '../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../support/tasks/task-harness.ts';
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { openApiDocument } from '../../../../src/tasks/rest/openapi.ts';
-import { taskRoutes } from '../../../../src/tasks/rest/task-routes.ts';
+import { taskRoutes } from '../../../../src/tasks/rest/routes.ts';
 import { TaskHarness } from '../../../support/tasks/task-harness.ts';
 
 interface Document {

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap';
-import { newToken } from '../../../../src/tasks/rest/access/token-text.ts';
+import { newToken } from '../../../../src/tasks/rest/access/api-token.ts';
 import type { Schema } from '../../../../src/tasks/rest/checks/schema.ts';
 import type { Route } from '../../../../src/tasks/rest/http/route.ts';
 import type { Answered, Asked } from '../../../support/tasks/rest-harness.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
+import { newToken, tokenHash } from '../../../../src/tasks/rest/access/api-token.ts';
 import { placeOf } from '../../../../src/tasks/rest/access/tenant-host.ts';
-import { newToken, tokenHash } from '../../../../src/tasks/rest/access/token-text.ts';
 import { TaskHarness } from '../../../support/tasks/task-harness.ts';
 
 const CONFIG = { serviceHost: 'tasks.test', tenantHeader: false, jwt: { tenantClaim: '' } };

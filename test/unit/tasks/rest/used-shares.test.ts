@@ -1,6 +1,6 @@
 import t from 'tap';
 import { Signals } from '../../../../src/tasks/model/signals.ts';
-import { UsedShares } from '../../../../src/tasks/rest/http/used-shares.ts';
+import { UsedShares } from '../../../../src/tasks/rest/threads/thread-signals.ts';
 import { JumpingClock } from '../../../support/jumping-clock.ts';
 
 t.test('a share is in use until nothing was heard of it for some seconds', async t => {

@@ -1,8 +1,7 @@
 import t from 'tap';
 import type { RestHead } from '../../../../../src/tasks/rest/http/http.ts';
 import type { ApiCall, ApiLimitVerdict } from '../../../../../src/tasks/rest/http/parts.ts';
-import { EarlyLimits } from '../../../../../src/tasks/rest/threads/early-limits.ts';
-import { EarlyVerdict } from '../../../../../src/tasks/rest/threads/early-verdict.ts';
+import { EarlyLimits, EarlyVerdict } from '../../../../../src/tasks/rest/threads/early-limits.ts';
 import type { VerdictMessage } from '../../../../../src/tasks/rest/threads/messages.ts';
 
 const ALLOWED: ApiLimitVerdict = { allowed: true, nearest: null };

@@ -1,12 +1,11 @@
 import t from 'tap';
+import { Places, Turns } from '../../../../../src/tasks/rest/http/bounded.ts';
 import type {
   RestHandler,
   RestHead,
   RestReply,
   RestRequest,
 } from '../../../../../src/tasks/rest/http/http.ts';
-import { Turns } from '../../../../../src/tasks/rest/http/turns.ts';
-import { Places } from '../../../../../src/tasks/rest/threads/places.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { JoinedCalls } from '../../../../support/tasks/joined-calls.ts';
 

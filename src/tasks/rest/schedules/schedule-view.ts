@@ -4,12 +4,12 @@ import { nextAfter, nominalTimes, runsLeft } from '../../model/schedules/schedul
 import { PRIORITIES, TASK_STATUSES } from '../../model/task.ts';
 import { formatDuration, formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
-import { seesPayloads } from '../access/visibility.ts';
+import { seesPayloads } from '../access/authorization.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
+import { RETRY_ANSWER, retryView } from '../fields/common-fields.ts';
+import { PAYLOAD_ANSWER, payloadView } from '../fields/payload-fields.ts';
+import { TIME, TIME_OR_NULL } from '../fields/task-view.ts';
 import type { Caller } from '../http/route.ts';
-import { PAYLOAD_ANSWER, payloadView } from './payload-view.ts';
-import { RETRY_ANSWER, retryView } from './retry-fields.ts';
-import { TIME, TIME_OR_NULL } from './task-view.ts';
 
 /** So many of the next times are shown. */
 const NEXT_RUNS = 5;

@@ -1,14 +1,17 @@
+import { auditRoutes } from './access/audit.ts';
+import { limitRoutes } from './access/tenant-limits.ts';
+import { tokenRoutes } from './accounts/tokens.ts';
+import { userRoutes } from './accounts/users.ts';
 import type { RestParts } from './http/parts.ts';
 import type { Route } from './http/route.ts';
 import { leaseRoutes } from './leases/leases.ts';
+import { scheduleRoutes } from './schedules/schedules.ts';
 import { taskActionsRoute } from './tasks/task-actions.ts';
 import { createTasksRoute } from './tasks/task-batch.ts';
-import { taskCommandRoutes } from './tasks/task-commands.ts';
+import { deleteTaskRoute, taskCommandRoutes } from './tasks/task-commands.ts';
 import { createTaskRoute } from './tasks/task-create.ts';
-import { deleteTaskRoute } from './tasks/task-delete.ts';
 import { taskHistoryRoute } from './tasks/task-history.ts';
-import { listTasksRoute } from './tasks/task-list.ts';
-import { countTasksRoute, readTaskRoute } from './tasks/task-read.ts';
+import { countTasksRoute, listTasksRoute, readTaskRoute } from './tasks/task-read.ts';
 import { updateTaskRoutes } from './tasks/task-update.ts';
 import { secretRoutes } from './workers/secrets.ts';
 import { workerRoutes } from './workers/workers.ts';
@@ -29,5 +32,17 @@ export function taskRoutes(parts: RestParts): readonly Route[] {
     ...workerRoutes(parts),
     ...secretRoutes(parts),
     ...leaseRoutes(parts),
+  ];
+}
+
+/** All routes of a tenant. */
+export function tenantRoutes(parts: RestParts): readonly Route[] {
+  return [
+    ...taskRoutes(parts),
+    ...scheduleRoutes(parts),
+    ...userRoutes(parts),
+    ...tokenRoutes(parts),
+    ...limitRoutes(parts),
+    ...auditRoutes(parts),
   ];
 }

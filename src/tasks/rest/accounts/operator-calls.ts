@@ -1,15 +1,14 @@
-import { requireOperator } from './access/signup.ts';
-import { type OperatorRoute, operatorRoutes } from './accounts/operator-accounts.ts';
-import { compileSchema, type SchemaCheck } from './checks/schema-check.ts';
-import type { CallLimits } from './http/call-limits.ts';
-import type { RestRequest } from './http/http.ts';
-import { idempotencyOf, type RunningKeys } from './http/idempotency.ts';
-import { kindOf } from './http/kind.ts';
-import { requireJsonAccepted } from './http/negotiation.ts';
-import type { RestParts } from './http/parts.ts';
-import { type OtherMethods, PathTable } from './http/path-table.ts';
-import { readJsonBody, readParams, readQuery } from './http/read-request.ts';
-import type { RestAnswer } from './http/route.ts';
+import { requireOperator } from '../access/authentication.ts';
+import { compileSchema, type SchemaCheck } from '../checks/schema-check.ts';
+import type { CallLimits } from '../http/call-limits.ts';
+import type { RestRequest } from '../http/http.ts';
+import { idempotencyOf, type RunningKeys } from '../http/idempotency.ts';
+import { kindOf, type RestParts } from '../http/parts.ts';
+import { type OtherMethods, PathTable } from '../http/path-table.ts';
+import { readJsonBody, readParams, readQuery } from '../http/read-request.ts';
+import { requireJsonAccepted } from '../http/request-headers.ts';
+import type { RestAnswer } from '../http/route.ts';
+import { type OperatorRoute, operatorRoutes } from './operator-accounts.ts';
 
 /** Calls of the operator have no tenant: they are counted under this name. */
 const COUNTED_AS = 'accounts';

@@ -9,21 +9,19 @@ import {
   type TimingFault,
 } from '../../model/schedules/schedule-times.ts';
 import type { StoredDocument } from '../../store/documents.ts';
-import { excludeEachOther } from '../checks/conflicting-fields.ts';
-import { FieldReader, type Fields } from '../checks/field-reader.ts';
+import { excludeEachOther, FieldReader, type Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
-import { EXPIRES_IN } from './new-task.ts';
-import { PAUSE_FIELDS, readPause } from './pause-fields.ts';
-import { durationField } from './retry-fields.ts';
+import { durationField, PAUSE_FIELDS, readPause } from '../fields/common-fields.ts';
+import { EXPIRES_IN } from '../fields/new-task.ts';
 import {
   CONTENT_FIELDS,
   checkContentFor,
   GROUP_FIELD,
   readContent,
   type TaskContent,
-} from './task-fields.ts';
-import { NAME_FORM } from './worker-fields.ts';
+} from '../fields/task-fields.ts';
+import { NAME_FORM } from '../fields/worker-fields.ts';
 
 const DAY_MS = 86_400_000;
 

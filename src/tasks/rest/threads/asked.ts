@@ -1,6 +1,39 @@
 import { Fault } from '../../../base/fault.ts';
 import type { WorkerTest, WorkerTestAnswer, WorkerTester } from '../../scheduler/workers/worker-tests.ts';
+import type { ApiCall, ApiLimits, ApiLimitVerdict } from '../http/parts.ts';
 import type { TurnToRestThread } from './messages.ts';
+
+/**
+ * Runs in a REST thread. Sends calls to the thread with the decision engine, which checks the API limits. Most calls
+ * have been checked before they arrive here; see `EarlyLimits`.
+ */
+export class AskedLimits implements ApiLimits {
+  readonly #send: (ask: number, call: ApiCall, authorization: string) => void;
+  readonly #waiting = new Map<number, PromiseWithResolvers<ApiLimitVerdict>>();
+  #lastAsk = 0;
+
+  constructor(send: (ask: number, call: ApiCall, authorization: string) => void) {
+    this.#send = send;
+  }
+
+  /** @throws (rejects with) Error if the call could not be checked */
+  ask(call: ApiCall, authorization: string): Promise<ApiLimitVerdict> {
+    const ask = ++this.#lastAsk;
+    const waiting = Promise.withResolvers<ApiLimitVerdict>();
+    this.#waiting.set(ask, waiting);
+    this.#send(ask, call, authorization);
+    return waiting.promise;
+  }
+
+  heard(verdicts: TurnToRestThread['verdicts']): void {
+    for (const [ask, [verdict, reason]] of verdicts) {
+      const waiting = this.#waiting.get(ask);
+      this.#waiting.delete(ask);
+      if (verdict === null) waiting?.reject(new Error(reason));
+      else waiting?.resolve(verdict);
+    }
+  }
+}
 
 /** Has tests made by another thread: a REST thread asks the primary, and the primary the thread with the engine. */
 export class AskedTests implements WorkerTester {
