@@ -1,0 +1,177 @@
+import t from 'tap';
+import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
+import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+
+t.test('each task of a batch has a result of its own, in order', async t => {
+  const rest = await TaskHarness.open();
+  const mailer = await rest.pushWorker();
+  const crawler = await rest.pullWorker();
+  const live = await rest.task({ key: 'k' });
+  rest.told.length = 0;
+  const { status, json } = await rest.at('POST', 'tasks/batch', {
+    tasks: [
+      { worker: 'mailer', delay: '1m' },
+      { worker: 'nobody' },
+      { worker: 'mailer', key: 'k' },
+      { worker: 'mailer', key: 'k', on_conflict: 'reject' },
+      { worker: 'mailer', runat: 'x' },
+      { worker: crawler.id, payload: [1] },
+      { worker: 'mailer', run_at: '2026-03-02T00:00:00Z', delay: 1 },
+      7,
+      { worker: 'mailer', payload: 'x'.repeat(300_000) },
+      { worker: 'mailer' },
+    ],
+  });
+  t.equal(status, 200);
+  const { results } = json;
+  t.same(
+    results.map((result: { status: number; error?: { code: string } }) => [
+      result.status,
+      result.error?.code,
+    ]),
+    [
+      [201, undefined],
+      [422, 'validation_failed'],
+      [200, undefined],
+      [409, 'task_key_exists'],
+      [422, 'unknown_field'],
+      [201, undefined],
+      [400, 'conflicting_fields'],
+      [422, 'validation_failed'],
+      [413, 'payload_too_large'],
+      [201, undefined],
+    ],
+  );
+  t.match(results[2].task, { id: live.id, deduplicated: true });
+  t.match(results[3].error, { task_id: live.id });
+  t.same(results[1].error.errors[0].pointer, '/worker', 'pointers are those of the task');
+  t.notOk('payload' in results[5].task, 'payloads are not sent back');
+  t.match((await rest.at('GET', `tasks/${results[5].task.id}`)).json, { worker: 'crawler', payload: [1] });
+  t.same(
+    rest.told,
+    [
+      ['taskDue', 'acme', mailer.id, HARNESS_START_MS],
+      ['taskDue', 'acme', crawler.id, HARNESS_START_MS],
+    ],
+    'each worker is woken once, for the first of its tasks',
+  );
+});
+
+t.test('an atomic batch is made whole or not at all', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const live = await rest.task({ key: 'k' });
+  const early = await rest.at('POST', 'tasks/batch', {
+    atomic: true,
+    tasks: [{ worker: 'mailer' }, { worker: 'mailer', timeout: '1h' }, { worker: 'nobody' }],
+  });
+  t.equal(early.status, 422);
+  t.match(early.json, {
+    code: 'validation_failed',
+    detail: /no task was created, because 2 cannot be; the first is \/tasks\/1/,
+    errors: [{ pointer: '/tasks/1/timeout' }, { pointer: '/tasks/2/worker', code: 'not_found' }],
+  });
+  const late = await rest.at('POST', 'tasks/batch', {
+    atomic: true,
+    tasks: [{ worker: 'mailer' }, { worker: 'mailer', key: 'k', on_conflict: 'reject' }],
+  });
+  t.equal(late.status, 409);
+  t.match(late.json, { code: 'task_key_exists', task_id: live.id, errors: [{ pointer: '/tasks/1' }] });
+  t.equal((await rest.at('GET', 'tasks')).json.data.length, 1);
+  const whole = await rest.at('POST', 'tasks/batch', {
+    atomic: true,
+    tasks: [{ worker: 'mailer' }, { worker: 'mailer' }],
+  });
+  t.equal(whole.status, 200);
+  t.equal((await rest.at('GET', 'tasks')).json.data.length, 3);
+});
+
+t.test('a quota that is used up in the middle refuses the rest', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  await rest.change('acme', 'account', 'account', body => ({ ...body, limits: { openTasks: 2 } }));
+  const tasks = Array(3).fill({ worker: 'mailer' });
+  const { json } = await rest.at('POST', 'tasks/batch', { tasks });
+  t.same(
+    json.results.map((result: { status: number }) => result.status),
+    [201, 201, 429],
+  );
+  t.match(json.results[2].error, { code: 'quota_exceeded', limit: 'open_tasks', max: 2 });
+});
+
+t.test('a batch has at most 500 tasks and 5 MiB, and at least one task', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const many = await rest.at('POST', 'tasks/batch', { tasks: Array(501).fill({ worker: 'mailer' }) });
+  t.equal(many.status, 413);
+  t.match(many.json, { code: 'batch_too_large', detail: /more than 500 tasks: send at most 500/ });
+  const large = Array(25).fill({ worker: 'mailer', payload: 'x'.repeat(220_000) });
+  const bytes = await rest.at('POST', 'tasks/batch', { tasks: large });
+  t.equal(bytes.status, 413);
+  t.match(bytes.json, { code: 'batch_too_large', detail: /send at most 5242880/ });
+  t.equal((await rest.at('POST', 'tasks/batch', { tasks: [] })).status, 422);
+});
+
+t.test('the tasks of a batch are counted before anything is made of its body', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const parsed = t.capture(JSON, 'parse', JSON.parse);
+  const answer = await rest.at('POST', 'tasks/batch', `{"tasks":[${'{},'.repeat(1_900_000)}{}]}`);
+  t.match(answer, { status: 413, json: { code: 'batch_too_large', errors: [{ pointer: '/tasks' }] } });
+  const longest = Math.max(...parsed().map(({ args: [text] }) => text.length));
+  t.ok(longest < 10_000, `the longest text that was parsed has ${longest} characters`);
+});
+
+t.test('the faults of a batch take no more room than the batch', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const names = Array.from({ length: 60 }, (_, i) => `"f${i}":0`).join(',');
+  const body = `{"tasks":[${Array(500).fill(`{${names}}`).join(',')}]}`;
+  const answer = await rest.at('POST', 'tasks/batch', body);
+  t.equal(answer.status, 200);
+  const listed = answer.json.results.map(
+    (result: { error: { errors: unknown[] } }) => result.error.errors.length,
+  );
+  t.same([listed[0], listed[19], listed[20], listed[499]], [50, 50, 1, 1]);
+});
+
+t.test('the same batch with the same key gets the first answer again, the refusals among it', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const body = {
+    tasks: [
+      { worker: 'later' },
+      { worker: 'mailer', expires_at: '2026-03-01T12:00:00Z' },
+      { worker: 'mailer' },
+    ],
+  };
+  const headers = { 'idempotency-key': 'b1' };
+  const first = await rest.at('POST', 'tasks/batch', body, { headers });
+  t.same(
+    first.json.results.map((result: { status: number }) => result.status),
+    [422, 201, 201],
+  );
+  // Now the first one could be made, and the second one could not.
+  await rest.pullWorker({ name: 'later' });
+  rest.clock.advance(4 * 3_600_000);
+  const again = await rest.at('POST', 'tasks/batch', body, { headers });
+  t.same(again.json, first.json);
+  t.equal(again.headers['Idempotency-Replayed'], 'true');
+  t.equal((await rest.at('GET', 'tasks')).json.data.length, 2);
+  const other = await rest.at('POST', 'tasks/batch', { tasks: [{ worker: 'mailer' }] }, { headers });
+  t.equal(other.json.code, 'idempotency_key_reused');
+});
+
+t.test('500 refusals fit into what is remembered', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const bad = { worker: 'mailer', timeout: '1h', delay: '999d', key_ttl: '99d' };
+  const body = { tasks: [...Array(499).fill(bad), { worker: 'mailer' }] };
+  const headers = { 'idempotency-key': 'b1' };
+  const first = await rest.at('POST', 'tasks/batch', body, { headers });
+  const again = await rest.at('POST', 'tasks/batch', body, { headers });
+  const statuses = (answer: typeof first) =>
+    answer.json.results.map((result: { status: number }) => result.status);
+  t.same(statuses(again), statuses(first));
+  t.equal(again.json.results[499].task.id, first.json.results[499].task.id);
+});

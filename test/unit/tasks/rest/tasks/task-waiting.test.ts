@@ -1,0 +1,189 @@
+import t from 'tap';
+import type { DocumentBodies } from '../../../../../src/tasks/model/documents.ts';
+import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
+import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+
+const iso = (ms: number) => new Date(ms).toISOString();
+
+/** What a task waits for when it is read, which is what a list says. */
+async function waitingFor(rest: TaskHarness, id: string): Promise<[unknown, unknown]> {
+  const { json } = await rest.at('GET', `tasks/${id}`);
+  const list = (await rest.at('GET', 'tasks?limit=200')).json.data as Record<string, unknown>[];
+  const listed = list.find(task => task['id'] === id)!;
+  t.same([listed['waiting_for'], listed['waiting_since']], [json.waiting_for, json.waiting_since]);
+  return [json.waiting_for, json.waiting_since];
+}
+
+/** Writes part of a document, as an operator or another process does. */
+async function changeDocument<K extends 'account' | 'secret'>(
+  rest: TaskHarness,
+  kind: K,
+  id: string,
+  part: Partial<DocumentBodies[K]>,
+): Promise<void> {
+  const { parent, dueAt, body } = (await rest.store.getDocument('acme', kind, id))!;
+  const put = {
+    op: 'put',
+    kind,
+    id,
+    expect: 'any',
+    parent,
+    dueAt,
+    unique: [],
+    body: { ...body, ...part },
+  } as const;
+  await rest.store.apply('acme', [put]);
+  rest.parts.directory.changed('acme');
+}
+
+t.test('a task that is not due, runs or has ended waits for nothing', async t => {
+  const rest = await TaskHarness.open();
+  const mailer = await rest.pushWorker();
+  const future = await rest.task({ delay: '1h' });
+  t.same(await waitingFor(rest, future.id), [null, null]);
+  for (const status of ['running', 'paused', 'succeeded', 'failed']) {
+    t.same(await waitingFor(rest, await rest.taskIn(status, mailer)), [null, null], status);
+  }
+});
+
+t.test('a due task says since when it is due, and what keeps it from starting', async t => {
+  const rest = await TaskHarness.open();
+  const mailer = await rest.pushWorker({ concurrency: 1, rate: { limit: 1, per: '10m' } });
+  const first = await rest.task();
+  const { id } = await rest.task({ delay: '1m' });
+  rest.clock.advance(61_000);
+  const since = iso(HARNESS_START_MS + 60_000);
+  t.same(await waitingFor(rest, id), ['capacity', since]);
+
+  await rest.at('PUT', 'workers/mailer', { paused: true });
+  t.same(await waitingFor(rest, id), ['paused', since]);
+  await rest.at('PUT', 'workers/mailer', { paused: false });
+
+  const bounds = { concurrency: 1, rate: { limit: 1, perMs: 600_000, burst: 1 } };
+  const claim = await rest.store.claim('acme', rest.factory.claimRequest(mailer.id, 1, bounds));
+  t.equal(claim.tasks[0].task.id, first.id);
+  t.same(await waitingFor(rest, id), ['concurrency', since]);
+  await rest.end(claim.tasks[0].leaseId, 'succeeded');
+  t.same(await waitingFor(rest, id), ['rate', since]);
+  rest.clock.advance(600_000);
+  t.same(await waitingFor(rest, id), ['capacity', since]);
+});
+
+t.test('a task waits for a worker that is throttled by Retry-After', async t => {
+  const rest = await TaskHarness.open();
+  const mailer = await rest.pushWorker();
+  const first = await rest.task();
+  const leaseId = (await rest.start(mailer.id)).get(first.id)!;
+  const { id } = await rest.task();
+  await rest.end(leaseId, 'deferred', { throttleMs: 30_000, delayMs: 30_000 });
+  t.same(await waitingFor(rest, id), ['throttled', iso(HARNESS_START_MS)]);
+  rest.clock.advance(30_000);
+  t.same(await waitingFor(rest, id), ['capacity', iso(HARNESS_START_MS)]);
+});
+
+t.test('a task waits for its group, whatever the bounds of the worker', async t => {
+  const rest = await TaskHarness.open();
+  const mailer = await rest.pushWorker({ group_concurrency: 1 });
+  const first = await rest.task({ group: 'a' });
+  const behind = await rest.task({ group: 'a', delay: '1m' });
+  const other = await rest.task({ group: 'b' });
+  const plain = await rest.task();
+  const since = iso(HARNESS_START_MS + 60_000);
+  const groups = { concurrency: 1, fifo: false };
+  const claim = await rest.store.claim('acme', rest.factory.claimRequest(mailer.id, 1, { groups }));
+  t.equal(claim.tasks[0].task.id, first.id);
+  t.same(await waitingFor(rest, behind.id), [null, null], 'not due yet');
+  rest.clock.advance(61_000);
+  t.same(await waitingFor(rest, behind.id), ['group', since]);
+  for (const { id } of [other, plain])
+    t.same(await waitingFor(rest, id), ['capacity', iso(HARNESS_START_MS)]);
+  await rest.at('PUT', 'workers/mailer', { group_concurrency: 2, concurrency: 1 });
+  t.same(await waitingFor(rest, behind.id), ['concurrency', since]);
+  await rest.at('PUT', 'workers/mailer', { group_concurrency: 1 });
+  t.same(await waitingFor(rest, behind.id), ['group', since]);
+  await rest.end(claim.tasks[0].leaseId, 'succeeded');
+  t.same(await waitingFor(rest, behind.id), ['capacity', since]);
+});
+
+t.test('in a fifo group all but the first wait for their group', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker({ group_concurrency: 1, group_order: 'fifo' });
+  const tasks = [];
+  for (const _ of [1, 2, 3]) tasks.push(await rest.task({ group: 'a' }));
+  const { data } = (await rest.at('GET', 'tasks?order=asc')).json;
+  t.same(
+    data.map((task: Record<string, unknown>) => task['waiting_for']),
+    ['capacity', 'group', 'group'],
+  );
+  await rest.at('POST', `tasks/${tasks[0].id}/pause`);
+  t.same((await waitingFor(rest, tasks[1].id))[0], 'capacity');
+});
+
+t.test('a task waits where its account has no share left, or is suspended', async t => {
+  const rest = await TaskHarness.open();
+  const mailer = await rest.pushWorker();
+  await rest.pullWorker();
+  const running = await rest.task();
+  await rest.start(mailer.id);
+  const { id } = await rest.task({ worker: 'crawler' });
+  t.same(await waitingFor(rest, id), ['pull_worker', iso(HARNESS_START_MS)]);
+  await changeDocument(rest, 'account', 'account', { limits: { inFlight: 1 } });
+  t.same(await waitingFor(rest, id), ['tenant_share', iso(HARNESS_START_MS)]);
+  await changeDocument(rest, 'account', 'account', { status: 'suspended' });
+  t.same(await waitingFor(rest, id), ['tenant_suspended', iso(HARNESS_START_MS)]);
+  t.same(await waitingFor(rest, running.id), [null, null]);
+});
+
+t.test('a task waits where its account has its share of deliveries, until this is over', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  await rest.pullWorker();
+  const { id } = await rest.task();
+  const pulled = await rest.task({ worker: 'crawler' });
+  rest.parts.signals.tell('shareUsed', 'acme');
+  t.same(await waitingFor(rest, id), ['tenant_share', iso(HARNESS_START_MS)]);
+  t.same(await waitingFor(rest, pulled.id), ['pull_worker', iso(HARNESS_START_MS)]);
+  rest.clock.advance(3_000);
+  t.same(await waitingFor(rest, id), ['capacity', iso(HARNESS_START_MS)]);
+});
+
+t.test('a task waits for the one that holds it, and for secrets that can be decrypted', async t => {
+  const rest = await TaskHarness.open();
+  const mailer = await rest.pushWorker();
+  const running = await rest.task({ key: 'k' });
+  const leaseId = (await rest.start(mailer.id)).get(running.id)!;
+  const { id } = await rest.task({ key: 'k', on_conflict: 'replace' });
+  t.same(await waitingFor(rest, id), ['held', iso(HARNESS_START_MS)]);
+  await rest.end(leaseId, 'succeeded');
+  t.same(await waitingFor(rest, id), ['capacity', iso(HARNESS_START_MS)]);
+  const secret = await rest.made('workers/mailer/secrets', {});
+  t.same(await waitingFor(rest, id), ['capacity', iso(HARNESS_START_MS)]);
+  await changeDocument(rest, 'secret', secret.id, { sealed: 'AAAA' });
+  t.same(await waitingFor(rest, id), ['secrets_unreadable', iso(HARNESS_START_MS)]);
+});
+
+t.test(
+  'a list asks the store once for all workers on the page, and not at all if no task is due',
+  async t => {
+    const rest = await TaskHarness.open();
+    const asked: number[] = [];
+    const { blocks } = rest.store;
+    rest.store.blocks = (tenant, query) => {
+      asked.push(query.workers.length);
+      return blocks.call(rest.store, tenant, query);
+    };
+    for (const name of ['one', 'two', 'three']) await rest.pushWorker({ name });
+    await rest.task({ worker: 'one', delay: '1h' });
+    await rest.at('GET', 'tasks');
+    t.same(asked, []);
+    for (const worker of ['one', 'one', 'two', 'three', 'three']) await rest.task({ worker });
+    await rest.at('GET', 'tasks');
+    t.same(asked, [3]);
+    await rest.at('PUT', 'workers/three', { group_concurrency: 1 });
+    for (const group of ['a', 'a', 'b']) await rest.task({ worker: 'three', group });
+    await rest.at('GET', 'tasks');
+    t.same(asked, [3, 5], 'and once for all tasks of a group');
+    await rest.task({ worker: 'two' });
+    t.same(asked, [3, 5], 'and a create does not ask');
+  },
+);

@@ -1,0 +1,246 @@
+import t from 'tap';
+import type { Account, Secret } from '../../../../../src/tasks/model/documents.ts';
+import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
+import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
+
+const iso = (ms: number) => new Date(ms).toISOString();
+const HOUR_MS = 3_600_000;
+const add = (rest: TaskHarness, body: object, asked = {}) =>
+  rest.at('POST', 'workers/mailer/secrets', body, asked);
+
+async function stored(rest: TaskHarness, id: string): Promise<Secret> {
+  return (await rest.store.getDocument('acme', 'secret', id))!.body;
+}
+
+async function dataKey(rest: TaskHarness): Promise<Account['dataKey']> {
+  return (await rest.store.getDocument('acme', 'account', 'account'))!.body.dataKey;
+}
+
+t.test('a signing secret is made, shown once, and kept sealed under a key of the tenant', async t => {
+  const rest = await TaskHarness.open();
+  const worker = await rest.pushWorker();
+  t.equal(await dataKey(rest), null);
+  rest.told.length = 0;
+  const { status, json } = await rest.at('POST', 'workers/mailer/secrets');
+  t.equal(status, 201);
+  t.match(json, {
+    id: /^sec_/,
+    type: 'signing',
+    name: 'default',
+    value: /^whsec_[A-Za-z0-9+/]{43}=$/,
+    fingerprint: /^[0-9a-f]{12}$/,
+    state: 'active',
+    created_at: iso(HARNESS_START_MS),
+    created_by: { type: 'user' },
+    last_used_at: null,
+    expires_at: null,
+  });
+  t.same(rest.told, [
+    ['workerChanged', 'acme', worker.id],
+    ['accountChanged', 'acme'],
+  ]);
+  const secret = await stored(rest, json.id);
+  const key = (await dataKey(rest))!;
+  t.notMatch(JSON.stringify(secret), json.value.slice(6));
+  const belongsTo = { tenant: 'acme', workerId: worker.id, secretId: json.id, type: 'signing' };
+  t.equal(rest.sealer.open(secret.sealed!, key, belongsTo), json.value);
+  const again = await add(rest, {});
+  t.same(await dataKey(rest), key, 'the key of the tenant stays');
+  t.not(again.json.value, json.value);
+});
+
+t.test('values are in no list, no log and no repeated answer', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  await rest.pullWorker();
+  const given = `whsec_${Buffer.alloc(24, 9).toString('base64')}`;
+  const headers = { 'idempotency-key': 'k' };
+  const made = await add(rest, {}, { headers });
+  const again = await add(rest, {}, { headers });
+  t.equal(again.headers['Idempotency-Replayed'], 'true');
+  t.same(again.json, { ...made.json, value: null });
+  t.equal((await add(rest, { value: given })).json.value, null, 'who gives a value has it');
+  t.equal((await add(rest, { type: 'header', name: 'X-Api-Key', value: 'hush hush' })).json.value, null);
+  const token = await rest.at('POST', 'workers/crawler/secrets', { type: 'token' });
+  t.match(token.json.value, /^wkt_acme_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/);
+  const lists = [
+    await rest.at('GET', 'workers/mailer/secrets'),
+    await rest.at('GET', 'workers/crawler/secrets'),
+  ];
+  const everything = JSON.stringify([lists, rest.logger.lines]);
+  for (const value of [made.json.value, given, 'hush hush', token.json.value]) {
+    t.notOk(everything.includes(value));
+  }
+  t.equal(lists[0].json.data.length, 3);
+  t.notOk('value' in lists[0].json.data[0]);
+  t.match(lists[0].json.data[0], { type: 'header', name: 'x-api-key', state: 'active' });
+});
+
+t.test('each field has its bounds, and the answer does not repeat the value', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const base64 = (bytes: number) => `whsec_${Buffer.alloc(bytes, 1).toString('base64')}`;
+  const cases: readonly (readonly [fields: object, pointer: string, detail: RegExp])[] = [
+    [{ type: 'password' }, '/type', /signing/],
+    [{ name: '' }, '/name', /must not be empty/],
+    [{ name: 'x'.repeat(65) }, '/name', /at most 64/],
+    [{ value: base64(23) }, '/value', /24 to 64 bytes/],
+    [{ value: base64(65) }, '/value', /24 to 64 bytes/],
+    [{ value: `sk_${base64(32)}` }, '/value', /whsec_/],
+    [{ value: `${base64(32)}!!` }, '/value', /base64/],
+    [{ type: 'token', value: 'hush' }, '/value', /made here/],
+    [{ type: 'header', name: 'X-Key' }, '/value', /required/],
+    [{ type: 'header', value: 'hush' }, '/name', /required/],
+    [{ type: 'header', name: 'Host', value: 'hush' }, '/name', /connection/],
+    [{ type: 'header', name: 'webhook-id', value: 'hush' }, '/name', /webhook-/],
+    [{ type: 'header', name: 'X-Key', value: 'hush\r\nx: y' }, '/value', /line break/],
+    [{ type: 'header', name: 'X-Key', value: 'x'.repeat(4097) }, '/value', /at most 4096/],
+    [{ expire_previous_in: '8d' }, '/expire_previous_in', /from 0s to 7d/],
+    [{ expires_at: 'never' }, '/expires_at', /no such field/],
+  ];
+  for (const [fields, pointer, detail] of cases) {
+    const { status, json } = await add(rest, fields);
+    t.equal(status, 422, JSON.stringify(fields));
+    t.match(json.errors[0], { pointer, detail }, JSON.stringify(fields));
+    t.notMatch(JSON.stringify(json), 'hush');
+  }
+  for (const bytes of [24, 64]) t.equal((await add(rest, { value: base64(bytes) })).status, 201);
+});
+
+t.test('a new secret gives the older ones of its type and name a term', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const states = async () => {
+    const { json } = await rest.at('GET', 'workers/mailer/secrets?order=asc');
+    return json.data.map((secret: { state: string; expires_at: string | null }) => [
+      secret.state,
+      secret.expires_at,
+    ]);
+  };
+  await add(rest, {});
+  await add(rest, { name: 'other' });
+  await add(rest, {});
+  const day = iso(HARNESS_START_MS + 24 * HOUR_MS);
+  t.same(await states(), [
+    ['expiring', day],
+    ['active', null],
+    ['active', null],
+  ]);
+  rest.clock.advance(HOUR_MS);
+  await add(rest, { expire_previous_in: '1h' });
+  const soon = iso(HARNESS_START_MS + 2 * HOUR_MS);
+  t.same(
+    await states(),
+    [
+      ['expiring', soon],
+      ['active', null],
+      ['expiring', soon],
+      ['active', null],
+    ],
+    'a term gets shorter, not longer',
+  );
+  await add(rest, { expire_previous_in: 0 });
+  const now = iso(HARNESS_START_MS + HOUR_MS);
+  t.same(await states(), [
+    ['expired', now],
+    ['active', null],
+    ['expired', now],
+    ['expired', now],
+    ['active', null],
+  ]);
+  rest.clock.advance(8 * 24 * HOUR_MS);
+  await add(rest, { name: 'third' });
+  t.equal((await states()).length, 3, 'what expired a week ago is gone');
+});
+
+t.test('five live signing secrets sign, and there is no room for a sixth', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  for (const name of ['a', 'b', 'c', 'd']) t.equal((await add(rest, { name })).status, 201);
+  const fifth = await add(rest, { name: 'a' });
+  t.equal(fifth.status, 201, 'the older one is live for another day');
+  const sixth = await add(rest, { name: 'e' });
+  t.match(sixth, { status: 429, json: { code: 'quota_exceeded', limit: 'signing_secrets', max: 5 } });
+  t.equal(
+    (await add(rest, { type: 'header', name: 'x-key', value: 'v' })).status,
+    201,
+    'others do not count',
+  );
+  t.equal((await rest.at('DELETE', `workers/mailer/secrets/${fifth.json.id}`)).status, 204);
+  t.equal((await add(rest, { name: 'e' })).status, 201);
+  t.equal(
+    (await add(rest, { name: 'b', expire_previous_in: 0 })).status,
+    201,
+    'it takes the place of the older one',
+  );
+});
+
+t.test('a secret that is deleted is good for nothing at once', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pullWorker();
+  const { id, value } = await rest.made('workers/crawler/secrets', { type: 'token' });
+  t.equal((await rest.at('POST', 'workers/crawler/leases', {}, { token: value })).status, 200);
+  rest.told.length = 0;
+  t.equal((await rest.at('DELETE', `workers/crawler/secrets/${id}`)).status, 204);
+  t.match(rest.told, [['workerChanged', 'acme', /^wrk_/]]);
+  t.match(await rest.at('POST', 'workers/crawler/leases', {}, { token: value }), { status: 401 });
+  await rest.pushWorker();
+  const other = await rest.made('workers/mailer/secrets', {});
+  for (const path of [id, 'x', `${other.id}`]) {
+    const { status, json } = await rest.at('DELETE', `workers/crawler/secrets/${path}`);
+    t.equal(status, 404, path);
+    t.match(json, { code: 'not_found', detail: /the worker has no secret/ });
+  }
+});
+
+t.test('a token that is followed by another is good until its term', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pullWorker();
+  const old = await rest.made('workers/crawler/secrets', { type: 'token' });
+  const young = await rest.made('workers/crawler/secrets', { type: 'token', expire_previous_in: '1h' });
+  const lease = (token: string) => rest.at('POST', 'workers/crawler/leases', {}, { token });
+  t.equal((await lease(old.value)).status, 200);
+  t.equal((await lease(young.value)).status, 200);
+  rest.clock.advance(HOUR_MS);
+  t.match(await lease(old.value), { status: 401, json: { code: 'token_expired' } });
+  t.equal((await lease(young.value)).status, 200);
+});
+
+t.test('two first secrets at once use one key of the tenant', async t => {
+  const rest = await TaskHarness.open();
+  const worker = await rest.pushWorker();
+  const made = await Promise.all([
+    add(rest, { name: 'a' }),
+    add(rest, { name: 'b' }),
+    add(rest, { name: 'c' }),
+  ]);
+  const key = (await dataKey(rest))!;
+  for (const { json } of made) {
+    const secret = await stored(rest, json.id);
+    const belongsTo = { tenant: 'acme', workerId: worker.id, secretId: json.id, type: 'signing' };
+    t.equal(rest.sealer.open(secret.sealed!, key, belongsTo), json.value);
+  }
+  t.match(await dataKey(rest), key);
+});
+
+t.test('secrets that change all the time are refused in the end', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  rest.store.apply = async () => ({ kind: 'refused', index: 0, reason: 'version' });
+  t.match(await add(rest, {}), { status: 412, json: { detail: /change too often/ } });
+});
+
+t.test('the same request gets the first answer again, also when there is no room any more', async t => {
+  const rest = await TaskHarness.open();
+  await rest.pushWorker();
+  const headers = { 'idempotency-key': 'k' };
+  const first = await add(rest, { name: 'a' }, { headers });
+  for (const name of ['b', 'c', 'd', 'e']) await add(rest, { name });
+  t.equal((await add(rest, { name: 'a' })).status, 429);
+  t.same((await add(rest, { name: 'a' }, { headers })).json, { ...first.json, value: null });
+  t.match(await add(rest, { name: 'b' }, { headers }), {
+    status: 422,
+    json: { code: 'idempotency_key_reused' },
+  });
+  t.equal((await rest.at('GET', 'workers/mailer/secrets')).json.data.length, 5);
+});
