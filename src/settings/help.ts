@@ -24,11 +24,12 @@ export function findSettings(pattern: string): readonly SettingGroup[] {
 /** Settings for a terminal: no line is longer than 100 columns; ends with a line feed. */
 export function settingsHelp(groups: readonly SettingGroup[] = SETTING_GROUPS): string {
   const rules = READING_RULES.map(rule => wrapped(rule, '  '));
-  return `${[...groups.map(groupHelp), ['Reading rules', ...rules].join('\n')].join('\n\n')}\n`;
+  return `${[...groups.map(groupHelp), ['How values are read', ...rules].join('\n')].join('\n\n')}\n`;
 }
 
 function groupHelp(group: SettingGroup): string {
-  return [group.title, ...Object.values(group.settings).map(settingHelp)].join('\n');
+  const introduction = wrapped(group.introduction, '  ');
+  return [group.title, introduction, ...Object.values(group.settings).map(settingHelp)].join('\n');
 }
 
 function settingHelp(setting: Setting<unknown>): string {

@@ -2,24 +2,26 @@ import type { Setting, SettingGroup } from './kinds/setting.ts';
 import { READING_RULES } from './reading-rules.ts';
 import { SETTING_GROUPS } from './table.ts';
 
-/** Between these lines the README holds {@link settingsMarkdown}. */
-export const SETTINGS_START = '<!-- settings:start -->';
-export const SETTINGS_END = '<!-- settings:end -->';
+const INTRODUCTION =
+  'Sluice reads its settings from environment variables, once at startup. `sluice settings` prints this reference on a ' +
+  'terminal, and `sluice settings WORD` prints the settings that contain a word.';
 
-/** The reference of all settings: the reading rules, then one table a group. Ends without a line feed. */
-export function settingsMarkdown(): string {
+/** `docs/settings.md`, the reference of all settings: how values are written, then a table for each group. */
+export function settingsPage(): string {
   const rules = READING_RULES.map(rule => `- ${rule}`).join('\n');
-  return [rules, ...SETTING_GROUPS.map(groupMarkdown)].join('\n\n');
+  const sections = ['# Settings', INTRODUCTION, '## How values are read', rules];
+  return `${[...sections, ...SETTING_GROUPS.map(groupMarkdown)].join('\n\n')}\n`;
 }
 
 function groupMarkdown(group: SettingGroup): string {
   const rows = Object.values(group.settings).map(settingRow);
-  return [`### ${group.title}`, '', '| Name(s) | Default | Meaning |', '|---|---|---|', ...rows].join('\n');
+  const head = ['| Setting | Type | Default | Description |', '|---|---|---|---|'];
+  return [`## ${group.title}`, '', cell(group.introduction), '', ...head, ...rows].join('\n');
 }
 
 function settingRow(setting: Setting<unknown>): string {
   const names = setting.names.map(code).join(', ');
-  return `| ${names} | ${cell(defaultCell(setting))} | ${cell(`${setting.help} (${setting.kind.label})`)} |`;
+  return `| ${names} | ${cell(setting.kind.label)} | ${cell(defaultCell(setting))} | ${cell(setting.help)} |`;
 }
 
 /** A derived default is a sentence about other settings and carries its own backquotes. */
@@ -32,25 +34,17 @@ function code(text: string): string {
   return `\`${text}\``;
 }
 
-/** A bar would end the cell, `*` and `_` begin emphasis, `<` a tag. Backquoted samples stay as they are. */
+/**
+ * Text for a table cell. Outside of backquotes, pages of `docs/` become links, and `|`, `*`, `_` and `<`, which Markdown
+ * would interpret, are escaped.
+ */
 function cell(text: string): string {
   return text
     .split(/(`[^`]*`)/)
-    .map((part, index) => (index % 2 === 1 ? part : part.replace(/[|*_<]/g, '\\$&')))
+    .map((part, index) =>
+      index % 2 === 1 ? part : part.replace(/[|*_<]/g, '\\$&').replace(PAGE, '[$1]($1)'),
+    )
     .join('');
 }
 
-/**
- * The README with its table of settings made anew.
- * @throws Error when the two markers are not there once each, in order
- */
-export function replaceSettingsTable(readme: string): string {
-  const start = readme.split(SETTINGS_START);
-  const end = readme.split(SETTINGS_END);
-  if (start.length !== 2 || end.length !== 2 || start[0].length > end[0].length) {
-    throw new Error(
-      `the README must hold the line ${SETTINGS_START} once, and below it the line ${SETTINGS_END} once`,
-    );
-  }
-  return `${start[0]}${SETTINGS_START}\n\n${settingsMarkdown()}\n\n${SETTINGS_END}${end[1]}`;
-}
+const PAGE = /\bdocs\/([a-z/-]+\.md)/g;

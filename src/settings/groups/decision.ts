@@ -14,70 +14,77 @@ const SMALLEST_LOCAL_CACHE_BYTES = 512 * 1024;
 /** How a decision is made and answered, whatever the store (spec 2.7, 3.3, 4.5). */
 export const decision = {
   title: 'Decisions',
+  introduction: 'How decisions are made and answered, regardless of the counter store.',
   settings: {
     shadowMode: setting({
       names: ['SHADOW_MODE'],
       kind: bool,
       default: false,
-      help: 'Global shadow mode: every request is answered OK, limits are only counted.',
+      help: 'Global shadow mode. Limits are evaluated and counted, but every request is allowed.',
     }),
     quotaMode: setting({
       names: ['QUOTA_MODE'],
       kind: bool,
       default: false,
-      help: 'Global quota mode: a request is refused only when all of its descriptors are over their limit.',
+      help: 'Global quota mode. A request is rejected only if all of its descriptors are over their limit.',
     }),
     responseDynamicMetadata: setting({
       names: ['RESPONSE_DYNAMIC_METADATA'],
       kind: bool,
       default: false,
-      help: 'Fill the dynamic metadata of responses.',
+      help:
+        'Add dynamic metadata to responses: the domain, the descriptors, and the metadata of the rules ' +
+        'that the request passed.',
     }),
     limitResponseHeadersEnabled: setting({
       names: ['LIMIT_RESPONSE_HEADERS_ENABLED'],
       kind: bool,
       default: false,
       help:
-        'Add three headers to responses: the limit, what remains of it, and the seconds until it is ' +
-        'reset.',
+        'Add three headers to responses: the limit, the number of remaining requests, and the seconds ' +
+        'until the limit resets.',
     }),
     limitLimitHeader: setting({
       names: ['LIMIT_LIMIT_HEADER'],
       kind: headerName,
       default: 'RateLimit-Limit',
-      help: 'Name of the header with the limit.',
+      help: 'Name of the response header that contains the limit.',
     }),
     limitRemainingHeader: setting({
       names: ['LIMIT_REMAINING_HEADER'],
       kind: headerName,
       default: 'RateLimit-Remaining',
-      help: 'Name of the header with what remains.',
+      help: 'Name of the response header that contains the number of remaining requests.',
     }),
     limitResetHeader: setting({
       names: ['LIMIT_RESET_HEADER'],
       kind: headerName,
       default: 'RateLimit-Reset',
-      help: 'Name of the header with the seconds until the limit is reset.',
+      help: 'Name of the response header that contains the seconds until the limit resets.',
     }),
     cacheKeyPrefix: setting({
       names: ['CACHE_KEY_PREFIX'],
       kind: anyText,
       default: '',
-      help: 'Put in front of every key in the store.',
+      help:
+        'Prefix of every key in the counter store. Use it to keep several deployments apart that share ' +
+        'one store.',
     }),
     expirationJitterMaxSeconds: setting({
       names: ['EXPIRATION_JITTER_MAX_SECONDS'],
       kind: adjusted(integer({ max: 31_536_000 }), seconds => Math.max(seconds, 0)),
       default: 300,
       help:
-        'Counters live longer than their window by a random number of seconds below this one, so that ' +
-        'they do not all expire at once. `0` or less adds nothing. More than a year would fill the store.',
+        'Upper bound in seconds of the random time that a counter is kept after its window, so that ' +
+        'counters do not all expire at once. `0` or less disables the jitter.',
     }),
     stopCacheKeyIncrementWhenOverLimit: setting({
       names: ['STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT'],
       kind: bool,
       default: false,
-      help: 'When one descriptor of a request is over its limit, do not count the hits of the others.',
+      help:
+        'If any descriptor of a request is over its limit, do not count the request against the other ' +
+        'descriptors.',
     }),
     localCacheSizeBytes: setting({
       names: ['LOCAL_CACHE_SIZE_IN_BYTES', 'LocalCacheSizeInBytes'],
@@ -86,25 +93,27 @@ export const decision = {
       ),
       default: 0,
       help:
-        'Size of the cache of keys that are over their limit, which answers without asking the store. `0` ' +
-        'is no cache, any other size is at least 524288. More than 4 GiB would not fit the process.',
+        'Size in bytes of the local cache of keys that are over their limit. Requests for these keys are ' +
+        'rejected without asking the store. `0` disables the cache; smaller sizes than 524288 are raised ' +
+        'to that.',
     }),
     workerThreads: derivedSetting({
       names: ['WORKER_THREADS'],
       kind: integer({ min: 0, max: 64 }),
-      default: 'two fewer than there are cores, at most 8',
+      default: 'number of cores minus 2, at most 8',
       help:
-        'Threads that decide large batches of requests while the thread with the connections has no time left. `0` ' +
-        'leaves everything to that one, which is fastest on one or two cores. Each has a store client of its own, ' +
-        'with connections of its own, and a share of the local cache.',
+        'Number of additional threads that decide large batches of requests while the main thread is ' +
+        'busy. `0` decides everything in the main thread, which is fastest on one or two cores. Each ' +
+        'thread has its own store connections and a share of the local cache.',
     }),
     maxQueuedDecisions: setting({
       names: ['MAX_QUEUED_DECISIONS'],
       kind: integer({ min: 1, max: 16_777_216, strict: 'min' }),
       default: 65_536,
       help:
-        'Requests that may wait for a decision; more are refused at once. Each takes memory while it waits, so ' +
-        'they may also have 64 MiB in all. One gRPC connection may have a quarter of both.',
+        'Maximum number of requests that wait for a decision. Further requests are rejected at once. ' +
+        'Waiting requests may also use at most 64 MiB of memory together, and one gRPC connection at most ' +
+        'a quarter of both limits.',
     }),
   },
 } as const;

@@ -30,34 +30,40 @@ const DEFAULT_CONNECTIONS = 2;
 /** The store in memcached (spec 2.7). */
 export const memcached = {
   title: 'Memcached store',
+  introduction:
+    'Connections to memcached, which counts the requests when `BACKEND_TYPE` is `altcache` or `memcache`.',
   settings: {
     memcachedServers: setting({
       names: ['ALTCACHE_HOST_PORT', 'MEMCACHE_HOST_PORT'],
       kind: servers,
       default: '',
       help:
-        'The memcached servers. A key belongs to one of them by its hash and their number, so every instance must ' +
-        'list the same servers in the same order.',
+        'Addresses of the memcached servers, separated by commas. Keys are distributed by hash over the ' +
+        'list, so every instance must list the same servers in the same order.',
     }),
     memcachedSrv: setting({
       names: ['ALTCACHE_SRV', 'MEMCACHE_SRV'],
       kind: record,
       default: '',
-      help: 'SRV record that names the memcached servers, instead of `ALTCACHE_HOST_PORT`; they are used in the order of their text.',
+      help:
+        'DNS SRV record that lists the memcached servers, instead of `ALTCACHE_HOST_PORT`. The servers ' +
+        'are sorted by their address.',
     }),
     memcachedSrvRefreshMs: setting({
       names: ['ALTCACHE_SRV_REFRESH', 'MEMCACHE_SRV_REFRESH'],
       kind: adjusted(duration({ max: 24 * HOUR_MS }), ms => Math.max(ms, 0)),
       default: 0,
-      help: 'Time after which that record is looked up again, over and over. `0` or less: only at start.',
+      help:
+        'How often the SRV record of `ALTCACHE_SRV` is looked up. `0` or less looks it up only at ' +
+        'startup.',
     }),
     memcachedConnections: setting({
       names: ['ALTCACHE_MAX_IDLE_CONNS', 'MEMCACHE_MAX_IDLE_CONNS'],
       kind: adjusted(integer({ max: 64 }), count => (count < 1 ? DEFAULT_CONNECTIONS : count)),
       default: DEFAULT_CONNECTIONS,
       help:
-        'Connections kept to each server; all that is sent shares them, so there are never more. Less than 1 is 2. ' +
-        'More than 64 would help no server.',
+        'Number of connections to each memcached server. All requests share them. Values below 1 are ' +
+        'replaced by 2.',
     }),
     memcachedTls: setting({
       names: ['ALTCACHE_TLS', 'MEMCACHE_TLS'],
@@ -69,25 +75,29 @@ export const memcached = {
       names: ['ALTCACHE_TLS_CLIENT_CERT', 'MEMCACHE_TLS_CLIENT_CERT'],
       kind: path,
       default: '',
-      help: 'PEM file with the certificate that is shown to memcached, and those of the CAs between it and the root.',
+      help:
+        'PEM file with the client certificate that Sluice presents to memcached, followed by intermediate ' +
+        'certificates, if any.',
     }),
     memcachedTlsClientKey: setting({
       names: ['ALTCACHE_TLS_CLIENT_KEY', 'MEMCACHE_TLS_CLIENT_KEY'],
       kind: path,
       default: '',
-      help: 'PEM file with the private key of that certificate, without a passphrase.',
+      help: 'PEM file with the private key of the client certificate for memcached, without a passphrase.',
     }),
     memcachedTlsCaCert: setting({
       names: ['ALTCACHE_TLS_CACERT', 'MEMCACHE_TLS_CACERT'],
       kind: path,
       default: '',
-      help: 'PEM file with the certificates of CAs that are trusted in addition to those of the system, of Node.js and of `NODE_EXTRA_CA_CERTS`.',
+      help:
+        'PEM file with CA certificates to verify memcached servers with, in addition to those of the ' +
+        'system, of Node.js and of `NODE_EXTRA_CA_CERTS`.',
     }),
     memcachedTlsSkipHostnameVerification: setting({
       names: ['ALTCACHE_TLS_SKIP_HOSTNAME_VERIFICATION', 'MEMCACHE_TLS_SKIP_HOSTNAME_VERIFICATION'],
       kind: bool,
       default: false,
-      help: 'Accept a certificate of memcached for any host name; that a trusted CA signed it is checked still.',
+      help: 'Accept a memcached certificate for any host name. It must still be signed by a trusted CA.',
     }),
   },
 } as const;

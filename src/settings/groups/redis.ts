@@ -3,16 +3,16 @@ import { adjusted, anyText, bool, checkedText, choice, duration, integer, path }
 import { DEFAULT_PER_SECOND_ADDRESS, DEFAULT_REDIS_ADDRESS } from '../kinds/redis-address.ts';
 import { derivedSetting, setting } from '../kinds/setting.ts';
 
-/** The instance for all limits, and the one for limits per second; each has its own value, none follows the other. */
+/** The Redis instance for all limits, or the second one for per-second limits. No setting of one defaults to the other's. */
 type Instance = '' | 'PERSECOND_';
 
 function bothNames(instance: Instance, name: string): readonly [string, string] {
   return [`KVCACHE_${instance}${name}`, `REDIS_${instance}${name}`];
 }
 
-/** What a setting does; for the second instance, of which it is the same. */
-function helpOf(instance: Instance, name: string, help: string): string {
-  return instance === '' ? help : `As \`KVCACHE_${name}\`, for the second instance.`;
+/** The instance as help texts name it. */
+function shown(instance: Instance): string {
+  return instance === '' ? 'Redis' : 'the per-second Redis';
 }
 
 const address = checkedText({
@@ -36,11 +36,9 @@ function type(instance: Instance) {
       letterCase: 'ignored',
     }),
     default: 'single',
-    help: helpOf(
-      instance,
-      'TYPE',
-      'Arrangement of the Redis servers: one server (or a proxy), a master that sentinels know, or a cluster.',
-    ),
+    help:
+      `Deployment type of ${shown(instance)}: one server or a proxy (\`single\`), a master that sentinels monitor ` +
+      '(`sentinel`), or a cluster (`cluster`).',
   });
 }
 
@@ -51,13 +49,10 @@ function socketType(instance: Instance) {
       texts: { unix: 'unix', tcp: 'tcp', tcp4: 'tcp4', tcp6: 'tcp6' },
       letterCase: 'exact',
     }),
-    default: `\`unix\` when \`KVCACHE_${instance}URL\` is a path, else \`tcp\``,
-    help: helpOf(
-      instance,
-      'SOCKET_TYPE',
-      'Network of the connections to a single Redis; `tcp4` and `tcp6` allow one version of IP only. Sentinels and ' +
-        'clusters are always reached by TCP.',
-    ),
+    default: `\`unix\` if \`KVCACHE_${instance}URL\` is a path, otherwise \`tcp\``,
+    help:
+      `Network of the connections to ${shown(instance)} if it is a single server. \`tcp4\` and \`tcp6\` allow only ` +
+      'one version of IP. Sentinels and clusters are always reached over TCP.',
   });
 }
 
@@ -66,11 +61,9 @@ function auth(instance: Instance) {
     names: bothNames(instance, 'AUTH'),
     kind: anyText,
     default: '',
-    help: helpOf(
-      instance,
-      'AUTH',
-      '`password` or `user:password` for Redis; wins over the one in `KVCACHE_URL`. Never printed.',
-    ),
+    help:
+      `Credentials for ${shown(instance)}: \`password\` or \`user:password\`. They take precedence over those in ` +
+      `\`KVCACHE_${instance}URL\`. Never printed.`,
     secret: true,
   });
 }
@@ -80,12 +73,9 @@ function authFile(instance: Instance, name: 'AUTH' | 'SENTINEL_AUTH') {
     names: bothNames(instance, `${name}_FILE`),
     kind: path,
     default: '',
-    help: helpOf(
-      instance,
-      `${name}_FILE`,
-      `File that holds what \`KVCACHE_${name}\` would, in place of it. It is read for each connection, so a password ` +
-        'can be replaced and a token renewed without a restart.',
-    ),
+    help:
+      `File that contains the value of \`KVCACHE_${instance}${name}\`, instead of that variable. It is read for each ` +
+      'connection, so passwords and tokens can be rotated without a restart.',
   });
 }
 
@@ -94,11 +84,9 @@ function sentinelAuth(instance: Instance) {
     names: bothNames(instance, 'SENTINEL_AUTH'),
     kind: anyText,
     default: '',
-    help: helpOf(
-      instance,
-      'SENTINEL_AUTH',
-      '`password` or `user:password` for the sentinels. Empty: they are asked without. Never printed.',
-    ),
+    help:
+      `Credentials for the sentinels of ${shown(instance)}: \`password\` or \`user:password\`. If empty, credentials ` +
+      'in the address of the first sentinel apply. Never printed.',
     secret: true,
   });
 }
@@ -108,7 +96,7 @@ function tls(instance: Instance) {
     names: bothNames(instance, 'TLS'),
     kind: bool,
     default: false,
-    help: helpOf(instance, 'TLS', 'Connect to Redis, and to sentinels, over TLS (1.2 or 1.3).'),
+    help: `Connect to ${shown(instance)} and its sentinels over TLS (1.2 or 1.3).`,
   });
 }
 
@@ -117,11 +105,9 @@ function timeout(instance: Instance) {
     names: bothNames(instance, 'TIMEOUT'),
     kind: adjusted(duration({ max: HOUR_MS }), ms => Math.max(ms, 0)),
     default: 10 * SECOND_MS,
-    help: helpOf(
-      instance,
-      'TIMEOUT',
-      'Longest time for a connection to Redis, and for the answer to a command. `0` or less is no limit.',
-    ),
+    help:
+      `Timeout for connecting to ${shown(instance)}, and for the response to a command. \`0\` or less disables the ` +
+      'timeout.',
   });
 }
 
@@ -130,12 +116,10 @@ function poolSize(instance: Instance) {
     names: bothNames(instance, 'POOL_SIZE'),
     kind: adjusted(integer({ min: 0, max: 1_000 }), size => (size === 0 ? POOL_OF_ZERO : size)),
     default: 10,
-    help: helpOf(
-      instance,
-      'POOL_SIZE',
-      'Connections to a Redis server that a thread keeps at most. One is opened at the start, others when all are at ' +
-        `work; each has one batch of decisions at a time. \`0\` is ${POOL_OF_ZERO}.`,
-    ),
+    help:
+      `Maximum number of connections that each thread keeps to a server of ${shown(instance)}. One is opened at ` +
+      'startup, and others when all open ones are busy; each carries one batch of decisions at a time. `0` is ' +
+      `${POOL_OF_ZERO}.`,
   });
 }
 
@@ -144,12 +128,10 @@ function poolOnEmptyBehavior(instance: Instance) {
     names: bothNames(instance, 'POOL_ON_EMPTY_BEHAVIOR'),
     kind: choice({ texts: { create: 'create', error: 'error', wait: 'wait' }, letterCase: 'ignored' }),
     default: 'create',
-    help: helpOf(
-      instance,
-      'POOL_ON_EMPTY_BEHAVIOR',
-      'What a batch does when all connections of the pool are at work: wait for one, and after a time open one more ' +
-        'for this once (`create`) or fail (`error`); or wait however long it takes (`wait`).',
-    ),
+    help:
+      `What a batch does when all pooled connections to ${shown(instance)} are busy. \`wait\` waits for a free ` +
+      `connection. \`create\` and \`error\` also wait, but at most \`KVCACHE_${instance}POOL_ON_EMPTY_WAIT_DURATION\`: ` +
+      'then `create` opens a temporary connection and `error` fails the batch.',
   });
 }
 
@@ -158,7 +140,9 @@ function poolOnEmptyWait(instance: Instance) {
     names: bothNames(instance, 'POOL_ON_EMPTY_WAIT_DURATION'),
     kind: adjusted(duration({ max: HOUR_MS }), ms => Math.max(ms, 0)),
     default: SECOND_MS,
-    help: helpOf(instance, 'POOL_ON_EMPTY_WAIT_DURATION', 'That time.'),
+    help:
+      `How long a batch waits for a free connection to ${shown(instance)} before it opens a temporary one or fails, ` +
+      `when \`KVCACHE_${instance}POOL_ON_EMPTY_BEHAVIOR\` is \`create\` or \`error\`.`,
   });
 }
 
@@ -167,13 +151,11 @@ function pipelineWindow(instance: Instance) {
     names: bothNames(instance, 'PIPELINE_WINDOW'),
     kind: adjusted(duration({ max: SECOND_MS }), ms => Math.max(ms, 0)),
     default: 0,
-    help: helpOf(
-      instance,
-      'PIPELINE_WINDOW',
-      'How long a batch of requests is held back so that more join it, for example `150us`. `0` or less: requests ' +
-        'leave at once, and those that come while others are under way form a batch. The longer of both windows holds ' +
-        'when there are two instances. A window takes what is left of a core, and every request as much longer.',
-    ),
+    help:
+      `How long requests are collected into one batch for ${shown(instance)}, for example \`150us\`. \`0\` or less ` +
+      'sends requests at once, and those that arrive while a batch is in flight form the next batch. Batching over a ' +
+      'time window adds up to that much latency to every request and uses more CPU. Leave it at `0` unless Redis is ' +
+      'the bottleneck. With two Redis instances, the longer window applies to both.',
   });
 }
 
@@ -182,11 +164,9 @@ function pipelineLimit(instance: Instance) {
     names: bothNames(instance, 'PIPELINE_LIMIT'),
     kind: integer({ max: Number.MAX_SAFE_INTEGER }),
     default: 0,
-    help: helpOf(
-      instance,
-      'PIPELINE_LIMIT',
-      'No effect, as in the reference implementation; above `0` a warning says so.',
-    ),
+    help:
+      'Has no effect, as in the reference implementation. Accepted so that existing configurations start; a value ' +
+      'above `0` logs a warning.',
   });
 }
 
@@ -195,26 +175,30 @@ function clusterParallelism(instance: Instance) {
     names: bothNames(instance, 'CLUSTER_PIPELINE_PARALLELISM'),
     kind: integer({ min: 0, max: 1_000 }),
     default: 0,
-    help: helpOf(
-      instance,
-      'CLUSTER_PIPELINE_PARALLELISM',
-      'Nodes of a cluster that are asked at the same time for the keys of a batch; `1` asks one after the other, `0` ' +
-        'all at once.',
-    ),
+    help:
+      `Maximum number of cluster nodes of ${shown(instance)} that are asked at the same time for the keys of a ` +
+      'batch. `1` asks one node after the other, `0` asks all nodes at once.',
   });
+}
+
+function addressHelp(instance: Instance): string {
+  return (
+    `Address of ${shown(instance)}: one server, the nodes of a cluster, or the name of the master followed by its ` +
+    'sentinels, separated by commas. Never printed because it may contain a password.'
+  );
 }
 
 /** The store in Redis (spec 2.7 and 2.8). */
 export const redis = {
   title: 'Redis store',
+  introduction:
+    'Connections to Redis, which counts the requests when `BACKEND_TYPE` is `redis`; see docs/stores.md.',
   settings: {
     redisUrl: derivedSetting({
       names: bothNames('', 'URL'),
       kind: address,
       default: `\`${DEFAULT_REDIS_ADDRESS}\``,
-      help:
-        'Address of the Redis store: of one server; of the nodes of a cluster; or the name of the master and its ' +
-        'sentinels. Never printed, because it may carry a password.',
+      help: addressHelp(''),
       secret: true,
     }),
     redisType: type(''),
@@ -228,25 +212,31 @@ export const redis = {
       names: bothNames('', 'TLS_CLIENT_CERT'),
       kind: path,
       default: '',
-      help: 'PEM file with the certificate that is shown to Redis. The TLS files are for both instances.',
+      help: 'PEM file with the client certificate that Sluice presents to Redis. Applies to both Redis instances.',
     }),
     redisTlsClientKey: setting({
       names: bothNames('', 'TLS_CLIENT_KEY'),
       kind: path,
       default: '',
-      help: 'PEM file with the private key of that certificate, without a passphrase.',
+      help:
+        'PEM file with the private key of the client certificate for Redis, without a passphrase. Applies to both ' +
+        'Redis instances.',
     }),
     redisTlsCaCert: setting({
       names: bothNames('', 'TLS_CACERT'),
       kind: path,
       default: '',
-      help: 'PEM file with the certificates of CAs that are trusted in addition to those of the system, of Node.js and of `NODE_EXTRA_CA_CERTS`.',
+      help:
+        'PEM file with CA certificates to verify Redis servers with, in addition to those of the system, of Node.js ' +
+        'and of `NODE_EXTRA_CA_CERTS`. Applies to both Redis instances.',
     }),
     redisTlsSkipHostnameVerification: setting({
       names: bothNames('', 'TLS_SKIP_HOSTNAME_VERIFICATION'),
       kind: bool,
       default: false,
-      help: 'Accept a certificate of Redis for any host name; that a trusted CA signed it is checked still.',
+      help:
+        'Accept a Redis certificate for any host name. It must still be signed by a trusted CA. Applies to both Redis ' +
+        'instances.',
     }),
     redisTimeoutMs: timeout(''),
     redisPoolSize: poolSize(''),
@@ -259,52 +249,59 @@ export const redis = {
       names: bothNames('', 'STARTUP_INITIAL_INTERVAL'),
       kind: retryInterval,
       default: SECOND_MS,
-      help: 'First wait between attempts to connect to Redis at start. These three are for both instances.',
+      help: 'Initial delay between attempts to connect to Redis at startup. Applies to both Redis instances.',
     }),
     redisStartupMaxIntervalMs: setting({
       names: bothNames('', 'STARTUP_MAX_INTERVAL'),
       kind: retryInterval,
       default: 30 * SECOND_MS,
-      help: 'Longest wait between these attempts. When it is not above the first wait, every wait is this long.',
+      help:
+        'Maximum delay between attempts to connect to Redis at startup. If it is not greater than ' +
+        '`KVCACHE_STARTUP_INITIAL_INTERVAL`, every delay is this long. Applies to both Redis instances.',
     }),
     redisStartupMaxElapsedMs: setting({
       names: bothNames('', 'STARTUP_MAX_ELAPSED_TIME'),
       kind: adjusted(duration({ max: 480 * HOUR_MS }), ms => Math.max(ms, 0)),
       default: 0,
-      help: 'Time after which these attempts, and the start, are given up. `0` or less tries for ever.',
+      help:
+        'Time after which Sluice stops trying to connect to Redis at startup, and exits. `0` or less retries forever. ' +
+        'Applies to both Redis instances.',
     }),
     redisHealthCheckActiveConnection: setting({
       names: bothNames('', 'HEALTH_CHECK_ACTIVE_CONNECTION'),
       kind: bool,
       default: false,
-      help: 'Be unhealthy while there is no connection to Redis, or to one of the two instances.',
+      help: 'Report unhealthy while there is no connection to Redis, or to one of the two Redis instances.',
     }),
     redisCloseConnectionOnReadonlyError: setting({
       names: bothNames('', 'CLOSE_CONNECTION_ON_READONLY_ERROR'),
       kind: bool,
       default: true,
       help:
-        'Replace a connection on which Redis answers `READONLY`, so that a failover behind one address is noticed. ' +
-        'Sluice always does this; `false` has no effect and logs a warning.',
+        'Replace a connection on which Redis answers `READONLY`, so that a failover behind the same address is ' +
+        'noticed. Sluice always does this; `false` has no effect and logs a warning.',
     }),
   },
 } as const;
 
-/** The second instance of Redis, for limits per second. */
+/** The second Redis instance, for per-second limits. */
 export const redisPerSecond = {
-  title: 'Redis store for limits per second',
+  title: 'Redis store for per-second limits',
+  introduction: 'A second Redis instance for per-second limits, used when `KVCACHE_PERSECOND` is `true`.',
   settings: {
     redisPerSecond: setting({
       names: bothNames('', 'PERSECOND'),
       kind: bool,
       default: false,
-      help: 'Count limits per second in a second instance of Redis. Its settings do not follow those of the first.',
+      help:
+        'Count per-second limits in a second Redis instance, so that their frequent writes do not load the first one. ' +
+        'No setting of the second instance defaults to that of the first.',
     }),
     redisPerSecondUrl: setting({
       names: bothNames('PERSECOND_', 'URL'),
       kind: address,
       default: DEFAULT_PER_SECOND_ADDRESS,
-      help: helpOf('PERSECOND_', 'URL', ''),
+      help: addressHelp('PERSECOND_'),
       secret: true,
     }),
     redisPerSecondType: type('PERSECOND_'),

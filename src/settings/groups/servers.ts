@@ -17,141 +17,154 @@ const connectionAge = duration({ min: 0, max: 480 * HOUR_MS });
 /** Listeners, connections and the stop of the process (spec 2.7). */
 export const servers = {
   title: 'Servers',
+  introduction:
+    'Addresses of the HTTP, gRPC and debug servers, limits on their connections, and how the process ' +
+    'shuts down.',
   settings: {
     httpHost: setting({
       names: ['HOST'],
       kind: host,
       default: '0.0.0.0',
-      help: 'Where the HTTP server listens.',
+      help: 'Address that the HTTP server listens on.',
     }),
     httpPort: setting({
       names: ['PORT'],
       kind: port,
       default: 8080,
-      help: 'Port of the HTTP server. `0` takes any free port.',
+      help: 'Port of the HTTP server. `0` picks any free port.',
     }),
     grpcHost: setting({
       names: ['GRPC_HOST'],
       kind: host,
       default: '0.0.0.0',
-      help: 'Where the gRPC server listens.',
+      help: 'Address that the gRPC server listens on.',
     }),
     grpcPort: setting({
       names: ['GRPC_PORT'],
       kind: port,
       default: 8081,
-      help: 'Port of the gRPC server. `0` takes any free port.',
+      help: 'Port of the gRPC server. `0` picks any free port.',
     }),
     grpcSocketPath: setting({
       names: ['GRPC_UDS'],
       kind: socketPath,
       default: '',
       help:
-        'Unix socket that the gRPC server listens on instead of `GRPC_HOST` and `GRPC_PORT`. At most 107 ' +
-        'bytes, which is what the system holds.',
+        'Unix socket that the gRPC server listens on instead of `GRPC_HOST` and `GRPC_PORT`. The ' +
+        'operating system allows at most 107 bytes.',
     }),
     sharePorts: setting({
       names: ['SHARE_PORTS'],
       kind: bool,
       default: false,
       help:
-        'Let several processes listen on one HTTP port and one gRPC port; the system spreads connections over ' +
-        'them. Each has a debug port and a unix socket of its own. Linux only. Without it a second process on ' +
-        'these ports does not start.',
+        'Allow several processes to listen on the same HTTP and gRPC ports; the kernel distributes the ' +
+        'connections among them. Each process still needs its own debug port, and its own `GRPC_UDS` if ' +
+        'that is set. Linux only. When disabled, a second process on the same ports fails to start. See ' +
+        'docs/several-processes.md.',
     }),
     grpcServerEngine: setting({
       names: ['GRPC_SERVER_ENGINE'],
       kind: choice({ texts: { sluice: 'sluice', 'grpc-js': 'grpcJs' }, letterCase: 'exact' }),
       default: 'sluice',
       help:
-        'Implementation of the gRPC server: `sluice` is the fast one of this program, `grpc-js` the library ' +
-        '`@grpc/grpc-js`, for a second opinion.',
+        'Implementation of the gRPC server. `sluice` is the built-in server and the fastest. Use ' +
+        '`grpc-js` (the library `@grpc/grpc-js`) to find out whether a problem is caused by the built-in ' +
+        'server.',
     }),
     grpcMaxMetadataBytes: setting({
       names: ['GRPC_MAX_METADATA_BYTES'],
       kind: integer({ min: 8_192, max: 1_048_576 }),
       default: 131_072,
       help:
-        'Maximum size of the metadata of a gRPC call: the bytes of all names and values, and 32 for each field. A call ' +
-        'with more is answered with HTTP status 431. Each open call may hold this much memory until its message has ' +
-        'arrived. Does not apply to `GRPC_SERVER_ENGINE=grpc-js`.',
+        'Maximum size in bytes of the metadata of a gRPC call: all names and values, plus 32 bytes for ' +
+        'each field. Larger calls are rejected with HTTP status 431. Each open call may use this much ' +
+        'memory until its message has arrived. Does not apply to `GRPC_SERVER_ENGINE=grpc-js`.',
     }),
     httpServerEngine: setting({
       names: ['HTTP_SERVER_ENGINE'],
       kind: choice({ texts: { auto: 'auto', uws: 'uws', node: 'node' }, letterCase: 'exact' }),
       default: 'auto',
       help:
-        'Implementation of the HTTP servers (HTTP, debug and metrics ports): `uws` is uWebSockets.js, the fast one; ' +
-        '`node` is the HTTP server of Node.js, which also serves HTTP/1.0, pipelining and other things that ' +
-        '[uws cannot](docs/http.md). `auto` uses `uws` where its binary loads (Node.js 22 with glibc), else `node`.',
+        'Implementation of the HTTP servers (HTTP, debug and metrics ports). `uws` is uWebSockets.js and ' +
+        'the fastest. `node` is the HTTP server of Node.js, which also supports HTTP/1.0 and pipelining. ' +
+        '`auto` uses `uws` if its binary can be loaded (Node.js 22 with glibc), otherwise `node`. See ' +
+        'docs/http.md.',
     }),
     httpMaxHeaderBytes: setting({
       names: ['HTTP_MAX_HEADER_BYTES'],
       kind: integer({ min: 4_096, max: 1_048_576 }),
       default: 16_384,
       help:
-        'Maximum size of the head of an HTTP request: request line and header fields. A request with more is answered ' +
-        'with 431. Each connection may hold this much memory until a head has arrived.',
+        'Maximum size in bytes of the request line and header fields of an HTTP request. Larger requests ' +
+        'are rejected with status 431. Each connection may use this much memory until its header fields ' +
+        'have arrived.',
     }),
     httpMaxConnections: setting({
       names: ['HTTP_MAX_CONNECTIONS'],
       kind: integer({ min: 1, max: 1_000_000 }),
       default: 10_000,
       help:
-        'Maximum number of open connections on the HTTP port. A further connection is answered 503 with `Retry-After` ' +
-        'and closed. The debug port and the metrics port each allow 10000.',
+        'Maximum number of open connections on the HTTP port. Further connections receive status 503 with ' +
+        '`Retry-After` and are closed. The debug port and the metrics port always allow 10000 connections ' +
+        'each.',
     }),
     httpMaxHeldBytes: setting({
       names: ['HTTP_MAX_HELD_BYTES'],
       kind: integer({ min: 8 * 1_048_576, max: 2 ** 40 }),
       default: 64 * 1_048_576,
       help:
-        'Memory in bytes that the HTTP port keeps for callers it waits for: request bodies that are not complete, and ' +
-        'large answers that are not read. Beyond it, the request that has waited longest is answered 503 with ' +
-        '`Retry-After`, or its answer is cut off. Bodies that arrive in one read do not count.',
+        'Maximum memory in bytes that the HTTP port uses for slow clients: request bodies that are ' +
+        'incomplete, and large responses that have not been read. When it is exceeded, the request that ' +
+        'has waited longest receives status 503 with `Retry-After`, or its response is cut off. Bodies ' +
+        'that arrive in one read do not count.',
     }),
     debugHost: setting({
       names: ['DEBUG_HOST'],
       kind: host,
       default: '0.0.0.0',
-      help: 'Where the debug server listens.',
+      help: 'Address that the debug server listens on.',
     }),
     debugPort: setting({
       names: ['DEBUG_PORT'],
       kind: port,
       default: 6070,
-      help: 'Port of the debug server. `0` takes any free port.',
+      help: 'Port of the debug server. `0` picks any free port.',
     }),
     grpcMaxConnectionAgeMs: setting({
       names: ['GRPC_MAX_CONNECTION_AGE'],
       kind: connectionAge,
       default: 24 * HOUR_MS,
       help:
-        'Age at which a gRPC connection is told to go away (GOAWAY), with up to 10 % of jitter either ' +
-        'way. `0` is no limit.',
+        'Age at which the server asks the client of a gRPC connection to reconnect (GOAWAY), with up to ' +
+        '10% of random jitter either way. Lower it so that long-lived clients reach new instances sooner. ' +
+        '`0` disables it.',
     }),
     grpcMaxConnectionAgeGraceMs: setting({
       names: ['GRPC_MAX_CONNECTION_AGE_GRACE'],
       kind: connectionAge,
       default: HOUR_MS,
-      help: 'Time that calls have to finish after that, before the connection is cut. `0` is no limit.',
+      help:
+        'How long calls in progress may continue on a gRPC connection that has reached ' +
+        '`GRPC_MAX_CONNECTION_AGE`, before the connection is closed. `0` is no limit.',
     }),
     shutdownDelayMs: setting({
       names: ['SHUTDOWN_DELAY'],
       kind: duration({ min: 0, max: 10 * MINUTE_MS }),
       default: 0,
       help:
-        'How long requests are still served after the process is told to stop, while its health is already bad, so ' +
-        'that proxies send their calls elsewhere before connections close. A second signal ends the delay. ' +
-        '`SHUTDOWN_TIMEOUT` begins after it: a supervisor must wait longer than both together.',
+        'How long Sluice continues to serve requests after it receives a shutdown signal. Its health ' +
+        'check already fails during the delay, so proxies can send their traffic elsewhere before ' +
+        'connections are closed. A second signal ends the delay. `SHUTDOWN_TIMEOUT` starts after the ' +
+        'delay, so a supervisor must wait longer than both together.',
     }),
     shutdownTimeoutMs: setting({
       names: ['SHUTDOWN_TIMEOUT'],
       kind: duration({ min: 0, max: 10 * MINUTE_MS }),
       default: 4 * SECOND_MS,
       help:
-        'Longest time that running calls get to finish when the process is told to stop. Bounded, so that ' +
-        'a stop is never waited for in vain.',
+        'Maximum time that calls in progress have to finish during shutdown. Calls that take longer are ' +
+        'canceled.',
     }),
   },
 } as const;

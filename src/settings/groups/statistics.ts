@@ -15,60 +15,61 @@ function globalTag(variable: string, tag: string) {
     names: [variable],
     kind: anyText,
     default: '',
-    help: `Value of the tag \`${tag}\` of all statistics that go out as DogStatsD. Empty for none.`,
+    help: `Value of the tag \`${tag}\` on all DogStatsD statistics. If empty, they do not have the tag.`,
   });
 }
 
 /** What is counted, and where statistics go (spec 2.7 and 6). */
 export const statistics = {
   title: 'Statistics',
+  introduction: 'What is counted and where statistics are sent; see docs/statistics.md.',
   settings: {
     // The reference implementation holds this in 32 bits; whoever computes a threshold rounds both operands.
     nearLimitRatio: setting({
       names: ['NEAR_LIMIT_RATIO'],
       kind: float({ min: 0, max: 1 }),
       default: 0.8,
-      help: 'Share of a limit above which hits count as near it.',
+      help: 'Requests above this fraction of the limit are counted in the `near_limit` statistic.',
     }),
     disableStats: setting({
       names: ['DISABLE_STATS'],
       kind: bool,
       default: false,
-      help: 'Send statistics nowhere, whatever the settings below say. `/stats` of the debug port shows them.',
+      help: 'Disable all statistics sinks. Statistics remain available at `/stats` on the debug port.',
     }),
     statsFlushIntervalMs: setting({
       names: ['STATS_FLUSH_INTERVAL'],
       kind: duration({ min: 1, max: HOUR_MS, strict: 'min' }),
       default: 10 * SECOND_MS,
-      help: 'Time between two times that statistics are sent.',
+      help: 'How often statistics are flushed to statsd, DogStatsD or standard output.',
     }),
     extraTags: setting({
       names: ['EXTRA_TAGS'],
       kind: tags,
       default: [],
       help:
-        'Tags of all statistics. They end the names in statsd and on standard output (`.__env=prod`), and are ' +
-        'tags in DogStatsD, labels in Prometheus.',
+        'Tags that are added to all statistics. They are appended to the names in statsd and on standard ' +
+        'output (`.__env=prod`), and are tags in DogStatsD and labels in Prometheus.',
     }),
     useStatsd: setting({
       names: ['USE_PUSHSTATS', 'USE_STATSD'],
       kind: bool,
       default: true,
       help:
-        'Send statistics as statsd lines. Where this and the two below are `false`, they are written to standard ' +
-        'output, as JSON lines.',
+        'Send statistics to statsd. If this, `USE_AGENTSTATS` and `USE_PULLSTATS` are all `false`, ' +
+        'statistics are written to standard output as JSON lines.',
     }),
     statsdHost: setting({
       names: ['PUSHSTATS_HOST', 'STATSD_HOST'],
       kind: receiver,
       default: 'localhost',
-      help: 'Host that statsd and DogStatsD lines are sent to.',
+      help: 'Host that statsd and DogStatsD statistics are sent to.',
     }),
     statsdPort: setting({
       names: ['PUSHSTATS_PORT', 'STATSD_PORT'],
       kind: integer({ min: 1, max: 65_535, strict: 'both' }),
       default: 8125,
-      help: 'Port of that host.',
+      help: 'Port that statsd and DogStatsD statistics are sent to.',
     }),
     statsdProtocol: setting({
       names: ['PUSHSTATS_PROTOCOL', 'STATSD_PROTOCOL'],
@@ -77,23 +78,25 @@ export const statistics = {
         letterCase: 'exact',
       }),
       default: 'tcp',
-      help: 'How statsd lines are sent. DogStatsD lines always go over UDP.',
+      help: 'Network protocol for statsd. DogStatsD always uses UDP.',
     }),
     useDogStatsd: setting({
       names: ['USE_AGENTSTATS', 'USE_DOG_STATSD'],
       kind: bool,
       default: false,
-      help: 'Send statistics as DogStatsD lines.',
+      help: 'Send statistics to DogStatsD.',
     }),
     dogStatsdMogrifiers: setting({
       names: ['AGENTSTATS_MOGRIFIERS', 'USE_DOG_STATSD_MOGRIFIERS'],
       kind: names,
       default: [],
       help:
-        'Mogrifiers, which make a name and tags out of the name of a statistic. Each `<NAME>` has three variables, ' +
-        'named in upper case: `AGENTSTATS_MOGRIFIER_<NAME>_PATTERN` (or `DOG_STATSD_MOGRIFIER_<NAME>_PATTERN`, ' +
-        'and so on), a regular expression that is found anywhere in the name; `…_NAME`, the new name; `…_TAGS`, ' +
-        'as `EXTRA_TAGS`. In the latter two `$1` is what the first group matched. The first that is found applies.',
+        'Names of mogrifiers, which turn the name of a statistic into another name and tags. Each ' +
+        '`<NAME>` is configured by three variables, named in upper case: ' +
+        '`AGENTSTATS_MOGRIFIER_<NAME>_PATTERN` (or `DOG_STATSD_MOGRIFIER_<NAME>_PATTERN`, and so on) is a ' +
+        'regular expression that is searched in the name; `…_NAME` is the new name; `…_TAGS` are tags as ' +
+        'in `EXTRA_TAGS`. The new name and the tags may contain `$1` for the first group of the pattern. ' +
+        'The first mogrifier that matches applies.',
     }),
     ddEnv: globalTag('DD_ENV', 'env'),
     ddService: globalTag('DD_SERVICE', 'service'),
@@ -103,36 +106,39 @@ export const statistics = {
       names: ['USE_PULLSTATS', 'USE_PROMETHEUS'],
       kind: bool,
       default: false,
-      help: 'Serve statistics to Prometheus, on a port of its own.',
+      help: 'Serve statistics to Prometheus on a separate port.',
     }),
     prometheusAddress: setting({
       names: ['PULLSTATS_ADDR', 'PROMETHEUS_ADDR'],
       kind: listenAddress,
       default: { host: '', port: 9090 },
-      help: 'Where that port listens. Port `0` takes any free one. Each process needs one of its own.',
+      help:
+        'Address and port of the Prometheus endpoint. Port `0` picks any free port. Each process needs ' +
+        'its own port.',
     }),
     prometheusPath: setting({
       names: ['PULLSTATS_PATH', 'PROMETHEUS_PATH'],
       kind: pagePath,
       default: '/metrics',
-      help: 'Path of the statistics on that port.',
+      help: 'HTTP path of the Prometheus endpoint.',
     }),
     prometheusMapperYaml: setting({
       names: ['PULLSTATS_MAPPER_YAML', 'PROMETHEUS_MAPPER_YAML'],
       kind: path,
       default: '',
       help:
-        'Mapper file, in the form of the statsd exporter of Prometheus: which statistics become which metrics and ' +
-        'labels. It replaces the built-in mapping, except for statistics of tasks that it does not match. A file with ' +
-        'faults stops the start. If the file does not exist, that is logged and the built-in mapping is used.',
+        'Mapping file in the format of the Prometheus statsd exporter, which maps statistics to metrics ' +
+        'and labels. It replaces the built-in mapping, except for task statistics that it does not match. ' +
+        'If the file is invalid, Sluice does not start. If it does not exist, Sluice logs a warning and ' +
+        'uses the built-in mapping.',
     }),
     prometheusResponseTimeAsMilliseconds: setting({
       names: ['PULLSTATS_RESPONSE_TIME_AS_MILLISECONDS', 'PROMETHEUS_RESPONSE_TIME_AS_MILLISECONDS'],
       kind: bool,
       default: false,
       help:
-        'Show the response time in milliseconds instead of seconds. Its name stays. Without effect beside a ' +
-        'mapper file.',
+        'Report the response time to Prometheus in milliseconds instead of seconds, under the same name. ' +
+        'Has no effect if a mapping file is set.',
     }),
   },
 } as const;

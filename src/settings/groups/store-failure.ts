@@ -3,7 +3,8 @@ import { derivedSetting } from '../kinds/setting.ts';
 
 /** What is answered while the counter store fails. */
 export const storeFailure = {
-  title: 'When the counter store fails',
+  title: 'Counter store failures',
+  introduction: 'How requests are answered while the counter store is unavailable.',
   settings: {
     storeFailureMode: derivedSetting({
       names: ['STORE_FAILURE_MODE'],
@@ -11,11 +12,11 @@ export const storeFailure = {
         texts: { error: 'error', allow: 'allow', deny: 'deny', local: 'local' },
         letterCase: 'exact',
       }),
-      default: '`error`, with memcached `allow`',
+      default: '`allow` with memcached, otherwise `error`',
       help:
-        'What a request gets that the store cannot count: an error, for which the proxy has a setting of its own; ' +
-        '`allow`: counts are taken as 0; `deny`: limits are taken as used up; `local`: it is counted in this process ' +
-        'until the store is back.',
+        'How to answer requests that the store cannot count. `error` returns an error, and the failure ' +
+        'setting of the proxy decides. `allow` treats every count as 0. `deny` treats every limit as used ' +
+        'up. `local` counts in this process until the store is available again.',
     }),
   },
 } as const;

@@ -12,6 +12,8 @@ const snapshotPath = checkedText({
 /** Where hits are counted (spec 2.7 and 2.8). */
 export const store = {
   title: 'Counter store',
+  introduction:
+    'Which store counts the requests, and the settings of the embedded store; see docs/stores.md.',
   settings: {
     backendType: derivedSetting({
       names: ['BACKEND_TYPE'],
@@ -27,32 +29,35 @@ export const store = {
         letterCase: 'exact',
       }),
       default:
-        '`redis` when `KVCACHE_URL` is set, else `altcache` when `ALTCACHE_HOST_PORT` or `ALTCACHE_SRV` is, else `memory`',
+        '`redis` if `KVCACHE_URL` is set, `altcache` if `ALTCACHE_HOST_PORT` or `ALTCACHE_SRV` is set, otherwise `memory`',
       help:
-        'Store of the counters: `memory` is the embedded one of this process, `redis` the one at ' +
-        '`KVCACHE_URL`, `altcache` and `memcache` are memcached. Empty is the default.',
+        'Store of the counters: `memory` is the embedded store of this process, `redis` is Redis at ' +
+        '`KVCACHE_URL`, and `altcache` and `memcache` are memcached. An empty value selects the default.',
     }),
     memoryStoreMaxKeys: setting({
       names: ['MEMORY_STORE_MAX_KEYS'],
       kind: integer({ min: 1_024, max: 67_108_864, strict: 'min' }),
       default: 1_048_576,
       help:
-        'Maximum number of counters in the embedded store; beyond it, counters with few hits are evicted. Each ' +
-        'counter takes 48 to 96 bytes, allocated as counters come into use.',
+        'Maximum number of counters in the embedded store. When it is full, counters with few hits are ' +
+        'evicted. Each counter takes 48 to 96 bytes, allocated when it is needed.',
     }),
     memoryStoreSnapshotPath: setting({
       names: ['MEMORY_STORE_SNAPSHOT_PATH'],
       kind: snapshotPath,
       default: '',
       help:
-        'File that keeps the counters of the embedded store over a restart: written in the background and at the ' +
-        'stop, read at the start. Each process needs one of its own. Empty keeps none.',
+        'File that preserves the counters of the embedded store across restarts. It is written in the ' +
+        'background and at shutdown, and read at startup. Each process needs its own file. If empty, ' +
+        'counters are lost at shutdown.',
     }),
     memoryStoreSnapshotIntervalMs: setting({
       names: ['MEMORY_STORE_SNAPSHOT_INTERVAL'],
       kind: duration({ min: SECOND_MS, max: 24 * HOUR_MS, strict: 'min' }),
       default: 60 * SECOND_MS,
-      help: 'Time between two of these files: what a crash forgets at most.',
+      help:
+        'How often the embedded store writes its counters to `MEMORY_STORE_SNAPSHOT_PATH`. A crash loses ' +
+        'at most the hits of one interval.',
     }),
   },
 } as const;

@@ -94,29 +94,33 @@ function isNetwork(text: string): boolean {
 /** The task service: where tasks are kept, who may come, and how they are pushed. */
 export const tasks = {
   title: 'Tasks',
+  introduction:
+    'The task service: who may use it, where tasks are stored, and how they are delivered to workers; see ' +
+    'docs/tasks/guide.md.',
   settings: {
     tasksEnabled: setting({
       names: ['TASKS_ENABLED'],
       kind: bool,
       default: false,
-      help: 'Serve tasks as well, on the HTTP port. Off, nothing of it is loaded. `npm start` turns it on.',
+      help: 'Enable the task service on the HTTP port. Disabled by default; `npm start` enables it.',
     }),
     serviceHost: setting({
       names: ['SERVICE_HOST'],
       kind: serviceHost,
       default: 'localhost',
       help:
-        'A tenant is reached at `{domain}.` and this name, or with a token at any host that names no tenant; accounts ' +
-        'are made at `accounts.` and this name. URLs in ' +
-        'answers begin with `https://`; with `localhost` they begin with `http://` and have the port.',
+        'Base host name of the task service. A tenant is reached at its domain below this name ' +
+        '(`acme.localhost`), or with a token at any host that names no tenant. Accounts are managed at ' +
+        '`accounts.` and this name. URLs in responses start with `https://`; with `localhost` they start ' +
+        'with `http://` and contain the port.',
     }),
     tasksTenantHeader: setting({
       names: ['TASKS_TENANT_HEADER'],
       kind: bool,
       default: false,
       help:
-        'Let the header `X-Tenant-Domain` name the tenant, in place of the host. Only behind a proxy that takes the ' +
-        'header from strangers away.',
+        'Accept the tenant in the header `X-Tenant-Domain` instead of the host name. Enable it only ' +
+        'behind a proxy that removes the header from untrusted requests.',
     }),
     accountsSignup: setting({
       names: ['ACCOUNTS_SIGNUP'],
@@ -126,14 +130,16 @@ export const tasks = {
       }),
       default: 'operator',
       help:
-        'Who may create accounts. `operator`: callers with `ACCOUNTS_OPERATOR_TOKEN`. `loopback`: also callers on this ' +
-        'machine, unless a proxy has forwarded the request. `open`: everybody.',
+        'Who may create accounts. `operator`: callers with `ACCOUNTS_OPERATOR_TOKEN`. `loopback`: also ' +
+        'callers on this machine, unless a proxy forwarded the request. `open`: everybody.',
     }),
     accountsOperatorToken: setting({
       names: ['ACCOUNTS_OPERATOR_TOKEN'],
       kind: operatorToken,
       default: '',
-      help: 'Bearer token of the operator, for making accounts. Empty: there is no operator. Never printed.',
+      help:
+        'Bearer token that allows creating and managing tenants. If empty, the operator API is disabled. ' +
+        'Never printed.',
       secret: true,
     }),
     tasksJwtIssuer: setting({
@@ -141,8 +147,8 @@ export const tasks = {
       kind: singleLine,
       default: '',
       help:
-        'Issuer (`iss`) of the identity provider whose JSON Web Tokens log users in, exactly as in the tokens. Empty ' +
-        'disables these logins. See docs/tasks/security.md.',
+        'Issuer (`iss`) of the identity provider whose JSON Web Tokens users can log in with, exactly as ' +
+        'in the tokens. If empty, these logins are disabled. See docs/tasks/security.md.',
     }),
     tasksJwtAudience: setting({
       names: ['TASKS_JWT_AUDIENCE'],
@@ -154,7 +160,9 @@ export const tasks = {
       names: ['TASKS_JWT_JWKS_URL'],
       kind: jwksUrl,
       default: '',
-      help: 'URL of the public keys (JWKS) of the identity provider. Redirects are not followed. Never printed.',
+      help:
+        'URL of the public keys (JWKS) of the identity provider. Redirects are not followed. Never ' +
+        'printed.',
       secret: true,
     }),
     tasksJwtTenantClaim: setting({
@@ -162,16 +170,17 @@ export const tasks = {
       kind: claimName,
       default: '',
       help:
-        'Claim with the domain of the tenant that a token is for. Empty: a token is valid for each tenant that has a ' +
-        'user with its subject.',
+        'Claim of the tokens of the identity provider that contains the domain of the tenant. If empty, a ' +
+        'token is valid for each tenant that has a user with its subject.',
     }),
     tasksJwtRoleClaim: setting({
       names: ['TASKS_JWT_ROLE_CLAIM'],
       kind: claimName,
       default: '',
       help:
-        'Claim with the role of the user, or a list with it: `owner`, `admin`, `member` or `viewer`. Tokens without ' +
-        'the claim have the role that is stored with the user.',
+        'Claim of the tokens of the identity provider that contains the role of the user, or a list with ' +
+        'it: `owner`, `admin`, `member` or `viewer`. Tokens without the claim have the role that is ' +
+        'stored with the user.',
     }),
     tasksJwtAutoProvision: setting({
       names: ['TASKS_JWT_AUTO_PROVISION'],
@@ -189,47 +198,58 @@ export const tasks = {
       names: ['SECRETS_MASTER_KEY'],
       kind: masterKey,
       default: '',
-      help: 'Key that the secrets of workers are sealed with. Never printed.',
+      help: 'Master key that encrypts the secrets of workers in the task store. Never printed.',
       secret: true,
     }),
     secretsMasterKeyFile: setting({
       names: ['SECRETS_MASTER_KEY_FILE'],
       kind: path,
       default: '',
-      help: 'File that holds the key, in place of `SECRETS_MASTER_KEY`; readable by its owner only.',
+      help:
+        'File that contains the master key, instead of `SECRETS_MASTER_KEY`. Only its owner may have ' +
+        'access to it.',
     }),
     secretsPreviousMasterKeys: setting({
       names: ['SECRETS_PREVIOUS_MASTER_KEYS'],
       kind: masterKeys,
       default: '',
-      help: 'Keys that were in use before: what is sealed with one of them still opens. Never printed.',
+      help:
+        'Previous master keys, comma-separated. Secrets encrypted with them can still be decrypted, so ' +
+        'keys can be rotated without downtime. Never printed.',
       secret: true,
     }),
     tasksStore: setting({
       names: ['TASKS_STORE'],
       kind: choice({ texts: { sqlite: 'sqlite', redis: 'redis' }, letterCase: 'exact' }),
       default: 'sqlite',
-      help: 'Where tasks are kept: a file of this machine, or Redis, which several machines can share.',
+      help:
+        'Where tasks are stored: in a file on this machine (`sqlite`), or in Redis, which several ' +
+        'machines can share.',
     }),
     tasksDataDirectory: setting({
       names: ['TASKS_DATA_DIRECTORY'],
       kind: path,
       default: 'data',
-      help: 'Directory of the file with the tasks, on a local disk. It is made where there is none.',
+      help:
+        'Directory of the SQLite database with the tasks. It must be on a local disk, and is created if ' +
+        'it does not exist.',
     }),
     tasksSqliteSynchronous: setting({
       names: ['TASKS_SQLITE_SYNCHRONOUS'],
       kind: choice({ texts: { full: 'full', normal: 'normal' }, letterCase: 'exact' }),
       default: 'full',
       help:
-        '`full`: what was accepted survives a power cut. `normal` is faster and may lose the last moments in one; ' +
-        'the crash of a process loses nothing either way.',
+        'When SQLite flushes to disk. With `full`, accepted tasks survive a power failure. `normal` is ' +
+        'faster, but a power failure may lose the last moments. A crash of the process loses nothing with ' +
+        'either.',
     }),
     tasksRedisUrl: setting({
       names: ['TASKS_REDIS_URL'],
       kind: anyText,
       default: '',
-      help: 'Address of the Redis with the tasks; needed for `TASKS_STORE=redis`. Version 7.0 or later. Never printed.',
+      help:
+        'Address of the Redis server (7.0 or later) that stores the tasks. Required for ' +
+        '`TASKS_STORE=redis`. Never printed.',
       secret: true,
     }),
     tasksRedisAuthFile: setting({
@@ -237,40 +257,45 @@ export const tasks = {
       kind: path,
       default: '',
       help:
-        'File that holds `password` or `user:password` for that Redis, in place of the one in the address. It is read ' +
-        'again when a connection is lost, so a password can be replaced without a restart.',
+        'File that contains `password` or `user:password` for the Redis server of the tasks, instead of ' +
+        'the credentials in `TASKS_REDIS_URL`. It is read again when a connection is lost, so passwords ' +
+        'can be rotated without a restart.',
     }),
     tasksRedisType: setting({
       names: ['TASKS_REDIS_TYPE'],
       kind: choice({ texts: { single: 'single', cluster: 'cluster' }, letterCase: 'exact' }),
       default: 'single',
-      help: 'One server, or a cluster. All keys of a tenant are on one node of it.',
+      help:
+        'Type of the Redis deployment that stores the tasks: one server, or a cluster. All keys of a ' +
+        'tenant are on the same node.',
     }),
     tasksRedisTls: setting({
       names: ['TASKS_REDIS_TLS'],
       kind: bool,
       default: false,
-      help: 'Connect to the Redis with the tasks over TLS (1.2 or 1.3).',
+      help: 'Connect to the Redis server of the tasks over TLS (1.2 or 1.3).',
     }),
     tasksRedisTlsCaCert: setting({
       names: ['TASKS_REDIS_TLS_CACERT'],
       kind: path,
       default: '',
-      help: 'CA certificates (PEM) to trust for that, in addition to those of the system, of Node.js and of `NODE_EXTRA_CA_CERTS`.',
+      help:
+        'PEM file with CA certificates to verify the Redis server of the tasks with, in addition to those ' +
+        'of the system, of Node.js and of `NODE_EXTRA_CA_CERTS`.',
     }),
     tasksRedisTimeoutMs: setting({
       names: ['TASKS_REDIS_TIMEOUT'],
       kind: duration({ min: 100, max: MINUTE_MS, strict: 'min' }),
       default: 5 * SECOND_MS,
-      help: 'Longest time for a connection to that Redis, and for the answer to a command.',
+      help: 'Timeout for connecting to the Redis server of the tasks, and for the response to a command.',
     }),
     tasksRedisDurability: setting({
       names: ['TASKS_REDIS_DURABILITY'],
       kind: choice({ texts: { everysec: 'everysec', always: 'always' }, letterCase: 'exact' }),
       default: 'everysec',
       help:
-        'What `appendfsync` of that Redis has to be. It is compared at start: `everysec` may lose the last two seconds in ' +
-        'a power cut.',
+        'Required value of `appendfsync` of the Redis server of the tasks, which is checked at startup. ' +
+        'With `everysec`, a power failure may lose the last two seconds.',
     }),
     tasksRedisKeyPrefix: setting({
       names: ['TASKS_REDIS_KEY_PREFIX'],
@@ -280,52 +305,56 @@ export const tasks = {
         holds: text => /^[A-Za-z0-9.:_-]{0,64}$/.test(text),
       }),
       default: 'sluice:',
-      help: 'Put in front of every key of the tasks.',
+      help: 'Prefix of every Redis key of the task service.',
     }),
     tasksRestThreads: setting({
       names: ['TASKS_REST_THREADS'],
       kind: integer({ min: 1, max: 16, strict: 'min' }),
       default: 1,
-      help: 'Threads that answer calls of the REST interface. All calls of a tenant go to one of them.',
+      help:
+        'Number of threads that serve the REST API. All requests of a tenant are handled by the same ' +
+        'thread.',
     }),
     tasksPushHttp: setting({
       names: ['TASKS_PUSH_HTTP'],
       kind: bool,
       default: false,
-      help: 'Let URLs of workers begin with `http://`. Otherwise only `https://` is accepted.',
+      help: 'Allow plain HTTP worker URLs. By default only HTTPS is accepted.',
     }),
     tasksPushNetworks: setting({
       names: ['TASKS_PUSH_NETWORKS'],
       kind: networks,
       default: '',
       help:
-        'Networks that tasks may be pushed to although they are private: `10.1.0.0/16`. Without it, loopback, private, ' +
-        'link-local and multicast addresses are refused, whatever name leads there.',
+        'Private networks that tasks may be pushed to, such as `10.1.0.0/16`. By default, loopback, ' +
+        'private, link-local and multicast addresses are rejected, whatever host name resolves to them.',
     }),
     tasksPushPorts: setting({
       names: ['TASKS_PUSH_PORTS'],
       kind: ports,
       default: '',
-      help: 'Ports below 1024 that tasks may be pushed to, beside 80 and 443.',
+      help: 'Additional ports below 1024 that push workers may use. Ports 80 and 443 are always allowed.',
     }),
     tasksPushCaCert: setting({
       names: ['TASKS_PUSH_CACERT'],
       kind: path,
       default: '',
-      help: 'CA certificates (PEM) that the certificates of workers may be signed by, in addition to those of the system, of Node.js and of `NODE_EXTRA_CA_CERTS`.',
+      help:
+        'PEM file with CA certificates to verify push workers with, in addition to those of the system, ' +
+        'of Node.js and of `NODE_EXTRA_CA_CERTS`.',
     }),
     tasksPushThreads: setting({
       names: ['TASKS_PUSH_THREADS'],
       kind: integer({ min: 1, max: 16, strict: 'min' }),
       default: 1,
-      help: 'Threads that push tasks.',
+      help: 'Number of threads that push tasks.',
     }),
     tasksPushConcurrency: setting({
       names: ['TASKS_PUSH_CONCURRENCY'],
       kind: integer({ min: 1, max: 10_000, strict: 'min' }),
       default: 256,
       help:
-        'Maximum number of push deliveries that this process makes at the same time. Deliveries that take longer than ' +
+        'Maximum number of concurrent push deliveries in this process. Deliveries that take longer than ' +
         'half a second do not count; there can be up to eight times as many deliveries in total.',
     }),
     tasksLimitDomains: setting({
@@ -333,24 +362,24 @@ export const tasks = {
       kind: domains,
       default: '',
       help:
-        'Domains of rate limit rules that workers may name as their `limit`. The entry `tenant` with the domain of the ' +
-        'tenant is put in front of their descriptors, so that no tenant uses up the limit of another.',
+        'Rate limit domains that workers may use in their `limit`. Sluice puts the entry `tenant` with ' +
+        'the domain of the tenant in front of their descriptors, so that tenants do not share a limit.',
     }),
     tasksLimitSharedDomains: setting({
       names: ['TASKS_LIMIT_SHARED_DOMAINS'],
       kind: domains,
       default: '',
       help:
-        'Domains like those of `TASKS_LIMIT_DOMAINS`, without the entry `tenant`. Every tenant can use up the limits of ' +
-        'these domains.',
+        'Rate limit domains that workers may use in their `limit` and that all tenants share: no entry ' +
+        '`tenant` is added, so every tenant can use up these limits.',
     }),
     tasksDrainTimeoutMs: setting({
       names: ['TASKS_DRAIN_TIMEOUT'],
       kind: duration({ min: 0, max: 15 * MINUTE_MS }),
       default: 30 * SECOND_MS,
       help:
-        'Longest time that pushes under way get to finish when the process is told to stop. What is not done by then ' +
-        'is handed back, and does not count as an attempt.',
+        'Maximum time that push deliveries in progress have to finish during shutdown. Deliveries that ' +
+        'take longer are handed back and do not count as an attempt.',
     }),
   },
 } as const;

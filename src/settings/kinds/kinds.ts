@@ -13,7 +13,7 @@ export type Reading<V> =
 
 /** A kind of setting: how its text is read and shown, and what it accepts. */
 export interface Kind<V> {
-  /** For the README and `--help`: `whole number, 0 to 65535`. */
+  /** For docs/settings.md and `sluice settings`: `whole number, 0 to 65535`. */
   readonly label: string;
   /** For faults, after "accepted:": `a whole number from 0 to 65535`. */
   readonly accepts: string;

@@ -1,13 +1,13 @@
 import type { Kind } from './kinds.ts';
 
-/** One setting, declared once: reading, faults, the README's table and `--help` all come from here. */
+/** One setting, declared once: reading, faults, docs/settings.md and `sluice settings` all come from here. */
 export interface Setting<V> {
   /** The variables that set it: the documented name, then the one that the reference implementation reads. */
   readonly names: readonly [string, ...string[]];
   readonly kind: Kind<V>;
   /** The value when no variable is set; null when it follows from other settings (see `derived.ts`). */
   readonly default: V;
-  /** The default as the README and `--help` show it. */
+  /** The default as docs/settings.md and `sluice settings` show it. */
   readonly defaultText: string;
   /** What it does, in whole sentences, and what the end of its range guards against. */
   readonly help: string;
@@ -18,6 +18,8 @@ export interface Setting<V> {
 /** Settings that are shown under one heading, by the key they have in the record of settings. */
 export interface SettingGroup {
   readonly title: string;
+  /** One sentence about the settings of the group. */
+  readonly introduction: string;
   readonly settings: Readonly<Record<string, Setting<unknown>>>;
 }
 

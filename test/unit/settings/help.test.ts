@@ -15,13 +15,13 @@ t.test('each setting is listed once under its names, below the title of its grou
 t.test('a setting is shown with meaning, range and default', async t => {
   const at = lines.indexOf('  KVCACHE_TIMEOUT, REDIS_TIMEOUT');
   t.same(lines.slice(at + 1, at + 4), [
-    '      Longest time for a connection to Redis, and for the answer to a command. 0 or less is no',
-    '      limit.',
+    '      Timeout for connecting to Redis, and for the response to a command. 0 or less disables the',
+    '      timeout.',
     '      (duration, up to 1h; default: 10s)',
   ]);
 });
 
-t.test('no line is longer than 100 columns, and none has marks of the README', async t => {
+t.test('no line is longer than 100 columns, and none has Markdown quotes', async t => {
   for (const line of lines) t.ok(line.length <= 100, line);
   t.notMatch(help, '`');
   t.ok(help.endsWith('\n'));
