@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { ByteWriter } from '../../../src/base/bytes.ts';
-import { INCREMENT } from '../../../src/counters/redis/protocol/run-script.ts';
+import { INCREMENT } from '../../../src/counters/redis/protocol/scripts.ts';
 import { ANSWER_HEAD, OK_TRAILERS } from '../../../src/grpc/blocks.ts';
 import { PREFACE } from '../../../src/http2/connection/partial-input.ts';
 import {

@@ -1,7 +1,7 @@
 import type { AuthFile } from '../../base/files/auth-file.ts';
 import type { ClientTls } from '../../base/tls/client-tls.ts';
 import type { RedisCounters } from '../../counters/redis/commands/counters.ts';
-import type { SharedKeys } from '../../counters/redis/commands/time-to-live.ts';
+import type { SharedKeys } from '../../counters/redis/commands/shared-keys.ts';
 import type { RedisEndpoint } from '../../counters/redis/connections/endpoint.ts';
 import { type PoolOptions, RedisPool } from '../../counters/redis/connections/pool.ts';
 import type { RedisLinkParts } from '../../counters/redis/connections/redis-link.ts';

@@ -2,11 +2,10 @@ import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
 import { isUnknownScript, RedisReplyError } from '../protocol/reply-error.ts';
-import { HOLD_BACK, INCREMENT, REFUND, type Script } from '../protocol/run-script.ts';
 import { readScriptReply } from '../protocol/script-reply.ts';
-import { type Chunk, groupStart, opsOf, slotsOf } from './chunks.ts';
-import type { Slots, Tally } from './counters.ts';
-import type { SharedKeys } from './time-to-live.ts';
+import { HOLD_BACK, INCREMENT, REFUND, type Script } from '../protocol/scripts.ts';
+import { type Chunk, groupStart, opsOf, type Slots, slotsOf, type Tally } from './counters.ts';
+import type { SharedKeys } from './shared-keys.ts';
 
 /** One call of a script. */
 interface ScriptCall {

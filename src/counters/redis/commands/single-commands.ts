@@ -2,12 +2,11 @@ import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
 import { RedisReplyError } from '../protocol/reply-error.ts';
-import { REFUND } from '../protocol/run-script.ts';
 import { readScriptReply } from '../protocol/script-reply.ts';
-import { REFUND_SCRIPT } from '../protocol/scripts.ts';
+import { REFUND, REFUND_SCRIPT } from '../protocol/scripts.ts';
 import type { Slots } from './counters.ts';
 import { writeRefundArguments } from './scripted-commands.ts';
-import type { SharedKeys } from './time-to-live.ts';
+import type { SharedKeys } from './shared-keys.ts';
 
 /**
  * What is done to a key: read it; add to it and set its time to live; only the latter, where the addition was answered

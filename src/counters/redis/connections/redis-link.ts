@@ -3,13 +3,12 @@ import type { Clock } from '../../../base/clock.ts';
 import { asError, Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Outage } from '../../../base/outage-log.ts';
+import type { Counter } from '../../../stats/registry.ts';
 import { CommandTimeout } from '../protocol/exchange.ts';
 import { RedisReplyError } from '../protocol/reply-error.ts';
 import { RedisConnection } from './connection.ts';
-import type { ConnectionCount } from './connection-count.ts';
 import type { RedisEndpoint } from './endpoint.ts';
-import { type StartBounds, startPatiently } from './patient-start.ts';
-import { Waits } from './waits.ts';
+import { type StartBounds, startPatiently, Waits } from './waits.ts';
 
 /** What every connection to one instance of Redis has in common. */
 export interface RedisLinkParts {
@@ -308,3 +307,37 @@ const NO_SCRIPTS =
   'Redis does not run scripts for this user; counting with single commands. ' +
   'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT and refunds are not atomic, and the local caches of other instances do not ' +
   'learn of refunds';
+
+interface ConnectionCounters {
+  /** Connections that came up. */
+  readonly opened: Counter;
+  /** Those of them that ended, for whatever reason. */
+  readonly closed: Counter;
+}
+
+/** The connections of one instance of Redis: all of its pool, to all of its nodes. */
+export class ConnectionCount {
+  readonly #counters: ConnectionCounters;
+  readonly #onChange: (connected: boolean) => void;
+  #active = 0;
+
+  /** @param onChange told when the first connection comes up and when the last one ends */
+  constructor(counters: ConnectionCounters, onChange: (connected: boolean) => void = () => {}) {
+    this.#counters = counters;
+    this.#onChange = onChange;
+  }
+
+  get active(): number {
+    return this.#active;
+  }
+
+  opened(): void {
+    this.#counters.opened.add(1);
+    if (++this.#active === 1) this.#onChange(true);
+  }
+
+  closed(): void {
+    this.#counters.closed.add(1);
+    if (--this.#active === 0) this.#onChange(false);
+  }
+}

@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { encodedWords } from './command-writer.ts';
+
 /**
  * The scripts that count in Redis. A script rather than a pipeline of INCRBY and EXPIRE: one command to parse, one
  * reply to read, and the whole of it is atomic. A key that Redis cannot count (another type, an overflow) gives no
@@ -211,3 +214,20 @@ for op = 1, #keys do
 end
 results[2 * #keys + 1] = failure
 ${PACKED_REPLY}`;
+
+/** A script as the words that call it. */
+export interface Script {
+  /** `EVALSHA` and the digest. */
+  readonly byDigest: Uint8Array;
+  /** `EVAL` and the text, for a Redis that does not know it (first use, restart, flush). */
+  readonly byText: Uint8Array;
+}
+
+export const INCREMENT = script(INCREMENT_SCRIPT);
+export const REFUND = script(REFUND_SCRIPT);
+export const HOLD_BACK = script(HOLD_BACK_SCRIPT);
+
+function script(source: string): Script {
+  const sha1 = createHash('sha1').update(source).digest('hex');
+  return { byDigest: encodedWords('EVALSHA', sha1), byText: encodedWords('EVAL', source) };
+}

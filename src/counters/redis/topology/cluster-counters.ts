@@ -1,16 +1,14 @@
 import { Fault } from '../../../base/fault.ts';
 import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
-import { MAX_CHUNK } from '../commands/chunks.ts';
-import { joined, type RedisCounters, type Slots, type Tally } from '../commands/counters.ts';
-import { refundBySteps, type StepRunner } from '../commands/refund-by-steps.ts';
+import { joined, MAX_CHUNK, type RedisCounters, type Slots, type Tally } from '../commands/counters.ts';
+import type { SharedKeys } from '../commands/shared-keys.ts';
 import { SingleCommands, type Step, type Steps } from '../commands/single-commands.ts';
-import type { SharedKeys } from '../commands/time-to-live.ts';
+import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import type { FeedSource } from '../connections/refund-feed.ts';
-import { hashSlot } from '../protocol/hash-slot.ts';
 import { blamesKey, isUnknownScript, type RedisReplyError, refusesScripts } from '../protocol/reply-error.ts';
-import { type Redirect, readRedirect } from './cluster-map.ts';
+import { hashSlot, type Redirect, readRedirect } from './cluster-map.ts';
 import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
 
 /** How often a key is looked for at another node. */

@@ -1,11 +1,10 @@
 import { asError } from '../../../base/fault.ts';
+import { SideConnections } from '../connections/connection.ts';
 import { elsewhere, hostPort, type RedisEndpoint } from '../connections/endpoint.ts';
-import { startPatiently } from '../connections/patient-start.ts';
 import { type PoolOptions, RedisPool } from '../connections/pool.ts';
 import type { RedisLinkParts } from '../connections/redis-link.ts';
 import type { FeedSource } from '../connections/refund-feed.ts';
-import { SideConnections } from '../connections/side-connections.ts';
-import { Waits } from '../connections/waits.ts';
+import { startPatiently, Waits } from '../connections/waits.ts';
 import { type ClusterMap, type NodeAddress, readClusterSlots } from './cluster-map.ts';
 
 interface ClusterOptions {

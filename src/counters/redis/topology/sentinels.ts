@@ -1,8 +1,7 @@
 import { asError } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
-import type { RedisConnection } from '../connections/connection.ts';
+import { type RedisConnection, SideConnections } from '../connections/connection.ts';
 import { elsewhere, hostPort, type RedisEndpoint } from '../connections/endpoint.ts';
-import { SideConnections } from '../connections/side-connections.ts';
 import { RedisReplyError } from '../protocol/reply-error.ts';
 
 export interface SentinelOptions {

@@ -1,11 +1,18 @@
 import { Fault } from '../../../base/fault.ts';
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
-import { groupChunks, MAX_CHUNK } from '../commands/chunks.ts';
-import { joined, NOTHING, type RedisCounters, type Slots, type Tally } from '../commands/counters.ts';
-import { refundBySteps, type StepRunner } from '../commands/refund-by-steps.ts';
+import {
+  groupChunks,
+  joined,
+  MAX_CHUNK,
+  NOTHING,
+  type RedisCounters,
+  type Slots,
+  type Tally,
+} from '../commands/counters.ts';
 import { ScriptedCommands } from '../commands/scripted-commands.ts';
+import type { SharedKeys } from '../commands/shared-keys.ts';
 import { SingleCommands, type Steps } from '../commands/single-commands.ts';
-import type { SharedKeys } from '../commands/time-to-live.ts';
+import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
 import { type RedisPool, withServer } from '../connections/pool.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import type { FeedSource } from '../connections/refund-feed.ts';

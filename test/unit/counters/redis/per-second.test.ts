@@ -2,7 +2,7 @@ import t, { type Test } from 'tap';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { CounterBatch } from '../../../../src/counters/batch.ts';
 import type { FeedListener } from '../../../../src/counters/redis/connections/refund-feed.ts';
-import { RedisCounterStore } from '../../../../src/counters/redis/redis-store.ts';
+import { RedisCounterStore } from '../../../../src/counters/redis/redis-counter-store.ts';
 import { SplitCounters } from '../../../../src/counters/redis/topology/split-counters.ts';
 import { counterStoreExam } from '../../../exam/counter-store.ts';
 import { aftersOf, fill, type TestGroup } from '../../../support/counting.ts';

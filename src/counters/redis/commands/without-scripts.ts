@@ -1,5 +1,6 @@
 import { type CounterBatch, SlotChanges } from '../../batch.ts';
-import { joined, NOTHING, type Slots, type Tally } from './counters.ts';
+import { heldBackChanges, holdBack, spreadHeldBack } from '../../holding-back.ts';
+import { joined, NOTHING, type RedisCounters, type Slots, type Tally } from './counters.ts';
 
 /** Sends one command a key, and fills in `counts` with what was there before it. */
 export type StepRunner = (
@@ -54,4 +55,22 @@ function runUnlessNone(
   changes: SlotChanges,
 ): Promise<Tally> | Tally {
   return slots.length === 0 ? NOTHING : run(step, slots, changes);
+}
+
+/**
+ * Holds back by reading all counters, deciding here, and adding. As with the reference implementation a limit may be
+ * passed by what others add in between; where counters can do it atomically, they do.
+ */
+export async function holdBackByReading(
+  counters: RedisCounters,
+  batch: CounterBatch,
+  slots: Slots,
+): Promise<Tally> {
+  const read = await counters.read(batch, slots);
+  const readable = slots.filter(slot => !Number.isNaN(batch.counts[slot]));
+  holdBack(batch);
+  const changes = heldBackChanges(batch);
+  const changed = readable.length === 0 ? NOTHING : await counters.change(batch, readable, changes);
+  spreadHeldBack(batch);
+  return joined([{ counted: 0, failure: read.failure }, changed]);
 }

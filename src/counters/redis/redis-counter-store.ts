@@ -6,7 +6,7 @@ import { type CounterBatch, callsOf, callsWithoutCount } from '../batch.ts';
 import { FailureLog } from '../failure-log.ts';
 import type { CounterStore } from '../store.ts';
 import { FirstSlots, type RedisCounters, type Tally } from './commands/counters.ts';
-import { holdBackByReading } from './commands/hold-back-by-reading.ts';
+import { holdBackByReading } from './commands/without-scripts.ts';
 import { type FeedListener, RefundFeed } from './connections/refund-feed.ts';
 import { blamesKey, shortened } from './protocol/reply-error.ts';
 
