@@ -1,6 +1,6 @@
-import { join } from 'node:path';
 import t from 'tap';
-import { nodeSqlite } from '../../src/tasks/store/sqlite/file/node-sqlite.ts';
+import { join } from 'node:path';
+import { nodeSqlite } from '../../src/tasks/store/sqlite/file/open-file.ts';
 import { threadedSqliteStore } from '../../src/tasks/store/sqlite/open-store.ts';
 import { KeepingLogger } from '../support/keeping-logger.ts';
 import { campaign } from '../support/tasks/kills/campaign.ts';

@@ -4,7 +4,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import { PortOperator } from '../../tasks/store/sqlite/engine/port-operator.ts';
-import { SqliteStore } from '../../tasks/store/sqlite/engine/store.ts';
+import { SqliteStore } from '../../tasks/store/sqlite/engine/sqlite-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import type { SentFault } from '../../tasks/store/trouble.ts';
 

@@ -1,4 +1,4 @@
-import { nodeSqlite } from '../../../src/tasks/store/sqlite/file/node-sqlite.ts';
+import { nodeSqlite } from '../../../src/tasks/store/sqlite/file/open-file.ts';
 import { sameThreadSqliteStore } from '../../../src/tasks/store/sqlite/open-store.ts';
 import type { Backend, OpenStore } from '../../exam/task-store/scene.ts';
 import type { ManualClock } from '../manual-clock.ts';

@@ -266,7 +266,7 @@ export class RedisPool {
 const EVERY_MS = 5_000;
 
 /** Asks connections that nobody uses for a PONG, so that they are not closed as idle, and leave a server that is gone. */
-export class Heartbeat {
+class Heartbeat {
   readonly #clock: Clock;
   readonly #links: Iterable<RedisLink>;
   /** Those that have not answered yet: without a time-out they may never do. */

@@ -26,7 +26,7 @@ return results
  *             seconds that it has to live at least
  *     returns for each key the count afterwards; then the first error
  */
-export const INCREMENT_SCRIPT = `local results = {}
+const INCREMENT_SCRIPT = `local results = {}
 local failure = false
 local keys = #KEYS
 for i = 1, keys do
@@ -128,7 +128,7 @@ ${PACKED_REPLY}`;
  *             of its key (from 1), hits, limit, or `-` when the hits are a refund
  *     returns for each op: the count afterwards; 1 when its hits were held back, else 0; then the first error
  */
-export const HOLD_BACK_SCRIPT = `local counts = {}
+const HOLD_BACK_SCRIPT = `local counts = {}
 local change = {}
 local fresh = {}
 local opens = {}

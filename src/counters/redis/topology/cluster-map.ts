@@ -1,7 +1,7 @@
 import { hostPort } from '../connections/endpoint.ts';
 
 /** Hash slots of a cluster: CRC-16 (XMODEM) of a key, or of the part between its first `{` and the next `}`. */
-export const HASH_SLOTS = 16_384;
+const HASH_SLOTS = 16_384;
 
 const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 8;

@@ -18,7 +18,7 @@ const EVERY_MS = 1_000;
  * Leaves a master that is none any more. A connection mostly ends with the mastership, and what counts on a replica is
  * told READONLY; a master that was cut off from the others goes on answering, and what it counts is lost.
  */
-export class MasterWatch {
+class MasterWatch {
   readonly #sentinels: Sentinels;
   readonly #pool: RedisPool;
   readonly #clock: Clock;

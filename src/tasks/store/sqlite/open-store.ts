@@ -3,7 +3,7 @@ import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { SqliteEngine } from './engine/engine.ts';
 import { SameThread } from './engine/same-thread.ts';
-import { SqliteStore } from './engine/store.ts';
+import { SqliteStore } from './engine/sqlite-store.ts';
 import type { StoreThreadSetup } from './engine/store-thread.ts';
 import { ThreadOperator } from './engine/thread-operator.ts';
 import type { FileOptions } from './file/open-file.ts';

@@ -13,7 +13,7 @@ import { ScheduleFirer } from '../../../../src/tasks/scheduler/schedules/schedul
 import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-engine.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
-import type { SqliteStore } from '../../../../src/tasks/store/sqlite/engine/store.ts';
+import type { SqliteStore } from '../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
 import { sameThreadSqliteStore } from '../../../../src/tasks/store/sqlite/open-store.ts';
 import { violationsOf } from '../../../exam/task-store/invariants.ts';
 import { JumpingClock } from '../../../support/jumping-clock.ts';

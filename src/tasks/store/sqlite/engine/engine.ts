@@ -1,13 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { asError, type Fault } from '../../../../base/fault.ts';
 import { StoreFault } from '../../trouble.ts';
-import { asksForNewConnection, hasRoom, isBusy, isEnvironmental, storeFault } from '../file/failure.ts';
-import { FilePlace } from '../file/file-place.ts';
+import {
+  asksForNewConnection,
+  FilePlace,
+  hasRoom,
+  isBusy,
+  isEnvironmental,
+  storeFault,
+} from '../file/failure.ts';
 import { Numbers } from '../file/numbers.ts';
-import { type FileOptions, openFile } from '../file/open-file.ts';
+import { boundWal, type FileOptions, openFile } from '../file/open-file.ts';
 import { Statements } from '../file/statements.ts';
 import type { SteadyClock } from '../file/steady-clock.ts';
-import { boundWal } from '../file/wal.ts';
 import { isRead, type Operation, read, write } from '../operations/operations.ts';
 import { Work } from '../rows/work.ts';
 

@@ -3,7 +3,7 @@ import { Fault } from '../../../../base/fault.ts';
 import { receivedFault, type SentFault } from '../../trouble.ts';
 import type { AnswerOf, ArgumentsOf, OperationName } from '../operations/operations.ts';
 import { AskedOperations } from './asked-operations.ts';
-import type { Operator } from './store.ts';
+import type { Operator } from './sqlite-store.ts';
 import type { FromStoreThread } from './store-thread.ts';
 
 /**

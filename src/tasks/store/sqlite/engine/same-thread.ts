@@ -6,7 +6,7 @@ import {
   type OperationName,
 } from '../operations/operations.ts';
 import type { SqliteEngine } from './engine.ts';
-import type { Operator } from './store.ts';
+import type { Operator } from './sqlite-store.ts';
 
 /** Does each operation at once in the thread that asks, which stands still meanwhile. For tests and tools. */
 export class SameThread implements Operator {

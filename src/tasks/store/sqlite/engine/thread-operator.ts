@@ -4,7 +4,7 @@ import type { Logger } from '../../../../base/logger.ts';
 import { receivedFault, type SentFault, sentFault } from '../../trouble.ts';
 import type { AnswerOf, ArgumentsOf, OperationName } from '../operations/operations.ts';
 import { AskedOperations } from './asked-operations.ts';
-import type { Operator } from './store.ts';
+import type { Operator } from './sqlite-store.ts';
 import type { FromStoreThread, ToStoreThread } from './store-thread.ts';
 
 /** How long after a thread could not open the file the next one tries, if somebody asks for something. */

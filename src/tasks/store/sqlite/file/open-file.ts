@@ -1,8 +1,8 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import type * as Sqlite from 'node:sqlite';
 import type { DatabaseSync } from 'node:sqlite';
 import { isBusy, storeFault } from './failure.ts';
-import { migrate, pragma, refused, refuseForeign } from './migrate.ts';
-import { nodeSqlite } from './node-sqlite.ts';
+import { migrate, pragma, refused, refuseForeign } from './schema.ts';
 
 export interface FileOptions {
   /** On a local disk: WAL needs memory that processes share. Several processes of one host may use one file. */
@@ -127,4 +127,55 @@ function readEnds(db: DatabaseSync): void {
     db.prepare(`SELECT * FROM ${table} ORDER BY rowid DESC LIMIT 1`).get();
   }
   for (const order of ['ASC', 'DESC']) db.prepare(`SELECT * FROM event ORDER BY seq ${order} LIMIT 1`).get();
+}
+
+let loaded: typeof Sqlite | null = null;
+
+/**
+ * The module of the runtime. It says with a warning that it is experimental, once for each thread: that is not for the
+ * operators of this program, so this one warning is left out, and no other.
+ */
+export function nodeSqlite(): typeof Sqlite {
+  loaded ??= withoutItsWarning(() => process.getBuiltinModule('node:sqlite'));
+  return loaded;
+}
+
+/** The warning comes while the module is loaded, which happens within `load`. */
+function withoutItsWarning<T>(load: () => T): T {
+  const emitWarning = process.emitWarning;
+  process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
+    if (rest[0] === 'ExperimentalWarning' && /SQLite/.test(String(warning))) return;
+    Reflect.apply(emitWarning, process, [warning, ...rest]);
+  }) as typeof process.emitWarning;
+  try {
+    return load();
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}
+
+/** From here on the WAL is emptied even if those who read have to be waited for. */
+const MAX_WAL_BYTES = 128 * 1024 * 1024;
+
+/** How long readers of other processes are waited for then. */
+const PATIENCE_MS = 500;
+
+/**
+ * SQLite copies the WAL into the file by itself, but begins it anew only in a moment in which nobody reads. Where others
+ * read all the time it would grow without bound. A reader that does not end in time is left alone until the next look.
+ */
+export function boundWal(
+  db: DatabaseSync,
+  { path }: Pick<FileOptions, 'path'>,
+  { maxBytes = MAX_WAL_BYTES, patienceMs = PATIENCE_MS } = {},
+): void {
+  const size = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  if (size <= maxBytes) return;
+  const usualMs = pragma(db, 'busy_timeout');
+  db.exec(`PRAGMA busy_timeout = ${patienceMs}`);
+  try {
+    db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get();
+  } finally {
+    db.exec(`PRAGMA busy_timeout = ${usualMs}`);
+  }
 }

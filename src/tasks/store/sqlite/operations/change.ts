@@ -3,9 +3,8 @@ import { isFinalCode, isWaitingCode, STATUS } from '../rows/codes.ts';
 import { applyDifference, difference } from '../rows/content.ts';
 import type { NewEntry } from '../rows/history.ts';
 import { takeKeyAgain } from '../rows/keys.ts';
-import { findTask, shown } from '../rows/read-task.ts';
 import { removeTask, saveTask } from '../rows/save.ts';
-import { actorText, type StoredTask, type TaskRow } from '../rows/task-row.ts';
+import { actorText, findTask, type StoredTask, shown, type TaskRow } from '../rows/task-row.ts';
 import type { Work } from '../rows/work.ts';
 
 /** What becomes of a task: an entry about what was changed in its row, or why nothing was. */

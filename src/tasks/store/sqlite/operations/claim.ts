@@ -1,15 +1,28 @@
+import type { Rate } from '../../../model/documents.ts';
 import { bodyBytes } from '../../../model/task.ts';
-import type { ClaimAnswer, ClaimedTask, ClaimRequest, WorkerBlock } from '../../requests.ts';
+import type {
+  Block,
+  BlockQuery,
+  ClaimAnswer,
+  ClaimedTask,
+  ClaimRequest,
+  GroupPlace,
+  WorkerBlock,
+} from '../../requests.ts';
 import { READ_BYTES } from '../../task-store.ts';
-import { STATUS } from '../rows/codes.ts';
-import { bodyAt, shown, taskAt } from '../rows/read-task.ts';
+import { STATUS, STATUS_CODES } from '../rows/codes.ts';
 import { saveTask } from '../rows/save.ts';
-import { actorText } from '../rows/task-row.ts';
-import type { TenantTotals, WorkerTotals } from '../rows/totals.ts';
-import type { Work } from '../rows/work.ts';
-import { nextTokenAt, refill, take } from './bucket.ts';
-import { type Candidate, dueTasks, inOrder, nextDue } from './candidates.ts';
-import { GroupLines } from './group-lines.ts';
+import { actorText, bodyAt, shown, taskAt } from '../rows/task-row.ts';
+import {
+  type Bucket,
+  readTenant,
+  readWorker,
+  type TenantTotals,
+  type View,
+  type Work,
+  type WorkerTotals,
+} from '../rows/work.ts';
+import { type Candidate, dueTasks, GROUP_FIRST, GroupLines, inOrder, nextDue } from './candidates.ts';
 
 /** How long to wait for an attempt to end. */
 const ROOM_WAIT_MS = 1_000;
@@ -66,7 +79,7 @@ export function claim(work: Work, tenantName: string, request: ClaimRequest): Cl
 }
 
 /** Of those with the least room the first. */
-export function tightestBound(
+function tightestBound(
   now: number,
   tenant: TenantTotals,
   worker: WorkerTotals,
@@ -152,4 +165,73 @@ function whenBlocked(
     case 'tenant_rate':
       return nextTokenAt(tenant.bucket, work.now, { limit: tenantPerSecond, perMs: 1_000 });
   }
+}
+
+const GROUP_RUNNING = 'SELECT running FROM task_group WHERE worker = ? AND name = ?';
+
+/** Totals are read for this call alone, so filling their buckets changes nothing that is kept. */
+export function blocks(
+  view: View,
+  tenantName: string,
+  { workers, tenantInFlight, tenantPerSecond }: BlockQuery,
+): readonly Block[] {
+  const { statements, numbers, now } = view;
+  const number = numbers.ofTenant(tenantName);
+  if (number === null) return workers.map(() => null);
+  const tenant = readTenant(statements, number);
+  refill(tenant.bucket, now, { limit: tenantPerSecond, perMs: 1_000, burst: tenantPerSecond });
+  return workers.map(({ workerId, concurrency, rate, inGroup }) => {
+    const workerNumber = numbers.ofWorker(number, workerId);
+    if (workerNumber !== null && inGroup !== null && isHeldByGroup(view, workerNumber, inGroup))
+      return 'group';
+    const worker = workerNumber === null ? unused() : readWorker(statements, workerNumber);
+    if (rate !== null) refill(worker.bucket, now, rate);
+    const { name, room } = tightestBound(now, tenant, worker, { concurrency, rate, tenantInFlight });
+    return room < 1 ? name : null;
+  });
+}
+
+function isHeldByGroup(
+  { statements, now }: View,
+  worker: number,
+  { group, rules, taskId }: GroupPlace,
+): boolean {
+  const running = statements.one(GROUP_RUNNING, worker, group);
+  if (running !== undefined && (running[0] as number) >= rules.concurrency) return true;
+  if (!rules.fifo) return false;
+  const first = statements.one(GROUP_FIRST, worker, group, now);
+  return first !== undefined && first[2] !== taskId;
+}
+
+/** A worker that never had a task. */
+function unused(): WorkerTotals {
+  const bucket = { tokens: null, at: null };
+  const counts = STATUS_CODES.map(() => 0);
+  return { number: 0, bucket, counts, throttledUntil: null, wakeAt: null, changed: false };
+}
+
+/** Adds what has come since the last time; a bucket is full at first. A clock that was set back takes nothing out of it. */
+function refill(bucket: Bucket, now: number, { limit, perMs, burst }: Rate): void {
+  const { tokens, at } = bucket;
+  const filled = tokens === null || at === null ? burst : tokens + (Math.max(0, now - at) * limit) / perMs;
+  bucket.tokens = Math.min(burst, filled);
+  bucket.at = now;
+}
+
+function take(bucket: Bucket, count: number): void {
+  bucket.tokens = (bucket.tokens as number) - count;
+}
+
+/** When there is a whole token, in milliseconds since the epoch. */
+function nextTokenAt(bucket: Bucket, now: number, { limit, perMs }: Pick<Rate, 'limit' | 'perMs'>): number {
+  return now + Math.max(1, Math.ceil(((1 - (bucket.tokens as number)) * perMs) / limit));
+}
+
+export function setWakeup(work: Work, tenant: string, workerId: string, at: number | null): void {
+  if (at === null && work.findTenant(tenant) === null) return;
+  const totals = work.tenant(tenant);
+  const worker = at === null ? work.findWorker(totals, workerId) : work.worker(totals, workerId);
+  if (worker === null) return;
+  worker.wakeAt = at;
+  worker.changed = true;
 }

@@ -4,14 +4,21 @@ import { onFinishText } from '../../callbacks.ts';
 import type { CreateAnswer, CreateRequest, CreateResult, NewTask } from '../../requests.ts';
 import { isFinalCode, STATUS } from '../rows/codes.ts';
 import { applyDifference, difference } from '../rows/content.ts';
-import { applyChanges, isDocumented } from '../rows/documents.ts';
-import { lookUp, writeRecord } from '../rows/idempotency.ts';
 import { type KeyHolder, keyHolder, takeKey } from '../rows/keys.ts';
-import { findTask, shown, taskAt } from '../rows/read-task.ts';
 import { insertTask, saveTask } from '../rows/save.ts';
-import { actorText, mapText, type StoredTask, type TaskRow, tagsText } from '../rows/task-row.ts';
-import { openTasks, type TenantTotals } from '../rows/totals.ts';
-import type { Work } from '../rows/work.ts';
+import {
+  actorText,
+  findTask,
+  mapText,
+  type StoredTask,
+  shown,
+  type TaskRow,
+  tagsText,
+  taskAt,
+} from '../rows/task-row.ts';
+import { openTasks, type TenantTotals, type Work } from '../rows/work.ts';
+import { applyChanges, isDocumented } from './documents.ts';
+import { lookUp, writeRecord } from './idempotency.ts';
 
 const INSERT_BODY = 'INSERT INTO body (seq, payload, headers) VALUES (?, ?, ?)';
 

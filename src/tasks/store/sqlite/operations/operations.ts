@@ -1,5 +1,9 @@
 import type { DocumentChange, PutDocument } from '../../documents.ts';
 import type { TaskStore } from '../../task-store.ts';
+import type { View, Work } from '../rows/work.ts';
+import { change, remove } from './change.ts';
+import { blocks, claim, setWakeup } from './claim.ts';
+import { create } from './create.ts';
 import {
   apply,
   countDocuments,
@@ -7,21 +11,24 @@ import {
   findDocument,
   getDocument,
   listDocuments,
-} from '../rows/documents.ts';
-import { FORGOTTEN_AT_ONCE, forgetTenant } from '../rows/forget.ts';
-import { recall, remember } from '../rows/idempotency.ts';
-import { bodies, get, getWhole } from '../rows/read-task.ts';
-import type { View, Work } from '../rows/work.ts';
-import { blocks } from './blocks.ts';
-import { change, remove } from './change.ts';
-import { claim } from './claim.ts';
-import { create } from './create.ts';
-import { extend, leased, overdue } from './lease.ts';
-import { history, list, openOfSchedule } from './list.ts';
-import { countDue, counts, now, setWakeup, tenants, wakeups } from './overview.ts';
-import { purge } from './purge.ts';
-import { search } from './search.ts';
-import { settle } from './settle.ts';
+} from './documents.ts';
+import { recall, remember } from './idempotency.ts';
+import { extend, leased, overdue, settle } from './leases.ts';
+import {
+  bodies,
+  countDue,
+  counts,
+  get,
+  getWhole,
+  history,
+  list,
+  now,
+  openOfSchedule,
+  search,
+  tenants,
+  wakeups,
+} from './reads.ts';
+import { FORGOTTEN_AT_ONCE, forgetTenant, purge } from './removal.ts';
 
 /** Operations of a {@link TaskStore} that are asked of the file. */
 export type OperationName = Exclude<keyof TaskStore, 'name' | 'start' | 'stop'>;

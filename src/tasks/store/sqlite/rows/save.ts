@@ -1,20 +1,21 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import { callbackDocument } from '../../callbacks.ts';
+import type { StoredDocument } from '../../documents.ts';
 import type { Row, Statements } from '../file/statements.ts';
-import { writeCallback } from './callbacks.ts';
-import { isFinalCode, isWaitingCode } from './codes.ts';
-import { followGroup } from './groups.ts';
+import { DOCUMENT, isFinalCode, isWaitingCode, STATUS } from './codes.ts';
 import { addEntry, type NewEntry, STORE_ACTOR_TEXT } from './history.ts';
 import { leaveKey } from './keys.ts';
 import {
+  bodyAt,
   type StoredTask,
+  shown,
   storedTask,
   TASK_COLUMN_LIST,
   TASK_COLUMNS,
   type TaskColumn,
   type TaskRow,
 } from './task-row.ts';
-import type { TenantTotals } from './totals.ts';
-import type { Work } from './work.ts';
+import type { TenantTotals, Work } from './work.ts';
 
 const STATUS_PLACE = TASK_COLUMNS.indexOf('status');
 const HELD_PLACE = TASK_COLUMNS.indexOf('held_by');
@@ -22,6 +23,8 @@ const INSERT = `INSERT INTO task (${TASK_COLUMN_LIST.slice(TASK_COLUMN_LIST.inde
   VALUES (${TASK_COLUMNS.slice(1)
     .map(() => '?')
     .join(', ')})`;
+const INSERT_DOCUMENT =
+  'INSERT INTO doc (tenant, kind, id, parent, version, due_at, body) VALUES (?, ?, ?, ?, 1, ?, ?)';
 const HELD = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_held WHERE tenant = ? AND held_by = ?`;
 
 /** Adds a task. Its place is the row's from here on. */
@@ -154,4 +157,68 @@ function updateOf(statements: Statements, columns: number): StatementSync {
     known.set(columns, statement);
   }
   return statement;
+}
+
+/** Adds a document that does not exist yet, without unique names. Returns its number. */
+export function insertDocument(
+  { statements }: Work,
+  tenant: number,
+  { kind, id, parent, dueAt, body }: Omit<StoredDocument, 'version'>,
+): number {
+  const text = JSON.stringify(body);
+  return statements.run(INSERT_DOCUMENT, tenant, DOCUMENT[kind], id, parent, dueAt, text).lastInsertRowid;
+}
+
+/** Writes the document for the callback of a task that has just ended, if the task has a callback for its status. */
+function writeCallback(work: Work, row: TaskRow): void {
+  const document = callbackDocument(shown(work, row), bodyAt(work, row.seq).result);
+  if (document !== null) insertDocument(work, row.tenant, document);
+}
+
+const COUNT_START = `INSERT INTO task_group (worker, name, running) VALUES (?, ?, 1)
+  ON CONFLICT (worker, name) DO UPDATE SET running = running + 1`;
+/** Room in a full group makes it worth a look again. */
+const COUNT_END = `UPDATE task_group SET running = running - 1, next_at = ?, full = NULL WHERE worker = ? AND name = ?`;
+/** A full group is looked at when one of its tasks ends, not before. */
+const LOOK_AT = `INSERT INTO task_group (worker, name, running, next_at) VALUES (?, ?, 0, ?)
+  ON CONFLICT (worker, name) DO UPDATE SET next_at = min(ifnull(next_at, excluded.next_at), excluded.next_at)
+  WHERE full IS NULL`;
+export const FORGET_IDLE = `DELETE FROM task_group WHERE worker = ? AND name = ? AND running = 0 AND NOT EXISTS (
+  SELECT 1 FROM task INDEXED BY task_group_line
+  WHERE worker = task_group.worker AND grp = task_group.name AND status IN (0, 2) AND due_at IS NOT NULL)`;
+
+/**
+ * Keeps the row of a task's group, in the step that changes the task.
+ *
+ * @param row of a task with a group, as it is now, or as it was when it has been removed
+ * @param from its status before; null for a new task
+ */
+function followGroup(work: Work, row: TaskRow, from: number | null): void {
+  const { statements, now } = work;
+  const { worker, grp: group } = row;
+  if (group === null) return;
+  if (from === null) {
+    if (row.due_at !== null) statements.run(LOOK_AT, worker, group, row.due_at);
+    return;
+  }
+  const [ran, runs] = [from === STATUS.running, row.status === STATUS.running];
+  if (ran && runs) return;
+  if (runs) {
+    statements.run(COUNT_START, worker, group);
+    return;
+  }
+  if (ran) {
+    statements.run(COUNT_END, now, worker, group);
+    if (row.wake === 1) wakeNow(work, worker);
+  } else if (isWaitingCode(from) || isWaitingCode(row.status)) {
+    statements.run(LOOK_AT, worker, group, now);
+  }
+  statements.run(FORGET_IDLE, worker, group);
+}
+
+/** Another task of the group may start. */
+function wakeNow(work: Work, number: number): void {
+  const worker = work.workerOf(number);
+  worker.wakeAt = Math.min(worker.wakeAt ?? work.now, work.now);
+  worker.changed = true;
 }

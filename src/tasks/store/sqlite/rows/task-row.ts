@@ -1,9 +1,9 @@
 import type { SQLOutputValue } from 'node:sqlite';
-import type { Actor, Task, TaskError } from '../../../model/task.ts';
-import { PRIORITIES } from '../../../model/task.ts';
+import { type Actor, PRIORITIES, type Task, type TaskBody, type TaskError } from '../../../model/task.ts';
 import { onFinishOf } from '../../callbacks.ts';
 import type { Row } from '../file/statements.ts';
 import { STATUS_CODES } from './codes.ts';
+import type { View } from './work.ts';
 
 /** A row of `task`, by the names of its columns. Operations change it; {@link Work.save} writes what has changed. */
 export interface TaskRow {
@@ -182,4 +182,38 @@ function parseRepeated(text: string): Task['retry'] {
     repeated.set(text, policy);
   }
   return policy;
+}
+
+const BY_ID = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_id WHERE tenant = ? AND id = ?`;
+const BY_PLACE = `SELECT ${TASK_COLUMN_LIST} FROM task WHERE seq = ?`;
+const BODY = 'SELECT payload, headers, result FROM body WHERE seq = ?';
+
+export function findTask({ statements }: View, tenant: number, id: string): StoredTask | null {
+  const values = statements.one(BY_ID, tenant, id);
+  return values === undefined ? null : storedTask(values);
+}
+
+/** @throws Error when there is none: rows that name it are removed with it */
+export function taskAt({ statements }: View, seq: number): StoredTask {
+  return storedTask(statements.one(BY_PLACE, seq) as Row);
+}
+
+export function shown({ numbers }: View, row: TaskRow): Task {
+  return taskOf(row, numbers.workerId(row.worker));
+}
+
+export function readTasks(view: View, rows: readonly Row[]): Task[] {
+  return rows.map(values => shown(view, rowOf(values)));
+}
+
+export function bodyAt({ statements }: View, seq: number): TaskBody {
+  return bodyOf(statements.one(BODY, seq) as Row);
+}
+
+export function bodyOf([payload, headers, result]: Row): TaskBody {
+  return {
+    payload: payload as string | null,
+    headers: headers === null ? {} : (JSON.parse(headers as string) as Record<string, string>),
+    result: result as string | null,
+  };
 }

@@ -1,9 +1,9 @@
 import { copyFileSync, existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import t, { type Test } from 'tap';
-import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/store.ts';
-import { migrate } from '../../../../../src/tasks/store/sqlite/file/migrate.ts';
-import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/node-sqlite.ts';
-import { MIGRATIONS } from '../../../../../src/tasks/store/sqlite/file/schema.ts';
+import type { Test } from 'tap';
+import t from 'tap';
+import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
+import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
+import { MIGRATIONS, migrate } from '../../../../../src/tasks/store/sqlite/file/schema.ts';
 import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { Factory, taskQuery } from '../../../../support/tasks/factories.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/node-sqlite.ts';
+import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
 import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
 import { Child } from '../../../../support/child-process.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';

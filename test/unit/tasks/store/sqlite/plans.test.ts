@@ -1,8 +1,8 @@
 import t from 'tap';
 import { FINAL_STATUSES, TASK_STATUSES, type TaskStatus } from '../../../../../src/tasks/model/task.ts';
 import type { TaskChange } from '../../../../../src/tasks/store/requests.ts';
-import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/store.ts';
-import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/node-sqlite.ts';
+import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
+import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
 import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import {

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
-import { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/store.ts';
+import { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
 import { ThreadOperator } from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
-import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/node-sqlite.ts';
+import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
 import { spawnStoreThread } from '../../../../../src/tasks/store/sqlite/open-store.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { Factory } from '../../../../support/tasks/factories.ts';

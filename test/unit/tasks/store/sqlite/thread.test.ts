@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
-import { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/store.ts';
+import { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
 import { ThreadOperator } from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
 import { spawnStoreThread } from '../../../../../src/tasks/store/sqlite/open-store.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';

@@ -1,7 +1,6 @@
 import t from 'tap';
-import { migrate } from '../../../../../../src/tasks/store/sqlite/file/migrate.ts';
-import { nodeSqlite } from '../../../../../../src/tasks/store/sqlite/file/node-sqlite.ts';
-import { MIGRATIONS } from '../../../../../../src/tasks/store/sqlite/file/schema.ts';
+import { nodeSqlite } from '../../../../../../src/tasks/store/sqlite/file/open-file.ts';
+import { MIGRATIONS, migrate } from '../../../../../../src/tasks/store/sqlite/file/schema.ts';
 import { sameThreadSqliteStore } from '../../../../../../src/tasks/store/sqlite/open-store.ts';
 import { call, randomSteps } from '../../../../../exam/task-store/random-steps.ts';
 import { START } from '../../../../../exam/task-store/scene.ts';

@@ -1,5 +1,5 @@
 import type { CreateResult, Idempotency } from '../../requests.ts';
-import type { View, Work } from './work.ts';
+import type { View, Work } from '../rows/work.ts';
 
 const RECORD =
   'SELECT fingerprint, until, note, results FROM idem WHERE tenant = ? AND scope = ? AND key = ?';

@@ -11,20 +11,17 @@ import {
 import { dueShare, inTurnsAfter } from '../../due-shares.ts';
 import type { ApplyAnswer, Idempotency } from '../../requests.ts';
 import { READ_BYTES } from '../../task-store.ts';
-import type { Row, Statements } from '../file/statements.ts';
-import { LIMIT } from '../file/statements.ts';
-import { DOCUMENT, DOCUMENT_CODES } from './codes.ts';
-import { dropTenant } from './forget.ts';
+import { LIMIT, type Row, type Statements } from '../file/statements.ts';
+import { DOCUMENT, DOCUMENT_CODES } from '../rows/codes.ts';
+import { insertDocument } from '../rows/save.ts';
+import { openTasks, type TenantTotals, type View, type Work } from '../rows/work.ts';
 import { lookUp, writeRecord } from './idempotency.ts';
-import { openTasks, type TenantTotals } from './totals.ts';
-import type { View, Work } from './work.ts';
+import { dropTenant } from './removal.ts';
 
 const PRESENT = 'SELECT no, version FROM doc INDEXED BY doc_id WHERE tenant = ? AND kind = ? AND id = ?';
 const NAME_OWNER = 'SELECT doc FROM doc_name WHERE tenant = ? AND name = ?';
 const SIBLINGS =
   'SELECT count(*) FROM doc INDEXED BY doc_parent WHERE tenant = ? AND kind = ? AND parent = ?';
-const INSERT =
-  'INSERT INTO doc (tenant, kind, id, parent, version, due_at, body) VALUES (?, ?, ?, ?, 1, ?, ?)';
 const UPDATE = 'UPDATE doc SET parent = ?, version = ?, due_at = ?, body = ? WHERE no = ?';
 const ADD_NAME = 'INSERT INTO doc_name (tenant, name, doc) VALUES (?, ?, ?)';
 const DROP_NAMES = 'DELETE FROM doc_name WHERE doc = ?';
@@ -130,25 +127,16 @@ function putRefusal(
   return null;
 }
 
-/** Adds a document that cannot be there yet, without unique names. */
-export function insertDocument(
-  { statements }: Work,
-  tenant: number,
-  { kind, id, parent, dueAt, body }: Omit<StoredDocument, 'version'>,
-): void {
-  statements.run(INSERT, tenant, DOCUMENT[kind], id, parent, dueAt, JSON.stringify(body));
-}
-
-function put({ statements }: Work, tenant: number, present: Present | null, change: PutDocument): number {
-  const { kind, id, parent, dueAt, unique } = change;
-  const body = JSON.stringify(change.body);
+function put(work: Work, tenant: number, present: Present | null, change: PutDocument): number {
+  const { statements } = work;
+  const { parent, dueAt, unique } = change;
   const version = (present?.version ?? 0) + 1;
   let number: number;
   if (present === null) {
-    number = statements.run(INSERT, tenant, DOCUMENT[kind], id, parent, dueAt, body).lastInsertRowid;
+    number = insertDocument(work, tenant, change);
   } else {
     number = present.number;
-    statements.run(UPDATE, parent, version, dueAt, body, number);
+    statements.run(UPDATE, parent, version, dueAt, JSON.stringify(change.body), number);
     statements.run(DROP_NAMES, number);
   }
   for (const name of new Set(unique)) statements.run(ADD_NAME, tenant, name, number);
