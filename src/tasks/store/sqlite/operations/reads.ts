@@ -1,6 +1,5 @@
 import { firstIdAt } from '../../../model/ids.ts';
-import type { HistoryEntry } from '../../../model/task.ts';
-import { bodyBytes, PRIORITIES, type Task, type TaskBody } from '../../../model/task.ts';
+import { bodyBytes, type HistoryEntry, PRIORITIES, type Task, type TaskBody } from '../../../model/task.ts';
 import type {
   FoundTasks,
   HistoryQuery,
