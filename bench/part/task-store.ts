@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../src/base/clock.ts';
 import { TASK_STATUSES } from '../../src/tasks/model/task.ts';
-import { threadedSqliteStore } from '../../src/tasks/store/sqlite/open-store.ts';
+import { threadedSqliteStore } from '../../src/tasks/store/sqlite/engine/thread-operator.ts';
 import type { TaskStore } from '../../src/tasks/store/task-store.ts';
 import { KeepingLogger } from '../../test/support/keeping-logger.ts';
 import { Factory, settlement, taskQuery } from '../../test/support/tasks/factories.ts';

@@ -1,7 +1,7 @@
-import t from 'tap';
 import { join } from 'node:path';
+import t from 'tap';
+import { threadedSqliteStore } from '../../src/tasks/store/sqlite/engine/thread-operator.ts';
 import { nodeSqlite } from '../../src/tasks/store/sqlite/file/open-file.ts';
-import { threadedSqliteStore } from '../../src/tasks/store/sqlite/open-store.ts';
 import { KeepingLogger } from '../support/keeping-logger.ts';
 import { campaign } from '../support/tasks/kills/campaign.ts';
 import { killPlan } from '../support/tasks/kills/plan.ts';

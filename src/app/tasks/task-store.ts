@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { asError } from '../../base/fault.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
-import type { ThreadOperator } from '../../tasks/store/sqlite/engine/thread-operator.ts';
-import { threadedSqliteStore } from '../../tasks/store/sqlite/open-store.ts';
+import { type ThreadOperator, threadedSqliteStore } from '../../tasks/store/sqlite/engine/thread-operator.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import type { RedisTaskStoreParts } from './redis-task-store.ts';
 

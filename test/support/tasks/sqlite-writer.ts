@@ -2,7 +2,7 @@
 // acknowledged to standard output, until it is killed.
 import { writeSync } from 'node:fs';
 import { systemClock } from '../../../src/base/clock.ts';
-import { threadedSqliteStore } from '../../../src/tasks/store/sqlite/open-store.ts';
+import { threadedSqliteStore } from '../../../src/tasks/store/sqlite/engine/thread-operator.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
 import { Factory } from './factories.ts';
 

@@ -1,10 +1,10 @@
 import { nodeSqlite } from '../../../src/tasks/store/sqlite/file/open-file.ts';
-import { sameThreadSqliteStore } from '../../../src/tasks/store/sqlite/open-store.ts';
 import type { Backend, OpenStore } from '../../exam/task-store/scene.ts';
 import type { ManualClock } from '../manual-clock.ts';
 import type { RedisServer } from '../redis-server.ts';
 import type { Teardown } from '../temp-directory.ts';
 import { redisTaskStore } from './redis-backend.ts';
+import { sameThreadSqliteStore } from './same-thread-store.ts';
 import { storePath } from './sqlite-files.ts';
 
 /** A backend of which a test can see everything that is stored, whatever the operations of the store show. */

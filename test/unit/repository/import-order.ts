@@ -28,7 +28,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   cli: [['terminal'], ['serve', 'check', 'client', 'settings', 'tasks'], ['explain'], [OWN_FILES]],
   'rules/parse': [['yaml'], [OWN_FILES]],
   'counters/redis': [['protocol'], ['connections'], ['commands'], ['topology'], [OWN_FILES]],
-  'tasks/store/sqlite': [['file'], ['rows'], ['operations'], ['engine'], [OWN_FILES]],
+  'tasks/store/sqlite': [['file'], ['rows'], ['operations'], ['engine']],
   'tasks/store/redis': [['records'], ['lua'], ['connection'], [OWN_FILES]],
   'tasks/scheduler': [
     ['health'],

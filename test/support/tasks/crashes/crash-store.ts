@@ -1,8 +1,9 @@
 import { systemClock } from '../../../../src/base/clock.ts';
-import { sameThreadSqliteStore, threadedSqliteStore } from '../../../../src/tasks/store/sqlite/open-store.ts';
+import { threadedSqliteStore } from '../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
 import type { TaskStore } from '../../../../src/tasks/store/task-store.ts';
 import { KeepingLogger } from '../../keeping-logger.ts';
 import { redisTaskStore } from '../redis-backend.ts';
+import { sameThreadSqliteStore } from '../same-thread-store.ts';
 import type { CrashPlan } from './crash-plan.ts';
 
 /** A crash may take the hints of what was just written; they are looked for much sooner than usual. */

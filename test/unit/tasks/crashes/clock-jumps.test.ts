@@ -14,7 +14,6 @@ import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-eng
 import { Directory } from '../../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
 import type { SqliteStore } from '../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
-import { sameThreadSqliteStore } from '../../../../src/tasks/store/sqlite/open-store.ts';
 import { violationsOf } from '../../../exam/task-store/invariants.ts';
 import { JumpingClock } from '../../../support/jumping-clock.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
@@ -23,6 +22,7 @@ import { answered, NOON, OK, TEST_SEALER } from '../../../support/tasks/engine-s
 import { EngineWithDesk } from '../../../support/tasks/engine-with-desk.ts';
 import { Factory, historyQuery, retryPolicy, taskQuery } from '../../../support/tasks/factories.ts';
 import { NO_LIMITS } from '../../../support/tasks/no-limits.ts';
+import { sameThreadSqliteStore } from '../../../support/tasks/same-thread-store.ts';
 import { tempDirectory } from '../../../support/temp-directory.ts';
 
 const ACME = 'acme';

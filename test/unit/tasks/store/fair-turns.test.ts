@@ -1,6 +1,7 @@
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock } from '../../../../src/base/clock.ts';
-import { threadedSqliteStore } from '../../../../src/tasks/store/sqlite/open-store.ts';
+import { threadedSqliteStore } from '../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
 import type { TaskStore } from '../../../../src/tasks/store/task-store.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { startCluster } from '../../../support/redis-cluster.ts';

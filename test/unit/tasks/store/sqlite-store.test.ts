@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import t from 'tap';
-import { sameThreadSqliteStore } from '../../../../src/tasks/store/sqlite/open-store.ts';
 import { taskStoreExam } from '../../../exam/task-store/exam.ts';
 import { randomExam } from '../../../exam/task-store/random.ts';
 import type { Backend } from '../../../exam/task-store/scene.ts';
+import { sameThreadSqliteStore } from '../../../support/tasks/same-thread-store.ts';
 import { storeDirectory } from '../../../support/tasks/sqlite-files.ts';
 import { removeDirectory } from '../../../support/temp-directory.ts';
 

@@ -1,14 +1,27 @@
-import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import { asError, Fault } from '../../../../base/fault.ts';
 import type { Logger } from '../../../../base/logger.ts';
 import { receivedFault, type SentFault, sentFault } from '../../trouble.ts';
+import type { FileOptions } from '../file/open-file.ts';
 import type { AnswerOf, ArgumentsOf, OperationName } from '../operations/operations.ts';
 import { AskedOperations } from './asked-operations.ts';
-import type { Operator } from './sqlite-store.ts';
-import type { FromStoreThread, ToStoreThread } from './store-thread.ts';
+import { type Operator, SqliteStore } from './sqlite-store.ts';
+import type { FromStoreThread, StoreThreadSetup, ToStoreThread } from './store-thread.ts';
 
 /** How long after a thread could not open the file the next one tries, if somebody asks for something. */
 const RETRY_MS = 1_000;
+
+/** How long a process waits for another process that holds the write lock of the same file. */
+const BUSY_TIMEOUT_MS = 5_000;
+
+/**
+ * Rows and messages in the store thread are short-lived. With a young generation of a third of the default size, the
+ * thread keeps less memory after large payloads and needs no more CPU time.
+ */
+const RESOURCES = { maxYoungGenerationSizeMb: 16 };
+
+/** The file of a store; options that are left out have defaults. */
+export type StoreFile = Pick<FileOptions, 'path'> & Partial<FileOptions>;
 
 interface ThreadOperatorParts {
   /** Starts a thread that runs `runStoreThread`. */
@@ -202,4 +215,31 @@ export class ThreadOperator implements Operator {
 
 function post({ worker }: Thread, message: ToStoreThread): void {
   worker.postMessage(message);
+}
+
+/** A store whose file belongs to a separate thread, so that only that thread waits for the disk. */
+export function threadedSqliteStore(
+  file: StoreFile,
+  logger: Logger,
+): { readonly store: SqliteStore; readonly operator: ThreadOperator } {
+  const operator = new ThreadOperator({
+    spawn: () => spawnStoreThread(file),
+    monotonicMs: () => performance.now(),
+    logger,
+  });
+  return { store: new SqliteStore(operator), operator };
+}
+
+/** Starts a store thread, which opens the file. */
+export function spawnStoreThread(file: StoreFile): Worker {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
+  const module = new URL(`../../../../../workers/task-store.${extension}`, import.meta.url);
+  return new Worker(module, {
+    workerData: { file: withDefaults(file) } satisfies StoreThreadSetup,
+    resourceLimits: RESOURCES,
+  });
+}
+
+export function withDefaults(file: StoreFile): FileOptions {
+  return { synchronous: 'full', busyTimeoutMs: BUSY_TIMEOUT_MS, ...file };
 }

@@ -1,13 +1,11 @@
 import { backup, DatabaseSync } from 'node:sqlite';
 import t from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
-import {
-  sameThreadSqliteStore,
-  threadedSqliteStore,
-} from '../../../../../src/tasks/store/sqlite/open-store.ts';
+import { threadedSqliteStore } from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
 import { violationsOf } from '../../../../exam/task-store/invariants.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { Factory } from '../../../../support/tasks/factories.ts';
+import { sameThreadSqliteStore } from '../../../../support/tasks/same-thread-store.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
 import { until } from '../../../../support/until.ts';
 

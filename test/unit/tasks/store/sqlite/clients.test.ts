@@ -1,11 +1,14 @@
 import { once } from 'node:events';
 import { MessageChannel, type Worker } from 'node:worker_threads';
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
 import { PortOperator } from '../../../../../src/tasks/store/sqlite/engine/port-operator.ts';
 import { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
-import { ThreadOperator } from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
-import { spawnStoreThread } from '../../../../../src/tasks/store/sqlite/open-store.ts';
+import {
+  spawnStoreThread,
+  ThreadOperator,
+} from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { Factory } from '../../../../support/tasks/factories.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';

@@ -8,10 +8,10 @@ import { SqliteEngine } from '../../../../../src/tasks/store/sqlite/engine/engin
 import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
 import { boundWal, nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
 import { SteadyClock } from '../../../../../src/tasks/store/sqlite/file/steady-clock.ts';
-import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
 import type { Operation } from '../../../../../src/tasks/store/sqlite/operations/operations.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { Factory, taskQuery } from '../../../../support/tasks/factories.ts';
+import { sameThreadSqliteStore } from '../../../../support/tasks/same-thread-store.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
 import { tempDirectory } from '../../../../support/temp-directory.ts';
 

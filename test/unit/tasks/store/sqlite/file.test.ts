@@ -4,9 +4,9 @@ import t from 'tap';
 import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
 import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
 import { MIGRATIONS, migrate } from '../../../../../src/tasks/store/sqlite/file/schema.ts';
-import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { Factory, taskQuery } from '../../../../support/tasks/factories.ts';
+import { sameThreadSqliteStore } from '../../../../support/tasks/same-thread-store.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
 
 const clock = new ManualClock(Date.UTC(2026, 2, 1));

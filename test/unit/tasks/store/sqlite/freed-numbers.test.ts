@@ -1,8 +1,8 @@
 import t from 'tap';
 import { ACCOUNT_ID } from '../../../../../src/tasks/store/documents.ts';
-import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { Factory, taskQuery } from '../../../../support/tasks/factories.ts';
+import { sameThreadSqliteStore } from '../../../../support/tasks/same-thread-store.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
 
 t.test('a process that knows a tenant notices that another has deleted it', async t => {

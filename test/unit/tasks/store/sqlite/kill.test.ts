@@ -1,8 +1,8 @@
 import t from 'tap';
 import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
-import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
 import { Child } from '../../../../support/child-process.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
+import { sameThreadSqliteStore } from '../../../../support/tasks/same-thread-store.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
 
 const ROUNDS = 3;

@@ -3,7 +3,6 @@ import { FINAL_STATUSES, TASK_STATUSES, type TaskStatus } from '../../../../../s
 import type { TaskChange } from '../../../../../src/tasks/store/requests.ts';
 import type { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
 import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
-import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import {
   Factory,
@@ -14,6 +13,7 @@ import {
   taskQuery,
   taskSearch,
 } from '../../../../support/tasks/factories.ts';
+import { sameThreadSqliteStore } from '../../../../support/tasks/same-thread-store.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
 
 const TENANT = 'acme';

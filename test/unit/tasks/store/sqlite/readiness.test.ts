@@ -5,9 +5,11 @@ import type { Test } from 'tap';
 import t from 'tap';
 import { systemClock } from '../../../../../src/base/clock.ts';
 import { SqliteStore } from '../../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
-import { ThreadOperator } from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
+import {
+  spawnStoreThread,
+  ThreadOperator,
+} from '../../../../../src/tasks/store/sqlite/engine/thread-operator.ts';
 import { nodeSqlite } from '../../../../../src/tasks/store/sqlite/file/open-file.ts';
-import { spawnStoreThread } from '../../../../../src/tasks/store/sqlite/open-store.ts';
 import { KeepingLogger } from '../../../../support/keeping-logger.ts';
 import { Factory } from '../../../../support/tasks/factories.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';

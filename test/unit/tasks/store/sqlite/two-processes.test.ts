@@ -1,9 +1,9 @@
 import t from 'tap';
-import { sameThreadSqliteStore } from '../../../../../src/tasks/store/sqlite/open-store.ts';
 import type { TaskStore } from '../../../../../src/tasks/store/task-store.ts';
 import { randomExam } from '../../../../exam/task-store/random.ts';
 import type { Backend } from '../../../../exam/task-store/scene.ts';
 import { SeededRandom } from '../../../../support/seeded-random.ts';
+import { sameThreadSqliteStore } from '../../../../support/tasks/same-thread-store.ts';
 import { storePath } from '../../../../support/tasks/sqlite-files.ts';
 
 /** Stores with connections and memories of their own, as those of as many processes; each call is for one of them. */

@@ -1,11 +1,11 @@
 import t from 'tap';
 import { nodeSqlite } from '../../../../../../src/tasks/store/sqlite/file/open-file.ts';
 import { MIGRATIONS, migrate } from '../../../../../../src/tasks/store/sqlite/file/schema.ts';
-import { sameThreadSqliteStore } from '../../../../../../src/tasks/store/sqlite/open-store.ts';
 import { call, randomSteps } from '../../../../../exam/task-store/random-steps.ts';
 import { START } from '../../../../../exam/task-store/scene.ts';
 import { ManualClock } from '../../../../../support/manual-clock.ts';
 import { Factory } from '../../../../../support/tasks/factories.ts';
+import { sameThreadSqliteStore } from '../../../../../support/tasks/same-thread-store.ts';
 import { storePath } from '../../../../../support/tasks/sqlite-files.ts';
 
 function rowsOf(path: string, sql: string): unknown[] {
