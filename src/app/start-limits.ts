@@ -12,7 +12,7 @@ import type {
   LimitQuestion,
   LimitVerdict,
   UnusedHits,
-} from '../tasks/scheduler/attempts/limit-questions.ts';
+} from '../tasks/scheduler/attempts/start-limits.ts';
 
 /** The domains whose limits workers may name. */
 export interface LimitDomains {

@@ -11,7 +11,7 @@ import { PiscinaDeliveries } from '../../tasks/delivery/piscina-deliveries.ts';
 import { IdMaker } from '../../tasks/model/ids.ts';
 import { SIGNAL_NAMES, SignalPorts, Signals } from '../../tasks/model/signals.ts';
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
-import { AskedStartLimits, type LimitAsker } from '../../tasks/scheduler/attempts/limit-questions.ts';
+import { AskedStartLimits, type LimitAsker } from '../../tasks/scheduler/attempts/start-limits.ts';
 import type { NotReadyListener } from '../../tasks/scheduler/health/troubles.ts';
 import { ScheduleFirer } from '../../tasks/scheduler/schedules/schedule-firer.ts';
 import { TasksEngine } from '../../tasks/scheduler/tasks-engine.ts';

@@ -6,7 +6,7 @@ import { LastingThreads, type ThreadCreation } from '../../base/threads/lasting-
 import type { SignalMesh } from '../../tasks/model/signals.ts';
 import { AskedTests } from '../../tasks/rest/threads/asked.ts';
 import type { SharedStore } from '../../tasks/rest/threads/rest-threads.ts';
-import { askForThread, type LimitAsker } from '../../tasks/scheduler/attempts/limit-questions.ts';
+import { askForThread, type LimitAsker } from '../../tasks/scheduler/attempts/start-limits.ts';
 import type { NotReady, TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
 import type {
   WorkerTest,

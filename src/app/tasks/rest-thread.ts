@@ -14,9 +14,9 @@ import { tenantRoutes } from '../../tasks/rest/routes.ts';
 import type { FromRestThread } from '../../tasks/rest/threads/messages.ts';
 import { serveRest, type ThreadService } from '../../tasks/rest/threads/serve-rest.ts';
 import { PullSignals, UsedShares } from '../../tasks/rest/threads/thread-signals.ts';
-import type { LimitAsker } from '../../tasks/scheduler/attempts/limit-questions.ts';
+import type { LimitAsker } from '../../tasks/scheduler/attempts/start-limits.ts';
 import { StoreTime } from '../../tasks/scheduler/health/store-time.ts';
-import { StorePullDesk } from '../../tasks/scheduler/pull/store-pull-desk.ts';
+import { PullDesk } from '../../tasks/scheduler/pull/pull-desk.ts';
 import type { WorkerTester } from '../../tasks/scheduler/workers/worker-tests.ts';
 import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
@@ -102,14 +102,14 @@ interface ThreadServiceParts {
 }
 
 function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler' | 'listeningOn'> & {
-  readonly desk: StorePullDesk;
+  readonly desk: PullDesk;
 } {
   const { setup, identities, stats, store, clock, signals, pullSignals, limits, tester, limitAsker, logger } =
     parts;
   const { settings, keys, version } = setup;
   const ofTenant = tenantLimits(settings);
   const directory = new Directory(store, clock, signals);
-  const desk = new StorePullDesk({
+  const desk = new PullDesk({
     store,
     directory,
     signals,

@@ -13,7 +13,7 @@ import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import { placeOf } from '../../tasks/rest/access/tenant-host.ts';
 import type { RestHead } from '../../tasks/rest/http/http.ts';
 import { RestThreads } from '../../tasks/rest/threads/rest-threads.ts';
-import type { LimitAsker } from '../../tasks/scheduler/attempts/limit-questions.ts';
+import type { LimitAsker } from '../../tasks/scheduler/attempts/start-limits.ts';
 import type { TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
 import { attemptsFor } from '../../tasks/scheduler/push/push-slots.ts';
 import { MAX_TESTS, type WorkerTester } from '../../tasks/scheduler/workers/worker-tests.ts';

@@ -9,9 +9,8 @@ import type { TaskStatistics } from '../model/task-statistics.ts';
 import type { Sealer } from '../sealing/aes-sealer.ts';
 import type { Directory } from '../store/directory.ts';
 import type { TaskStore } from '../store/task-store.ts';
-import type { LimitAsker } from './attempts/limit-questions.ts';
 import { Settler } from './attempts/settler.ts';
-import { StartLimits } from './attempts/start-limits.ts';
+import { type LimitAsker, StartLimits } from './attempts/start-limits.ts';
 import { CHECK_KEYS_EVERY_MS, KeyCheck } from './health/key-check.ts';
 import { StoreOutage } from './health/store-outage.ts';
 import { StoreTime } from './health/store-time.ts';
@@ -23,10 +22,9 @@ import { COUNT_DUE_EVERY_MS, DueTasks } from './upkeep/due-tasks.ts';
 import { REAP_EVERY_MS, reap } from './upkeep/reaper.ts';
 import { purgeAll, RETAIN_EVERY_MS } from './upkeep/retention.ts';
 import { Rounds } from './upkeep/rounds.ts';
-import { SecretUses } from './workers/secret-uses.ts';
 import { WorkerBook } from './workers/worker-book.ts';
-import { WorkerPauses } from './workers/worker-pauses.ts';
-import { WorkerSwitch } from './workers/worker-switch.ts';
+import { WorkerPauses, WorkerSwitch } from './workers/worker-pauses.ts';
+import { SecretUses } from './workers/worker-secrets.ts';
 
 export interface TasksEngineParts {
   /** Started, and stopped after the engine; counts for itself ({@link MeasuredStore}). */

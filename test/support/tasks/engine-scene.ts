@@ -7,7 +7,7 @@ import { DEFAULT_TENANT_LIMITS, type TenantLimits, type Worker } from '../../../
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import type { HistoryEvent, Task } from '../../../src/tasks/model/task.ts';
 import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
-import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/limit-questions.ts';
+import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
 import { attemptsFor } from '../../../src/tasks/scheduler/push/push-slots.ts';
 import type { TasksEngineParts } from '../../../src/tasks/scheduler/tasks-engine.ts';
 import type { Sealer } from '../../../src/tasks/sealing/aes-sealer.ts';

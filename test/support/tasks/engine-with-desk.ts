@@ -1,19 +1,19 @@
 import type { Service } from '../../../src/base/lifecycle.ts';
 import { StoreTime } from '../../../src/tasks/scheduler/health/store-time.ts';
-import { StorePullDesk } from '../../../src/tasks/scheduler/pull/store-pull-desk.ts';
+import { PullDesk } from '../../../src/tasks/scheduler/pull/pull-desk.ts';
 import { TasksEngine, type TasksEngineParts } from '../../../src/tasks/scheduler/tasks-engine.ts';
 
 /** The engine and what pull workers ask, in one thread; in a service the desk is in the threads of the interface. */
 export class EngineWithDesk implements Service {
   readonly name = 'tasks';
-  readonly pullDesk: StorePullDesk;
+  readonly pullDesk: PullDesk;
   readonly #engine: TasksEngine;
 
   /** @param maxWaiting pull calls that may wait at once */
   constructor(parts: TasksEngineParts, maxWaiting: number) {
     this.#engine = new TasksEngine(parts);
     const { limits } = parts.options;
-    this.pullDesk = new StorePullDesk({ ...parts, time: new StoreTime(parts.clock), limits, maxWaiting });
+    this.pullDesk = new PullDesk({ ...parts, time: new StoreTime(parts.clock), limits, maxWaiting });
   }
 
   async start(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/limit-questions.ts';
+import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
 
 /** For tests without workers that name a limit. */
 export const NO_LIMITS: LimitAsker = {

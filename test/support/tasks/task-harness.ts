@@ -4,10 +4,9 @@ import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
 import type { RestConfig, RestParts } from '../../../src/tasks/rest/http/parts.ts';
 import { taskRoutes } from '../../../src/tasks/rest/routes.ts';
 import { scheduleRoutes } from '../../../src/tasks/rest/schedules/schedules.ts';
-import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/limit-questions.ts';
+import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
 import { StoreTime } from '../../../src/tasks/scheduler/health/store-time.ts';
-import type { PullDesk } from '../../../src/tasks/scheduler/pull/pull-desk.ts';
-import { StorePullDesk } from '../../../src/tasks/scheduler/pull/store-pull-desk.ts';
+import { PullDesk } from '../../../src/tasks/scheduler/pull/pull-desk.ts';
 import type {
   WorkerTest,
   WorkerTestAnswer,
@@ -66,7 +65,7 @@ export class TaskHarness extends RestHarness {
     this.factory = new Factory(this.clock, 7);
     this.#check = answerCheckOf(this.routes);
     const { directory, signals, clock, randomBytes } = this.parts;
-    const storeDesk = new StorePullDesk({
+    const storeDesk = new PullDesk({
       store: this.store,
       directory,
       signals,

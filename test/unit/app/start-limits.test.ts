@@ -1,6 +1,7 @@
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import { DecidedStartLimits } from '../../../src/app/start-limits.ts';
-import type { LimitQuestion } from '../../../src/tasks/scheduler/attempts/limit-questions.ts';
+import type { LimitQuestion } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
 import { Decisions, descriptor, request } from '../../support/decisions.ts';
 import { sharedStoreKind } from '../../support/stores.ts';
 

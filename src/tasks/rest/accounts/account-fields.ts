@@ -1,6 +1,6 @@
 import type { Account, TenantLimits } from '../../model/documents.ts';
 import { DURATION_ACCEPTED, formatTime, formatTimeOrNull, parseDuration } from '../../model/time.ts';
-import { DOMAIN_KEPT_MS } from '../../scheduler/upkeep/account-deletion.ts';
+import { DOMAIN_KEPT_MS } from '../../scheduler/upkeep/deletions.ts';
 import { tenantOrigin } from '../access/tenant-host.ts';
 import { LIMITS_SCHEMA, limitsView, USE_SCHEMA } from '../access/tenant-limits.ts';
 import { Problem, type ProblemPart } from '../checks/problem.ts';

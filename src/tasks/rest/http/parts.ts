@@ -5,7 +5,7 @@ import type { VerifiedTokens } from '../../identity/verified-tokens.ts';
 import type { Role, TenantLimits } from '../../model/documents.ts';
 import type { IdMaker } from '../../model/ids.ts';
 import type { Signals } from '../../model/signals.ts';
-import type { LimitAsker } from '../../scheduler/attempts/limit-questions.ts';
+import type { LimitAsker } from '../../scheduler/attempts/start-limits.ts';
 import type { PullDesk } from '../../scheduler/pull/pull-desk.ts';
 import type { WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { Sealer } from '../../sealing/aes-sealer.ts';

@@ -1,6 +1,6 @@
 import { DST_NOTES, type PreviewedTime, previewTimes } from '../../model/schedules/schedule-preview.ts';
 import { formatTime } from '../../model/time.ts';
-import { triggerSchedule } from '../../scheduler/schedules/trigger-schedule.ts';
+import { triggerSchedule } from '../../scheduler/schedules/schedule-task.ts';
 import type { CreateAnswer } from '../../store/requests.ts';
 import { limitsOf } from '../access/tenant-limits.ts';
 import { FieldReader } from '../checks/field-reader.ts';

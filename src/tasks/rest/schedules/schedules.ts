@@ -1,6 +1,6 @@
 import type { AuditAction, Schedule } from '../../model/documents.ts';
 import { scheduleDueAt } from '../../model/schedules/schedule-times.ts';
-import { putSchedule } from '../../scheduler/schedules/schedule-document.ts';
+import { putSchedule } from '../../scheduler/schedules/schedule-task.ts';
 import type { DocumentChange, StoredDocument } from '../../store/documents.ts';
 import { auditEntry } from '../access/audit.ts';
 import { seesPayloads } from '../access/authorization.ts';

@@ -1,4 +1,4 @@
-import { FIRST_LOOK_MS } from '../../scheduler/upkeep/removals.ts';
+import { FIRST_REMOVAL_LOOK_MS } from '../../scheduler/upkeep/deletions.ts';
 import { Problem } from '../checks/problem.ts';
 import { TASK_ANSWER, taskView } from '../fields/task-view.ts';
 import { remembered } from '../http/idempotency.ts';
@@ -111,7 +111,7 @@ function taskRunning(): Problem {
 async function removeAtEnd(parts: RestParts, call: Call, id: string): Promise<RestAnswer> {
   const { store, logger } = parts;
   const { actor } = call.caller;
-  const dueAt = (await store.now()) + FIRST_LOOK_MS;
+  const dueAt = (await store.now()) + FIRST_REMOVAL_LOOK_MS;
   const body = { requestedAt: call.nowMs, actor };
   await store.apply(call.tenant, [
     { op: 'put', kind: 'removal', id, expect: 'any', parent: '', dueAt, unique: [], body },

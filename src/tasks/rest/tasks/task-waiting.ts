@@ -1,7 +1,7 @@
 import type { StartLimit } from '../../model/documents.ts';
 import type { Task } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
-import { readSecrets, WorkerSecrets } from '../../scheduler/workers/worker-book.ts';
+import { readSecrets, WorkerSecrets } from '../../scheduler/workers/worker-secrets.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { Block, BlockedWorker } from '../../store/requests.ts';
 import { limitsOf } from '../access/tenant-limits.ts';

@@ -5,7 +5,7 @@ import type { LogFields } from '../../../base/logger.ts';
 import type { LastingThread } from '../../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../../base/threads/lasting-threads.ts';
 import type { SignalMesh } from '../../model/signals.ts';
-import { askForThread, type LimitAsker } from '../../scheduler/attempts/limit-questions.ts';
+import { askForThread, type LimitAsker } from '../../scheduler/attempts/start-limits.ts';
 import type { WorkerTest, WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { SentFault } from '../../store/trouble.ts';
 import type { Problem } from '../checks/problem.ts';

@@ -2,7 +2,7 @@ import type { MessagePort, Transferable } from 'node:worker_threads';
 import type { Logger } from '../../../base/logger.ts';
 import { acceptMessages } from '../../../base/threads/lasting-task.ts';
 import type { SignalPorts } from '../../model/signals.ts';
-import { AskedStartLimits, type LimitAsker } from '../../scheduler/attempts/limit-questions.ts';
+import { AskedStartLimits, type LimitAsker } from '../../scheduler/attempts/start-limits.ts';
 import type { WorkerTester } from '../../scheduler/workers/worker-tests.ts';
 import type { SentFault } from '../../store/trouble.ts';
 import type { RestHandler } from '../http/http.ts';

@@ -1,6 +1,23 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import type { ClaimAnswer, ClaimedTask } from '../../store/requests.ts';
-import type { LeaseRequest } from './pull-desk.ts';
+
+/** A call that asks for tasks of a pull worker. */
+export interface LeaseRequest {
+  readonly tenant: string;
+  readonly workerId: string;
+  readonly max: number;
+  readonly waitMs: number;
+  /** Null: the worker's. */
+  readonly leaseMs: number | null;
+  /** What the caller calls itself; the actor of the history. */
+  readonly instance: string;
+  readonly gone: AbortSignal;
+  /**
+   * Checks again that the caller may lease. Its access may have been revoked while it waited.
+   * @throws (rejects with) what the caller is answered instead of tasks
+   */
+  readonly allowed: () => Promise<void>;
+}
 
 interface PullLineParts {
   /** Takes note of claims that are made, so that the store is not stopped before they are over. */

@@ -12,19 +12,14 @@ import type { Settler } from '../attempts/settler.ts';
 import type { StartLimits } from '../attempts/start-limits.ts';
 import { isOutage, type StoreOutage } from '../health/store-outage.ts';
 import type { StoreTime } from '../health/store-time.ts';
-import type { SecretUses } from '../workers/secret-uses.ts';
 import type { WorkerBook, WorkerPage } from '../workers/worker-book.ts';
 import type { WorkerPauses } from '../workers/worker-pauses.ts';
-import { findCanceled } from './cancel-watch.ts';
-import { DueWorkers } from './due-workers.ts';
-import { FairQueue, type Turn } from './fair-queue.ts';
-import { LimitedTurns } from './limited-turns.ts';
-import type { PushAttempts, ReadyPage } from './push-attempts.ts';
-import type { PushClaims } from './push-claims.ts';
+import type { SecretUses } from '../workers/worker-secrets.ts';
+import { FairQueue, NOTHING_STARTED, type Turn, type TurnOutcome } from './fair-queue.ts';
+import { findCanceled, type PushAttempts, type ReadyPage } from './push-attempts.ts';
+import { LimitedTurns, type PushClaims } from './push-claims.ts';
 import { type PushSlot, PushSlots } from './push-slots.ts';
-import { TenantWaiters } from './tenant-waiters.ts';
-import { NOTHING_STARTED, type TurnOutcome } from './turn-outcome.ts';
-import { WakeList } from './wake-list.ts';
+import { DueWorkers, TenantWaiters, WakeList } from './waiting-workers.ts';
 
 interface DispatcherParts {
   readonly store: Pick<TaskStore, 'wakeups' | 'setWakeup' | 'list' | 'now'>;

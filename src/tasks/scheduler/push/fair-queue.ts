@@ -1,5 +1,15 @@
 import type { PushSlots } from './push-slots.ts';
 
+/** What came of the turn of a worker. */
+export interface TurnOutcome {
+  /** How many tasks were started. */
+  readonly started: number;
+  /** There is more to start at once. */
+  readonly more: boolean;
+}
+
+export const NOTHING_STARTED: TurnOutcome = { started: 0, more: false };
+
 /** Whose turn it is to start tasks, and how many at most. The slots for so many are taken until the turn is over. */
 export interface Turn {
   readonly tenant: string;

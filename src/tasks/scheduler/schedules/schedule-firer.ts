@@ -8,8 +8,7 @@ import type { DocumentKind, TenantLimits } from '../../model/documents.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { isOutage } from '../health/store-outage.ts';
-import { type AccountDeletionParts, deleteSome } from '../upkeep/account-deletion.ts';
-import { lookAtRemoval } from '../upkeep/removals.ts';
+import { type AccountDeletionParts, deleteSome, lookAtRemoval } from '../upkeep/deletions.ts';
 import { createCallbacks } from './callbacks.ts';
 import type { ScheduleStepParts } from './schedule-step.ts';
 import { type ScheduleCounters, ScheduleWriter } from './schedule-writer.ts';
@@ -46,8 +45,9 @@ type Job = () => Promise<void>;
 
 /**
  * Makes the tasks of schedules whose time has come. It asks the store for documents that are due, and so owns that call:
- * callbacks are created (`callbacks.ts`), workers that are due are handed on, tasks that wait for their removal are looked at (`removals.ts`), entries of the
- * audit log whose time is over are deleted, and accounts that are being deleted lose some more (`account-deletion.ts`).
+ * callbacks are created (`callbacks.ts`), workers that are due are handed on, entries of the audit log whose time is over
+ * are deleted, tasks that wait for their removal are looked at, and accounts that are being deleted lose some more
+ * (`upkeep/deletions.ts`).
  *
  * Each schedule moves on in the same step in which its task is made, and only from the version that was read. So any
  * number of processes may do this, and a crash at any moment leaves a schedule that either has fired or is still due.

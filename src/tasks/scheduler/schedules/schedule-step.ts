@@ -14,8 +14,7 @@ import type { Directory } from '../../store/directory.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 import type { NewTask } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import { putSchedule } from './schedule-document.ts';
-import { scheduledTask } from './schedule-task.ts';
+import { putSchedule, scheduledTask } from './schedule-task.ts';
 
 /** What can become of a nominal time, or (the last two) of a schedule that cannot fire now. */
 export type ScheduleResult = 'fired' | 'skipped_overlap' | 'skipped_window' | 'postponed' | 'paused';

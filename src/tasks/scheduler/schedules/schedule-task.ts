@@ -1,8 +1,33 @@
+import type { Schedule, TenantLimits } from '../../model/documents.ts';
 import { type IdMaker, idTimeMs } from '../../model/ids.ts';
 import { mergeRetry } from '../../model/retry-policy.ts';
+import { scheduleDueAt } from '../../model/schedules/schedule-times.ts';
 import type { Actor } from '../../model/task.ts';
-import type { StoredDocument } from '../../store/documents.ts';
-import type { NewTask } from '../../store/requests.ts';
+import type { PutDocument, StoredDocument } from '../../store/documents.ts';
+import type { CreateAnswer, Idempotency, NewTask } from '../../store/requests.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+
+/** The unique name under which a schedule is found. */
+export function scheduleName(name: string): string {
+  return `name:schedule:${name}`;
+}
+
+/** Writes a schedule in place of the version that was read. */
+export function putSchedule(
+  { id, version }: Pick<StoredDocument<'schedule'>, 'id' | 'version'>,
+  body: Schedule,
+): PutDocument<'schedule'> {
+  return {
+    op: 'put',
+    kind: 'schedule',
+    id,
+    expect: version,
+    parent: '',
+    dueAt: scheduleDueAt(id, body),
+    unique: [scheduleName(body.name)],
+    body,
+  };
+}
 
 /** One run of a schedule. */
 interface ScheduleRun {
@@ -53,4 +78,33 @@ export function scheduledTask(
     onConflict: 'return',
     wake: defaults.mode === 'push',
   };
+}
+
+interface TriggerRequest {
+  readonly tenant: string;
+  readonly schedule: StoredDocument<'schedule'>;
+  readonly worker: StoredDocument<'worker'>;
+  readonly limits: Pick<TenantLimits, 'openTasks'>;
+  readonly actor: Actor;
+  /** By the store's clock. */
+  readonly nowMs: number;
+  readonly idempotency: Idempotency | null;
+}
+
+/**
+ * Makes a task of a schedule now, because somebody asks for it: whatever `overlap` says, and also while it is paused.
+ * The schedule itself, its times and its counters stay as they are.
+ */
+export function triggerSchedule(
+  { store, ids }: { readonly store: Pick<TaskStore, 'create'>; readonly ids: IdMaker },
+  { tenant, schedule, worker, limits, actor, nowMs, idempotency }: TriggerRequest,
+): Promise<CreateAnswer> {
+  const run = { scheduledFor: nowMs, runAt: nowMs, key: null, heldBy: null, createdBy: actor };
+  return store.create(tenant, {
+    tasks: [scheduledTask(ids, schedule, worker, run)],
+    atomic: false,
+    maxOpen: limits.openTasks,
+    actor,
+    ...(idempotency === null ? {} : { idempotency }),
+  });
 }

@@ -1,13 +1,12 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../base/clock.ts';
-import { asError } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
-import type { Account, Secret, TenantLimits, Worker } from '../../model/documents.ts';
+import type { Account, TenantLimits, Worker } from '../../model/documents.ts';
 import type { Sealer } from '../../sealing/aes-sealer.ts';
 import type { Directory } from '../../store/directory.ts';
 import { ACCOUNT_ID, type StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import type { UsedSecret } from './secret-uses.ts';
+import { readSecrets, WorkerSecrets } from './worker-secrets.ts';
 
 /** What is known of a worker whose tasks may be due. */
 export type WorkerPage =
@@ -34,11 +33,6 @@ interface WorkerBookParts {
   readonly logger: Logger;
 }
 
-interface OpenSecret extends Pick<Secret, 'type' | 'name' | 'expiresAt' | 'lastUsedAt'> {
-  readonly id: string;
-  readonly value: string;
-}
-
 interface Entry {
   readonly since: number;
   /** Null: they do not open. */
@@ -48,9 +42,6 @@ interface Entry {
 /** How long a secret that another process made or deleted may go unnoticed. */
 const FRESH_MS = 5_000;
 const MAX_ENTRIES = 10_000;
-const PAGE = 100;
-/** Pages of secrets that are read of one worker, those that have expired included. */
-const MAX_PAGES = 10;
 
 /** Workers as they are pushed to: their documents, what bounds them, and their secrets, opened. */
 export class WorkerBook {
@@ -120,100 +111,7 @@ export class WorkerBook {
   }
 }
 
-/** A secret that the master keys of this process do not open. */
-interface UnreadableSecret {
-  /** Its id. */
-  readonly secret: string;
-  readonly reason: string;
-}
-
-/** Reads and opens the secrets of a worker that pushes need. */
-export async function readSecrets(
-  { store, sealer, clock }: Pick<WorkerBookParts, 'store' | 'sealer' | 'clock'>,
-  tenant: string,
-  workerId: string,
-  { dataKey }: Account,
-): Promise<WorkerSecrets | UnreadableSecret> {
-  const open: OpenSecret[] = [];
-  for (const { id, body } of await listSecrets(store, tenant, workerId)) {
-    if (body.sealed === null || !isLive(body, clock.nowMs())) continue;
-    try {
-      if (dataKey === null) throw new Error('its account has no data key');
-      const place = { tenant, workerId, secretId: id, type: body.type };
-      const value = sealer.open(body.sealed, dataKey, place);
-      const { type, name, expiresAt, lastUsedAt } = body;
-      open.push({ id, type, name, expiresAt, lastUsedAt, value });
-    } catch (failure) {
-      return { secret: id, reason: asError(failure).message };
-    }
-  }
-  return new WorkerSecrets(open);
-}
-
-/** Newest first. */
-async function listSecrets(
-  store: WorkerBookParts['store'],
-  tenant: string,
-  workerId: string,
-): Promise<StoredDocument<'secret'>[]> {
-  const found: StoredDocument<'secret'>[] = [];
-  for (let page = 0; page < MAX_PAGES; page++) {
-    const documents = await store.listDocuments(tenant, {
-      kind: 'secret',
-      parent: workerId,
-      after: found.at(-1)?.id ?? null,
-      limit: PAGE,
-      order: 'desc',
-    });
-    found.push(...(documents as readonly StoredDocument<'secret'>[]));
-    if (documents.length < PAGE) break;
-  }
-  return found;
-}
-
-/** Secrets of one worker, opened. Never to be logged. */
-export class WorkerSecrets {
-  readonly #secrets: readonly OpenSecret[];
-
-  /** Those that pushes use at this time. */
-  used(nowMs: number): UsedSecret[] {
-    const names = new Set<string>();
-    return this.#secrets.filter(secret => {
-      if (!isLive(secret, nowMs)) return false;
-      if (secret.type === 'signing') return true;
-      const name = secret.name.toLowerCase();
-      return !names.has(name) && names.add(name);
-    });
-  }
-
-  /** @param secrets newest first */
-  constructor(secrets: readonly OpenSecret[]) {
-    this.#secrets = secrets;
-  }
-
-  /** Those that sign at this time, newest first. */
-  signing(nowMs: number): string[] {
-    return this.#secrets
-      .filter(secret => secret.type === 'signing' && isLive(secret, nowMs))
-      .map(({ value }) => value);
-  }
-
-  /** Confidential headers, by name in lower case: the newest of each. */
-  headers(nowMs: number): Record<string, string> {
-    const headers: Record<string, string> = {};
-    for (const secret of this.#secrets) {
-      const name = secret.name.toLowerCase();
-      if (secret.type === 'header' && isLive(secret, nowMs)) headers[name] ??= secret.value;
-    }
-    return headers;
-  }
-}
-
 /** Nothing of it starts any more. */
 function isGone({ status }: Account): boolean {
   return status === 'deleting' || status === 'deleted';
-}
-
-function isLive({ expiresAt }: Pick<Secret, 'expiresAt'>, nowMs: number): boolean {
-  return expiresAt === null || expiresAt > nowMs;
 }

@@ -6,7 +6,8 @@ import type { Worker } from '../../model/documents.ts';
 import type { TaskStatistics } from '../../model/task-statistics.ts';
 import type { Settlement } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import type { WorkerBook, WorkerSecrets } from './worker-book.ts';
+import type { WorkerBook } from './worker-book.ts';
+import type { WorkerSecrets } from './worker-secrets.ts';
 
 /** A request that is sent to a push worker as an attempt would be, and stored nowhere. Plain data. */
 export interface WorkerTest {

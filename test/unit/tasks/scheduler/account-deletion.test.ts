@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { Signals } from '../../../../src/tasks/model/signals.ts';
-import { deleteSome } from '../../../../src/tasks/scheduler/upkeep/account-deletion.ts';
+import { deleteSome } from '../../../../src/tasks/scheduler/upkeep/deletions.ts';
 import { ACCOUNT_ID, type StoredDocument } from '../../../../src/tasks/store/documents.ts';
 import type { TaskStore } from '../../../../src/tasks/store/task-store.ts';
 import { ACME, Scene } from '../../../exam/task-store/scene.ts';

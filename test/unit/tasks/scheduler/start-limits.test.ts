@@ -1,7 +1,8 @@
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import { DecidedStartLimits } from '../../../../src/app/start-limits.ts';
-import type { LimitAsker, LimitQuestion } from '../../../../src/tasks/scheduler/attempts/limit-questions.ts';
-import type { LeaseRequest } from '../../../../src/tasks/scheduler/pull/pull-desk.ts';
+import type { LimitAsker, LimitQuestion } from '../../../../src/tasks/scheduler/attempts/start-limits.ts';
+import type { LeaseRequest } from '../../../../src/tasks/scheduler/pull/pull-line.ts';
 import { Decisions, request } from '../../../support/decisions.ts';
 import { sharedStoreKind } from '../../../support/stores.ts';
 import { ACME, EngineScene, NOON, OK, type Process } from '../../../support/tasks/engine-scene.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { StoreTime } from '../../../../src/tasks/scheduler/health/store-time.ts';
-import { WakeList } from '../../../../src/tasks/scheduler/push/wake-list.ts';
+import { WakeList } from '../../../../src/tasks/scheduler/push/waiting-workers.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { deleteSome } from '../../../../../src/tasks/scheduler/upkeep/account-deletion.ts';
+import { deleteSome } from '../../../../../src/tasks/scheduler/upkeep/deletions.ts';
 import type { StoredDocument } from '../../../../../src/tasks/store/documents.ts';
 import { taskQuery } from '../../../../support/tasks/factories.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { lookAtRemoval } from '../../../../../src/tasks/scheduler/upkeep/removals.ts';
+import { lookAtRemoval } from '../../../../../src/tasks/scheduler/upkeep/deletions.ts';
 import type { StoredDocument } from '../../../../../src/tasks/store/documents.ts';
 import { settlement, USER } from '../../../../support/tasks/factories.ts';
 import { Firing, TENANT } from '../../../../support/tasks/firing.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { LimitQuestion } from '../../../../../src/tasks/scheduler/attempts/limit-questions.ts';
+import type { LimitQuestion } from '../../../../../src/tasks/scheduler/attempts/start-limits.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 
 const LIMIT = { domain: 'edge', descriptor: [{ key: 'upstream', value: 'billing' }] };
