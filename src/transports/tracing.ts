@@ -1,3 +1,7 @@
+import type { Fault } from '../base/fault.ts';
+import type { Decider, DecisionReply, ResponseFormat } from '../decision/decider.ts';
+import { domainOf } from '../messages/domain.ts';
+
 /** A header field of a call by its name in lower case; empty when the call does not have it. */
 export type HeaderReader = (name: string) => string;
 
@@ -36,5 +40,75 @@ export class CurrentSpan {
     } finally {
       this.span = outer;
     }
+  }
+}
+
+/** What a span says of what became of a request. */
+export interface SpanWords {
+  answered(overLimit: boolean): SpanAttributes;
+  /** The second is what went wrong with us; empty when nothing did. */
+  refused(fault: Fault): readonly [attributes: SpanAttributes, failure: string];
+}
+
+/** The same reply, which ends a span first. */
+export class TracedReply implements DecisionReply {
+  readonly #reply: DecisionReply;
+  readonly #span: CallSpan;
+  readonly #words: SpanWords;
+
+  constructor(reply: DecisionReply, span: CallSpan, words: SpanWords) {
+    this.#reply = reply;
+    this.#span = span;
+    this.#words = words;
+  }
+
+  get caller(): object | undefined {
+    return this.#reply.caller;
+  }
+
+  get gone(): boolean {
+    return this.#reply.gone;
+  }
+
+  answered(response: Uint8Array, overLimit: boolean): void {
+    this.#span.end(this.#words.answered(overLimit), '');
+    this.#reply.answered(response, overLimit);
+  }
+
+  refused(fault: Fault): void {
+    this.#span.end(...this.#words.refused(fault));
+    this.#reply.refused(fault);
+  }
+}
+
+/** The name of the reference implementation for this span. */
+const SPAN_NAME = 'ShouldRateLimit Execution';
+
+/** Refusals that are ours to mend. Bad requests are not, and neither is a full queue or a missing rule. */
+const FAILURES: ReadonlySet<Fault['code']> = new Set(['store_failed', 'internal']);
+
+const WORDS: SpanWords = {
+  answered: overLimit => ({ overall_code: overLimit ? 'OVER_LIMIT' : 'OK' }),
+  refused: fault => [{ refused: fault.code }, FAILURES.has(fault.code) ? fault.message : ''],
+};
+
+/** The same decider with a span for each decision, below the span of the call it is for. */
+export class TracedDecider implements Decider {
+  readonly #decider: Decider;
+  readonly #current: CurrentSpan;
+
+  constructor(decider: Decider, current: CurrentSpan) {
+    this.#decider = decider;
+    this.#current = current;
+  }
+
+  decide(request: Uint8Array, format: ResponseFormat, reply: DecisionReply): void {
+    const call = this.#current.span;
+    if (call?.recording !== true) {
+      this.#decider.decide(request, format, reply);
+      return;
+    }
+    const span = call.child(SPAN_NAME, { domain: domainOf(request) });
+    this.#decider.decide(request, format, new TracedReply(reply, span, WORDS));
   }
 }

@@ -26,8 +26,7 @@ import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';
 import { healthRoute } from '../../transports/http/routes/health-route.ts';
 import { readinessRoutes } from '../../transports/http/routes/readiness-routes.ts';
 import { jsonNotFound } from '../../transports/http/routes.ts';
-import { TracedDecider } from '../../transports/traced-decider.ts';
-import type { CallTracing } from '../../transports/tracing.ts';
+import { type CallTracing, TracedDecider } from '../../transports/tracing.ts';
 import type { TasksFront } from '../tasks/tasks-service.ts';
 import { DebugPort } from './debug-port.ts';
 

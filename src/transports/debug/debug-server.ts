@@ -5,13 +5,11 @@ import type { StatsReader } from '../../stats/registry.ts';
 import type { HttpEngine } from '../http/engine.ts';
 import { HttpListener } from '../http/listener.ts';
 import type { Route } from '../http/routes.ts';
-import type { AddressSettings, TcpAddress } from '../listen-failure.ts';
-import { CPU_PROFILE } from './cpu-profile.ts';
+import type { AddressSettings, TcpAddress } from '../tcp-address.ts';
 import { type Explain, explainRoute } from './explain-route.ts';
-import { HEAP_PROFILE } from './heap-profile.ts';
 import { indexPages, longPageRoutes } from './pages.ts';
-import { ProfileRecorder } from './profile-recorder.ts';
 import { profileIndexRoute, profileRoute } from './profile-routes.ts';
+import { CPU_PROFILE, HEAP_PROFILE, ProfileRecorder } from './profiler.ts';
 
 /** Port 0 takes any free port. */
 export interface DebugServerOptions extends TcpAddress {

@@ -5,8 +5,7 @@ import type { Exchange } from '../http/exchange.ts';
 import type { Route } from '../http/routes.ts';
 import { errorAnswer } from '../http/status.ts';
 import { encodePprof } from './pprof.ts';
-import type { ProfileKind } from './profile-kind.ts';
-import type { ProfileRecorder, Recording } from './profile-recorder.ts';
+import type { ProfileKind, ProfileRecorder, Recording } from './profiler.ts';
 
 const MAX_SECONDS = 300;
 

@@ -1,6 +1,6 @@
 import { lstat, unlink } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
-import { type AddressSettings, listenFailure, listenOptions, type TcpAddress } from '../listen-failure.ts';
+import { type AddressSettings, listenFailure, listenOptions, type TcpAddress } from '../tcp-address.ts';
 import type { TlsHandshakes } from './tls/tls.ts';
 
 /** Where a server listens: a host and port, or the path of a unix socket. */

@@ -1,4 +1,4 @@
-import type { TcpAddress } from '../listen-failure.ts';
+import type { TcpAddress } from '../tcp-address.ts';
 import type { ExchangeContext } from './exchange.ts';
 import type { RouteTable } from './routes.ts';
 

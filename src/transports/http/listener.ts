@@ -3,7 +3,7 @@ import { CountedWarning } from '../../base/counted-warning.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { systemCode } from '../../base/system-code.ts';
-import { type AddressSettings, listenFailure, type TcpAddress } from '../listen-failure.ts';
+import { type AddressSettings, listenFailure, type TcpAddress } from '../tcp-address.ts';
 import type { EngineServer, HttpEngine } from './engine.ts';
 import type { ExchangeContext } from './exchange.ts';
 import { HeldMemory } from './held-memory.ts';

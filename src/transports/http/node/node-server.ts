@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { listenOptions, type TcpAddress } from '../../listen-failure.ts';
+import { listenOptions, type TcpAddress } from '../../tcp-address.ts';
 import type { Answer } from '../answer.ts';
 import { Dispatch } from '../dispatch.ts';
 import type { EngineServer, HttpEngine } from '../engine.ts';

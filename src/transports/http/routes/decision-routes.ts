@@ -4,8 +4,13 @@ import type { Logger } from '../../../base/logger.ts';
 import type { Decider, DecisionReply } from '../../../decision/decider.ts';
 import { JsonFault } from '../../../messages/json-fault.ts';
 import { jsonToRequest } from '../../../messages/json-request.ts';
-import { type SpanWords, TracedReply } from '../../traced-reply.ts';
-import type { CallSpan, CallTracing, HeaderReader } from '../../tracing.ts';
+import {
+  type CallSpan,
+  type CallTracing,
+  type HeaderReader,
+  type SpanWords,
+  TracedReply,
+} from '../../tracing.ts';
 import { readBody } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import type { RequestHead } from '../request-head.ts';

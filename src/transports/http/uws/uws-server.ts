@@ -8,7 +8,7 @@ import {
   us_listen_socket_close,
   us_socket_local_port,
 } from 'uWebSockets.js';
-import { listenProblem, type TcpAddress } from '../../listen-failure.ts';
+import { listenProblem, type TcpAddress } from '../../tcp-address.ts';
 import type { EngineServer, HttpEngine } from '../engine.ts';
 import type { ExchangeContext } from '../exchange.ts';
 import { Framing } from '../framing.ts';

@@ -1,9 +1,8 @@
 import type { Profiler } from 'node:inspector';
 import { Profile } from 'pprof-format';
 import t from 'tap';
-import { cpuTree } from '../../../../src/transports/debug/cpu-profile.ts';
-import { heapTree } from '../../../../src/transports/debug/heap-profile.ts';
 import { type CallNode, encodePprof } from '../../../../src/transports/debug/pprof.ts';
+import { cpuTree, heapTree } from '../../../../src/transports/debug/profiler.ts';
 
 function frame(functionName: string, url = '', lineNumber = -1) {
   return { functionName, scriptId: '0', url, lineNumber, columnNumber: 0 };

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { PAUSE, type StatsReader, StatsRegistry } from '../../../src/stats/registry.ts';
-import { statsLines } from '../../../src/stats/text.ts';
+import { PAUSE, type StatsReader, StatsRegistry } from '../../../../src/stats/registry.ts';
+import { statsLines } from '../../../../src/transports/debug/pages.ts';
 
 const page = (stats: StatsReader): string => [...statsLines(stats)].join('');
 
