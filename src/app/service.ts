@@ -11,7 +11,7 @@ import { RuleStatistics } from '../decision/rule-statistics.ts';
 import { dumpRules } from '../rules/compiled-rules.ts';
 import type { Settings } from '../settings/table.ts';
 import { StatsRegistry } from '../stats/registry.ts';
-import type { HttpEngine } from '../transports/http/engine.ts';
+import type { HttpEngine } from '../transports/http/listener.ts';
 import type { CallTracing } from '../transports/tracing.ts';
 import { createDecisionThreads, type DecisionThreads } from './decision/decision-threads.ts';
 import { engineOptions, openOverLimitCache } from './decision/engine-settings.ts';

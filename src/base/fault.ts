@@ -1,6 +1,6 @@
 /**
  * Why a decision was not made. Each front maps these to its own status in one table
- * (gRPC: `src/transports/grpc/status.ts`, HTTP: `src/transports/http/status.ts`).
+ * (gRPC: `src/transports/grpc/rate-limit-service.ts`, HTTP: `src/transports/http/answer.ts`).
  *
  * - `bad_request`: the caller's message breaks a rule; the text names the field and what is accepted
  * - `unparseable`: the caller's bytes are not a message at all

@@ -1,4 +1,4 @@
-import { loadHttpEngine } from '../../src/transports/http/load-engine.ts';
+import { loadHttpEngine } from '../../src/transports/http/engine.ts';
 import { KeepingLogger } from './keeping-logger.ts';
 
 const settings = { httpMaxHeaderBytes: 16_384 };

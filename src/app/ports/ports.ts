@@ -20,11 +20,9 @@ import {
 import { TlsHandshakes } from '../../transports/grpc/tls/tls.ts';
 import { TlsSource } from '../../transports/grpc/tls/tls-source.ts';
 import { tracedService } from '../../transports/grpc/traced.ts';
-import type { HttpEngine } from '../../transports/http/engine.ts';
-import { HttpListener } from '../../transports/http/listener.ts';
+import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
 import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';
-import { healthRoute } from '../../transports/http/routes/health-route.ts';
-import { readinessRoutes } from '../../transports/http/routes/readiness-routes.ts';
+import { healthRoute, readinessRoutes } from '../../transports/http/routes/health-routes.ts';
 import { jsonNotFound } from '../../transports/http/routes.ts';
 import { type CallTracing, TracedDecider } from '../../transports/tracing.ts';
 import type { TasksFront } from '../tasks/tasks-service.ts';

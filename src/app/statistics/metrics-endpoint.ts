@@ -3,10 +3,9 @@ import { asError } from '../../base/fault.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { EXPOSITION_TYPE, type Exposition } from '../../stats/sinks/prometheus/exposition.ts';
-import type { HttpEngine } from '../../transports/http/engine.ts';
-import { HttpListener } from '../../transports/http/listener.ts';
+import { errorAnswer } from '../../transports/http/answer.ts';
+import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
 import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
-import { errorAnswer } from '../../transports/http/status.ts';
 
 /** Pages that are made at once. Each holds its series until it is read, and costs the decisions some time. */
 const MAX_SCRAPES = 2;

@@ -17,7 +17,7 @@ import type { Mappings } from '../../stats/sinks/prometheus/mapping.ts';
 import { PushSink } from '../../stats/sinks/push-sink.ts';
 import { TcpOutput } from '../../stats/sinks/tcp-output.ts';
 import { UdpOutput } from '../../stats/sinks/udp-output.ts';
-import type { HttpEngine } from '../../transports/http/engine.ts';
+import type { HttpEngine } from '../../transports/http/listener.ts';
 import { MetricsEndpoint } from './metrics-endpoint.ts';
 
 /** What the sinks of statistics are made from. */

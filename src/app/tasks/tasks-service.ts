@@ -20,7 +20,7 @@ import { MAX_TESTS, type WorkerTester } from '../../tasks/scheduler/workers/work
 import type { MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
-import { NotReadyBecause, type ReadinessChecks } from '../../transports/http/routes/readiness-routes.ts';
+import { NotReadyBecause, type ReadinessChecks } from '../../transports/http/routes/health-routes.ts';
 import { tasksRoutes } from '../../transports/http/routes/tasks-routes.ts';
 import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
 import type { CallTracing } from '../../transports/tracing.ts';

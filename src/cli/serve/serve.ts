@@ -9,7 +9,7 @@ import type { Logger } from '../../base/logger.ts';
 import { SettingsRefused } from '../../settings/faults.ts';
 import { describeSettings, loadSettings } from '../../settings/load.ts';
 import type { Settings } from '../../settings/table.ts';
-import { loadHttpEngine } from '../../transports/http/load-engine.ts';
+import { loadHttpEngine } from '../../transports/http/engine.ts';
 import { UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';

@@ -2,11 +2,11 @@ import { ByteWriter } from '../../base/bytes.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Explanation } from '../../decision/explain/explanation.ts';
+import { errorAnswer } from '../http/answer.ts';
 import { readBody } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';
 import { convert } from '../http/routes/decision-routes.ts';
 import type { Route } from '../http/routes.ts';
-import { errorAnswer } from '../http/status.ts';
 
 /** Explains a `RateLimitRequest` in protobuf wire format, of which it keeps no byte. Rejects with a Fault. */
 export type Explain = (request: Uint8Array) => Promise<Explanation>;

@@ -1,9 +1,8 @@
 import type { Histogram } from '../../stats/histogram.ts';
 import type { CounterTotal, StatsReader } from '../../stats/registry.ts';
-import { TEXT_PAGE, textAnswer } from '../http/answer.ts';
+import { errorAnswer, TEXT_PAGE, textAnswer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Handler, Route } from '../http/routes.ts';
-import { errorAnswer } from '../http/status.ts';
 
 /** Pages of any length are made for this many readers at once; each of them costs the decisions some time. */
 export const MAX_PAGE_READERS = 8;

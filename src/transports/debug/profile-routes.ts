@@ -1,9 +1,8 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { type Answer, textAnswer } from '../http/answer.ts';
+import { type Answer, errorAnswer, textAnswer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Route } from '../http/routes.ts';
-import { errorAnswer } from '../http/status.ts';
 import { encodePprof } from './pprof.ts';
 import type { ProfileKind, ProfileRecorder, Recording } from './profiler.ts';
 

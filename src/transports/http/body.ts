@@ -1,9 +1,7 @@
 import { grownCapacity } from '../../base/bytes.ts';
-import type { Answer } from './answer.ts';
-import { CHUNKS_TOO_SMALL, hasTooManyChunks } from './chunk-bound.ts';
+import { type Answer, errorAnswer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
-import { errorAnswer } from './status.ts';
-import { bodyWork, pieceWork, READ_WORK } from './turns.ts';
+import { bodyWork, pieceWork, READ_WORK } from './request-turns.ts';
 
 /** The largest body that is read, and what is said about a larger one: an answer with 413. */
 interface BodyBound {
@@ -127,4 +125,71 @@ class BodyPieces {
     this.#length = 0;
     this.#buffer = this.#buffer.transfer(0);
   };
+}
+
+/**
+ * A chunked body may have `FREE_CHUNKS` chunks, and one more for each `LEAST_CHUNK_BYTES` bytes. A chunk of one byte
+ * costs as much as a hundred bytes of a larger chunk.
+ */
+const FREE_CHUNKS = 256;
+export const LEAST_CHUNK_BYTES = 16;
+
+/** Some chunks arrive in two parts, because a read ends within them. Each part counts as a chunk. */
+const LEAST_PART_BYTES = LEAST_CHUNK_BYTES - 1;
+
+/** Whether a chunked body of `bytes` bytes arrived in more chunks than allowed. */
+export function hasTooManyChunks(chunks: number, bytes: number): boolean {
+  return chunks > FREE_CHUNKS + bytes / LEAST_PART_BYTES;
+}
+
+/** The answer to a body in too many chunks. The connection is closed after it. */
+export const CHUNKS_TOO_SMALL = errorAnswer({
+  code: 'bad_request',
+  message: `the chunks of the body are too small: send ${LEAST_CHUNK_BYTES} bytes or more in each`,
+});
+
+/**
+ * Chunks below this size are joined. A small chunk of its own would need more memory for bookkeeping than for its
+ * bytes.
+ */
+const SMALL_BYTES = 4 * 1024;
+
+/** Size of the buffer into which small chunks are joined. */
+const JOINED_BYTES = 16 * 1024;
+
+/** The chunks of a body, copied into separate memory that can be transferred to another thread. */
+export class KeptPieces {
+  #pieces: Uint8Array[] = [];
+  /** The buffer for small chunks. While it has room, it is the last piece. */
+  #joined = new Uint8Array(0);
+  #filled = 0;
+
+  /** Keeps a copy of `chunk`. Returns the number of bytes allocated for it. */
+  add(chunk: Uint8Array): number {
+    const fitting = chunk.subarray(0, this.#joined.length - this.#filled);
+    this.#joined.set(fitting, this.#filled);
+    this.#filled += fitting.length;
+    const rest = chunk.subarray(fitting.length);
+    if (rest.length === 0) return 0;
+    // Nearly all bodies arrive in one chunk, so the first chunk is kept as it is.
+    if (rest.length >= SMALL_BYTES || this.#pieces.length === 0) {
+      this.#pieces.push(new Uint8Array(rest));
+      return rest.length;
+    }
+    this.#joined = new Uint8Array(JOINED_BYTES);
+    this.#joined.set(rest);
+    this.#filled = rest.length;
+    this.#pieces.push(this.#joined);
+    return JOINED_BYTES;
+  }
+
+  /** Returns the pieces and clears this object. */
+  take(): Uint8Array[] {
+    const pieces = this.#pieces;
+    if (this.#filled < this.#joined.length) pieces[pieces.length - 1] = this.#joined.slice(0, this.#filled);
+    this.#pieces = [];
+    this.#joined = new Uint8Array(0);
+    this.#filled = 0;
+    return pieces;
+  }
 }

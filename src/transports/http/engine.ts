@@ -1,24 +1,51 @@
-import type { TcpAddress } from '../tcp-address.ts';
-import type { ExchangeContext } from './exchange.ts';
-import type { RouteTable } from './routes.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { HttpEngine } from './listener.ts';
 
-/** Reads and writes HTTP/1.1 on sockets. Routes and their answers are the same with every engine. */
-export interface HttpEngine {
-  readonly name: 'uws' | 'node';
-  /** Creates a server that is not listening yet. */
-  server(table: RouteTable, context: ExchangeContext): EngineServer;
+interface EngineSettings {
+  /** `auto`: uWebSockets.js if it loads, otherwise Node.js. */
+  readonly httpServerEngine: 'auto' | 'uws' | 'node';
+  /** Maximum size of a request head: request line and header fields. */
+  readonly httpMaxHeaderBytes: number;
 }
 
-/** One port and its connections. The server reports connections and requests to the traffic of its context. */
-export interface EngineServer {
-  /**
-   * Opens the port. May be called again after a failure.
-   * @returns the port number
-   * @throws Error with the system's `code`, such as `EADDRINUSE`, if the port cannot be opened
-   */
-  listen(address: TcpAddress): Promise<number>;
-  /** Closes the port. Existing connections are still served. Does nothing if the port is closed. */
-  closePort(): void;
-  /** Closes every connection immediately. The server is not used afterwards. */
-  close(): void;
+/**
+ * Loads the engine of the HTTP ports. This is the only place that loads uWebSockets.js, because its binary exists only
+ * for Node.js 22 and lower, for glibc, and for some processors.
+ *
+ * @throws Error naming the setting, if the selected engine cannot be loaded
+ */
+export async function loadHttpEngine(settings: EngineSettings, log: Logger): Promise<HttpEngine> {
+  if (settings.httpServerEngine !== 'node') {
+    try {
+      return await loadUws(settings.httpMaxHeaderBytes);
+    } catch (thrown) {
+      const error = reasonOf(thrown);
+      if (settings.httpServerEngine === 'uws') {
+        throw new Error(
+          `HTTP_SERVER_ENGINE=uws: uWebSockets.js does not load with Node.js ${process.version} on this machine (${error}); ` +
+            'set HTTP_SERVER_ENGINE to auto or node',
+        );
+      }
+      log.warning(
+        'uWebSockets.js does not load here; the HTTP ports use the HTTP server of Node.js, which takes more processor ' +
+          'time for each request. Set HTTP_SERVER_ENGINE=node to choose it without this message',
+        { error, node: process.version },
+      );
+    }
+  }
+  const { nodeEngine } = await import('./node/node-server.ts');
+  return nodeEngine({ maxHeaderBytes: settings.httpMaxHeaderBytes });
+}
+
+async function loadUws(maxHeaderBytes: number): Promise<HttpEngine> {
+  // uWebSockets.js reads the variable once, when it is loaded. It offers no other way to set this limit.
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(maxHeaderBytes);
+  const { UWS_ENGINE } = await import('./uws/uws-server.ts');
+  return UWS_ENGINE;
+}
+
+/** The error message starts with a list of systems and ends with a `require` stack. Both are removed. */
+function reasonOf(thrown: unknown): string {
+  const text = thrown instanceof Error ? thrown.message : String(thrown);
+  return /^Error: (.+)$/m.exec(text)?.[1] ?? text.split('\n')[0];
 }

@@ -2,18 +2,15 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { CountedWarning } from '../../base/counted-warning.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { Answer, AnswerHead } from './answer.ts';
-import type { HeldMemory, Holder } from './held-memory.ts';
-import { errorAnswer } from './status.ts';
-import { TextChunks } from './text-chunks.ts';
-import type { Traffic } from './traffic.ts';
-import { MAX_WAITING, type Turns } from './turns.ts';
+import { type Answer, type AnswerHead, errorAnswer } from './answer.ts';
+import { MAX_WAITING, type RequestTurns } from './request-turns.ts';
+import type { HeldMemory, Holder, Traffic } from './traffic.ts';
 
 /** What the exchanges of one listener share. */
 export interface ExchangeContext {
   readonly traffic: Traffic;
   readonly memory: HeldMemory;
-  readonly turns: Turns;
+  readonly turns: RequestTurns;
   /** Counts requests that were dropped to free memory. */
   readonly gaveWay: CountedWarning;
   /** Counts connections that were refused because too many were open. */
@@ -327,5 +324,49 @@ export abstract class Exchange implements Holder {
     return new Promise(resolve => {
       this.#wake = resolve;
     });
+  }
+}
+
+/**
+ * A chunk has at least this many characters, which two things ask for. uWebSockets.js tells whether the socket has
+ * taken a write only for one that its own buffer of 16 KiB does not hold. And the system calls a socket writable when
+ * a third of its buffer is free: that is more than a chunk, so no more than two of them ever wait in memory.
+ */
+const CHUNK_CHARACTERS = 16 * 1024;
+
+/** Puts the pieces of a long text together to chunks that are worth a write each. */
+export class TextChunks {
+  readonly #pieces: Iterator<string>;
+  #gathered = '';
+  #ended = false;
+
+  constructor(pieces: Iterable<string>) {
+    this.#pieces = pieces[Symbol.iterator]();
+  }
+
+  /** True once all pieces are taken. */
+  get ended(): boolean {
+    return this.#ended;
+  }
+
+  /** The next chunk, of which the last may be short or empty; null when an empty piece, a pause, comes before its end. */
+  next(): string | null {
+    while (this.#gathered.length < CHUNK_CHARACTERS) {
+      const { done, value } = this.#pieces.next();
+      if (done) {
+        this.#ended = true;
+        break;
+      }
+      if (value === '') return null;
+      this.#gathered += value;
+    }
+    const chunk = this.#gathered;
+    this.#gathered = '';
+    return chunk;
+  }
+
+  /** Gives the rest up. */
+  close(): void {
+    this.#pieces.return?.();
   }
 }

@@ -4,13 +4,31 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { systemCode } from '../../base/system-code.ts';
 import { type AddressSettings, listenFailure, type TcpAddress } from '../tcp-address.ts';
-import type { EngineServer, HttpEngine } from './engine.ts';
 import type { ExchangeContext } from './exchange.ts';
-import { HeldMemory } from './held-memory.ts';
-import { DEFAULT_HTTP_LIMITS, type HttpLimits } from './limits.ts';
+import { RequestTurns } from './request-turns.ts';
 import type { RouteTable } from './routes.ts';
-import { Traffic } from './traffic.ts';
-import { Turns } from './turns.ts';
+import { DEFAULT_HTTP_LIMITS, HeldMemory, type HttpLimits, Traffic } from './traffic.ts';
+
+/** Reads and writes HTTP/1.1 on sockets. Routes and their answers are the same with every engine. */
+export interface HttpEngine {
+  readonly name: 'uws' | 'node';
+  /** Creates a server that is not listening yet. */
+  server(table: RouteTable, context: ExchangeContext): EngineServer;
+}
+
+/** One port and its connections. The server reports connections and requests to the traffic of its context. */
+export interface EngineServer {
+  /**
+   * Opens the port. May be called again after a failure.
+   * @returns the port number
+   * @throws Error with the system's `code`, such as `EADDRINUSE`, if the port cannot be opened
+   */
+  listen(address: TcpAddress): Promise<number>;
+  /** Closes the port. Existing connections are still served. Does nothing if the port is closed. */
+  closePort(): void;
+  /** Closes every connection immediately. The server is not used afterwards. */
+  close(): void;
+}
 
 /** Port 0 takes any free port, which is then not shared. */
 export interface HttpListenerOptions extends TcpAddress, RouteTable {
@@ -132,7 +150,7 @@ function make(options: HttpListenerOptions): Made {
   const context: ExchangeContext = {
     traffic: new Traffic(limits.maxConnections),
     memory: new HeldMemory(limits.maxHeldBytes),
-    turns: new Turns(),
+    turns: new RequestTurns(),
     gaveWay: new CountedWarning(
       options,
       'Gave up HTTP requests to free memory: their bodies were not complete, or their answers not read',

@@ -1,6 +1,23 @@
+import { errorAnswer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
-import type { RequestHead } from './request-head.ts';
-import { errorAnswer } from './status.ts';
+
+/** The head of a request. It is valid only until the handler returns, because engines reuse the object. */
+export interface RequestHead {
+  /** As sent: methods are compared exactly (RFC 9110, 9.1). */
+  readonly method: string;
+  /** As sent, including percent-encoding, without the query. */
+  readonly path: string;
+  /** The part of the target after the `?`, as sent. Empty without a query. */
+  readonly query: string;
+  /** The address of the caller as text. IPv6 addresses have no brackets. */
+  readonly remoteAddress: string;
+  /**
+   * The value of a header field, or of the first one if it is repeated; empty if it is missing. `name` in lower case.
+   */
+  header(name: string): string;
+  /** Calls this for each header field, in their order, with its name in lower case. A value may be empty. */
+  each(field: (name: string, value: string) => void): void;
+}
 
 /** Handles one request. `request` is only valid until the handler returns. */
 export type Handler = (exchange: Exchange, request: RequestHead) => void;
@@ -53,4 +70,44 @@ export function jsonNotFound(routes: readonly Route[]): Handler {
   const paths = routes.map(({ method, path }) => (method === 'any' ? path : `${method} ${path}`)).join(', ');
   const answer = errorAnswer({ code: 'not_found', message: `no such path; the paths here are: ${paths}` });
   return exchange => exchange.answer(answer);
+}
+
+/** Handlers of a path by method, and the handler for all other methods. */
+interface PathHandlers {
+  readonly byMethod: ReadonlyMap<string, Handler>;
+  readonly other: Handler;
+}
+
+/** Finds the handler of a request, for engines whose library has no router. */
+export class Dispatch {
+  readonly #exact = new Map<string, PathHandlers>();
+  /** Routes that match a path prefix, the longest prefix first. */
+  readonly #prefixes: (readonly [prefix: string, handlers: PathHandlers])[] = [];
+  readonly #unknown: Handler;
+
+  constructor({ routes, unknown }: RouteTable) {
+    this.#unknown = unknown;
+    for (const route of routes) {
+      const { path } = route;
+      if (path.endsWith('/*')) this.#prefixes.push([path.slice(0, -1), handlersOf(route)]);
+      else this.#exact.set(path, handlersOf(route));
+    }
+    this.#prefixes.sort(([a], [b]) => b.length - a.length);
+  }
+
+  /** Methods and paths are compared exactly (RFC 9110, 9.1; RFC 3986, 6.2.2). */
+  handler(method: string, path: string): Handler {
+    const handlers = this.#exact.get(path) ?? this.#prefixes.find(([prefix]) => path.startsWith(prefix))?.[1];
+    if (handlers === undefined) return this.#unknown;
+    return handlers.byMethod.get(method) ?? handlers.other;
+  }
+}
+
+function handlersOf(route: Route): PathHandlers {
+  const methods = methodsOf(route);
+  if (methods === null) return { byMethod: new Map(), other: route.handle };
+  return {
+    byMethod: new Map(methods.map(method => [method, route.handle])),
+    other: methodNotAllowed(route),
+  };
 }

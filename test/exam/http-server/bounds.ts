@@ -1,10 +1,9 @@
 import type { Test } from 'tap';
 import { textAnswer } from '../../../src/transports/http/answer.ts';
 import { readBody } from '../../../src/transports/http/body.ts';
-import type { HttpEngine } from '../../../src/transports/http/engine.ts';
-import type { HttpLimits } from '../../../src/transports/http/limits.ts';
-import { HttpListener } from '../../../src/transports/http/listener.ts';
+import { type HttpEngine, HttpListener } from '../../../src/transports/http/listener.ts';
 import { jsonNotFound, type Route } from '../../../src/transports/http/routes.ts';
+import type { HttpLimits } from '../../../src/transports/http/traffic.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { head, PROBE } from './case.ts';

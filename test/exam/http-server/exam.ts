@@ -1,5 +1,5 @@
 import type { Test } from 'tap';
-import type { HttpEngine } from '../../../src/transports/http/engine.ts';
+import type { HttpEngine } from '../../../src/transports/http/listener.ts';
 import { answerCases } from './answer-cases.ts';
 import { examineBounds } from './bounds.ts';
 import type { HttpCase } from './case.ts';

@@ -1,8 +1,7 @@
 import type { Socket } from 'node:net';
-import type { Answer } from '../answer.ts';
+import { type Answer, rawAnswer } from '../answer.ts';
 import type { ExchangeContext } from '../exchange.ts';
-import { rawAnswer } from '../raw-answer.ts';
-import type { Account } from '../turns.ts';
+import type { Account } from '../request-turns.ts';
 import { PacedInput } from './paced-input.ts';
 import { parseFailureAnswer } from './parse-failure.ts';
 

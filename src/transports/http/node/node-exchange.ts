@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Answer, type AnswerHead, lastingBytes } from '../answer.ts';
 import { type ChunkListener, Exchange, type ExchangeContext, type RequestShape } from '../exchange.ts';
-import { LARGE_WORK, type Turns } from '../turns.ts';
+import { LARGE_WORK, type RequestTurns } from '../request-turns.ts';
 import type { NodeConnection } from './node-connection.ts';
 
 const NOTHING = new Uint8Array(0);
@@ -22,7 +22,7 @@ export class NodeExchange extends Exchange {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #connection: NodeConnection;
-  readonly #turns: Turns;
+  readonly #turns: RequestTurns;
   #continues: boolean;
   #watched = false;
   #missing = 0;

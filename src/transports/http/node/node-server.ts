@@ -2,20 +2,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { listenOptions, type TcpAddress } from '../../tcp-address.ts';
-import type { Answer } from '../answer.ts';
-import { Dispatch } from '../dispatch.ts';
-import type { EngineServer, HttpEngine } from '../engine.ts';
+import { type Answer, errorAnswer, rawAnswer, TOO_MANY_CONNECTIONS } from '../answer.ts';
 import type { ExchangeContext } from '../exchange.ts';
 import { Framing } from '../framing.ts';
-import { rawAnswer } from '../raw-answer.ts';
-import { type RouteTable, run } from '../routes.ts';
-import { errorAnswer, TOO_MANY_CONNECTIONS } from '../status.ts';
-import { REQUEST_WORK } from '../turns.ts';
+import type { EngineServer, HttpEngine } from '../listener.ts';
+import { REQUEST_WORK } from '../request-turns.ts';
+import { Dispatch, type RouteTable, run } from '../routes.ts';
 import { NodeConnection } from './node-connection.ts';
 import { NodeExchange } from './node-exchange.ts';
-import { NodeRequestHead } from './node-request.ts';
+import { NodeRequestHead, readTarget } from './node-request.ts';
 import { VERSION_NOT_SUPPORTED } from './parse-failure.ts';
-import { readTarget } from './request-target.ts';
 
 const IDLE_MS = 10_000;
 

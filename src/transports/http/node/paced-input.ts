@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ExchangeContext } from '../exchange.ts';
-import type { Holder } from '../held-memory.ts';
-import { Account, LARGE_WORK, pieceWork, REQUEST_WORK, type Turns } from '../turns.ts';
+import { Account, LARGE_WORK, pieceWork, REQUEST_WORK, type RequestTurns } from '../request-turns.ts';
+import type { Holder } from '../traffic.ts';
 
 /** Bytes parsed at a time: one typical request, or about forty of the smallest possible requests. */
 const SLICE_BYTES = 1_024;
@@ -14,7 +14,7 @@ const SLICE_BYTES = 1_024;
  */
 export class PacedInput implements Holder {
   readonly #socket: Socket;
-  readonly #turns: Turns;
+  readonly #turns: RequestTurns;
   readonly #context: ExchangeContext;
   readonly #bodyBytes: () => number;
   /** Work that was done for this connection. */

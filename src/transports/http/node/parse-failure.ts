@@ -1,5 +1,4 @@
-import type { Answer } from '../answer.ts';
-import { errorAnswer } from '../status.ts';
+import { type Answer, errorAnswer } from '../answer.ts';
 
 const TOO_LARGE = errorAnswer({
   code: 'head_too_large',

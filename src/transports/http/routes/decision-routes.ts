@@ -11,12 +11,11 @@ import {
   type SpanWords,
   TracedReply,
 } from '../../tracing.ts';
+import { type ErrorCode, type ErrorText, errorAnswer } from '../answer.ts';
 import { readBody } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
-import type { RequestHead } from '../request-head.ts';
-import type { Route } from '../routes.ts';
-import { type ErrorCode, type ErrorText, errorAnswer } from '../status.ts';
-import { FAULT_WORK } from '../turns.ts';
+import { FAULT_WORK } from '../request-turns.ts';
+import type { RequestHead, Route } from '../routes.ts';
 
 /**
  * `/json`: a decision for a `RateLimitRequest` in proto3 JSON, whatever the `Content-Type` says. 200 when no limit

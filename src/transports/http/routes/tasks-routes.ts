@@ -11,11 +11,9 @@ import {
 import { BODY_LIMIT_BYTES, bodyTooLarge } from '../../../tasks/rest/http/read-request.ts';
 import type { CallSpan, CallTracing, SpanAttributes } from '../../tracing.ts';
 import type { Answer } from '../answer.ts';
-import { hasTooManyChunks, LEAST_CHUNK_BYTES } from '../chunk-bound.ts';
+import { hasTooManyChunks, KeptPieces, LEAST_CHUNK_BYTES } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
-import { KeptPieces } from '../kept-pieces.ts';
-import type { RequestHead } from '../request-head.ts';
-import type { Handler, Route } from '../routes.ts';
+import type { Handler, RequestHead, Route } from '../routes.ts';
 
 /**
  * Bodies up to this size are received together with the head. Larger ones wait until the caller has been identified.

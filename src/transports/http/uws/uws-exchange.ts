@@ -1,9 +1,8 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { ByteWriter } from '../../../base/bytes.ts';
-import { type Answer, type AnswerHead, lastingBytes } from '../answer.ts';
-import { CHUNKS_TOO_SMALL, hasTooManyChunks } from '../chunk-bound.ts';
+import { type Answer, type AnswerHead, lastingBytes, rawAnswer } from '../answer.ts';
+import { CHUNKS_TOO_SMALL, hasTooManyChunks } from '../body.ts';
 import { type ChunkListener, Exchange, type ExchangeContext, type RequestShape } from '../exchange.ts';
-import { rawAnswer } from '../raw-answer.ts';
 
 /**
  * Bodies up to this size are passed to the socket whole. Larger bodies are passed on as the caller reads them, so that

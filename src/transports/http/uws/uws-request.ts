@@ -1,5 +1,5 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import type { RequestHead } from '../request-head.ts';
+import type { RequestHead } from '../routes.ts';
 
 /** The head of a request that is handled later. */
 export class KeptRequestHead implements RequestHead {

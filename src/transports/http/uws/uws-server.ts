@@ -9,12 +9,12 @@ import {
   us_socket_local_port,
 } from 'uWebSockets.js';
 import { listenProblem, type TcpAddress } from '../../tcp-address.ts';
-import type { EngineServer, HttpEngine } from '../engine.ts';
+import { errorAnswer, TOO_MANY_CONNECTIONS } from '../answer.ts';
 import type { ExchangeContext } from '../exchange.ts';
 import { Framing } from '../framing.ts';
+import type { EngineServer, HttpEngine } from '../listener.ts';
+import { CONNECTION_WORK, FIRST_READ_WORK, REQUEST_WORK, type RequestTurns } from '../request-turns.ts';
 import { type Handler, methodNotAllowed, methodsOf, type RouteTable, run } from '../routes.ts';
-import { errorAnswer, TOO_MANY_CONNECTIONS } from '../status.ts';
-import { CONNECTION_WORK, FIRST_READ_WORK, REQUEST_WORK, type Turns } from '../turns.ts';
 import { UwsExchange } from './uws-exchange.ts';
 import { KeptRequestHead, UwsRequestHead } from './uws-request.ts';
 
@@ -151,7 +151,7 @@ class UwsServer implements EngineServer {
  * Reads nothing from a new connection before its turn, so that callers who connect again and again do not get ahead of
  * others. Nothing closes the connection meanwhile, except the end of the server.
  */
-function readLater(response: HttpResponse, turns: Turns): void {
+function readLater(response: HttpResponse, turns: RequestTurns): void {
   let isOpen = true;
   response.onAborted(() => {
     isOpen = false;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { HeldMemory } from '../../../../src/transports/http/held-memory.ts';
+import { HeldMemory } from '../../../../src/transports/http/traffic.ts';
 
 /** Gives way by writing down its name. */
 function holders(memory: HeldMemory, names: string) {

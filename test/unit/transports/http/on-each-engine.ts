@@ -1,5 +1,6 @@
-import t, { type Test } from 'tap';
-import type { HttpEngine } from '../../../../src/transports/http/engine.ts';
+import type { Test } from 'tap';
+import t from 'tap';
+import type { HttpEngine } from '../../../../src/transports/http/listener.ts';
 import { HTTP_ENGINE, HTTP_ENGINES } from '../../../support/http-engine.ts';
 
 let current = HTTP_ENGINE;

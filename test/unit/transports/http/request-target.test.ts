@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readTarget } from '../../../../src/transports/http/node/request-target.ts';
+import { readTarget } from '../../../../src/transports/http/node/node-request.ts';
 
 t.test('a path with and without a query', t => {
   t.same(readTarget('/a?b=c?d'), { path: '/a', query: 'b=c?d', host: null });

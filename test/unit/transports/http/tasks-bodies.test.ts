@@ -1,6 +1,7 @@
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import type { RestHandler, RestRequest, RestResponse } from '../../../../src/tasks/rest/http/http.ts';
-import type { HttpEngine } from '../../../../src/transports/http/engine.ts';
+import type { HttpEngine } from '../../../../src/transports/http/listener.ts';
 import { nodeEngine } from '../../../../src/transports/http/node/node-server.ts';
 import { tasksRoutes } from '../../../../src/transports/http/routes/tasks-routes.ts';
 import { jsonNotFound } from '../../../../src/transports/http/routes.ts';

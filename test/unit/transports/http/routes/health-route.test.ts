@@ -1,5 +1,5 @@
 import { Health } from '../../../../../src/base/health.ts';
-import { healthRoute } from '../../../../../src/transports/http/routes/health-route.ts';
+import { healthRoute } from '../../../../../src/transports/http/routes/health-routes.ts';
 import { onEachEngine } from '../on-each-engine.ts';
 import { plain, post, RawConnection } from '../raw-connection.ts';
 import { serve } from '../serving.ts';

@@ -1,12 +1,13 @@
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import { Health } from '../../../../../src/base/health.ts';
 import type { Answer } from '../../../../../src/transports/http/answer.ts';
 import type { Exchange } from '../../../../../src/transports/http/exchange.ts';
-import type { RequestHead } from '../../../../../src/transports/http/request-head.ts';
 import {
   type ReadinessChecks,
   readinessRoutes,
-} from '../../../../../src/transports/http/routes/readiness-routes.ts';
+} from '../../../../../src/transports/http/routes/health-routes.ts';
+import type { RequestHead } from '../../../../../src/transports/http/routes.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { serve } from '../serving.ts';
 

@@ -3,7 +3,7 @@ import { Health } from '../../../../../src/base/health.ts';
 import type { RestHandler, RestRequest, RestResponse } from '../../../../../src/tasks/rest/http/http.ts';
 import { BODY_LIMIT_BYTES } from '../../../../../src/tasks/rest/http/read-request.ts';
 import type { HttpListener } from '../../../../../src/transports/http/listener.ts';
-import { healthRoute } from '../../../../../src/transports/http/routes/health-route.ts';
+import { healthRoute } from '../../../../../src/transports/http/routes/health-routes.ts';
 import { tasksRoutes } from '../../../../../src/transports/http/routes/tasks-routes.ts';
 import { jsonNotFound } from '../../../../../src/transports/http/routes.ts';
 import { type CallTracing, CurrentSpan } from '../../../../../src/transports/tracing.ts';

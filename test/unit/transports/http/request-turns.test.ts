@@ -1,11 +1,16 @@
 import t from 'tap';
-import { Account, REQUEST_WORK, TURN_WORK, Turns } from '../../../../src/transports/http/turns.ts';
+import {
+  Account,
+  REQUEST_WORK,
+  RequestTurns,
+  TURN_WORK,
+} from '../../../../src/transports/http/request-turns.ts';
 
 /** Turns of an event loop that goes round when the test says so, with a clock that the test sets. */
 class Loop {
   readonly ran: string[] = [];
   nowMs = 0;
-  readonly turns = new Turns({
+  readonly turns = new RequestTurns({
     nextTurn: run => {
       this.#next = run;
     },

@@ -100,7 +100,7 @@ class WaitingRequest extends Account {
   }
 }
 
-interface TurnsParts {
+interface RequestTurnsParts {
   /** Runs a callback after the event loop has polled the sockets. */
   readonly nextTurn: (run: () => void) => void;
   /** Runs a callback after a time. */
@@ -109,7 +109,7 @@ interface TurnsParts {
   readonly nowMs: () => number;
 }
 
-const SYSTEM: TurnsParts = {
+const SYSTEM: RequestTurnsParts = {
   nextTurn: setImmediate,
   after: (ms, run) => void setTimeout(run, ms),
   nowMs: () => performance.now(),
@@ -128,8 +128,8 @@ const SYSTEM: TurnsParts = {
  * A large request that takes long is followed by as much time without large requests. Otherwise callers with small
  * requests would wait for one large request after the other.
  */
-export class Turns {
-  readonly #parts: TurnsParts;
+export class RequestTurns {
+  readonly #parts: RequestTurnsParts;
   readonly #small = new FairOrder<WaitingRequest>(CREDIT);
   readonly #large = new FairOrder<WaitingRequest>(CREDIT);
   #spent = 0;
@@ -142,7 +142,7 @@ export class Turns {
   /** No large request is handled for now. */
   #isResting = false;
 
-  constructor(parts: TurnsParts = SYSTEM) {
+  constructor(parts: RequestTurnsParts = SYSTEM) {
     this.#parts = parts;
   }
 
