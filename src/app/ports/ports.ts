@@ -8,18 +8,17 @@ import type { StatsRegistry } from '../../stats/registry.ts';
 import { DebugServer } from '../../transports/debug/debug-server.ts';
 import type { Explain } from '../../transports/debug/explain-route.ts';
 import { healthService } from '../../transports/grpc/health-service.ts';
-import { joinServices } from '../../transports/grpc/join-services.ts';
-import { measuredService } from '../../transports/grpc/measured.ts';
+import { measuredService, tracedService } from '../../transports/grpc/interceptors.ts';
 import { OwnGrpcServer } from '../../transports/grpc/own-server.ts';
 import { rateLimitService } from '../../transports/grpc/rate-limit-service.ts';
 import {
   DEFAULT_MAX_MESSAGE_BYTES,
   type GrpcServer,
   type GrpcServerOptions,
+  joinServices,
 } from '../../transports/grpc/server.ts';
 import { TlsHandshakes } from '../../transports/grpc/tls/tls.ts';
 import { TlsSource } from '../../transports/grpc/tls/tls-source.ts';
-import { tracedService } from '../../transports/grpc/traced.ts';
 import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
 import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';
 import { healthRoute, readinessRoutes } from '../../transports/http/routes/health-routes.ts';

@@ -1,7 +1,12 @@
-import type { Fault } from '../../base/fault.ts';
+import type { Fault, FaultCode } from '../../base/fault.ts';
 import type { Decider, DecisionReply } from '../../decision/decider.ts';
-import type { GrpcService, UnaryMethod, UnaryReply } from '../../grpc/service.ts';
-import { STATUS_OF_FAULT } from './status.ts';
+import {
+  GRPC_STATUS,
+  type GrpcService,
+  type GrpcStatus,
+  type UnaryMethod,
+  type UnaryReply,
+} from '../../grpc/service.ts';
 
 export const RATE_LIMIT_SERVICE = 'envoy.service.ratelimit.v3.RateLimitService';
 
@@ -41,3 +46,17 @@ class UnaryDecisionReply implements DecisionReply {
     this.#reply.fail(STATUS_OF_FAULT[fault.code], fault.message);
   }
 }
+
+/** The status that answers a call which was refused. UNAVAILABLE and RESOURCE_EXHAUSTED tell callers that trying again may help. */
+export const STATUS_OF_FAULT: Readonly<Record<FaultCode, GrpcStatus>> = {
+  bad_request: GRPC_STATUS.invalidArgument,
+  // Not INVALID_ARGUMENT: gRPC libraries answer INTERNAL when a request does not parse, so callers know it as that.
+  unparseable: GRPC_STATUS.internal,
+  too_large: GRPC_STATUS.resourceExhausted,
+  no_rules: GRPC_STATUS.unavailable,
+  store_failed: GRPC_STATUS.unavailable,
+  overloaded: GRPC_STATUS.resourceExhausted,
+  // Nobody hears it; the call was ended before.
+  cancelled: GRPC_STATUS.cancelled,
+  internal: GRPC_STATUS.internal,
+};

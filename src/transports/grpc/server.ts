@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { GrpcService } from '../../grpc/service.ts';
+import type { GrpcService, StreamMethod, UnaryMethod } from '../../grpc/service.ts';
 import { DEFAULT_LIMITS } from '../../http2/connection/limits.ts';
 import type { ListenAddress } from './listener.ts';
 import type { TlsHandshakes } from './tls/tls.ts';
@@ -47,3 +47,14 @@ export const DEFAULT_MAX_METADATA_BYTES = DEFAULT_LIMITS.maxHeaderListBytes;
 
 /** The status message of streams that end because the server stops. */
 export const STOPPING_MESSAGE = 'the server is stopping; connect again';
+
+/** One service with the methods of all, for a server that serves them on one port. */
+export function joinServices(services: readonly GrpcService[]): GrpcService {
+  const unary = new Map<string, UnaryMethod>();
+  const serverStreaming = new Map<string, StreamMethod>();
+  for (const service of services) {
+    for (const [path, method] of service.unary) unary.set(path, method);
+    for (const [path, method] of service.serverStreaming) serverStreaming.set(path, method);
+  }
+  return { unary, serverStreaming };
+}

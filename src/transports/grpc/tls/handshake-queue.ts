@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { isHelloComplete } from './client-hello.ts';
+import { isHelloComplete } from '../first-bytes.ts';
 
 /** A longer ClientHello is refused. Those of clients with post-quantum keys and long tickets take a quarter of it. */
 const MAX_HELLO_BYTES = 16_384;

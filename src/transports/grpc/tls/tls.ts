@@ -1,8 +1,8 @@
-import type { Socket } from 'node:net';
+import type { X509Certificate } from 'node:crypto';
+import { isIP, type Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { isValidFor } from './client-name.ts';
 import { HandshakeQueue } from './handshake-queue.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
@@ -181,4 +181,14 @@ function reasonOf(error: Error, authorizationError: unknown): string {
   if (authorizationError) return `client certificate: ${String(authorizationError)}`;
   const reason = 'reason' in error ? String(error.reason) : error.message;
   return WITHOUT_TLS.has(reason) ? `${reason}: the client does not use TLS` : reason;
+}
+
+/**
+ * Whether a certificate is valid for `name`, a DNS name or an IP address, by its subject alternative names alone
+ * (RFC 9525): the common name does not count, and a wildcard stands for one whole label, the first.
+ */
+export function isValidFor(certificate: X509Certificate, name: string): boolean {
+  const plain = name.replace(/\.$/, '');
+  if (isIP(plain) !== 0) return certificate.checkIP(plain) !== undefined;
+  return certificate.checkHost(plain, { subject: 'never', partialWildcards: false }) !== undefined;
 }

@@ -14,7 +14,7 @@ import { GRPC_STATUS } from '../../../../src/grpc/service.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { GrpcJsServer } from '../../../../src/transports/grpc/grpc-js-server.ts';
 import { healthService } from '../../../../src/transports/grpc/health-service.ts';
-import { measuredService } from '../../../../src/transports/grpc/measured.ts';
+import { measuredService } from '../../../../src/transports/grpc/interceptors.ts';
 import { OwnGrpcServer } from '../../../../src/transports/grpc/own-server.ts';
 import {
   DEFAULT_MAX_MESSAGE_BYTES,

@@ -6,7 +6,7 @@ import {
   type UnaryReply,
 } from '../../../../src/grpc/service.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
-import { measuredService } from '../../../../src/transports/grpc/measured.ts';
+import { measuredService } from '../../../../src/transports/grpc/interceptors.ts';
 import { MethodCall } from '../../../support/grpc-method.ts';
 
 const PATH = '/some.package.Service/Method';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { joinServices } from '../../../../src/transports/grpc/join-services.ts';
+import { joinServices } from '../../../../src/transports/grpc/server.ts';
 
 t.test('a joined service has the methods of all, each with its own handler', async t => {
   const [a, b, c, d] = [() => {}, () => {}, () => {}, () => {}];
