@@ -17,7 +17,7 @@ import { ScheduleFirer } from '../../tasks/scheduler/schedules/schedule-firer.ts
 import { TasksEngine } from '../../tasks/scheduler/tasks-engine.ts';
 import { WorkerBook } from '../../tasks/scheduler/workers/worker-book.ts';
 import { type WorkerTester, WorkerTests } from '../../tasks/scheduler/workers/worker-tests.ts';
-import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
+import { type MasterKeys, Sealer } from '../../tasks/sealing/sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import { StoreClock } from '../../tasks/store/store-clock.ts';
@@ -145,7 +145,7 @@ function tasksEngine(parts: EngineParts): {
     store,
     directory: new Directory(store, clock, signals),
     signals,
-    sealer: new AesSealer(keys),
+    sealer: new Sealer(keys),
     clock,
     random: Math.random,
     randomBytes,

@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { Settings } from '../../settings/table.ts';
-import type { MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
 import {
   type MasterKey,
   openOrMakeMasterKeyFile,
   parseMasterKey,
   readMasterKeyFile,
 } from '../../tasks/sealing/master-key.ts';
+import type { MasterKeys } from '../../tasks/sealing/sealer.ts';
 import { makeDataDirectory } from './task-store.ts';
 
 /**

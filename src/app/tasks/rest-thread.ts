@@ -18,7 +18,7 @@ import type { LimitAsker } from '../../tasks/scheduler/attempts/start-limits.ts'
 import { StoreTime } from '../../tasks/scheduler/health/store-time.ts';
 import { PullDesk } from '../../tasks/scheduler/pull/pull-desk.ts';
 import type { WorkerTester } from '../../tasks/scheduler/workers/worker-tests.ts';
-import { AesSealer, type MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
+import { type MasterKeys, Sealer } from '../../tasks/sealing/sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import { StoreClock } from '../../tasks/store/store-clock.ts';
@@ -129,7 +129,7 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
     store,
     directory,
     signals,
-    sealer: new AesSealer(keys),
+    sealer: new Sealer(keys),
     pullDesk: desk,
     tester,
     usedShares: new UsedShares(clock, signals),

@@ -17,7 +17,7 @@ import type { LimitAsker } from '../../tasks/scheduler/attempts/start-limits.ts'
 import type { TroubledPart } from '../../tasks/scheduler/health/troubles.ts';
 import { attemptsFor } from '../../tasks/scheduler/push/push-slots.ts';
 import { MAX_TESTS, type WorkerTester } from '../../tasks/scheduler/workers/worker-tests.ts';
-import type { MasterKeys } from '../../tasks/sealing/aes-sealer.ts';
+import type { MasterKeys } from '../../tasks/sealing/sealer.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import { NotReadyBecause, type ReadinessChecks } from '../../transports/http/routes/health-routes.ts';

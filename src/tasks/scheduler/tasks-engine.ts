@@ -6,7 +6,7 @@ import type { TenantLimits } from '../model/documents.ts';
 import type { Signals } from '../model/signals.ts';
 import type { Actor } from '../model/task.ts';
 import type { TaskStatistics } from '../model/task-statistics.ts';
-import type { Sealer } from '../sealing/aes-sealer.ts';
+import type { Sealer } from '../sealing/sealer.ts';
 import type { Directory } from '../store/directory.ts';
 import type { TaskStore } from '../store/task-store.ts';
 import { Settler } from './attempts/settler.ts';

@@ -10,7 +10,7 @@ import { TaskStatistics } from '../../../src/tasks/model/task-statistics.ts';
 import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
 import { attemptsFor } from '../../../src/tasks/scheduler/push/push-slots.ts';
 import type { TasksEngineParts } from '../../../src/tasks/scheduler/tasks-engine.ts';
-import type { Sealer } from '../../../src/tasks/sealing/aes-sealer.ts';
+import type { Sealer } from '../../../src/tasks/sealing/sealer.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
 import { MeasuredStore } from '../../../src/tasks/store/measured-store.ts';

@@ -12,8 +12,8 @@ import type {
   WorkerTestAnswer,
   WorkerTester,
 } from '../../../src/tasks/scheduler/workers/worker-tests.ts';
-import { AesSealer } from '../../../src/tasks/sealing/aes-sealer.ts';
 import { parseMasterKey } from '../../../src/tasks/sealing/master-key.ts';
+import { Sealer } from '../../../src/tasks/sealing/sealer.ts';
 import type { Settlement } from '../../../src/tasks/store/requests.ts';
 import { type AnswerCheck, answerCheckOf } from './answer-check.ts';
 import { Factory, settlement } from './factories.ts';
@@ -34,14 +34,14 @@ export class TaskHarness extends RestHarness {
   /** Decides about limits of workers. */
   limitAsker: LimitAsker = NO_LIMITS;
   readonly factory: Factory;
-  readonly sealer: AesSealer;
+  readonly sealer: Sealer;
   readonly #check: AnswerCheck;
   /** Of the owner of `acme`; empty before {@link open}. */
   token = '';
 
   constructor(config: Partial<RestConfig> = {}, over?: ClockedStore) {
     let desk: PullDesk | null = null;
-    const sealer = new AesSealer({ current: MASTER_KEY, older: [] });
+    const sealer = new Sealer({ current: MASTER_KEY, older: [] });
     // The desk needs parts that are made with the service.
     const pullDesk = new Proxy({} as PullDesk, {
       get: (_, name) => {

@@ -8,7 +8,7 @@ import type { Signals } from '../../model/signals.ts';
 import type { LimitAsker } from '../../scheduler/attempts/start-limits.ts';
 import type { PullDesk } from '../../scheduler/pull/pull-desk.ts';
 import type { WorkerTester } from '../../scheduler/workers/worker-tests.ts';
-import type { Sealer } from '../../sealing/aes-sealer.ts';
+import type { Sealer } from '../../sealing/sealer.ts';
 import type { Directory } from '../../store/directory.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 

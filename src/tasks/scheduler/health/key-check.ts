@@ -1,4 +1,4 @@
-import type { Sealer } from '../../sealing/aes-sealer.ts';
+import type { Sealer } from '../../sealing/sealer.ts';
 import { ACCOUNT_ID } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { Troubles } from './troubles.ts';

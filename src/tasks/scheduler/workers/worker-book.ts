@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Account, TenantLimits, Worker } from '../../model/documents.ts';
-import type { Sealer } from '../../sealing/aes-sealer.ts';
+import type { Sealer } from '../../sealing/sealer.ts';
 import type { Directory } from '../../store/directory.ts';
 import { ACCOUNT_ID, type StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';

@@ -3,7 +3,7 @@ import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Account, Secret } from '../../model/documents.ts';
-import type { Sealer } from '../../sealing/aes-sealer.ts';
+import type { Sealer } from '../../sealing/sealer.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { StoreTime } from '../health/store-time.ts';

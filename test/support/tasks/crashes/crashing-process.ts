@@ -15,8 +15,8 @@ import { UsedShares } from '../../../../src/tasks/rest/threads/thread-signals.ts
 import { ScheduleFirer } from '../../../../src/tasks/scheduler/schedules/schedule-firer.ts';
 import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-engine.ts';
 import type { WorkerTester } from '../../../../src/tasks/scheduler/workers/worker-tests.ts';
-import { AesSealer } from '../../../../src/tasks/sealing/aes-sealer.ts';
 import { parseMasterKey } from '../../../../src/tasks/sealing/master-key.ts';
+import { Sealer } from '../../../../src/tasks/sealing/sealer.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
 import { KeepingLogger } from '../../keeping-logger.ts';
 import { LOOPBACK_SETUP } from '../../push-workers.ts';
@@ -54,7 +54,7 @@ class CrashingProcess {
       store,
       directory: new Directory(store, systemClock),
       signals: new Signals(),
-      sealer: new AesSealer({ current: MASTER_KEY, older: [] }),
+      sealer: new Sealer({ current: MASTER_KEY, older: [] }),
       clock: systemClock,
       random: Math.random,
       randomBytes,

@@ -6,7 +6,7 @@ import { DEFAULT_TENANT_LIMITS, type Secret, type Worker } from '../../../../src
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
 import { WorkerBook } from '../../../../src/tasks/scheduler/workers/worker-book.ts';
 import { type WorkerTestAnswer, WorkerTests } from '../../../../src/tasks/scheduler/workers/worker-tests.ts';
-import type { Sealer } from '../../../../src/tasks/sealing/aes-sealer.ts';
+import type { Sealer } from '../../../../src/tasks/sealing/sealer.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { AesSealer, type SealedFor } from '../../../../src/tasks/sealing/aes-sealer.ts';
 import { type MasterKey, parseMasterKey } from '../../../../src/tasks/sealing/master-key.ts';
+import { type SealedFor, Sealer } from '../../../../src/tasks/sealing/sealer.ts';
 
 const VALUE = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
 const BELONGS: SealedFor = { tenant: 'acme', workerId: 'wrk_1', secretId: 'sec_1', type: 'signing' };
@@ -9,8 +9,8 @@ function key(byte: number): MasterKey {
   return parseMasterKey(Buffer.alloc(32, byte).toString('hex'), 'the test');
 }
 
-function sealer(current = key(1), older: readonly MasterKey[] = []): AesSealer {
-  return new AesSealer({ current, older });
+function sealer(current = key(1), older: readonly MasterKey[] = []): Sealer {
+  return new Sealer({ current, older });
 }
 
 t.test('what was sealed opens for what it was sealed for, also in another process', async t => {

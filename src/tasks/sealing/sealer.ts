@@ -19,23 +19,6 @@ export interface SealedFor {
   readonly type: string;
 }
 
-/**
- * Seals secrets: AES-256-GCM under a data key of the tenant, which is itself wrapped by the master key (specification
- * 3.5.4). Values never appear in errors or logs.
- */
-export interface Sealer {
-  /** A new data key, wrapped, for an account that has none. */
-  newDataKey(tenant: string): NonNullable<Account['dataKey']>;
-  /** Whether what is sealed under this master key can be opened. */
-  knows(masterKeyId: string): boolean;
-  /** @returns base64 */
-  seal(value: string, dataKey: NonNullable<Account['dataKey']>, belongsTo: SealedFor): string;
-  /** @throws Error when it was sealed for something else, was changed, or the master key is another */
-  open(sealed: string, dataKey: NonNullable<Account['dataKey']>, belongsTo: SealedFor): string;
-  /** The same for equal values, and says nothing about them: 12 hex digits of a keyed hash. */
-  fingerprint(value: string, dataKey: NonNullable<Account['dataKey']>, tenant: string): string;
-}
-
 type DataKey = NonNullable<Account['dataKey']>;
 
 const CIPHER = 'aes-256-gcm';
@@ -60,8 +43,11 @@ interface TenantKeys {
   readonly fingerprints: KeyObject;
 }
 
-/** {@link Sealer} with AES-256-GCM of `node:crypto`. Sealed: format, nonce, tag, and what was encrypted. */
-export class AesSealer implements Sealer {
+/**
+ * Seals secrets with AES-256-GCM under a data key of the tenant, which is itself wrapped by the master key (specification
+ * 3.5.4). A sealed value is a format byte, the nonce, the tag and the ciphertext. Values never appear in errors or logs.
+ */
+export class Sealer {
   readonly #current: MasterKey;
   readonly #masters: ReadonlyMap<string, MasterKey>;
   readonly #unwrapped = new LRUCache<string, TenantKeys>({ max: MAX_UNWRAPPED });
@@ -71,10 +57,12 @@ export class AesSealer implements Sealer {
     this.#masters = new Map([...older, current].map(key => [key.id, key]));
   }
 
+  /** A new data key, wrapped, for an account that has none. */
   newDataKey(tenant: string): DataKey {
     return this.#wrap(tenant, randomBytes(KEY_BYTES));
   }
 
+  /** Whether values sealed under this master key can be opened. */
   knows(masterKeyId: string): boolean {
     return this.#masters.has(masterKeyId);
   }
@@ -90,11 +78,13 @@ export class AesSealer implements Sealer {
     return this.#wrap(tenant, this.#unwrap(tenant, dataKey));
   }
 
+  /** @returns base64 */
   seal(value: string, dataKey: DataKey, belongsTo: SealedFor): string {
     const { sealing } = this.#keys(belongsTo.tenant, dataKey);
     return encrypt(sealing, Buffer.from(value, 'utf8'), secretContext(belongsTo)).toString('base64');
   }
 
+  /** @throws Error if the value was sealed for something else, was changed, or needs another master key */
   open(sealed: string, dataKey: DataKey, belongsTo: SealedFor): string {
     const { sealing } = this.#keys(belongsTo.tenant, dataKey);
     const opened = decrypt(sealing, Buffer.from(sealed, 'base64'), secretContext(belongsTo));
@@ -104,6 +94,7 @@ export class AesSealer implements Sealer {
     );
   }
 
+  /** 12 hex digits of a keyed hash: the same for equal values of a tenant, and no help in finding the value. */
   fingerprint(value: string, dataKey: DataKey, tenant: string): string {
     const { fingerprints } = this.#keys(tenant, dataKey);
     return createHmac('sha256', fingerprints).update(value, 'utf8').digest('hex').slice(0, 12);
