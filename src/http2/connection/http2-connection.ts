@@ -28,7 +28,6 @@ import { HeaderSections } from './header-sections.ts';
 import type { ConnectionLimits } from './limits.ts';
 import { Liveness } from './liveness.ts';
 import { PartialFrame, PrefaceReader } from './partial-input.ts';
-import { PeerSettings } from './peer-settings.ts';
 import { ReceiveWindows } from './receive-windows.ts';
 import { Requests } from './requests.ts';
 import { Sender } from './sender.ts';
@@ -65,7 +64,6 @@ export class Http2Connection {
   readonly #drain: Drain;
   readonly #ends: StreamEnds;
   readonly #control: ControlFrames;
-  readonly #settings: PeerSettings;
   readonly #requests: Requests;
   readonly #sections: HeaderSections;
   readonly #partial = new PartialFrame();
@@ -95,11 +93,10 @@ export class Http2Connection {
     this.#liveness = new Liveness(limits);
     this.#drain = new Drain(context);
     this.#ends = new StreamEnds(context);
-    this.#control = new ControlFrames(context, this.#drain);
-    this.#settings = new PeerSettings(context, this.#liveness);
+    this.#control = new ControlFrames(context, this.#drain, this.#liveness);
     this.#requests = new Requests(context, {
       windows: this.#windows,
-      settings: this.#settings,
+      control: this.#control,
       drain: this.#drain,
     });
     this.#sections = new HeaderSections(context, this.#requests);
@@ -298,7 +295,7 @@ export class Http2Connection {
       case FRAME.ping:
         return this.#control.onPing(bytes, start, end, flags, id);
       case FRAME.settings:
-        return this.#settings.onSettings(bytes, start, end, flags, id);
+        return this.#control.onSettings(bytes, start, end, flags, id);
       case FRAME.priority:
         return this.#control.onPriority(bytes, start, end, id);
       case FRAME.goAway:

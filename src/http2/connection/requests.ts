@@ -22,9 +22,9 @@ import { Http2Stream } from '../streams/stream.ts';
 import type { StreamTable } from '../streams/table.ts';
 import type { Budgets, Progress } from './budgets.ts';
 import type { ConnectionContext, StreamHandler } from './context.ts';
+import type { ControlFrames } from './control-frames.ts';
 import type { Drain } from './drain.ts';
 import type { ConnectionLimits } from './limits.ts';
-import type { PeerSettings } from './peer-settings.ts';
 import type { ReceiveWindows } from './receive-windows.ts';
 import { requestHead, trailerFault } from './request-head.ts';
 import type { Sender } from './sender.ts';
@@ -53,7 +53,7 @@ interface Section {
 
 interface RequestsParts {
   readonly windows: ReceiveWindows;
-  readonly settings: PeerSettings;
+  readonly control: ControlFrames;
   readonly drain: Drain;
 }
 
@@ -66,11 +66,11 @@ export class Requests {
   readonly #sender: Sender;
   readonly #budgets: Budgets;
   readonly #windows: ReceiveWindows;
-  readonly #settings: PeerSettings;
+  readonly #control: ControlFrames;
   readonly #drain: Drain;
   readonly #range: Range = { start: 0, end: 0 };
 
-  constructor(context: ConnectionContext, { windows, settings, drain }: RequestsParts) {
+  constructor(context: ConnectionContext, { windows, control, drain }: RequestsParts) {
     this.#limits = context.limits;
     this.#handler = context.handler;
     this.#progress = context.progress;
@@ -78,7 +78,7 @@ export class Requests {
     this.#sender = context.sender;
     this.#budgets = context.budgets;
     this.#windows = windows;
-    this.#settings = settings;
+    this.#control = control;
     this.#drain = drain;
   }
 
@@ -125,7 +125,7 @@ export class Requests {
     this.#streams.use(id);
     if (!this.#drain.serves(id)) return null;
     const stream = new Http2Stream(id, {
-      sendWindow: this.#settings.initialWindow,
+      sendWindow: this.#control.initialWindow,
       receiveWindow: this.#limits.streamWindow,
       nowMs: this.#progress.nowMs,
     });
