@@ -13,7 +13,6 @@ import {
   type UnaryMethod,
   type UnaryReply,
 } from './service.ts';
-import type { Unfinished } from './unfinished.ts';
 
 /** What calls need of the connection that they came on. */
 export interface CallContext {
@@ -36,13 +35,15 @@ export interface CallContext {
 const NOT_READ = 'the caller does not read what it asked for';
 
 /** What unary and streaming calls have in common. */
-export abstract class Call implements Dated, Unfinished {
+export abstract class Call implements Dated {
   readonly stream: Http2Stream;
   readonly path: string;
   deadlineMs = Number.POSITIVE_INFINITY;
+  /** Milliseconds since the epoch. */
   beganMs = 0;
   /** What it counts as while its request is unfinished, of what such requests may hold. */
   heldBytes = 0;
+  /** The calls of the connection that began before and after this one, while its request is unfinished. */
   older: Call | null = null;
   newer: Call | null = null;
   done = false;
@@ -102,6 +103,38 @@ export abstract class Call implements Dated, Unfinished {
     this.done = true;
     this.endRequest();
     if (this.deadlineMs !== Number.POSITIVE_INFINITY) this.context.deadlines.remove(this);
+  }
+}
+
+/**
+ * The calls of a connection whose requests are not complete, oldest first. Nearly every call is in it for a moment only,
+ * so the links are in the calls themselves: a set would cost an allocation for each.
+ */
+export class UnfinishedCalls {
+  #oldest: Call | null = null;
+  #newest: Call | null = null;
+
+  /** The call that began first; null when there is none. */
+  get oldest(): Call | null {
+    return this.#oldest;
+  }
+
+  add(call: Call): void {
+    call.older = this.#newest;
+    if (this.#newest === null) this.#oldest = call;
+    else this.#newest.newer = call;
+    this.#newest = call;
+  }
+
+  /** Removes a call that was added. */
+  remove(call: Call): void {
+    const { older, newer } = call;
+    if (older === null) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === null) this.#newest = older;
+    else newer.older = older;
+    call.older = null;
+    call.newer = null;
   }
 }
 

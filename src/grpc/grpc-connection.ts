@@ -8,17 +8,19 @@ import type { RequestHead } from '../http2/connection/request-head.ts';
 import { ERROR, type Http2Fault } from '../http2/faults.ts';
 import type { Http2Stream } from '../http2/streams/stream.ts';
 import { trailersOnlyBlock } from './blocks.ts';
-import { type Call, type CallContext, StreamCall, UnaryCall } from './calls.ts';
+import { type Call, type CallContext, StreamCall, UnaryCall, UnfinishedCalls } from './calls.ts';
 import type { Deadlines } from './deadlines.ts';
-import { HeldBytes } from './held-bytes.ts';
-import { sendHttpRefusal } from './http-refusal.ts';
-import type { Inflater } from './inflater.ts';
-import type { CallLimits } from './limits.ts';
-import { type MessageFault, MessageReader, PREFIX_BYTES, wholeMessage } from './message-reader.ts';
-import { RefusedRequest } from './refused-request.ts';
+import { RefusedRequest, sendHttpRefusal } from './http-refusal.ts';
+import { type CallLimits, HeldBytes } from './limits.ts';
+import {
+  type Inflater,
+  type MessageFault,
+  MessageReader,
+  PREFIX_BYTES,
+  wholeMessage,
+} from './message-reader.ts';
 import { NO_TIMEOUT, type NotGrpcRoute, type Route, routeOf } from './route.ts';
 import { GRPC_STATUS, type GrpcService, type GrpcStatus, METHOD_FAILED_MESSAGE } from './service.ts';
-import { UnfinishedRequests } from './unfinished.ts';
 
 /** What all connections of a server share. */
 export interface GrpcConnectionOptions {
@@ -97,7 +99,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
   readonly #held: HeldBytes;
   /** Bytes of frames and header sections without their end, as far as they are counted in `#held`. */
   #unfinishedBytes = 0;
-  readonly #unfinished = new UnfinishedRequests<Call>();
+  readonly #unfinished = new UnfinishedCalls();
   /** Open streams of answers; null until there is one, as on most connections there never is. */
   #streams: Set<StreamCall> | null = null;
   /** Why streams of answers are not opened any more; null while they are. */

@@ -1,8 +1,7 @@
 import { Deadlines } from '../../src/grpc/deadlines.ts';
 import { GrpcConnection } from '../../src/grpc/grpc-connection.ts';
-import { HeldBytes } from '../../src/grpc/held-bytes.ts';
-import { Inflater } from '../../src/grpc/inflater.ts';
-import { DEFAULT_CALL_LIMITS } from '../../src/grpc/limits.ts';
+import { DEFAULT_CALL_LIMITS, HeldBytes } from '../../src/grpc/limits.ts';
+import { Inflater } from '../../src/grpc/message-reader.ts';
 import { GRPC_STATUS, type GrpcService, type ReplyStream, type UnaryReply } from '../../src/grpc/service.ts';
 import { DEFAULT_LIMITS } from '../../src/http2/connection/limits.ts';
 import { DEFAULT_SERVER_LIMITS } from '../../src/transports/grpc/own-server.ts';

@@ -37,7 +37,7 @@ export function maxContinuations(maxListBytes: number): number {
 }
 
 /** The fragments of a field block that comes in several frames, put together within bounds (RFC 9113, 6.10). */
-export class HeaderCollector {
+class HeaderCollector {
   readonly #block = new ByteWriter(0);
   readonly #maxBytes: number;
   readonly #maxContinuations: number;

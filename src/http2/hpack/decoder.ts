@@ -1,6 +1,5 @@
-import { BlockCache } from './block-cache.ts';
 import { DynamicTable, fieldSize, INITIAL_TABLE_SIZE } from './dynamic-table.ts';
-import { type HeaderBlock, HeaderList, type HeaderListLimits } from './header-list.ts';
+import { BlockCache, type HeaderBlock, HeaderList, type HeaderListLimits } from './header-list.ts';
 import {
   BlockCursor,
   INDEXED,

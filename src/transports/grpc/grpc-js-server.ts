@@ -9,6 +9,7 @@ import {
 } from '@grpc/grpc-js';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
+import { statusMessage } from '../../grpc/blocks.ts';
 import {
   GRPC_STATUS,
   type GrpcStatus,
@@ -18,7 +19,6 @@ import {
   type UnaryMethod,
   type UnaryReply,
 } from '../../grpc/service.ts';
-import { statusMessage } from '../../grpc/status-message.ts';
 import { type ListenAddress, Listener } from './listener.ts';
 import { type GrpcServer, type GrpcServerOptions, STOPPING_MESSAGE } from './server.ts';
 

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Dated, Deadlines } from '../../grpc/deadlines.ts';
 import { GrpcConnection, type GrpcConnectionOptions, type Transport } from '../../grpc/grpc-connection.ts';
-import type { HeldBytes } from '../../grpc/held-bytes.ts';
+import type { HeldBytes } from '../../grpc/limits.ts';
 import type { GrpcStatus } from '../../grpc/service.ts';
 import type { ConnectionTurns, TurnTaker } from './connection-turns.ts';
 import { HTTP1_ANSWER, protocolOf } from './first-bytes.ts';

@@ -1,9 +1,8 @@
 import type { Socket } from 'node:net';
 import type { Timer } from '../../base/clock.ts';
 import { Deadlines } from '../../grpc/deadlines.ts';
-import { HeldBytes } from '../../grpc/held-bytes.ts';
-import { Inflater } from '../../grpc/inflater.ts';
-import { type CallLimits, DEFAULT_CALL_LIMITS } from '../../grpc/limits.ts';
+import { type CallLimits, DEFAULT_CALL_LIMITS, HeldBytes } from '../../grpc/limits.ts';
+import { Inflater } from '../../grpc/message-reader.ts';
 import { GRPC_STATUS } from '../../grpc/service.ts';
 import { type BudgetTerms, type ConnectionLimits, DEFAULT_LIMITS } from '../../http2/connection/limits.ts';
 import { ConnectionTurns } from './connection-turns.ts';

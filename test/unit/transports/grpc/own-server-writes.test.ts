@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import { createLogger } from '../../../../src/app/logging/logging.ts';
 import { systemClock } from '../../../../src/base/clock.ts';
 import { Deadlines } from '../../../../src/grpc/deadlines.ts';
-import { HeldBytes } from '../../../../src/grpc/held-bytes.ts';
-import { Inflater } from '../../../../src/grpc/inflater.ts';
-import { DEFAULT_CALL_LIMITS } from '../../../../src/grpc/limits.ts';
+import { DEFAULT_CALL_LIMITS, HeldBytes } from '../../../../src/grpc/limits.ts';
+import { Inflater } from '../../../../src/grpc/message-reader.ts';
 import type { UnaryMethod, UnaryReply } from '../../../../src/grpc/service.ts';
 import { DEFAULT_LIMITS } from '../../../../src/http2/connection/limits.ts';
 import { ConnectionTurns } from '../../../../src/transports/grpc/connection-turns.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { HeldBytes } from '../../../src/grpc/held-bytes.ts';
+import { HeldBytes } from '../../../src/grpc/limits.ts';
 
 t.test('room is taken up to the bound and given back', async t => {
   const bytes = new HeldBytes(10);

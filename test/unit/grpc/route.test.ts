@@ -1,5 +1,5 @@
 import t from 'tap';
-import { parseTimeoutMs } from '../../../src/grpc/timeout.ts';
+import { parseTimeoutMs } from '../../../src/grpc/route.ts';
 
 t.test('every unit is read', async t => {
   const expected: Record<string, number> = {
