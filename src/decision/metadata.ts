@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import { UNIT_NAMES } from '../messages/unit.ts';
+import { UNIT_NAMES } from '../messages/current-limit.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { LIMIT } from '../rules/layout.ts';
 import type { DecisionBatch } from './batch.ts';

@@ -1,8 +1,7 @@
 import { ByteWriter } from '../base/bytes.ts';
 import { secondsUntilReset } from '../counters/window.ts';
-import { writeCurrentLimit } from '../messages/current-limit.ts';
+import { UNIT_NAMES, writeCurrentLimit } from '../messages/current-limit.ts';
 import { writeStruct } from '../messages/struct.ts';
-import { UNIT_NAMES } from '../messages/unit.ts';
 import { WIRE, writeBytes, writeText } from '../messages/wire.ts';
 import { LIMIT } from '../rules/layout.ts';
 import { KIND } from './decision-table.ts';

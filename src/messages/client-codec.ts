@@ -1,6 +1,7 @@
 import { ByteWriter } from '../base/bytes.ts';
-import type { JsonObject, JsonValue } from '../base/json.ts';
-import { WIRE, WireFault, WireReader, writeBytes, writeText, writeUint } from './wire.ts';
+import type { JsonObject } from '../base/json.ts';
+import { readStruct } from './struct.ts';
+import { WireReader, writeBytes, writeText, writeUint } from './wire.ts';
 
 /** A key and value pair of a descriptor. */
 export interface DescriptorEntry {
@@ -126,23 +127,12 @@ export function decodeRateLimitResponse(bytes: Uint8Array): RateLimitResponse {
   let dynamicMetadata: JsonObject | null = null;
   while (reader.next()) {
     if (reader.field === 1) overallCode = reader.uint32();
-    else if (reader.field === 2) statuses.push(readNested(reader, readStatus));
-    else if (reader.field === 3) responseHeadersToAdd.push(readNested(reader, readHeader));
-    else if (reader.field === 6) dynamicMetadata = readNested(reader, nested => readStruct(nested, 1));
+    else if (reader.field === 2) statuses.push(reader.nested(readStatus));
+    else if (reader.field === 3) responseHeadersToAdd.push(reader.nested(readHeader));
+    else if (reader.field === 6) dynamicMetadata = reader.nested(readStruct);
     else reader.skip();
   }
   return { overallCode, statuses, responseHeadersToAdd, dynamicMetadata };
-}
-
-/** Narrows the reader to the message in the field of the last tag while `read` runs. */
-function readNested<T>(reader: WireReader, read: (reader: WireReader) => T): T {
-  const outerEnd = reader.end;
-  const end = reader.delimited();
-  reader.end = end;
-  const message = read(reader);
-  reader.position = end;
-  reader.end = outerEnd;
-  return message;
 }
 
 function readStatus(reader: WireReader): DescriptorStatus {
@@ -152,9 +142,9 @@ function readStatus(reader: WireReader): DescriptorStatus {
   let durationUntilReset: number | null = null;
   while (reader.next()) {
     if (reader.field === 1) code = reader.uint32();
-    else if (reader.field === 2) currentLimit = readNested(reader, readLimit);
+    else if (reader.field === 2) currentLimit = reader.nested(readLimit);
     else if (reader.field === 3) limitRemaining = reader.uint32();
-    else if (reader.field === 4) durationUntilReset = readNested(reader, readSeconds);
+    else if (reader.field === 4) durationUntilReset = reader.nested(readSeconds);
     else reader.skip();
   }
   return { code, currentLimit, limitRemaining, durationUntilReset };
@@ -192,63 +182,4 @@ function readHeader(reader: WireReader): HeaderValue {
     else reader.skip();
   }
   return { key, value };
-}
-
-/** Depth of nested messages at which protobuf parsers give up by default; bounds the recursion below. */
-const MAX_STRUCT_DEPTH = 100;
-
-function readStruct(reader: WireReader, depth: number): JsonObject {
-  const fields: [string, JsonValue][] = [];
-  while (reader.next()) {
-    if (reader.field === 1) fields.push(readNested(reader, nested => readStructField(nested, depth)));
-    else reader.skip();
-  }
-  // Not by assignment: a field may be named `__proto__`.
-  return Object.fromEntries(fields);
-}
-
-function readStructField(reader: WireReader, depth: number): [string, JsonValue] {
-  let name = '';
-  let value: JsonValue = null;
-  while (reader.next()) {
-    if (reader.field === 1) name = reader.text();
-    else if (reader.field === 2) value = readNested(reader, nested => readJsonValue(nested, depth));
-    else reader.skip();
-  }
-  return [name, value];
-}
-
-/** A `google.protobuf.Value`: exactly one of six fields; one without any reads as null. */
-function readJsonValue(reader: WireReader, depth: number): JsonValue {
-  if (depth > MAX_STRUCT_DEPTH) {
-    throw new WireFault(`metadata nested more than ${MAX_STRUCT_DEPTH} levels deep`, reader.position);
-  }
-  let value: JsonValue = null;
-  while (reader.next()) {
-    if (reader.field === 2) value = readDouble(reader);
-    else if (reader.field === 3) value = reader.text();
-    else if (reader.field === 4) value = reader.uint32() !== 0;
-    else if (reader.field === 5) value = readNested(reader, nested => readStruct(nested, depth + 1));
-    else if (reader.field === 6) value = readNested(reader, nested => readStructList(nested, depth + 1));
-    else reader.skip();
-  }
-  return value;
-}
-
-function readStructList(reader: WireReader, depth: number): readonly JsonValue[] {
-  const values: JsonValue[] = [];
-  while (reader.next()) {
-    if (reader.field === 1) values.push(readNested(reader, nested => readJsonValue(nested, depth)));
-    else reader.skip();
-  }
-  return values;
-}
-
-function readDouble(reader: WireReader): number {
-  const at = reader.position;
-  if (reader.wireType !== WIRE.fixed64) {
-    throw new WireFault(`field ${reader.field} has wire type ${reader.wireType}, not ${WIRE.fixed64}`, at);
-  }
-  reader.skip();
-  return new DataView(reader.bytes.buffer, reader.bytes.byteOffset + at, 8).getFloat64(0, true);
 }

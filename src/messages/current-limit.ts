@@ -33,3 +33,6 @@ export function writeCurrentLimitJson(to: ByteWriter, limit: CurrentLimit): void
   if (limit.unit !== 0) fields.push(`"unit":"${limit.unitName}"`);
   to.text(`"currentLimit":{${fields.join(',')}}`);
 }
+
+/** Names of `RateLimitResponse.RateLimit.Unit` by number. */
+export const UNIT_NAMES = ['UNKNOWN', 'SECOND', 'MINUTE', 'HOUR', 'DAY', 'MONTH', 'YEAR', 'WEEK'] as const;

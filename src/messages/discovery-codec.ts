@@ -90,23 +90,20 @@ export function decodeDiscoveryResponse(bytes: Uint8Array): DiscoveryResponse {
     else if (reader.field === RESPONSE.typeUrl) typeUrl = checkedText(reader);
     else if (reader.field === RESPONSE.nonce) nonce = checkedText(reader);
     else if (reader.field === RESPONSE.resources && resources.length <= MAX_RESOURCES) {
-      resources.push(readResource(reader));
+      resources.push(reader.nested(readResource));
     } else reader.skip();
   }
   return { version, nonce, typeUrl, resources };
 }
 
-function readResource(outer: WireReader): Resource {
-  const end = outer.end;
-  outer.end = outer.delimited();
+function readResource(reader: WireReader): Resource {
   let typeUrl = '';
   let value: Uint8Array = new Uint8Array(0);
-  while (outer.next()) {
-    if (outer.field === ANY.typeUrl) typeUrl = checkedText(outer);
-    else if (outer.field === ANY.value) value = outer.view();
-    else outer.skip();
+  while (reader.next()) {
+    if (reader.field === ANY.typeUrl) typeUrl = checkedText(reader);
+    else if (reader.field === ANY.value) value = reader.view();
+    else reader.skip();
   }
-  outer.end = end;
   return { typeUrl, value };
 }
 

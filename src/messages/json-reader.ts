@@ -1,9 +1,47 @@
 import { ByteWriter } from '../base/bytes.ts';
-import { CHAR, isNumberPart, isSpace } from './json-chars.ts';
-import { describeAt, type JsonFault, type JsonFaultCode, jsonFault, quotingHint } from './json-fault.ts';
-import { exactInteger, type IntegerRange } from './json-integer.ts';
-import type { NameTable } from './json-names.ts';
-import { checkString, decodeString } from './json-string.ts';
+import {
+  CHAR,
+  describeAt,
+  type JsonFault,
+  type JsonFaultCode,
+  jsonFault,
+  quotingHint,
+} from './json-fault.ts';
+import { checkString, decodeString, exactInteger, type IntegerRange } from './json-values.ts';
+
+/** One name that a place in a document accepts. */
+interface KnownName {
+  /** The bytes of the name and its closing quote: comparing them finds the name and its end in one go. */
+  readonly bytes: Uint8Array;
+  /** The first of `bytes`, which tells most names apart. */
+  readonly first: number;
+  /** How many `bytes` there are. Kept here: asking a typed array for its length costs more than comparing a byte. */
+  readonly length: number;
+  readonly value: number;
+}
+
+/** The field names of a message, or the value names of an enum, to be recognised by their bytes. */
+interface NameTable {
+  readonly names: readonly KnownName[];
+  readonly values: ReadonlyMap<string, number>;
+  /** All names as a fault lists them. */
+  readonly accepted: string;
+}
+
+/** Builds a table from names to values of at least 0; names that mean the same have the same value. */
+export function nameTable(values: Readonly<Record<string, number>>): NameTable {
+  const pairs = Object.entries(values);
+  return {
+    names: pairs.map(([name, value]) => knownName(name, value)),
+    values: new Map(pairs),
+    accepted: pairs.map(([name]) => name).join(', '),
+  };
+}
+
+function knownName(name: string, value: number): KnownName {
+  const bytes = new TextEncoder().encode(`${name}"`);
+  return { bytes, first: bytes[0], length: bytes.length, value };
+}
 
 /** What `firstField` and `nextField` answer at the end of an object. Fields have one bit each, so none has 0. */
 export const NO_FIELD = 0;
@@ -291,4 +329,21 @@ export class JsonReader {
     const leadingZero = bytes[start] === CHAR.zero && at > start + 1;
     return at === start || leadingZero ? undefined : value;
   }
+}
+
+/** Whether a byte is white space between the parts of a document. */
+function isSpace(byte: number): boolean {
+  return byte === CHAR.space || byte === CHAR.lineFeed || byte === CHAR.carriageReturn || byte === CHAR.tab;
+}
+
+/** Whether a byte can be part of a number: digits, signs, the point, the letter before an exponent. */
+function isNumberPart(byte: number): boolean {
+  return (
+    (byte >= CHAR.zero && byte <= CHAR.nine) ||
+    byte === CHAR.point ||
+    byte === CHAR.minus ||
+    byte === CHAR.plus ||
+    byte === CHAR.lowerE ||
+    byte === CHAR.upperE
+  );
 }

@@ -1,9 +1,8 @@
 import type { ByteWriter } from '../base/bytes.ts';
 import { jsonFault } from './json-fault.ts';
-import { INT32, UINT32, UINT64 } from './json-integer.ts';
-import { nameTable } from './json-names.ts';
-import { JsonReader, NO_FIELD } from './json-reader.ts';
-import { MAX_DESCRIPTORS, MAX_ENTRIES, TOO_MANY_DESCRIPTORS, TOO_MANY_ENTRIES } from './limits.ts';
+import { JsonReader, NO_FIELD, nameTable } from './json-reader.ts';
+import { INT32, UINT32, UINT64 } from './json-values.ts';
+import { MAX_DESCRIPTORS, MAX_ENTRIES, TOO_MANY_DESCRIPTORS, TOO_MANY_ENTRIES } from './request-table.ts';
 import { WIRE, writeTag, writeUint } from './wire.ts';
 
 // The fields of each message as bits, so that those already seen fit in one number. Both spellings of a name are

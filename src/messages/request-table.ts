@@ -2,8 +2,24 @@ import { isUtf8 } from 'node:buffer';
 import { grownCapacity } from '../base/bytes.ts';
 import { doubled } from '../base/columns.ts';
 import { Fault } from '../base/fault.ts';
-import { MAX_DESCRIPTORS, MAX_ENTRIES, TOO_MANY_DESCRIPTORS, TOO_MANY_ENTRIES } from './limits.ts';
-import { WireReader } from './wire.ts';
+import { WireFault, WireReader } from './wire.ts';
+
+/**
+ * Bounds on one `RateLimitRequest`, the same whether it arrives as protobuf or as JSON. The protocol names none
+ * (spec 8), and a message of a few megabytes could otherwise ask for a million decisions. Proxies send a handful.
+ */
+
+/** How many descriptors one request may hold. */
+export const MAX_DESCRIPTORS = 4096;
+
+/** How many entries one descriptor may hold. */
+export const MAX_ENTRIES = 256;
+
+/** What the caller is told about a descriptor beyond {@link MAX_DESCRIPTORS}. */
+export const TOO_MANY_DESCRIPTORS = `a request may hold at most ${MAX_DESCRIPTORS} descriptors: send the rest in another request`;
+
+/** What the caller is told about an entry beyond {@link MAX_ENTRIES}. */
+export const TOO_MANY_ENTRIES = `a descriptor may hold at most ${MAX_ENTRIES} entries: split it into several descriptors`;
 
 /** Tags (field number × 8 + wire type) of `RateLimitRequest`, `RateLimitDescriptor`, `Entry`, `RateLimitOverride`. */
 const REQUEST_TAG = { domain: 10, descriptors: 18, hitsAddend: 24 } as const;
@@ -263,4 +279,26 @@ export class RequestTable {
     this.valueStart = doubled(this.valueStart, Int32Array);
     this.valueEnd = doubled(this.valueEnd, Int32Array);
   }
+}
+
+const DOMAIN_FIELD = 1;
+
+/** More of a domain than this is of no use in a trace. */
+const MAX_CHARACTERS = 200;
+
+/** The domain of a `RateLimitRequest`, for people; empty when there is none or the bytes are no such message. */
+export function domainOf(request: Uint8Array): string {
+  const reader = new WireReader();
+  reader.open(request, 0, request.length);
+  let domain = '';
+  try {
+    while (reader.next()) {
+      if (reader.field === DOMAIN_FIELD) domain = reader.text();
+      else reader.skip();
+    }
+  } catch (fault) {
+    if (!(fault instanceof WireFault)) throw fault;
+    return '';
+  }
+  return domain.slice(0, MAX_CHARACTERS).toWellFormed();
 }

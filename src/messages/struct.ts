@@ -1,12 +1,15 @@
 import { ByteWriter } from '../base/bytes.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
-import { WIRE, writeBytes, writeTag } from './wire.ts';
+import { WIRE, WireFault, type WireReader, writeBytes, writeTag } from './wire.ts';
 
 /** Fields of `Struct`, of its map entries, of `Value` and of `ListValue`. */
 const STRUCT_FIELDS = 1;
 const MAP = { key: 1, value: 2 } as const;
 const VALUE = { null: 1, number: 2, string: 3, bool: 4, struct: 5, list: 6 } as const;
 const LIST_VALUES = 1;
+
+/** Depth of nested messages at which protobuf parsers give up by default; bounds the recursion. */
+const MAX_STRUCT_DEPTH = 100;
 
 /** Appends a `google.protobuf.Struct`. Not for hot paths: each level is written on its own first. */
 export function writeStruct(to: ByteWriter, map: JsonObject): void {
@@ -46,4 +49,65 @@ function encodeValue(value: JsonValue): Uint8Array {
 
 function isList(value: readonly JsonValue[] | JsonObject): value is readonly JsonValue[] {
   return Array.isArray(value);
+}
+
+/**
+ * Reads a `google.protobuf.Struct`.
+ *
+ * @throws WireFault when the bytes are not such a message, or when it is nested too deeply
+ */
+export function readStruct(reader: WireReader, depth = 1): JsonObject {
+  const fields: [string, JsonValue][] = [];
+  while (reader.next()) {
+    if (reader.field === 1) fields.push(reader.nested(nested => readStructField(nested, depth)));
+    else reader.skip();
+  }
+  // Not by assignment: a field may be named `__proto__`.
+  return Object.fromEntries(fields);
+}
+
+function readStructField(reader: WireReader, depth: number): [string, JsonValue] {
+  let name = '';
+  let value: JsonValue = null;
+  while (reader.next()) {
+    if (reader.field === 1) name = reader.text();
+    else if (reader.field === 2) value = reader.nested(nested => readJsonValue(nested, depth));
+    else reader.skip();
+  }
+  return [name, value];
+}
+
+/** A `google.protobuf.Value`: exactly one of six fields; one without any reads as null. */
+function readJsonValue(reader: WireReader, depth: number): JsonValue {
+  if (depth > MAX_STRUCT_DEPTH) {
+    throw new WireFault(`metadata nested more than ${MAX_STRUCT_DEPTH} levels deep`, reader.position);
+  }
+  let value: JsonValue = null;
+  while (reader.next()) {
+    if (reader.field === 2) value = readDouble(reader);
+    else if (reader.field === 3) value = reader.text();
+    else if (reader.field === 4) value = reader.uint32() !== 0;
+    else if (reader.field === 5) value = reader.nested(nested => readStruct(nested, depth + 1));
+    else if (reader.field === 6) value = reader.nested(nested => readStructList(nested, depth + 1));
+    else reader.skip();
+  }
+  return value;
+}
+
+function readStructList(reader: WireReader, depth: number): readonly JsonValue[] {
+  const values: JsonValue[] = [];
+  while (reader.next()) {
+    if (reader.field === 1) values.push(reader.nested(nested => readJsonValue(nested, depth)));
+    else reader.skip();
+  }
+  return values;
+}
+
+function readDouble(reader: WireReader): number {
+  const at = reader.position;
+  if (reader.wireType !== WIRE.fixed64) {
+    throw new WireFault(`field ${reader.field} has wire type ${reader.wireType}, not ${WIRE.fixed64}`, at);
+  }
+  reader.skip();
+  return new DataView(reader.bytes.buffer, reader.bytes.byteOffset + at, 8).getFloat64(0, true);
 }

@@ -119,6 +119,17 @@ export class WireReader {
     return stop;
   }
 
+  /** Reads the message in a length-delimited field: narrows the reader to it while `read` runs. */
+  nested<T>(read: (reader: WireReader) => T): T {
+    const outerEnd = this.end;
+    const end = this.delimited();
+    this.end = end;
+    const message = read(this);
+    this.position = end;
+    this.end = outerEnd;
+    return message;
+  }
+
   /** A view of a length-delimited field. */
   view(): Uint8Array {
     const stop = this.delimited();

@@ -1,7 +1,6 @@
 import { ByteWriter } from '../base/bytes.ts';
 import { FNV_START, fnvBackward, fnvOver, scramble } from '../base/hash.ts';
-import { writeCurrentLimit, writeCurrentLimitJson } from '../messages/current-limit.ts';
-import { UNIT_NAMES } from '../messages/unit.ts';
+import { UNIT_NAMES, writeCurrentLimit, writeCurrentLimitJson } from '../messages/current-limit.ts';
 import {
   type Edge,
   edgeTable,

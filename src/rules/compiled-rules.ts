@@ -1,5 +1,5 @@
 import { FNV_START, fnvOver, scramble } from '../base/hash.ts';
-import { UNIT_NAMES } from '../messages/unit.ts';
+import { UNIT_NAMES } from '../messages/current-limit.ts';
 import { DOMAIN, HEADER, LAYOUT_VERSION, LIMIT, LIMIT_FLAG } from './layout.ts';
 
 /** One generation of compiled rules as a thread sees it: views of the shared buffer, nothing copied. */

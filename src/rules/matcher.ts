@@ -1,7 +1,6 @@
 import type { ByteWriter } from '../base/bytes.ts';
 import { FNV_START, fnvStep } from '../base/hash.ts';
-import { MAX_ENTRIES } from '../messages/limits.ts';
-import type { RequestTable } from '../messages/request-table.ts';
+import { MAX_ENTRIES, type RequestTable } from '../messages/request-table.ts';
 import type { CompiledRules } from './compiled-rules.ts';
 import { EDGE_WORDS, ENTRY, ENTRY_FLAG, edgeHash, HEADER } from './layout.ts';
 import { WildcardLookup } from './wildcards.ts';

@@ -1,6 +1,6 @@
 import type { Fault } from '../base/fault.ts';
 import type { Decider, DecisionReply, ResponseFormat } from '../decision/decider.ts';
-import { domainOf } from '../messages/domain.ts';
+import { domainOf } from '../messages/request-table.ts';
 
 /** A header field of a call by its name in lower case; empty when the call does not have it. */
 export type HeaderReader = (name: string) => string;

@@ -5,7 +5,7 @@ import {
   type RateLimitResponse,
   type RequestDescriptor,
 } from '../../messages/client-codec.ts';
-import { UNIT_NAMES } from '../../messages/unit.ts';
+import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import { formatDuration, SECOND_MS } from '../../settings/kinds/durations.ts';
 import { aligned } from '../terminal/aligned.ts';
 import { printable } from '../terminal/printable.ts';

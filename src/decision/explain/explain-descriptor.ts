@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import { secondsUntilReset, windowLengthS, windowStartS } from '../../counters/window.ts';
-import { UNIT_NAMES } from '../../messages/unit.ts';
+import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { LIMIT, LIMIT_FLAG } from '../../rules/layout.ts';
 import { RULE_PREFIX, sanitiseStatName } from '../../stats/names.ts';

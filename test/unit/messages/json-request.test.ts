@@ -1,7 +1,7 @@
 import t from 'tap';
 import { ByteWriter } from '../../../src/base/bytes.ts';
 import { jsonToRequest } from '../../../src/messages/json-request.ts';
-import { MAX_DESCRIPTORS, MAX_ENTRIES } from '../../../src/messages/limits.ts';
+import { MAX_DESCRIPTORS, MAX_ENTRIES } from '../../../src/messages/request-table.ts';
 import {
   encoded,
   entry,

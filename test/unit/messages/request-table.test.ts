@@ -1,11 +1,12 @@
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import {
   MAX_DESCRIPTORS,
   MAX_ENTRIES,
+  RequestTable,
   TOO_MANY_DESCRIPTORS,
   TOO_MANY_ENTRIES,
-} from '../../../src/messages/limits.ts';
-import { RequestTable } from '../../../src/messages/request-table.ts';
+} from '../../../src/messages/request-table.ts';
 import { WireFault } from '../../../src/messages/wire.ts';
 import { SeededRandom } from '../../support/seeded-random.ts';
 import { readIndependently } from './independent-codec.ts';
