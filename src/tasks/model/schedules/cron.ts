@@ -2,7 +2,21 @@ import type { Schedule } from '../documents.ts';
 import type { CronExpression } from './cron-expression.ts';
 import type { TimeZone } from './time-zone.ts';
 
-/** The longest that the 29th of February keeps one waiting: from 2096 to 2104. */
+/*
+ * The cron library croner is used in tests only, as a second opinion. It cannot replace this code (measured with croner
+ * 11.0.1; `test/unit/tasks/model/schedules/croner.test.ts` has the cases):
+ *
+ * - `dst` of a schedule chooses what happens in a gap and in a doubled hour, independently. croner has no such options.
+ *   Its rule treats an expression with a step or `*` in the minute or the hour as an interval, so a run such as
+ *   `30 0-23/2 * * *` is lost in a gap and doubled in a doubled hour. Schedules promise this for an hour of `*` only.
+ * - A day that a zone leaves out altogether (Samoa, 2011) has no run in croner.
+ * - It accepts more expressions (`L`, `W`, `#`, `?`, `+`), and its error texts do not name the accepted range. The parser
+ *   would have to stay, and each expression would be parsed twice.
+ * - The next time costs 120 to 280 microseconds in a zone, compared with 1 to 20 here. A date that never comes, such as
+ *   the 30th of February, takes 4 to 30 milliseconds to find out, compared with 6 microseconds. Callers choose both.
+ */
+
+/** The longest time between two 29ths of February, from 2096 to 2104, in years. */
 const SEARCH_YEARS = 8;
 const DAY_SECONDS = 86_400;
 
