@@ -100,3 +100,12 @@ export function invalidParameter(parameter: string, detail: string): Problem {
     errors: [{ parameter, code: 'invalid_parameter', detail }],
   });
 }
+
+/** Maximum number of characters of a name in a pointer; the caller may have made it up. */
+const MAX_NAME_LENGTH = 64;
+
+/** One step of a JSON pointer (RFC 6901), shortened if it is long. */
+export function pointerPart(name: string): string {
+  const short = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
+  return short.replaceAll('~', '~0').replaceAll('/', '~1');
+}

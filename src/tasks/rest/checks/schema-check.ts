@@ -1,17 +1,15 @@
-import type { ProblemPart } from './problem.ts';
-import type { ObjectSchema, Schema } from './schema.ts';
-import { compileRules, type RuleFault } from './schema-rules.ts';
+import fastestValidator, { type ValidationError } from 'fastest-validator';
+import { type ProblemPart, pointerPart } from './problem.ts';
+import type { ArraySchema, ObjectSchema, RecordSchema, Schema } from './schema.ts';
 
-/** An answer lists no more faults than this. */
+/** Maximum number of faults in a response. */
 export const MAX_FAULTS = 50;
-/** So many are looked at, where several may stand for one. */
+/** Maximum number of faults that are read: several of them may become one fault of the response. */
 const MAX_READ_FAULTS = 4 * MAX_FAULTS;
-/** Records and arrays that say nothing else are bound by this. */
+/** Maximum size of arrays and records whose schema has no limit. */
 const MAX_ENTRIES = 1_000;
-/** Of a name that the caller made up, so much is repeated. */
-const MAX_NAME_LENGTH = 64;
 
-/** The faults of a body, at most {@link MAX_FAULTS}; null when there are none. */
+/** Returns the faults of a body, at most {@link MAX_FAULTS}; null if there are none. */
 export interface SchemaCheck {
   (body: unknown): readonly ProblemPart[] | null;
   readonly schema: ObjectSchema;
@@ -20,14 +18,14 @@ export interface SchemaCheck {
 }
 
 /**
- * Compiles the check of a body. Every fault is told, with a JSON pointer, and fields that the schema does not name are
- * faults of code `unknown_field`. No fault repeats a value.
+ * Compiles the check of a body. The check reports all faults, each with a JSON pointer. Fields that the schema does not
+ * name are faults with the code `unknown_field`. No fault contains a value of the body.
  */
 export function compileSchema(schema: ObjectSchema): SchemaCheck {
-  const check = compileRules(rulesOf(schema));
+  const check = compileRules(schema);
   const whole = (body: unknown) => {
     const faults = check(body);
-    return faults === true ? null : partsOf(faults, body);
+    return faults.length === 0 ? null : partsOf(faults, body);
   };
   return Object.assign(whole, { schema, counted: countedOf(schema) });
 }
@@ -41,15 +39,59 @@ function countedOf({ properties }: ObjectSchema): ReadonlyMap<string, number> {
   return counted;
 }
 
-/** The notation of fastest-validator. Fresh objects throughout: it takes one that it sees twice for a cycle. */
-function rulesOf(schema: Schema): object {
+/** A broken rule, by the name that fastest-validator gives it, such as `stringMax`. */
+interface Fault {
+  readonly type: string;
+  readonly message: string;
+  readonly expected: unknown;
+  /** The names and indexes that lead to the value. */
+  readonly steps: readonly (string | number)[];
+}
+
+// The package is a CommonJS module, but its declarations describe an ES module.
+const Validator = fastestValidator as unknown as typeof fastestValidator.default;
+
+/**
+ * Without messages of its own, the library does not convert values to text, which fails for a value whose `toString` is
+ * not a function. The details of faults are written here instead.
+ */
+const NO_MESSAGES = Object.fromEntries(Object.keys(new Validator().messages).map(name => [name, '']));
+
+const validator = new Validator({
+  considerNullAsAValue: true,
+  useNewCustomCheckerFunction: true,
+  messages: NO_MESSAGES,
+});
+
+/** The check of a schema, including the schemas below it. */
+function compileRules(schema: Schema): (value: unknown) => readonly Fault[] {
+  const check = validator.compile({ $$root: true, ...rulesOf(schema) });
+  return value => {
+    const found = check(value) as true | FoundError[];
+    return found === true ? [] : found.map(faultOf);
+  };
+}
+
+/** An error of fastest-validator. `field` has the names of properties; `below` continues it in arrays and records. */
+interface FoundError extends Omit<ValidationError, 'field'> {
+  readonly field?: string;
+  readonly below?: Fault['steps'];
+}
+
+function faultOf({ type, message = '', expected, field, below = [] }: FoundError): Fault {
+  return { type, message, expected, steps: [...(field ? field.split('.') : []), ...below] };
+}
+
+type Rules = Readonly<Record<string, unknown>>;
+
+/** A schema as fastest-validator expects it. It must not share objects, which the library takes for a cycle. */
+function rulesOf(schema: Schema): Rules {
   const common = { optional: schema.optional === true, nullable: schema.nullable === true };
   switch (schema.type) {
     case 'string': {
       const { type, min, max, pattern, accepts = `match ${pattern}`, enum: values } = schema;
-      const messages = pattern && {
-        stringPattern: JSON.stringify(`it has to ${accepts}`).slice(1, -1),
-      };
+      // The library writes messages into source code without escaping them.
+      const messages = pattern && { stringPattern: JSON.stringify(`it has to ${accepts}`).slice(1, -1) };
       return { ...common, type, min, max, pattern, enum: values, messages };
     }
     case 'number': {
@@ -57,42 +99,65 @@ function rulesOf(schema: Schema): object {
       return { ...common, type, min, max, integer };
     }
     case 'boolean':
+      return { ...common, type: 'boolean' };
     case 'any':
-      return { ...common, nullable: schema.type === 'any' || common.nullable, type: schema.type };
+      return { ...common, type: 'any', nullable: true };
     case 'array':
-      return {
-        ...common,
-        type: 'array',
-        items: rulesOf(schema.items),
-        min: schema.min,
-        max: schema.max ?? MAX_ENTRIES,
-      };
+      return { ...common, type: 'custom', check: arrayCheck(schema) };
     case 'record':
-      return {
-        ...common,
-        type: 'record',
-        value: rulesOf(schema.values),
-        max: schema.maxEntries ?? MAX_ENTRIES,
-      };
+      return { ...common, type: 'custom', check: recordCheck(schema) };
     case 'one_of':
       return { ...common, type: 'multi', rules: schema.of.map(rulesOf) };
     case 'object': {
-      const properties = Object.entries(schema.properties).map(([name, property]) => [
-        name,
-        rulesOf(property),
-      ]);
+      const properties = Object.entries(schema.properties).map(([name, one]) => [name, rulesOf(one)]);
       return { ...common, type: 'object', strict: true, properties: Object.fromEntries(properties) };
     }
   }
 }
 
-/** Where a fault is: the pointer, and the value that stands there. */
-interface Place {
-  readonly pointer: string;
-  readonly value: unknown;
+/** A `custom` function of fastest-validator: adds errors, and returns the value. */
+type Check = (value: unknown, errors: Omit<FoundError, 'field'>[]) => unknown;
+
+/** The library's own `array` rule goes on to check the items of an array that is too long. */
+function arrayCheck({ items, min = 0, max = MAX_ENTRIES }: ArraySchema): Check {
+  const check = items.type === 'any' ? null : compileRules(items);
+  return (value, errors) => {
+    if (!Array.isArray(value)) errors.push({ type: 'array' });
+    else if (value.length > max) errors.push({ type: 'arrayMax', expected: max });
+    else {
+      if (value.length < min) errors.push({ type: 'arrayMin', expected: min });
+      if (check !== null) checkEach(value.entries(), check, errors);
+    }
+    return value;
+  };
 }
 
-function partsOf(faults: readonly RuleFault[], body: unknown): readonly ProblemPart[] {
+/** The library's own `record` rule has no limit for the number of entries, and loses one that is named `__proto__`. */
+function recordCheck({ values, maxEntries = MAX_ENTRIES }: RecordSchema): Check {
+  const check = compileRules(values);
+  return (value, errors) => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) errors.push({ type: 'object' });
+    else {
+      const entries = Object.entries(value);
+      if (entries.length > maxEntries) errors.push({ type: 'recordMax', expected: maxEntries });
+      else checkEach(entries, check, errors);
+    }
+    return value;
+  };
+}
+
+function checkEach(
+  entries: Iterable<readonly [string | number, unknown]>,
+  check: (value: unknown) => readonly Fault[],
+  errors: Omit<FoundError, 'field'>[],
+): void {
+  for (const [step, value] of entries) {
+    for (const { steps, ...fault } of check(value)) errors.push({ ...fault, below: [step, ...steps] });
+    if (errors.length >= MAX_READ_FAULTS) return;
+  }
+}
+
+function partsOf(faults: readonly Fault[], body: unknown): readonly ProblemPart[] {
   const parts: ProblemPart[] = [];
   for (const [pointer, { value, all }] of byPlace(faults, body)) {
     for (const fault of all) {
@@ -105,17 +170,17 @@ function partsOf(faults: readonly RuleFault[], body: unknown): readonly ProblemP
 }
 
 /**
- * Faults by their places. Where one of several schemas had to fit, all have told their faults: of a value that is of
- * the right kind for one of them, nobody wants to hear that it is of the wrong kind for the others.
+ * Groups faults by their JSON pointers. A value that has to match one of several schemas has the faults of all of them.
+ * If it has the type that one of the schemas requires, the faults about the types of the others are left out.
  */
 function byPlace(
-  faults: readonly RuleFault[],
+  faults: readonly Fault[],
   body: unknown,
-): ReadonlyMap<string, { readonly value: unknown; readonly all: readonly RuleFault[] }> {
-  const places = new Map<string, { value: unknown; all: RuleFault[] }>();
+): ReadonlyMap<string, { readonly value: unknown; readonly all: readonly Fault[] }> {
+  const places = new Map<string, { value: unknown; all: Fault[] }>();
   for (const fault of faults.slice(0, MAX_READ_FAULTS)) {
-    const { pointer, value } = placeOf(fault.field ?? '', body);
-    const place = places.get(pointer) ?? { value, all: [] };
+    const pointer = fault.steps.map(step => `/${pointerPart(String(step))}`).join('');
+    const place = places.get(pointer) ?? { value: valueAt(body, fault.steps), all: [] };
     place.all.push(fault);
     places.set(pointer, place);
   }
@@ -129,22 +194,10 @@ function byPlace(
   return places;
 }
 
-/** Follows the names and places of a fault through the body. */
-function placeOf(field: string, body: unknown): Place {
-  let value: unknown = body;
-  let pointer = '';
-  for (const [, name, place] of field.matchAll(/([^.[]+)|\[(\d+)\]/g)) {
-    const step = place ?? name.replaceAll('~3', '[').replaceAll('~2', '.').replaceAll('~0', '~');
-    pointer += `/${pointerPart(step)}`;
-    value = (value as Record<string, unknown> | null | undefined)?.[step];
-  }
-  return { pointer, value };
-}
-
-/** One step of a JSON pointer (RFC 6901), cut to a length at which it can be repeated. */
-export function pointerPart(name: string): string {
-  const short = name.length > MAX_NAME_LENGTH ? `${name.slice(0, MAX_NAME_LENGTH)}…` : name;
-  return short.replaceAll('~', '~0').replaceAll('/', '~1');
+function valueAt(body: unknown, steps: Fault['steps']): unknown {
+  let value = body;
+  for (const step of steps) value = (value as Record<string, unknown> | null | undefined)?.[step];
+  return value;
 }
 
 function unknownFields(pointer: string, value: unknown, allowed: string): ProblemPart[] {
@@ -166,12 +219,11 @@ const KINDS: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 
-function kindsOf(faults: readonly RuleFault[]): string {
+function kindsOf(faults: readonly Fault[]): string {
   return [...new Set(faults.map(({ type }) => KINDS[type]))].join(' or ');
 }
 
-function detailOf({ type, expected, message }: RuleFault, value: unknown): string {
-  // The library writes patterns into source code, where what it calls `expected` loses its backslashes.
+function detailOf({ type, expected, message }: Fault, value: unknown): string {
   if (type === 'stringPattern') return message;
   if (type in KINDS) return `it has to be ${KINDS[type]}`;
   const detail = DETAILS[type];

@@ -65,7 +65,7 @@ export interface ObjectSchema extends Common {
 }
 
 /** An object whose names are not known: names and values have a form each. */
-interface RecordSchema extends Common {
+export interface RecordSchema extends Common {
   readonly type: 'record';
   readonly values: Schema;
   readonly maxEntries?: number;
