@@ -1,6 +1,5 @@
 // What a batch costs the thread with the connections, decided there or in another thread, on the embedded store.
 // Run: node build/bench/part/decision-pool.js
-
 import { createDecisionThreads } from '../../src/app/decision/decision-threads.ts';
 import { engineOptions } from '../../src/app/decision/engine-settings.ts';
 import { StoreHealth } from '../../src/app/stores/store-health.ts';
@@ -12,8 +11,7 @@ import { OutageLog } from '../../src/base/outage-log.ts';
 import { DecisionBatch } from '../../src/decision/batch.ts';
 import type { DecisionReply } from '../../src/decision/decider.ts';
 import { Engine } from '../../src/decision/engine.ts';
-import { RuleGeneration } from '../../src/decision/generation.ts';
-import { RuleStatistics } from '../../src/decision/rule-statistics.ts';
+import { RuleGeneration, RuleStatistics } from '../../src/decision/statistics/rule-statistics.ts';
 import { encodeRateLimitRequest } from '../../src/messages/client-codec.ts';
 import { compileRules } from '../../src/rules/compile.ts';
 import { CompiledRules } from '../../src/rules/compiled-rules.ts';

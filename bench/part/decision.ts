@@ -7,8 +7,7 @@ import { EmbeddedCounterStore } from '../../src/counters/embedded/embedded-store
 import type { FingerprintKey } from '../../src/counters/fingerprint.ts';
 import { Batcher } from '../../src/decision/batching/batcher.ts';
 import { Engine } from '../../src/decision/engine.ts';
-import { RuleGeneration } from '../../src/decision/generation.ts';
-import { RuleStatistics } from '../../src/decision/rule-statistics.ts';
+import { RuleGeneration, RuleStatistics } from '../../src/decision/statistics/rule-statistics.ts';
 import { jsonToRequest } from '../../src/messages/json-request.ts';
 import { compileRules } from '../../src/rules/compile.ts';
 import { CompiledRules } from '../../src/rules/compiled-rules.ts';

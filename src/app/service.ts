@@ -7,7 +7,7 @@ import { BatchWindow } from '../decision/batching/batch-window.ts';
 import { Batcher } from '../decision/batching/batcher.ts';
 import { Engine, type EngineCounters } from '../decision/engine.ts';
 import { Explainer } from '../decision/explain/explain.ts';
-import { RuleStatistics } from '../decision/rule-statistics.ts';
+import { RuleStatistics } from '../decision/statistics/rule-statistics.ts';
 import { dumpRules } from '../rules/compiled-rules.ts';
 import type { Settings } from '../settings/table.ts';
 import { StatsRegistry } from '../stats/registry.ts';

@@ -268,7 +268,7 @@ export class ProbeKeys {
 }
 
 /** No key of the batch has a count. */
-export function leaveUncounted(batch: CounterBatch, reason: string): void {
+function leaveUncounted(batch: CounterBatch, reason: string): void {
   batch.opAfters.fill(Number.NaN, 0, batch.opCount);
   batch.opHeld.fill(0, 0, batch.opCount);
   batch.failureText = reason;

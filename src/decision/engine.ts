@@ -4,19 +4,23 @@ import { asError, Fault } from '../base/fault.ts';
 import type { Logger } from '../base/logger.ts';
 import type { CounterStore } from '../counters/store.ts';
 import type { Counter } from '../stats/registry.ts';
-import type { DecisionBatch } from './batch.ts';
+import { CODE, type DecisionBatch } from './batch.ts';
 import { CacheKeys } from './cache-key.ts';
-import { CODE } from './decision-table.ts';
-import type { RuleGeneration } from './generation.ts';
-import { dynamicMetadata } from './metadata.ts';
+import { dynamicMetadata } from './dynamic-metadata.ts';
+import { Evaluator, type Uncounted } from './evaluate.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
-import { type GlobalModes, overallCode, reportedDescriptor } from './overall.ts';
 import { Planner } from './plan.ts';
-import type { HeaderNames, Response } from './response.ts';
+import { ReusedViews } from './records.ts';
+import {
+  type GlobalModes,
+  type HeaderNames,
+  overallCode,
+  type Response,
+  reportedDescriptor,
+} from './response.ts';
 import { writeJsonResponse } from './response-json.ts';
 import { writeProtobufResponse } from './response-protobuf.ts';
-import { ReusedViews } from './reused-views.ts';
-import { Settler, type Uncounted } from './settle.ts';
+import type { RuleGeneration } from './statistics/rule-statistics.ts';
 
 /** Looking at the clock would cost smaller batches too much, and nobody asks what they cost. */
 const LEAST_MEASURED = 8;
@@ -63,11 +67,11 @@ interface EngineParts {
   readonly nowMs: (() => number) | null;
 }
 
-/** Decides whole batches: plan, one call of the store, settle, answer. */
+/** Decides whole batches: plan, one call of the store, evaluate, answer. */
 export class Engine {
   readonly #parts: EngineParts;
   readonly #planner: Planner;
-  readonly #settler: Settler;
+  readonly #evaluator: Evaluator;
   readonly #out = new ByteWriter(4_096);
   readonly #views = new ReusedViews();
 
@@ -80,7 +84,7 @@ export class Engine {
       overLimit,
       expiryJitterS: jitterS > 0 ? () => Math.floor(random() * jitterS) : () => 0,
     });
-    this.#settler = new Settler({
+    this.#evaluator = new Evaluator({
       nearLimitRatio: options.nearLimitRatio,
       overLimit,
       uncounted: options.uncounted ?? 'refuse',
@@ -133,7 +137,7 @@ export class Engine {
       let fault = batch.faults[request];
       let overLimit = false;
       try {
-        fault ??= this.#settler.settle(batch, request);
+        fault ??= this.#evaluator.evaluate(batch, request);
         // Without a generation there is a fault for every request.
         if (fault === null) overLimit = this.#encode(batch, request, generation!);
       } catch (failure) {
@@ -142,7 +146,7 @@ export class Engine {
       if (fault === null) this.#answer(batch, request, overLimit);
       else this.#refuse(batch, request, fault);
     }
-    // Last: a generation without batches may be let go of at any time, and settling still counts in it.
+    // Last: a generation without batches may be let go of at any time, and evaluating still counts in it.
     if (generation !== null) generation.batches--;
     batch.spentMs += this.#measure(batch) - beganMs;
   }

@@ -3,14 +3,13 @@ import { isUnit, secondsUntilReset, windowLengthS } from '../counters/window.ts'
 import { HEADER, LIMIT, LIMIT_FLAG } from '../rules/layout.ts';
 import { Matcher } from '../rules/matcher.ts';
 import { RULE_STAT } from '../stats/names.ts';
-import type { DecisionBatch } from './batch.ts';
+import { type DecisionBatch, KIND } from './batch.ts';
 import { type CacheKeys, sharePatterns } from './cache-key.ts';
-import { KIND } from './decision-table.ts';
-import { ROW_SLOTS, type RuleGeneration } from './generation.ts';
 import { hasDynamicMetricKey, metricKey, overrideMetricKey } from './metric-key.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
-import { NO_NAME } from './totals/named-rows.ts';
-import { addTotal } from './totals/shared-totals.ts';
+import { NO_NAME } from './statistics/named-rows.ts';
+import { ROW_SLOTS, type RuleGeneration } from './statistics/rule-statistics.ts';
+import { addTotal } from './statistics/shared-totals.ts';
 
 /**
  * Maximum number of descriptors per request whose statistics get names made from request values. Creating a name, and

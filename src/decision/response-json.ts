@@ -3,9 +3,8 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { secondsUntilReset } from '../counters/window.ts';
 import { writeCurrentLimitJson } from '../messages/current-limit.ts';
 import { LIMIT } from '../rules/layout.ts';
-import { CODE, KIND } from './decision-table.ts';
-import { headerPairs, type Response } from './response.ts';
-import { overrideLimit } from './response-protobuf.ts';
+import { CODE, KIND } from './batch.ts';
+import { headerPairs, overrideLimit, type Response } from './response.ts';
 
 const COMMA = 44;
 

@@ -1,11 +1,11 @@
 import { ByteWriter } from '../base/bytes.ts';
 import { secondsUntilReset } from '../counters/window.ts';
-import { UNIT_NAMES, writeCurrentLimit } from '../messages/current-limit.ts';
+import { writeCurrentLimit } from '../messages/current-limit.ts';
 import { writeStruct } from '../messages/struct.ts';
 import { WIRE, writeBytes, writeText } from '../messages/wire.ts';
 import { LIMIT } from '../rules/layout.ts';
-import { KIND } from './decision-table.ts';
-import { headerPairs, type Response } from './response.ts';
+import { KIND } from './batch.ts';
+import { headerPairs, overrideLimit, type Response } from './response.ts';
 
 /** Tags of `RateLimitResponse` and `DescriptorStatus`. */
 const OVERALL_CODE = 1 * 8 + WIRE.varint;
@@ -82,16 +82,6 @@ function writeStatus(to: ByteWriter, response: Response, row: number): void {
     to.byte(DURATION_SECONDS);
     to.varint(seconds);
   }
-}
-
-/** `current_limit` of a descriptor that brought its own limit. */
-export function overrideLimit(
-  response: Response,
-  row: number,
-): { requestsPerUnit: number; unit: number; unitName: string; name: string } {
-  const { decisions } = response.batch;
-  const unit = decisions.unit[row];
-  return { requestsPerUnit: decisions.requestsPerUnit[row], unit, unitName: UNIT_NAMES[unit], name: '' };
 }
 
 function writeHeaders(to: ByteWriter, response: Response): void {

@@ -1,6 +1,8 @@
 import type { JsonObject } from '../base/json.ts';
+import { UNIT_NAMES } from '../messages/current-limit.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
-import type { DecisionBatch } from './batch.ts';
+import { LIMIT_FLAG } from '../rules/layout.ts';
+import { CODE, type DecisionBatch, KIND } from './batch.ts';
 
 /** Names of the three response headers (spec 4.5). */
 export interface HeaderNames {
@@ -33,4 +35,71 @@ export function headerPairs(response: Response, resetS: number): [string, string
     [headerNames.remaining, String(decisions.remaining[reported])],
     [headerNames.reset, String(resetS)],
   ];
+}
+
+/** `current_limit` of a descriptor that brought its own limit. */
+export function overrideLimit(
+  response: Response,
+  row: number,
+): { requestsPerUnit: number; unit: number; unitName: string; name: string } {
+  const { decisions } = response.batch;
+  const unit = decisions.unit[row];
+  return { requestsPerUnit: decisions.requestsPerUnit[row], unit, unitName: UNIT_NAMES[unit], name: '' };
+}
+
+/** Modes that hold for all rules. */
+export interface GlobalModes {
+  /** Over-limit answers become OK as a whole; the statuses keep their codes (spec 3.3). */
+  readonly shadow: boolean;
+  /** Every descriptor that is not unlimited is a quota descriptor, also one without a rule. */
+  readonly quota: boolean;
+}
+
+/**
+ * The overall code of a request before global shadow mode: over limit when a regular descriptor is over limit, or when
+ * there are quota descriptors and every one of them is. One quota that is left is enough to go on.
+ */
+export function overallCode(batch: DecisionBatch, request: number, modes: GlobalModes): number {
+  const { requests, decisions } = batch;
+  const first = requests.firstDescriptor[request];
+  const end = first + requests.descriptorCount[request];
+  let quotas = 0;
+  let quotasOver = 0;
+  for (let row = first; row < end; row++) {
+    const over = decisions.code[row] === CODE.overLimit;
+    if (isQuota(batch, row, modes)) {
+      quotas++;
+      if (over) quotasOver++;
+    } else if (over) return CODE.overLimit;
+  }
+  return quotas > 0 && quotas === quotasOver ? CODE.overLimit : CODE.ok;
+}
+
+/** Whether the descriptor is a quota: by the global mode or by its rule. Unlimited ones never are. */
+function isQuota(batch: DecisionBatch, row: number, modes: GlobalModes): boolean {
+  const kind = batch.decisions.kind[row];
+  if (kind === KIND.unlimited) return false;
+  return modes.quota || (kind === KIND.limited && (batch.decisions.flags[row] & LIMIT_FLAG.quota) !== 0);
+}
+
+/**
+ * The descriptor that response headers report (spec 4.5), or -1 when no limit applied: the last regular one that is
+ * over limit, otherwise the first with the least remaining. Quotas and shadowed rules that are over take part with
+ * nothing remaining.
+ */
+export function reportedDescriptor(batch: DecisionBatch, request: number, modes: GlobalModes): number {
+  const { requests, decisions } = batch;
+  const first = requests.firstDescriptor[request];
+  const end = first + requests.descriptorCount[request];
+  let chosen = -1;
+  let least = 4_294_967_295;
+  for (let row = first; row < end; row++) {
+    if (decisions.kind[row] !== KIND.limited) continue;
+    const regularOver = decisions.code[row] === CODE.overLimit && !isQuota(batch, row, modes);
+    if (regularOver || decisions.remaining[row] < least) {
+      chosen = row;
+      least = regularOver ? 0 : decisions.remaining[row];
+    }
+  }
+  return chosen;
 }

@@ -4,11 +4,10 @@ import type { BatchWindow } from '../../src/decision/batching/batch-window.ts';
 import { Batcher } from '../../src/decision/batching/batcher.ts';
 import { Engine, type EngineCounters, type EngineOptions } from '../../src/decision/engine.ts';
 import { Explainer } from '../../src/decision/explain/explain.ts';
-import type { Explanation } from '../../src/decision/explain/explanation.ts';
-import { RuleGeneration } from '../../src/decision/generation.ts';
+import type { Explanation } from '../../src/decision/explain/explain-descriptor.ts';
 import { OverLimitCache } from '../../src/decision/over-limit-cache.ts';
 import { DecisionPool } from '../../src/decision/pool/decision-pool.ts';
-import { RuleStatistics } from '../../src/decision/rule-statistics.ts';
+import { RuleGeneration, RuleStatistics } from '../../src/decision/statistics/rule-statistics.ts';
 import {
   decodeRateLimitResponse,
   encodeRateLimitRequest,

@@ -1,5 +1,5 @@
 import { transferableSymbol, valueSymbol } from 'piscina';
-import type { DecideResult } from '../../src/decision/pool/task.ts';
+import type { DecideResult } from '../../src/decision/pool/thread-messages.ts';
 
 /** A result whose memory Piscina hands over instead of copying it. */
 export class Moved {

@@ -4,7 +4,7 @@ import { EmbeddedCounterStore } from '../../src/counters/embedded/embedded-store
 import type { CounterStore } from '../../src/counters/store.ts';
 import type { EngineOptions } from '../../src/decision/engine.ts';
 import type { DecidingThreads } from '../../src/decision/pool/decision-pool.ts';
-import type { DecideResult, DecideTask } from '../../src/decision/pool/task.ts';
+import type { DecideResult, DecideTask } from '../../src/decision/pool/thread-messages.ts';
 import { redisStoreKinds, type StoreKind, type Teardown, type TestEndpoint } from './stores.ts';
 
 /** How another thread comes to the counters of a store. */

@@ -6,7 +6,7 @@ import { LastingDecidingThreads } from '../../decision/pool/deciding-threads.ts'
 import { DecisionPool, type DecisionPoolParts } from '../../decision/pool/decision-pool.ts';
 import { Placement } from '../../decision/pool/placement.ts';
 import type { ThreadMessage, ThreadOutage } from '../../decision/pool/thread-messages.ts';
-import type { RuleStatistics } from '../../decision/rule-statistics.ts';
+import type { RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import { logLine } from '../logging/thread-logger.ts';

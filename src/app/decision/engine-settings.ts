@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts';
 import { RefundMarks } from '../../counters/refund-marks.ts';
 import type { EngineOptions } from '../../decision/engine.ts';
+import type { Uncounted } from '../../decision/evaluate.ts';
 import { OverLimitCache } from '../../decision/over-limit-cache.ts';
-import type { Uncounted } from '../../decision/settle.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StoreSharing } from '../stores/opened-store.ts';
 

@@ -3,8 +3,7 @@ import { asError } from '../../base/fault.ts';
 import type { Health } from '../../base/health.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Batcher } from '../../decision/batching/batcher.ts';
-import { RuleGeneration } from '../../decision/generation.ts';
-import type { RuleStatistics } from '../../decision/rule-statistics.ts';
+import { RuleGeneration, type RuleStatistics } from '../../decision/statistics/rule-statistics.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import {
   describeRuleFault,

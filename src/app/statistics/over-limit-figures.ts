@@ -1,5 +1,5 @@
 import type { OverLimitCache } from '../../decision/over-limit-cache.ts';
-import type { OverLimitDelta } from '../../decision/pool/task.ts';
+import type { OverLimitDelta } from '../../decision/pool/thread-messages.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 
 /** What is told of the local cache, summed over the caches of all threads. */

@@ -2,7 +2,7 @@ import type {
   DescriptorExplanation,
   ExplainedCount,
   Explanation,
-} from '../../decision/explain/explanation.ts';
+} from '../../decision/explain/explain-descriptor.ts';
 import { formatDuration, SECOND_MS } from '../../settings/kinds/durations.ts';
 import { aligned } from '../terminal/aligned.ts';
 import { printable } from '../terminal/printable.ts';

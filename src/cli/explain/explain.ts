@@ -1,5 +1,5 @@
 import { asError } from '../../base/fault.ts';
-import type { Explanation } from '../../decision/explain/explanation.ts';
+import type { Explanation } from '../../decision/explain/explain-descriptor.ts';
 import type { RateLimitRequest } from '../../messages/client-codec.ts';
 import { HOUR_MS } from '../../settings/kinds/durations.ts';
 import { duration } from '../../settings/kinds/kinds.ts';

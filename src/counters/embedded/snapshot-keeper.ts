@@ -170,7 +170,7 @@ async function setAside(path: string): Promise<string> {
  * the owner ends in whatever way, and processes in other containers see it too; a file with the number of a process
  * would do neither.
  */
-export class SnapshotLock {
+class SnapshotLock {
   readonly #path: string;
   #server: Server | null = null;
 

@@ -182,7 +182,7 @@ export type NodeSource =
  * The nodes of a DNS record, in the order of their text: every instance that asks must come to the same order.
  * @throws Error with the reason when it cannot be asked or names nobody
  */
-export async function nodesOfRecord(record: string, lookUp: LookUpService): Promise<NodeAddress[]> {
+async function nodesOfRecord(record: string, lookUp: LookUpService): Promise<NodeAddress[]> {
   const targets = await lookUp(record);
   if (targets.length === 0) throw new Error('it has no targets');
   const addresses = targets.map(({ name, port }) => ({

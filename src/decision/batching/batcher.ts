@@ -4,9 +4,9 @@ import type { Counter } from '../../stats/registry.ts';
 import { DecisionBatch } from '../batch.ts';
 import type { Decider, DecisionReply, ResponseFormat } from '../decider.ts';
 import type { Engine } from '../engine.ts';
-import type { RuleGeneration } from '../generation.ts';
 import { ownRecord, REQUEST_KIND } from '../records.ts';
-import type { NamedStatistics } from '../totals/named-rows.ts';
+import type { NamedStatistics } from '../statistics/named-rows.ts';
+import type { RuleGeneration } from '../statistics/rule-statistics.ts';
 import type { BatchWindow } from './batch-window.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 

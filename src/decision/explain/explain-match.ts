@@ -4,7 +4,16 @@ import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { ENTRY, HEADER, LIMIT } from '../../rules/layout.ts';
 import { MATCHED, Matcher } from '../../rules/matcher.ts';
 import { metricKey, overrideMetricKey } from '../metric-key.ts';
-import type { MatchedLevel } from './explanation.ts';
+
+/** How one entry of a descriptor was matched. */
+export interface MatchedLevel {
+  /** The entry of the descriptor, `key=value`. */
+  readonly entry: string;
+  /** The entry of the rules, as configured; null where none matched. */
+  readonly rule: string | null;
+  /** An exact match comes before one of a wildcard, and that before one of the key alone. */
+  readonly matched: 'exactly' | 'by wildcard' | 'by key alone' | null;
+}
 
 const HOW = {
   [MATCHED.exact]: 'exactly',

@@ -3,18 +3,18 @@ import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { CounterBatch } from '../../counters/batch.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
+import { holdBack } from '../../counters/holding-back.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import { RequestTable } from '../../messages/request-table.ts';
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import { DecisionBatch } from '../batch.ts';
 import { Engine, type EngineOptions } from '../engine.ts';
-import { RuleGeneration } from '../generation.ts';
-import { NAMED_STATS, type NamedStatistics } from '../totals/named-rows.ts';
-import { ownTotals } from '../totals/shared-totals.ts';
-import { explainDescriptors } from './explain-descriptor.ts';
-import { ReadingStore } from './explain-store.ts';
-import type { Explanation } from './explanation.ts';
+import { NAMED_STATS, type NamedStatistics } from '../statistics/named-rows.ts';
+import { RuleGeneration } from '../statistics/rule-statistics.ts';
+import { ownTotals } from '../statistics/shared-totals.ts';
+import { type Explanation, explainDescriptors } from './explain-descriptor.ts';
 
 interface ExplainerParts {
   readonly options: EngineOptions;
@@ -126,4 +126,40 @@ async function answerOf(
   await engine.run(batch, generation);
   if (refusal !== null) throw refusal;
   return JSON.parse(Buffer.from(body.view()).toString());
+}
+
+/** A store that works out what another one would answer, from its present counts, and counts nothing. */
+class ReadingStore implements CounterStore {
+  readonly name: string;
+  readonly secondsApart: boolean;
+  /** By slot of the batch: the present count, NaN where it is not known. */
+  present = new Float64Array(0);
+  readonly #store: CounterStore;
+
+  constructor(store: CounterStore) {
+    this.name = store.name;
+    this.secondsApart = store.secondsApart === true;
+    this.#store = store;
+  }
+
+  async increment(batch: CounterBatch): Promise<void> {
+    await this.#read(batch);
+    batch.spreadCounts();
+  }
+
+  async incrementHoldingBack(batch: CounterBatch): Promise<void> {
+    await this.#read(batch);
+    holdBack(batch);
+  }
+
+  async start(): Promise<void> {}
+
+  async stop(): Promise<void> {}
+
+  async #read(batch: CounterBatch): Promise<void> {
+    const store = this.#store;
+    if (store.read === undefined) throw new Fault('store_failed', `the store ${store.name} cannot be read`);
+    await store.read(batch);
+    this.present = batch.counts.slice(0, batch.slotCount);
+  }
 }

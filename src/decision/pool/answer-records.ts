@@ -1,8 +1,6 @@
-import type { FaultCode } from '../../base/fault.ts';
-import { Fault } from '../../base/fault.ts';
+import { Fault, type FaultCode } from '../../base/fault.ts';
 import type { DecisionReply } from '../decider.ts';
-import { RECORD_HEAD_BYTES, Records } from '../records.ts';
-import { ReusedViews } from '../reused-views.ts';
+import { RECORD_HEAD_BYTES, Records, ReusedViews } from '../records.ts';
 
 /** Records of answers: a response, or from `fault` on the text of a fault, by the place of its code. */
 const ANSWER_KIND = { ok: 0, overLimit: 1, fault: 2 } as const;

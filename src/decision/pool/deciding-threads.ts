@@ -4,8 +4,13 @@ import type { LastingThread } from '../../base/threads/lasting-thread.ts';
 import { LastingThreads, type ThreadCreation } from '../../base/threads/lasting-threads.ts';
 import type { Counter } from '../../stats/registry.ts';
 import type { DecidingThreads } from './decision-pool.ts';
-import type { DecideResult, DecideTask } from './task.ts';
-import type { FromDecisionThread, ThreadMessage, ToDecisionThread } from './thread-messages.ts';
+import type {
+  DecideResult,
+  DecideTask,
+  FromDecisionThread,
+  ThreadMessage,
+  ToDecisionThread,
+} from './thread-messages.ts';
 
 /** Maximum number of batches in one thread: while one batch waits for the store, the next one is planned. */
 const BATCHES_PER_THREAD = 2;

@@ -5,11 +5,15 @@ import type { Counter } from '../../stats/registry.ts';
 import type { DecisionBatch } from '../batch.ts';
 import type { BatchPool } from '../batching/batcher.ts';
 import type { EngineCounters } from '../engine.ts';
-import type { RuleGeneration } from '../generation.ts';
-import type { RuleStatistics } from '../rule-statistics.ts';
+import type { RuleGeneration, RuleStatistics } from '../statistics/rule-statistics.ts';
 import { AnswerReader } from './answer-records.ts';
 import type { Placement } from './placement.ts';
-import { type DecideResult, type DecideTask, ENGINE_COUNTERS, type OverLimitDelta } from './task.ts';
+import {
+  type DecideResult,
+  type DecideTask,
+  ENGINE_COUNTERS,
+  type OverLimitDelta,
+} from './thread-messages.ts';
 
 /** Memory for answers that is kept for the next batches, and how large a piece may be for that. */
 const KEPT_PIECES = 64;

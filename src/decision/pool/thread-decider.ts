@@ -4,11 +4,18 @@ import { CompiledRules } from '../../rules/compiled-rules.ts';
 import type { Counter } from '../../stats/registry.ts';
 import { DecisionBatch } from '../batch.ts';
 import type { Engine, EngineCounters } from '../engine.ts';
-import { RuleGeneration } from '../generation.ts';
 import type { OverLimitCache } from '../over-limit-cache.ts';
+import { DOMAIN_NOT_FOUND, NAMED_STATS, type NamedStatistics } from '../statistics/named-rows.ts';
+import { RuleGeneration } from '../statistics/rule-statistics.ts';
+import { addTotal, ownTotals } from '../statistics/shared-totals.ts';
 import { AnswerWriter } from './answer-records.ts';
-import { NamedDeltas } from './named-deltas.ts';
-import { type DecideResult, type DecideTask, ENGINE_COUNTERS, type OverLimitDelta } from './task.ts';
+import {
+  type DecideResult,
+  type DecideTask,
+  ENGINE_COUNTERS,
+  type NamedDelta,
+  type OverLimitDelta,
+} from './thread-messages.ts';
 
 /** Generations of rules that are kept: the one in force, and the one before for batches that were under way. */
 const KEPT_GENERATIONS = 2;
@@ -161,3 +168,29 @@ export class ThreadDecider {
 }
 
 const NOTHING_TOLD = { hits: 0, misses: 0, evicted: 0, expired: 0, overwritten: 0 };
+
+/** Statistics of the names that the requests of one batch make, to be added up by the thread that keeps all of them. */
+class NamedDeltas implements NamedStatistics {
+  readonly #rows = new Map<string, Int32Array>();
+
+  rowFor(metricKey: string): Int32Array {
+    let row = this.#rows.get(metricKey);
+    if (row === undefined) {
+      row = ownTotals(NAMED_STATS.length);
+      this.#rows.set(metricKey, row);
+    }
+    return row;
+  }
+
+  domainNotFound(domain: string, descriptors: number): void {
+    addTotal(this.rowFor(domain), DOMAIN_NOT_FOUND, descriptors);
+  }
+
+  /** All names with what was counted under them, which is forgotten here; null for none. */
+  take(): readonly NamedDelta[] | null {
+    if (this.#rows.size === 0) return null;
+    const deltas = [...this.#rows];
+    this.#rows.clear();
+    return deltas;
+  }
+}

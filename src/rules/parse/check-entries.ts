@@ -165,7 +165,7 @@ const NO_NAMES: readonly string[] = [];
 const UNIT_LIST = Object.keys(UNIT_NUMBERS).join(', ');
 
 /** Checks a `rate_limit` block. What it gives is worth something only when no fault was reported. */
-export function checkLimit(check: FileCheck, written: YamlMap): RuleLimit {
+function checkLimit(check: FileCheck, written: YamlMap): RuleLimit {
   const block = settled(check, written, 'rate_limit');
   warnAboutRepeats(check, written, block, 'rate_limit');
   checkKeys(check, block, 'rate_limit');

@@ -76,7 +76,7 @@ export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind
 };
 
 /** The names of these keys. */
-export const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
+const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   file: [...FIELD_KINDS.file.keys()],
   entry: [...FIELD_KINDS.entry.keys()],
   rate_limit: [...FIELD_KINDS.rate_limit.keys()],
@@ -89,7 +89,7 @@ export const FIELD_NAMES: readonly string[] = [...new Set(Object.values(FIELDS).
 const KNOWN: ReadonlySet<string> = new Set(FIELD_NAMES);
 
 /** True for a key that means something in some kind of map. */
-export function isKnownField(name: string): boolean {
+function isKnownField(name: string): boolean {
   return KNOWN.has(name);
 }
 
@@ -98,7 +98,7 @@ const LONGEST_GUESS = 40;
 const MOST_SLIPS = 2;
 
 /** The known name that was most likely meant: first among those of the same kind of map, then among all. */
-export function likelyField(name: string, kind: MapKind): string | null {
+function likelyField(name: string, kind: MapKind): string | null {
   if (name.length > LONGEST_GUESS) return null;
   const wanted = letters(name);
   let best: string | null = null;

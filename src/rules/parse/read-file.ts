@@ -101,12 +101,12 @@ export class SourceText implements Source {
 const BYTE_ORDER_MARK = 0xfeff;
 
 /** Decodes UTF-8, less a byte order mark. Null when the bytes are not UTF-8. */
-export function decodeUtf8(bytes: Uint8Array): string | null {
+function decodeUtf8(bytes: Uint8Array): string | null {
   return isUtf8(bytes) ? decoded(bytes) : null;
 }
 
 /** For bytes that are not UTF-8: the text before the first bad one, and that byte's number from 0. */
-export function beforeBadByte(bytes: Uint8Array): { readonly text: string; readonly badByte: number } {
+function beforeBadByte(bytes: Uint8Array): { readonly text: string; readonly badByte: number } {
   const badByte = firstBadByte(bytes);
   return { text: decoded(bytes.subarray(0, badByte)), badByte };
 }

@@ -38,7 +38,7 @@ function readTree(resource: RuleFile, faults: FaultList): ResourceReading | null
 }
 
 /** The resource cannot be read; the text says why, and at which byte. */
-export class ResourceFault extends Error {}
+class ResourceFault extends Error {}
 
 /** How the fields of a message become those of a rule file. */
 type Fields = Readonly<Record<number, readonly [name: string, read: (tree: ResourceTree) => YamlNode]>>;
@@ -76,7 +76,7 @@ const REPEATED: ReadonlySet<string> = new Set(['descriptors', 'replaces']);
 const UNITS = ['', 'second', 'minute', 'hour', 'day', 'month', 'year', 'week'];
 
 /** A resource: its name, and what it says as the tree of a rule file. */
-export interface ResourceReading {
+interface ResourceReading {
   readonly name: string;
   readonly root: YamlMap;
 }
@@ -86,7 +86,7 @@ export interface ResourceReading {
  * that one set of checks holds for both. Fields that are not known are passed over, as protobuf asks for.
  * @throws ResourceFault, or WireFault where the bytes are no message at all
  */
-export function readResourceTree(content: Uint8Array): ResourceReading {
+function readResourceTree(content: Uint8Array): ResourceReading {
   return new ResourceTree(content).read();
 }
 

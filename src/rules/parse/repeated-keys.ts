@@ -140,7 +140,7 @@ export function emptyMap(offset: number): YamlMap {
  * decimal numbers only in the last value of a key, but every value must have the type of its field. The result has
  * known keys only, and its numbers are written as the field accepts them.
  */
-export function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlNode {
+function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlNode {
   const { key, value } = pair;
   // The functions that read a field look for it in a map, and report what is wrong with it.
   const alone: YamlMap = { kind: 'map', pairs: [pair], offset: pair.keyOffset };

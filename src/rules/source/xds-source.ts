@@ -239,12 +239,12 @@ interface ResourceFiles {
 }
 
 /** Whether a type URL names that kind; only what stands behind its last slash counts (protobuf, `Any`). */
-export function isConfigType(typeUrl: string): boolean {
+function isConfigType(typeUrl: string): boolean {
   return typeUrl.slice(typeUrl.lastIndexOf('/')) === CONFIG_TYPE_URL.slice(CONFIG_TYPE_URL.lastIndexOf('/'));
 }
 
 /** Resources go by their place in the response until their own name is read. */
-export function resourceFiles(resources: readonly Resource[]): ResourceFiles {
+function resourceFiles(resources: readonly Resource[]): ResourceFiles {
   if (resources.length > MAX_RESOURCES) {
     return {
       files: [],

@@ -54,7 +54,7 @@ interface Refusal {
  * The rules of one source or several as one set. A set of one source is loaded together with the accepted sets of the
  * others, and accepted or refused for that source alone. Sources that have sent nothing yet count as empty.
  */
-export class JoinedRuleSets {
+class JoinedRuleSets {
   readonly #taker: RuleSetTaker;
   readonly #mergeDomains: boolean;
   readonly #sources: Source[] = [];

@@ -1,7 +1,7 @@
 import { ByteWriter } from '../../base/bytes.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
-import type { Explanation } from '../../decision/explain/explanation.ts';
+import type { Explanation } from '../../decision/explain/explain-descriptor.ts';
 import { errorAnswer } from '../http/answer.ts';
 import { readBody } from '../http/body.ts';
 import type { Exchange } from '../http/exchange.ts';

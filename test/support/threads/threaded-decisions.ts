@@ -10,8 +10,7 @@ import { Health } from '../../../src/base/health.ts';
 import { OutageLog } from '../../../src/base/outage-log.ts';
 import { Batcher } from '../../../src/decision/batching/batcher.ts';
 import { Engine } from '../../../src/decision/engine.ts';
-import { RuleGeneration } from '../../../src/decision/generation.ts';
-import { RuleStatistics } from '../../../src/decision/rule-statistics.ts';
+import { RuleGeneration, RuleStatistics } from '../../../src/decision/statistics/rule-statistics.ts';
 import {
   decodeRateLimitResponse,
   encodeRateLimitRequest,

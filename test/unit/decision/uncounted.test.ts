@@ -1,7 +1,7 @@
 import t from 'tap';
 import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
-import type { Uncounted } from '../../../src/decision/settle.ts';
+import type { Uncounted } from '../../../src/decision/evaluate.ts';
 import { Decisions, descriptor, refund, request } from '../../support/decisions.ts';
 import { FailingStore } from '../../support/failing-store.ts';
 

@@ -167,7 +167,7 @@ class BlockReader {
 }
 
 /** At the start of a flow collection. */
-export function atFlow(cursor: YamlCursor): boolean {
+function atFlow(cursor: YamlCursor): boolean {
   return cursor.code === CODE.openMap || cursor.code === CODE.openList;
 }
 
@@ -175,7 +175,7 @@ export function atFlow(cursor: YamlCursor): boolean {
  * Reads a flow collection that begins and ends in one line, as in `rate_limit: {unit: day, requests_per_unit: 5}`,
  * and the spaces behind it. Null for everything unusual: keys without a value, `:` without a space, comments.
  */
-export function readFlow(cursor: YamlCursor, depth: number): YamlNode | null {
+function readFlow(cursor: YamlCursor, depth: number): YamlNode | null {
   if (depth > MAX_YAML_DEPTH) return null;
   return cursor.code === CODE.openMap ? readFlowMap(cursor, depth) : readFlowList(cursor, depth);
 }

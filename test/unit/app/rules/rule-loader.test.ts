@@ -4,7 +4,7 @@ import { RuleLoader, type RuleLoaderParts } from '../../../../src/app/rules/rule
 import { Health } from '../../../../src/base/health.ts';
 import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
-import { RuleStatistics } from '../../../../src/decision/rule-statistics.ts';
+import { RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
 import type { RuleFile } from '../../../../src/rules/rule-set.ts';
 import type { CounterTotal } from '../../../../src/stats/registry.ts';
 import { Decisions } from '../../../support/decisions.ts';

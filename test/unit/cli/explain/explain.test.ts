@@ -2,8 +2,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import t, { type Test } from 'tap';
-import type { Explanation } from '../../../../src/decision/explain/explanation.ts';
+import type { Test } from 'tap';
+import t from 'tap';
+import type { Explanation } from '../../../../src/decision/explain/explain-descriptor.ts';
 import { type Run, run } from '../run.ts';
 
 const LIMIT = {

@@ -4,11 +4,10 @@ import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts
 import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
 import { DecisionBatch } from '../../../../src/decision/batch.ts';
 import { Engine } from '../../../../src/decision/engine.ts';
-import { RuleGeneration } from '../../../../src/decision/generation.ts';
 import { DecisionPool } from '../../../../src/decision/pool/decision-pool.ts';
-import type { DecideResult, DecideTask } from '../../../../src/decision/pool/task.ts';
 import { ThreadDecider } from '../../../../src/decision/pool/thread-decider.ts';
-import { RuleStatistics } from '../../../../src/decision/rule-statistics.ts';
+import type { DecideResult, DecideTask } from '../../../../src/decision/pool/thread-messages.ts';
+import { RuleGeneration, RuleStatistics } from '../../../../src/decision/statistics/rule-statistics.ts';
 import { encodeRateLimitRequest } from '../../../../src/messages/client-codec.ts';
 import { compileRules } from '../../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';

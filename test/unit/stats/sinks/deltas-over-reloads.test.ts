@@ -1,7 +1,10 @@
 import t from 'tap';
-import { ROW_SLOTS, RuleGeneration } from '../../../../src/decision/generation.ts';
-import { RuleStatistics } from '../../../../src/decision/rule-statistics.ts';
-import { addTotal } from '../../../../src/decision/totals/shared-totals.ts';
+import {
+  ROW_SLOTS,
+  RuleGeneration,
+  RuleStatistics,
+} from '../../../../src/decision/statistics/rule-statistics.ts';
+import { addTotal } from '../../../../src/decision/statistics/shared-totals.ts';
 import { compileRules } from '../../../../src/rules/compile.ts';
 import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
 import { RULE_STAT } from '../../../../src/stats/names.ts';

@@ -1,7 +1,7 @@
 import type { Test } from 'tap';
 import { type Clock, systemClock } from '../../../../src/base/clock.ts';
 import { Fault } from '../../../../src/base/fault.ts';
-import type { Explanation } from '../../../../src/decision/explain/explanation.ts';
+import type { Explanation } from '../../../../src/decision/explain/explain-descriptor.ts';
 import {
   EXPLAINED_BYTES,
   EXPLANATION_INTERVAL_MS,

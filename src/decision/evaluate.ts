@@ -2,11 +2,9 @@ import { Fault } from '../base/fault.ts';
 import { secondsUntilReset } from '../counters/window.ts';
 import { LIMIT_FLAG } from '../rules/layout.ts';
 import { RULE_STAT } from '../stats/names.ts';
-import type { DecisionBatch } from './batch.ts';
-import { CODE, KIND } from './decision-table.ts';
+import { CODE, type DecisionBatch, KIND } from './batch.ts';
 import type { OverLimitCache } from './over-limit-cache.ts';
-import { countOutcome, hitsOverLimit, isOverLimit, nearThreshold, type Outcome } from './totals/outcome.ts';
-import { addTotal } from './totals/shared-totals.ts';
+import { addTotal } from './statistics/shared-totals.ts';
 
 /** `limit_remaining` of an unlimited descriptor (spec 3.2). */
 const UNLIMITED_REMAINING = 4_294_967_295;
@@ -14,8 +12,8 @@ const UNLIMITED_REMAINING = 4_294_967_295;
 /** What becomes of a descriptor whose key the store could not count; see `STORE_FAILURE_MODE`. */
 export type Uncounted = 'refuse' | 'allow' | 'deny';
 
-/** What settling needs beside the batch. */
-interface SettlerParts {
+/** The parts of an {@link Evaluator} beside the batch. */
+interface EvaluatorParts {
   readonly nearLimitRatio: number;
   /** Null when there is no local cache. */
   readonly overLimit: OverLimitCache | null;
@@ -23,8 +21,8 @@ interface SettlerParts {
 }
 
 /** Second half of a decision: counts after the store become a status for each descriptor, and statistics. */
-export class Settler {
-  readonly #parts: SettlerParts;
+export class Evaluator {
+  readonly #parts: EvaluatorParts;
   readonly #outcome: Outcome = {
     requestsPerUnit: 0,
     nearThreshold: 0,
@@ -34,12 +32,12 @@ export class Settler {
     held: false,
   };
 
-  constructor(parts: SettlerParts) {
+  constructor(parts: EvaluatorParts) {
     this.#parts = parts;
   }
 
   /** Fills `code` and `remaining` of every descriptor of the request; a fault when a key was not counted. */
-  settle(batch: DecisionBatch, request: number): Fault | null {
+  evaluate(batch: DecisionBatch, request: number): Fault | null {
     const { requests, decisions } = batch;
     const first = requests.firstDescriptor[request];
     const end = first + requests.descriptorCount[request];
@@ -47,13 +45,13 @@ export class Settler {
       decisions.code[row] = CODE.ok;
       const kind = decisions.kind[row];
       if (kind === KIND.limited) {
-        if (!this.#settleLimited(batch, row)) return uncounted(batch, row);
+        if (!this.#evaluateLimited(batch, row)) return uncounted(batch, row);
       } else decisions.remaining[row] = kind === KIND.unlimited ? UNLIMITED_REMAINING : 0;
     }
     return null;
   }
 
-  #settleLimited(batch: DecisionBatch, row: number): boolean {
+  #evaluateLimited(batch: DecisionBatch, row: number): boolean {
     const { requests, decisions, counters } = batch;
     const statistics = decisions.statistics[row];
     const base = decisions.statisticsBase[row];
@@ -66,8 +64,8 @@ export class Settler {
       return true;
     }
     const after = counters.opAfters[op];
-    if (requests.isRefund[row] === 1) return this.#settleRefund(batch, row, after);
-    if (Number.isNaN(after)) return this.#settleUncounted(batch, row);
+    if (requests.isRefund[row] === 1) return this.#evaluateRefund(batch, row, after);
+    if (Number.isNaN(after)) return this.#evaluateUncounted(batch, row);
     const outcome = this.#outcome;
     outcome.requestsPerUnit = decisions.requestsPerUnit[row];
     outcome.nearThreshold = nearThreshold(this.#parts.nearLimitRatio, outcome.requestsPerUnit);
@@ -87,7 +85,7 @@ export class Settler {
    * A refund asks for nothing: it is OK whatever the count says, and counts neither as near the limit nor as over it.
    * Where the store could not count it, what remains is all or nothing, by the mode.
    */
-  #settleRefund({ decisions }: DecisionBatch, row: number, after: number): boolean {
+  #evaluateRefund({ decisions }: DecisionBatch, row: number, after: number): boolean {
     const { uncounted } = this.#parts;
     const isCounted = !Number.isNaN(after);
     if (!isCounted && uncounted === 'refuse') return false;
@@ -100,7 +98,7 @@ export class Settler {
    * Decides without a count: as if there were none, or as if the limit were used up. That says nothing about the hits,
    * so it goes into no statistic of the rule. False when the request is to be refused.
    */
-  #settleUncounted({ decisions }: DecisionBatch, row: number): boolean {
+  #evaluateUncounted({ decisions }: DecisionBatch, row: number): boolean {
     const { uncounted } = this.#parts;
     if (uncounted === 'refuse') return false;
     const left = uncounted === 'allow' ? decisions.requestsPerUnit[row] - decisions.hits[row] : -1;
@@ -138,4 +136,55 @@ function uncounted(batch: DecisionBatch, row: number): Fault {
     'store_failed',
     `the store could not count the key \`${key.toString('utf8', 0, 200)}\`${why}`,
   );
+}
+
+/** One counted descriptor: its limit, its hits, and the count before and after them. */
+export interface Outcome {
+  requestsPerUnit: number;
+  /** See {@link nearThreshold}. */
+  nearThreshold: number;
+  hits: number;
+  before: number;
+  after: number;
+  /** Another descriptor of the request was over its limit, so these hits were not added (`before` equals `after`). */
+  held: boolean;
+}
+
+/**
+ * The count above which hits are near the limit. Limit, ratio and product are rounded to single precision before the
+ * floor, as the reference implementation does: 0.7 of 90 is 63, where double precision would give 62. Rounding must
+ * not carry it beyond the limit (a ratio of 1 and a limit of more than 24 bits), or near hits would be negative.
+ */
+export function nearThreshold(ratio: number, requestsPerUnit: number): number {
+  const product = Math.fround(Math.fround(ratio) * Math.fround(requestsPerUnit));
+  return Math.min(Math.floor(product), requestsPerUnit);
+}
+
+export function isOverLimit(outcome: Outcome): boolean {
+  return outcome.after > outcome.requestsPerUnit;
+}
+
+/** The part of the hits that went over the limit, for an outcome that is over. */
+export function hitsOverLimit(outcome: Outcome): number {
+  const { requestsPerUnit, hits, before, after } = outcome;
+  return before >= requestsPerUnit ? hits : after - requestsPerUnit;
+}
+
+/**
+ * Counts an outcome in the row at `base`. `total_hits` is counted before the store is asked and is not touched here.
+ *
+ * The hits of one request may cross both thresholds: those up to the near threshold count as neither, those between
+ * the thresholds as near, those beyond the limit as over. `within_limit` takes all hits or none.
+ */
+export function countOutcome(row: Int32Array, base: number, outcome: Outcome): void {
+  const { requestsPerUnit, nearThreshold: near, hits, before, after, held } = outcome;
+  if (after > requestsPerUnit) {
+    addTotal(row, base + RULE_STAT.overLimit, hitsOverLimit(outcome));
+    if (before < requestsPerUnit) {
+      addTotal(row, base + RULE_STAT.nearLimit, requestsPerUnit - Math.max(near, before));
+    }
+    return;
+  }
+  addTotal(row, base + RULE_STAT.withinLimit, hits);
+  if (after > near && !held) addTotal(row, base + RULE_STAT.nearLimit, before >= near ? hits : after - near);
 }

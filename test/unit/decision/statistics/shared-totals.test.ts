@@ -7,7 +7,7 @@ import {
   sharedTotals,
   takeTotal,
   totalOf,
-} from '../../../../src/decision/totals/shared-totals.ts';
+} from '../../../../src/decision/statistics/shared-totals.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import type { AddingJob } from './adding-thread.ts';
 

@@ -1,13 +1,17 @@
 import t from 'tap';
-import { ROW_SLOTS, RuleGeneration } from '../../../src/decision/generation.ts';
-import { NAME_BOUNDS, RuleStatistics } from '../../../src/decision/rule-statistics.ts';
-import { NAME_OVERHEAD_BYTES } from '../../../src/decision/totals/named-rows.ts';
-import { addTotal } from '../../../src/decision/totals/shared-totals.ts';
-import { compileRules } from '../../../src/rules/compile.ts';
-import { CompiledRules } from '../../../src/rules/compiled-rules.ts';
-import { RULE_STAT, sanitiseStatName } from '../../../src/stats/names.ts';
-import { SeededRandom } from '../../support/seeded-random.ts';
-import { load } from '../rules/parse/rule-text.ts';
+import { NAME_OVERHEAD_BYTES } from '../../../../src/decision/statistics/named-rows.ts';
+import {
+  NAME_BOUNDS,
+  ROW_SLOTS,
+  RuleGeneration,
+  RuleStatistics,
+} from '../../../../src/decision/statistics/rule-statistics.ts';
+import { addTotal } from '../../../../src/decision/statistics/shared-totals.ts';
+import { compileRules } from '../../../../src/rules/compile.ts';
+import { CompiledRules } from '../../../../src/rules/compiled-rules.ts';
+import { RULE_STAT, sanitiseStatName } from '../../../../src/stats/names.ts';
+import { SeededRandom } from '../../../support/seeded-random.ts';
+import { load } from '../../rules/parse/rule-text.ts';
 
 const NAMES_DROPPED = 'ratelimit.stats.names_dropped';
 const HITS_DROPPED = 'ratelimit.stats.hits_dropped';

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { addTotal } from '../../../../src/decision/totals/shared-totals.ts';
+import { addTotal } from '../../../../src/decision/statistics/shared-totals.ts';
 
 /** What an adding thread is to do: add each of `hits` in turn, `rounds` times, to slot 1. */
 export interface AddingJob {

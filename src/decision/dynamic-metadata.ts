@@ -2,8 +2,7 @@ import type { JsonObject, JsonValue } from '../base/json.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
 import type { CompiledRules } from '../rules/compiled-rules.ts';
 import { LIMIT } from '../rules/layout.ts';
-import type { DecisionBatch } from './batch.ts';
-import { CODE, KIND } from './decision-table.ts';
+import { CODE, type DecisionBatch, KIND } from './batch.ts';
 
 /**
  * `dynamic_metadata` of a response: what was asked, and the `metadata` of the rules of all descriptors that passed.
