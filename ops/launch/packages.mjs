@@ -4,27 +4,30 @@ import { holdWhileRunning } from './lock.mjs';
 import { isNodeSettled, noNode, pinnedNode } from './pinned-node.mjs';
 import { root, run } from './step.mjs';
 
-/** Makes `node_modules` what package-lock.json says, unless it is that already. */
-export async function installPackages() {
-  if (!arePackagesInstalled()) await install('.', 'installing packages (npm ci)');
+/**
+ * Installs the packages of package-lock.json that `what` (`serving` or `tests`) needs, unless they are installed.
+ * Serving leaves out those that only development and tests need.
+ */
+export async function installPackages(what) {
+  if (!arePackagesInstalled(what)) await install('.', what, 'installing packages (npm ci)');
   if (pinnedNode() === undefined) throw noNode();
 }
 
-/** True when `node_modules` is what package-lock.json says, and the Node.js in it runs, if it can here. */
-export function arePackagesInstalled() {
-  return isInstalled('.') && isNodeSettled();
+/** True when `node_modules` has what {@link installPackages} installs, and its Node.js runs if this system can run it. */
+export function arePackagesInstalled(what) {
+  return isInstalled('.', what) && isNodeSettled();
 }
 
-/** The same for PM2, which has a lock file of its own: only the tests of its ecosystem file start it. */
+/** Installs PM2, which has a lock file of its own because only the tests of its ecosystem file start it. */
 export async function installPm2() {
-  if (!isPm2Installed()) await install('ops/pm2', 'installing PM2 for its tests (npm ci)');
+  if (!isPm2Installed()) await install('ops/pm2', 'tests', 'installing PM2 for its tests (npm ci)');
 }
 
 export function isPm2Installed() {
-  return isInstalled('ops/pm2');
+  return isInstalled('ops/pm2', 'tests');
 }
 
-async function install(folder, doing) {
+async function install(folder, what, doing) {
   const npm = npmCommand();
   await run({
     doing,
@@ -37,8 +40,8 @@ async function install(folder, doing) {
       `--prefix=${join(root, folder)}`,
       '--no-audit',
       '--no-fund',
-      // Building needs what is listed for development, also where NODE_ENV or a setting would leave it out.
-      '--include=dev',
+      // Said explicitly, because NODE_ENV or a setting of npm may say otherwise.
+      what === 'tests' ? '--include=dev' : '--omit=dev',
       '--include=optional',
       // No package here needs its install scripts, so none gets to run them.
       '--ignore-scripts',
@@ -52,19 +55,20 @@ async function install(folder, doing) {
 }
 
 /**
- * True when npm's own record of what it installed equals the lock file, and every package of the record is there. npm
- * writes the record last, so an installation that broke off does not count, and one made by hand with `npm ci` does.
+ * True when npm's own record of what it installed has what the lock file lists for `what`, and every package of the
+ * record is there. npm writes the record last, so an interrupted installation does not count, and one made by hand with
+ * `npm ci` does.
  */
-function isInstalled(folder) {
+function isInstalled(folder, what) {
   const present = lockedPackages(join(folder, 'node_modules/.package-lock.json'));
   if (present === undefined) return false;
   const wanted = lockedPackages(join(folder, 'package-lock.json')) ?? {};
   delete wanted[''];
   // npm leaves out optional packages that are for other platforms.
-  const isMet = ([path, { version, integrity, optional }]) =>
+  const isMet = ([path, { version, integrity, optional, dev }]) =>
     path in present
       ? present[path].version === version && present[path].integrity === integrity
-      : optional === true;
+      : optional === true || (dev === true && what === 'serving');
   const isThere = path => path in wanted && existsSync(join(root, folder, path, 'package.json'));
   return Object.entries(wanted).every(isMet) && Object.keys(present).every(isThere);
 }

@@ -15,10 +15,12 @@ import { isTestRunnerPrepared, prepareTestRunner } from './test-runner.mjs';
 export async function prepare(what) {
   const forTests = what === 'tests';
   const isReady =
-    arePackagesInstalled() && isBuilt(what) && (!forTests || (isTestRunnerPrepared() && isPm2Installed()));
+    arePackagesInstalled(what) &&
+    isBuilt(what) &&
+    (!forTests || (isTestRunnerPrepared() && isPm2Installed()));
   if (!isReady) {
     await locked(async () => {
-      await installPackages();
+      await installPackages(what);
       await buildSources(what);
       if (!forTests) return;
       await prepareTestRunner();

@@ -1,6 +1,5 @@
-#!/usr/bin/env node
-// The command `sluice`. Runs the built program on the packaged Node.js, whatever the host's is: in this process
-// when it is the right one, else in a child. Where the packaged one does not run, the host's serves.
+// The command `sluice`. It runs the built program on the packaged Node.js: in this process if this already is the
+// packaged one, otherwise in a child process. On systems that cannot run the packaged Node.js, the host's is used.
 import { handOver } from './hand-over.mjs';
 import { runsOn } from './pinned-node.mjs';
 import { preparedNode } from './prepare.mjs';
@@ -12,7 +11,7 @@ await attempt(async () => {
   else endLike(await handOver(node, process.argv.slice(2), 'inherit'));
 });
 
-/** Ends by the same status or signal. */
+/** Ends this process with the exit status or the signal of the child. */
 function endLike({ status, signal }) {
   if (process.connected) process.disconnect();
   if (signal === null) {

@@ -34,7 +34,7 @@ t.test('the three commands that the quick start prints work as they are printed'
   await service.written(/Ctrl-C stops it/);
   const commands = service.output
     .split('\n')
-    .filter(line => /^ {2}(curl|npx) /.test(line))
+    .filter(line => /^ {2}(curl|bin\/sluice) /.test(line))
     .map(line => line.trim());
   t.equal(commands.length, 3);
   const [json, client, dump] = await Promise.all(commands.map(runInShell));

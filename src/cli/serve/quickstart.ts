@@ -36,13 +36,13 @@ export function commandsToTry(addresses: Addresses): string {
   const lines = [
     'Try:',
     `  curl -i -d '{"domain":"demo","descriptors":[{"entries":[{"key":"user","value":"ann"}]}]}' http://${http}/json`,
-    `  npx sluice client -dial_string ${reachable(addresses.grpc)} -domain demo -descriptors user=ann`,
+    `  bin/sluice client -dial_string ${reachable(addresses.grpc)} -domain demo -descriptors user=ann`,
   ];
   if (addresses.debug !== null) lines.push(`  curl http://${reachable(addresses.debug)}/rlconfig`);
   lines.push(
-    'Tasks ("npx sluice tasks --help" has the rest):',
+    'Tasks ("bin/sluice tasks --help" has the rest):',
     // Tenants are told apart by names below `localhost`: an address in numbers has none.
-    `  eval "$(npx sluice tasks create-account acme --export --service http://localhost:${http.split(':').at(-1)})"`,
+    `  eval "$(bin/sluice tasks create-account acme --export --service http://localhost:${http.split(':').at(-1)})"`,
   );
   return `${lines.join('\n')}\n`;
 }

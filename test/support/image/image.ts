@@ -72,6 +72,9 @@ function linkPackages(folder: string): void {
   execFileSync('rm', ['-rf', join(to, '.cache')]);
   // npm writes over its record, which must not be the file of this repository.
   execFileSync('cp', ['--remove-destination', join(from, '.package-lock.json'), to]);
+  execFileSync('npm', ['prune', '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'], {
+    cwd: folder,
+  });
 }
 
 type Run = (text: string, stage: StageBuild) => void;

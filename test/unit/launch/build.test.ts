@@ -55,12 +55,12 @@ t.test('a fault in a test keeps nobody from serving, but does not pass as tested
   t.match(output, /test\/some\.test\.ts.*TS2322/);
 });
 
-t.test('a fault in what is served is told, by file and line', async t => {
+t.test('a source that cannot be compiled stops the start and is named by file and line', async t => {
   const { build, write } = smallRepository(t);
-  write({ 'src/cli/main.ts': "export const main: number = 'one';\n" });
+  write({ 'src/cli/main.ts': 'export const main: number = ;\n' });
   const { status, output } = await build('serving');
   t.equal(status, 1);
-  t.match(output, /src\/cli\/main\.ts\(1,14\): error TS2322/);
+  t.match(output, /src\/cli\/main\.ts\(1,29\): error TS1109/);
 });
 
 t.test('what is built already is not built again, whichever build it was', async t => {

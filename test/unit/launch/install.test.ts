@@ -64,12 +64,14 @@ async function freshClone(t: Test) {
   const tsconfig = JSON.parse(readFileSync(path('tsconfig.json'), 'utf8'));
   tsconfig.compilerOptions.types = [];
   write('tsconfig.json', JSON.stringify(tsconfig));
+  write('local/checker/package.json', JSON.stringify({ name: 'checker', version: '1.0.0' }));
   const local = ['typescript', NODE_PACKAGE];
   const dependencies = {
     [PACKAGE.name]: PACKAGE.version,
     ...Object.fromEntries(local.map(name => [name, `file:local/${name}`])),
   };
-  const project = { name: 'clone', version: '1.0.0', type: 'module', dependencies };
+  const devDependencies = { checker: 'file:local/checker' };
+  const project = { name: 'clone', version: '1.0.0', type: 'module', dependencies, devDependencies };
   write('package.json', JSON.stringify(project));
   write(
     'package-lock.json',
@@ -86,6 +88,8 @@ async function freshClone(t: Test) {
             [`node_modules/${name}`, { resolved: `local/${name}`, link: true }],
           ]),
         ),
+        'local/checker': { version: '1.0.0', dev: true },
+        'node_modules/checker': { resolved: 'local/checker', link: true, dev: true },
       },
     }),
   );
@@ -93,7 +97,7 @@ async function freshClone(t: Test) {
     const child = new Child({
       // The test runner puts a loader into NODE_OPTIONS of every child.
       command: '/usr/bin/env',
-      args: ['-u', 'NODE_OPTIONS', process.execPath, path(`ops/launch/${script}`)],
+      args: ['-u', 'NODE_OPTIONS', process.execPath, path(script)],
       env: {
         PATH: process.env['PATH'],
         npm_execpath: process.env['npm_execpath'],
@@ -108,7 +112,7 @@ async function freshClone(t: Test) {
   /** The processes that hold the lock. */
   const holders = (): number[] =>
     JSON.parse(readFileSync(path('build/.bootstrap.lock'), 'utf8')).map(({ pid }: { pid: number }) => pid);
-  return { packages, path, launch, start: () => launch('bootstrap.mjs'), holders };
+  return { packages, path, launch, start: () => launch('ops/launch/bootstrap.mjs'), holders };
 }
 
 type Clone = Awaited<ReturnType<typeof freshClone>>;
@@ -128,7 +132,7 @@ async function becomesReady(t: Test, { launch, start }: Clone): Promise<void> {
 }
 
 async function isReady(t: Test, launch: Clone['launch']): Promise<void> {
-  const child = launch('sluice.mjs');
+  const child = launch('ops/launch/sluice.mjs');
   t.same(await child.ended, { status: 0, signal: null });
   t.equal(child.output, 'served from the package\n');
 }
@@ -145,6 +149,16 @@ t.test('of two starts at once in a fresh clone one installs, and the other waits
   t.notMatch(second.output, /installing|compiling/);
   t.equal(clone.packages.downloads, 1);
   await isReady(t, clone.launch);
+});
+
+t.test('a start installs what serving needs, and leaves out what only development needs', async t => {
+  const clone = await freshClone(t);
+  await becomesReady(t, clone);
+  t.ok(existsSync(clone.path('node_modules/typescript')));
+  t.notOk(existsSync(clone.path('node_modules/checker')));
+  const again = clone.start();
+  t.same(await again.ended, { status: 0, signal: null });
+  t.equal(again.output, '', 'the next start finds everything');
 });
 
 t.test('an installation that was killed half-way is repeated by the next start', async t => {
@@ -275,7 +289,7 @@ t.test('a package whose files are damaged is told together with the command that
   const entry = clone.path(`node_modules/${PACKAGE.name}/index.js`);
   for (const damage of [() => writeFileSync(entry, 'export const te'), () => rmSync(entry)]) {
     damage();
-    const child = clone.launch('sluice.mjs');
+    const child = clone.launch('ops/launch/sluice.mjs');
     t.same(await child.ended, { status: 1, signal: null });
     t.match(child.output, /Installed files are missing or damaged: /);
     t.match(child.output, /Run "npm ci" in .* and start again\.\n$/);
