@@ -1,3 +1,4 @@
+import { printable } from '../../base/printable.ts';
 import {
   type DomainRules,
   describeRuleFault,
@@ -6,7 +7,6 @@ import {
   type RuleFault,
   type RuleSet,
 } from '../../rules/rule-set.ts';
-import { printable } from '../terminal/printable.ts';
 
 /** What a check found. */
 export interface CheckResult {

@@ -1,3 +1,4 @@
+import { printable } from '../../base/printable.ts';
 import {
   CODE_NAMES,
   type DescriptorStatus,
@@ -8,7 +9,6 @@ import {
 import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import { formatDuration, SECOND_MS } from '../../settings/kinds/durations.ts';
 import { aligned } from '../terminal/aligned.ts';
-import { printable } from '../terminal/printable.ts';
 
 /** What services report as remaining where a rule is unlimited (spec 3.2). */
 const UNLIMITED = 2 ** 32 - 1;

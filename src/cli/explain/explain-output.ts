@@ -1,3 +1,4 @@
+import { printable } from '../../base/printable.ts';
 import type {
   DescriptorExplanation,
   ExplainedCount,
@@ -5,7 +6,6 @@ import type {
 } from '../../decision/explain/explain-descriptor.ts';
 import { formatDuration, SECOND_MS } from '../../settings/kinds/durations.ts';
 import { aligned } from '../terminal/aligned.ts';
-import { printable } from '../terminal/printable.ts';
 
 /** The explanation for people: the overall code, a line for each descriptor, then for each how that came about. */
 export function explanationText({ descriptors, answer }: Explanation): string {

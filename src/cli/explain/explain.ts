@@ -1,4 +1,5 @@
 import { asError } from '../../base/fault.ts';
+import { printable } from '../../base/printable.ts';
 import type { Explanation } from '../../decision/explain/explain-descriptor.ts';
 import type { RateLimitRequest } from '../../messages/client-codec.ts';
 import { HOUR_MS } from '../../settings/kinds/durations.ts';
@@ -7,7 +8,6 @@ import { requestFromFlags } from '../client/client-request.ts';
 import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags, readFlag } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
-import { printable } from '../terminal/printable.ts';
 import { EXPLAIN_FLAGS } from './explain-flags.ts';
 import { explanationText } from './explain-output.ts';
 

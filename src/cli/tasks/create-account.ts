@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { printable } from '../../base/printable.ts';
 import { UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
-import { printable } from '../terminal/printable.ts';
 import { shellExports } from './command/shell-exports.ts';
 import { onlyArgument, serviceOf } from './command/target.ts';
 import { callApi, strangeAnswer } from './command/tasks-api.ts';

@@ -1,3 +1,4 @@
+import { excerpt, quote } from '../../base/printable.ts';
 import { type RuleEntry, type RuleLimit, UNIT_NUMBERS, type Unit } from '../rule-set.ts';
 import { checkKeys } from './field-names.ts';
 import { countField, fieldOf, flagField, isNull, listField, mapField, textField } from './fields.ts';
@@ -5,7 +6,6 @@ import type { FileCheck } from './file-check.ts';
 import { readMetadata } from './metadata.ts';
 import { emptyMap, isEmptyLimit, settled, warnAboutRepeats } from './repeated-keys.ts';
 import { MAX_ENTRIES, MAX_ENTRY_LEVELS, MAX_NAME_CHARACTERS } from './yaml/bounds.ts';
-import { printable, quote } from './yaml/quote.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 const NO_ENTRIES: readonly RuleEntry[] = [];
@@ -140,7 +140,7 @@ function claim(check: FileCheck, map: YamlMap, level: Level, composite: string):
   }
   const { file } = first.check.source;
   const { line } = first.check.source.placeOf(first.offset);
-  const place = line === 0 ? printable(file) : `${file}:${line}`;
+  const place = line === 0 ? excerpt(file) : `${file}:${line}`;
   check.fault(
     map.offset,
     `${quote(composite)} is defined twice on this level, first in ${place} (\`key: a\` with \`value: b\` and ` +

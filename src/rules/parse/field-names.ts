@@ -1,6 +1,6 @@
+import { excerpt, quote } from '../../base/printable.ts';
 import { checkLeaf, isMapItem } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
-import { printable, quote } from './yaml/quote.ts';
 import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from './yaml/yaml-node.ts';
 
 /**
@@ -39,7 +39,7 @@ function refuseKey(check: FileCheck, pair: YamlPair, kind: MapKind): void {
   }
   const guess = likelyField(pair.key, kind);
   const hint = guess === null ? '' : `did you mean \`${guess}\`? `;
-  check.fault(pair.keyOffset, `unknown key \`${printable(pair.key)}\`; ${hint}${list}`);
+  check.fault(pair.keyOffset, `unknown key \`${excerpt(pair.key)}\`; ${hint}${list}`);
 }
 
 /** What kind of value a field takes. */

@@ -1,5 +1,5 @@
+import { excerpt, quote } from '../../base/printable.ts';
 import type { FileCheck } from './file-check.ts';
-import { printable, quote } from './yaml/quote.ts';
 import {
   GREATEST_INT64,
   typedScalar,
@@ -107,7 +107,7 @@ export function checkLeaf(check: FileCheck, scalar: YamlScalar): boolean {
   if (/^[-+]?0[0-9_]/.test(scalar.text)) what = 'a number with a leading zero that is not octal';
   check.fault(
     scalar.offset,
-    `${printable(scalar.text)} is ${what}, and such numbers are only allowed in metadata: ` +
+    `${excerpt(scalar.text)} is ${what}, and such numbers are only allowed in metadata: ` +
       `for text write ${quote(scalar.text)}, with the quotes`,
   );
   return false;
@@ -122,5 +122,5 @@ export function isNull(node: YamlNode): boolean {
 function shown(node: YamlNode): string {
   if (node.kind !== 'scalar') return `a ${node.kind}`;
   if (!node.plain) return `the text ${quote(node.text)}`;
-  return node.text === '' ? 'null' : printable(node.text);
+  return node.text === '' ? 'null' : excerpt(node.text);
 }

@@ -1,5 +1,5 @@
+import { excerpt } from '../../base/printable.ts';
 import { MAX_REPORTED_FAULTS, type RuleFault, RuleSetRefused } from '../rule-set.ts';
-import { printable } from './yaml/quote.ts';
 
 /** A line and a column, both from 1; both 0 where there are no lines. */
 export interface Place {
@@ -76,7 +76,7 @@ export class FileCheck {
   #at(offset: number, message: string): RuleFault {
     const { line, column } = this.source.placeOf(offset);
     const names = this.#domain === '' ? this.#entries : [this.#domain, ...this.#entries];
-    const path = names.map(name => printable(name)).join('.');
+    const path = names.map(name => excerpt(name)).join('.');
     return { file: this.source.file, line, column, path, message };
   }
 }

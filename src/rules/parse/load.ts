@@ -1,3 +1,4 @@
+import { quote } from '../../base/printable.ts';
 import type {
   DomainRules,
   MAX_REPORTED_FAULTS,
@@ -13,7 +14,6 @@ import { FaultList, type FileCheck } from './file-check.ts';
 import { readRuleFile } from './read-file.ts';
 import { readResource } from './read-resource.ts';
 import { settled, warnAboutRepeats } from './repeated-keys.ts';
-import { quote } from './yaml/quote.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 export interface LoadOptions {

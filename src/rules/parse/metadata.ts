@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
+import { quote } from '../../base/printable.ts';
 import type { FileCheck } from './file-check.ts';
-import { quote } from './yaml/quote.ts';
 import {
   type TypedScalar,
   typedScalar,

@@ -1,10 +1,10 @@
 import { isUtf8 } from 'node:buffer';
+import { excerpt } from '../../base/printable.ts';
 import { WIRE, WireFault, WireReader } from '../../messages/wire.ts';
 import type { RuleFile } from '../rule-set.ts';
 import { type FaultList, FileCheck } from './file-check.ts';
 import type { ReadFile } from './read-file.ts';
 import { MAX_YAML_DEPTH, MAX_YAML_NODES } from './yaml/bounds.ts';
-import { printable } from './yaml/quote.ts';
 import type { YamlList, YamlMap, YamlNode, YamlPair, YamlScalar } from './yaml/yaml-node.ts';
 
 /** A resource has no lines to point at: faults name it and the path of the entry. */
@@ -15,7 +15,7 @@ export function readResource(resource: RuleFile, faults: FaultList): ReadFile | 
   const reading = readTree(resource, faults);
   if (reading === null) return null;
   const source = {
-    file: shownName(resource, reading.name === '' ? resource.name : printable(reading.name)),
+    file: shownName(resource, reading.name === '' ? resource.name : excerpt(reading.name)),
     noun: 'resource',
     placeOf: () => NO_PLACE,
   } as const;

@@ -1,7 +1,7 @@
+import { excerpt } from '../../base/printable.ts';
 import { FIELD_KINDS, type FieldKind, type MapKind } from './field-names.ts';
 import { countField, flagField, isNull, listField, mapField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
-import { printable } from './yaml/quote.ts';
 import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from './yaml/yaml-node.ts';
 
 /** Up to this many pairs, comparing each with each is faster than a set. */
@@ -107,7 +107,7 @@ function addsKeys(last: YamlNode, result: YamlNode): boolean {
 
 /** A value in the flow form of YAML, short enough for a log. */
 function shown(node: YamlNode): string {
-  return `\`${printable(flowText(node))}\``;
+  return `\`${excerpt(flowText(node))}\``;
 }
 
 const SHOWN_PARTS = 8;

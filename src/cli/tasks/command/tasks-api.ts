@@ -3,10 +3,10 @@ import { type ClientRequest, request as requestOverHttp } from 'node:http';
 import { request as requestOverHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { asError } from '../../../base/fault.ts';
+import { printable } from '../../../base/printable.ts';
 import { explainTlsFailure, type TlsRemedies } from '../../../base/tls/tls-failure.ts';
 import { trustedCas } from '../../../base/tls/trusted-cas.ts';
 import { CommandFault, UsageFault } from '../../terminal/command-fault.ts';
-import { printable } from '../../terminal/printable.ts';
 
 /** What to do about a handshake that failed. */
 const TLS_REMEDIES: TlsRemedies = { ca: 'NODE_EXTRA_CA_CERTS', plain: 'begin the address with http://' };

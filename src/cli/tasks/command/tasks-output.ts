@@ -1,6 +1,6 @@
+import { printable } from '../../../base/printable.ts';
 import { aligned } from '../../terminal/aligned.ts';
 import type { CliIo } from '../../terminal/io.ts';
-import { printable } from '../../terminal/printable.ts';
 import type { Json } from './tasks-api.ts';
 
 /** An answer as one line of JSON. */

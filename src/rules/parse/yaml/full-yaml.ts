@@ -1,6 +1,6 @@
 import { Composer, CST, type Document, Lexer, Parser, visit, type YAMLError } from 'yaml';
+import { excerpt } from '../../../base/printable.ts';
 import { MAX_YAML_DEPTH } from './bounds.ts';
-import { printable } from './quote.ts';
 import type { YamlFault, YamlReading } from './yaml-node.ts';
 import { YamlTree } from './yaml-tree.ts';
 
@@ -107,7 +107,7 @@ function syntaxFault(document: Document.Parsed, error: YAMLError, text: string):
     ADVICE[error.code] ?? 'check the quotes, the colons and the indentation here and in the line before';
   return refused(
     Math.min(end, text.length),
-    `this is not valid YAML: ${printable(error.message, LONGEST_MESSAGE)}: ${advice}`,
+    `this is not valid YAML: ${excerpt(error.message, LONGEST_MESSAGE)}: ${advice}`,
   );
 }
 

@@ -9,9 +9,9 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
+import { excerpt, quote } from '../../../base/printable.ts';
 import { MAX_REPORTED_FAULTS } from '../../rule-set.ts';
 import { allowedAliasShare, MAX_EXPANDED_NODES, MAX_YAML_DEPTH } from './bounds.ts';
-import { printable, quote } from './quote.ts';
 import { typedScalar, type YamlFault, type YamlNode, type YamlPair } from './yaml-node.ts';
 
 /** A node with an anchor, ready for its aliases. */
@@ -119,7 +119,7 @@ export class YamlTree {
     if (anchored === null) {
       this.#fault(
         offset,
-        `the alias \`*${printable(name)}\` stands inside its own anchor: write the values out`,
+        `the alias \`*${excerpt(name)}\` stands inside its own anchor: write the values out`,
       );
       return { node: emptyScalar(offset), height: 0 };
     }
@@ -127,7 +127,7 @@ export class YamlTree {
       const text = quote(`*${name}`);
       this.#fault(
         offset,
-        `no anchor \`&${printable(name)}\` comes before this alias: define it, or write ${text} in quotes for the text`,
+        `no anchor \`&${excerpt(name)}\` comes before this alias: define it, or write ${text} in quotes for the text`,
       );
       return { node: emptyScalar(offset), height: 0 };
     }
