@@ -63,6 +63,7 @@ function advicePortTaken(shared: boolean, port: string, sharing: AddressSettings
   if (shared)
     return `the port is in use by a process of another user, or by one without SHARE_PORTS=true; stop that process, or set ${port} to a free port`;
   const remedy = `another process listens on this port; stop it, or set ${port} to a free port`;
-  if (sharing === 'never') return `${remedy}, because each process needs its own, also with SHARE_PORTS=true`;
+  if (sharing === 'never')
+    return `${remedy}, because each process needs its own port, even with SHARE_PORTS=true`;
   return `${remedy}, or start every process with SHARE_PORTS=true to share the port`;
 }

@@ -119,7 +119,7 @@ export function examineStop(t: Test, examinee: Examinee): void {
     await held.arrived(1);
 
     const stopped = server.stop();
-    t.match(await watched.status, { code: GRPC_STATUS.unavailable, details: /stopping/ });
+    t.match(await watched.status, { code: GRPC_STATUS.unavailable, details: /shutting down/ });
     t.equal((await client.unary('/s/Echo')).status, GRPC_STATUS.unavailable, 'on the same connection');
     const another = new GrpcClient(server.address);
     t.equal((await another.unary('/s/Echo')).status, GRPC_STATUS.unavailable, 'on a new connection');

@@ -76,7 +76,7 @@ export async function examineUnixListen(t: Test, examinee: Examinee): Promise<vo
     const second = examinee.make(t, {}, { listen: server.address });
     await t.rejects(
       second.start(),
-      /another process accepts connections there, and a unix socket is not shared.*GRPC_UDS/,
+      /another process accepts connections there, and SHARE_PORTS does not apply to unix sockets.*GRPC_UDS/,
     );
     t.equal((await client.unary('/s/Echo')).status, 0);
   });
@@ -94,7 +94,7 @@ export async function examineUnixListen(t: Test, examinee: Examinee): Promise<vo
     const missing = examinee.make(t, {}, { listen: { path: join(directory, 'none', 'grpc.sock') } });
     await t.rejects(missing.start(), /the directory is missing.*GRPC_UDS/);
     const long = examinee.make(t, {}, { listen: { path: join(directory, 'x'.repeat(120)) } });
-    await t.rejects(long.start(), /its path takes \d+ bytes; set GRPC_UDS/);
+    await t.rejects(long.start(), /the path has \d+ bytes; set GRPC_UDS/);
   });
 }
 

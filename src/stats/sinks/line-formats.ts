@@ -50,7 +50,7 @@ export function inOrder(tags: readonly Tag[]): readonly Tag[] {
 }
 
 /** A tag's value that neither ends a name nor begins a part of it. */
-export function lineValue(value: string): string {
+function lineValue(value: string): string {
   return value.replace(/[.:|\r\n]/g, '_');
 }
 
@@ -69,7 +69,7 @@ export function statsdLines(tags: readonly Tag[]): LineFormat {
  * Makes a name and tags out of a name that is a path: `ratelimit.service.rate_limit.shop.user.over_limit` with the
  * pattern `rate_limit\.(\w+)\.(.+)\.(\w+)$` becomes `limits.$3` with the tag `rule:$2`.
  */
-export interface Mogrifier {
+interface Mogrifier {
   /** Found anywhere in the name. */
   readonly pattern: RegExp;
   /** A template: `$1` is what the first group of the pattern matched, `$0` the whole match. */
@@ -79,7 +79,7 @@ export interface Mogrifier {
 }
 
 /** What the first mogrifier whose pattern is found makes of a name; null when there is none. */
-export function mogrified(
+function mogrified(
   mogrifiers: readonly Mogrifier[],
   name: string,
 ): { readonly name: string; readonly tags: readonly Tag[] } | null {

@@ -55,7 +55,7 @@ export class TcpOutput implements LineOutput {
   async write(lines: string): Promise<void> {
     const socket = this.#socket;
     if (socket === null) throw new Error(this.#reason);
-    await this.#within(WRITE_TIMEOUT_MS, 'it took nothing for 5 s', socket, done =>
+    await this.#within(WRITE_TIMEOUT_MS, 'it accepted no data for 5 s', socket, done =>
       socket.write(lines, done),
     );
   }
@@ -63,7 +63,7 @@ export class TcpOutput implements LineOutput {
   async end(): Promise<void> {
     const socket = this.#socket;
     if (socket === null) return;
-    await this.#within(WRITE_TIMEOUT_MS, 'it took nothing for 5 s', socket, done => socket.end(done));
+    await this.#within(WRITE_TIMEOUT_MS, 'it accepted no data for 5 s', socket, done => socket.end(done));
   }
 
   close(): void {
@@ -84,7 +84,7 @@ export class TcpOutput implements LineOutput {
     });
     socket.once('close', () => this.#lost(socket));
     try {
-      await this.#within(CONNECT_TIMEOUT_MS, 'no connection within 1.5 s', socket, done =>
+      await this.#within(CONNECT_TIMEOUT_MS, 'the connection timed out after 1.5 s', socket, done =>
         socket.once('connect', () => done()),
       );
       this.#attempts = 0;

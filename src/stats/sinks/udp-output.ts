@@ -66,7 +66,7 @@ export class UdpOutput implements LineOutput {
     return new Promise((resolve, reject) => {
       socket.send(packet, this.#options.port, address, failure => {
         if (failure === null) resolve();
-        else reject(new Error(`a packet was not sent: ${systemCode(failure)}`, { cause: failure }));
+        else reject(new Error(`could not send a packet: ${systemCode(failure)}`, { cause: failure }));
       });
     });
   }

@@ -25,12 +25,12 @@ export const EXPLAINED_BYTES = 65_536;
 
 const TOO_MANY = errorAnswer({
   code: 'overloaded',
-  message: `${MAX_EXPLAINED_AT_ONCE} requests are being explained: try again when one of them is done`,
+  message: `${MAX_EXPLAINED_AT_ONCE} requests are already being explained; retry when one of them has finished`,
 });
 
 const TOO_LARGE = errorAnswer({
   code: 'body_too_large',
-  message: `the body is larger than ${EXPLAINED_BYTES} bytes: explain fewer descriptors at once`,
+  message: `the body is larger than ${EXPLAINED_BYTES} bytes: explain fewer descriptors per request`,
 });
 
 /**
@@ -71,7 +71,7 @@ export function explainRoute(explain: Explain, clock: Clock): Route {
   return {
     path: '/explain',
     method: 'POST',
-    help: 'what /json would answer to the RateLimitRequest in the body, and why; nothing is counted',
+    help: 'explains the decision for the RateLimitRequest in the body; nothing is counted',
     handle: exchange =>
       readBody(
         exchange,

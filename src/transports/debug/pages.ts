@@ -9,7 +9,7 @@ export const MAX_PAGE_READERS = 8;
 
 const TOO_MANY_READERS = errorAnswer({
   code: 'overloaded',
-  message: `${MAX_PAGE_READERS} readers are being served: read faster, or try again when one of them has ended`,
+  message: `${MAX_PAGE_READERS} clients are already reading /rlconfig or /stats; retry when one of them has finished`,
 });
 
 /** The pages that may be long, and how many are being read. */
@@ -40,7 +40,7 @@ export function longPageRoutes(dump: () => Iterable<string>, stats: StatsReader)
     {
       path: '/rlconfig',
       method: 'GET or POST',
-      help: 'the rules in force, one line per limit',
+      help: 'the active rules, one line per limit',
       handle: exchange => void pages.send(exchange, dump),
     },
     {

@@ -10,7 +10,7 @@ const MAX_SECONDS = 300;
 
 const STOPPING = errorAnswer({
   code: 'stopping',
-  message: 'the service is stopping and takes no more profiles',
+  message: 'the service is shutting down and no longer takes profiles',
 });
 
 const compress = promisify(gzip);
@@ -25,7 +25,7 @@ export function profileIndexRoute(kinds: readonly ProfileKind[]): Route {
   return {
     path: '/debug/pprof/',
     method: 'GET or POST',
-    help: 'the profiles that can be taken',
+    help: 'the available profiles',
     handle: exchange => exchange.answer(textAnswer(page)),
   };
 }
@@ -35,7 +35,7 @@ export function profileRoute(recorder: ProfileRecorder): Route {
   const { kind } = recorder;
   const busy = errorAnswer({
     code: 'conflict',
-    message: `a ${kind.name} profile is being taken for somebody else: try again when it has ended`,
+    message: `a ${kind.name} profile is already in progress; retry when it has finished`,
   });
   return {
     path: `/debug/pprof/${kind.name}`,

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { CallNode, CallTree } from './pprof.ts';
 
 /** What a profile found, in V8's own form and as a call tree. */
-export interface FinishedProfile {
+interface FinishedProfile {
   /** V8's JSON, which Chrome DevTools opens. */
   json(): string;
   callTree(): Pick<CallTree, 'root' | 'valueKinds'>;
@@ -97,7 +97,7 @@ export class ProfileRecorder {
 /** Where the CPU time goes: V8 looks at the stack about once a millisecond. */
 export const CPU_PROFILE: ProfileKind = {
   name: 'profile',
-  help: 'CPU time of the main thread over the next `seconds`',
+  help: 'CPU time of the main thread during the next `seconds`',
   defaultSeconds: 30,
   jsonFormat: 'cpuprofile',
   async start(session) {
@@ -152,7 +152,7 @@ function selfTimes({ samples = [], timeDeltas = [], startTime, endTime }: Profil
  */
 export const HEAP_PROFILE: ProfileKind = {
   name: 'heap',
-  help: 'memory that the main thread takes over the next `seconds` and still holds after them',
+  help: 'memory that the main thread allocates during the next `seconds` and still holds at the end',
   defaultSeconds: 5,
   jsonFormat: 'heapprofile',
   async start(session) {

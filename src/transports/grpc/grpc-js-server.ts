@@ -208,7 +208,7 @@ class GrpcJsStream implements ReplyStream {
   send(response: Uint8Array): void {
     if (this.#closed) return;
     if (this.#call.writableLength < MAX_QUEUED_MESSAGES) this.#call.write(Buffer.from(response));
-    else this.end(GRPC_STATUS.resourceExhausted, 'the caller does not read what it asked for');
+    else this.end(GRPC_STATUS.resourceExhausted, 'the caller does not read its responses');
   }
 
   end(status: GrpcStatus, message: string): void {

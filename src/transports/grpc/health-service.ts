@@ -107,5 +107,5 @@ function readOrRefuse(refuse: (status: GrpcStatus, message: string) => void, han
 function unknownService(service: string): string {
   const known = STATEFUL_NAMES.map(name => JSON.stringify(name)).join(', ');
   const asked = JSON.stringify(service.slice(0, MAX_QUOTED_NAME_LENGTH));
-  return `unknown service ${asked}; known are ${known}, and the empty name for the process itself`;
+  return `unknown service ${asked}; known services: ${known}, and the empty name for the process itself`;
 }

@@ -98,7 +98,7 @@ async function preparePath(path: string): Promise<void> {
   const bytes = Buffer.byteLength(path);
   if (bytes > MAX_PATH_BYTES) {
     throw new Error(
-      `cannot listen on the unix socket ${path}: its path takes ${bytes} bytes; set GRPC_UDS to one of at most ${MAX_PATH_BYTES}`,
+      `cannot listen on the unix socket ${path}: the path has ${bytes} bytes; set GRPC_UDS to a path of at most ${MAX_PATH_BYTES} bytes`,
     );
   }
   const found = await lstat(path).catch((error: unknown) => {
@@ -113,7 +113,7 @@ async function preparePath(path: string): Promise<void> {
   }
   if (await isAccepting(path)) {
     throw new Error(
-      `cannot listen on the unix socket ${path}: another process accepts connections there, and a unix socket is not shared, whatever SHARE_PORTS says; stop it, or set GRPC_UDS to a path of its own for each process`,
+      `cannot listen on the unix socket ${path}: another process accepts connections there, and SHARE_PORTS does not apply to unix sockets; stop that process, or set GRPC_UDS to a separate path for each process`,
     );
   }
   await unlink(path).catch((error: unknown) => {

@@ -57,8 +57,8 @@ const CROWDED = 7 / 8;
 const UNCROWDED = 5 / 8;
 
 /** Why connections are closed, as it appears in the log. */
-const UNFINISHED = 'they hold the most of unfinished requests';
-const UNREAD = 'they hold the most of unread answers';
+const UNFINISHED = 'unfinished requests hold too much memory';
+const UNREAD = 'unread answers hold too much memory';
 
 /** Closed connections that have not been logged yet. */
 interface Cuts {

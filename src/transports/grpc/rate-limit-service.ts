@@ -48,7 +48,7 @@ class UnaryDecisionReply implements DecisionReply {
 }
 
 /** The status that answers a call which was refused. UNAVAILABLE and RESOURCE_EXHAUSTED tell callers that trying again may help. */
-export const STATUS_OF_FAULT: Readonly<Record<FaultCode, GrpcStatus>> = {
+const STATUS_OF_FAULT: Readonly<Record<FaultCode, GrpcStatus>> = {
   bad_request: GRPC_STATUS.invalidArgument,
   // Not INVALID_ARGUMENT: gRPC libraries answer INTERNAL when a request does not parse, so callers know it as that.
   unparseable: GRPC_STATUS.internal,

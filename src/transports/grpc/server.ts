@@ -46,7 +46,7 @@ export const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 export const DEFAULT_MAX_METADATA_BYTES = DEFAULT_LIMITS.maxHeaderListBytes;
 
 /** The status message of streams that end because the server stops. */
-export const STOPPING_MESSAGE = 'the server is stopping; connect again';
+export const STOPPING_MESSAGE = 'the server is shutting down; reconnect';
 
 /** One service with the methods of all, for a server that serves them on one port. */
 export function joinServices(services: readonly GrpcService[]): GrpcService {

@@ -108,5 +108,5 @@ export function errorAnswer(error: ErrorText, headers?: Readonly<Record<string, 
 /** The answer to a connection above the limit, before the connection is closed. */
 export const TOO_MANY_CONNECTIONS: Answer = errorAnswer({
   code: 'overloaded',
-  message: 'too many connections are open: try again later, and use connections for more than one request',
+  message: 'too many connections are open; retry later, and reuse connections',
 });

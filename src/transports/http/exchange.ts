@@ -32,13 +32,13 @@ export interface RequestShape {
 
 const TOO_MANY_WAIT = errorAnswer({
   code: 'overloaded',
-  message: `${MAX_WAITING} requests wait already; try again later`,
+  message: `${MAX_WAITING} requests are already waiting; retry later`,
 });
 
 const GAVE_WAY = errorAnswer({
   code: 'overloaded',
   message:
-    'too many bodies arrive at the same time, and this one has been waited for longest: send it again, without pauses',
+    'too many request bodies are incomplete, and this one for the longest time; send the request again without pauses',
 });
 
 /** Receives the body of a request. A chunk is only valid during the call; the last one may be empty. */
@@ -229,7 +229,7 @@ export abstract class Exchange implements Holder {
       error: error.stack ?? error.message,
     });
     this.answer(
-      errorAnswer({ code: 'internal', message: 'internal error: the log of the service has its cause' }),
+      errorAnswer({ code: 'internal', message: 'internal error; see the log of the service for the cause' }),
     );
   }
 
@@ -335,7 +335,7 @@ export abstract class Exchange implements Holder {
 const CHUNK_CHARACTERS = 16 * 1024;
 
 /** Puts the pieces of a long text together to chunks that are worth a write each. */
-export class TextChunks {
+class TextChunks {
   readonly #pieces: Iterator<string>;
   #gathered = '';
   #ended = false;

@@ -84,16 +84,16 @@ export class Framing {
    */
   get fault(): string | null {
     if (this.#hosts > 1) return 'the Host header field is repeated; send it once';
-    if (this.#hosts === 1 && !this.#hasHost()) return 'the Host header field is no host name or address';
+    if (this.#hosts === 1 && !this.#hasHost()) return 'the Host header field is not a host name or address';
     if (this.#codings > 0) {
       if (this.#lengths > 0)
         return 'the request has both Content-Length and Transfer-Encoding; send one of them';
       if (this.#codings > 1 || this.#coding.toLowerCase() !== 'chunked')
-        return 'the only Transfer-Encoding that is accepted is chunked, once';
+        return 'the only accepted Transfer-Encoding is chunked, sent once';
     }
     if (this.#lengths > 1) return 'the Content-Length header field is repeated; send it once';
     if (this.#lengths === 1 && !this.#hasLength())
-      return 'the Content-Length header field is no number of bytes';
+      return 'the Content-Length header field is not a number of bytes';
     return null;
   }
 

@@ -153,7 +153,7 @@ function make(options: HttpListenerOptions): Made {
     turns: new RequestTurns(),
     gaveWay: new CountedWarning(
       options,
-      'Gave up HTTP requests to free memory: their bodies were not complete, or their answers not read',
+      'Dropped HTTP requests to free memory: their bodies were incomplete, or their answers unread',
       { listener: name, limit: limits.maxHeldBytes },
     ),
     refused: new CountedWarning(options, 'Refused HTTP connections: too many are open', {

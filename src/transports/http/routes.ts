@@ -68,7 +68,10 @@ export function run(handle: Handler, exchange: Exchange, request: RequestHead): 
 /** A path that is none of the routes: 404 with a JSON body that lists those there are. */
 export function jsonNotFound(routes: readonly Route[]): Handler {
   const paths = routes.map(({ method, path }) => (method === 'any' ? path : `${method} ${path}`)).join(', ');
-  const answer = errorAnswer({ code: 'not_found', message: `no such path; the paths here are: ${paths}` });
+  const answer = errorAnswer({
+    code: 'not_found',
+    message: `there is no such path; available paths: ${paths}`,
+  });
   return exchange => exchange.answer(answer);
 }
 

@@ -142,7 +142,7 @@ export function examineBounds(t: Test, engine: HttpEngine): void {
 
     clock.advance(1_000);
     const warnings = log.lines.filter(({ level }) => level === 'warning');
-    t.match(warnings, [{ message: /Gave up HTTP requests/, fields: { limit: LARGE_BYTES } }]);
+    t.match(warnings, [{ message: /Dropped HTTP requests/, fields: { limit: LARGE_BYTES } }]);
     t.equal(warnings.length, 1, 'one line, whatever the number');
     t.ok(Number(warnings[0].fields.count) >= 8);
   });

@@ -1,4 +1,11 @@
-import { type HistoryEntry, type HistoryEvent, FINAL_STATUSES, isFinal, type Task, type TaskStatus } from '../../../src/tasks/model/task.ts';
+import {
+  FINAL_STATUSES,
+  type HistoryEntry,
+  type HistoryEvent,
+  isFinal,
+  type Task,
+  type TaskStatus,
+} from '../../../src/tasks/model/task.ts';
 
 /** So many ends of attempts are not counted. */
 const MAX_DEFERRALS = 100;

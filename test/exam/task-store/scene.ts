@@ -1,6 +1,17 @@
 import type { Test } from 'tap';
 import type { HistoryEntry, Task, TaskStatus } from '../../../src/tasks/model/task.ts';
-import type { ChangeAnswer, ClaimAnswer, ClaimedTask, ClaimRequest, CreateRequest, CreateResult, NewTask, SettleAnswer, Settlement, TaskChange } from '../../../src/tasks/store/requests.ts';
+import type {
+  ChangeAnswer,
+  ClaimAnswer,
+  ClaimedTask,
+  ClaimRequest,
+  CreateRequest,
+  CreateResult,
+  NewTask,
+  SettleAnswer,
+  Settlement,
+  TaskChange,
+} from '../../../src/tasks/store/requests.ts';
 import type { TaskStore } from '../../../src/tasks/store/task-store.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 import { Factory, historyQuery, settlement, taskChange, taskQuery } from '../../support/tasks/factories.ts';

@@ -6,8 +6,8 @@ const RULE_STATS = {
   within_limit: 'Hits within the limit.',
   near_limit: 'Hits above the near-limit ratio and within the limit.',
   over_limit: 'Hits over the limit.',
-  shadow_mode: 'Hits over the limit that shadow mode let pass.',
-  total_negative_hits: 'Hits that refunds asked to give back.',
+  shadow_mode: 'Hits over the limit that shadow mode allowed.',
+  total_negative_hits: 'Hits that refunds asked to return.',
 };
 
 const RULE_METRIC = 'ratelimit_service_rate_limit_';
@@ -43,11 +43,11 @@ export function defaultMappings(responseTimeIn: 'seconds' | 'milliseconds'): Map
     responseTimeMapping(responseTimeIn),
     glob('ratelimit.service.config_load_success', 'ratelimit_service_config_load_success', {
       kind: 'counter',
-      help: 'Loads of the rules that brought them into force.',
+      help: 'Rule loads that succeeded.',
     }),
     glob('ratelimit.service.config_load_error', 'ratelimit_service_config_load_error', {
       kind: 'counter',
-      help: 'Loads of the rules that found faults.',
+      help: 'Rule loads that failed.',
     }),
     ...TASK_MAPPINGS,
   ];
@@ -96,17 +96,17 @@ const STORE_BUCKETS = [0.0005, 0.001, 0.0025, ...DEFAULT_BUCKETS];
 
 /** How the statistics of tasks are shown; their names are those of `src/tasks/model/task-statistics.ts`. */
 export const TASK_MAPPINGS: readonly Mapping[] = [
-  counter('created', 'tasks_created_total', 'Tasks that were made.'),
+  counter('created', 'tasks_created_total', 'Tasks created.'),
   counter('finished.*', 'tasks_finished_total', 'Tasks that reached a final status.', 'status'),
   counter('attempts.*', 'attempts_total', 'Attempts that ended.', 'outcome'),
-  counter('leases_expired', 'leases_expired_total', 'Attempts whose lease ran out.'),
-  counter('settle_rejected', 'settle_rejected_total', 'Outcomes that came after their lease was lost.'),
-  counter('worker_tests.*', 'worker_tests_total', 'Tests of push workers that were sent.', 'outcome'),
-  counter('schedules_fired.*', 'schedules_fired_total', 'Nominal times of schedules.', 'result'),
-  counter('store_errors', 'store_errors_total', 'Calls of the task store that failed.'),
-  counter('purged', 'tasks_purged_total', 'Tasks that were removed when their time was over.'),
+  counter('leases_expired', 'leases_expired_total', 'Attempts whose lease expired.'),
+  counter('settle_rejected', 'settle_rejected_total', 'Outcomes reported after their lease was lost.'),
+  counter('worker_tests.*', 'worker_tests_total', 'Test requests sent to push workers.', 'outcome'),
+  counter('schedules_fired.*', 'schedules_fired_total', 'Occurrences of schedules.', 'result'),
+  counter('store_errors', 'store_errors_total', 'Task store operations that failed.'),
+  counter('purged', 'tasks_purged_total', 'Finished tasks deleted after their retention time.'),
   {
-    ...mapping('http_requests.*.*', 'http_requests_total', 'Calls of the task interface.'),
+    ...mapping('http_requests.*.*', 'http_requests_total', 'Requests to the task API.'),
     kind: 'counter',
     labels: [
       ['route', '$1'],
@@ -114,14 +114,14 @@ export const TASK_MAPPINGS: readonly Mapping[] = [
     ],
   },
   {
-    ...mapping('not_ready.*', 'tasks_not_ready', 'Whether tasks cannot be served, 1 or 0, by the cause.'),
+    ...mapping('not_ready.*', 'tasks_not_ready', 'Whether the task service is not ready, 1 or 0, by cause.'),
     labels: [['cause', '$1']],
   },
-  mapping('in_flight', 'tasks_in_flight', 'Attempts that this process is making.'),
+  mapping('in_flight', 'tasks_in_flight', 'Attempts in progress in this process.'),
   mapping(
     'due',
     'tasks_due',
-    'Tasks in the store that are due and wait, at most 100000: up to 10 s old, with Redis up to 40 s.',
+    'Due tasks that wait in the store, counted up to 100000. Up to 10 s old, with Redis up to 40 s.',
   ),
   {
     ...mapping(
@@ -132,9 +132,9 @@ export const TASK_MAPPINGS: readonly Mapping[] = [
     scale: 0.001,
   },
   timer('dispatch_lag', 'dispatch_lag_seconds', 'Time from when a task is due to its start.', LONG_BUCKETS),
-  timer('attempt_duration', 'attempt_duration_seconds', 'Time that pushed attempts took.', LONG_BUCKETS),
+  timer('attempt_duration', 'attempt_duration_seconds', 'Duration of push attempts.', LONG_BUCKETS),
   {
-    ...timer('store_op.*', 'store_op_seconds', 'Time that calls of the task store took.', STORE_BUCKETS),
+    ...timer('store_op.*', 'store_op_seconds', 'Duration of task store operations.', STORE_BUCKETS),
     labels: [['op', '$1']],
   },
 ];

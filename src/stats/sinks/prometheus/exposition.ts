@@ -125,7 +125,7 @@ interface Seen {
 }
 
 /** Which series with a time to live have not changed for that time. Changes are noticed when somebody looks. */
-export class Ageing {
+class Ageing {
   #seen: ReadonlyMap<string, Seen> = new Map();
 
   /** One look at all series, at this time. */
@@ -146,7 +146,7 @@ export class Ageing {
   }
 }
 
-export interface Look {
+interface Look {
   /** True when the series has had this value for longer than `ttlMs`. */
   isOld(series: string, value: number, ttlMs: number): boolean;
   /** All series that there are were asked for: the others are forgotten. */

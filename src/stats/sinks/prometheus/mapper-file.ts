@@ -88,7 +88,7 @@ class Reading {
 
   #match(node: Node): Mapping['match'] {
     const match = node.text('match');
-    if (match === '') node.fault('match', 'what the names of statistics are compared with');
+    if (match === '') node.fault('match', 'the pattern that names of statistics must match');
     const types = ['glob', 'regex'];
     const type = node.choice('match_type', types) ?? this.#defaults.choice('match_type', types);
     return type === 'regex' ? { pattern: patternOf(node, match) } : { glob: globOf(node, match) };
@@ -98,10 +98,12 @@ class Reading {
     const type = observerType(node) ?? observerType(this.#defaults) ?? 'summary';
     const own = { buckets: bucketsOf(node), quantiles: quantilesOf(node) };
     if (type === 'histogram') {
-      if (own.quantiles !== null) node.fault('summary_options', 'none where the type is histogram');
+      if (own.quantiles !== null)
+        node.fault('summary_options', 'nothing, because the observer type is histogram');
       return { type, buckets: own.buckets ?? bucketsOf(this.#defaults) ?? DEFAULT_BUCKETS };
     }
-    if (own.buckets !== null) node.fault('histogram_options', 'none where the type is summary');
+    if (own.buckets !== null)
+      node.fault('histogram_options', 'nothing, because the observer type is summary');
     return { type: 'summary', quantiles: own.quantiles ?? quantilesOf(this.#defaults) ?? DEFAULT_QUANTILES };
   }
 
@@ -125,7 +127,7 @@ function bucketsOf(node: Node): readonly number[] | null {
   options.knows(['buckets', 'native_histogram_bucket_factor', 'native_histogram_max_buckets']);
   const buckets = options.numbers('buckets') ?? node.numbers('buckets');
   if (buckets?.some((bound, at) => at > 0 && bound <= buckets[at - 1])) {
-    node.fault('buckets', 'bounds that grow from one to the next');
+    node.fault('buckets', 'bounds in increasing order');
   }
   return buckets;
 }
@@ -156,7 +158,7 @@ function labelsOf(node: Node): (readonly [string, string])[] {
 function globOf(node: Node, match: string): readonly string[] {
   const parts = match.split('.');
   if (parts.some(part => part === '' || (part.includes('*') && part !== '*'))) {
-    node.fault('match', 'parts with dots between them, where * stands for one whole part');
+    node.fault('match', 'parts separated by dots, where * stands for one whole part');
   }
   return parts;
 }

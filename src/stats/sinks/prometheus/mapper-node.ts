@@ -9,7 +9,7 @@ export class Node {
     this.faults = faults;
     this.#place = place;
     const isMap = typeof value === 'object' && value !== null && !Array.isArray(value);
-    if (!isMap) faults.push(`${place === '' ? 'the file' : place} is no map`);
+    if (!isMap) faults.push(`${place === '' ? 'the file' : place} is not a map`);
     this.#fields = isMap ? (value as Record<string, unknown>) : {};
   }
 
@@ -21,7 +21,7 @@ export class Node {
   knows(names: readonly string[]): void {
     const others = this.keys().filter(key => !names.includes(key));
     for (const key of others)
-      this.faults.push(`${this.#path(key)} is unknown; known are ${names.join(', ')}`);
+      this.faults.push(`${this.#path(key)} is unknown; known fields: ${names.join(', ')}`);
   }
 
   fault(field: string, accepted: string): void {

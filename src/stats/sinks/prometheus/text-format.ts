@@ -42,7 +42,7 @@ export function seriesText(name: string, labels: string): string {
 }
 
 /** One label more at the end. */
-export function withLabel(labels: string, label: string): string {
+function withLabel(labels: string, label: string): string {
   return labels === '' ? label : `${labels},${label}`;
 }
 

@@ -12,7 +12,7 @@ interface PemBlock {
 }
 
 /** The blocks of a text, in order. What stands between them is skipped, and what follows one without an end. */
-export function pemBlocks(text: string): PemBlock[] {
+function pemBlocks(text: string): PemBlock[] {
   const blocks: PemBlock[] = [];
   const begin = /-----BEGIN ([A-Z0-9 ]{1,64})-----/g;
   for (let match = begin.exec(text); match !== null; match = begin.exec(text)) {
@@ -66,7 +66,7 @@ export function checkTlsMaterial(texts: TlsTexts, paths: TlsPaths, nowMs: number
   try {
     createSecureContext(context);
   } catch (cause) {
-    const text = `${TLS_SETTINGS.certificate}: TLS cannot be served with '${paths.certificate}' and '${paths.key}' (${asError(cause).message}); use a certificate with a key of today's strength`;
+    const text = `${TLS_SETTINGS.certificate}: TLS cannot be served with '${paths.certificate}' and '${paths.key}' (${asError(cause).message}); use a certificate with a stronger key`;
     throw new TlsFault(text, { cause });
   }
   return {

@@ -77,9 +77,9 @@ export class TlsHandshakes {
   accept(socket: Socket, ready: (socket: TLSSocket) => void): void {
     const { clock, maxPending = MAX_PENDING_HANDSHAKES } = this.#options;
     const [oldest] = this.#pending.keys();
-    if (this.#pending.size >= maxPending) this.#refuse(oldest, 'too many at once');
+    if (this.#pending.size >= maxPending) this.#refuse(oldest, 'too many handshakes are in progress');
     const timer = clock.after(HANDSHAKE_TIMEOUT_MS, () =>
-      this.#refuse(socket, `not done after ${HANDSHAKE_TIMEOUT_MS / 1000} s`),
+      this.#refuse(socket, `timeout after ${HANDSHAKE_TIMEOUT_MS / 1000} s`),
     );
     this.#pending.set(socket, { peer: peerOf(socket), timer, ready });
     this.#queue.add(socket);
@@ -187,7 +187,7 @@ function reasonOf(error: Error, authorizationError: unknown): string {
  * Whether a certificate is valid for `name`, a DNS name or an IP address, by its subject alternative names alone
  * (RFC 9525): the common name does not count, and a wildcard stands for one whole label, the first.
  */
-export function isValidFor(certificate: X509Certificate, name: string): boolean {
+function isValidFor(certificate: X509Certificate, name: string): boolean {
   const plain = name.replace(/\.$/, '');
   if (isIP(plain) !== 0) return certificate.checkIP(plain) !== undefined;
   return certificate.checkHost(plain, { subject: 'never', partialWildcards: false }) !== undefined;

@@ -44,7 +44,7 @@ export class NodeRequestHead implements RequestHead {
 }
 
 /** The target of a request (RFC 9112, 3.2). */
-export interface RequestTarget {
+interface RequestTarget {
   /** `*` if the request concerns the server itself. */
   readonly path: string;
   readonly query: string;

@@ -35,13 +35,13 @@ const BAD_TARGET = errorAnswer({
 });
 
 const NO_TUNNELS = errorAnswer(
-  { code: 'method_not_allowed', message: 'this is no proxy: CONNECT is not served' },
+  { code: 'method_not_allowed', message: 'this server is not a proxy and does not accept CONNECT' },
   { Allow: 'GET, HEAD, POST, OPTIONS' },
 );
 
 const UNKNOWN_EXPECTATION = errorAnswer({
   code: 'expectation_failed',
-  message: 'the only expectation that is understood is 100-continue',
+  message: 'the only supported expectation is 100-continue',
 });
 
 interface NodeBounds {
@@ -199,7 +199,7 @@ class NodeServer implements EngineServer {
  */
 function oldFault(request: IncomingMessage, framing: Framing): string | null {
   if (request.httpVersionMinor > 0 || !framing.chunked) return null;
-  return 'a request of HTTP/1.0 has no Transfer-Encoding; send Content-Length, or HTTP/1.1';
+  return 'an HTTP/1.0 request cannot use Transfer-Encoding; send Content-Length, or use HTTP/1.1';
 }
 
 /** Node.js passes the raw socket of a CONNECT request and stops reading from it. */

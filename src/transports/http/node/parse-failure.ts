@@ -18,7 +18,7 @@ const TIMED_OUT = errorAnswer({
 
 const UNKNOWN_METHOD = errorAnswer({
   code: 'method_unknown',
-  message: 'this method is not known here; the answer to a known one says which methods its path has',
+  message: 'the method is unknown; the Allow field of an answer with status 405 lists the methods of a path',
 });
 
 /** A method of any token characters, a space, and the start of a possible target (RFC 9112, 3). */
@@ -29,7 +29,7 @@ const MAX_METHOD_LINE = 64;
 
 export const VERSION_NOT_SUPPORTED = errorAnswer({
   code: 'version_not_supported',
-  message: 'only HTTP/1.1 and HTTP/1.0 are served here',
+  message: 'only HTTP/1.1 and HTTP/1.0 are supported',
 });
 
 /** Returns the answer to a request that Node.js could not parse. Codes that start with `HPE_` come from its parser. */

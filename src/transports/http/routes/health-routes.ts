@@ -117,7 +117,7 @@ async function readiness(health: Health, checks: ReadinessChecks, clock: Clock):
   );
   const known = [...health.components].map(([name, { ok, decides, note }]) => ({
     name,
-    outcome: ok ? 'ok' : (note ?? 'it does not work'),
+    outcome: ok ? 'ok' : (note ?? 'not working'),
     cause: null,
     decides,
   }));
@@ -146,7 +146,7 @@ interface Outcome {
 function outcomeOf(check: ReadinessCheck, clock: Clock): Promise<Outcome> {
   return new Promise(resolve => {
     const bound = clock.after(BOUND_MS, () =>
-      resolve({ outcome: `no answer within ${BOUND_MS} ms`, cause: null }),
+      resolve({ outcome: `the check timed out after ${BOUND_MS} ms`, cause: null }),
     );
     const done = (outcome: string, cause: string | null = null): void => {
       bound.cancel();

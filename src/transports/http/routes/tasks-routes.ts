@@ -46,13 +46,13 @@ export function tasksRoutes(options: TasksRoutesOptions): readonly Route[] {
   };
   const accountsHost = `accounts.${serviceHost}`;
   return [
-    { path: '/api/*', method: 'any', help: 'the REST interface of tasks, by tenant host', handle: serve },
+    { path: '/api/*', method: 'any', help: 'the REST API for tasks, on the host of a tenant', handle: serve },
     { path: '/accounts', method: 'any', help: 'creates and lists accounts', handle: serve },
     { path: '/accounts/*', method: 'any', help: 'manages an account', handle: serve },
     {
       path: '/',
       method: 'any',
-      help: 'makes accounts, on the host of accounts',
+      help: 'creates accounts, on the accounts host',
       handle: (exchange, request) => {
         if (hostOf(request) === accountsHost) serve(exchange, request);
         else unknown(exchange, request);
@@ -145,7 +145,7 @@ class TaskCall implements RestReply {
   answered(response: RenderedResponse): void {
     this.#isAnswered = true;
     this.#exchange.release();
-    this.#endSpan(statusOf(response.status), response.status >= 500 ? 'answered as a failure' : '');
+    this.#endSpan(statusOf(response.status), response.status >= 500 ? 'answered with a server error' : '');
     const answer = answerOf(response);
     if (this.#isWhole) this.#exchange.answer(answer);
     else {

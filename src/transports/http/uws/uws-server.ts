@@ -40,7 +40,7 @@ const CLOSE_LENGTH = 'close'.length;
 /** The parser does not support trailer fields. It reads them as the next request, after the body has been passed on. */
 const NO_TRAILERS = errorAnswer({
   code: 'bad_request',
-  message: 'trailer fields are not read here; send the body without them, or set HTTP_SERVER_ENGINE=node',
+  message: 'trailer fields are not supported; send the body without them, or set HTTP_SERVER_ENGINE=node',
 });
 
 /**

@@ -174,7 +174,7 @@ t.test('a receiver that does not read is given up; what did not reach it yet is 
   const { logger } = await started({ t, output, clock, stats });
   await output.ready();
   await advanceUntil(clock, () => logger.messages('warning').length > 0);
-  t.match(logger.lines[0], { message: 'unavailable', fields: { reason: 'it took nothing for 5 s' } });
+  t.match(logger.lines[0], { message: 'unavailable', fields: { reason: 'it accepted no data for 5 s' } });
   const lost = total(stats, 'lost');
   t.ok(lost > 0 && lost < 1_000, `at most a piece is lost: ${lost} lines`);
   t.equal(total(stats, 'failed'), 1);

@@ -12,11 +12,11 @@ import { plain, RawConnection } from '../http/raw-connection.ts';
 import { debugServer } from './debugging.ts';
 
 const INDEX =
-  '/debug/pprof/: the profiles that can be taken\n' +
-  '/debug/pprof/heap: memory that the main thread takes over the next `seconds` and still holds after them\n' +
-  '/debug/pprof/profile: CPU time of the main thread over the next `seconds`\n' +
-  '/explain: what /json would answer to the RateLimitRequest in the body, and why; nothing is counted\n' +
-  '/rlconfig: the rules in force, one line per limit\n' +
+  '/debug/pprof/: the available profiles\n' +
+  '/debug/pprof/heap: memory that the main thread allocates during the next `seconds` and still holds at the end\n' +
+  '/debug/pprof/profile: CPU time of the main thread during the next `seconds`\n' +
+  '/explain: explains the decision for the RateLimitRequest in the body; nothing is counted\n' +
+  '/rlconfig: the active rules, one line per limit\n' +
   '/stats: the statistics since the start of the process\n';
 
 async function started(t: Test, options: Partial<DebugServerOptions> = {}): Promise<DebugServer> {
@@ -132,7 +132,7 @@ onEachEngine('long pages are made for a bounded number of readers, and the next 
     const refused = await get(server, path);
     t.equal(refused.status, 503, path);
     t.ok(refused.headers.get('retry-after'));
-    t.match(await refused.text(), /8 readers are being served: .*try again/);
+    t.match(await refused.text(), /8 clients are already reading .*retry/);
   }
   t.equal((await get(server, '/')).status, 200, 'short pages are served all the same');
   readers[0].destroy();

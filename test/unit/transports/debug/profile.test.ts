@@ -125,6 +125,6 @@ t.test('stop ends a running profile and tells its caller so', async t => {
   t.same(clock.pendingDelaysMs, []);
   t.equal((await response).status, 503);
   t.same(await (await response).json(), {
-    error: { code: 'stopping', message: 'the service is stopping and takes no more profiles' },
+    error: { code: 'stopping', message: 'the service is shutting down and no longer takes profiles' },
   });
 });

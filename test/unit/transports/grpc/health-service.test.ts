@@ -133,7 +133,7 @@ for (const [name, Server] of Object.entries(SERVERS)) {
     const { client } = await serve(t, Server);
     t.equal(
       await client.check('rate"limit'),
-      `5: unknown service "rate\\"limit"; known are "ratelimit", "${FULL_NAME}", and the empty name for the process itself`,
+      `5: unknown service "rate\\"limit"; known services: "ratelimit", "${FULL_NAME}", and the empty name for the process itself`,
     );
     t.match(
       await client.check('x'.repeat(10_000)),

@@ -315,7 +315,7 @@ onEachEngine('a handler that throws costs its request a 500 and a line in the lo
   const response = await fetch(`http://127.0.0.1:${listener.port}/broken`);
   t.equal(response.status, 500);
   t.same(await response.json(), {
-    error: { code: 'internal', message: 'internal error: the log of the service has its cause' },
+    error: { code: 'internal', message: 'internal error; see the log of the service for the cause' },
   });
   t.match(log.lines, [{ level: 'error', fields: { error: /the secret cause/ } }]);
   t.equal((await fetch(`http://127.0.0.1:${listener.port}/hello`)).status, 200);
@@ -368,7 +368,7 @@ onEachEngine('paths are compared exactly; every other path is a 404 that lists t
     t.equal(response.status, 404, path);
     t.equal(response.headers.get('content-type'), 'application/json');
     t.same(JSON.parse(response.body), {
-      error: { code: 'not_found', message: 'no such path; the paths here are: GET /hello, POST /send' },
+      error: { code: 'not_found', message: 'there is no such path; available paths: GET /hello, POST /send' },
     });
   }
   await connection.write(plain('GET', '/hello?and=more'));

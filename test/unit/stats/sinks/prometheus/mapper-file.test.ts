@@ -101,7 +101,7 @@ t.test('an empty file has no mappings', async t => {
   t.same(read(''), { list: [], globOrder: 'first' });
 });
 
-t.test('every fault is told, with its place and what is accepted', async t => {
+t.test('every fault is reported, with its place and what is accepted', async t => {
   const message = refusal(`
 defaults: {ttl: soon}
 mappings:
@@ -115,27 +115,27 @@ mappings:
 `);
   for (const fault of [
     /defaults\.ttl is "soon"; accepted: a duration/,
-    /mappings\[0\]\.match is "a\.b\*"; accepted: parts with dots/,
+    /mappings\[0\]\.match is "a\.b\*"; accepted: parts separated by dots/,
     /mappings\[0\]\.name is "1metric"; accepted: the name of a metric/,
     /mappings\[0\]\.labels\.k is "v"; accepted: the name of a label: two or more/,
     /mappings\[1\]\.match is "\("; accepted: a regular expression: .*[Uu]nterminated group/,
     /mappings\[1\]\.action is "keep"; accepted: map or drop/,
-    /mappings\[2\]\.mtach is unknown; known are match, /,
-    /mappings\[2\]\.match is missing; accepted: what the names/,
-    /mappings\[2\]\.buckets is \[2,1\]; accepted: bounds that grow/,
-    /mappings\[3\]\.histogram_options is .*; accepted: none where the type is summary/,
+    /mappings\[2\]\.mtach is unknown; known fields: match, /,
+    /mappings\[2\]\.match is missing; accepted: the pattern that names/,
+    /mappings\[2\]\.buckets is \[2,1\]; accepted: bounds in increasing order/,
+    /mappings\[3\]\.histogram_options is .*; accepted: nothing, because the observer type is summary/,
     /mappings\[4\]\.quantiles\[0\]\.quantile is 2; accepted: a number from 0 to 1/,
-    /mappings\[4\]\.summary_options is missing; accepted: none where the type is histogram/,
+    /mappings\[4\]\.summary_options is missing; accepted: nothing, because the observer type is histogram/,
     /mappings\[5\]\.scale is "much"; accepted: a number/,
     /mappings\[5\]\.honor_labels is 1; accepted: true or false/,
-    /mappings\[6\] is no map/,
+    /mappings\[6\] is not a map/,
   ]) {
     t.match(message, fault);
   }
 });
 
-t.test('a file that is no map, or no YAML, is refused', async t => {
-  t.equal(refusal('- a'), 'the file is no map');
+t.test('a file that is not a map or not YAML, is refused', async t => {
+  t.equal(refusal('- a'), 'the file is not a map');
   t.match(refusal('mappings: {}'), 'mappings is {}; accepted: a list');
   t.match(refusal('a: [b\nc: d'), /line 2/);
 });

@@ -323,8 +323,8 @@ onEachEngine('a traced request has a span with its route, which ends with the st
   await ask('/api/v1/users');
   t.same(spans, [
     spanWith('/api/v1/tasks', 200, ''),
-    spanWith('/', 503, 'answered as a failure'),
-    spanWith('/api/v1/users', 500, 'answered as a failure'),
+    spanWith('/', 503, 'answered with a server error'),
+    spanWith('/api/v1/users', 500, 'answered with a server error'),
   ]);
 });
 
