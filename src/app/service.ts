@@ -17,7 +17,7 @@ import { createDecisionThreads, type DecisionThreads } from './decision/decision
 import { engineOptions, openOverLimitCache } from './decision/engine-settings.ts';
 import { type Addresses, Ports } from './ports/ports.ts';
 import { RuleCompiler } from './rules/rule-compiler.ts';
-import { RuleLoader } from './rules/rule-loader.ts';
+import { CountedFileReads, RuleLoader } from './rules/rule-loader.ts';
 import { createRuleSource, type RuleSource } from './rules/rule-source.ts';
 import { ShutdownDelay } from './shutdown-delay.ts';
 import { MetricsEndpoint } from './statistics/metrics-endpoint.ts';
@@ -70,6 +70,7 @@ export class DecisionService {
   readonly #threads: DecisionThreads | null;
   readonly #compiler = new RuleCompiler();
   readonly #loader: RuleLoader;
+  readonly #fileReads: CountedFileReads;
   readonly #tasks: TasksService | null;
   readonly #ports: Ports;
   readonly #shutdownDelay: ShutdownDelay;
@@ -153,10 +154,12 @@ export class DecisionService {
       healthNeedsDomain: settings.healthyWithAtLeastOneConfigLoaded,
       loadSuccess: stats.counter('ratelimit.service.config_load_success'),
       loadError: stats.counter('ratelimit.service.config_load_error'),
-      readAttempts: stats.counter('runtime.load_attempts'),
-      readFailures: stats.counter('runtime.load_failures'),
     });
-    stats.gauge('runtime.num_values', () => this.#loader.fileCount);
+    this.#fileReads = new CountedFileReads(this.#loader, {
+      attempts: stats.counter('runtime.load_attempts'),
+      failures: stats.counter('runtime.load_failures'),
+    });
+    stats.gauge('runtime.num_values', () => this.#fileReads.fileCount);
     const explainer = new Explainer({
       options: engineOptions(settings),
       store: this.#store.store,
@@ -198,7 +201,12 @@ export class DecisionService {
       await this.#stack.start(this.#store);
       if (this.#threads !== null) await this.#stack.start(this.#threads.threads);
       await this.#stack.start(this.#compiler);
-      const source = await createRuleSource({ ...this.#parts, outages: this.#outages, loader: this.#loader });
+      const source = await createRuleSource({
+        ...this.#parts,
+        outages: this.#outages,
+        loader: this.#loader,
+        fileReads: this.#fileReads,
+      });
       await this.#stack.start(source.service);
       await this.#loader.settled();
       if (!settings.forceStartWithoutInitialConfig) await this.#firstRules(source);

@@ -12,8 +12,7 @@ import {
   type RuleFile,
   RuleSetRefused,
 } from '../../rules/rule-set.ts';
-import type { RuleSourceListener } from '../../rules/source/file-source.ts';
-import type { LoadOutcome, RuleSetTaker } from '../../rules/source/rule-set-taker.ts';
+import type { LoadOutcome, RuleSetLoader } from '../../rules/source/rule-set-loader.ts';
 import type { Counter } from '../../stats/registry.ts';
 import type { RuleCompiler } from './rule-compiler.ts';
 
@@ -34,9 +33,6 @@ export interface RuleLoaderParts {
   readonly healthNeedsDomain: boolean;
   readonly loadSuccess: Counter;
   readonly loadError: Counter;
-  /** Reads of the rule files, and those that failed. */
-  readonly readAttempts: Counter;
-  readonly readFailures: Counter;
 }
 
 /** A set that waits to be loaded, and who wants to know what became of it. */
@@ -49,10 +45,9 @@ interface Load {
  * Puts what a rule source delivers into force. Loading is all or nothing: a set with a fault leaves the running rules
  * alone, is counted and logged. Sets are loaded one at a time; of those that arrive meanwhile only the last counts.
  */
-export class RuleLoader implements RuleSourceListener, RuleSetTaker {
+export class RuleLoader implements RuleSetLoader {
   readonly #parts: RuleLoaderParts;
   #current: CompiledRules | null = null;
-  #fileCount = 0;
   /** The warnings that were logged last. */
   #warned = '';
   #next: Load | null = null;
@@ -74,29 +69,12 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
     return this.#current;
   }
 
-  /** How many rule files there were when they were read last. */
-  get fileCount(): number {
-    return this.#fileCount;
-  }
-
-  loaded(files: readonly RuleFile[]): void {
-    this.#parts.readAttempts.add(1);
-    this.#fileCount = files.length;
-    void this.load(files);
-  }
-
   load(files: readonly RuleFile[]): Promise<LoadOutcome> {
     return new Promise(done => {
       this.#next?.done({ kind: 'dropped' });
       this.#next = { files, done };
       this.#loading ??= this.#loadAll();
     });
-  }
-
-  failed(fault: Error): void {
-    this.#parts.readAttempts.add(1);
-    this.#parts.readFailures.add(1);
-    this.refuse([fault.message]);
   }
 
   refuse(reasons: readonly string[]): void {
@@ -127,7 +105,7 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
       if (compiled === null) return done({ kind: 'dropped' });
       this.#publish(compiled.rules, files.length);
       this.#logWarnings(compiled.warnings);
-      done({ kind: 'in force' });
+      done({ kind: 'active' });
       await this.#carryOverStatistics();
     } catch (failure) {
       if (failure instanceof RuleSetRefused) {
@@ -188,5 +166,36 @@ export class RuleLoader implements RuleSourceListener, RuleSetTaker {
 
   #whatHolds(): string {
     return this.#current === null ? 'no rules are active yet' : 'the previous rules stay active';
+  }
+}
+
+/** Counts the reads of the rule files (`runtime.*`) and passes their outcomes on to a loader. */
+export class CountedFileReads implements RuleSetLoader {
+  readonly #loader: RuleSetLoader;
+  readonly #attempts: Counter;
+  readonly #failures: Counter;
+  #fileCount = 0;
+
+  constructor(loader: RuleSetLoader, counters: { readonly attempts: Counter; readonly failures: Counter }) {
+    this.#loader = loader;
+    this.#attempts = counters.attempts;
+    this.#failures = counters.failures;
+  }
+
+  /** Number of rule files in the last successful read. */
+  get fileCount(): number {
+    return this.#fileCount;
+  }
+
+  load(files: readonly RuleFile[]): Promise<LoadOutcome> {
+    this.#attempts.add(1);
+    this.#fileCount = files.length;
+    return this.#loader.load(files);
+  }
+
+  refuse(reasons: readonly string[]): void {
+    this.#attempts.add(1);
+    this.#failures.add(1);
+    this.#loader.refuse(reasons);
   }
 }

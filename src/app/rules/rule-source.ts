@@ -3,11 +3,11 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { OutageListener } from '../../base/outage-log.ts';
 import { FileRuleSource } from '../../rules/source/file-source.ts';
+import type { RuleSetLoader } from '../../rules/source/rule-set-loader.ts';
 import type { XdsRuleSourceOptions } from '../../rules/source/xds-source.ts';
 import { DEFAULT_MESSAGE_BYTES } from '../../settings/groups/xds.ts';
 import { nodeIds, type XdsServer } from '../../settings/kinds/xds-servers.ts';
 import type { Settings } from '../../settings/table.ts';
-import type { RuleLoader } from './rule-loader.ts';
 
 interface RuleSourceParts {
   readonly settings: Settings;
@@ -15,7 +15,9 @@ interface RuleSourceParts {
   readonly outages: OutageListener;
   readonly clock: Clock;
   readonly random: () => number;
-  readonly loader: RuleLoader;
+  readonly loader: RuleSetLoader;
+  /** Receives the rule files in place of `loader`, to count how often they are read. */
+  readonly fileReads: RuleSetLoader;
 }
 
 /** Where rules come from. */
@@ -43,7 +45,7 @@ export async function createRuleSource(parts: RuleSourceParts): Promise<RuleSour
   };
 }
 
-function fileSource({ settings, logger, clock, loader }: RuleSourceParts): FileRuleSource {
+function fileSource({ settings, logger, clock, fileReads }: RuleSourceParts): FileRuleSource {
   return new FileRuleSource(
     {
       root: settings.runtimeRoot,
@@ -54,7 +56,7 @@ function fileSource({ settings, logger, clock, loader }: RuleSourceParts): FileR
       logger,
       clock,
     },
-    loader,
+    fileReads,
   );
 }
 

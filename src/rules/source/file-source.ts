@@ -13,14 +13,7 @@ import {
   RuleSourceFault,
   readRuleDirectory,
 } from './read-directory.ts';
-
-/** Hears every outcome of a source, one at a time and in order. */
-export interface RuleSourceListener {
-  /** The whole set of rule files, of which none has to differ from the set before. */
-  loaded(files: readonly RuleFile[]): void;
-  /** The rule files could not be had; those handed on before stay in force. */
-  failed(fault: Error): void;
-}
+import type { RuleSetLoader } from './rule-set-loader.ts';
 
 /** Where rule files are and what makes them be read again (spec 2.7, `RUNTIME_…`). */
 interface FileRuleSourceOptions {
@@ -51,7 +44,7 @@ type Outcome = { readonly files: readonly RuleFile[] } | { readonly fault: Error
 export class FileRuleSource implements Service {
   readonly name = 'rule files';
   readonly #options: FileRuleSourceOptions;
-  readonly #listener: RuleSourceListener;
+  readonly #loader: RuleSetLoader;
   readonly #directory: string;
   readonly #watch: DirectoryWatch;
   readonly #watchRetry: WatchRetry;
@@ -69,9 +62,9 @@ export class FileRuleSource implements Service {
   /** The tree was missing or empty and is filled file by file, so each file counts even when the root is watched. */
   #filling = false;
 
-  constructor(options: FileRuleSourceOptions, listener: RuleSourceListener) {
+  constructor(options: FileRuleSourceOptions, loader: RuleSetLoader) {
     this.#options = options;
-    this.#listener = listener;
+    this.#loader = loader;
     this.#directory = join(options.root, options.subdirectory, options.appDirectory);
     this.#watchRetry = new WatchRetry({
       logger: options.logger,
@@ -86,7 +79,7 @@ export class FileRuleSource implements Service {
     });
   }
 
-  /** Resolves once the listener has heard the first outcome, be it good or bad. */
+  /** Resolves once the loader has heard the first outcome, be it good or bad. */
   async start(): Promise<void> {
     this.#active = true;
     this.#watchDue = true;
@@ -105,7 +98,7 @@ export class FileRuleSource implements Service {
     );
   }
 
-  /** Resolves once the listener has heard the outcome of a read that began after this call, or the source is stopped. */
+  /** Resolves once the loader has heard the outcome of a read that began after this call, or the source is stopped. */
   reload(): Promise<void> {
     if (!this.#active) return Promise.resolve();
     return new Promise(resolve => {
@@ -114,7 +107,7 @@ export class FileRuleSource implements Service {
     });
   }
 
-  /** Waits for a read under way, whose outcome is dropped: the listener hears nothing after this was called. */
+  /** Waits for a read under way, whose outcome is dropped: the loader hears nothing after this was called. */
   async stop(): Promise<void> {
     this.#active = false;
     this.#watchRetry.stop();
@@ -234,10 +227,10 @@ export class FileRuleSource implements Service {
 
   #handOn(outcome: Outcome): void {
     try {
-      if ('files' in outcome) this.#listener.loaded(outcome.files);
-      else this.#listener.failed(outcome.fault);
+      if ('files' in outcome) void this.#loader.load(outcome.files);
+      else this.#loader.refuse([outcome.fault.message]);
     } catch (failure) {
-      // A defect of the listener must not end the watching.
+      // A defect of the loader must not end the watching.
       this.#options.logger.error('Could not load the rule files (this is a bug; please report it)', {
         error: asError(failure).stack,
       });

@@ -23,7 +23,7 @@ import {
   XDS_TLS_REMEDIES,
   type XdsTls,
 } from './ads-stream.ts';
-import type { LoadOutcome, RuleSetTaker } from './rule-set-taker.ts';
+import type { LoadOutcome, RuleSetLoader } from './rule-set-loader.ts';
 
 export interface XdsRuleSourceOptions
   extends Pick<AdsStreamOptions, 'target' | 'headers' | 'maxMessageBytes'> {
@@ -62,7 +62,7 @@ const MAX_REFUSAL_CHARACTERS = 8_192;
 export class XdsRuleSource implements Service {
   readonly name = 'xDS rules';
   readonly #options: XdsRuleSourceOptions;
-  readonly #taker: RuleSetTaker;
+  readonly #loader: RuleSetLoader;
   readonly #node: Uint8Array;
   /** The version of the rules in force; empty for none. */
   #accepted = '';
@@ -76,9 +76,9 @@ export class XdsRuleSource implements Service {
   #stopped = false;
   readonly #stopAsked = Promise.withResolvers<LoadOutcome>();
 
-  constructor(options: XdsRuleSourceOptions, taker: RuleSetTaker) {
+  constructor(options: XdsRuleSourceOptions, loader: RuleSetLoader) {
     this.#options = options;
-    this.#taker = taker;
+    this.#loader = loader;
     this.#node = encodeNode(options.node);
     this.#outage = new Outage(outageTexts(options.target), options.outages, options.clock);
   }
@@ -163,7 +163,7 @@ export class XdsRuleSource implements Service {
     if (this.#stopped) return;
     const outcome = await this.#load(response, sentAgain);
     if (outcome.kind === 'dropped') return;
-    if (outcome.kind === 'in force') {
+    if (outcome.kind === 'active') {
       this.#accepted = version;
       this.#refused = null;
       this.#say(stream, nonce, '');
@@ -180,8 +180,8 @@ export class XdsRuleSource implements Service {
 
   async #load(response: DiscoveryResponse, sentAgain: boolean): Promise<LoadOutcome> {
     const { files, faults } = resourceFiles(response.resources);
-    if (faults.length === 0) return Promise.race([this.#taker.load(files), this.#stopAsked.promise]);
-    if (!sentAgain) this.#taker.refuse(faults);
+    if (faults.length === 0) return Promise.race([this.#loader.load(files), this.#stopAsked.promise]);
+    if (!sentAgain) this.#loader.refuse(faults);
     return { kind: 'refused', reasons: faults };
   }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Service } from '../../base/lifecycle.ts';
 import type { RuleFile } from '../rule-set.ts';
-import type { LoadOutcome, RuleSetTaker } from './rule-set-taker.ts';
+import type { LoadOutcome, RuleSetLoader } from './rule-set-loader.ts';
 import { XdsRuleSource, type XdsRuleSourceOptions } from './xds-source.ts';
 
 /**
@@ -12,8 +12,8 @@ export class XdsSources implements Service {
   readonly name = 'xDS rules';
   readonly #sources: readonly XdsRuleSource[];
 
-  constructor(servers: readonly XdsRuleSourceOptions[], taker: RuleSetTaker, mergeDomains: boolean) {
-    const joined = new JoinedRuleSets(taker, mergeDomains);
+  constructor(servers: readonly XdsRuleSourceOptions[], loader: RuleSetLoader, mergeDomains: boolean) {
+    const joined = new JoinedRuleSets(loader, mergeDomains);
     const alone = servers.length === 1;
     this.#sources = servers.map(
       server => new XdsRuleSource(server, joined.addSource(alone ? null : server.target)),
@@ -55,20 +55,20 @@ interface Refusal {
  * others, and accepted or refused for that source alone. Sources that have sent nothing yet count as empty.
  */
 class JoinedRuleSets {
-  readonly #taker: RuleSetTaker;
+  readonly #loader: RuleSetLoader;
   readonly #mergeDomains: boolean;
   readonly #sources: Source[] = [];
   #acceptedSets = 0;
   /** Ends when the last set that was given is loaded. Each source gives its next one only after that. */
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(taker: RuleSetTaker, mergeDomains: boolean) {
-    this.#taker = taker;
+  constructor(loader: RuleSetLoader, mergeDomains: boolean) {
+    this.#loader = loader;
     this.#mergeDomains = mergeDomains;
   }
 
   /** Takes the sets of one more source; without an address it is the only one. */
-  addSource(address: string | null): RuleSetTaker {
+  addSource(address: string | null): RuleSetLoader {
     const source: Source = { address, accepted: [], refusal: null };
     this.#sources.push(source);
     return {
@@ -78,7 +78,7 @@ class JoinedRuleSets {
         return outcome;
       },
       refuse: reasons =>
-        this.#taker.refuse(address === null ? reasons : reasons.map(reason => `${address}: ${reason}`)),
+        this.#loader.refuse(address === null ? reasons : reasons.map(reason => `${address}: ${reason}`)),
     };
   }
 
@@ -88,9 +88,9 @@ class JoinedRuleSets {
     // Servers send a refused set again. Nothing has changed, so it is neither logged nor counted for a second time.
     if (refusal?.digest === digest && refusal.after === this.#acceptedSets) return refusal.outcome;
     const after = this.#acceptedSets;
-    const outcome = await this.#taker.load(this.#joined(source, files));
+    const outcome = await this.#loader.load(this.#joined(source, files));
     source.refusal = outcome.kind === 'refused' ? { digest, after, outcome } : null;
-    if (outcome.kind === 'in force') {
+    if (outcome.kind === 'active') {
       source.accepted = files;
       this.#acceptedSets++;
     }

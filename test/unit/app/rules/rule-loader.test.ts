@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap';
 import { RuleCompiler } from '../../../../src/app/rules/rule-compiler.ts';
-import { RuleLoader, type RuleLoaderParts } from '../../../../src/app/rules/rule-loader.ts';
+import { CountedFileReads, RuleLoader, type RuleLoaderParts } from '../../../../src/app/rules/rule-loader.ts';
 import { Health } from '../../../../src/base/health.ts';
 import { CounterTable } from '../../../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../../../src/counters/embedded/embedded-store.ts';
@@ -15,7 +15,6 @@ async function freshLoader(t: Test, { compiler, healthNeedsDomain = false }: Par
   const logger = new KeepingLogger();
   const health = new Health();
   const loads = { good: 0, bad: 0 };
-  const reads = { tried: 0, failed: 0 };
   const statistics = new WatchedStatistics();
   const thread = new RuleCompiler();
   await thread.start();
@@ -31,10 +30,8 @@ async function freshLoader(t: Test, { compiler, healthNeedsDomain = false }: Par
     healthNeedsDomain,
     loadSuccess: { add: () => loads.good++ },
     loadError: { add: () => loads.bad++ },
-    readAttempts: { add: () => reads.tried++ },
-    readFailures: { add: () => reads.failed++ },
   });
-  return { loader, logger, thread, loads, reads, statistics, health };
+  return { loader, logger, thread, loads, statistics, health };
 }
 
 /** Statistics that tell how often they were carried over to the end. */
@@ -53,10 +50,10 @@ function file(text: string): RuleFile {
 
 t.test('what a stop cuts off is no fault of the rules: nothing is logged or counted', async t => {
   const { loader, logger, thread, loads } = await freshLoader(t);
-  loader.loaded([file('domain: d\ndescriptors: []\n')]);
+  void loader.load([file('domain: d\ndescriptors: []\n')]);
   await thread.stop();
   await loader.settled();
-  loader.loaded([file('domain: e\ndescriptors: []\n')]);
+  void loader.load([file('domain: e\ndescriptors: []\n')]);
   await loader.settled();
   t.same(logger.lines, []);
   t.same(loads, { good: 0, bad: 0 });
@@ -75,14 +72,14 @@ t.test('a compile thread that fails is told apart from a fault of the files', as
     },
   });
   const good = [file('domain: d\ndescriptors: []\n')];
-  loader.loaded(good);
+  void loader.load(good);
   await loader.settled();
   t.same(logger.messages('error'), ['Rules not compiled; no rules are active yet']);
   failing = false;
-  loader.loaded(good);
+  void loader.load(good);
   await loader.settled();
   failing = true;
-  loader.loaded(good);
+  void loader.load(good);
   await loader.settled();
   t.equal(logger.messages('error')[1], 'Rules not compiled; the previous rules stay active');
   t.match(logger.lines.at(-1), { fields: { reason: 'no memory left' } });
@@ -91,7 +88,7 @@ t.test('a compile thread that fails is told apart from a fault of the files', as
 
 t.test('faults of the files are told one by one, and counted once', async t => {
   const { loader, logger, loads } = await freshLoader(t);
-  loader.loaded([file('domain: d\ndescriptors: [{key: 1.5}, {kez: b}]\n')]);
+  void loader.load([file('domain: d\ndescriptors: [{key: 1.5}, {kez: b}]\n')]);
   await loader.settled();
   const errors = logger.lines.filter(line => line.level === 'error');
   t.ok(errors.length > 2);
@@ -116,7 +113,7 @@ t.test('warnings about rules are logged, and once only while they stay the same'
     ['domain: d\n', 2],
     [text, 3],
   ] as const) {
-    loader.loaded([file(content)]);
+    void loader.load([file(content)]);
     await loader.settled();
     t.equal(warnings(), logged, content);
   }
@@ -137,23 +134,26 @@ t.test('warnings about rules are logged, and once only while they stay the same'
 });
 
 t.test('reads are counted whatever becomes of the rules, and the files of the last one', async t => {
-  const { loader, reads } = await freshLoader(t);
-  t.equal(loader.fileCount, 0);
-  loader.loaded([file('domain: d\n'), { ...file('domain: e\n'), name: 'b.yaml' }]);
-  await loader.settled();
-  t.equal(loader.fileCount, 2);
-  loader.failed(new Error('not readable'));
-  t.equal(loader.fileCount, 2, 'those stay in force');
-  loader.loaded([file('domain: [\n')]);
-  await loader.settled();
-  t.equal(loader.fileCount, 1);
-  t.same(reads, { tried: 3, failed: 1 });
+  const { loader } = await freshLoader(t);
+  const counts = { tried: 0, failed: 0 };
+  const reads = new CountedFileReads(loader, {
+    attempts: { add: () => counts.tried++ },
+    failures: { add: () => counts.failed++ },
+  });
+  t.equal(reads.fileCount, 0);
+  await reads.load([file('domain: d\n'), { ...file('domain: e\n'), name: 'b.yaml' }]);
+  t.equal(reads.fileCount, 2);
+  reads.refuse(['not readable']);
+  t.equal(reads.fileCount, 2, 'those stay active');
+  await reads.load([file('domain: [\n')]);
+  t.equal(reads.fileCount, 1);
+  t.same(counts, { tried: 3, failed: 1 });
 });
 
 t.test('the statistics of replaced rules are carried over before other rules are loaded', async t => {
   const { loader, statistics } = await freshLoader(t);
   for (let load = 1; load <= 2; load++) {
-    loader.loaded([file('domain: d\ndescriptors: [{key: a, rate_limit: {unit: day}}]\n')]);
+    void loader.load([file('domain: d\ndescriptors: [{key: a, rate_limit: {unit: day}}]\n')]);
     await loader.settled();
     t.equal(statistics.carriedOver, load);
   }
@@ -161,7 +161,7 @@ t.test('the statistics of replaced rules are carried over before other rules are
 
 t.test('whoever has to answer for a set hears what became of it', async t => {
   const { loader, thread } = await freshLoader(t);
-  t.same(await loader.load([file('domain: d\n')]), { kind: 'in force' });
+  t.same(await loader.load([file('domain: d\n')]), { kind: 'active' });
   t.match(await loader.load([file('domain: ""\n')]), {
     kind: 'refused',
     reasons: [/^a\.yaml:1:9: the file has no domain/],
@@ -169,9 +169,9 @@ t.test('whoever has to answer for a set hears what became of it', async t => {
   await loader.settled();
   const [first, second, third] = [loader.load([]), loader.load([]), loader.load([])];
   t.same(await Promise.all([first, second, third]), [
-    { kind: 'in force' },
+    { kind: 'active' },
     { kind: 'dropped' },
-    { kind: 'in force' },
+    { kind: 'active' },
   ]);
   await thread.stop();
   t.same(await loader.load([file('domain: d\n')]), { kind: 'dropped' });
@@ -180,7 +180,7 @@ t.test('whoever has to answer for a set hears what became of it', async t => {
 t.test('a set that comes as soon as the one before is in force is loaded too', async t => {
   const { loader, loads } = await freshLoader(t);
   for (let load = 1; load <= 20; load++) {
-    t.same(await loader.load([file(`domain: d${load}\n`)]), { kind: 'in force' });
+    t.same(await loader.load([file(`domain: d${load}\n`)]), { kind: 'active' });
   }
   t.same(loads, { good: 20, bad: 0 });
 });
@@ -203,14 +203,14 @@ for (const decides of [false, true]) {
       const config = () => health.components.get('config');
       t.same(config(), { ok: false, decides, note: 'no domain is loaded' });
       t.equal(health.healthy, !decides);
-      loader.loaded([file('domain: d\ndescriptors: []\n')]);
+      void loader.load([file('domain: d\ndescriptors: []\n')]);
       await loader.settled();
       t.same(config(), { ok: true, decides, note: null });
       t.ok(health.healthy);
-      loader.loaded([file('domain: ""\n')]);
+      void loader.load([file('domain: ""\n')]);
       await loader.settled();
       t.match(config(), { ok: true, decides, note: /read last could not be loaded/ });
-      loader.loaded([]);
+      void loader.load([]);
       await loader.settled();
       t.same(config(), { ok: false, decides, note: 'no domain is loaded' });
     },

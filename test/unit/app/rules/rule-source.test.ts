@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
-import type { RuleLoader } from '../../../../src/app/rules/rule-loader.ts';
 import { createRuleSource } from '../../../../src/app/rules/rule-source.ts';
 import { OutageLog } from '../../../../src/base/outage-log.ts';
+import type { RuleSetLoader } from '../../../../src/rules/source/rule-set-loader.ts';
 import { loadSettings } from '../../../../src/settings/load.ts';
 import { AdsServer } from '../../../support/ads-server.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
@@ -12,7 +12,7 @@ import { hourly } from '../../../support/xds-messages.ts';
 async function startSource(t: Test, env: Readonly<Record<string, string>>) {
   const clock = new WaitClock(1_700_000_000_000);
   const logger = new KeepingLogger();
-  const loader = { load: async () => ({ kind: 'in force' }), refuse: () => {} } as unknown as RuleLoader;
+  const loader: RuleSetLoader = { load: async () => ({ kind: 'active' }), refuse: () => {} };
   const { service } = await createRuleSource({
     settings: loadSettings({ CONFIG_TYPE: 'GRPC_XDS_SOTW', ...env }),
     logger,
@@ -20,6 +20,7 @@ async function startSource(t: Test, env: Readonly<Record<string, string>>) {
     clock,
     random: () => 0.5,
     loader,
+    fileReads: loader,
   });
   t.teardown(() => service.stop());
   await service.start();

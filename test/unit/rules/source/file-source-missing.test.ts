@@ -23,12 +23,12 @@ inBothModes(
       const path = join(base, depth);
       const setup =
         depth === 'config' ? { root: base } : { root: dirname(dirname(path)), subdirectory: 'sub' };
-      const { source, first, listener, logger } = await startSource(t, { ...setup, watchRoot });
+      const { source, first, loader, logger } = await startSource(t, { ...setup, watchRoot });
       t.match(first, { failed: /does not exist/ }, depth);
       writeRules(`${base}/staged/new`, 'came');
       mkdirSync(dirname(path), { recursive: true });
       renameSync(`${base}/staged/new`, path);
-      t.ok(await listener.until('came'));
+      t.ok(await loader.until('came'));
       t.strictSame(logger.lines, [], 'what is awaited is no trouble of the watch');
       await source.stop();
     }
@@ -38,17 +38,17 @@ inBothModes(
 inBothModes('a directory that appears empty is read file by file as it is filled', async (t, watchRoot) => {
   const base = t.testdir({ next: { config: { 'a.yaml': 'next' } } });
   const root = join(base, 'root');
-  const { source, listener } = await startSource(t, { root, watchRoot });
+  const { source, loader } = await startSource(t, { root, watchRoot });
   mkdirSync(join(base, 'filled/config'), { recursive: true });
   symlinkSync('filled', root);
-  t.strictSame(await listener.next(), { loaded: '' });
+  t.strictSame(await loader.next(), { loaded: '' });
   writeFileSync(join(root, 'config/a.yaml'), 'a');
-  t.ok(await listener.until('a'));
+  t.ok(await loader.until('a'));
   writeFileSync(join(root, 'config/b.yaml'), 'b');
-  t.ok(await listener.until('a b'));
+  t.ok(await loader.until('a b'));
 
   swap(root, 'next');
-  t.ok(await listener.until('next'));
+  t.ok(await loader.until('next'));
   const reads = countReads(t);
   writeFileSync(join(root, 'config/a.yaml'), 'changed');
   await eventsDelivered(t);
@@ -58,12 +58,12 @@ inBothModes('a directory that appears empty is read file by file as it is filled
 
 inBothModes('a root link that leads nowhere is read once its target appears', async (t, watchRoot) => {
   const base = t.testdir({ root: t.fixture('symlink', 'later/release') });
-  const { first, listener } = await startSource(t, { root: join(base, 'root'), watchRoot });
+  const { first, loader } = await startSource(t, { root: join(base, 'root'), watchRoot });
   t.match(first, { failed: /does not exist/ });
   writeRules(join(base, 'staged/config'), 'came');
   mkdirSync(join(base, 'later'));
   renameSync(join(base, 'staged'), join(base, 'later/release'));
-  t.ok(await listener.until('came'));
+  t.ok(await loader.until('came'));
 });
 
 inBothModes(
@@ -72,13 +72,13 @@ inBothModes(
     for (const removed of ['config', '.', '..']) {
       const base = t.testdir({ parent: { root: { config: { 'a.yaml': 'here' } } } });
       const root = join(base, 'parent', 'root');
-      const { source, listener } = await startSource(t, { root, watchRoot });
+      const { source, loader } = await startSource(t, { root, watchRoot });
       rmSync(join(root, removed), { recursive: true });
-      t.match(await listener.next(), { failed: /does not exist/ });
+      t.match(await loader.next(), { failed: /does not exist/ });
       writeRules(join(root, 'config'), 'back');
-      t.ok(await listener.until('back'));
+      t.ok(await loader.until('back'));
       writeRules(join(root, 'config'), 'changed');
-      t.ok(await listener.until('changed'));
+      t.ok(await loader.until('changed'));
       await source.stop();
     }
   },

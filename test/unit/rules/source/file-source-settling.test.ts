@@ -34,38 +34,38 @@ async function twoFiles(t: Test) {
 }
 
 t.test('a file that is moved away and written anew is never missing', async t => {
-  const { clock, listener, a } = await twoFiles(t);
+  const { clock, loader, a } = await twoFiles(t);
   const waitedOn = clock.waitedOn();
   renameSync(a, `${a}~`);
   await waitedOn;
   writeFileSync(a, 'new');
   clock.advance(SETTLE_MS);
-  t.strictSame(await listener.next(), { loaded: 'new b' });
+  t.strictSame(await loader.next(), { loaded: 'new b' });
 });
 
 t.test('a file that is emptied before it is filled is never empty', async t => {
-  const { clock, listener, a } = await twoFiles(t);
+  const { clock, loader, a } = await twoFiles(t);
   const waitedOn = clock.waitedOn();
   truncateSync(a);
   await waitedOn;
   writeFileSync(a, 'new');
   clock.advance(SETTLE_MS);
-  t.strictSame(await listener.next(), { loaded: 'new b' });
+  t.strictSame(await loader.next(), { loaded: 'new b' });
 });
 
 t.test('a file that stays away counts as removed after a while', async t => {
-  const { clock, listener, a } = await twoFiles(t);
+  const { clock, loader, a } = await twoFiles(t);
   const waitedOn = clock.waitedOn();
   rmSync(a);
   await waitedOn;
   t.strictSame(clock.pendingDelaysMs, [SETTLE_MS]);
-  t.equal(listener.heard.length, 1, 'not yet');
+  t.equal(loader.heard.length, 1, 'not yet');
   clock.advance(SETTLE_MS);
-  t.strictSame(await listener.next(), { loaded: 'b' });
+  t.strictSame(await loader.next(), { loaded: 'b' });
 });
 
 t.test('of a directory that is removed file by file no smaller set is handed on', async t => {
-  const { clock, listener, config, a, b } = await twoFiles(t);
+  const { clock, loader, config, a, b } = await twoFiles(t);
   let waitedOn = clock.waitedOn();
   rmSync(a);
   await waitedOn;
@@ -75,16 +75,16 @@ t.test('of a directory that is removed file by file no smaller set is handed on'
   await waitedOn;
   rmSync(config, { recursive: true });
   clock.advance(SETTLE_MS);
-  t.match(await listener.next(), { failed: /does not exist/ });
+  t.match(await loader.next(), { failed: /does not exist/ });
 });
 
 t.test('a stop ends the wait', async t => {
-  const { source, clock, listener, a } = await twoFiles(t);
+  const { source, clock, loader, a } = await twoFiles(t);
   const waitedOn = clock.waitedOn();
   rmSync(a);
   const reloaded = source.reload();
   await waitedOn;
   await Promise.all([source.stop(), reloaded]);
   t.equal(clock.pending, 0);
-  t.equal(listener.heard.length, 1);
+  t.equal(loader.heard.length, 1);
 });

@@ -15,16 +15,16 @@ function releases(t: Test): string {
 inBothModes('a swap of the root link reads the new tree, again and again', async (t, watchRoot) => {
   const base = releases(t);
   const root = join(base, 'current');
-  const { first, listener } = await startSource(t, { root, subdirectory: 'sub', watchRoot });
+  const { first, loader } = await startSource(t, { root, subdirectory: 'sub', watchRoot });
   t.strictSame(first, { loaded: 'first' });
   swap(root, 'second');
-  t.strictSame(await listener.next(), { loaded: 'second' });
+  t.strictSame(await loader.next(), { loaded: 'second' });
   swap(root, join(base, 'third'));
-  t.strictSame(await listener.next(), { loaded: 'third' }, 'by an absolute link');
+  t.strictSame(await loader.next(), { loaded: 'third' }, 'by an absolute link');
   rmSync(root);
-  t.match(await listener.next(), { failed: /does not exist/ });
+  t.match(await loader.next(), { failed: /does not exist/ });
   symlinkSync('first', root);
-  t.strictSame(await listener.next(), { loaded: 'first' }, 'removed and made again');
+  t.strictSame(await loader.next(), { loaded: 'first' }, 'removed and made again');
 });
 
 inBothModes(
@@ -37,13 +37,13 @@ inBothModes(
       (path: string) => join(dirname(path), 'first', '..', '.', 'current'),
     ]) {
       const path = join(releases(t), 'current');
-      const { source, listener } = await startSource(t, {
+      const { source, loader } = await startSource(t, {
         root: write(path),
         subdirectory: '/sub/',
         watchRoot,
       });
       swap(path, 'second');
-      t.strictSame(await listener.next(), { loaded: 'second' }, write('ROOT'));
+      t.strictSame(await loader.next(), { loaded: 'second' }, write('ROOT'));
       await source.stop();
     }
   },
@@ -52,14 +52,14 @@ inBothModes(
 t.test('after a swap of the root the new directory is watched, the old one no longer', async t => {
   const base = releases(t);
   const root = join(base, 'current');
-  const { listener } = await startSource(t, { root, subdirectory: 'sub', watchRoot: false });
+  const { loader } = await startSource(t, { root, subdirectory: 'sub', watchRoot: false });
   swap(root, 'second');
-  await listener.until('second');
-  const before = listener.heard.length;
+  await loader.until('second');
+  const before = loader.heard.length;
   writeFileSync(join(base, 'first/sub/config/a.yaml'), 'old');
   chmodSync(join(base, 'second/sub/config/a.yaml'), 0o600);
-  t.strictSame(await listener.next(), { loaded: 'second' });
-  t.equal(listener.heard.length, before + 1);
+  t.strictSame(await loader.next(), { loaded: 'second' });
+  t.equal(loader.heard.length, before + 1);
 });
 
 inBothModes('links behind the root link are watched too', async (t, watchRoot) => {
@@ -68,9 +68,9 @@ inBothModes('links behind the root link are watched too', async (t, watchRoot) =
   symlinkSync('../first', join(base, 'links', 'live'));
   const root = join(base, 'root');
   symlinkSync(join(base, 'links', 'live'), root);
-  const { listener } = await startSource(t, { root, subdirectory: 'sub', watchRoot });
+  const { loader } = await startSource(t, { root, subdirectory: 'sub', watchRoot });
   swap(join(base, 'links', 'live'), '../second');
-  t.strictSame(await listener.next(), { loaded: 'second' });
+  t.strictSame(await loader.next(), { loaded: 'second' });
 });
 
 inBothModes('a link that leads up from behind another link is followed', async (t, watchRoot) => {
@@ -81,34 +81,34 @@ inBothModes('a link that leads up from behind another link is followed', async (
       staged: { config: { 'a.yaml': 'released' } },
     },
   });
-  const { first, listener } = await startSource(t, { root: join(base, 'link/current'), watchRoot });
+  const { first, loader } = await startSource(t, { root: join(base, 'link/current'), watchRoot });
   t.match(first, { failed: /does not exist/ });
   renameSync(join(base, 'deep/staged'), join(base, 'deep/release'));
-  t.strictSame(await listener.next(), { loaded: 'released' });
+  t.strictSame(await loader.next(), { loaded: 'released' });
 });
 
 inBothModes('a directory above the root that is moved away and back is noticed', async (t, watchRoot) => {
   const base = t.testdir({ parent: { root: { config: { 'a.yaml': 'a' } } } });
-  const { listener } = await startSource(t, { root: join(base, 'parent/root'), watchRoot });
+  const { loader } = await startSource(t, { root: join(base, 'parent/root'), watchRoot });
   renameSync(join(base, 'parent'), join(base, 'away'));
-  t.match(await listener.next(), { failed: /does not exist/ });
+  t.match(await loader.next(), { failed: /does not exist/ });
   renameSync(join(base, 'away'), join(base, 'parent'));
-  t.strictSame(await listener.next(), { loaded: 'a' });
+  t.strictSame(await loader.next(), { loaded: 'a' });
 });
 
 inBothModes(
   'a swap of the directory itself or of one between it and the root is noticed',
   async (t, watchRoot) => {
     const base = releases(t);
-    const { listener } = await startSource(t, { root: join(base, 'first'), subdirectory: 'sub', watchRoot });
+    const { loader } = await startSource(t, { root: join(base, 'first'), subdirectory: 'sub', watchRoot });
     renameSync(join(base, 'first/sub/config'), join(base, 'first/sub/old'));
-    t.match(await listener.next(), { failed: /does not exist/ });
+    t.match(await loader.next(), { failed: /does not exist/ });
     symlinkSync('../../third/sub/config', join(base, 'first/sub/config'));
-    t.strictSame(await listener.next(), { loaded: 'third' });
+    t.strictSame(await loader.next(), { loaded: 'third' });
     renameSync(join(base, 'first/sub'), join(base, 'first/old'));
-    t.match(await listener.next(), { failed: /does not exist/ });
+    t.match(await loader.next(), { failed: /does not exist/ });
     renameSync(join(base, 'second/sub'), join(base, 'first/sub'));
-    t.strictSame(await listener.next(), { loaded: 'second' });
+    t.strictSame(await loader.next(), { loaded: 'second' });
   },
 );
 
@@ -129,14 +129,14 @@ inBothModes('a Kubernetes swap of ..data in the directory is noticed', async (t,
   for (const ignoreDotFiles of [true, false]) {
     const root = t.testdir({});
     const { publish } = mount(join(root, 'config'), 'a.yaml');
-    const { source, first, listener } = await startSource(t, { root, watchRoot, ignoreDotFiles });
+    const { source, first, loader } = await startSource(t, { root, watchRoot, ignoreDotFiles });
     t.strictSame(first, { loaded: 'first' });
     publish('second');
     rmSync(join(root, 'config/..first'), { recursive: true });
-    t.ok(await listener.until('second'));
+    t.ok(await loader.until('second'));
     publish('third');
-    t.ok(await listener.until('third'));
-    t.notOk(listener.heard.some(outcome => 'failed' in outcome));
+    t.ok(await loader.until('third'));
+    t.notOk(loader.heard.some(outcome => 'failed' in outcome));
     await source.stop();
   }
 });
@@ -146,12 +146,12 @@ inBothModes(
   async (t, watchRoot) => {
     const root = t.testdir({});
     const { publish } = mount(root, 'config/a.yaml');
-    const { first, listener } = await startSource(t, { root, watchRoot });
+    const { first, loader } = await startSource(t, { root, watchRoot });
     t.strictSame(first, { loaded: 'first' });
     publish('second');
-    t.ok(await listener.until('second'));
+    t.ok(await loader.until('second'));
     publish('third');
-    t.ok(await listener.until('third'));
+    t.ok(await loader.until('third'));
   },
 );
 

@@ -18,7 +18,7 @@ t.test('a watcher that breaks is told and set again after a while, and the files
   const config = join(root, 'config');
   const clock = new ManualClock(0);
   const watchers = spyOnWatch(t, () => {});
-  const { source, listener, logger } = await startSource(t, { root, watchRoot: false, clock });
+  const { source, loader, logger } = await startSource(t, { root, watchRoot: false, clock });
 
   const broken = watchers.at(-1);
   broken?.close();
@@ -29,9 +29,9 @@ t.test('a watcher that breaks is told and set again after a while, and the files
   ]);
   writeFileSync(join(config, 'a.yaml'), 'missed');
   clock.advance(10_000);
-  t.strictSame(await listener.next(), { loaded: 'missed' });
+  t.strictSame(await loader.next(), { loaded: 'missed' });
   writeFileSync(join(config, 'a.yaml'), 'noticed');
-  t.ok(await listener.until('noticed'));
+  t.ok(await loader.until('noticed'));
 
   watchers.at(-1)?.emit('error', new Error('again'));
   t.equal(clock.pending, 1);
@@ -46,20 +46,20 @@ t.test('when the system is out of watches, it is tried again until there are som
   spyOnWatch(t, () => {
     if (exhausted) throw refusal('ENOSPC', 'System limit for number of file watchers reached');
   });
-  const { first, listener, logger } = await startSource(t, { root, watchRoot: false, clock });
+  const { first, loader, logger } = await startSource(t, { root, watchRoot: false, clock });
   t.strictSame(first, { loaded: 'a' }, 'files are read all the same');
   t.match(logger.lines[0], /^warning: Cannot watch a path, so changes may go unnoticed; retrying/);
   t.strictSame(clock.pendingDelaysMs, [10_000], 'one timer for all');
 
   clock.advance(10_000);
-  await listener.next();
+  await loader.next();
   t.equal(clock.pending, 1);
   exhausted = false;
   clock.advance(10_000);
-  await listener.next();
+  await loader.next();
   t.equal(clock.pending, 0);
   writeFileSync(join(root, 'config', 'a.yaml'), 'noticed');
-  t.ok(await listener.until('noticed'));
+  t.ok(await loader.until('noticed'));
 });
 
 t.test('a place that may not be watched is told, and what can be watched is', async t => {
@@ -68,12 +68,12 @@ t.test('a place that may not be watched is told, and what can be watched is', as
   spyOnWatch(t, path => {
     if (path === dirname(root)) throw refusal('EACCES', 'permission denied');
   });
-  const { listener, logger } = await startSource(t, { root, watchRoot: false, clock });
+  const { loader, logger } = await startSource(t, { root, watchRoot: false, clock });
   t.strictSame(logger.lines, [
     'warning: Cannot watch a path, so changes may go unnoticed; ' +
       'let the user of this process read the path',
   ]);
   t.equal(clock.pending, 0, 'trying again would not help');
   writeFileSync(join(root, 'config', 'a.yaml'), 'noticed');
-  t.ok(await listener.until('noticed'));
+  t.ok(await loader.until('noticed'));
 });

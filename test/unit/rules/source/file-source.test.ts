@@ -9,9 +9,9 @@ import { countReads, eventsDelivered, makeSource, startSource } from './started-
 t.test('start resolves when the first set was handed on', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'one', 'b.yml': 'two', 'c.txt': '' } });
   for (const watchRoot of [true, false]) {
-    const { source, listener } = makeSource(t, { root, watchRoot });
+    const { source, loader } = makeSource(t, { root, watchRoot });
     await source.start();
-    t.strictSame(listener.heard, [{ loaded: 'one two' }]);
+    t.strictSame(loader.heard, [{ loaded: 'one two' }]);
   }
 });
 
@@ -34,29 +34,29 @@ t.test('the directory is made of root, subdirectory and app directory, empty par
 t.test('watching the directory: each kind of change of a rule file reads all files again', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'a' }, 'moved.yaml': 'm' });
   const config = join(root, 'config');
-  const { listener } = await startSource(t, { root, watchRoot: false });
+  const { loader } = await startSource(t, { root, watchRoot: false });
 
   writeFileSync(join(config, 'b.yaml'), 'b');
-  t.ok(await listener.until('a b'));
+  t.ok(await loader.until('a b'));
   appendFileSync(join(config, 'b.yaml'), 'b');
-  t.strictSame(await listener.next(), { loaded: 'a bb' }, 'written');
+  t.strictSame(await loader.next(), { loaded: 'a bb' }, 'written');
   chmodSync(join(config, 'b.yaml'), 0o600);
-  t.strictSame(await listener.next(), { loaded: 'a bb' }, 'mode changed');
+  t.strictSame(await loader.next(), { loaded: 'a bb' }, 'mode changed');
   rmSync(join(config, 'b.yaml'));
-  t.strictSame(await listener.next(), { loaded: 'a' }, 'removed');
+  t.strictSame(await loader.next(), { loaded: 'a' }, 'removed');
   renameSync(join(root, 'moved.yaml'), join(config, 'c.yaml'));
-  t.strictSame(await listener.next(), { loaded: 'a m' }, 'moved in');
+  t.strictSame(await loader.next(), { loaded: 'a m' }, 'moved in');
   renameSync(join(config, 'c.yaml'), join(config, 'c.txt'));
-  t.strictSame(await listener.next(), { loaded: 'a' }, 'renamed to no rule file');
+  t.strictSame(await loader.next(), { loaded: 'a' }, 'renamed to no rule file');
   renameSync(join(config, 'a.yaml'), join(root, 'moved.yaml'));
-  t.strictSame(await listener.next(), { loaded: '' }, 'moved out');
+  t.strictSame(await loader.next(), { loaded: '' }, 'moved out');
 });
 
 t.test('watching the directory: other files do not make it read again', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'a', sub: {} } });
   const config = join(root, 'config');
   const reads = countReads(t);
-  const { source, listener } = await startSource(t, { root, watchRoot: false, ignoreDotFiles: true });
+  const { source, loader } = await startSource(t, { root, watchRoot: false, ignoreDotFiles: true });
 
   for (const name of ['.a.yaml.swp', 'a.yaml~', '4913', '.b.yaml', 'sub/c.yaml']) {
     writeFileSync(join(config, name), 'not rules');
@@ -69,21 +69,21 @@ t.test('watching the directory: other files do not make it read again', async t 
   await eventsDelivered(t);
   await source.reload();
   t.equal(reads(), 4, 'for the mode of a rule file, and as asked');
-  t.notOk(listener.heard.some(outcome => 'failed' in outcome));
+  t.notOk(loader.heard.some(outcome => 'failed' in outcome));
 });
 
 t.test('watching the directory: dot files count unless they are ignored', async t => {
   const root = t.testdir({ config: {} });
-  const { listener } = await startSource(t, { root, watchRoot: false });
+  const { loader } = await startSource(t, { root, watchRoot: false });
   writeFileSync(join(root, 'config', '.a.yaml'), 'dot');
-  t.ok(await listener.until('dot'));
+  t.ok(await loader.until('dot'));
 });
 
 t.test('watching the root: changes in the directory do not make it read again', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'a' } });
   const config = join(root, 'config');
   const reads = countReads(t);
-  const { source, listener } = await startSource(t, { root, watchRoot: true });
+  const { source, loader } = await startSource(t, { root, watchRoot: true });
 
   writeFileSync(join(config, 'a.yaml'), 'changed');
   writeFileSync(join(config, 'b.yaml'), 'b');
@@ -97,18 +97,18 @@ t.test('watching the root: changes in the directory do not make it read again', 
   await eventsDelivered(t);
   await source.reload();
   t.equal(reads(), 4, 'for the mode of the root, and as asked');
-  t.notOk(listener.heard.some(outcome => 'failed' in outcome));
+  t.notOk(loader.heard.some(outcome => 'failed' in outcome));
 });
 
 t.test('a burst of writes ends with the last text and is read a bounded number of times', async t => {
   const root = t.testdir({ config: { 'a.yaml': '' } });
-  const { listener } = await startSource(t, { root, watchRoot: false });
+  const { loader } = await startSource(t, { root, watchRoot: false });
   for (let i = 1; i <= 200; i++) {
     writeFileSync(join(root, 'config', 'a.yaml'), String(i));
     if (i % 20 === 0) await nextTurn();
   }
-  t.ok(await listener.until('200'));
-  t.ok(listener.heard.length < 50, `${listener.heard.length} outcomes for 200 writes`);
+  t.ok(await loader.until('200'));
+  t.ok(loader.heard.length < 50, `${loader.heard.length} outcomes for 200 writes`);
 });
 
 t.test('a set that changed while it was read is not handed on, but read once more', async t => {
@@ -122,8 +122,8 @@ t.test('a set that changed while it was read is not handed on, but read once mor
     }
     return open(path, ...args);
   });
-  const { listener } = await startSource(t, { root, watchRoot: false });
-  t.strictSame(listener.heard, [{ loaded: 'new new new' }]);
+  const { loader } = await startSource(t, { root, watchRoot: false });
+  t.strictSame(loader.heard, [{ loaded: 'new new new' }]);
   t.equal(reads(), 2);
 });
 
@@ -140,27 +140,27 @@ t.test('files that change during every read are handed on all the same', async t
 
 t.test('reload reads again, and calls during a read share the next one', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'a' } });
-  const { source, listener } = makeSource(t, { root, watchRoot: true });
+  const { source, loader } = makeSource(t, { root, watchRoot: true });
   await source.reload();
-  t.strictSame(listener.heard, [], 'not started');
+  t.strictSame(loader.heard, [], 'not started');
   await source.start();
   await source.reload();
-  t.equal(listener.heard.length, 2);
+  t.equal(loader.heard.length, 2);
   await Promise.all([source.reload(), source.reload(), source.reload()]);
-  t.equal(listener.heard.length, 3);
+  t.equal(loader.heard.length, 3);
 });
 
 t.test('a file that cannot be read fails the whole set until it is mended', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'a', 'x.yaml': t.fixture('symlink', 'nowhere') } });
-  const { first, listener } = await startSource(t, { root, watchRoot: false });
+  const { first, loader } = await startSource(t, { root, watchRoot: false });
   const path = join(root, 'config', 'x.yaml');
   t.strictSame(first, {
     failed: `rule file '${path}' is a link to 'nowhere', which does not exist; correct or remove the link`,
   });
   rmSync(path);
-  t.strictSame(await listener.next(), { loaded: 'a' });
+  t.strictSame(await loader.next(), { loaded: 'a' });
   mkdirSync(path);
-  t.match(await listener.next(), { failed: /x\.yaml' is a directory/ });
+  t.match(await loader.next(), { failed: /x\.yaml' is a directory/ });
 });
 
 t.test('ignored files are told at debug, once for as long as they are there', async t => {
@@ -180,7 +180,7 @@ t.test('ignored files are told at debug, once for as long as they are there', as
 
 t.test('nothing is handed on after stop', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'a' } });
-  const { source, listener } = await startSource(t, { root, watchRoot: false });
+  const { source, loader } = await startSource(t, { root, watchRoot: false });
   const other = await startSource(t, { root, watchRoot: false });
 
   writeFileSync(join(root, 'config', 'a.yaml'), 'unread');
@@ -188,19 +188,19 @@ t.test('nothing is handed on after stop', async t => {
   await source.stop();
   await Promise.all(reloads);
   writeFileSync(join(root, 'config', 'a.yaml'), 'changed');
-  await other.listener.until('changed');
+  await other.loader.until('changed');
   await source.reload();
-  t.strictSame(listener.heard, [{ loaded: 'a' }]);
+  t.strictSame(loader.heard, [{ loaded: 'a' }]);
 });
 
 t.test('stop leaves nothing behind, also before start, twice, and while starting', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'a' } });
-  const { source, listener } = makeSource(t, { root, watchRoot: false });
+  const { source, loader } = makeSource(t, { root, watchRoot: false });
   await source.stop();
   const started = source.start();
   await Promise.all([source.stop(), source.stop()]);
   await started;
-  t.strictSame(listener.heard, []);
+  t.strictSame(loader.heard, []);
   await source.start();
   t.ok(process.getActiveResourcesInfo().includes('FSEventWrap'), 'watches while it runs');
   await source.stop();
@@ -210,14 +210,14 @@ t.test('stop leaves nothing behind, also before start, twice, and while starting
   t.notOk(process.getActiveResourcesInfo().includes('FSEventWrap'));
 });
 
-t.test('a listener that throws does not end the watching', async t => {
+t.test('a loader that throws does not end the watching', async t => {
   const root = t.testdir({ config: { 'a.yaml': 'a' } });
-  const { source, listener, logger } = makeSource(t, { root, watchRoot: false });
-  listener.onHeard = () => {
+  const { source, loader, logger } = makeSource(t, { root, watchRoot: false });
+  loader.onHeard = () => {
     throw new Error('not taken');
   };
   await source.start();
   t.strictSame(logger.lines, ['error: Could not load the rule files (this is a bug; please report it)']);
   writeFileSync(join(root, 'config', 'a.yaml'), 'next');
-  t.ok(await listener.until('next'));
+  t.ok(await loader.until('next'));
 });

@@ -7,25 +7,27 @@ import t, { type Test } from 'tap';
 import type { Clock } from '../../../../src/base/clock.ts';
 import type { Logger } from '../../../../src/base/logger.ts';
 import type { RuleFile } from '../../../../src/rules/rule-set.ts';
-import { FileRuleSource, type RuleSourceListener } from '../../../../src/rules/source/file-source.ts';
+import { FileRuleSource } from '../../../../src/rules/source/file-source.ts';
+import type { LoadOutcome, RuleSetLoader } from '../../../../src/rules/source/rule-set-loader.ts';
 import { wrapBuiltin } from '../../../support/wrapped-builtin.ts';
 
 /** One outcome: file texts joined by a space in file order, or the message of the fault. */
 export type Heard = { readonly loaded: string } | { readonly failed: string };
 
 /** Records what a source hands on; `next` takes it in order and waits when there is nothing yet. */
-export class RecordingListener implements RuleSourceListener {
+export class RecordingLoader implements RuleSetLoader {
   readonly heard: Heard[] = [];
   onHeard: () => void = () => {};
   #taken = 0;
   #wake: () => void = () => {};
 
-  loaded(files: readonly RuleFile[]): void {
+  load(files: readonly RuleFile[]): Promise<LoadOutcome> {
     this.#add({ loaded: files.map(file => Buffer.from(file.content).toString()).join(' ') });
+    return Promise.resolve({ kind: 'active' });
   }
 
-  failed(fault: Error): void {
-    this.#add({ failed: fault.message });
+  refuse(reasons: readonly string[]): void {
+    this.#add({ failed: reasons.join(' ') });
   }
 
   async next(): Promise<Heard> {
@@ -87,19 +89,19 @@ export interface SourceSetup {
 
 /** A source that is stopped when the test ends. Without more said, files are in `config` below the root. */
 export function makeSource(t: Test, setup: SourceSetup) {
-  const listener = new RecordingListener();
+  const loader = new RecordingLoader();
   const logger = new RecordingLogger();
   const defaults = { subdirectory: '', appDirectory: 'config', ignoreDotFiles: false };
-  const source = new FileRuleSource({ ...defaults, ...setup, logger }, listener);
+  const source = new FileRuleSource({ ...defaults, ...setup, logger }, loader);
   t.teardown(() => source.stop());
-  return { source, listener, logger };
+  return { source, loader, logger };
 }
 
 /** As {@link makeSource}, started, and its first outcome taken. */
 export async function startSource(t: Test, setup: SourceSetup) {
   const made = makeSource(t, setup);
   await made.source.start();
-  return { ...made, first: await made.listener.next() };
+  return { ...made, first: await made.loader.next() };
 }
 
 /** How many directories were listed since: each read of a source lists one. */

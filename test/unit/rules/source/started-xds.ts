@@ -1,17 +1,17 @@
 import type { Test } from 'tap';
 import { OutageLog } from '../../../../src/base/outage-log.ts';
 import type { RuleFile } from '../../../../src/rules/rule-set.ts';
-import type { LoadOutcome, RuleSetTaker } from '../../../../src/rules/source/rule-set-taker.ts';
+import type { LoadOutcome, RuleSetLoader } from '../../../../src/rules/source/rule-set-loader.ts';
 import { XdsRuleSource, type XdsRuleSourceOptions } from '../../../../src/rules/source/xds-source.ts';
 import { AdsServer } from '../../../support/ads-server.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { WaitClock } from '../../../support/wait-clock.ts';
 
 /** Takes every set, unless told how to answer. */
-export class KeepingTaker implements RuleSetTaker {
+export class KeepingLoader implements RuleSetLoader {
   readonly sets: (readonly RuleFile[])[] = [];
   readonly refusals: (readonly string[])[] = [];
-  answer: () => LoadOutcome | Promise<LoadOutcome> = () => ({ kind: 'in force' });
+  answer: () => LoadOutcome | Promise<LoadOutcome> = () => ({ kind: 'active' });
 
   async load(files: readonly RuleFile[]): Promise<LoadOutcome> {
     this.sets.push(files);
@@ -25,7 +25,7 @@ export class KeepingTaker implements RuleSetTaker {
 
 export interface StartedXds {
   readonly source: XdsRuleSource;
-  readonly taker: KeepingTaker;
+  readonly loader: KeepingLoader;
   readonly logger: KeepingLogger;
   readonly clock: WaitClock;
 }
@@ -57,13 +57,13 @@ export async function startXds(
   target: string,
   options: Partial<XdsRuleSourceOptions> = {},
 ): Promise<StartedXds> {
-  const taker = new KeepingTaker();
+  const loader = new KeepingLoader();
   const logger = new KeepingLogger();
   const clock = new WaitClock(1_700_000_000_000);
-  const source = new XdsRuleSource({ ...xdsOptions(target, clock, logger), ...options }, taker);
+  const source = new XdsRuleSource({ ...xdsOptions(target, clock, logger), ...options }, loader);
   t.teardown(() => source.stop());
   await source.start();
-  return { source, taker, logger, clock };
+  return { source, loader, logger, clock };
 }
 
 /** A server and a source that asks it. */

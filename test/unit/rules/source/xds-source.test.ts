@@ -29,12 +29,12 @@ t.test('additional headers come with the stream; bytes where the name says so', 
 });
 
 t.test('rules in force are accepted: version and nonce of the response, no error', async t => {
-  const { ads, taker } = await startXdsPair(t);
+  const { ads, loader } = await startXdsPair(t);
   await ads.request();
   const stream = await ads.stream();
   stream.send('v1', hourly('shop', 'user', 5), hourly('api', 'path', 9));
   t.match(await ads.request(), { version_info: 'v1', response_nonce: 'nonce-v1', error_detail: null });
-  const { domains } = loadRuleSet(taker.sets[0], { mergeDomains: false });
+  const { domains } = loadRuleSet(loader.sets[0], { mergeDomains: false });
   t.same(
     domains.map(({ name }) => name),
     ['shop', 'api'],
@@ -42,19 +42,19 @@ t.test('rules in force are accepted: version and nonce of the response, no error
 });
 
 t.test('a refusal names every fault and keeps the version that is in force', async t => {
-  const { ads, taker } = await startXdsPair(t);
+  const { ads, loader } = await startXdsPair(t);
   await ads.request();
   const stream = await ads.stream();
   stream.send('v1', hourly('shop', 'user', 5));
   await ads.request();
-  taker.answer = () => ({ kind: 'refused', reasons: ['shop-limits: shop.user: bad', 'another'] });
+  loader.answer = () => ({ kind: 'refused', reasons: ['shop-limits: shop.user: bad', 'another'] });
   stream.send('v2', hourly('shop', 'user', 6));
   t.match(await ads.request(), {
     version_info: 'v1',
     response_nonce: 'nonce-v2',
     error_detail: { code: 3, message: 'shop-limits: shop.user: bad\nanother' },
   });
-  taker.answer = () => ({ kind: 'in force' });
+  loader.answer = () => ({ kind: 'active' });
   stream.send('v3', hourly('shop', 'user', 7));
   t.match(await ads.request(), { version_info: 'v3', response_nonce: 'nonce-v3', error_detail: null });
 });
@@ -62,9 +62,9 @@ t.test('a refusal names every fault and keeps the version that is in force', asy
 t.test(
   'a refused version that the server sends again at once is refused again after growing waits',
   async t => {
-    const { ads, taker, clock } = await startXdsPair(t);
+    const { ads, loader, clock } = await startXdsPair(t);
     await ads.request();
-    taker.answer = () => ({ kind: 'refused', reasons: ['bad'] });
+    loader.answer = () => ({ kind: 'refused', reasons: ['bad'] });
     const stream = await ads.stream();
     stream.send('v1', hourly('shop', 'user', 5));
     t.match(await ads.request(), { error_detail: { message: 'bad' } }, 'the first time at once');
@@ -78,16 +78,16 @@ t.test(
     stream.send('v2', hourly('shop', 'user', 6));
     await clock.pass(1_000);
     await ads.request();
-    taker.answer = () => ({ kind: 'in force' });
+    loader.answer = () => ({ kind: 'active' });
     stream.send('v3', hourly('shop', 'user', 7));
     t.match(await ads.request(), { version_info: 'v3', error_detail: null });
   },
 );
 
 t.test('a stop ends the wait before a repeated refusal', async t => {
-  const { ads, taker, clock, source } = await startXdsPair(t);
+  const { ads, loader, clock, source } = await startXdsPair(t);
   await ads.request();
-  taker.answer = () => ({ kind: 'refused', reasons: ['bad'] });
+  loader.answer = () => ({ kind: 'refused', reasons: ['bad'] });
   const stream = await ads.stream();
   stream.send('v1');
   await ads.request();
@@ -98,15 +98,15 @@ t.test('a stop ends the wait before a repeated refusal', async t => {
 });
 
 t.test('the text of a refusal has a bound', async t => {
-  const { ads, taker } = await startXdsPair(t);
+  const { ads, loader } = await startXdsPair(t);
   await ads.request();
-  taker.answer = () => ({ kind: 'refused', reasons: ['x'.repeat(100_000)] });
+  loader.answer = () => ({ kind: 'refused', reasons: ['x'.repeat(100_000)] });
   (await ads.stream()).send('v1');
   t.equal((await ads.request()).error_detail?.message.length, 8_192);
 });
 
 t.test('resources of another type are refused with their place', async t => {
-  const { ads, taker } = await startXdsPair(t);
+  const { ads, loader } = await startXdsPair(t);
   await ads.request();
   const good = { type_url: CONFIG_TYPE_URL, value: encodeConfig(hourly('shop', 'user', 5)) };
   const other = { type_url: 'type.googleapis.com/x.Y', value: Buffer.of(1) };
@@ -118,47 +118,47 @@ t.test('resources of another type are refused with their place', async t => {
     response_nonce: 'n',
     error_detail: { message: reason },
   });
-  t.same(taker.refusals, [[reason]]);
-  t.same(taker.sets, []);
+  t.same(loader.refusals, [[reason]]);
+  t.same(loader.sets, []);
 });
 
 t.test('a response about other resources says nothing about the rules', async t => {
-  const { ads, taker, logger } = await startXdsPair(t);
+  const { ads, loader, logger } = await startXdsPair(t);
   await ads.request();
   const stream = await ads.stream();
   stream.sendRaw({ version_info: 'v1', nonce: 'n', type_url: 'type.googleapis.com/x.Y', resources: [] });
   stream.send('v2', hourly('shop', 'user', 5));
   t.match(await ads.request(), { version_info: 'v2', response_nonce: 'nonce-v2' });
-  t.equal(taker.sets.length, 1);
+  t.equal(loader.sets.length, 1);
   t.same(logger.messages('warning'), ['Ignored resources of another type from the xDS server']);
 });
 
 t.test('responses that come at once are dealt with one after the other', async t => {
-  const { ads, taker } = await startXdsPair(t);
+  const { ads, loader } = await startXdsPair(t);
   await ads.request();
   const stream = await ads.stream();
   const first = Promise.withResolvers<void>();
   const came = Promise.withResolvers<void>();
-  taker.answer = async () => {
+  loader.answer = async () => {
     came.resolve();
     await first.promise;
-    return { kind: 'in force' };
+    return { kind: 'active' };
   };
   for (const version of ['v1', 'v2', 'v3']) stream.send(version);
   await came.promise;
-  t.equal(taker.sets.length, 1);
+  t.equal(loader.sets.length, 1);
   first.resolve();
   for (const version of ['v1', 'v2', 'v3']) t.match(await ads.request(), { version_info: version });
-  t.equal(taker.sets.length, 3);
+  t.equal(loader.sets.length, 3);
 });
 
 t.test('after a lost stream the last accepted version is announced, not one that was refused', async t => {
-  const { ads, taker, clock, logger } = await startXdsPair(t);
+  const { ads, loader, clock, logger } = await startXdsPair(t);
   await ads.request();
   const stream = await ads.stream();
   stream.send('v1', hourly('shop', 'user', 5));
   await ads.request();
-  taker.answer = () => ({ kind: 'refused', reasons: ['bad'] });
+  loader.answer = () => ({ kind: 'refused', reasons: ['bad'] });
   stream.send('v2');
   await ads.request();
   stream.end();
@@ -203,14 +203,14 @@ t.test('the reason why a stream ended is logged', async t => {
 });
 
 t.test('a message beyond the bound ends the stream with the name of the setting', async t => {
-  const { ads, clock, logger, taker } = await startXdsPair(t, { maxMessageBytes: 1_000 });
+  const { ads, clock, logger, loader } = await startXdsPair(t, { maxMessageBytes: 1_000 });
   await ads.request();
   (await ads.stream()).send('v1', { domain: 'x'.repeat(2_000) });
   await clock.pass(10_000);
   t.match(logger.lines.find(line => line.level === 'error')?.fields, {
     reason: /^RESOURCE_EXHAUSTED: .*raise XDS_CLIENT_MAX_MSG_SIZE_IN_BYTES$/,
   });
-  t.same(taker.sets, []);
+  t.same(loader.sets, []);
 });
 
 t.test('a server that cannot be reached is tried again at the interval for that', async t => {
@@ -234,14 +234,14 @@ t.test('a server that cannot be reached is tried again at the interval for that'
 });
 
 t.test('a server that is killed and comes back is asked again, and the rules stay meanwhile', async t => {
-  const { ads, clock, taker } = await startXdsPair(t);
+  const { ads, clock, loader } = await startXdsPair(t);
   await ads.request();
   (await ads.stream()).send('v1', hourly('shop', 'user', 5));
   await ads.request();
   ads.stop();
   await clock.pass(10_000);
   await clock.pass(3_000);
-  t.equal(taker.sets.length, 1, 'nothing was handed on while it was away');
+  t.equal(loader.sets.length, 1, 'nothing was handed on while it was away');
   const again = await AdsServer.start(t, { port: ads.port });
   void clock.pass(3_000);
   t.match(await again.request(), { version_info: 'v1', response_nonce: '' });

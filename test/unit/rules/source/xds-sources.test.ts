@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
 import type { RuleFile, RuleSet, RuleSetRefused } from '../../../../src/rules/rule-set.ts';
-import type { LoadOutcome, RuleSetTaker } from '../../../../src/rules/source/rule-set-taker.ts';
+import type { LoadOutcome, RuleSetLoader } from '../../../../src/rules/source/rule-set-loader.ts';
 import { XdsSources } from '../../../../src/rules/source/xds-sources.ts';
 import { AdsServer } from '../../../support/ads-server.ts';
 import { WaitClock } from '../../../support/wait-clock.ts';
@@ -9,7 +9,7 @@ import { hourly } from '../../../support/xds-messages.ts';
 import { xdsOptions } from './started-xds.ts';
 
 /** Loads sets as the service does, and keeps the last one that had no fault. */
-class LoadingTaker implements RuleSetTaker {
+class CompilingLoader implements RuleSetLoader {
   readonly #mergeDomains: boolean;
   readonly refusals: (readonly string[])[] = [];
   loads = 0;
@@ -35,7 +35,7 @@ class LoadingTaker implements RuleSetTaker {
     if (this.failing) return { kind: 'failed', reasons: ['no memory left'] };
     try {
       this.rules = loadRuleSet(files, { mergeDomains: this.#mergeDomains });
-      return { kind: 'in force' };
+      return { kind: 'active' };
     } catch (refused) {
       return { kind: 'refused', reasons: (refused as RuleSetRefused).message.split('\n') };
     }
@@ -49,24 +49,24 @@ class LoadingTaker implements RuleSetTaker {
 /** Sources that ask as many servers; all end with the test. */
 async function startSources(t: Test, count: number, mergeDomains = false) {
   const servers = await Promise.all(Array.from({ length: count }, () => AdsServer.start(t)));
-  const taker = new LoadingTaker(mergeDomains);
+  const loader = new CompilingLoader(mergeDomains);
   const clock = new WaitClock(1_700_000_000_000);
   const options = servers.map(({ address }, i) => ({
     ...xdsOptions(address, clock),
     node: { id: `node-${i}`, metadata: {} },
   }));
-  const sources = new XdsSources(options, taker, mergeDomains);
+  const sources = new XdsSources(options, loader, mergeDomains);
   t.teardown(() => sources.stop());
   await sources.start();
   const opened = servers.map(async server => {
     const first = await server.request();
     return { server, first, stream: await server.stream() };
   });
-  return { taker, clock, asked: await Promise.all(opened) };
+  return { loader, clock, asked: await Promise.all(opened) };
 }
 
 t.test('each server is asked by its own node id, and its rules join those of the others', async t => {
-  const { taker, asked } = await startSources(t, 2);
+  const { loader, asked } = await startSources(t, 2);
   const [one, two] = asked;
   t.same(
     asked.map(({ first }) => first.node.id),
@@ -74,17 +74,17 @@ t.test('each server is asked by its own node id, and its rules join those of the
   );
   two.stream.send('v7', hourly('quota', 'model', 9));
   t.match(await two.server.request(), { version_info: 'v7', response_nonce: 'nonce-v7', error_detail: null });
-  t.same(taker.domains, ['quota'], 'before the first server has sent anything');
+  t.same(loader.domains, ['quota'], 'before the first server has sent anything');
   one.stream.send('v1', hourly('shop', 'user', 5), hourly('api', 'path', 6));
   t.match(await one.server.request(), { version_info: 'v1', error_detail: null });
-  t.same(taker.domains, ['api', 'quota', 'shop']);
+  t.same(loader.domains, ['api', 'quota', 'shop']);
   two.stream.send('v8');
   t.match(await two.server.request(), { version_info: 'v8', error_detail: null });
-  t.same(taker.domains, ['api', 'shop'], 'a server without rules takes only its own away');
+  t.same(loader.domains, ['api', 'shop'], 'a server without rules takes only its own away');
 });
 
 t.test('rules with a fault are refused on their own stream, and the others go on', async t => {
-  const { taker, asked } = await startSources(t, 2);
+  const { loader, asked } = await startSources(t, 2);
   const [one, two] = asked;
   one.stream.send('v1', hourly('shop', 'user', 5));
   await one.server.request();
@@ -96,7 +96,7 @@ t.test('rules with a fault are refused on their own stream, and the others go on
   t.match(refused.error_detail?.message, `quota-limits (from ${two.server.address}): quota.descriptors[0]: `);
   one.stream.send('v2', hourly('shop', 'user', 6));
   t.match(await one.server.request(), { version_info: 'v2', error_detail: null });
-  t.match(taker.rules.domains, [
+  t.match(loader.rules.domains, [
     { name: 'quota', entries: [{ limit: { requestsPerUnit: 9 } }] },
     { name: 'shop', entries: [{ limit: { requestsPerUnit: 6 } }] },
   ]);
@@ -105,7 +105,7 @@ t.test('rules with a fault are refused on their own stream, and the others go on
 t.test(
   'a domain of two servers is refused to the one that names it second, which learns who has it',
   async t => {
-    const { taker, asked } = await startSources(t, 2);
+    const { loader, asked } = await startSources(t, 2);
     const [one, two] = asked;
     two.stream.send('w1', hourly('shop', 'user', 9));
     t.match(await two.server.request(), { version_info: 'w1', error_detail: null });
@@ -118,7 +118,7 @@ t.test(
         `shop-limits (from ${two.server.address}): give this one another name, move the entries there, ` +
         'or set MERGE_DOMAIN_CONFIG=true',
     );
-    t.match(taker.rules.domains, [{ entries: [{ key: 'user' }] }]);
+    t.match(loader.rules.domains, [{ entries: [{ key: 'user' }] }]);
     two.stream.send('w2', hourly('quota', 'user', 9));
     await two.server.request();
     one.stream.send('v2', hourly('shop', 'path', 5));
@@ -133,7 +133,7 @@ t.test(
 t.test(
   'a refused set that is sent again is loaded only once another server has changed its rules',
   async t => {
-    const { taker, clock, asked } = await startSources(t, 2);
+    const { loader, clock, asked } = await startSources(t, 2);
     const [one, two] = asked;
     two.stream.send('w1', hourly('shop', 'user', 9));
     await two.server.request();
@@ -142,23 +142,23 @@ t.test(
       if (waitMs > 0) await clock.pass(waitMs);
       t.match((await one.server.request()).error_detail?.message, /is already defined in/);
     }
-    t.equal(taker.loads, 2);
+    t.equal(loader.loads, 2);
     two.stream.send('w2', hourly('quota', 'user', 9));
     await two.server.request();
     one.stream.send('v1', hourly('shop', 'path', 5));
     await clock.pass(4_000);
     t.match(await one.server.request(), { version_info: 'v1', error_detail: null });
-    t.same(taker.domains, ['quota', 'shop']);
+    t.same(loader.domains, ['quota', 'shop']);
   },
 );
 
 t.test('a set that could not be tried is tried again when it is sent again', async t => {
-  const { taker, clock, asked } = await startSources(t, 1);
+  const { loader, clock, asked } = await startSources(t, 1);
   const [{ server, stream }] = asked;
-  taker.failing = true;
+  loader.failing = true;
   stream.send('v1', hourly('shop', 'path', 5));
   t.match(await server.request(), { version_info: '', error_detail: { message: 'no memory left' } });
-  taker.failing = false;
+  loader.failing = false;
   stream.send('v1', hourly('shop', 'path', 5));
   await clock.pass(1_000);
   t.match(await server.request(), { version_info: 'v1', error_detail: null });
@@ -172,9 +172,9 @@ t.test('a single server is not named in what is refused', async t => {
 });
 
 t.test('with merging, entries of one domain are in the order of the servers', async t => {
-  const { taker, asked } = await startSources(t, 2, true);
+  const { loader, asked } = await startSources(t, 2, true);
   const [one, two] = asked;
-  const keys = () => taker.rules.domains.map(({ entries }) => entries.map(({ key }) => key));
+  const keys = () => loader.rules.domains.map(({ entries }) => entries.map(({ key }) => key));
   two.stream.send('w1', hourly('shop', 'user', 9));
   await two.server.request();
   one.stream.send('v1', hourly('shop', 'path', 5));
@@ -186,7 +186,7 @@ t.test('with merging, entries of one domain are in the order of the servers', as
 });
 
 t.test('rules of a server that is away stay, also while another one sends new ones', async t => {
-  const { taker, clock, asked } = await startSources(t, 2);
+  const { loader, clock, asked } = await startSources(t, 2);
   const [one, two] = asked;
   one.stream.send('v1', hourly('shop', 'user', 5));
   await one.server.request();
@@ -194,24 +194,24 @@ t.test('rules of a server that is away stay, also while another one sends new on
   await clock.pass(10_000);
   two.stream.send('w1', hourly('quota', 'model', 9));
   t.match(await two.server.request(), { version_info: 'w1', error_detail: null });
-  t.same(taker.domains, ['quota', 'shop']);
+  t.same(loader.domains, ['quota', 'shop']);
 });
 
 t.test('sets that arrive at the same time are loaded one after the other, and each is answered', async t => {
-  const { taker, asked } = await startSources(t, 4);
+  const { loader, asked } = await startSources(t, 4);
   const gate = Promise.withResolvers<void>();
-  taker.ready = gate.promise;
+  loader.ready = gate.promise;
   for (const [i, { stream }] of asked.entries()) stream.send('v1', hourly(`d${i}`, 'user', 5));
   gate.resolve();
   for (const { server } of asked) {
     t.match(await server.request(), { version_info: 'v1', error_detail: null });
   }
-  t.equal(taker.loads, 4);
-  t.same(taker.domains, ['d0', 'd1', 'd2', 'd3']);
+  t.equal(loader.loads, 4);
+  t.same(loader.domains, ['d0', 'd1', 'd2', 'd3']);
 });
 
 t.test('what cannot even be tried is refused with the name of its server', async t => {
-  const { taker, asked } = await startSources(t, 2);
+  const { loader, asked } = await startSources(t, 2);
   const [, two] = asked;
   const resources = [{ type_url: 'type.googleapis.com/x.Y', value: Buffer.of(1) }];
   const head = {
@@ -224,7 +224,7 @@ t.test('what cannot even be tried is refused with the name of its server', async
     version_info: '',
     error_detail: { message: /^resources\[0\]: the type/ },
   });
-  t.match(taker.refusals, [[new RegExp(`^${two.server.address}: resources\\[0\\]: the type`)]]);
+  t.match(loader.refusals, [[new RegExp(`^${two.server.address}: resources\\[0\\]: the type`)]]);
 });
 
 t.test('files for TLS that cannot be used stop the start of all of them', async t => {
@@ -232,6 +232,6 @@ t.test('files for TLS that cannot be used stop the start of all of them', async 
   const clock = new WaitClock(0);
   const tls = { caFile: '/none.pem', certFile: '', keyFile: '', serverName: '' };
   const options = [xdsOptions(ads.address, clock), { ...xdsOptions('localhost:1', clock), tls }];
-  const sources = new XdsSources(options, new LoadingTaker(false), false);
+  const sources = new XdsSources(options, new CompilingLoader(false), false);
   await t.rejects(sources.start(), /CONFIG_GRPC_XDS_SERVER_TLS_CACERT="\/none.pem" cannot be read/);
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import type { LoadOutcome } from '../../../../src/rules/source/rule-set-taker.ts';
+import type { LoadOutcome } from '../../../../src/rules/source/rule-set-loader.ts';
 import { AdsServer } from '../../../support/ads-server.ts';
 import { hourly } from '../../../support/xds-messages.ts';
 import { startXds, startXdsPair } from './started-xds.ts';
@@ -17,10 +17,10 @@ async function silentServer(t: Test): Promise<{ address: string; connection: Pro
 }
 
 t.test('a stop ends the wait for the first rules', async t => {
-  const { ads, source, taker, logger } = await startXdsPair(t);
+  const { ads, source, loader, logger } = await startXdsPair(t);
   await ads.request();
   await source.stop();
-  t.same(taker.sets, []);
+  t.same(loader.sets, []);
   t.same(logger.messages('error'), [], 'that it ends is no fault');
 });
 
@@ -59,18 +59,18 @@ t.test('a connection that is not made within its bound is given up', async t => 
 t.test(
   'a stop does not wait for rules that are being loaded, and what they become is not answered',
   async t => {
-    const { ads, source, taker } = await startXdsPair(t);
+    const { ads, source, loader } = await startXdsPair(t);
     await ads.request();
     const loading = Promise.withResolvers<void>();
     const outcome = Promise.withResolvers<LoadOutcome>();
-    taker.answer = () => {
+    loader.answer = () => {
       loading.resolve();
       return outcome.promise;
     };
     (await ads.stream()).send('v1', hourly('shop', 'user', 5));
     await loading.promise;
     await source.stop();
-    outcome.resolve({ kind: 'in force' });
+    outcome.resolve({ kind: 'active' });
   },
 );
 
