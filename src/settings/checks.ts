@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { redisAddressFault } from './kinds/redis-address.ts';
-import { nodeIds } from './kinds/xds-servers.ts';
+import { nodeIds } from './kinds/xds-kinds.ts';
 import { STORE_SETTING_KEYS, storelessSettings } from './store-settings.ts';
 import type { SettingKey, Settings, SettingValues } from './table.ts';
 

@@ -1,11 +1,11 @@
+import { availableParallelism } from 'node:os';
 import { CROSS_CHECKS } from './checks.ts';
-import { withDerivedDefaults } from './derived.ts';
 import { MASK, type SettingFault, SettingsRefused, type SettingWarning, shownAs } from './faults.ts';
-import type { Reading } from './kinds/kinds.ts';
-import type { Setting } from './kinds/setting.ts';
-import { misspelledSettings } from './misspelled.ts';
+import { isLinkedPort, linkedPorts, misspelledSettings } from './ignored-variables.ts';
+import type { Reading, Setting } from './kinds/kinds.ts';
+import { DEFAULT_REDIS_ADDRESS, isSocketPath } from './kinds/redis-address.ts';
 import { readMogrifiers } from './mogrifiers.ts';
-import { isLinkedPort, linkedPorts } from './service-links.ts';
+import { storeWarnings } from './store-settings.ts';
 import {
   type DeclaredValues,
   SETTINGS,
@@ -14,7 +14,6 @@ import {
   type SettingValues,
   settingEntries,
 } from './table.ts';
-import { outOfRange, storeWarnings } from './warnings.ts';
 
 /** Variables by name, as `process.env` gives them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -59,6 +58,49 @@ export function loadSettings(env: Environment): Settings {
   if (faults.length > 0) throw new SettingsRefused(faults, misspelled);
   warnings.push(...linkedPorts(env), ...storeWarnings({ values: complete, givenBy }), ...misspelled);
   return Object.freeze({ ...complete, mogrifiers, givenBy: Object.freeze(givenBy), warnings });
+}
+
+function outOfRange(
+  variable: string,
+  text: string,
+  setting: Setting<unknown>,
+  value: unknown,
+): SettingWarning {
+  return {
+    message: 'A setting is out of range; the nearest accepted value is used',
+    fields: {
+      given: shownAs(variable, text, setting.secret),
+      used: setting.kind.write(value),
+      accepted: setting.kind.accepts,
+    },
+  };
+}
+
+/** Fills in the defaults that follow from other settings. The type of the result asks for each of them. */
+function withDerivedDefaults(declared: DeclaredValues): SettingValues {
+  const redisUrl = declared.redisUrl ?? DEFAULT_REDIS_ADDRESS;
+  const backendType = declared.backendType ?? backendOf(declared);
+  return {
+    ...declared,
+    redisUrl,
+    redisSocketType: declared.redisSocketType ?? socketTypeOf(redisUrl),
+    redisPerSecondSocketType: declared.redisPerSecondSocketType ?? socketTypeOf(declared.redisPerSecondUrl),
+    backendType,
+    tasksMaxOpen: declared.tasksMaxOpen ?? (declared.tasksStore === 'redis' ? 200_000 : 1_000_000),
+    workerThreads: declared.workerThreads ?? Math.max(0, Math.min(8, availableParallelism() - 2)),
+    // As the reference implementation does: its errors of Redis reach the caller, those of memcached do not.
+    storeFailureMode: declared.storeFailureMode ?? (backendType === 'memcached' ? 'allow' : 'error'),
+  };
+}
+
+function socketTypeOf(redisUrl: string): 'unix' | 'tcp' {
+  return isSocketPath(redisUrl) ? 'unix' : 'tcp';
+}
+
+/** A deployment that names an address keeps its store; one that names none needs no server. */
+function backendOf(declared: DeclaredValues): SettingValues['backendType'] {
+  if (declared.redisUrl !== null) return 'redis';
+  return declared.memcachedServers === '' && declared.memcachedSrv === '' ? 'embedded' : 'memcached';
 }
 
 interface GivenText {

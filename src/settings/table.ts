@@ -1,19 +1,15 @@
 import type { SettingWarning } from './faults.ts';
 import { decision } from './groups/decision.ts';
-import { logging } from './groups/logging.ts';
 import { memcached } from './groups/memcached.ts';
+import { logging, statistics, tracing } from './groups/observability.ts';
 import { redis, redisPerSecond } from './groups/redis.ts';
 import { rules } from './groups/rules.ts';
-import { servers } from './groups/servers.ts';
-import { statistics } from './groups/statistics.ts';
-import { store } from './groups/store.ts';
-import { storeFailure } from './groups/store-failure.ts';
+import { servers, tls } from './groups/servers.ts';
+import { store, storeFailure } from './groups/store.ts';
 import { taskLimits } from './groups/task-limits.ts';
 import { tasks } from './groups/tasks.ts';
-import { tls } from './groups/tls.ts';
-import { tracing } from './groups/tracing.ts';
 import { xds } from './groups/xds.ts';
-import type { Setting, SettingGroup } from './kinds/setting.ts';
+import type { Setting, SettingGroup } from './kinds/kinds.ts';
 import type { MogrifierSetting } from './mogrifiers.ts';
 
 /** Every group, in the order in which they are shown. A new group is added here and in {@link SETTINGS}. */

@@ -5,7 +5,7 @@ import { memcachedCounters } from '../../src/counters/memcached/count-exchanges.
 import { MemcachedCounterStore } from '../../src/counters/memcached/memcached-store.ts';
 import { MemcachedNodes, type NodeSource } from '../../src/counters/memcached/nodes.ts';
 import type { CounterStore } from '../../src/counters/store.ts';
-import { memcachedAddresses } from '../../src/settings/kinds/memcached-address.ts';
+import { memcachedAddresses } from '../../src/settings/groups/memcached.ts';
 import { StatsRegistry } from '../../src/stats/registry.ts';
 import { KeepingLogger } from './keeping-logger.ts';
 

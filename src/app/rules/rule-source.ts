@@ -6,7 +6,7 @@ import { FileRuleSource } from '../../rules/source/file-source.ts';
 import type { RuleSetLoader } from '../../rules/source/rule-set-loader.ts';
 import type { XdsRuleSourceOptions } from '../../rules/source/xds-source.ts';
 import { DEFAULT_MESSAGE_BYTES } from '../../settings/groups/xds.ts';
-import { nodeIds, type XdsServer } from '../../settings/kinds/xds-servers.ts';
+import { nodeIds, type XdsServer } from '../../settings/kinds/xds-kinds.ts';
 import type { Settings } from '../../settings/table.ts';
 
 interface RuleSourceParts {

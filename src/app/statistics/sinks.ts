@@ -6,7 +6,7 @@ import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Outage, type OutageListener, type OutageTexts } from '../../base/outage-log.ts';
 import { systemCode } from '../../base/system-code.ts';
-import { parseDuration } from '../../settings/kinds/durations.ts';
+import { parseDuration } from '../../settings/kinds/go-numbers.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import { dogStatsdLines, jsonLines, type LineFormat, statsdLines } from '../../stats/sinks/line-formats.ts';

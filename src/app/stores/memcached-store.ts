@@ -3,7 +3,7 @@ import type { Outage } from '../../base/outage-log.ts';
 import { memcachedCounters } from '../../counters/memcached/count-exchanges.ts';
 import { MemcachedCounterStore } from '../../counters/memcached/memcached-store.ts';
 import { type LookUpService, MemcachedNodes, type NodeSource } from '../../counters/memcached/nodes.ts';
-import { memcachedAddresses } from '../../settings/kinds/memcached-address.ts';
+import { memcachedAddresses } from '../../settings/groups/memcached.ts';
 import type { Settings } from '../../settings/table.ts';
 import { clientTls } from './client-tls.ts';
 import type { StoreParts } from './opened-store.ts';

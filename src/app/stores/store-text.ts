@@ -1,4 +1,4 @@
-import { memcachedAddresses } from '../../settings/kinds/memcached-address.ts';
+import { memcachedAddresses } from '../../settings/groups/memcached.ts';
 import {
   clusterEndpoints,
   type RedisAddressSettings,

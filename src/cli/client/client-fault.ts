@@ -1,7 +1,7 @@
 import { status } from '@grpc/grpc-js';
 import { printable } from '../../base/printable.ts';
 import { GRPC_STATUS } from '../../grpc/service.ts';
-import { formatDuration } from '../../settings/kinds/durations.ts';
+import { formatDuration } from '../../settings/kinds/go-numbers.ts';
 
 /** Where the service is, and how to reach it. */
 export interface CallTarget {

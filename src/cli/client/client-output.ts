@@ -1,3 +1,4 @@
+import { SECOND_MS } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import {
   CODE_NAMES,
@@ -7,7 +8,7 @@ import {
   type RequestDescriptor,
 } from '../../messages/client-codec.ts';
 import { UNIT_NAMES } from '../../messages/current-limit.ts';
-import { formatDuration, SECOND_MS } from '../../settings/kinds/durations.ts';
+import { formatDuration } from '../../settings/kinds/go-numbers.ts';
 import { aligned } from '../terminal/aligned.ts';
 
 /** What services report as remaining where a rule is unlimited (spec 3.2). */

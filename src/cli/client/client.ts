@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../base/clock.ts';
 import {
   CODE_NAMES,
   decodeRateLimitResponse,
@@ -5,7 +6,6 @@ import {
   type RateLimitResponse,
 } from '../../messages/client-codec.ts';
 import { WireFault } from '../../messages/wire.ts';
-import { HOUR_MS } from '../../settings/kinds/durations.ts';
 import { duration } from '../../settings/kinds/kinds.ts';
 import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
 import { type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';

@@ -1,10 +1,11 @@
+import { SECOND_MS } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import type {
   DescriptorExplanation,
   ExplainedCount,
   Explanation,
 } from '../../decision/explain/explain-descriptor.ts';
-import { formatDuration, SECOND_MS } from '../../settings/kinds/durations.ts';
+import { formatDuration } from '../../settings/kinds/go-numbers.ts';
 import { aligned } from '../terminal/aligned.ts';
 
 /** The explanation for people: the overall code, a line for each descriptor, then for each how that came about. */

@@ -1,8 +1,8 @@
+import { HOUR_MS } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
 import type { Explanation } from '../../decision/explain/explain-descriptor.ts';
 import type { RateLimitRequest } from '../../messages/client-codec.ts';
-import { HOUR_MS } from '../../settings/kinds/durations.ts';
 import { duration } from '../../settings/kinds/kinds.ts';
 import { requestFromFlags } from '../client/client-request.ts';
 import { CommandFault, UsageFault } from '../terminal/command-fault.ts';

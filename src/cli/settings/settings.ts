@@ -1,5 +1,5 @@
-import { findSettings, settingsHelp } from '../../settings/help.ts';
-import type { SettingGroup } from '../../settings/kinds/setting.ts';
+import type { SettingGroup } from '../../settings/kinds/kinds.ts';
+import { findSettings, settingsHelp } from '../../settings/reference.ts';
 import { UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';

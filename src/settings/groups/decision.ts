@@ -1,5 +1,4 @@
-import { adjusted, anyText, bool, checkedText, integer } from '../kinds/kinds.ts';
-import { derivedSetting, setting } from '../kinds/setting.ts';
+import { adjusted, anyText, bool, checkedText, derivedSetting, integer, setting } from '../kinds/kinds.ts';
 
 /** A `token` of RFC 9110 section 5.6.2, the form of every field name; longer ones are refused by proxies. */
 const headerName = checkedText({

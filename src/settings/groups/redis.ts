@@ -1,7 +1,17 @@
-import { HOUR_MS, SECOND_MS } from '../kinds/durations.ts';
-import { adjusted, anyText, bool, checkedText, choice, duration, integer, path } from '../kinds/kinds.ts';
+import { HOUR_MS, SECOND_MS } from '../../base/clock.ts';
+import {
+  adjusted,
+  anyText,
+  bool,
+  checkedText,
+  choice,
+  derivedSetting,
+  duration,
+  integer,
+  path,
+  setting,
+} from '../kinds/kinds.ts';
 import { DEFAULT_PER_SECOND_ADDRESS, DEFAULT_REDIS_ADDRESS } from '../kinds/redis-address.ts';
-import { derivedSetting, setting } from '../kinds/setting.ts';
 
 /** The Redis instance for all limits, or the second one for per-second limits. No setting of one defaults to the other's. */
 type Instance = '' | 'PERSECOND_';

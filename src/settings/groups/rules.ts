@@ -1,5 +1,4 @@
-import { bool, checkedText, choice, path } from '../kinds/kinds.ts';
-import { setting } from '../kinds/setting.ts';
+import { bool, checkedText, choice, path, setting } from '../kinds/kinds.ts';
 
 const directory = checkedText({
   label: 'path',

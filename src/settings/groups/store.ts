@@ -1,6 +1,5 @@
-import { HOUR_MS, SECOND_MS } from '../kinds/durations.ts';
-import { checkedText, choice, duration, integer } from '../kinds/kinds.ts';
-import { derivedSetting, setting } from '../kinds/setting.ts';
+import { HOUR_MS, SECOND_MS } from '../../base/clock.ts';
+import { checkedText, choice, derivedSetting, duration, integer, setting } from '../kinds/kinds.ts';
 
 // The path of a unix socket, which keeps a second process from the file, is six bytes longer, and has at most 103.
 const snapshotPath = checkedText({
@@ -58,6 +57,26 @@ export const store = {
       help:
         'How often the embedded store writes its counters to `MEMORY_STORE_SNAPSHOT_PATH`. A crash loses ' +
         'at most the hits of one interval.',
+    }),
+  },
+} as const;
+
+/** What is answered while the counter store fails. */
+export const storeFailure = {
+  title: 'Counter store failures',
+  introduction: 'How requests are answered while the counter store is unavailable.',
+  settings: {
+    storeFailureMode: derivedSetting({
+      names: ['STORE_FAILURE_MODE'],
+      kind: choice({
+        texts: { error: 'error', allow: 'allow', deny: 'deny', local: 'local' },
+        letterCase: 'exact',
+      }),
+      default: '`allow` with memcached, otherwise `error`',
+      help:
+        'How to answer requests that the store cannot count. `error` returns an error, and the failure ' +
+        'setting of the proxy decides. `allow` treats every count as 0. `deny` treats every limit as used ' +
+        'up. `local` counts in this process until the store is available again.',
     }),
   },
 } as const;

@@ -1,8 +1,5 @@
-import { HOUR_MS } from '../kinds/durations.ts';
-import { duration, integer } from '../kinds/kinds.ts';
-import { derivedSetting, setting } from '../kinds/setting.ts';
-
-const DAY_MS = 24 * HOUR_MS;
+import { DAY_MS, HOUR_MS } from '../../base/clock.ts';
+import { derivedSetting, duration, integer, setting } from '../kinds/kinds.ts';
 
 /** Tasks that were to be kept for longer or shorter than they are would be a bad surprise, so neither end stands in. */
 const retention = duration({ min: HOUR_MS, max: 366 * DAY_MS, strict: 'both' });

@@ -1,7 +1,6 @@
 import { BlockList, isIP } from 'node:net';
-import { MINUTE_MS, SECOND_MS } from '../kinds/durations.ts';
-import { anyText, bool, checkedText, choice, duration, integer, path } from '../kinds/kinds.ts';
-import { setting } from '../kinds/setting.ts';
+import { MINUTE_MS, SECOND_MS } from '../../base/clock.ts';
+import { anyText, bool, checkedText, choice, duration, integer, path, setting } from '../kinds/kinds.ts';
 
 /** A host name in lower case, of labels that certificates and cookies accept. */
 const serviceHost = checkedText({

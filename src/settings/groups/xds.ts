@@ -1,9 +1,7 @@
-import { HOUR_MS, SECOND_MS } from '../kinds/durations.ts';
-import { anyText, bool, duration, float, integer, path } from '../kinds/kinds.ts';
-import { setting } from '../kinds/setting.ts';
-import { xdsServers } from '../kinds/xds-servers.ts';
-import { headerList, metadata } from '../kinds/xds-texts.ts';
-import { nameInCertificate } from './tls.ts';
+import { HOUR_MS, SECOND_MS } from '../../base/clock.ts';
+import { anyText, bool, duration, float, integer, path, setting } from '../kinds/kinds.ts';
+import { headerList, metadata, xdsServers } from '../kinds/xds-kinds.ts';
+import { nameInCertificate } from './servers.ts';
 
 const wait = duration({ min: 1, max: 24 * HOUR_MS });
 

@@ -1,5 +1,5 @@
+import { parseInteger } from './go-numbers.ts';
 import { host, type Kind, type Reading } from './kinds.ts';
-import { parseInteger } from './numbers.ts';
 
 /** A name and a value. */
 export type TagText = readonly [name: string, value: string];

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { MASK } from '../../../src/settings/faults.ts';
-import type { Setting } from '../../../src/settings/kinds/setting.ts';
+import type { Setting } from '../../../src/settings/kinds/kinds.ts';
 import { loadSettings } from '../../../src/settings/load.ts';
 import { settingEntries } from '../../../src/settings/table.ts';
 import { faultLines } from './refusal.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { settingsHelp } from '../../../../src/settings/help.ts';
+import { settingsHelp } from '../../../../src/settings/reference.ts';
 import { settingEntries } from '../../../../src/settings/table.ts';
 import { run } from '../run.ts';
 

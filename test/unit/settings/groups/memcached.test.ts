@@ -1,5 +1,5 @@
 import t from 'tap';
-import { memcachedAddresses } from '../../../../src/settings/kinds/memcached-address.ts';
+import { memcachedAddresses } from '../../../../src/settings/groups/memcached.ts';
 import { type Environment, loadSettings } from '../../../../src/settings/load.ts';
 import { refusal } from '../refusal.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { nodeIds } from '../../../../src/settings/kinds/xds-servers.ts';
+import { nodeIds } from '../../../../src/settings/kinds/xds-kinds.ts';
 import { describeSettings, loadSettings } from '../../../../src/settings/load.ts';
 
 t.test('additional headers are split at commas and at the one colon, names in lower case', async t => {

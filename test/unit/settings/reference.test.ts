@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { settingsPage } from '../../../src/settings/markdown.ts';
+import { settingsHelp, settingsPage } from '../../../src/settings/reference.ts';
 import { SETTING_GROUPS, settingEntries } from '../../../src/settings/table.ts';
 import { repositoryRoot } from '../../support/repository.ts';
 
@@ -52,4 +52,29 @@ t.test('pages of the documentation are links to files that exist', async t => {
   const links = [...page.matchAll(/\]\(([^)]+)\)/g)].map(([, target]) => target);
   t.ok(links.includes('stores.md'));
   for (const target of links) t.ok(existsSync(join(repositoryRoot(), 'docs', target)), target);
+});
+
+const help = settingsHelp();
+const helpLines = help.split('\n');
+
+t.test('each setting is listed once under its names, below the title of its group', async t => {
+  for (const [key, { names }] of settingEntries()) {
+    t.equal(helpLines.filter(line => line === `  ${names.join(', ')}`).length, 1, key);
+  }
+  for (const { title } of SETTING_GROUPS) t.ok(helpLines.includes(title), title);
+});
+
+t.test('a setting is shown with meaning, range and default', async t => {
+  const at = helpLines.indexOf('  KVCACHE_TIMEOUT, REDIS_TIMEOUT');
+  t.same(helpLines.slice(at + 1, at + 4), [
+    '      Timeout for connecting to Redis, and for the response to a command. 0 or less disables the',
+    '      timeout.',
+    '      (duration, up to 1h; default: 10s)',
+  ]);
+});
+
+t.test('no line is longer than 100 columns, and none has Markdown quotes', async t => {
+  for (const line of helpLines) t.ok(line.length <= 100, line);
+  t.notMatch(help, '`');
+  t.ok(help.endsWith('\n'));
 });

@@ -1,6 +1,17 @@
-import { HOUR_MS, SECOND_MS } from '../kinds/durations.ts';
-import { anyText, bool, checkedText, choice, duration, float, integer, path } from '../kinds/kinds.ts';
-import { setting } from '../kinds/setting.ts';
+import { HOUR_MS, SECOND_MS } from '../../base/clock.ts';
+import type { LogLevel } from '../../base/logger.ts';
+import {
+  adjusted,
+  anyText,
+  bool,
+  checkedText,
+  choice,
+  duration,
+  float,
+  integer,
+  path,
+  setting,
+} from '../kinds/kinds.ts';
 import { listenAddress, names, pagePath, tags } from '../kinds/statistics-kinds.ts';
 
 const receiver = checkedText({
@@ -139,6 +150,101 @@ export const statistics = {
       help:
         'Report the response time to Prometheus in milliseconds instead of seconds, under the same name. ' +
         'Has no effect if a mapping file is set.',
+    }),
+  },
+} as const;
+
+const share = float({ min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY });
+
+/** Spans of decisions, and where they go (spec 2.7). The destination is said by the `OTEL_EXPORTER_OTLP_…` variables. */
+export const tracing = {
+  title: 'Tracing',
+  introduction: 'Spans of decisions, sent to an OpenTelemetry collector.',
+  settings: {
+    tracingEnabled: setting({
+      names: ['TRACING_ENABLED'],
+      kind: bool,
+      default: false,
+      help:
+        'Send a span for each decision to an OpenTelemetry collector. The standard variables ' +
+        '`OTEL_EXPORTER_OTLP_…` (endpoint, headers, certificates, timeout), `OTEL_BSP_…` and ' +
+        '`OTEL_RESOURCE_ATTRIBUTES` apply.',
+    }),
+    tracingExporterProtocol: setting({
+      names: ['TRACING_EXPORTER_PROTOCOL'],
+      kind: choice({ texts: { http: 'http', grpc: 'grpc', '': 'http' }, letterCase: 'exact' }),
+      default: 'http',
+      help:
+        'Protocol for sending spans: OTLP over HTTP with protobuf (`http`), or over gRPC (`grpc`). An ' +
+        'empty value is `http`.',
+    }),
+    tracingServiceName: setting({
+      names: ['TRACING_SERVICE_NAME'],
+      kind: anyText,
+      default: 'RateLimit',
+      help: 'Value of the resource attribute `service.name`.',
+    }),
+    tracingServiceNamespace: setting({
+      names: ['TRACING_SERVICE_NAMESPACE'],
+      kind: anyText,
+      default: '',
+      help: 'Value of the resource attribute `service.namespace`.',
+    }),
+    tracingServiceInstanceId: setting({
+      names: ['TRACING_SERVICE_INSTANCE_ID'],
+      kind: anyText,
+      default: '',
+      help: 'Value of the resource attribute `service.instance.id`. If empty, a random UUID is used.',
+    }),
+    tracingSamplingRate: setting({
+      names: ['TRACING_SAMPLING_RATE'],
+      // As in the reference implementation: 1 and more is always, 0 and less is never.
+      kind: adjusted({ ...share, label: 'number', accepts: 'a number; 0 is never, 1 is always' }, rate =>
+        Math.min(Math.max(rate, 0), 1),
+      ),
+      default: 1,
+      help:
+        'Fraction of calls that are traced, from 0 to 1. Values below 0 are read as 0 and values above 1 ' +
+        'as 1. If the caller sends a trace, its sampling decision takes precedence.',
+    }),
+  },
+} as const;
+
+// The first text of a level is the one that is shown.
+const LEVEL_TEXTS = {
+  panic: 'panic',
+  fatal: 'fatal',
+  error: 'error',
+  warn: 'warning',
+  warning: 'warning',
+  info: 'info',
+  debug: 'debug',
+  trace: 'trace',
+} satisfies Readonly<Record<string, LogLevel>>;
+
+/** What the process writes about itself (spec 2.7). */
+export const logging = {
+  title: 'Logging',
+  introduction: 'What Sluice logs, and in which format.',
+  settings: {
+    logLevel: setting({
+      names: ['LOG_LEVEL'],
+      kind: choice({ texts: LEVEL_TEXTS, letterCase: 'ignored' }),
+      default: 'warning',
+      help:
+        'Minimum level of messages that are logged. The startup message with the addresses and the store ' +
+        'is always logged. `debug` adds the settings, every rejected `/json` request and every failed ' +
+        'connection; `trace` adds nothing more. A message that repeats 200 times without a pause is then ' +
+        'logged at most once a second, with the field `suppressedLines`.',
+    }),
+    logFormat: setting({
+      names: ['LOG_FORMAT'],
+      kind: choice({ texts: { text: 'text', json: 'json', '': 'text' }, letterCase: 'ignored' }),
+      default: 'text',
+      help:
+        'Format of log lines. With `json`, everything on standard error is JSON, including the reasons ' +
+        'why Sluice cannot start; the keys are `@message`, `@timestamp`, `level` and those of the fields. ' +
+        'An empty value is `text`.',
     }),
   },
 } as const;

@@ -1,7 +1,6 @@
 import { nearest, nearestWithin } from '../base/nearest.ts';
 import type { SettingWarning } from './faults.ts';
-import { isServiceLink } from './service-links.ts';
-import { type SettingKey, type SettingValues, settingEntries } from './table.ts';
+import { SETTINGS, type SettingKey, type SettingValues, settingEntries } from './table.ts';
 
 /** Every name of a setting, in upper case, as it is written. */
 const KNOWN: ReadonlyMap<string, string> = new Map(
@@ -95,4 +94,35 @@ function slipsIn(name: string): number {
 /** A setting that is given is not missing under another name. */
 function isGiven(name: string, givenBy: Readonly<Partial<Record<SettingKey, string>>>): boolean {
   return givenBy[KEYS.get(name) as SettingKey] !== undefined;
+}
+
+/** Variables that Kubernetes makes for each service of the namespace: a service `redis` gives `REDIS_PORT_6379_TCP`. */
+const LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)$/;
+
+/** And `REDIS_PORT`, which holds this. */
+const LINKED_PORT = /^(tcp|udp|sctp):\/\//;
+
+/** True for a variable that Kubernetes made for a service. Nobody wrote it, so it is neither a setting nor a slip. */
+export function isServiceLink(name: string, text: string): boolean {
+  return LINK.test(name) || (name.endsWith('_PORT') && LINKED_PORT.test(text));
+}
+
+/** Settings that Kubernetes gives as well, for services named `statsd`, `grpc` or `debug`. */
+const PORTS: ReadonlySet<string> = new Set(
+  [SETTINGS.grpcPort, SETTINGS.debugPort, SETTINGS.statsdPort].flatMap(({ names }) => names),
+);
+
+/** True for the variable of a service that has the name of a setting. It is left out. */
+export function isLinkedPort(name: string, text: string): boolean {
+  return PORTS.has(name) && LINKED_PORT.test(text);
+}
+
+/** A warning for each of them. */
+export function linkedPorts(env: Readonly<Record<string, string | undefined>>): SettingWarning[] {
+  return [...PORTS]
+    .filter(name => isLinkedPort(name, env[name] ?? ''))
+    .map(name => ({
+      message: 'An environment variable is ignored: Kubernetes made it for a service of this name',
+      fields: { name, advice: 'set enableServiceLinks to false in the pod, or give the setting itself' },
+    }));
 }

@@ -1,3 +1,60 @@
+/** Durations as Go writes them (`1m30s`), the form that deployments of the reference implementation carry. */
+
+/** Units, longest first. Micro has three spellings: `us`, with the micro sign, and with the Greek letter. */
+const UNITS: readonly (readonly [string, bigint])[] = [
+  ['h', 3_600_000_000_000n],
+  ['m', 60_000_000_000n],
+  ['s', 1_000_000_000n],
+  ['ms', 1_000_000n],
+  ['us', 1_000n],
+  ['ns', 1n],
+];
+const UNIT_NS: ReadonlyMap<string, bigint> = new Map([...UNITS, ['\u00b5s', 1_000n], ['\u03bcs', 1_000n]]);
+
+/** The reference implementation holds nanoseconds in 64 bits; a longer duration is an error there. */
+const MAX_NS = 2n ** 63n - 1n;
+
+/**
+ * A sum of numbers with units, one sign in front: `1m30s`, `1.5h`, `-10s`. Only `0` may stand without a unit.
+ * Whole nanoseconds are summed, so that `0.1s` and `100ms` are the same value.
+ * @returns milliseconds (with a fraction below 1 ms), or null when the text is no duration
+ */
+export function parseDuration(text: string): number | null {
+  const unsigned = text.replace(/^[+-]/, '');
+  if (unsigned === '0') return 0;
+  const total = sumOfParts(unsigned);
+  if (total === null || total > MAX_NS) return null;
+  const ms = Number(total) / 1e6;
+  return text.startsWith('-') && ms !== 0 ? -ms : ms;
+}
+
+function sumOfParts(text: string): bigint | null {
+  const part = /(\d*)(?:\.(\d*))?([^\d.]+)/y;
+  let total = 0n;
+  do {
+    const match = part.exec(text);
+    if (match === null) return null;
+    const [, whole, fraction = '', unit] = match;
+    const unitNs = UNIT_NS.get(unit);
+    if (unitNs === undefined || whole + fraction === '') return null;
+    total += (BigInt(whole + fraction) * unitNs) / 10n ** BigInt(fraction.length);
+  } while (part.lastIndex < text.length);
+  return total;
+}
+
+/** The shortest text that {@link parseDuration} reads as `ms`: `24h`, `1m30s`, `150us`, `0`. */
+export function formatDuration(ms: number): string {
+  let rest = BigInt(Math.round(Math.abs(ms) * 1e6));
+  if (rest === 0n) return '0';
+  let text = ms < 0 ? '-' : '';
+  for (const [unit, unitNs] of UNITS) {
+    const count = rest / unitNs;
+    if (count > 0n) text += `${count}${unit}`;
+    rest -= count * unitNs;
+  }
+  return text;
+}
+
 /**
  * Number texts as Go reads them: deployments of the reference implementation carry such texts, and one that is
  * read differently here would silently be another setting (`010` is 8, not 10).
