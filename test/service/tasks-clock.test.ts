@@ -1,6 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
+import { MINUTE_MS } from '../../src/base/clock.ts';
 import { startRedis } from '../support/redis-server.ts';
 import { TASK_SERVER_ARGS } from '../support/tasks/redis-backend.ts';
 import { newTenant, startTasksService, type Tenant } from '../support/tasks/tasks-service.ts';
@@ -11,7 +12,6 @@ import { tempDirectory } from '../support/temp-directory.ts';
 t.jobs = 2;
 const SIDE_BY_SIDE = { buffered: true };
 
-const MINUTE_MS = 60_000;
 const DELAY_MS = 2_000;
 
 /** The clock of a service: all its threads read from a file by how much it is wrong. */

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { StringDecoder } from 'node:string_decoder';
+import { DAY_MS } from '../../base/clock.ts';
 import type { HistoryHttp } from '../model/task.ts';
 
 /** Beyond it an answer is not read: the connection is closed. */
@@ -109,7 +110,7 @@ function depth(json: string): number {
 }
 
 /** The longest time that a worker can put off. */
-const LONGEST_MS = 86_400_000;
+const LONGEST_MS = DAY_MS;
 
 /** The three forms of a date in HTTP (RFC 9110, section 5.6.7). `Date.parse` alone finds a date in nearly any text. */
 const DATES = [

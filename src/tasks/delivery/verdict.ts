@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/clock.ts';
 import type { Worker } from '../model/documents.ts';
 import { isPolicyOver, retryWaitMs } from '../model/retry-policy.ts';
 import type { Task, TaskError } from '../model/task.ts';
@@ -23,7 +24,7 @@ export interface VerdictGrounds {
 
 /** The least wait after a timeout, or a 429 that does not say how long: who is overrun is not asked again at once. */
 const OVERRUN_WAIT_MS = 60_000;
-const LONGEST_DEFERRAL_MS = 86_400_000;
+const LONGEST_DEFERRAL_MS = DAY_MS;
 
 /** Statuses with a meaning of their own (specification 3.5.1). */
 const GONE = 410;

@@ -1,7 +1,7 @@
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { createLocalJWKSet, errors, type JWK, type JWTVerifyGetKey } from 'jose';
 import { Agent, request } from 'undici';
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, DAY_MS } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import { trustedCas } from '../../base/tls/trusted-cas.ts';
@@ -141,7 +141,7 @@ export class KeyDownload {
 /** How long downloaded keys are used without asking again (specification 3.12). */
 const FRESH_MS = 600_000;
 /** How long they are used while the provider does not answer. */
-const KEEP_MS = 86_400_000;
+const KEEP_MS = DAY_MS;
 /** Between two downloads. */
 const APART_MS = 60_000;
 /** Between two downloads while there are no keys that may be used. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../base/clock.ts';
 import type { RetryPolicy } from './retry-policy.ts';
 import type { Actor, FinalStatus, OnFinish, Priority, TaskError } from './task.ts';
 
@@ -316,8 +317,8 @@ export interface ScheduledTask {
 /** What a tenant has unless its operator has changed it. */
 export const DEFAULT_TENANT_LIMITS: TenantLimits = {
   openTasks: 1_000_000,
-  retainSucceededMs: 7 * 86_400_000,
-  retainOtherMs: 30 * 86_400_000,
+  retainSucceededMs: 7 * DAY_MS,
+  retainOtherMs: 30 * DAY_MS,
   payloadBytes: 256 * 1024,
   workers: 100,
   schedules: 1_000,

@@ -1,3 +1,5 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../base/clock.ts';
+
 /**
  * A time that the store is given: milliseconds since the epoch, or a delay that the store adds to its own clock in the
  * step that uses it. A delay is exact even if the clock of this process and that of the store differ.
@@ -80,9 +82,9 @@ const MAX_MS = 1e14;
 
 /** The largest first. */
 const UNITS = [
-  { name: 'd', ms: 86_400_000 },
-  { name: 'h', ms: 3_600_000 },
-  { name: 'm', ms: 60_000 },
+  { name: 'd', ms: DAY_MS },
+  { name: 'h', ms: HOUR_MS },
+  { name: 'm', ms: MINUTE_MS },
   { name: 's', ms: 1_000 },
   { name: 'ms', ms: 1 },
 ] as const;

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/clock.ts';
 import { nextReading } from './cron.ts';
 import { type CronExpression, parseCron } from './cron-expression.ts';
 import { nominalTimes, patternTimes, type ScheduleTiming, type TimingFault } from './schedule-times.ts';
@@ -26,7 +27,7 @@ export interface PreviewedTime {
 }
 
 /** How far a preview looks ahead. Each year costs half a millisecond, which a rare date could multiply by hundreds. */
-const HORIZON_MS = 3_660 * 86_400_000;
+const HORIZON_MS = 3_660 * DAY_MS;
 
 /**
  * The first times from `from` on, at most `count` and within ten years; fewer if there are no more.

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { DAY_MS } from '../../../base/clock.ts';
 
 /** A clock of the zone is changed at `at`, from one offset to another. Milliseconds; offsets are what is added to UTC. */
 interface Transition {
@@ -14,7 +15,6 @@ interface ZoneYear {
   readonly transitions: readonly Transition[];
 }
 
-const DAY_MS = 86_400_000;
 /** No clock was ever changed by more: places crossed the date line. In milliseconds. */
 export const LONGEST_CHANGE_MS = 26 * 3_600_000;
 const MAX_NAME_LENGTH = 64;

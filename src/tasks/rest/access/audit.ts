@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/clock.ts';
 import { AUDIT_ACTIONS, type AuditAction, type AuditEntry } from '../../model/documents.ts';
 import type { Actor } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
@@ -8,7 +9,7 @@ import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 
 /** How long entries are kept, and how many of one tenant. */
-const KEEP_MS = 90 * 86_400_000;
+const KEEP_MS = 90 * DAY_MS;
 const MAX_ENTRIES = 5_000;
 
 /** The operator, as entries name it. */

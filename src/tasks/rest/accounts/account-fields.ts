@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../../base/clock.ts';
 import type { Account, TenantLimits } from '../../model/documents.ts';
 import { DURATION_ACCEPTED, formatTime, formatTimeOrNull, parseDuration } from '../../model/time.ts';
 import { DOMAIN_KEPT_MS } from '../../scheduler/upkeep/deletions.ts';
@@ -6,8 +7,6 @@ import { LIMITS_SCHEMA, limitsView, USE_SCHEMA } from '../access/tenant-limits.t
 import { Problem, type ProblemPart } from '../checks/problem.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import type { RestConfig } from '../http/parts.ts';
-
-const HOUR_MS = 3_600_000;
 
 /** A limit that the operator can change: where it is kept, and its bounds, of durations in milliseconds. */
 interface LimitField {
@@ -19,8 +18,8 @@ interface LimitField {
 
 const FIELDS: Readonly<Record<string, LimitField>> = {
   open_tasks: { field: 'openTasks', min: 1, max: 100_000_000 },
-  retain_succeeded: { field: 'retainSucceededMs', min: HOUR_MS, max: 366 * 24 * HOUR_MS, isDuration: true },
-  retain_other: { field: 'retainOtherMs', min: HOUR_MS, max: 366 * 24 * HOUR_MS, isDuration: true },
+  retain_succeeded: { field: 'retainSucceededMs', min: HOUR_MS, max: 366 * DAY_MS, isDuration: true },
+  retain_other: { field: 'retainOtherMs', min: HOUR_MS, max: 366 * DAY_MS, isDuration: true },
   payload_bytes: { field: 'payloadBytes', min: 1, max: 1024 * 1024 },
   workers: { field: 'workers', min: 1, max: 10_000 },
   schedules: { field: 'schedules', min: 1, max: 100_000 },

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/clock.ts';
 import type { Account, User } from '../../model/documents.ts';
 import { formatTime } from '../../model/time.ts';
 import { ACCOUNT_ID, type DocumentChange } from '../../store/documents.ts';
@@ -26,7 +27,7 @@ import type { AnswerDescription, RestAnswer } from '../http/route.ts';
 /** Nobody's tenant: calls that make accounts are counted under it. */
 const COUNTED_AS = 'accounts';
 /** The first token of an account: as long as a token may be good. */
-const OWNER_TOKEN_MS = 366 * 86_400_000;
+const OWNER_TOKEN_MS = 366 * DAY_MS;
 
 /** Names of hosts that belong to the service or that callers would take for something else. */
 const RESERVED: ReadonlySet<string> = new Set(

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/clock.ts';
 import type { Account } from '../../model/documents.ts';
 import { formatTime } from '../../model/time.ts';
 import { ACCOUNT_ID, type DocumentChange, type StoredDocument } from '../../store/documents.ts';
@@ -43,7 +44,7 @@ export interface OperatorRoute extends OperatorDescription {
 /** Calls without a tenant are counted and paged under this name. */
 const LISTED_AS = 'accounts';
 /** How long a token of an owner is valid, and how many an owner can have if the operator creates them. */
-const OWNER_TOKEN_MS = 366 * 86_400_000;
+const OWNER_TOKEN_MS = 366 * DAY_MS;
 const MAX_OWNER_TOKENS = 10_000;
 /** How often a change begins again because the account was changed in between. */
 const MAX_TRIES = 8;

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/clock.ts';
 import type { ApiToken } from '../../model/documents.ts';
 import { isId } from '../../model/ids.ts';
 import { formatTime, formatTimeOrNull, parseTime, TIME_ACCEPTED } from '../../model/time.ts';
@@ -26,7 +27,6 @@ import { accountWithoutOwner } from './user-changes.ts';
 
 /** How often a deletion begins again because owners were changed in between. */
 const MAX_TRIES = 8;
-const DAY_MS = 86_400_000;
 const DEFAULT_LIFE_MS = 90 * DAY_MS;
 const MAX_LIFE_MS = 366 * DAY_MS;
 

@@ -1,9 +1,8 @@
+import { DAY_MS } from '../../../base/clock.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
 import { formatDuration } from '../../model/time.ts';
 import type { FieldReader, Fields } from '../checks/field-reader.ts';
 import type { ObjectSchema, OneOfSchema, Schema } from '../checks/schema.ts';
-
-const DAY_MS = 86_400_000;
 
 /** A duration as requests give it: a text with units, or a number of seconds. Readers check it, and say what is accepted. */
 export const DURATION: OneOfSchema = {

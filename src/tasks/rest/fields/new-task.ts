@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/clock.ts';
 import { MAX_URL_LENGTH } from '../../delivery/worker-url.ts';
 import type { TenantLimits, Worker } from '../../model/documents.ts';
 import { withTarget } from '../../model/headers.ts';
@@ -15,7 +16,6 @@ import { durationField } from './common-fields.ts';
 import { CONTENT_FIELDS, checkContentFor, GROUP_FIELD, readContent } from './task-fields.ts';
 import { checkUrl } from './worker-fields.ts';
 
-const DAY_MS = 86_400_000;
 /** How far ahead a task may be planned. */
 const MAX_AHEAD_MS = 366 * DAY_MS;
 const DELAY = { minMs: 0, maxMs: MAX_AHEAD_MS };

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/clock.ts';
 import type { TenantLimits, Worker } from '../../model/documents.ts';
 import { headerNameFault, headerValueFault } from '../../model/headers.ts';
 import type { RetryPolicy } from '../../model/retry-policy.ts';
@@ -11,7 +12,7 @@ import { PAYLOAD_FIELDS, readPayload } from './payload-fields.ts';
 /** How long an attempt of a push worker may take. */
 export const PUSH_TIMEOUT = { minMs: 1_000, maxMs: 900_000 };
 /** How long a lease of a pull worker may last in all. */
-export const PULL_TIMEOUT = { minMs: 1_000, maxMs: 86_400_000 };
+export const PULL_TIMEOUT = { minMs: 1_000, maxMs: DAY_MS };
 
 export const MAX_HEADERS = 32;
 const MAX_HEADER_BYTES = 8 * 1024;

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from '../../../base/clock.ts';
 import { checkWorkerUrl, MAX_URL_LENGTH, type UrlRules } from '../../delivery/worker-url.ts';
 import type { GroupRules, Rate, Worker } from '../../model/documents.ts';
 import { DEFAULT_RETRY_POLICY, mergeRetry } from '../../model/retry-policy.ts';
@@ -17,9 +18,6 @@ import {
 import { readStartLimit, START_LIMIT } from './start-limit-fields.ts';
 import { MAX_HEADERS, PULL_TIMEOUT, PUSH_TIMEOUT, readHeaders } from './task-fields.ts';
 import { ON_FINISH_FIELDS } from './worker-on-finish.ts';
-
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 
 const LEASE = { minMs: 5_000, maxMs: 12 * HOUR_MS };
 const RATE_PERIOD = { minMs: 1_000, maxMs: DAY_MS };

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { DAY_MS } from '../../../base/clock.ts';
 import type { Idempotency } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { invalidParameter, Problem } from '../checks/problem.ts';
@@ -6,7 +7,7 @@ import type { RestRequest } from './http.ts';
 import type { Call, RestAnswer } from './route.ts';
 
 /** How long an answer is remembered (specification 3.7). */
-const KEEP_MS = 86_400_000;
+const KEEP_MS = DAY_MS;
 /** Printable ASCII. */
 const KEY_PATTERN = /^[\x20-\x7e]{1,255}$/;
 

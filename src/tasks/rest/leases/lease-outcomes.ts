@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { DAY_MS } from '../../../base/clock.ts';
 import type { Task } from '../../model/task.ts';
 import type { PullDesk, PullFailure } from '../../scheduler/pull/pull-desk.ts';
 import type { SettleAnswer } from '../../store/requests.ts';
@@ -10,7 +11,7 @@ import { checkJsonSize, jsonText } from '../fields/payload-fields.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call } from '../http/route.ts';
 
-const PUT_OFF = { minMs: 0, maxMs: 7 * 86_400_000 };
+const PUT_OFF = { minMs: 0, maxMs: 7 * DAY_MS };
 const MAX_RESULT_BYTES = 16 * 1024;
 const MAX_DETAILS_BYTES = 4 * 1024;
 const MAX_MESSAGE_LENGTH = 1_000;

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/clock.ts';
 import type { Schedule, ScheduledTask, TenantLimits } from '../../model/documents.ts';
 import { mergeRetryPart } from '../../model/retry-policy.ts';
 import { MAX_CRON_LENGTH } from '../../model/schedules/cron-expression.ts';
@@ -22,8 +23,6 @@ import {
   type TaskContent,
 } from '../fields/task-fields.ts';
 import { NAME_FORM } from '../fields/worker-fields.ts';
-
-const DAY_MS = 86_400_000;
 
 const EVERY = { minMs: 10_000, maxMs: 366 * DAY_MS };
 const PHASE = { minMs: 0, maxMs: 366 * DAY_MS };

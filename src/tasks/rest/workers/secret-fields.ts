@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/clock.ts';
 import { isSigningSecret } from '../../delivery/signature.ts';
 import type { Secret } from '../../model/documents.ts';
 import { headerNameFault, headerValueFault } from '../../model/headers.ts';
@@ -8,7 +9,6 @@ import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import { durationField } from '../fields/common-fields.ts';
 import { ACTOR_ANSWER, actorView, TIME, TIME_OR_NULL } from '../fields/task-view.ts';
 
-const DAY_MS = 86_400_000;
 const GRACE = { minMs: 0, maxMs: 7 * DAY_MS };
 const DEFAULT_GRACE_MS = DAY_MS;
 

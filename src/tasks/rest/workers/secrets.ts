@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/clock.ts';
 import { newSigningSecret } from '../../delivery/signature.ts';
 import type { Account, Secret } from '../../model/documents.ts';
 import { ACCOUNT_ID, type DocumentChange, type StoredDocument } from '../../store/documents.ts';
@@ -112,7 +113,7 @@ const MAX_LIVE_SIGNING = 5;
 /** Of all types, those that have expired among them. */
 const MAX_SECRETS = 100;
 /** One that has expired is shown for so long; then it goes with the next one that is made. */
-const SHOW_EXPIRED_MS = 7 * 86_400_000;
+const SHOW_EXPIRED_MS = 7 * DAY_MS;
 /** How often a change begins again because somebody else changed something in between. */
 const MAX_TRIES = 5;
 /** Makes a secret; the older ones of its type and name get their term in the same step. */

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../base/clock.ts';
 import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { Account, AccountDeletion, DocumentKind } from '../../model/documents.ts';
 import type { Signals } from '../../model/signals.ts';
@@ -14,7 +15,7 @@ export interface AccountDeletionParts {
 }
 
 /** How long the domain of a deleted account cannot be taken by another one. */
-export const DOMAIN_KEPT_MS = 30 * 86_400_000;
+export const DOMAIN_KEPT_MS = 30 * DAY_MS;
 /**
  * How long after the first sweep the second one is. No request lasts as long: its body and its wait for tasks have
  * shorter bounds.

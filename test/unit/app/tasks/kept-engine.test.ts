@@ -1,6 +1,6 @@
-import t from 'tap';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { Test } from 'tap';
+import t from 'tap';
 import { ThreadsStats } from '../../../../src/app/statistics/thread-stats.ts';
 import { KeptEngine } from '../../../../src/app/tasks/kept-engine.ts';
 import { type Clock, systemClock } from '../../../../src/base/clock.ts';

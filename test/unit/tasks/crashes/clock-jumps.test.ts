@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
+import { HOUR_MS } from '../../../../src/base/clock.ts';
 import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import type { Deliveries, DeliveryOutcome } from '../../../../src/tasks/delivery/delivery.ts';
 import { DEFAULT_TENANT_LIMITS } from '../../../../src/tasks/model/documents.ts';
@@ -26,7 +27,6 @@ import { sameThreadSqliteStore } from '../../../support/tasks/same-thread-store.
 import { tempDirectory } from '../../../support/temp-directory.ts';
 
 const ACME = 'acme';
-const HOUR_MS = 3_600_000;
 const TIMEOUT_MS = 1_000;
 const PULL_LEASE_MS = 5_000;
 /** How much longer than its timeout the lease of a push lasts. */

@@ -1,8 +1,7 @@
 import t from 'tap';
+import { HOUR_MS } from '../../../../src/base/clock.ts';
 import { Deadlines } from '../../../../src/tasks/store/redis/connection/deadlines.ts';
 import { JumpingClock } from '../../../support/jumping-clock.ts';
-
-const HOUR_MS = 3_600_000;
 
 function waiting() {
   const clock = new JumpingClock(0);

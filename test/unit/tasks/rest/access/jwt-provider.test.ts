@@ -1,8 +1,7 @@
 import t from 'tap';
+import { HOUR_MS, MINUTE_MS } from '../../../../../src/base/clock.ts';
 import { JwtScene } from '../../../../support/tasks/jwt-scene.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 const UNAVAILABLE =
   /^503 identity_unavailable: the keys of the identity provider cannot be downloaded: repeat/;
 const UNKNOWN_KEY = /^401 invalid_token: the key \(kid\) of the token is not among those of the provider$/;

@@ -1,11 +1,11 @@
 import t from 'tap';
+import { DAY_MS } from '../../../../../src/base/clock.ts';
 import { deleteSome } from '../../../../../src/tasks/scheduler/upkeep/deletions.ts';
 import type { StoredDocument } from '../../../../../src/tasks/store/documents.ts';
 import { taskQuery } from '../../../../support/tasks/factories.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 
 const OPERATOR = { token: 'of the operator', host: 'tasks.test' };
-const DAY_MS = 86_400_000;
 
 async function open(): Promise<TaskHarness> {
   const rest = new TaskHarness({ operatorToken: OPERATOR.token });

@@ -1,7 +1,6 @@
 import t from 'tap';
+import { DAY_MS } from '../../../../../src/base/clock.ts';
 import { RestHarness } from '../../../../support/tasks/rest-harness.ts';
-
-const DAY_MS = 86_400_000;
 
 async function account() {
   const rest = new RestHarness();

@@ -1,8 +1,8 @@
 import t from 'tap';
+import { DAY_MS } from '../../../../../src/base/clock.ts';
 import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 
-const DAY_MS = 86_400_000;
 const iso = (ms: number) => new Date(ms).toISOString();
 
 t.test('a task gets what its worker has, is due at once, and its worker is woken', async t => {

@@ -1,10 +1,10 @@
 import t from 'tap';
+import { HOUR_MS } from '../../../../../src/base/clock.ts';
 import type { Account, Secret } from '../../../../../src/tasks/model/documents.ts';
 import { HARNESS_START_MS } from '../../../../support/tasks/rest-harness.ts';
 import { TaskHarness } from '../../../../support/tasks/task-harness.ts';
 
 const iso = (ms: number) => new Date(ms).toISOString();
-const HOUR_MS = 3_600_000;
 const add = (rest: TaskHarness, body: object, asked = {}) =>
   rest.at('POST', 'workers/mailer/secrets', body, asked);
 
