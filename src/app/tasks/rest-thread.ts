@@ -15,7 +15,6 @@ import type { FromRestThread } from '../../tasks/rest/threads/messages.ts';
 import { serveRest, type ThreadService } from '../../tasks/rest/threads/serve-rest.ts';
 import { PullSignals, UsedShares } from '../../tasks/rest/threads/thread-signals.ts';
 import type { LimitAsker } from '../../tasks/scheduler/attempts/start-limits.ts';
-import { StoreTime } from '../../tasks/scheduler/health/store-time.ts';
 import { PullDesk } from '../../tasks/scheduler/pull/pull-desk.ts';
 import type { WorkerTester } from '../../tasks/scheduler/workers/worker-tests.ts';
 import { type MasterKeys, Sealer } from '../../tasks/sealing/sealer.ts';
@@ -115,7 +114,6 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
     signals,
     statistics: stats,
     limitAsker,
-    time: new StoreTime(clock),
     clock,
     logger,
     random: Math.random,

@@ -13,7 +13,6 @@ import { Settler } from './attempts/settler.ts';
 import { type LimitAsker, StartLimits } from './attempts/start-limits.ts';
 import { CHECK_KEYS_EVERY_MS, KeyCheck } from './health/key-check.ts';
 import { StoreOutage } from './health/store-outage.ts';
-import { StoreTime } from './health/store-time.ts';
 import { type NotReadyListener, Troubles } from './health/troubles.ts';
 import { Dispatcher } from './push/dispatcher.ts';
 import { PushAttempts } from './push/push-attempts.ts';
@@ -75,7 +74,6 @@ export class TasksEngine implements Service {
 
   constructor(parts: TasksEngineParts) {
     const { clock, random, logger, options } = parts;
-    const time = new StoreTime(clock);
     const workerSwitch = new WorkerSwitch(parts);
     const { limits } = options;
     const rounds = (name: string, waitMs: number, round: (stopped: () => boolean) => Promise<void>) =>
@@ -85,8 +83,8 @@ export class TasksEngine implements Service {
     const dueTasks = new DueTasks(parts);
     this.#services = [
       { name: 'troubles', start: async () => {}, stop: async () => troubles.stop() },
-      ...pushing(parts, { time, workerSwitch, troubles }),
-      rounds('reaper', REAP_EVERY_MS, stopped => reap({ ...parts, time }, stopped)),
+      ...pushing(parts, { workerSwitch, troubles }),
+      rounds('reaper', REAP_EVERY_MS, stopped => reap(parts, stopped)),
       rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll({ ...parts, limits }, stopped)),
       rounds('count of due tasks', COUNT_DUE_EVERY_MS, () => dueTasks.look()),
       new Rounds({
@@ -113,24 +111,23 @@ export class TasksEngine implements Service {
 
 /** What pushing shares with the other work. */
 interface PushingShared {
-  readonly time: StoreTime;
   readonly workerSwitch: WorkerSwitch;
   readonly troubles: Troubles;
 }
 
 /** What pushes tasks, in the order in which it starts. */
 function pushing(parts: TasksEngineParts, shared: PushingShared): Service[] {
-  const { time, workerSwitch, troubles } = shared;
+  const { workerSwitch, troubles } = shared;
   const { deliveries, options } = parts;
   const { limits, pushSlots: slots, drainMs, node } = options;
   const actor: Actor = { type: 'dispatcher', id: node };
   const outage = new StoreOutage({ ...parts, troubles });
-  const settler = new Settler({ ...parts, outage, time, maxUnheard: 2 * slots });
-  const pauses = new WorkerPauses({ ...parts, workerSwitch, time });
-  const attempts = new PushAttempts({ ...parts, settler, pauses, time, actor });
-  const claims = new PushClaims({ ...parts, attempts, outage, time, actor });
+  const settler = new Settler({ ...parts, outage, maxUnheard: 2 * slots });
+  const pauses = new WorkerPauses({ ...parts, workerSwitch });
+  const attempts = new PushAttempts({ ...parts, settler, pauses, actor });
+  const claims = new PushClaims({ ...parts, attempts, outage, actor });
   const book = new WorkerBook({ ...parts, limits });
-  const secretUses = new SecretUses({ ...parts, time });
+  const secretUses = new SecretUses(parts);
   const startLimits = new StartLimits({ ...parts, asker: parts.limitAsker });
   return [
     { name: 'deliveries', start: () => deliveries.start(), stop: () => deliveries.stop() },
@@ -144,7 +141,7 @@ function pushing(parts: TasksEngineParts, shared: PushingShared): Service[] {
     },
     new Dispatcher({
       ...parts,
-      ...{ book, claims, attempts, settler, pauses, secretUses, startLimits, outage, time },
+      ...{ book, claims, attempts, settler, pauses, secretUses, startLimits, outage },
       ...{ slots, drainMs },
     }),
   ];

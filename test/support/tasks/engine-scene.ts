@@ -15,6 +15,7 @@ import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../src/tasks/store/documents.ts';
 import { MeasuredStore } from '../../../src/tasks/store/measured-store.ts';
 import type { NewTask } from '../../../src/tasks/store/requests.ts';
+import { StoreClock } from '../../../src/tasks/store/store-clock.ts';
 import { KeepingLogger } from '../keeping-logger.ts';
 import { ManualClock } from '../manual-clock.ts';
 import { SeededRandom } from '../seeded-random.ts';
@@ -191,6 +192,8 @@ export interface ProcessOptions {
 /** One process of the service. */
 export interface Process {
   readonly engine: EngineWithDesk;
+  /** What the engine takes for the time. */
+  readonly clock: StoreClock;
   readonly signals: Signals;
   readonly directory: Directory;
   readonly deliveries: TestDeliveries;
@@ -225,7 +228,13 @@ export class EngineScene {
     t: { teardown(run: () => Promise<void>): void },
     options: ProcessOptions = {},
   ): Promise<Process> {
-    const process = this.#process(options);
+    const clock = new StoreClock({
+      store: this.store,
+      clock: this.#processClock,
+      monotonicMs: () => this.clock.nowMs(),
+    });
+    const process = this.#process(options, clock);
+    await clock.start();
     await process.engine.start();
     t.teardown(async () => {
       this.store.fault = () => 'none';
@@ -236,12 +245,13 @@ export class EngineScene {
       });
       while (!over) await this.pass(1_000, 1_000);
       await stopped;
+      await clock.stop();
     });
     await this.turn();
     return process;
   }
 
-  #process(options: ProcessOptions): Process {
+  #process(options: ProcessOptions, clock: StoreClock): Process {
     const slots = options.slots ?? 100;
     const stats = new StatsRegistry();
     const statistics = new TaskStatistics(stats);
@@ -249,7 +259,7 @@ export class EngineScene {
     const logger = new KeepingLogger();
     const deliveries = new TestDeliveries(attemptsFor(slots));
     const store = new MeasuredStore(this.store, statistics, () => this.clock.nowMs());
-    const directory = new Directory(store, this.#processClock);
+    const directory = new Directory(store, clock);
     let workerDue: Process['workerDue'] | null = null;
     const firer: Service = { name: 'firer', start: async () => {}, stop: async () => {} };
     const parts: TasksEngineParts = {
@@ -265,7 +275,7 @@ export class EngineScene {
       statistics,
       limitAsker: options.limitAsker ?? NO_LIMITS,
       notReady: () => {},
-      clock: this.#processClock,
+      clock,
       random: () => this.random.next(),
       randomBytes: count => Buffer.from(Array.from({ length: count }, () => this.random.below(256))),
       logger,
@@ -279,6 +289,7 @@ export class EngineScene {
     const engine = new EngineWithDesk(parts, options.maxWaitingPulls ?? 1_000);
     return {
       engine,
+      clock,
       signals,
       directory,
       deliveries,

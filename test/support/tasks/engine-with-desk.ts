@@ -1,5 +1,4 @@
 import type { Service } from '../../../src/base/lifecycle.ts';
-import { StoreTime } from '../../../src/tasks/scheduler/health/store-time.ts';
 import { PullDesk } from '../../../src/tasks/scheduler/pull/pull-desk.ts';
 import { TasksEngine, type TasksEngineParts } from '../../../src/tasks/scheduler/tasks-engine.ts';
 
@@ -13,7 +12,7 @@ export class EngineWithDesk implements Service {
   constructor(parts: TasksEngineParts, maxWaiting: number) {
     this.#engine = new TasksEngine(parts);
     const { limits } = parts.options;
-    this.pullDesk = new PullDesk({ ...parts, time: new StoreTime(parts.clock), limits, maxWaiting });
+    this.pullDesk = new PullDesk({ ...parts, limits, maxWaiting });
   }
 
   async start(): Promise<void> {

@@ -5,7 +5,6 @@ import type { RestConfig, RestParts } from '../../../src/tasks/rest/http/parts.t
 import { taskRoutes } from '../../../src/tasks/rest/routes.ts';
 import { scheduleRoutes } from '../../../src/tasks/rest/schedules/schedules.ts';
 import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
-import { StoreTime } from '../../../src/tasks/scheduler/health/store-time.ts';
 import { PullDesk } from '../../../src/tasks/scheduler/pull/pull-desk.ts';
 import type {
   WorkerTest,
@@ -72,7 +71,6 @@ export class TaskHarness extends RestHarness {
       statistics: new TaskStatistics(new StatsRegistry()),
       limitAsker: NO_LIMITS,
       logger: this.logger,
-      time: new StoreTime(clock),
       clock,
       random: () => 0.5,
       randomBytes,

@@ -4,7 +4,6 @@ import type { Logger } from '../../../base/logger.ts';
 import type { SettleAnswer, Settlement } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { isOutage, type StoreOutage } from '../health/store-outage.ts';
-import type { StoreTime } from '../health/store-time.ts';
 
 /** One attempt that has ended. */
 export interface EndedAttempt {
@@ -20,7 +19,6 @@ export interface EndedAttempt {
 interface SettlerParts {
   readonly store: Pick<TaskStore, 'settle'>;
   readonly outage: StoreOutage;
-  readonly time: StoreTime;
   /** So many attempts that there may be are held, beside those that there were; the leases of others run out. */
   readonly maxUnheard: number;
   readonly clock: Clock;
@@ -191,7 +189,7 @@ export class Settler {
   }
 
   #holdAgain(tenant: string, batch: readonly EndedAttempt[]): void {
-    const nowMs = this.#parts.time.nowMs();
+    const nowMs = this.#parts.clock.nowMs();
     const kept = batch.filter(({ leaseUntil }) => leaseUntil > nowMs);
     this.#giveUp(batch.filter(({ leaseUntil }) => leaseUntil <= nowMs));
     if (kept.length > 0) this.#hold(tenant, kept);
@@ -200,7 +198,7 @@ export class Settler {
   }
 
   #dropOverdue(): void {
-    const nowMs = this.#parts.time.nowMs();
+    const nowMs = this.#parts.clock.nowMs();
     for (const [tenant, list] of this.#waiting) {
       const over = list.filter(({ leaseUntil }) => leaseUntil <= nowMs);
       if (over.length === 0) continue;

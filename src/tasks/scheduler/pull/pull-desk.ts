@@ -20,7 +20,6 @@ import type {
 } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { type LimitAsker, StartLimits } from '../attempts/start-limits.ts';
-import type { StoreTime } from '../health/store-time.ts';
 import { type LeaseRequest, PullLine } from './pull-line.ts';
 
 export interface PullFailure {
@@ -38,7 +37,6 @@ interface PullDeskParts {
   readonly signals: Signals;
   readonly statistics: TaskStatistics;
   readonly limitAsker: LimitAsker;
-  readonly time: StoreTime;
   readonly clock: Clock;
   readonly logger: Logger;
   /** From 0 to below 1. */
@@ -235,7 +233,7 @@ export class PullDesk implements Service {
     const { tenant, workerId, max } = request;
     const limits = this.#startLimits;
     const later = (): ClaimAnswer => {
-      const now = this.#parts.time.nowMs();
+      const now = this.#parts.clock.nowMs();
       return { tasks: [], now, nextAt: now + limits.waitMs(tenant, workerId), blocked: null };
     };
     if (limits.waitMs(tenant, workerId) > 0) return later();
@@ -258,8 +256,7 @@ export class PullDesk implements Service {
     worker: Worker,
     bounds: TenantLimits,
   ): Promise<ClaimAnswer> {
-    const { store, statistics, time, clock, randomBytes } = this.#parts;
-    const askedMs = clock.nowMs();
+    const { store, statistics, randomBytes } = this.#parts;
     const answer = await store.claim(tenant, {
       workerId,
       leaseIds: leaseIds(max, randomBytes),
@@ -271,7 +268,6 @@ export class PullDesk implements Service {
       tenantPerSecond: bounds.dispatchPerSecond,
       actor: { type: 'worker', id: instance },
     });
-    time.learn(answer.now, askedMs);
     for (const { dueAt } of answer.tasks) statistics.dispatchLag.record(Math.max(0, answer.now - dueAt));
     return answer;
   }
@@ -291,25 +287,25 @@ export class PullDesk implements Service {
   }
 
   #wait(task: Task, retryAfterMs: number | null): Pick<Ending, 'delayMs' | 'last'> {
-    const { time, random } = this.#parts;
+    const { random, clock } = this.#parts;
     const delayMs = Math.max(retryWaitMs(task.retry, task.attempt, random), retryAfterMs ?? 0);
-    return { delayMs, last: isPolicyOver(task.retry, task.startedAt, time.nowMs() + delayMs) };
+    return { delayMs, last: isPolicyOver(task.retry, task.startedAt, clock.nowMs() + delayMs) };
   }
 
   async #settle(tenant: string, leaseId: string, worker: string, ending: Ending): Promise<SettleAnswer> {
-    const { store, signals, statistics, time } = this.#parts;
+    const { store, signals, statistics, clock } = this.#parts;
     const actor: Actor = { type: 'worker', id: worker };
     const settlement: Settlement = { ...ending, leaseId, http: null, throttleMs: 0, actor };
     const [answer] = await store.settle(tenant, [settlement]);
     if (answer.kind === 'lost') statistics.settleRejected.add(1);
-    else if (answer.kind === 'settled') tellEnd(signals, tenant, answer.task, time.nowMs());
+    else if (answer.kind === 'settled') tellEnd(signals, tenant, answer.task, clock.nowMs());
     return answer;
   }
 
   #taskDue(tenant: string, workerId: string, at: number): void {
     const line = this.#lines.get(tenant)?.get(workerId);
     if (line === undefined) return;
-    const delayMs = at - this.#parts.time.nowMs();
+    const delayMs = at - this.#parts.clock.nowMs();
     if (delayMs <= 0) line.tryNow();
     else line.tryIn(delayMs);
   }

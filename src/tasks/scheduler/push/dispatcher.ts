@@ -11,7 +11,6 @@ import type { TaskStore } from '../../store/task-store.ts';
 import type { Settler } from '../attempts/settler.ts';
 import type { StartLimits } from '../attempts/start-limits.ts';
 import { isOutage, type StoreOutage } from '../health/store-outage.ts';
-import type { StoreTime } from '../health/store-time.ts';
 import type { WorkerBook, WorkerPage } from '../workers/worker-book.ts';
 import type { WorkerPauses } from '../workers/worker-pauses.ts';
 import type { SecretUses } from '../workers/worker-secrets.ts';
@@ -22,7 +21,7 @@ import { type PushSlot, PushSlots } from './push-slots.ts';
 import { DueWorkers, TenantWaiters, WakeList } from './waiting-workers.ts';
 
 interface DispatcherParts {
-  readonly store: Pick<TaskStore, 'wakeups' | 'setWakeup' | 'list' | 'now'>;
+  readonly store: Pick<TaskStore, 'wakeups' | 'setWakeup' | 'list'>;
   readonly deliveries: Pick<Deliveries, 'free'>;
   readonly book: WorkerBook;
   readonly claims: PushClaims;
@@ -34,7 +33,6 @@ interface DispatcherParts {
   readonly outage: StoreOutage;
   readonly signals: Signals;
   readonly statistics: TaskStatistics;
-  readonly time: StoreTime;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Attempts that may be short at the same time. */
@@ -54,8 +52,6 @@ const LOOK_MS = 1_000;
 /** Hints of the near future are read as well, so that their tasks start to the millisecond. */
 const LOOK_AHEAD_MS = 1_500;
 const MAX_HINTS = 5_000;
-/** How often the store is asked for its clock, which every claim tells as well. */
-const CLOCK_MS = 60_000;
 
 /** How long a worker that nothing may be sent to is left alone. */
 const HELD_MS = 10_000;
@@ -87,8 +83,6 @@ export class Dispatcher implements Service {
   #reserved = 0;
   #turnsOver: (() => void) | null = null;
   #timer: Timer | null = null;
-  #clockReadMs = Number.NEGATIVE_INFINITY;
-  #lookedMs = Number.NEGATIVE_INFINITY;
   #unlisten: () => void = () => {};
   #state: 'new' | 'running' | 'stopping' | 'stopped' = 'new';
 
@@ -98,13 +92,12 @@ export class Dispatcher implements Service {
     this.#slots = new PushSlots({ slots: parts.slots, after, roomier: () => this.#pump() });
     this.#queue = new FairQueue({ slots: this.#slots, quantum: QUANTUM, maxTurn: MAX_TURN });
     this.#wakeList = new WakeList({
-      time: parts.time,
-      after,
+      clock: parts.clock,
       due: ({ tenant, workerId, at }) => this.#ready(tenant, workerId, at),
     });
     this.#tenantWaiters = new TenantWaiters({
-      after,
-      wake: (tenant, workerId) => this.#ready(tenant, workerId, parts.time.nowMs()),
+      clock: parts.clock,
+      wake: (tenant, workerId) => this.#ready(tenant, workerId, parts.clock.nowMs()),
     });
     this.#limited = new LimitedTurns({
       ...parts,
@@ -112,12 +105,12 @@ export class Dispatcher implements Service {
       begin: (turn, page, answer) => this.#begin(turn, page, answer),
       comesAgain: (turn, answer) => this.#comesAgain(turn, answer),
       room: tenant => this.#tenantWaiters.room(tenant),
-      ready: (tenant, workerId) => this.#ready(tenant, workerId, parts.time.nowMs()),
+      ready: (tenant, workerId) => this.#ready(tenant, workerId, parts.clock.nowMs()),
       sleep: (tenant, workerId) => this.#sleep(tenant, workerId),
     });
     parts.outage.onOver(() => this.#pump());
     parts.statistics.readInFlight(() => parts.attempts.count);
-    parts.statistics.readOldestDueMs(() => this.#due.oldestMs(parts.time.nowMs()));
+    parts.statistics.readOldestDueMs(() => this.#due.oldestMs(parts.clock.nowMs()));
   }
 
   async start(): Promise<void> {
@@ -157,15 +150,14 @@ export class Dispatcher implements Service {
   }
 
   readonly #look = async (): Promise<void> => {
-    const { store, outage, clock, time, attempts, startLimits } = this.#parts;
+    const { store, outage, clock, attempts, startLimits } = this.#parts;
     if (!outage.down) {
       try {
-        await this.#readClock();
-        const hints = await store.wakeups(time.nowMs() + LOOK_AHEAD_MS, MAX_HINTS);
+        const hints = await store.wakeups(clock.nowMs() + LOOK_AHEAD_MS, MAX_HINTS);
         for (const { tenant, workerId, at } of hints) {
           // That of a worker which is left alone was moved away: one that is back comes from somebody who let it go on.
           if (startLimits.waitMs(tenant, workerId) > 0) this.#sleep(tenant, workerId);
-          else if (at <= time.nowMs()) this.#ready(tenant, workerId, at);
+          else if (at <= clock.nowMs()) this.#ready(tenant, workerId, at);
           else this.#dueAt(tenant, workerId, at);
         }
         await findCanceled(store, attempts);
@@ -191,20 +183,8 @@ export class Dispatcher implements Service {
     return { cancel: () => timer.cancel() };
   }
 
-  async #readClock(): Promise<void> {
-    const { store, clock, time } = this.#parts;
-    const askedMs = clock.nowMs();
-    // Once ours was set back, what is due by the store's would not be looked for.
-    const setBack = askedMs < this.#lookedMs;
-    this.#lookedMs = askedMs;
-    if (!setBack && askedMs - this.#clockReadMs < CLOCK_MS) return;
-    this.#clockReadMs = Number.NEGATIVE_INFINITY;
-    time.learn(await store.now(), askedMs);
-    this.#clockReadMs = askedMs;
-  }
-
   #dueAt(tenant: string, workerId: string, at: number): void {
-    const nowMs = this.#parts.time.nowMs();
+    const nowMs = this.#parts.clock.nowMs();
     const heldMs = (this.#held.get(keyOf(tenant, workerId)) ?? 0) - nowMs;
     // A clock that is set back must not make it last.
     if (heldMs > 0 && heldMs <= HELD_MS) return;
@@ -222,7 +202,7 @@ export class Dispatcher implements Service {
     if (startLimits.isAsking(tenant, workerId)) return;
     const waitMs = startLimits.waitMs(tenant, workerId);
     if (waitMs > 0) {
-      this.#wakeList.add({ tenant, workerId, at: this.#parts.time.nowMs() + waitMs });
+      this.#wakeList.add({ tenant, workerId, at: this.#parts.clock.nowMs() + waitMs });
       return;
     }
     this.#queue.add(tenant, workerId);
@@ -231,7 +211,7 @@ export class Dispatcher implements Service {
 
   #roomFor(tenant: string, workerId: string): void {
     if (this.#full.has(keyOf(tenant, workerId))) {
-      this.#ready(tenant, workerId, this.#parts.time.nowMs());
+      this.#ready(tenant, workerId, this.#parts.clock.nowMs());
     }
     this.#tenantWaiters.room(tenant);
   }
@@ -240,7 +220,7 @@ export class Dispatcher implements Service {
     this.#parts.book.drop(tenant, workerId);
     this.#parts.startLimits.forget(tenant, workerId);
     this.#held.delete(keyOf(tenant, workerId));
-    this.#ready(tenant, workerId, this.#parts.time.nowMs());
+    this.#ready(tenant, workerId, this.#parts.clock.nowMs());
   }
 
   #accountChanged(tenant: string): void {
@@ -301,8 +281,8 @@ export class Dispatcher implements Service {
   /** The worker must not start a task for a while: wakes it then, here and, should this process have ended, elsewhere. */
   #sleep(tenant: string, workerId: string): void {
     if (this.#state !== 'running') return;
-    const { startLimits, store, time, outage } = this.#parts;
-    const at = Math.ceil(time.nowMs() + startLimits.waitMs(tenant, workerId));
+    const { startLimits, store, outage, clock } = this.#parts;
+    const at = Math.ceil(clock.nowMs() + startLimits.waitMs(tenant, workerId));
     this.#wakeList.add({ tenant, workerId, at });
     store.setWakeup(tenant, workerId, at).catch(failure => outage.failed(failure));
   }
@@ -342,7 +322,8 @@ export class Dispatcher implements Service {
     // What is further away stays with the store's hint, which the claim has set.
     const at = nextAt <= now ? now + ODD_MS : nextAt;
     if (at <= now + LOOK_AHEAD_MS && this.#state === 'running') {
-      this.#wakeList.add({ tenant, workerId, at });
+      // Relative to the answer: this clock may be ahead of the store's, and the worker would come back too early.
+      this.#wakeList.add({ tenant, workerId, at: this.#parts.clock.nowMs() + (at - now) });
     }
     return false;
   }
@@ -353,7 +334,7 @@ export class Dispatcher implements Service {
     workerId: string,
     page: Exclude<WorkerPage, { readonly kind: 'ready' }>,
   ): Promise<void> {
-    const nowMs = this.#parts.time.nowMs();
+    const nowMs = this.#parts.clock.nowMs();
     const resumeAt = page.kind === 'held' && page.resumeAt !== null ? page.resumeAt : nowMs + HELD_MS;
     const until = Math.max(nowMs + ODD_MS, Math.min(resumeAt, nowMs + HELD_MS));
     this.#held.set(keyOf(tenant, workerId), until);
@@ -364,17 +345,17 @@ export class Dispatcher implements Service {
   }
 
   #turnFailed({ tenant, workerId }: Turn, failure: unknown): TurnOutcome {
-    const { outage, logger, time } = this.#parts;
+    const { outage, logger, clock } = this.#parts;
     if (isOutage(failure)) {
       outage.failed(failure);
       if (outage.down) return { started: 0, more: true };
       // Its part of the store may be away; what the store's hints say of it may be as well.
-      if (this.#state === 'running') this.#wakeList.add({ tenant, workerId, at: time.nowMs() + ODD_MS });
+      if (this.#state === 'running') this.#wakeList.add({ tenant, workerId, at: clock.nowMs() + ODD_MS });
       return NOTHING_STARTED;
     }
     const reason = asError(failure).message;
     logger.error('tasks of a worker could not be started', { tenant, worker: workerId, reason });
-    this.#held.set(keyOf(tenant, workerId), time.nowMs() + ODD_MS);
+    this.#held.set(keyOf(tenant, workerId), clock.nowMs() + ODD_MS);
     return NOTHING_STARTED;
   }
 

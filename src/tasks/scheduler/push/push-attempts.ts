@@ -11,7 +11,6 @@ import type { TaskStatistics } from '../../model/task-statistics.ts';
 import type { ClaimedTask, SettleAnswer, Settlement } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { EndedAttempt, Settler } from '../attempts/settler.ts';
-import type { StoreTime } from '../health/store-time.ts';
 import type { WorkerPage } from '../workers/worker-book.ts';
 import type { WorkerPauses } from '../workers/worker-pauses.ts';
 
@@ -21,7 +20,6 @@ interface PushAttemptsParts {
   readonly pauses: WorkerPauses;
   readonly signals: Signals;
   readonly statistics: TaskStatistics;
-  readonly time: StoreTime;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
@@ -169,9 +167,9 @@ export class PushAttempts {
     const { task, leaseId, leaseUntil } = claimed;
     // Handed back already.
     if (!this.#attempts.has(leaseId)) return;
-    const { settler, pauses, statistics, time, random, actor } = this.#parts;
+    const { settler, pauses, statistics, random, actor, clock } = this.#parts;
     statistics.attemptDuration.record(outcome.durationMs);
-    const grounds = { task, worker: page.worker, nowMs: time.nowMs(), random };
+    const grounds = { task, worker: page.worker, nowMs: clock.nowMs(), random };
     const { pauseWorker, ...verdict } = page.worker.taskUrls
       ? forOneUrl(verdictOn(outcome, grounds))
       : verdictOn(outcome, grounds);
@@ -186,9 +184,9 @@ export class PushAttempts {
   }
 
   #tell(tenant: string, answer: SettleAnswer | null): void {
-    const { signals, statistics, time } = this.#parts;
+    const { signals, statistics, clock } = this.#parts;
     if (answer === null || answer.kind === 'lost') statistics.settleRejected.add(1);
-    else tellEnd(signals, tenant, answer.task, time.nowMs());
+    else tellEnd(signals, tenant, answer.task, clock.nowMs());
   }
 }
 

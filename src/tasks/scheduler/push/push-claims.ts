@@ -7,7 +7,6 @@ import type { ClaimAnswer } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { LimitedWorker, StartLimits } from '../attempts/start-limits.ts';
 import type { StoreOutage } from '../health/store-outage.ts';
-import type { StoreTime } from '../health/store-time.ts';
 import { NOTHING_STARTED, type Turn, type TurnOutcome } from './fair-queue.ts';
 import type { PushAttempts, ReadyPage } from './push-attempts.ts';
 
@@ -15,7 +14,6 @@ interface PushClaimsParts {
   readonly store: Pick<TaskStore, 'claim'>;
   readonly attempts: Pick<PushAttempts, 'handBack'>;
   readonly outage: StoreOutage;
-  readonly time: StoreTime;
   readonly clock: Clock;
   readonly randomBytes: (count: number) => Buffer;
   /** This process, as history names it. */
@@ -35,9 +33,8 @@ export class PushClaims {
 
   /** @throws (rejects with) Fault when the store fails; what it may have claimed all the same is handed back later */
   async claim({ tenant, workerId, max }: Turn, { worker, limits }: ReadyPage): Promise<ClaimAnswer> {
-    const { store, clock, time, outage, actor, randomBytes } = this.#parts;
+    const { store, outage, actor, randomBytes } = this.#parts;
     const leases = leaseIds(Math.min(max, worker.concurrency ?? max), randomBytes);
-    const askedMs = clock.nowMs();
     try {
       const answer = await store.claim(tenant, {
         workerId,
@@ -50,7 +47,6 @@ export class PushClaims {
         tenantPerSecond: limits.dispatchPerSecond,
         actor,
       });
-      time.learn(answer.now, askedMs);
       outage.answered();
       return answer;
     } catch (failure) {
@@ -63,7 +59,7 @@ export class PushClaims {
 
   /** A task that only has one attempt must not lose it to a call that nobody heard the answer of. */
   #handBack(tenant: string, leases: readonly string[], timeoutMs: number): void {
-    const leaseUntil = this.#parts.time.nowMs() + timeoutMs + LEASE_MARGIN_MS;
+    const leaseUntil = this.#parts.clock.nowMs() + timeoutMs + LEASE_MARGIN_MS;
     for (const leaseId of leases) {
       this.#parts.attempts.handBack(tenant, { leaseId, leaseUntil, unheard: true });
     }

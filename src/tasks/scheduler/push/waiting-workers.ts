@@ -1,5 +1,4 @@
-import type { Timer } from '../../../base/clock.ts';
-import type { StoreTime } from '../health/store-time.ts';
+import type { Clock, Timer } from '../../../base/clock.ts';
 
 /** A worker that may have a task that is due then, by the store's clock. */
 interface DueWorker {
@@ -9,8 +8,8 @@ interface DueWorker {
 }
 
 interface WakeListParts {
-  readonly time: StoreTime;
-  readonly after: (delayMs: number, run: () => void) => Timer;
+  /** Of the store. */
+  readonly clock: Clock;
   /** Called at the time, once for the earliest of each worker. */
   readonly due: (worker: DueWorker) => void;
 }
@@ -57,13 +56,13 @@ export class WakeList {
     this.#timer =
       at === Number.POSITIVE_INFINITY
         ? null
-        : this.#parts.after(Math.max(0, at - this.#parts.time.nowMs()), this.#ring);
+        : this.#parts.clock.after(Math.max(0, at - this.#parts.clock.nowMs()), this.#ring);
   }
 
   readonly #ring = (): void => {
     this.#timer = null;
     this.#timerAt = Number.POSITIVE_INFINITY;
-    const nowMs = this.#parts.time.nowMs();
+    const nowMs = this.#parts.clock.nowMs();
     while (this.#heap.length > 0 && this.#heap[0].at <= nowMs) {
       const worker = this.#pop();
       const key = `${worker.tenant}\n${worker.workerId}`;
@@ -110,7 +109,7 @@ interface Line {
 }
 
 interface TenantWaitersParts {
-  readonly after: (delayMs: number, run: () => void) => Timer;
+  readonly clock: Pick<Clock, 'after'>;
   /** It is this worker's turn to try again. */
   readonly wake: (tenant: string, workerId: string) => void;
 }
@@ -139,7 +138,7 @@ export class TenantWaiters {
       this.#lines.set(tenant, line);
     }
     line.workers.add(workerId);
-    line.timer ??= this.#parts.after(Math.max(LEAST_WAIT_MS, delayMs), () => this.room(tenant));
+    line.timer ??= this.#parts.clock.after(Math.max(LEAST_WAIT_MS, delayMs), () => this.room(tenant));
   }
 
   /** There may be room for one. */

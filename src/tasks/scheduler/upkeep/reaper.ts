@@ -1,15 +1,16 @@
+import type { Clock } from '../../../base/clock.ts';
 import { forEachLimited } from '../../../base/for-each-limited.ts';
 import { isPolicyOver, retryWaitMs } from '../../model/retry-policy.ts';
 import { type Signals, tellEnd } from '../../model/signals.ts';
 import type { Actor, Task } from '../../model/task.ts';
 import type { Overdue, Settlement } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import type { StoreTime } from '../health/store-time.ts';
 
 interface ReaperParts {
   readonly store: Pick<TaskStore, 'overdue' | 'settle' | 'change'>;
   readonly signals: Signals;
-  readonly time: StoreTime;
+  /** Of the store. */
+  readonly clock: Pick<Clock, 'nowMs'>;
   /** From 0 to below 1. */
   readonly random: () => number;
 }
@@ -48,25 +49,25 @@ export async function reap(parts: ReaperParts, stopped: () => boolean): Promise<
 
 async function reapLeases(parts: ReaperParts, { tenant, leases }: Overdue): Promise<number> {
   if (leases.length === 0) return 0;
-  const { store, signals, time } = parts;
+  const { store, signals, clock } = parts;
   const settlements = leases.map(({ leaseId, task }) => lapse(parts, leaseId, task));
   let ended = 0;
   for (const answer of await store.settle(tenant, settlements)) {
     if (answer.kind !== 'settled') continue;
-    tellEnd(signals, tenant, answer.task, time.nowMs());
+    tellEnd(signals, tenant, answer.task, clock.nowMs());
     ended++;
   }
   return ended;
 }
 
 /** It counts as an attempt, and waits at least the base: a task that kills its worker must not do so for ever. */
-function lapse({ time, random }: ReaperParts, leaseId: string, task: Task): Settlement {
+function lapse({ random, clock }: ReaperParts, leaseId: string, task: Task): Settlement {
   const delayMs = Math.max(task.retry.baseMs, retryWaitMs(task.retry, task.attempt, random));
   return {
     leaseId,
     event: 'lease_expired',
     delayMs,
-    last: isPolicyOver(task.retry, task.startedAt, time.nowMs() + delayMs),
+    last: isPolicyOver(task.retry, task.startedAt, clock.nowMs() + delayMs),
     result: null,
     error: {
       code: 'lease_expired',
@@ -80,7 +81,7 @@ function lapse({ time, random }: ReaperParts, leaseId: string, task: Task): Sett
 
 /** @returns how many were ended: one, or none */
 async function expire(
-  { store, signals, time }: ReaperParts,
+  { store, signals, clock }: ReaperParts,
   tenant: string,
   { id }: Pick<Task, 'id'>,
 ): Promise<number> {
@@ -91,6 +92,6 @@ async function expire(
     actor: REAPER,
   });
   if (answer.kind !== 'done') return 0;
-  tellEnd(signals, tenant, answer.task, time.nowMs());
+  tellEnd(signals, tenant, answer.task, clock.nowMs());
   return 1;
 }

@@ -21,6 +21,8 @@ const MAX_FAILURES = 10;
 /** How much longer than a slice took the store is left to others. */
 const REST_FACTOR = 2;
 const LEAST_REST_MS = 5;
+/** The clock may be corrected during a slice, which then seems to take hours. */
+const MAX_REST_MS = 10_000;
 
 /**
  * Removes what tenants do not keep any longer: a pass over all of them, in slices, between which the store is left to
@@ -60,6 +62,6 @@ async function purgeTenant(parts: RetentionParts, tenant: string, stopped: () =>
 
 function rest(clock: Clock, tookMs: number): Promise<void> {
   return new Promise(resolve => {
-    clock.after(Math.max(LEAST_REST_MS, REST_FACTOR * tookMs), resolve);
+    clock.after(Math.min(Math.max(LEAST_REST_MS, REST_FACTOR * tookMs), MAX_REST_MS), resolve);
   });
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Worker } from '../../model/documents.ts';
@@ -7,7 +8,6 @@ import type { Directory } from '../../store/directory.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { Settlement } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import type { StoreTime } from '../health/store-time.ts';
 
 interface WorkerSwitchParts {
   readonly store: Pick<TaskStore, 'apply' | 'getDocument' | 'setWakeup' | 'now'>;
@@ -105,7 +105,8 @@ export class WorkerSwitch {
 interface WorkerPausesParts {
   readonly store: Pick<TaskStore, 'list'>;
   readonly workerSwitch: WorkerSwitch;
-  readonly time: StoreTime;
+  /** Of the store. */
+  readonly clock: Pick<Clock, 'nowMs'>;
   readonly logger: Logger;
 }
 
@@ -147,7 +148,7 @@ export class WorkerPauses {
     const key = keyOf(pushed);
     if (event === 'succeeded') this.#failingSince.delete(key);
     if (event !== 'attempt_failed' && event !== 'timed_out') return;
-    const nowMs = this.#parts.time.nowMs();
+    const nowMs = this.#parts.clock.nowMs();
     const since = Math.max(this.#failingSince.get(key) ?? nowMs, pushed.worker.updatedAt);
     this.#failingSince.set(key, since);
     const { autoPauseAfterMs } = pushed.worker;

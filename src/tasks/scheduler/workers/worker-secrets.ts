@@ -6,7 +6,6 @@ import type { Account, Secret } from '../../model/documents.ts';
 import type { Sealer } from '../../sealing/sealer.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
-import type { StoreTime } from '../health/store-time.ts';
 
 interface OpenSecret extends Pick<Secret, 'type' | 'name' | 'expiresAt' | 'lastUsedAt'> {
   readonly id: string;
@@ -123,7 +122,8 @@ function isLive({ expiresAt }: Pick<Secret, 'expiresAt'>, nowMs: number): boolea
 
 interface SecretUsesParts {
   readonly store: Pick<TaskStore, 'getDocument' | 'apply'>;
-  readonly time: StoreTime;
+  /** Of the store. */
+  readonly clock: Pick<Clock, 'nowMs'>;
   readonly logger: Logger;
 }
 
@@ -142,7 +142,7 @@ export class SecretUses {
   }
 
   used(tenant: string, secrets: readonly UsedSecret[]): void {
-    const nowMs = this.#parts.time.nowMs();
+    const nowMs = this.#parts.clock.nowMs();
     const due = secrets.filter(
       ({ id, lastUsedAt }) => nowMs - (this.#notedAt.get(id) ?? lastUsedAt ?? 0) >= EXACT_TO_MS,
     );

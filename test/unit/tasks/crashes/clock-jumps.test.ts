@@ -15,6 +15,7 @@ import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-eng
 import { Directory } from '../../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
 import type { SqliteStore } from '../../../../src/tasks/store/sqlite/engine/sqlite-store.ts';
+import { StoreClock } from '../../../../src/tasks/store/store-clock.ts';
 import { violationsOf } from '../../../exam/task-store/invariants.ts';
 import { JumpingClock } from '../../../support/jumping-clock.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
@@ -74,13 +75,17 @@ class Scene {
   readonly signals = new Signals();
   readonly make: Factory;
   readonly engine: EngineWithDesk;
+  readonly storeClock: StoreClock;
 
   private constructor(path: string, seed: number) {
     this.random = new SeededRandom(seed);
     this.make = new Factory(this.clock, seed);
     this.store = sameThreadSqliteStore({ path }, this.clock);
     this.workers = new SlowWorkers(this.clock, this.random);
-    const { clock, random, store, signals } = this;
+    const { random, store, signals } = this;
+    const host = this.clock;
+    const clock = new StoreClock({ store, clock: host, monotonicMs: () => host.monotonicMs() });
+    this.storeClock = clock;
     const randomBytes = (count: number) =>
       Buffer.from(Array.from({ length: count }, () => random.below(256)));
     const common = {
@@ -116,6 +121,7 @@ class Scene {
     const scene = new Scene(join(tempDirectory(t), 'tasks.db'), seed);
     await scene.store.start();
     await scene.store.apply(ACME, [scene.make.account(ACME)]);
+    await scene.storeClock.start();
     await scene.engine.start();
     t.teardown(async () => {
       let isOver = false;
@@ -124,6 +130,7 @@ class Scene {
       });
       while (!isOver) await scene.pass(1_000, 1_000);
       await stopped;
+      await scene.storeClock.stop();
       await scene.store.stop();
     });
     return scene;

@@ -181,5 +181,6 @@ t.test('what the store answers after a stop is over changes nothing, and nothing
   answer.reject(new Fault('store_failed', 'no answer in time'));
   await scene.pass(60_000, 100);
   t.equal(asked, 1);
+  await process.clock.stop();
   t.equal(scene.clock.pending, 0, 'no timer');
 });

@@ -4,7 +4,6 @@ import { StatsRegistry } from '../../../../src/stats/registry.ts';
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
 import { Settler } from '../../../../src/tasks/scheduler/attempts/settler.ts';
 import { StoreOutage } from '../../../../src/tasks/scheduler/health/store-outage.ts';
-import { StoreTime } from '../../../../src/tasks/scheduler/health/store-time.ts';
 import { Troubles } from '../../../../src/tasks/scheduler/health/troubles.ts';
 import type { SettleAnswer, Settlement } from '../../../../src/tasks/store/requests.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
@@ -68,7 +67,7 @@ t.test('attempts that there may be never take the place of those that there were
       return settlements.map(() => ({ kind: 'lost' }));
     },
   };
-  const settler = new Settler({ store, outage, time: new StoreTime(clock), maxUnheard: 2, clock, logger });
+  const settler = new Settler({ store, outage, maxUnheard: 2, clock, logger });
   const end = (leaseId: string, unheard: boolean): string[] => {
     const answers: string[] = [];
     settler.add(ACME, {

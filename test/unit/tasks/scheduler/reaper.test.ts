@@ -2,7 +2,6 @@ import t from 'tap';
 import { Fault } from '../../../../src/base/fault.ts';
 import { DEFAULT_TENANT_LIMITS } from '../../../../src/tasks/model/documents.ts';
 import { Signals } from '../../../../src/tasks/model/signals.ts';
-import { StoreTime } from '../../../../src/tasks/scheduler/health/store-time.ts';
 import { reap } from '../../../../src/tasks/scheduler/upkeep/reaper.ts';
 import { purgeAll } from '../../../../src/tasks/scheduler/upkeep/retention.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
@@ -20,8 +19,7 @@ async function open() {
     roomFor: () => told.push('roomFor'),
     taskDue: (_tenant, _worker, at) => told.push(`taskDue ${at - scene.clock.nowMs()}`),
   });
-  const time = new StoreTime(scene.clock);
-  const round = () => reap({ store: scene.store, signals, time, random: () => 0 }, running);
+  const round = () => reap({ store: scene.store, signals, clock: scene.clock, random: () => 0 }, running);
   return { scene, worker, round, told };
 }
 

@@ -140,6 +140,7 @@ t.test('after a stop no timer is left', async t => {
   process.deliveries.answerAll();
   await scene.pass(100);
   t.equal(stop.over, true);
+  await process.clock.stop();
   t.equal(scene.clock.pending, 0);
 });
 

@@ -1,24 +1,7 @@
 import t from 'tap';
-import { StoreTime } from '../../../../src/tasks/scheduler/health/store-time.ts';
 import { WakeList } from '../../../../src/tasks/scheduler/push/waiting-workers.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
-
-t.test('the store’s clock is known as well as its answers allow', async t => {
-  const clock = new ManualClock(100_000);
-  const time = new StoreTime(clock);
-  t.equal(time.nowMs(), 100_000, 'that of the process until something is known');
-  time.learn(105_000, 99_990);
-  t.equal(time.nowMs(), 105_000);
-  clock.advance(10_000);
-  t.equal(time.nowMs(), 115_000);
-  time.learn(113_000, 108_000);
-  t.equal(time.nowMs(), 115_000, 'a slow answer that fits with it changes nothing');
-  time.learn(118_000, 109_995);
-  t.equal(time.nowMs(), 118_000, 'a clock that was set forward is followed');
-  time.learn(90_000, 109_995);
-  t.equal(time.nowMs(), 90_005, 'and one that was set back, by as little as can be');
-});
 
 t.test('workers are served at their times, each at its earliest', async t => {
   for (let seed = 0; seed < 50; seed++) {
@@ -26,8 +9,7 @@ t.test('workers are served at their times, each at its earliest', async t => {
     const clock = new ManualClock(0);
     const served: string[] = [];
     const list = new WakeList({
-      time: new StoreTime(clock),
-      after: clock.after.bind(clock),
+      clock,
       due: ({ tenant, workerId, at }) => served.push(`${tenant} ${workerId} ${at} ${clock.nowMs()}`),
     });
     const earliest = new Map<string, number>();
@@ -48,8 +30,7 @@ t.test('workers are served at their times, each at its earliest', async t => {
 t.test('one timer is enough, and none is left when the list is cleared', async t => {
   const clock = new ManualClock(0);
   const list = new WakeList({
-    time: new StoreTime(clock),
-    after: clock.after.bind(clock),
+    clock,
     due: () => t.fail('it was cleared'),
   });
   for (let at = 100; at > 0; at -= 10) list.add({ tenant: 'a', workerId: `w${at}`, at });
