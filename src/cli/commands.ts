@@ -1,7 +1,3 @@
-import { CHECK_USAGE } from './check/check-flags.ts';
-import { CLIENT_USAGE } from './client/client-flags.ts';
-import { EXPLAIN_USAGE } from './explain/explain-flags.ts';
-import { SETTINGS_USAGE } from './settings/settings-flags.ts';
 import type { CliIo } from './terminal/io.ts';
 
 /** One word after `sluice`. */
@@ -42,26 +38,26 @@ export const COMMANDS: readonly Command[] = [
   {
     name: 'client',
     summary: 'ask a running service for one decision',
-    usage: () => CLIENT_USAGE,
+    usage: async () => (await import('./client/client.ts')).CLIENT_USAGE,
     run: async (args, io) => (await import('./client/client.ts')).runClient(args, io),
   },
   {
     name: 'explain',
     summary: 'say what a decision would be and why, without counting',
-    usage: () => EXPLAIN_USAGE,
-    run: async (args, io) => (await import('./explain/explain.ts')).runExplain(args, io),
+    usage: async () => (await import('./explain.ts')).EXPLAIN_USAGE,
+    run: async (args, io) => (await import('./explain.ts')).runExplain(args, io),
   },
   {
     name: 'check',
     summary: 'check rule files without serving them',
-    usage: () => CHECK_USAGE,
-    run: async (args, io) => (await import('./check/check.ts')).runCheck(args, io),
+    usage: async () => (await import('./check.ts')).CHECK_USAGE,
+    run: async (args, io) => (await import('./check.ts')).runCheck(args, io),
   },
   {
     name: 'settings',
     summary: 'list the settings of "serve", or those that contain a word',
-    usage: () => SETTINGS_USAGE,
-    run: async (args, io) => (await import('./settings/settings.ts')).runSettings(args, io),
+    usage: async () => (await import('./settings.ts')).SETTINGS_USAGE,
+    run: async (args, io) => (await import('./settings.ts')).runSettings(args, io),
   },
   {
     name: 'tasks',

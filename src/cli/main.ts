@@ -1,8 +1,7 @@
 import { nearest } from '../base/nearest.ts';
 import { COMMANDS, type Command } from './commands.ts';
-import { CommandFault, UsageFault } from './terminal/command-fault.ts';
 import { asksForHelp } from './terminal/flags.ts';
-import { type CliIo, EXIT } from './terminal/io.ts';
+import { type CliIo, CommandFault, EXIT, UsageFault } from './terminal/io.ts';
 import { packageVersion } from './terminal/version.ts';
 
 /**

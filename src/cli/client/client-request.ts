@@ -1,8 +1,24 @@
 import type { DescriptorEntry, RateLimitRequest } from '../../messages/client-codec.ts';
 import { integer } from '../../settings/kinds/kinds.ts';
-import { UsageFault } from '../terminal/command-fault.ts';
 import { type FlagValues, readFlag } from '../terminal/flags.ts';
-import type { REQUEST_FLAGS } from './client-flags.ts';
+import { UsageFault } from '../terminal/io.ts';
+
+/** Flags that make a request. */
+export const REQUEST_FLAGS = {
+  domain: { kind: 'text', placeholder: 'NAME', default: '', help: 'the domain to ask about' },
+  descriptors: {
+    kind: 'list',
+    placeholder: 'K=V,K2=V2',
+    help: 'one descriptor; give the flag again for each further one',
+  },
+  hits: {
+    kind: 'text',
+    placeholder: 'N',
+    default: '1',
+    help: 'hits to count on each descriptor; 0 counts nothing and reports the present state',
+  },
+  refund: { kind: 'switch', help: 'give the hits back instead of counting them' },
+} as const;
 
 /**
  * The request that the flags describe.

@@ -7,14 +7,59 @@ import {
 } from '../../messages/client-codec.ts';
 import { WireFault } from '../../messages/wire.ts';
 import { duration } from '../../settings/kinds/kinds.ts';
-import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
-import { type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';
-import { type CliIo, EXIT } from '../terminal/io.ts';
-import { callShouldRateLimit } from './client-call.ts';
-import type { CallTarget } from './client-fault.ts';
-import { CLIENT_FLAGS } from './client-flags.ts';
+import { describeFlags, type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';
+import { type CliIo, CommandFault, EXIT, UsageFault } from '../terminal/io.ts';
+import { type CallTarget, callShouldRateLimit } from './client-call.ts';
 import { responseJson, responseText } from './client-output.ts';
-import { requestFromFlags } from './client-request.ts';
+import { REQUEST_FLAGS, requestFromFlags } from './client-request.ts';
+
+/** Flags of `sluice client`. The first three and the TLS ones are those of the reference implementation's client. */
+const CLIENT_FLAGS = {
+  'dial-string': {
+    kind: 'text',
+    placeholder: 'ADDRESS',
+    default: 'localhost:8081',
+    help: 'where the service listens for gRPC: host:port, or unix:/path of a socket',
+  },
+  ...REQUEST_FLAGS,
+  timeout: { kind: 'text', placeholder: 'DURATION', default: '5s', help: 'how long to wait for the answer' },
+  json: { kind: 'switch', help: 'print the response as one line of JSON' },
+  'fail-over-limit': { kind: 'switch', help: 'exit with status 1 when the answer is OVER_LIMIT' },
+  'grpc-use-tls': { kind: 'switch', help: 'connect with TLS' },
+  'grpc-server-ca-file': {
+    kind: 'text',
+    placeholder: 'FILE',
+    default: '',
+    help: 'PEM file of the CA that signed the server certificate; without it, the well-known CAs',
+  },
+  'grpc-cert-file': {
+    kind: 'text',
+    placeholder: 'FILE',
+    default: '',
+    help: 'PEM file of the client certificate, where the service asks for one',
+  },
+  'grpc-key-file': {
+    kind: 'text',
+    placeholder: 'FILE',
+    default: '',
+    help: 'PEM file of the key of the client certificate',
+  },
+} as const;
+
+export const CLIENT_USAGE = `Usage: sluice client --domain NAME --descriptors K=V[,K2=V2...] [flags]
+
+Asks a running service for one decision and prints it.
+
+Flags:
+${describeFlags(CLIENT_FLAGS)}
+One dash does as well as two, and "_" as "-": -dial_string is --dial-string. In a descriptor, a comma ends a pair and
+the first "=" ends a key, so a value may hold "=" but no comma.
+
+Exit status: 0 a decision was made, 1 it is OVER_LIMIT and --fail-over-limit was given, 2 no decision was made.
+
+Example:
+  sluice client --domain shop --descriptors user=anna,path=/checkout --descriptors user=anna
+`;
 
 /**
  * `sluice client`: asks a running service for one decision and prints it.

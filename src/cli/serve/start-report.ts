@@ -4,8 +4,7 @@ import { describeStore, describeTaskStore } from '../../app/stores/store-text.ts
 import { asError } from '../../base/fault.ts';
 import { SettingsRefused } from '../../settings/faults.ts';
 import type { Settings } from '../../settings/table.ts';
-import { CommandFault } from '../terminal/command-fault.ts';
-import type { CliIo } from '../terminal/io.ts';
+import { type CliIo, CommandFault } from '../terminal/io.ts';
 import { packageVersion } from '../terminal/version.ts';
 import { commandsToTry } from './quickstart.ts';
 

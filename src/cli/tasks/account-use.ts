@@ -1,13 +1,27 @@
 import { integer } from '../../settings/kinds/kinds.ts';
 import { parseFlags, readFlag } from '../terminal/flags.ts';
 import { type CliIo, EXIT } from '../terminal/io.ts';
-import { AUDIT_FLAGS, COUNTS_FLAGS } from './command/admin-flags.ts';
-import { allOf } from './command/pages.ts';
-import { noArguments, targetOf } from './command/target.ts';
-import { callApi, type Json } from './command/tasks-api.ts';
-import type { TasksCommand } from './command/tasks-command.ts';
-import { COMMON_FLAGS } from './command/tasks-flags.ts';
-import { printJson, printLine, printTable, timeText } from './command/tasks-output.ts';
+import { allOf, callApi, type Json } from './tasks-api.ts';
+import {
+  noArguments,
+  printJson,
+  printLine,
+  printTable,
+  type TasksCommand,
+  targetOf,
+  timeText,
+} from './tasks-command.ts';
+import { COMMON_FLAGS, TEXT } from './tasks-flags.ts';
+
+const AUDIT_FLAGS = {
+  ...COMMON_FLAGS,
+  limit: { kind: 'text', placeholder: 'N', default: '50', help: 'maximum number of entries' },
+} as const;
+
+const COUNTS_FLAGS = {
+  ...COMMON_FLAGS,
+  worker: { ...TEXT, placeholder: 'NAME', help: 'only tasks of this worker' },
+} as const;
 
 /** What an account may have and has, and what happened in it. */
 export const USE_COMMANDS: readonly TasksCommand[] = [

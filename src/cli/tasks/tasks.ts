@@ -1,83 +1,19 @@
 import { nearest } from '../../base/nearest.ts';
-import { UsageFault } from '../terminal/command-fault.ts';
-import type { CliIo } from '../terminal/io.ts';
+import { describeFlags } from '../terminal/flags.ts';
+import { type CliIo, UsageFault } from '../terminal/io.ts';
 import { USE_COMMANDS } from './account-use.ts';
-import { ACTION_COMMANDS } from './act-on-tasks.ts';
-import { addWorker } from './add-worker.ts';
-import type { CommandSection, TasksCommand } from './command/tasks-command.ts';
-import {
-  ADD_WORKER_FLAGS,
-  COMMON_FLAGS,
-  CREATE_ACCOUNT_FLAGS,
-  CREATE_FLAGS,
-  HISTORY_FLAGS,
-  LIST_FLAGS,
-} from './command/tasks-flags.ts';
-import { commandUsage, groupUsage, overview } from './command/tasks-help.ts';
-import { createAccount } from './create-account.ts';
-import { createTask } from './create-task.ts';
-import { listTasks, showTask } from './list-tasks.ts';
-import { ACCOUNT_COMMANDS } from './task-accounts.ts';
-import { showHistory } from './task-history.ts';
-import { SCHEDULE_COMMANDS } from './task-schedules.ts';
-import { SECRET_COMMANDS } from './task-secrets.ts';
-import { TOKEN_COMMANDS } from './task-tokens.ts';
-import { USER_COMMANDS } from './task-users.ts';
-import { WORKER_COMMANDS } from './task-workers.ts';
-
-const FIRST_STEPS: readonly TasksCommand[] = [
-  {
-    name: 'create-account',
-    takes: 'DOMAIN',
-    summary: 'create an account (a tenant), and show its first token',
-    flags: CREATE_ACCOUNT_FLAGS,
-    run: createAccount,
-  },
-  {
-    name: 'add-worker',
-    takes: 'NAME',
-    summary: 'create a worker',
-    flags: ADD_WORKER_FLAGS,
-    run: addWorker,
-  },
-];
-
-const TASKS: readonly TasksCommand[] = [
-  {
-    name: 'create',
-    takes: 'WORKER',
-    summary: 'create a task',
-    flags: CREATE_FLAGS,
-    notes: 'Example:\n  sluice tasks create mailer --payload \'{"to":"ann@example.com"}\' --delay 10m',
-    run: createTask,
-  },
-  {
-    name: 'list',
-    takes: '',
-    summary: 'list tasks, the newest first',
-    flags: LIST_FLAGS,
-    run: listTasks,
-  },
-  {
-    name: 'show',
-    takes: 'TASK',
-    summary: 'one task, with everything that is known about it',
-    flags: COMMON_FLAGS,
-    run: showTask,
-  },
-  {
-    name: 'history',
-    takes: 'TASK | --newest',
-    summary: 'what happened to a task',
-    flags: HISTORY_FLAGS,
-    run: showHistory,
-  },
-  ...ACTION_COMMANDS,
-];
+import { ACCOUNT_COMMANDS, CREATE_ACCOUNT } from './accounts.ts';
+import { SCHEDULE_COMMANDS } from './schedules.ts';
+import { SECRET_COMMANDS } from './secrets.ts';
+import { ACTION_COMMANDS } from './task-actions.ts';
+import { TASK_COMMANDS } from './task-commands.ts';
+import type { CommandSection, TasksCommand } from './tasks-command.ts';
+import { TOKEN_COMMANDS, USER_COMMANDS } from './users.ts';
+import { ADD_WORKER, WORKER_COMMANDS } from './workers.ts';
 
 const SECTIONS: readonly CommandSection[] = [
-  { heading: 'First steps', commands: FIRST_STEPS },
-  { heading: 'Tasks', commands: TASKS },
+  { heading: 'First steps', commands: [CREATE_ACCOUNT, ADD_WORKER] },
+  { heading: 'Tasks', commands: [...TASK_COMMANDS, ...ACTION_COMMANDS] },
   { heading: 'Workers and their secrets', commands: [...WORKER_COMMANDS, ...SECRET_COMMANDS] },
   { heading: 'Schedules', commands: SCHEDULE_COMMANDS },
   { heading: 'Users and their tokens', commands: [...USER_COMMANDS, ...TOKEN_COMMANDS] },
@@ -147,4 +83,55 @@ function groupOf(first: string): readonly TasksCommand[] {
 function didYouMean(word: string, words: readonly string[]): string {
   const meant = nearest(word, words);
   return meant === null ? '' : ` Did you mean "${meant}"?`;
+}
+
+/** `sluice tasks --help` */
+function overview(sections: readonly CommandSection[]): string {
+  const lists = sections.map(({ heading, commands }) => `${heading}:\n${summaries(commands)}`);
+  return `Usage: sluice tasks <what> [flags]
+
+${lists.join('\n')}
+"sluice tasks <what> --help" describes one of them and its flags.
+
+The tenant and the token come from SLUICE_URL and SLUICE_TOKEN. Commands of the operator take the token of the operator
+from ACCOUNTS_OPERATOR_TOKEN, and the address of the service from --service or SLUICE_SERVICE. Tokens are never
+arguments, which other users of the machine can see.
+
+With --json, the answer of the service is printed as it is; a list is one array of all its pages. Tables show times in
+UTC.
+
+Exit status: 0 it was done, 1 some of it was not, 2 it could not be done.
+
+Example:
+  eval "$(sluice tasks create-account acme --export)"
+  eval "$(sluice tasks add-worker mailer --push-to http://localhost:9000/ --export)"
+  sluice tasks create mailer --payload '{"to":"ann@example.com"}'
+  sluice tasks history --newest --follow
+`;
+}
+
+/** The help of a group such as `schedules`. */
+function groupUsage(group: string, commands: readonly TasksCommand[]): string {
+  return `Usage: sluice tasks ${group} <what> [flags]
+
+${summaries(commands)}
+"sluice tasks ${group} <what> --help" shows the flags of one of them.
+`;
+}
+
+/** The help of one command. */
+function commandUsage({ name, takes, summary, flags, notes }: TasksCommand): string {
+  const call = ['sluice tasks', name, takes, '[flags]'].filter(part => part !== '').join(' ');
+  return `Usage: ${call}
+
+${summary[0].toUpperCase()}${summary.slice(1)}.
+${notes === undefined ? '' : `\n${notes}\n`}
+Flags:
+${describeFlags(flags)}`;
+}
+
+function summaries(commands: readonly TasksCommand[]): string {
+  const rows = commands.map(({ name, takes, summary }) => [`${name} ${takes}`.trimEnd(), summary]);
+  const width = Math.max(...rows.map(([call]) => call.length));
+  return rows.map(([call, summary]) => `  ${call.padEnd(width)}  ${summary}\n`).join('');
 }

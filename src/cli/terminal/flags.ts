@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { nearest } from '../../base/nearest.ts';
 import { bool, type Kind } from '../../settings/kinds/kinds.ts';
-import { UsageFault } from './command-fault.ts';
+import { UsageFault } from './io.ts';
 
 /** A flag of a command. Its name is its key in the {@link FlagTable}, in kebab case. */
 type FlagDeclaration =

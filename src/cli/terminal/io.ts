@@ -1,5 +1,4 @@
-import { type CliInput, processInput } from './input.ts';
-import { processSupervisor, type Supervisor } from './supervisor.ts';
+import { createInterface } from 'node:readline';
 
 /** What a command sees of the process, so that it can run inside another one. */
 export interface CliIo {
@@ -46,3 +45,94 @@ export function processIo(): CliIo {
  * - `failed`: it could not do it: wrong arguments, nothing to read, nobody to ask
  */
 export const EXIT = { done: 0, refused: 1, failed: 2 } as const;
+
+/**
+ * A command could not do what it was asked for. The text says why and what to do; `main` prints it and returns
+ * the exit status for it, so commands only throw.
+ */
+export class CommandFault extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'CommandFault';
+  }
+}
+
+/** The arguments are wrong. The text names the argument and says what to write instead. */
+export class UsageFault extends CommandFault {
+  /** The command whose help says more, after `sluice`; null: the one that was called. */
+  readonly command: string | null;
+
+  constructor(message: string, command: string | null = null) {
+    super(message);
+    this.name = 'UsageFault';
+    this.command = command;
+  }
+}
+
+/** Standard input, as far as commands read it. */
+interface CliInput {
+  /** True when somebody sits there who can answer. */
+  readonly isTerminal: boolean;
+  /** The next line, without its end; null when there is none. The question goes to standard error. */
+  ask(question: string): Promise<string | null>;
+  /**
+   * Everything up to the end.
+   *
+   * @throws CommandFault when it is longer than `maxBytes`
+   */
+  readAll(maxBytes: number): Promise<string>;
+}
+
+/** The standard input of this process. It is not opened before the first call. */
+export function processInput(): CliInput {
+  return {
+    isTerminal: process.stdin.isTTY === true,
+    ask(question) {
+      const lines = createInterface({ input: process.stdin, output: process.stderr });
+      return new Promise(resolve => {
+        lines.once('close', () => resolve(null));
+        lines.question(question, answer => {
+          resolve(answer);
+          lines.close();
+        });
+      });
+    },
+    async readAll(maxBytes) {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        if (bytes > maxBytes) throw new CommandFault(`standard input has more than ${maxBytes} bytes.`);
+        chunks.push(chunk);
+      }
+      return Buffer.concat(chunks).toString();
+    },
+  };
+}
+
+/** Who started this process and listens on its IPC channel, as PM2 and `node:cluster` do. */
+interface Supervisor {
+  /** The ports are open: processes that this one replaces may end now (PM2, `wait_ready`). */
+  ready(): void;
+  /** Lets go of the channel, which would keep a process alive that has nothing left to do. */
+  leave(): void;
+}
+
+/** A process as its supervisor has it; `send` is there when it was started with a channel. */
+export interface Supervised {
+  readonly connected: boolean;
+  send?(message: unknown, done: (failure: Error | null) => void): boolean;
+  disconnect(): void;
+}
+
+/** The one of this process; undefined when nobody listens. */
+export function processSupervisor(supervised: Supervised = process): Supervisor | undefined {
+  if (supervised.send === undefined) return undefined;
+  return {
+    // It may have ended meanwhile. Without a callback that would be an exception that nobody catches.
+    ready: () => void supervised.send?.('ready', () => {}),
+    leave: () => {
+      if (supervised.connected) supervised.disconnect();
+    },
+  };
+}

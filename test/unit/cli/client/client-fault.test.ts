@@ -1,6 +1,6 @@
 import { status } from '@grpc/grpc-js';
 import t from 'tap';
-import { type CallTarget, describeFailedCall } from '../../../../src/cli/client/client-fault.ts';
+import { type CallTarget, describeFailedCall } from '../../../../src/cli/client/client-call.ts';
 
 const PLAIN: CallTarget = { address: 'limits:8081', tls: null, timeoutMs: 1_500 };
 const TLS: CallTarget = { ...PLAIN, tls: { caFile: '', certFile: '', keyFile: '' } };

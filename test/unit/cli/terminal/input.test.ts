@@ -4,7 +4,7 @@ import t from 'tap';
 
 /** What an expression on the standard input of a process comes to, when that holds a text and ends. */
 function evaluated(expression: string, text: string): Promise<string> {
-  const url = new URL(`../../../../src/cli/terminal/input${extname(import.meta.url)}`, import.meta.url);
+  const url = new URL(`../../../../src/cli/terminal/io${extname(import.meta.url)}`, import.meta.url);
   const script = `
     const { processInput } = await import(${JSON.stringify(url.href)});
     const input = processInput();

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import t from 'tap';
-import { processSupervisor, type Supervised } from '../../../../src/cli/terminal/supervisor.ts';
+import { processSupervisor, type Supervised } from '../../../../src/cli/terminal/io.ts';
 
 /** A process with an IPC channel that does as Node.js does: what cannot be sent and has no callback is an `error`. */
 class ProcessWithChannel extends EventEmitter implements Supervised {

@@ -1,13 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
-import { type CliIo, EXIT } from '../terminal/io.ts';
-import { confirm } from './command/confirm.ts';
-import { targetOf } from './command/target.ts';
-import { type ApiTarget, callApi, type Json, rowsOf } from './command/tasks-api.ts';
-import type { TasksCommand } from './command/tasks-command.ts';
-import { ACT_FLAGS, CANCEL_FLAGS, FILTER_FLAGS, RETRY_FLAGS } from './command/tasks-flags.ts';
-import { printJson, printLine } from './command/tasks-output.ts';
+import { type CliIo, EXIT, UsageFault } from '../terminal/io.ts';
+import { type ApiTarget, callApi, type Json, rowsOf } from './tasks-api.ts';
+import { confirm, printJson, printLine, type TasksCommand, targetOf } from './tasks-command.ts';
+import { COMMON_FLAGS, FILTER_FLAGS, YES_FLAG } from './tasks-flags.ts';
+
+const ACT_FLAGS = {
+  ...COMMON_FLAGS,
+  ...FILTER_FLAGS,
+  'dry-run': { kind: 'switch', help: 'only say how many there are' },
+} as const;
+
+const CANCEL_FLAGS = { ...ACT_FLAGS, yes: YES_FLAG } as const;
+
+const RETRY_FLAGS = {
+  ...ACT_FLAGS,
+  failed: { kind: 'switch', help: 'all tasks that failed, instead of those named' },
+} as const;
 
 /** What one request may name, or change. */
 const MAX_IDS = 1_000;

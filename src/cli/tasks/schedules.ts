@@ -1,21 +1,62 @@
 import { randomUUID } from 'node:crypto';
 import { integer } from '../../settings/kinds/kinds.ts';
-import { UsageFault } from '../terminal/command-fault.ts';
 import { type FlagValues, parseFlags, readFlag } from '../terminal/flags.ts';
-import { type CliIo, EXIT } from '../terminal/io.ts';
-import { allOf } from './command/pages.ts';
-import { payloadFields } from './command/payload.ts';
-import { noArguments, onlyArgument, targetOf } from './command/target.ts';
-import { callApi, type Json, rowsOf } from './command/tasks-api.ts';
-import type { TasksCommand } from './command/tasks-command.ts';
+import { type CliIo, EXIT, UsageFault } from '../terminal/io.ts';
+import { allOf, callApi, type Json, rowsOf } from './tasks-api.ts';
 import {
-  COMMON_FLAGS,
-  CREATE_SCHEDULE_FLAGS,
-  PREVIEW_FLAGS,
-  type SCHEDULE_FLAGS,
-  UPDATE_SCHEDULE_FLAGS,
-} from './command/tasks-flags.ts';
-import { printFields, printJson, printLine, printTable, report, timeText } from './command/tasks-output.ts';
+  noArguments,
+  onlyArgument,
+  printFields,
+  printJson,
+  printLine,
+  printTable,
+  report,
+  type TasksCommand,
+  targetOf,
+  timeText,
+} from './tasks-command.ts';
+import { COMMON_FLAGS, PAYLOAD_FLAGS, payloadFields, TASK_FLAGS, TEXT } from './tasks-flags.ts';
+
+const TIMING_FLAGS = {
+  cron: { ...TEXT, placeholder: 'TEXT', help: "when to fire: '30 2 * * *', '@daily'" },
+  every: { ...TEXT, placeholder: 'DURATION', help: 'fire at this interval, instead of --cron: 1h30m' },
+  timezone: { ...TEXT, placeholder: 'NAME', help: 'time zone of --cron: Europe/Berlin; without it, UTC' },
+  'start-at': { ...TEXT, placeholder: 'TIME', help: 'no run before then: 2026-03-01T10:00:00Z' },
+  'end-at': { ...TEXT, placeholder: 'TIME', help: 'no run then or later' },
+} as const;
+
+/** Fields of a schedule. */
+const SCHEDULE_FLAGS = {
+  ...COMMON_FLAGS,
+  ...TIMING_FLAGS,
+  'max-runs': { ...TEXT, placeholder: 'N', help: 'end after this number of runs' },
+  jitter: { ...TEXT, placeholder: 'DURATION', help: 'delay each run by up to this much' },
+  overlap: { ...TEXT, placeholder: 'WORD', help: 'skip, allow, queue_one or cancel_running' },
+  ...PAYLOAD_FLAGS,
+  ...TASK_FLAGS,
+  'expires-in': {
+    ...TEXT,
+    placeholder: 'DURATION',
+    help: 'expire tasks that have not started this long after their time',
+  },
+} as const;
+
+const CREATE_SCHEDULE_FLAGS = {
+  ...SCHEDULE_FLAGS,
+  paused: { kind: 'switch', help: 'create it paused' },
+} as const;
+
+const UPDATE_SCHEDULE_FLAGS = {
+  ...SCHEDULE_FLAGS,
+  worker: { ...TEXT, placeholder: 'NAME', help: 'create tasks for this worker from now on' },
+} as const;
+
+const PREVIEW_FLAGS = {
+  ...COMMON_FLAGS,
+  ...TIMING_FLAGS,
+  count: { kind: 'text', placeholder: 'N', default: '10', help: 'number of times to show, at most 50' },
+  from: { ...TEXT, placeholder: 'TIME', help: 'start there instead of now' },
+} as const;
 
 /** `sluice tasks schedules` */
 export const SCHEDULE_COMMANDS: readonly TasksCommand[] = [

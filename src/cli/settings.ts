@@ -1,9 +1,24 @@
-import type { SettingGroup } from '../../settings/kinds/kinds.ts';
-import { findSettings, settingsHelp } from '../../settings/reference.ts';
-import { UsageFault } from '../terminal/command-fault.ts';
-import { parseFlags } from '../terminal/flags.ts';
-import { type CliIo, EXIT } from '../terminal/io.ts';
-import { SETTINGS_FLAGS } from './settings-flags.ts';
+import type { SettingGroup } from '../settings/kinds/kinds.ts';
+import { findSettings, settingsHelp } from '../settings/reference.ts';
+import { describeFlags, parseFlags } from './terminal/flags.ts';
+import { type CliIo, EXIT, UsageFault } from './terminal/io.ts';
+
+const SETTINGS_FLAGS = {
+  json: { kind: 'switch', help: 'print the settings as a JSON array' },
+} as const;
+
+export const SETTINGS_USAGE = `Usage: sluice settings [PATTERN] [flags]
+
+Prints the settings that "sluice serve" reads from the environment, with their types, ranges and defaults. With PATTERN,
+prints only the settings whose name, description or group contains it. Upper and lower case are the same.
+
+Flags:
+${describeFlags(SETTINGS_FLAGS)}
+Exit status: 0 settings were printed, 1 no setting contains PATTERN, 2 wrong arguments.
+
+Example:
+  sluice settings redis_tls
+`;
 
 /**
  * `sluice settings`: prints the settings that contain a pattern, or all.

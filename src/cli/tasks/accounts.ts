@@ -1,20 +1,46 @@
 import { randomUUID } from 'node:crypto';
-import { UsageFault } from '../terminal/command-fault.ts';
+import { printable } from '../../base/printable.ts';
 import { parseFlags } from '../terminal/flags.ts';
-import { type CliIo, EXIT } from '../terminal/io.ts';
+import { type CliIo, EXIT, UsageFault } from '../terminal/io.ts';
 import { printLimits } from './account-use.ts';
-import { DELETE_ACCOUNT_FLAGS, OWNER_TOKEN_FLAGS } from './command/admin-flags.ts';
-import { confirm } from './command/confirm.ts';
-import { allOf } from './command/pages.ts';
-import { shellExports } from './command/shell-exports.ts';
-import { noArguments, onlyArgument, operatorOf } from './command/target.ts';
-import { callApi, type Json } from './command/tasks-api.ts';
-import type { TasksCommand } from './command/tasks-command.ts';
-import { CREATE_ACCOUNT_FLAGS, SERVICE_FLAGS } from './command/tasks-flags.ts';
-import { printFields, printJson, printLine, printTable, report, timeText } from './command/tasks-output.ts';
-import { createAccount } from './create-account.ts';
+import { allOf, callApi, type Json, strangeAnswer } from './tasks-api.ts';
+import {
+  confirm,
+  noArguments,
+  onlyArgument,
+  operatorOf,
+  printFields,
+  printJson,
+  printLine,
+  printTable,
+  report,
+  serviceOf,
+  shellExports,
+  type TasksCommand,
+  timeText,
+} from './tasks-command.ts';
+import { COMMON_FLAGS, SERVICE_FLAGS, YES_FLAG } from './tasks-flags.ts';
+
+const CREATE_ACCOUNT_FLAGS = {
+  service: SERVICE_FLAGS.service,
+  export: { kind: 'switch', help: 'print shell commands that set SLUICE_URL and SLUICE_TOKEN, nothing else' },
+  json: COMMON_FLAGS.json,
+} as const;
+
+const DELETE_ACCOUNT_FLAGS = { ...SERVICE_FLAGS, yes: YES_FLAG } as const;
+
+const OWNER_TOKEN_FLAGS = { ...SERVICE_FLAGS, export: CREATE_ACCOUNT_FLAGS.export } as const;
 
 const DOMAIN = 'domain of the account';
+
+/** `sluice tasks create-account`, which is also `accounts create`. */
+export const CREATE_ACCOUNT: TasksCommand = {
+  name: 'create-account',
+  takes: 'DOMAIN',
+  summary: 'create an account (a tenant), and show its first token',
+  flags: CREATE_ACCOUNT_FLAGS,
+  run: createAccount,
+};
 
 /** `sluice tasks accounts`: what the operator of a service does. */
 export const ACCOUNT_COMMANDS: readonly TasksCommand[] = [
@@ -25,13 +51,7 @@ export const ACCOUNT_COMMANDS: readonly TasksCommand[] = [
     flags: SERVICE_FLAGS,
     run: listAccounts,
   },
-  {
-    name: 'accounts create',
-    takes: 'DOMAIN',
-    summary: 'create an account, and show the first token of its owner',
-    flags: CREATE_ACCOUNT_FLAGS,
-    run: createAccount,
-  },
+  { ...CREATE_ACCOUNT, name: 'accounts create' },
   {
     name: 'accounts show',
     takes: 'DOMAIN',
@@ -184,4 +204,32 @@ async function deleteAccount(args: readonly string[], io: CliIo): Promise<number
 
 function pathOf(domain: string): string {
   return `/accounts/${encodeURIComponent(domain)}`;
+}
+
+/** `sluice tasks accounts create DOMAIN`, and `create-account` */
+async function createAccount(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, CREATE_ACCOUNT_FLAGS);
+  const domain = onlyArgument(positionals, 'domain of the account');
+  if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
+  const target = serviceOf(flags, io);
+  const account = await callApi(target, {
+    method: 'POST',
+    path: '/accounts',
+    body: { domain },
+    idempotencyKey: randomUUID(),
+  });
+  if (flags.json) {
+    io.stdout(`${JSON.stringify(account)}\n`);
+    return EXIT.done;
+  }
+  const apiUrl = String(account['api_url']);
+  if (!URL.canParse(apiUrl)) throw strangeAnswer(target, 'with JSON, but with nothing');
+  const url = new URL(apiUrl).origin;
+  const exports = shellExports({ SLUICE_URL: url, SLUICE_TOKEN: String(account['token']) });
+  if (!flags.export) {
+    const where = printable(`${account['domain']} is at ${url}.`);
+    io.stdout(`${where} Its owner's token is shown only this once:\n\n`);
+  }
+  io.stdout(exports);
+  return EXIT.done;
 }

@@ -1,17 +1,43 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { asError } from '../../base/fault.ts';
-import { CommandFault, UsageFault } from '../terminal/command-fault.ts';
 import { parseFlags } from '../terminal/flags.ts';
-import { type CliIo, EXIT } from '../terminal/io.ts';
-import { CREATE_SECRET_FLAGS } from './command/admin-flags.ts';
-import { allOf } from './command/pages.ts';
-import { shellExports } from './command/shell-exports.ts';
-import { onlyArgument, targetOf, twoArguments } from './command/target.ts';
-import { callApi, type Json } from './command/tasks-api.ts';
-import type { TasksCommand } from './command/tasks-command.ts';
-import { COMMON_FLAGS } from './command/tasks-flags.ts';
-import { printJson, printLine, printTable, report, timeText } from './command/tasks-output.ts';
+import { type CliIo, CommandFault, EXIT, UsageFault } from '../terminal/io.ts';
+import { allOf, callApi, type Json } from './tasks-api.ts';
+import {
+  onlyArgument,
+  printJson,
+  printLine,
+  printTable,
+  report,
+  shellExports,
+  type TasksCommand,
+  targetOf,
+  timeText,
+  twoArguments,
+} from './tasks-command.ts';
+import { COMMON_FLAGS, TEXT } from './tasks-flags.ts';
+
+const CREATE_SECRET_FLAGS = {
+  ...COMMON_FLAGS,
+  type: {
+    kind: 'text',
+    placeholder: 'WORD',
+    default: 'signing',
+    help: 'signing, header (a confidential header), or token (for a pull worker)',
+  },
+  name: { ...TEXT, placeholder: 'TEXT', help: 'a label; of a header, its name' },
+  'value-from': { ...TEXT, placeholder: 'FILE', help: 'a file that holds the value; - is standard input' },
+  'expire-previous-in': {
+    ...TEXT,
+    placeholder: 'DURATION',
+    help: 'how long earlier secrets of the type and name stay valid: 0s to 7d; without it, 24h',
+  },
+  export: {
+    kind: 'switch',
+    help: 'print a shell command that sets WEBHOOK_SECRET or WORKER_TOKEN, nothing else',
+  },
+} as const;
 
 const WORKER = 'name of the worker';
 /** Values of secrets are shorter. */

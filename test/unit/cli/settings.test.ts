@@ -1,7 +1,7 @@
 import t from 'tap';
-import { settingsHelp } from '../../../../src/settings/reference.ts';
-import { settingEntries } from '../../../../src/settings/table.ts';
-import { run } from '../run.ts';
+import { settingsHelp } from '../../../src/settings/reference.ts';
+import { settingEntries } from '../../../src/settings/table.ts';
+import { run } from './run.ts';
 
 t.test('without a pattern, every setting is printed', async t => {
   t.same(await run('settings'), { status: 0, stdout: settingsHelp(), stderr: '' });

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Test } from 'tap';
 import t from 'tap';
-import type { Explanation } from '../../../../src/decision/explain/explain-descriptor.ts';
-import { type Run, run } from '../run.ts';
+import type { Explanation } from '../../../src/decision/explain/explain-descriptor.ts';
+import { type Run, run } from './run.ts';
 
 const LIMIT = {
   rule: 'shop.user',

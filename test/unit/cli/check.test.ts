@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { writeRules } from '../../../support/rule-files.ts';
-import { type Teardown, tempDirectory } from '../../../support/temp-directory.ts';
-import { run } from '../run.ts';
+import { writeRules } from '../../support/rule-files.ts';
+import { type Teardown, tempDirectory } from '../../support/temp-directory.ts';
+import { run } from './run.ts';
 
 const SHOP = `domain: shop
 descriptors:

@@ -2,11 +2,11 @@ import { lookup } from 'node:dns';
 import { type ClientRequest, request as requestOverHttp } from 'node:http';
 import { request as requestOverHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
-import { asError } from '../../../base/fault.ts';
-import { printable } from '../../../base/printable.ts';
-import { explainTlsFailure, type TlsRemedies } from '../../../base/tls/tls-failure.ts';
-import { trustedCas } from '../../../base/tls/trusted-cas.ts';
-import { CommandFault, UsageFault } from '../../terminal/command-fault.ts';
+import { asError } from '../../base/fault.ts';
+import { printable } from '../../base/printable.ts';
+import { explainTlsFailure, type TlsRemedies } from '../../base/tls/tls-failure.ts';
+import { trustedCas } from '../../base/tls/trusted-cas.ts';
+import { CommandFault, UsageFault } from '../terminal/io.ts';
 
 /** What to do about a handshake that failed. */
 const TLS_REMEDIES: TlsRemedies = { ca: 'NODE_EXTRA_CA_CERTS', plain: 'begin the address with http://' };
@@ -155,3 +155,26 @@ function addressOf(target: ApiTarget, path: string): URL {
 const lookUp: LookupFunction = (name, options, done) => {
   lookup(name === 'localhost' || name.endsWith('.localhost') ? 'localhost' : name, options, done);
 };
+
+/** What one request may ask for. */
+const PAGE = 200;
+
+/** Everything that a list holds, page after page, up to `limit`. */
+export async function allOf(
+  target: ApiTarget,
+  path: string,
+  query: URLSearchParams,
+  limit: number,
+): Promise<readonly Json[]> {
+  const found: Json[] = [];
+  let cursor: string | null = null;
+  do {
+    const asked = new URLSearchParams(query);
+    asked.set('limit', String(Math.min(PAGE, limit - found.length)));
+    if (cursor !== null) asked.set('cursor', cursor);
+    const page = await callApi(target, { method: 'GET', path: `${path}?${asked}` });
+    found.push(...rowsOf(target, page, 'data'));
+    cursor = (page['next_cursor'] as string | null | undefined) ?? null;
+  } while (cursor !== null && found.length < limit);
+  return found;
+}

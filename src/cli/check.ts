@@ -1,0 +1,174 @@
+import { stat } from 'node:fs/promises';
+import { printable } from '../base/printable.ts';
+import { type LoadOptions, loadRuleSet } from '../rules/parse/load.ts';
+import {
+  type DomainRules,
+  describeRuleFault,
+  MAX_REPORTED_FAULTS,
+  type RuleEntry,
+  type RuleFault,
+  type RuleFile,
+  type RuleSet,
+  RuleSetRefused,
+} from '../rules/rule-set.ts';
+import {
+  type RuleDirectoryContent,
+  RuleSourceFault,
+  readRuleDirectory,
+  readRuleFile,
+} from '../rules/source/read-directory.ts';
+import { describeFlags, parseFlags } from './terminal/flags.ts';
+import { type CliIo, CommandFault, EXIT, UsageFault } from './terminal/io.ts';
+
+/** Flags of `sluice check`. The first two are those of the reference implementation's check. */
+const CHECK_FLAGS = {
+  'config-dir': {
+    kind: 'text',
+    placeholder: 'DIR',
+    default: '',
+    help: 'directory of the rule files, the same as DIR without the flag',
+  },
+  'merge-domain-configs': {
+    kind: 'switch',
+    help: 'let several files share a domain, as the service does with MERGE_DOMAIN_CONFIG=true',
+  },
+  'ignore-dot-files': {
+    kind: 'switch',
+    help: 'skip files whose name starts with a dot, as the service does with RUNTIME_IGNOREDOTFILES=true',
+  },
+  json: { kind: 'switch', help: 'print the result as one line of JSON' },
+} as const;
+
+export const CHECK_USAGE = `Usage: sluice check DIR|FILE [flags]
+
+Reads the rule files directly in DIR (*.yaml and *.yml), or one FILE, as the service would and reports every fault.
+
+Flags:
+${describeFlags(CHECK_FLAGS)}
+A flag may have one dash or two, and "_" is the same as "-": -config_dir is --config-dir.
+
+Exit status: 0 the service would load the files, 1 it would refuse them, 2 the directory or the file cannot be read.
+
+Example:
+  sluice check /etc/sluice/ratelimit/config
+`;
+
+/**
+ * `sluice check`: reads a rule directory or one file through the same functions as the service and reports every fault and warning.
+ *
+ * @returns the exit status: `refused` when the service would not load the rules
+ * @throws CommandFault if the arguments are wrong or the directory or file cannot be read
+ */
+export async function runCheck(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, CHECK_FLAGS);
+  const path = onlyPath([flags['config-dir'], ...positionals].filter(text => text !== ''));
+  const content = await readRules(path, flags['ignore-dot-files']);
+  const warnings: RuleFault[] = [];
+  const onWarning = (warning: RuleFault): unknown => warnings.push(warning);
+  const result: CheckResult = {
+    files: content.files.map(file => file.name),
+    ignored: content.ignored,
+    warnings,
+    outcome: load(content.files, { mergeDomains: flags['merge-domain-configs'], onWarning }),
+  };
+  io.stdout(flags.json ? checkJson(result) : checkText(path, result));
+  return 'faults' in result.outcome ? EXIT.refused : EXIT.done;
+}
+
+async function readRules(path: string, ignoreDotFiles: boolean): Promise<RuleDirectoryContent> {
+  try {
+    const isFile = await stat(path).then(
+      found => found.isFile(),
+      () => false,
+    );
+    if (isFile) return { files: [{ name: path, content: await readRuleFile(path) }], ignored: [] };
+    return await readRuleDirectory(path, { ignoreDotFiles });
+  } catch (failure) {
+    if (!(failure instanceof RuleSourceFault)) throw failure;
+    throw new CommandFault(failure.message, { cause: failure });
+  }
+}
+
+function onlyPath(paths: readonly string[]): string {
+  if (paths.length === 1) return paths[0];
+  if (paths.length === 0) throw new UsageFault('which directory or file? Write: sluice check DIR.');
+  throw new UsageFault(`one directory or file at a time, not ${paths.length}: ${paths.join(', ')}.`);
+}
+
+function load(files: readonly RuleFile[], options: LoadOptions): LoadOutcome {
+  try {
+    return { ruleSet: loadRuleSet(files, options) };
+  } catch (failure) {
+    if (!(failure instanceof RuleSetRefused)) throw failure;
+    return { faults: failure.faults };
+  }
+}
+
+/** What a check found. */
+interface CheckResult {
+  /** Names of the files that were read. */
+  readonly files: readonly string[];
+  /** Names of entries of the directory that are no rule files. */
+  readonly ignored: readonly string[];
+  /** Places that may not do what was meant; the service logs them when it loads the files. */
+  readonly warnings: readonly RuleFault[];
+  readonly outcome: LoadOutcome;
+}
+
+/** The rules, or why the service would refuse them. */
+export type LoadOutcome = { readonly ruleSet: RuleSet } | { readonly faults: readonly RuleFault[] };
+
+/** The result for people: every warning and fault on a line of its own and their count, or what would be loaded. */
+function checkText(directory: string, result: CheckResult): string {
+  const { files, ignored, warnings, outcome } = result;
+  const lines = warnings.map(warning =>
+    describeRuleFault({ ...warning, message: `warning: ${warning.message}` }),
+  );
+  if ('faults' in outcome) lines.push(...faultLines(outcome.faults));
+  else lines.push(summary(files, outcome.ruleSet, warnings.length));
+  if (files.length === 0)
+    lines.push(`no *.yaml or *.yml file in ${directory}: every request would be allowed`);
+  if (ignored.length > 0) lines.push(`not read, as not *.yaml or *.yml: ${ignored.join(', ')}`);
+  return lines.map(line => `${printable(line)}\n`).join('');
+}
+
+function faultLines(faults: readonly RuleFault[]): string[] {
+  // The list is cut at its bound, so that many may stand for more.
+  const more = faults.length >= MAX_REPORTED_FAULTS ? ' or more' : '';
+  const noun = faults.length === 1 ? 'fault' : 'faults';
+  return [
+    ...faults.map(describeRuleFault),
+    `${faults.length}${more} ${noun}: the service would not load these files`,
+  ];
+}
+
+function summary(files: readonly string[], { domains }: RuleSet, warnings: number): string {
+  const rules = domains.reduce((total, domain) => total + countRules(domain), 0);
+  const more = warnings >= MAX_REPORTED_FAULTS ? ' or more' : '';
+  const warned = warnings === 0 ? '' : `, ${warnings}${more} ${warnings === 1 ? 'warning' : 'warnings'}`;
+  return `no faults${warned}: ${counted(files.length, 'file')}, ${counted(domains.length, 'domain')}, ${counted(rules, 'rule')}`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** The result as one line of JSON: `faults` where there are some, else `domains`. */
+function checkJson(result: CheckResult): string {
+  const { files, ignored, warnings, outcome } = result;
+  if ('faults' in outcome)
+    return `${JSON.stringify({ ok: false, files, ignored, warnings, faults: outcome.faults })}\n`;
+  const domains = outcome.ruleSet.domains.map(domain => ({ name: domain.name, rules: countRules(domain) }));
+  return `${JSON.stringify({ ok: true, files, ignored, warnings, domains })}\n`;
+}
+
+/** Entries with a limit, unlimited ones among them. */
+function countRules(domain: DomainRules): number {
+  let count = 0;
+  const pending: RuleEntry[] = [...domain.entries];
+  for (let entry = pending.pop(); entry !== undefined; entry = pending.pop()) {
+    if (entry.limit !== null) count++;
+    for (const nested of entry.entries) pending.push(nested);
+  }
+  return count;
+}

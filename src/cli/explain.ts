@@ -1,0 +1,185 @@
+import { HOUR_MS, SECOND_MS } from '../base/clock.ts';
+import { asError } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import type {
+  DescriptorExplanation,
+  ExplainedCount,
+  Explanation,
+} from '../decision/explain/explain-descriptor.ts';
+import type { RateLimitRequest } from '../messages/client-codec.ts';
+import { formatDuration } from '../settings/kinds/go-numbers.ts';
+import { duration } from '../settings/kinds/kinds.ts';
+import { REQUEST_FLAGS, requestFromFlags } from './client/client-request.ts';
+import { aligned } from './terminal/aligned.ts';
+import { describeFlags, parseFlags, readFlag } from './terminal/flags.ts';
+import { type CliIo, CommandFault, EXIT, UsageFault } from './terminal/io.ts';
+
+/** Flags of `sluice explain`. */
+const EXPLAIN_FLAGS = {
+  'debug-address': {
+    kind: 'text',
+    placeholder: 'HOST:PORT',
+    default: 'localhost:6070',
+    help: 'the debug port of the service',
+  },
+  ...REQUEST_FLAGS,
+  hits: { ...REQUEST_FLAGS.hits, help: 'hits that each descriptor would have' },
+  timeout: { kind: 'text', placeholder: 'DURATION', default: '5s', help: 'how long to wait for the answer' },
+  json: { kind: 'switch', help: 'print the explanation as one line of JSON' },
+} as const;
+
+export const EXPLAIN_USAGE = `Usage: sluice explain --domain NAME --descriptors K=V[,K2=V2...] [flags]
+
+Asks a running service what it would answer to a request, and why: which rule matches each descriptor, the key and the
+window, the count so far. Nothing is counted.
+
+Flags:
+${describeFlags(EXPLAIN_FLAGS)}
+One dash does as well as two, and "_" as "-". In a descriptor, a comma ends a pair and the first "=" ends a key.
+
+Exit status: 0 the request was explained, 2 it was not.
+
+Example:
+  sluice explain --domain shop --descriptors user=anna,path=/checkout
+`;
+
+/**
+ * `sluice explain`: asks the debug port of a running service what a decision would be, and prints why.
+ *
+ * @throws CommandFault when the arguments are wrong or there is no explanation
+ */
+export async function runExplain(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, EXPLAIN_FLAGS);
+  if (positionals.length > 0) {
+    throw new UsageFault(`"${positionals[0]}" belongs to no flag. A descriptor goes after --descriptors.`);
+  }
+  const request = requestFromFlags(flags);
+  const timeoutMs = readFlag('timeout', flags.timeout, duration({ min: 1, max: HOUR_MS }));
+  const explanation = await askForExplanation(flags['debug-address'], request, timeoutMs);
+  io.stdout(flags.json ? `${JSON.stringify(explanation)}\n` : explanationText(explanation));
+  return EXIT.done;
+}
+
+async function askForExplanation(
+  address: string,
+  request: RateLimitRequest,
+  timeoutMs: number,
+): Promise<Explanation> {
+  const url = `http://${address}/explain`;
+  if (!URL.canParse(url)) {
+    throw new UsageFault(`"${address}" is no address: give --debug-address as host:port (localhost:6070).`);
+  }
+  const { status, text } = await post(url, requestJson(request), { address, timeoutMs });
+  const body = parsed(text);
+  if (status === 200 && isExplanation(body)) return body;
+  const { error } = (body ?? {}) as { readonly error?: { readonly message?: unknown } };
+  if (typeof error?.message === 'string' && status !== 405) {
+    throw new CommandFault(`${address} refused the request: ${printable(error.message)}.`);
+  }
+  throw new CommandFault(
+    `${address} answered with HTTP status ${status} and no explanation: is it the debug port of the service? ` +
+      'Name another with --debug-address.',
+  );
+}
+
+async function post(
+  url: string,
+  body: string,
+  { address, timeoutMs }: { readonly address: string; readonly timeoutMs: number },
+): Promise<{ readonly status: number; readonly text: string }> {
+  try {
+    const signal = AbortSignal.timeout(timeoutMs);
+    const response = await fetch(url, { method: 'POST', body, signal, headers: { connection: 'close' } });
+    return { status: response.status, text: await response.text() };
+  } catch (failure) {
+    const { cause } = asError(failure);
+    const reason = printable(asError(cause ?? failure).message);
+    throw new CommandFault(
+      `no answer from ${address}: ${reason}. Is the service running, and is this its debug port? Name another with ` +
+        '--debug-address.',
+      { cause: failure },
+    );
+  }
+}
+
+/** The request as the debug port takes it; hits of 0 go with each descriptor, for a request with 0 counts 1. */
+function requestJson({ domain, descriptors, hitsAddend }: RateLimitRequest): string {
+  return JSON.stringify({
+    domain,
+    descriptors: descriptors.map(({ entries, hitsAddend: own, isNegativeHits }) => ({
+      entries,
+      ...(own === null ? {} : { hitsAddend: own }),
+      ...(isNegativeHits === true ? { isNegativeHits } : {}),
+    })),
+    hitsAddend,
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function isExplanation(body: unknown): body is Explanation {
+  const { descriptors, answer } = (body ?? {}) as {
+    readonly descriptors?: unknown;
+    readonly answer?: unknown;
+  };
+  return Array.isArray(descriptors) && typeof answer === 'object' && answer !== null;
+}
+
+/** The explanation for people: the overall code, a line for each descriptor, then for each how that came about. */
+function explanationText({ descriptors, answer }: Explanation): string {
+  const lines = [
+    `${answer['overallCode']} would be the answer; nothing was counted`,
+    ...aligned(descriptors.map(cells)),
+    ...descriptors.flatMap(each => ['', ...details(each)]),
+  ];
+  return lines.map(line => `${printable(line)}\n`).join('');
+}
+
+/** As it is printed, so that columns are as wide as they look. */
+function nameOf({ entries }: DescriptorExplanation): string {
+  return printable(entries.map(({ key, value }) => `${key}=${value}`).join(','));
+}
+
+function cells(each: DescriptorExplanation): string[] {
+  return [nameOf(each), String(each.status['code']), ...limitCells(each)];
+}
+
+function limitCells(each: DescriptorExplanation): string[] {
+  const { outcome, limit, count, window } = each;
+  if (outcome !== 'limited' || limit === undefined) return [outcome];
+  const cells = [`${limit.requestsPerUnit} per ${limit.unit.toLowerCase()}`];
+  if (count == null) cells.push('count unknown', '');
+  else cells.push(`${count.now} used`, effect(each, count));
+  if (window !== undefined) cells.push(`resets in ${formatDuration(window.resetSeconds * SECOND_MS)}`);
+  return cells;
+}
+
+function effect({ isRefund }: DescriptorExplanation, { after, heldBack }: ExplainedCount): string {
+  if (heldBack) return 'held back';
+  return isRefund ? `${after} after this refund` : `${after} with this request`;
+}
+
+function details(each: DescriptorExplanation): string[] {
+  const { limit, key, window, why } = each;
+  const rows: [name: string, text: string][] = [['why', why]];
+  if (limit?.rule != null) rows.push(['rule', [limit.rule, ...modes(each)].join(', ')]);
+  if (key !== undefined) rows.push(['key', key]);
+  if (window !== undefined) rows.push(['window', `${window.start} to ${window.end}`]);
+  if (limit !== undefined) rows.push(['statistics', limit.statistics]);
+  return [nameOf(each), ...aligned(rows).map(row => `  ${row}`)];
+}
+
+function modes({ limit }: DescriptorExplanation): string[] {
+  const name = limit?.name ?? '';
+  return [
+    ...(name === '' ? [] : [`named ${name}`]),
+    ...(limit?.shadowMode === true ? ['in shadow mode'] : []),
+    ...(limit?.quotaMode === true ? ['in quota mode'] : []),
+  ];
+}

@@ -1,0 +1,153 @@
+import { printable } from '../../base/printable.ts';
+import { aligned } from '../terminal/aligned.ts';
+import type { FlagTable } from '../terminal/flags.ts';
+import { type CliIo, CommandFault, UsageFault } from '../terminal/io.ts';
+import type { ApiTarget, Json } from './tasks-api.ts';
+
+/** One command of `sluice tasks`. */
+export interface TasksCommand {
+  /** The words after `sluice tasks`: `list`, or a group and what to do in it: `schedules create`. */
+  readonly name: string;
+  /** The arguments as help shows them: `NAME WORKER`; empty for none. */
+  readonly takes: string;
+  /** One line for the list of commands. */
+  readonly summary: string;
+  readonly flags: FlagTable;
+  /** What else there is to know: whole lines. */
+  readonly notes?: string;
+  /**
+   * @param args without the name
+   * @returns the exit status
+   * @throws CommandFault
+   */
+  run(args: readonly string[], io: CliIo): Promise<number>;
+}
+
+/** Commands below one heading of the help. */
+export interface CommandSection {
+  readonly heading: string;
+  readonly commands: readonly TasksCommand[];
+}
+
+/** The tenant that the flag or the environment names, and the token of the environment. */
+export function targetOf(flags: { readonly url: string }, io: CliIo): ApiTarget {
+  const url = flags.url !== '' ? flags.url : (io.env['SLUICE_URL'] ?? '');
+  if (url === '') {
+    throw new UsageFault('no tenant is named: set SLUICE_URL or give --url (http://acme.localhost:8080).');
+  }
+  const token = io.env['SLUICE_TOKEN'] ?? '';
+  if (token === '') {
+    throw new UsageFault(
+      'there is no token: set SLUICE_TOKEN. "sluice tasks create-account" shows the first one of a tenant.',
+    );
+  }
+  return { url, token, namedBy: '--url or SLUICE_URL' };
+}
+
+/** The service itself, asked as its operator. The token is empty where the environment has none. */
+export function serviceOf(flags: { readonly service: string }, io: CliIo): ApiTarget {
+  const url = flags.service !== '' ? flags.service : (io.env['SLUICE_SERVICE'] ?? 'http://localhost:8080');
+  const token = io.env['ACCOUNTS_OPERATOR_TOKEN'] ?? '';
+  return { url, token, namedBy: '--service or SLUICE_SERVICE' };
+}
+
+/** The service, for what only its operator may do. @throws UsageFault */
+export function operatorOf(flags: { readonly service: string }, io: CliIo): ApiTarget {
+  const target = serviceOf(flags, io);
+  if (target.token !== '') return target;
+  throw new UsageFault('only the operator may do this: set ACCOUNTS_OPERATOR_TOKEN as the service has it.');
+}
+
+/**
+ * The only argument.
+ *
+ * @param what a word for it, for the message
+ */
+export function onlyArgument(positionals: readonly string[], what: string): string {
+  if (positionals.length === 1) return positionals[0];
+  throw new UsageFault(
+    positionals.length === 0 ? `the ${what} is missing.` : `"${positionals[1]}" is one argument too many.`,
+  );
+}
+
+/**
+ * The only two arguments.
+ *
+ * @param what words for them, for the message
+ */
+export function twoArguments(
+  positionals: readonly string[],
+  what: readonly [string, string],
+): readonly [string, string] {
+  const [first, second, ...rest] = positionals;
+  if (first === undefined) throw new UsageFault(`the ${what[0]} is missing.`);
+  return [first, onlyArgument(second === undefined ? [] : [second, ...rest], what[1])];
+}
+
+export function noArguments(positionals: readonly string[]): void {
+  if (positionals.length > 0) throw new UsageFault(`"${positionals[0]}" is one argument too many.`);
+}
+
+/**
+ * Asks before something that cannot be undone. Where nobody can be asked, `--yes` has to be given.
+ *
+ * @param what would happen: `cancel 120 tasks`
+ * @throws UsageFault when nobody can be asked, CommandFault when the answer is not yes
+ */
+export async function confirm(what: string, flags: { readonly yes: boolean }, io: CliIo): Promise<void> {
+  if (flags.yes) return;
+  const input = io.input;
+  if (input?.isTerminal !== true) throw new UsageFault(`this would ${what}. Give --yes to do it.`);
+  const answer = await input.ask(`This will ${what}. Continue? [y/N] `);
+  if (!/^\s*y(es)?\s*$/i.test(answer ?? '')) throw new CommandFault('nothing was changed.');
+}
+
+/** No character of these means anything to a shell. */
+const PLAIN = /^[\w@%+=:,./-]+$/;
+
+/** Commands for a shell that set these variables. What a service says goes into `eval`: none of it may be run. */
+export function shellExports(variables: Readonly<Record<string, string>>): string {
+  return Object.entries(variables)
+    .map(([name, value]) => `export ${name}=${PLAIN.test(value) ? value : quoted(value)}\n`)
+    .join('');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** An answer as one line of JSON. */
+export function printJson(answer: unknown, io: CliIo): void {
+  io.stdout(`${JSON.stringify(answer)}\n`);
+}
+
+/** One line for people. */
+export function printLine(line: string, io: CliIo): void {
+  io.stdout(`${printable(line)}\n`);
+}
+
+/** Rows below a head, in columns. */
+export function printTable(head: readonly string[], rows: readonly (readonly string[])[], io: CliIo): void {
+  for (const line of aligned([head, ...rows])) printLine(line, io);
+}
+
+/** Everything that an answer has, a field a line. */
+export function printFields(answer: Json, io: CliIo): void {
+  const rows = Object.entries(answer).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ]);
+  for (const line of aligned(rows)) printLine(line, io);
+}
+
+/** A line, or with `--json` the answer. */
+export function report(answer: Json, line: string, flags: { readonly json: boolean }, io: CliIo): void {
+  if (flags.json) printJson(answer, io);
+  else printLine(line, io);
+}
+
+/** `2026-03-01T10:00:00.123Z` as tables show it: `2026-03-01 10:00:00Z`. Empty for no time. */
+export function timeText(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return String(value).replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)(?:\.\d+)?/, '$1 $2');
+}

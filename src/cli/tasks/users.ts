@@ -1,0 +1,256 @@
+import { randomUUID } from 'node:crypto';
+import { parseFlags } from '../terminal/flags.ts';
+import { type CliIo, CommandFault, EXIT, UsageFault } from '../terminal/io.ts';
+import { type ApiTarget, allOf, callApi, type Json } from './tasks-api.ts';
+import {
+  noArguments,
+  onlyArgument,
+  printFields,
+  printJson,
+  printLine,
+  printTable,
+  report,
+  shellExports,
+  type TasksCommand,
+  targetOf,
+  timeText,
+  twoArguments,
+} from './tasks-command.ts';
+import { COMMON_FLAGS, TEXT } from './tasks-flags.ts';
+
+const USER_FLAGS = {
+  ...COMMON_FLAGS,
+  name: { ...TEXT, placeholder: 'TEXT', help: 'the name of the user' },
+  role: { ...TEXT, placeholder: 'WORD', help: 'owner, admin, member or viewer' },
+  status: { ...TEXT, placeholder: 'WORD', help: 'invited, active or disabled' },
+  'external-id': { ...TEXT, placeholder: 'TEXT', help: 'the id of the user at an identity provider' },
+} as const;
+
+const UPDATE_USER_FLAGS = {
+  ...USER_FLAGS,
+  email: { ...TEXT, placeholder: 'ADDRESS', help: 'another address' },
+} as const;
+
+const EXPORT_TOKEN = {
+  kind: 'switch',
+  help: 'print a shell command that sets SLUICE_TOKEN, nothing else',
+} as const;
+
+const CREATE_TOKEN_FLAGS = {
+  ...COMMON_FLAGS,
+  name: { ...TEXT, placeholder: 'TEXT', help: 'what the token is for' },
+  scopes: {
+    ...TEXT,
+    placeholder: 'LIST',
+    help: 'only these of what the role allows: tasks:read,tasks:write; without it, all',
+  },
+  'expires-at': { ...TEXT, placeholder: 'TIME', help: 'when it expires; without it, in 90 days' },
+  export: EXPORT_TOKEN,
+} as const;
+
+export const USER = 'id or email of the user';
+const BY = 'USER is an id (usr_…) or an email address.';
+
+/** `sluice tasks users` */
+export const USER_COMMANDS: readonly TasksCommand[] = [
+  {
+    name: 'users list',
+    takes: '',
+    summary: 'list users',
+    flags: COMMON_FLAGS,
+    run: listUsers,
+  },
+  {
+    name: 'users create',
+    takes: 'EMAIL',
+    summary: 'create a user; "tokens create" then makes a token',
+    flags: USER_FLAGS,
+    run: createUser,
+  },
+  {
+    name: 'users show',
+    takes: 'USER',
+    summary: 'one user',
+    flags: COMMON_FLAGS,
+    notes: BY,
+    run: showUser,
+  },
+  {
+    name: 'users update',
+    takes: 'USER',
+    summary: 'change what the flags say',
+    flags: UPDATE_USER_FLAGS,
+    notes: BY,
+    run: updateUser,
+  },
+  {
+    name: 'users delete',
+    takes: 'USER',
+    summary: 'delete a user with all tokens of the user',
+    flags: COMMON_FLAGS,
+    notes: BY,
+    run: deleteUser,
+  },
+];
+
+/**
+ * The path of a user. An email address takes a look at the list of users.
+ *
+ * @throws CommandFault when no user has this address
+ */
+async function userPath(target: ApiTarget, text: string): Promise<string> {
+  if (!text.includes('@')) return `/api/v1/users/${encodeURIComponent(text)}`;
+  const users = await allOf(target, '/api/v1/users', new URLSearchParams(), Infinity);
+  const user = users.find(({ email }) => String(email).toLowerCase() === text.toLowerCase());
+  if (user === undefined)
+    throw new CommandFault(`no user has the address ${text}. "sluice tasks users list" shows all.`);
+  return `/api/v1/users/${encodeURIComponent(String(user['id']))}`;
+}
+
+async function listUsers(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
+  noArguments(positionals);
+  const users = await allOf(targetOf(flags, io), '/api/v1/users', new URLSearchParams(), Infinity);
+  if (flags.json) printJson(users, io);
+  else {
+    const rows = users.map(user => [
+      ...['email', 'role', 'status', 'id', 'name'].map(name => String(user[name])),
+      timeText(user['last_seen_at']),
+    ]);
+    printTable(['EMAIL', 'ROLE', 'STATUS', 'ID', 'NAME', 'LAST SEEN'], rows, io);
+  }
+  return EXIT.done;
+}
+
+async function createUser(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, USER_FLAGS);
+  const email = onlyArgument(positionals, 'email of the user');
+  const user = await callApi(targetOf(flags, io), {
+    method: 'POST',
+    path: '/api/v1/users',
+    body: { email, ...userFields(flags) },
+    idempotencyKey: randomUUID(),
+  });
+  report(user, `${user['id']}  ${user['email']}  ${user['role']}`, flags, io);
+  return EXIT.done;
+}
+
+async function showUser(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
+  const text = onlyArgument(positionals, USER);
+  const target = targetOf(flags, io);
+  const user = await callApi(target, { method: 'GET', path: await userPath(target, text) });
+  if (flags.json) printJson(user, io);
+  else printFields(user, io);
+  return EXIT.done;
+}
+
+async function updateUser(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, UPDATE_USER_FLAGS);
+  const text = onlyArgument(positionals, USER);
+  const body = { ...userFields(flags), ...(flags.email !== '' && { email: flags.email }) };
+  if (Object.keys(body).length === 0) throw new UsageFault('say what to change, as --role admin.');
+  const target = targetOf(flags, io);
+  const user = await callApi(target, { method: 'PUT', path: await userPath(target, text), body });
+  report(user, `${text} changed`, flags, io);
+  return EXIT.done;
+}
+
+async function deleteUser(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
+  const text = onlyArgument(positionals, USER);
+  const target = targetOf(flags, io);
+  await callApi(target, { method: 'DELETE', path: await userPath(target, text) });
+  report({ deleted: text }, `${text} deleted, with all tokens`, flags, io);
+  return EXIT.done;
+}
+
+function userFields(flags: Readonly<Record<'name' | 'role' | 'status' | 'external-id', string>>): Json {
+  const { name, role, status } = flags;
+  const texts = { name, role, status, external_id: flags['external-id'] };
+  return Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ''));
+}
+
+/** `sluice tasks tokens`: those of users. */
+export const TOKEN_COMMANDS: readonly TasksCommand[] = [
+  {
+    name: 'tokens list',
+    takes: 'USER',
+    summary: 'list the tokens of a user, without their texts',
+    flags: COMMON_FLAGS,
+    run: listTokens,
+  },
+  {
+    name: 'tokens create',
+    takes: 'USER',
+    summary: 'create a token, and show it once',
+    flags: CREATE_TOKEN_FLAGS,
+    run: createToken,
+  },
+  {
+    name: 'tokens delete',
+    takes: 'USER TOKEN',
+    summary: 'delete a token by its id (tok_…)',
+    flags: COMMON_FLAGS,
+    run: deleteToken,
+  },
+];
+
+async function listTokens(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
+  const user = onlyArgument(positionals, USER);
+  const target = targetOf(flags, io);
+  const path = `${await userPath(target, user)}/tokens`;
+  const tokens = await allOf(target, path, new URLSearchParams(), Infinity);
+  if (flags.json) printJson(tokens, io);
+  else if (tokens.length === 0)
+    printLine('The user has no tokens. "sluice tasks tokens create" makes one.', io);
+  else printTable(['ID', 'NAME', 'EXPIRES', 'LAST USED', 'SCOPES'], tokens.map(cells), io);
+  return EXIT.done;
+}
+
+function cells(token: Json): string[] {
+  const scopes = token['scopes'] as readonly string[] | null;
+  return [
+    String(token['id']),
+    String(token['name']),
+    timeText(token['expires_at']),
+    timeText(token['last_used_at']),
+    scopes === null ? 'all of the role' : scopes.join(','),
+  ];
+}
+
+async function createToken(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, CREATE_TOKEN_FLAGS);
+  const user = onlyArgument(positionals, USER);
+  if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
+  const { name, scopes } = flags;
+  const target = targetOf(flags, io);
+  const token = await callApi(target, {
+    method: 'POST',
+    path: `${await userPath(target, user)}/tokens`,
+    body: {
+      ...(name !== '' && { name }),
+      ...(scopes !== '' && { scopes: scopes.split(',') }),
+      ...(flags['expires-at'] !== '' && { expires_at: flags['expires-at'] }),
+    },
+    idempotencyKey: randomUUID(),
+  });
+  if (flags.json) printJson(token, io);
+  else {
+    const about = `${token['id']}  expires ${timeText(token['expires_at'])}. Shown only this once:`;
+    if (!flags.export) printLine(about, io);
+    io.stdout(shellExports({ SLUICE_TOKEN: String(token['token']) }));
+  }
+  return EXIT.done;
+}
+
+async function deleteToken(args: readonly string[], io: CliIo): Promise<number> {
+  const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
+  const [user, id] = twoArguments(positionals, [USER, 'id of the token']);
+  const target = targetOf(flags, io);
+  const path = `${await userPath(target, user)}/tokens/${encodeURIComponent(id)}`;
+  await callApi(target, { method: 'DELETE', path });
+  report({ deleted: id }, `${id} deleted`, flags, io);
+  return EXIT.done;
+}
