@@ -47,7 +47,7 @@ t.test('a Redis that would lose tasks is refused with the commands that mend it'
   };
   const refused = new ServiceProcess({ env: tasksEnv(t, settings) });
   t.match(await refused.ended, { status: 2 });
-  t.match(refused.output, /the durability that was declared is 'always'/);
+  t.match(refused.output, /the configured durability is 'always'/);
   const commands = [...refused.output.matchAll(/run 'CONFIG (SET) (\S+) (\S+)'/g)];
   const mends = new Set(commands.map(([, , name, value]) => `${name} ${value}`));
   t.same([...mends].sort(), ['appendfsync always', 'appendonly yes']);

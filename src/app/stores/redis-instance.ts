@@ -1,8 +1,8 @@
 import type { AuthFile } from '../../base/files/auth-file.ts';
 import type { ClientTls } from '../../base/tls/client-tls.ts';
+import type { RedisEndpoint } from '../../clients/redis/address.ts';
 import type { RedisCounters } from '../../counters/redis/commands/counters.ts';
 import type { SharedKeys } from '../../counters/redis/commands/shared-keys.ts';
-import type { RedisEndpoint } from '../../counters/redis/connections/endpoint.ts';
 import { type PoolOptions, RedisPool } from '../../counters/redis/connections/pool.ts';
 import type { RedisLinkParts } from '../../counters/redis/connections/redis-link.ts';
 import { ClusterCounters } from '../../counters/redis/topology/cluster-counters.ts';

@@ -1,11 +1,11 @@
 import type { Clock } from '../../base/clock.ts';
 import { AuthFile } from '../../base/files/auth-file.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { RedisAddress } from '../../clients/redis/address.ts';
 import { clusterEndpoints, redisEndpoint } from '../../settings/kinds/redis-address.ts';
 import type { Settings } from '../../settings/table.ts';
 import {
   REDIS_TASK_STORE_DEFAULTS,
-  type RedisAddress,
   type RedisTaskStoreOptions,
 } from '../../tasks/store/redis/connection/options.ts';
 import { RedisTaskStore } from '../../tasks/store/redis/redis-store.ts';

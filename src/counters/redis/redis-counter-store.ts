@@ -2,13 +2,13 @@ import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Outage } from '../../base/outage-log.ts';
+import { blamesKey, shortened } from '../../clients/redis/errors.ts';
 import { type CounterBatch, callsOf, callsWithoutCount } from '../batch.ts';
 import { FailureLog } from '../failure-log.ts';
 import type { CounterStore } from '../store.ts';
 import { FirstSlots, type RedisCounters, type Tally } from './commands/counters.ts';
 import { holdBackByReading } from './commands/without-scripts.ts';
 import { type FeedListener, RefundFeed } from './connections/refund-feed.ts';
-import { blamesKey, shortened } from './protocol/reply-error.ts';
 
 interface RedisCounterStoreParts {
   readonly counters: RedisCounters;

@@ -1,8 +1,8 @@
 import { systemClock } from '../../../src/base/clock.ts';
 import type { Logger } from '../../../src/base/logger.ts';
+import type { RedisAddress } from '../../../src/clients/redis/address.ts';
 import {
   REDIS_TASK_STORE_DEFAULTS,
-  type RedisAddress,
   type RedisTaskStoreOptions,
 } from '../../../src/tasks/store/redis/connection/options.ts';
 import { RedisTaskStore } from '../../../src/tasks/store/redis/redis-store.ts';

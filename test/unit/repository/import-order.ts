@@ -11,6 +11,7 @@ const FOLDERS: readonly (readonly string[])[] = [
   ['base'],
   ['settings', 'stats', 'messages', 'http2'],
   ['grpc'],
+  ['clients'],
   ['rules', 'counters', 'tasks'],
   ['decision'],
   ['transports'],

@@ -1,7 +1,7 @@
+import { RedisReplyError } from '../../../clients/redis/errors.ts';
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
-import { RedisReplyError } from '../protocol/reply-error.ts';
 import { readScriptReply } from '../protocol/script-reply.ts';
 import { REFUND, REFUND_SCRIPT } from '../protocol/scripts.ts';
 import type { Slots } from './counters.ts';

@@ -1,17 +1,18 @@
-import { isIP } from 'node:net';
 import { Command, Redis, type RedisOptions, ReplyError } from 'ioredis';
 import { asError } from '../../../base/fault.ts';
-import { CommandWriter } from '../protocol/command-writer.ts';
-import { CommandTimeout, Exchange } from '../protocol/exchange.ts';
+import { type RedisEndpoint, tlsOptions } from '../../../clients/redis/address.ts';
 import {
+  CommandTimeout,
+  IOREDIS_TEXT,
   isUnaskedPassword,
   isUnknownScript,
   RedisReplyError,
   refusesScripts,
   withoutSecrets,
-} from '../protocol/reply-error.ts';
+} from '../../../clients/redis/errors.ts';
+import { CommandWriter } from '../protocol/command-writer.ts';
+import { Exchange } from '../protocol/exchange.ts';
 import { INCREMENT } from '../protocol/scripts.ts';
-import type { RedisEndpoint } from './endpoint.ts';
 
 export interface ConnectionOptions {
   readonly endpoint: RedisEndpoint;
@@ -129,7 +130,7 @@ export class RedisConnection {
   }
 
   #failed(message: string): void {
-    const isUnasked = message.startsWith(UNASKED);
+    const isUnasked = message.startsWith(IOREDIS_TEXT.unexpectedReply);
     this.#reason = isUnasked ? 'it answered what it was not asked' : this.#explained(message);
     // The answers that follow would be taken for those to other commands, and the client library goes on.
     if (isUnasked) this.close();
@@ -200,8 +201,8 @@ export class RedisConnection {
   readonly #failureOf = (failure: unknown): Error => {
     const { message } = asError(failure);
     if (failure instanceof ReplyError) return new RedisReplyError(message);
-    if (message === TIMED_OUT) return new CommandTimeout(message);
-    return new Error(message === CLOSED ? this.#reason : this.#explained(message));
+    if (message === IOREDIS_TEXT.commandTimeout) return new CommandTimeout(message);
+    return new Error(message === IOREDIS_TEXT.connectionClosed ? this.#reason : this.#explained(message));
   };
 
   #explained(reason: string): string {
@@ -213,7 +214,7 @@ function clientOptions(endpoint: RedisEndpoint, timeoutMs: number): Omit<RedisOp
   return {
     ...endpoint.target,
     ...(endpoint.tls !== null && {
-      tls: { ...serverName(endpoint), ...endpoint.tls.options },
+      tls: tlsOptions(endpoint.tls.options, endpoint.target),
     }),
     connectTimeout: timeoutMs > 0 ? timeoutMs : MAX_TIMER_MS,
     commandTimeout: timeoutMs > 0 ? timeoutMs : undefined,
@@ -230,11 +231,6 @@ function clientOptions(endpoint: RedisEndpoint, timeoutMs: number): Omit<RedisOp
   };
 }
 
-/** The name that a server behind one address with others needs to choose its certificate; an IP address is none. */
-function serverName({ target }: RedisEndpoint): { servername?: string } {
-  return 'host' in target && isIP(target.host) === 0 ? { servername: target.host } : {};
-}
-
 function shownReply(reply: unknown): string {
   return typeof reply === 'string' ? `\`${reply.slice(0, 50)}\`` : 'something else';
 }
@@ -244,14 +240,6 @@ function shownReply(reply: unknown): string {
  * of two seconds would hold up the end of the process.
  */
 const UNTYPED_OPTIONS = { disconnectTimeout: 100 };
-
-/**
- * The texts by which the client library says that an answer did not come in time, that the connection is gone, or (the
- * text begins so) that an answer came and no command waits.
- */
-const TIMED_OUT = 'Command timed out';
-const CLOSED = 'Connection is closed.';
-const UNASKED = 'Command queue state error';
 
 /** The longest delay that a timer takes; stands for "no bound". */
 const MAX_TIMER_MS = 2_147_483_647;

@@ -1,8 +1,8 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { Fault } from '../../../base/fault.ts';
 import type { Outage } from '../../../base/outage-log.ts';
+import { mayEndWithNewConnection, RedisReplyError } from '../../../clients/redis/errors.ts';
 import { FailureLog } from '../../failure-log.ts';
-import { mayEndWithNewConnection, RedisReplyError } from '../protocol/reply-error.ts';
 import { notConnected, RedisLink, type RedisLinkParts, type RedisTarget } from './redis-link.ts';
 import type { FeedSource } from './refund-feed.ts';
 

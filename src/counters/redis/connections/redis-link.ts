@@ -3,11 +3,10 @@ import type { Clock } from '../../../base/clock.ts';
 import { asError, Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Outage } from '../../../base/outage-log.ts';
+import type { RedisEndpoint } from '../../../clients/redis/address.ts';
+import { CommandTimeout, noAnswerWithin, RedisReplyError } from '../../../clients/redis/errors.ts';
 import type { Counter } from '../../../stats/registry.ts';
-import { CommandTimeout } from '../protocol/exchange.ts';
-import { RedisReplyError } from '../protocol/reply-error.ts';
 import { RedisConnection } from './connection.ts';
-import type { RedisEndpoint } from './endpoint.ts';
 import { type StartBounds, startPatiently, Waits } from './waits.ts';
 
 /** What every connection to one instance of Redis has in common. */
@@ -171,7 +170,7 @@ export class RedisLink {
     const { timeoutMs, clock } = this.#parts;
     let connection: RedisConnection | null = null;
     const notice = clock.after(PATIENCE_MS, () => {
-      this.#reason = `no answer within ${PATIENCE_MS} ms`;
+      this.#reason = noAnswerWithin(PATIENCE_MS);
       this.#attemptFailed();
     });
     try {

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { RedisReplyError, refusesScripts } from '../protocol/reply-error.ts';
+import type { RedisEndpoint } from '../../../clients/redis/address.ts';
+import { RedisReplyError, refusesScripts } from '../../../clients/redis/errors.ts';
 import { REFUNDS_CHANNEL } from '../protocol/scripts.ts';
 import { RedisConnection } from './connection.ts';
-import type { RedisEndpoint } from './endpoint.ts';
 import { Waits } from './waits.ts';
 
 /** A server that notifies its subscribers of the refunds of all processes. */

@@ -1,9 +1,6 @@
 import { ReplyError } from 'ioredis';
 import { asError } from '../../../base/fault.ts';
-import { RedisReplyError } from './reply-error.ts';
-
-/** The answer to a command did not come in time. */
-export class CommandTimeout extends Error {}
+import { CommandTimeout, noAnswerWithin, RedisReplyError } from '../../../clients/redis/errors.ts';
 
 interface ExchangeParts {
   /** How many replies there will be. */
@@ -56,7 +53,7 @@ export class Exchange {
   }
 
   #timedOut(timeoutMs: number): void {
-    this.#settle.reject(new CommandTimeout(`no answer within ${timeoutMs} ms`));
+    this.#settle.reject(new CommandTimeout(noAnswerWithin(timeoutMs)));
   }
 
   #clear(): void {

@@ -1,4 +1,4 @@
-import { withoutPlace } from './reply-error.ts';
+import { withoutPlace } from '../../../clients/redis/errors.ts';
 
 /** What a script answered: numbers, NaN where a key could not be counted, and the first error, empty for none. */
 interface ScriptReply {

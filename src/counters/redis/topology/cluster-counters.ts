@@ -1,5 +1,11 @@
 import { Fault } from '../../../base/fault.ts';
 import { forEachLimited } from '../../../base/for-each-limited.ts';
+import {
+  blamesKey,
+  isUnknownScript,
+  type RedisReplyError,
+  refusesScripts,
+} from '../../../clients/redis/errors.ts';
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import { joined, MAX_CHUNK, type RedisCounters, type Slots, type Tally } from '../commands/counters.ts';
 import type { SharedKeys } from '../commands/shared-keys.ts';
@@ -7,7 +13,6 @@ import { SingleCommands, type Step, type Steps } from '../commands/single-comman
 import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import type { FeedSource } from '../connections/refund-feed.ts';
-import { blamesKey, isUnknownScript, type RedisReplyError, refusesScripts } from '../protocol/reply-error.ts';
 import { hashSlot, type Redirect, readRedirect } from './cluster-map.ts';
 import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
 

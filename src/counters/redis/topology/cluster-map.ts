@@ -1,4 +1,4 @@
-import { hostPort } from '../connections/endpoint.ts';
+import { hostPort } from '../../../clients/redis/address.ts';
 
 /** Hash slots of a cluster: CRC-16 (XMODEM) of a key, or of the part between its first `{` and the next `}`. */
 const HASH_SLOTS = 16_384;

@@ -1,6 +1,6 @@
 import { asError } from '../../../base/fault.ts';
+import { elsewhere, hostPort, type RedisEndpoint } from '../../../clients/redis/address.ts';
 import { SideConnections } from '../connections/connection.ts';
-import { elsewhere, hostPort, type RedisEndpoint } from '../connections/endpoint.ts';
 import { type PoolOptions, RedisPool } from '../connections/pool.ts';
 import type { RedisLinkParts } from '../connections/redis-link.ts';
 import type { FeedSource } from '../connections/refund-feed.ts';

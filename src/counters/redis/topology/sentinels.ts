@@ -1,8 +1,8 @@
 import { asError } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { elsewhere, hostPort, type RedisEndpoint } from '../../../clients/redis/address.ts';
+import { RedisReplyError } from '../../../clients/redis/errors.ts';
 import { type RedisConnection, SideConnections } from '../connections/connection.ts';
-import { elsewhere, hostPort, type RedisEndpoint } from '../connections/endpoint.ts';
-import { RedisReplyError } from '../protocol/reply-error.ts';
 
 export interface SentinelOptions {
   readonly masterName: string;

@@ -1,4 +1,11 @@
 import { Fault } from '../../../base/fault.ts';
+import {
+  blamesKey,
+  mayEndWithNewConnection,
+  RedisReplyError,
+  refusesScripts,
+  shortened,
+} from '../../../clients/redis/errors.ts';
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import {
   groupChunks,
@@ -16,13 +23,6 @@ import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
 import { type RedisPool, withServer } from '../connections/pool.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import type { FeedSource } from '../connections/refund-feed.ts';
-import {
-  blamesKey,
-  mayEndWithNewConnection,
-  RedisReplyError,
-  refusesScripts,
-  shortened,
-} from '../protocol/reply-error.ts';
 
 /**
  * Counters in one Redis server. A batch is one command, unless it is very large; then its parts are sent one after the

@@ -2,7 +2,7 @@ import type { DocumentChange, StoredDocument } from '../documents.ts';
 import { type DueShare, dueShare, inTurnsAfter } from '../due-shares.ts';
 import type { Overdue } from '../requests.ts';
 import { READ_BYTES } from '../task-store.ts';
-import type { Argument } from './connection/redis-link.ts';
+import type { Argument } from './connection/redis-client.ts';
 import type { Hints } from './hints.ts';
 import { SCRIPTS, type Script } from './lua/scripts.ts';
 import { documentOf, leaseOf } from './records/records.ts';

@@ -12,7 +12,7 @@ import type {
   TaskChange,
   TaskPatch,
 } from '../requests.ts';
-import type { Argument } from './connection/redis-link.ts';
+import type { Argument } from './connection/redis-client.ts';
 import { EVENT_NUMBER } from './records/fields.ts';
 import { actorText, policyText } from './records/records.ts';
 

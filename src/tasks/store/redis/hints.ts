@@ -1,7 +1,7 @@
 import { FNV_START, fnvOver, scramble } from '../../../base/hash.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Wakeup } from '../requests.ts';
-import type { Argument, RedisLink } from './connection/redis-link.ts';
+import type { Argument, RedisClient } from './connection/redis-client.ts';
 import { thoseThatAnswer } from './those-that-answer.ts';
 
 /**
@@ -20,17 +20,17 @@ const CLUSTER_SHARDS = 16;
  * list of tenants is needed: a name is added before the tenant is made.
  */
 export class Hints {
-  readonly #link: RedisLink;
+  readonly #redis: RedisClient;
   readonly #prefix: string;
   readonly #shards: number;
   readonly #logger: Logger;
   /** What goes out at the end of this turn: by key and member, the earliest time. */
   readonly #pending = new Map<string, Map<string, number>>();
 
-  constructor(link: RedisLink, prefix: string, logger: Logger) {
-    this.#link = link;
+  constructor(redis: RedisClient, prefix: string, logger: Logger) {
+    this.#redis = redis;
     this.#prefix = prefix;
-    this.#shards = link.isCluster ? CLUSTER_SHARDS : 1;
+    this.#shards = redis.isCluster ? CLUSTER_SHARDS : 1;
     this.#logger = logger;
   }
 
@@ -56,7 +56,7 @@ export class Hints {
     for (const [key, members] of this.#pending) {
       const args: Argument[] = [key, 'LT'];
       for (const [member, at] of members) args.push(at, member);
-      this.#forget(this.#link.send('zadd', args));
+      this.#forget(this.#redis.send('zadd', args));
     }
     this.#pending.clear();
   }
@@ -65,8 +65,8 @@ export class Hints {
   async set(kind: HintKind, tenant: string, member: string, at: number | null): Promise<void> {
     this.flush();
     const key = this.#key(kind, tenant);
-    if (at === null) await this.#link.send('zrem', [key, member]);
-    else await this.#link.send('zadd', [key, at, member]);
+    if (at === null) await this.#redis.send('zrem', [key, member]);
+    else await this.#redis.send('zadd', [key, at, member]);
   }
 
   setWake(tenant: string, workerId: string, at: number | null): Promise<void> {
@@ -89,7 +89,7 @@ export class Hints {
     isSet.catch(() => {});
     const again = async () => {
       // On one connection the order of sending is that of Redis; in a cluster these go to different nodes.
-      if (this.#link.isCluster) await isSet;
+      if (this.#redis.isCluster) await isSet;
       const found = await look();
       await isSet;
       if (found !== null && (at === null || found < at)) this.lower(kind, tenant, member, found);
@@ -101,7 +101,7 @@ export class Hints {
   async due(kind: HintKind, until: number, max: number): Promise<{ member: string; at: number }[]> {
     this.flush();
     const limit = ['BYSCORE', 'LIMIT', 0, max, 'WITHSCORES'];
-    const asked = this.#everyShard(kind, key => this.#link.send('zrange', [key, '-inf', until, ...limit]));
+    const asked = this.#everyShard(kind, key => this.#redis.send('zrange', [key, '-inf', until, ...limit]));
     const failures: unknown[] = [];
     const replies = await thoseThatAnswer(asked, failures);
     if (replies.length === 0) throw failures[0];
@@ -123,17 +123,17 @@ export class Hints {
   }
 
   async addTenant(tenant: string): Promise<void> {
-    await this.#link.send('zadd', [this.#key('tenants', tenant), 0, tenant]);
+    await this.#redis.send('zadd', [this.#key('tenants', tenant), 0, tenant]);
   }
 
   async removeTenant(tenant: string): Promise<void> {
-    await this.#link.send('zrem', [this.#key('tenants', tenant), tenant]);
+    await this.#redis.send('zrem', [this.#key('tenants', tenant), tenant]);
   }
 
   async tenants(after: string | null, limit: number): Promise<string[]> {
     const from = after === null ? '-' : `(${after}`;
     const asked = this.#everyShard('tenants', key =>
-      this.#link.send('zrange', [key, from, '+', 'BYLEX', 'LIMIT', 0, limit]),
+      this.#redis.send('zrange', [key, from, '+', 'BYLEX', 'LIMIT', 0, limit]),
     );
     return (await Promise.all(asked))
       .flat()

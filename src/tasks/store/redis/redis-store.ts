@@ -1,4 +1,5 @@
 import type { Timer } from '../../../base/clock.ts';
+import { MsgpackReader } from '../../../clients/redis/msgpack-reader.ts';
 import type { DocumentKind } from '../../model/documents.ts';
 import { type HistoryEntry, TASK_STATUSES, type Task, type TaskBody } from '../../model/task.ts';
 import type { DocumentChange, DocumentQuery, DocumentRefusal, StoredDocument } from '../documents.ts';
@@ -31,7 +32,7 @@ import type {
 import type { TaskStore } from '../task-store.ts';
 import { AcrossTenants, type DueDocument } from './across-tenants.ts';
 import type { RedisTaskStoreOptions } from './connection/options.ts';
-import { type Argument, RedisLink } from './connection/redis-link.ts';
+import { type Argument, RedisClient } from './connection/redis-client.ts';
 import { DoubtfulTenants } from './doubtful-tenants.ts';
 import {
   blockArguments,
@@ -45,7 +46,6 @@ import {
 import { Hints } from './hints.ts';
 import { SCRIPTS, type Script } from './lua/scripts.ts';
 import { STATUS_NUMBER } from './records/fields.ts';
-import { MsgpackReader } from './records/msgpack-reader.ts';
 import { bodyOf, documentOf, entryOf, gapOf, taskOf } from './records/records.ts';
 import { idBounds, type Reply, resultsOf, tasksOf } from './records/replies.ts';
 import { search } from './search.ts';
@@ -59,7 +59,7 @@ import { search } from './search.ts';
 export class RedisTaskStore implements TaskStore {
   readonly name = 'redis';
   readonly #options: RedisTaskStoreOptions;
-  readonly #link: RedisLink;
+  readonly #redis: RedisClient;
   readonly #hints: Hints;
   readonly #across: AcrossTenants;
   readonly #doubtful: DoubtfulTenants;
@@ -68,8 +68,8 @@ export class RedisTaskStore implements TaskStore {
 
   constructor(options: RedisTaskStoreOptions) {
     this.#options = options;
-    this.#link = new RedisLink(options);
-    this.#hints = new Hints(this.#link, options.keyPrefix, options.logger);
+    this.#redis = new RedisClient(options);
+    this.#hints = new Hints(this.#redis, options.keyPrefix, options.logger);
     this.#across = new AcrossTenants(this.#hints, (script, tenant, args) => this.#read(script, tenant, args));
     this.#doubtful = new DoubtfulTenants({
       sweep: tenant => this.#across.sweepTenant(tenant),
@@ -79,7 +79,7 @@ export class RedisTaskStore implements TaskStore {
 
   /** @throws Error that names the server, what is wrong with it and what puts it right */
   async start(): Promise<void> {
-    await this.#link.start();
+    await this.#redis.start();
     this.#planSweep();
   }
 
@@ -88,17 +88,17 @@ export class RedisTaskStore implements TaskStore {
     this.#sweepTimer?.cancel();
     this.#doubtful.stop();
     this.#hints.flush();
-    await this.#link.stop();
+    await this.#redis.stop();
   }
 
   ping(): Promise<void> {
-    return this.#link.ping();
+    return this.#redis.ping();
   }
 
   async now(): Promise<number> {
     const { time } = this.#options;
     if (time !== null) return time.nowMs();
-    const [seconds, micros] = (await this.#link.send('time', [])) as [Buffer, Buffer];
+    const [seconds, micros] = (await this.#redis.send('time', [])) as [Buffer, Buffer];
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   }
 
@@ -131,8 +131,8 @@ export class RedisTaskStore implements TaskStore {
   }
 
   async get(tenant: string, id: string): Promise<Task | null> {
-    const packed = (await this.#link.sendOf(tenant, 'get', [
-      `${this.#link.keysOf(tenant)}k:${id}`,
+    const packed = (await this.#redis.sendOf(tenant, 'get', [
+      `${this.#redis.keysOf(tenant)}k:${id}`,
     ])) as Buffer | null;
     return packed === null ? null : taskOf(id, packed);
   }
@@ -141,8 +141,8 @@ export class RedisTaskStore implements TaskStore {
     tenant: string,
     id: string,
   ): Promise<{ readonly task: Task; readonly body: TaskBody } | null> {
-    const keys = this.#link.keysOf(tenant);
-    const [task, body] = (await this.#link.sendOf(tenant, 'mget', [
+    const keys = this.#redis.keysOf(tenant);
+    const [task, body] = (await this.#redis.sendOf(tenant, 'mget', [
       `${keys}k:${id}`,
       `${keys}b:${id}`,
     ])) as Reply;
@@ -317,8 +317,8 @@ export class RedisTaskStore implements TaskStore {
     kind: K,
     id: string,
   ): Promise<StoredDocument<K> | null> {
-    const packed = (await this.#link.sendOf(tenant, 'hget', [
-      `${this.#link.keysOf(tenant)}D:${kind}`,
+    const packed = (await this.#redis.sendOf(tenant, 'hget', [
+      `${this.#redis.keysOf(tenant)}D:${kind}`,
       id,
     ])) as Buffer;
     return packed === null ? null : (documentOf(kind, id, packed) as StoredDocument<K>);
@@ -343,7 +343,7 @@ export class RedisTaskStore implements TaskStore {
   }
 
   async countDocuments(tenant: string, kind: DocumentKind): Promise<number> {
-    return (await this.#link.sendOf(tenant, 'zcard', [`${this.#link.keysOf(tenant)}A:${kind}`])) as number;
+    return (await this.#redis.sendOf(tenant, 'zcard', [`${this.#redis.keysOf(tenant)}A:${kind}`])) as number;
   }
 
   async dueDocuments(max: number, after: string | null = null): Promise<readonly DueDocument[]> {
@@ -398,7 +398,7 @@ export class RedisTaskStore implements TaskStore {
 
   #run(script: Script, tenant: string, args: readonly Argument[]): Promise<unknown> {
     const { time } = this.#options;
-    return this.#link.run(script, tenant, [time === null ? '' : time.nowMs(), ...args]);
+    return this.#redis.run(script, tenant, [time === null ? '' : time.nowMs(), ...args]);
   }
 
   async #read(script: Script, tenant: string, args: readonly Argument[]): Promise<Reply> {

@@ -9,7 +9,7 @@ import {
   readDuePlace,
   scan,
 } from '../search.ts';
-import type { Argument } from './connection/redis-link.ts';
+import type { Argument } from './connection/redis-client.ts';
 import { SCRIPTS, type Script } from './lua/scripts.ts';
 import { idBounds, type Reply, tasksOf } from './records/replies.ts';
 

@@ -237,7 +237,7 @@ t.test('what was asked before a stop is answered', async t => {
 });
 
 t.test('a prefix that would change the slots of keys is refused', async t => {
-  t.throws(() => redisTaskStore([server], { keyPrefix: '{sluice}:' }), /must not hold braces/);
+  t.throws(() => redisTaskStore([server], { keyPrefix: '{sluice}:' }), /must not contain braces/);
 });
 
 t.test('a store does not start on a server that may lose tasks', async t => {
@@ -264,7 +264,9 @@ t.test('where the settings may not be asked for, the log says what they must be'
   await server.command('ACL', 'SETUSER', 'tasks', 'on', '>secret', '~*', '+@all', '-config');
   const logger = new KeepingLogger();
   await open(t, { access: { username: 'tasks', password: 'secret' }, logger });
-  t.same(logger.messages('warning'), ['Redis does not tell its settings: make sure that tasks survive']);
+  t.same(logger.messages('warning'), [
+    'Could not check the persistence settings of Redis; make sure that they keep tasks',
+  ]);
 });
 
 t.test('a wrong password is told, and not shown', async t => {

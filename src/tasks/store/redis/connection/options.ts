@@ -2,43 +2,44 @@ import type { RedisOptions } from 'ioredis';
 import type { Clock } from '../../../../base/clock.ts';
 import type { AuthFile } from '../../../../base/files/auth-file.ts';
 import type { Logger } from '../../../../base/logger.ts';
-
-/** Where one Redis server listens. */
-export type RedisAddress = { readonly host: string; readonly port: number } | { readonly path: string };
+import type { RedisAddress } from '../../../../clients/redis/address.ts';
+import type { Durability } from '../../../../clients/redis/requirements.ts';
 
 export interface RedisTaskStoreOptions {
-  /** `cluster`: some nodes of a Redis Cluster, of which all others are learnt. `single`: one server. */
+  /** `single`: one server. `cluster`: some nodes of a Redis Cluster, which name all others. */
   readonly type: 'single' | 'cluster';
-  /** At least one; of a single server the first. */
+  /** At least one. For a single server, only the first is used. */
   readonly addresses: readonly RedisAddress[];
-  /** Who asks, and how it is encrypted. `db` is for a single server. */
-  readonly access: Pick<RedisOptions, 'username' | 'password' | 'tls' | 'db'>;
-  /** Holds user and password, in place of those in `access`; null for none. */
+  /** Credentials, TLS and, for a single server, the number of the database. */
+  readonly access: Pick<RedisOptions, 'username' | 'password' | 'db'> & {
+    readonly tls?: NonNullable<RedisOptions['tls']>;
+  };
+  /** Contains user name and password, instead of those in `access`; null for none. */
   readonly authFile: AuthFile | null;
-  /** The reason why a connection failed, with the setting that helps. */
+  /** Adds to the reason of a failed connection which setting helps. */
   readonly explain: (reason: string) => string;
-  /** What every key begins with; without braces, which say what a key's slot is. */
+  /** Prefix of every key. It must not contain braces, because these determine the slot of a key. */
   readonly keyPrefix: string;
-  /** What `appendfsync` must be: with `everysec` about the last second can be lost when the power fails. */
-  readonly durability: 'always' | 'everysec';
-  /** Longest wait for an answer. */
+  /** The `appendfsync` that the servers must have. */
+  readonly durability: Durability;
+  /** Timeout of a reply. */
   readonly timeoutMs: number;
-  /** Longest wait for Redis at the start; it may have much to load. */
+  /** Timeout of the first connection. Redis may have a large data set to load. */
   readonly startMs: number;
-  /** Operations that may be under way at once; more are refused as overloaded. */
+  /** Maximum number of operations in progress. Further ones are rejected as overloaded. */
   readonly maxInFlight: number;
-  /** How often all tenants are looked through for hints that were lost; null for never. */
+  /** How often the store checks all tenants for lost hints; null for never. */
   readonly sweepMs: number | null;
-  /** The store's time; null for that of Redis. */
+  /** The time of the store; null for the time of Redis. */
   readonly time: Clock | null;
-  /** For waits and bounds. */
+  /** For delays and timeouts. */
   readonly clock: Clock;
-  /** From 0 to below 1; spreads the waits between attempts to connect. */
+  /** A random number from 0 to below 1, for the delays between attempts to connect. */
   readonly random: () => number;
   readonly logger: Logger;
 }
 
-/** What fits most; the rest has to be said. */
+/** Defaults of the options that have one. */
 export const REDIS_TASK_STORE_DEFAULTS = {
   access: {},
   authFile: null,
@@ -52,9 +53,3 @@ export const REDIS_TASK_STORE_DEFAULTS = {
   time: null,
   random: Math.random,
 } as const satisfies Partial<RedisTaskStoreOptions>;
-
-/** How log lines and errors name a server. */
-export function shownAddress(address: RedisAddress): string {
-  if ('path' in address) return address.path;
-  return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
-}

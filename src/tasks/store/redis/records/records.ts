@@ -1,3 +1,4 @@
+import { MsgpackReader, type Packed } from '../../../../clients/redis/msgpack-reader.ts';
 import type { RetryPolicy } from '../../../model/retry-policy.ts';
 import {
   type Actor,
@@ -13,7 +14,6 @@ import {
 import { onFinishOf } from '../../callbacks.ts';
 import type { StoredDocument } from '../../documents.ts';
 import { ENTRY_FIELD as A, TASK_FIELD as F } from './fields.ts';
-import { MsgpackReader, type Packed } from './msgpack-reader.ts';
 
 /** What is packed in Redis as what the rest of the program knows. */
 

@@ -1,7 +1,7 @@
+import { MsgpackReader } from '../../../../clients/redis/msgpack-reader.ts';
 import { firstIdAt } from '../../../model/ids.ts';
 import type { Task } from '../../../model/task.ts';
 import type { CreateResult, TaskQuery } from '../../requests.ts';
-import { MsgpackReader } from './msgpack-reader.ts';
 import { taskOf } from './records.ts';
 
 /** What a script answers: texts are bytes. */

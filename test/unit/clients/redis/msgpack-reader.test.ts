@@ -1,5 +1,5 @@
 import t from 'tap';
-import { MsgpackReader } from '../../../../src/tasks/store/redis/records/msgpack-reader.ts';
+import { MsgpackReader } from '../../../../src/clients/redis/msgpack-reader.ts';
 import { startRedis } from '../../../support/redis-server.ts';
 
 const server = await startRedis();

@@ -1,40 +1,44 @@
 import type { Redis } from 'ioredis';
-import { asError } from '../../../../base/fault.ts';
-import type { Logger } from '../../../../base/logger.ts';
-import type { RedisTaskStoreOptions } from './options.ts';
+import { asError } from '../../base/fault.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { ServerProblem } from './errors.ts';
 
-/** Scripts with a first line that says what they do exist from here on. */
+/** Scripts with a first line that declares their flags (`#!lua flags=...`) exist since this version. */
 const OLDEST_MAJOR = 7;
 
-/** Why a server is not used for tasks. */
+/** What `appendfsync` must be. With `everysec`, about the last second can be lost when the power fails. */
+export type Durability = 'always' | 'everysec';
+
+/** Why a server must not be used as a database. */
 export interface Unmet {
-  readonly trouble: 'redis_settings' | 'redis_read_only';
+  readonly problem: Extract<ServerProblem, 'settings' | 'read_only'>;
   readonly text: string;
 }
 
 /**
- * What is wrong with a server for keeping tasks, each with the command that puts it right; empty when nothing is. What
- * may not be asked (managed services forbid CONFIG) is told in the log.
+ * Checks that a server keeps the data that is written to it: its version, its role and its settings. Managed services
+ * forbid CONFIG; the settings are then not checked, and a warning names those that are needed.
+ *
+ * @returns what is wrong, each with the command that corrects it; empty if nothing is
  */
 export async function unmetRequirements(
   server: Redis,
-  durability: RedisTaskStoreOptions['durability'],
+  durability: Durability,
   logger: Logger,
 ): Promise<Unmet[]> {
   const version = /redis_version:(\d+)[.\d]*/.exec(await server.info('server'));
   if (version !== null && Number(version[1]) < OLDEST_MAJOR) {
     const shown = version[0].slice('redis_version:'.length);
-    return [unmet(`it is Redis ${shown}, and tasks need ${OLDEST_MAJOR}.0 or later: use a newer one`)];
+    return [unmet(`it is Redis ${shown}: use version ${OLDEST_MAJOR}.0 or later`)];
   }
   const role = /role:(\w+)/.exec(await server.info('replication'))?.[1];
-  if (role === 'slave')
-    return [unmet('it is a replica: the address must lead to the master', 'redis_read_only')];
+  if (role === 'slave') return [unmet('it is a replica: the address must lead to the master', 'read_only')];
   let settings: Map<string, string>;
   try {
     settings = await settingsOf(server);
   } catch (failure) {
-    logger.warning('Redis does not tell its settings: make sure that tasks survive', {
-      reason: asError(failure).message,
+    logger.warning('Could not check the persistence settings of Redis; make sure that they keep tasks', {
+      error: asError(failure).message,
       needed: `appendonly yes, appendfsync ${durability}, maxmemory-policy noeviction`,
     });
     return [];
@@ -42,8 +46,8 @@ export async function unmetRequirements(
   return faultsOf(settings, durability).map(text => unmet(text));
 }
 
-function unmet(text: string, trouble: Unmet['trouble'] = 'redis_settings'): Unmet {
-  return { trouble, text };
+function unmet(text: string, problem: Unmet['problem'] = 'settings'): Unmet {
+  return { problem, text };
 }
 
 async function settingsOf(server: Redis): Promise<Map<string, string>> {
@@ -64,11 +68,11 @@ async function settingsOf(server: Redis): Promise<Map<string, string>> {
   return settings;
 }
 
-function faultsOf(settings: ReadonlyMap<string, string>, durability: string): string[] {
+function faultsOf(settings: ReadonlyMap<string, string>, durability: Durability): string[] {
   const wanted: readonly (readonly [name: string, value: string, why: string])[] = [
-    ['appendonly', 'yes', 'tasks would be gone when it restarts'],
-    ['maxmemory-policy', 'noeviction', 'it would drop tasks when its memory is full'],
-    ['appendfsync', durability, `the durability that was declared is '${durability}'`],
+    ['appendonly', 'yes', 'a restart would lose the tasks'],
+    ['maxmemory-policy', 'noeviction', 'it would evict tasks when its memory is full'],
+    ['appendfsync', durability, `the configured durability is '${durability}'`],
   ];
   return wanted
     .filter(([name, value]) => settings.has(name) && settings.get(name) !== value)

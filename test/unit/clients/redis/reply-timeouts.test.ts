@@ -1,21 +1,21 @@
 import t from 'tap';
 import { HOUR_MS } from '../../../../src/base/clock.ts';
-import { Deadlines } from '../../../../src/tasks/store/redis/connection/deadlines.ts';
+import { ReplyTimeouts } from '../../../../src/clients/redis/reply-timeouts.ts';
 import { JumpingClock } from '../../../support/jumping-clock.ts';
 
 function waiting() {
   const clock = new JumpingClock(0);
-  const deadlines = new Deadlines(clock, 1_000);
+  const timeouts = new ReplyTimeouts(clock, 1_000);
   const missed: string[] = [];
-  return { clock, deadlines, missed, begin: (name: string) => deadlines.begin(() => missed.push(name)) };
+  return { clock, timeouts, missed, begin: (name: string) => timeouts.begin(() => missed.push(name)) };
 }
 
 t.test('what has waited for its time is told, one after the other', async t => {
-  const { clock, deadlines, missed, begin } = waiting();
+  const { clock, timeouts, missed, begin } = waiting();
   begin('a');
   clock.advance(400);
   begin('b');
-  deadlines.done(begin('c'));
+  timeouts.received(begin('c'));
   clock.advance(599);
   t.same(missed, []);
   clock.advance(1);
@@ -36,9 +36,9 @@ t.test('a clock that is set back makes nobody wait for long', async t => {
 });
 
 t.test('after it was stopped nothing is told', async t => {
-  const { clock, deadlines, missed, begin } = waiting();
+  const { clock, timeouts, missed, begin } = waiting();
   begin('a');
-  deadlines.stop();
+  timeouts.stop();
   clock.advance(5_000);
   t.same(missed, []);
 });

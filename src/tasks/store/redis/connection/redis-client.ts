@@ -1,86 +1,86 @@
 import { Cluster, type Redis } from 'ioredis';
 import { asError, Fault } from '../../../../base/fault.ts';
-import { StoreFault } from '../../trouble.ts';
+import { shownAddress } from '../../../../clients/redis/address.ts';
+import { isUnknownScript, knownError, noAnswerWithin } from '../../../../clients/redis/errors.ts';
+import { ReplyTimeouts } from '../../../../clients/redis/reply-timeouts.ts';
+import { type Unmet, unmetRequirements } from '../../../../clients/redis/requirements.ts';
+import { StoreFault, type TroubleName } from '../../trouble.ts';
 import { WaitingBounds } from '../../waiting-bounds.ts';
 import { HEAVY, type Script } from '../lua/scripts.ts';
-import { redisClient } from './client.ts';
-import { ClusterMap } from './cluster-map.ts';
-import { Deadlines } from './deadlines.ts';
-import { storeFailure } from './failure.ts';
-import { LatestCredentials } from './latest-credentials.ts';
-import { type RedisTaskStoreOptions, shownAddress } from './options.ts';
-import { type Unmet, unmetRequirements } from './requirements.ts';
+import { ClusterRefresh, ioredisClient, LatestCredentials } from './ioredis-client.ts';
+import type { RedisTaskStoreOptions } from './options.ts';
 import { TenantWindows, type WindowedOperation } from './tenant-windows.ts';
 
-/** Bytes of requests that may be under way: payloads are large. */
+/** Maximum size of the requests in progress, in bytes. Payloads can be large. */
 const MAX_BYTES_IN_FLIGHT = 256 * 1024 * 1024;
 
-/** Longest wait for connections to close: the other side may be frozen. */
+/** Maximum time to wait for connections to close. The other side may be frozen. */
 const CLOSE_MS = 1_000;
 
-/** Without flags, so it counts as one that writes; it has no keys, so every node runs it. */
+/** A script without flags counts as one that writes. It has no keys, so every node runs it. */
 const WRITABLE = '#!lua\nreturn 1';
 
-/** Why a connection that was there is down, while nothing else is known. */
+/** Why a connection is down, if nothing else is known. */
 const CLOSED = 'it was closed by the server';
 
-/** What is counted as the work of reading one key: of the arguments of a script, and of their bytes. */
+/** How many arguments of a script, and how many bytes of them, count as much as reading one key. */
 const ARGUMENTS_A_READ = 8;
 const BYTES_A_READ = 1_024;
-/** The same for scripts that do much whatever they are given. */
+/** The weight of a heavy script, in keys that are read. */
 const READS_IF_HEAVY = 64;
 
 export type Argument = string | number;
 
-/** One question, as it is sent. */
-interface Question {
+/** One command or script that is sent to Redis. */
+interface Request {
   /** How errors name it. */
   readonly doing: string;
-  /** Whose turn it takes; `NOBODY` for what concerns all tenants, which waits for no turn. */
+  /** The tenant whose window it counts in; `NOBODY` for requests about all tenants, which do not wait. */
   readonly tenant: string;
   readonly args: readonly Argument[];
   readonly isHeavy: boolean;
-  readonly ask: (client: Redis | Cluster) => Promise<unknown>;
+  readonly send: (client: Redis | Cluster) => Promise<unknown>;
 }
 
 /** No tenant has this name. */
 const NOBODY = '';
 
 /**
- * The way to Redis: every question has an answer or a fault within a bounded time, and their number is bounded. What is
- * asked in one turn of the event loop leaves in one write for each server. A tenant with many questions does not keep
- * those of others waiting ({@link WaitingBounds}, {@link TenantWindows}).
+ * Sends the requests of the task store to Redis. Each request gets a reply or a fault within a timeout, and the number
+ * of requests in progress is limited. The requests of one turn of the event loop are written together, with one write
+ * for each server. A tenant with many requests does not delay those of other tenants ({@link WaitingBounds},
+ * {@link TenantWindows}).
  */
-export class RedisLink {
+export class RedisClient {
   readonly address: string;
   readonly #options: RedisTaskStoreOptions;
   readonly #client: Redis | Cluster;
-  /** Null where Redis is no cluster. */
-  readonly #map: ClusterMap | null;
-  readonly #deadlines: Deadlines;
-  /** Null where the credentials are not in a file. */
+  /** Null if Redis is not a cluster. */
+  readonly #refresh: ClusterRefresh | null;
+  readonly #timeouts: ReplyTimeouts;
+  /** Null if the credentials are not in a file. */
   readonly #credentials: LatestCredentials | null;
-  /** Connections that hold back what is written in this turn; null between turns. */
+  /** Connections that buffer the writes of this turn of the event loop; null between turns. */
   #corked: { uncork(): void }[] | null = null;
   readonly #bounds: WaitingBounds;
   readonly #windows = new TenantWindows();
   #inFlight = 0;
   #idle: (() => void) | null = null;
   #stopped = false;
-  /** Why the connection is down, as last heard. */
+  /** The last known reason why the connection is down. */
   #reason = 'it was not started';
-  /** What is wrong with the servers; null when nothing is. */
+  /** The requirements that the servers do not meet; null if they meet all. */
   #unmet: StoreFault | null = null;
 
   constructor(options: RedisTaskStoreOptions) {
     if (/[{}]/.test(options.keyPrefix)) {
-      throw new Error(`the prefix '${options.keyPrefix}' of keys in Redis must not hold braces`);
+      throw new Error(`the prefix '${options.keyPrefix}' of keys in Redis must not contain braces`);
     }
     this.#options = options;
     this.address = options.addresses.map(shownAddress).join(', ');
-    this.#client = redisClient(options);
-    this.#map = this.#client instanceof Cluster ? new ClusterMap(this.#client, options.clock) : null;
-    this.#deadlines = new Deadlines(options.clock, options.timeoutMs);
+    this.#client = ioredisClient(options);
+    this.#refresh = this.#client instanceof Cluster ? new ClusterRefresh(this.#client, options.clock) : null;
+    this.#timeouts = new ReplyTimeouts(options.clock, options.timeoutMs);
     this.#bounds = new WaitingBounds({ count: options.maxInFlight, size: MAX_BYTES_IN_FLIGHT });
     const { authFile } = options;
     this.#credentials = authFile && new LatestCredentials(authFile, failure => this.#heard(failure));
@@ -94,8 +94,8 @@ export class RedisLink {
   }
 
   /**
-   * Connects, and makes sure that the servers keep what they are given.
-   * @throws Error that names the server, what is wrong with it and what puts it right
+   * Connects, and checks that the servers keep the data that is written to them.
+   * @throws Error that names the server, what is wrong with it and how to correct it
    */
   async start(): Promise<void> {
     const { startMs, logger } = this.#options;
@@ -106,25 +106,26 @@ export class RedisLink {
       this.#client.disconnect();
       throw this.#unmet;
     }
-    this.#map?.start();
-    logger.info('connected to Redis for tasks', { address: this.address });
+    this.#refresh?.start();
+    logger.info('Connected to Redis for tasks', { address: this.address });
     this.#client.on('close', () => {
       if (!this.#stopped) {
-        logger.info('lost the connection to Redis', { address: this.address, reason: this.#reason });
+        const fields = { address: this.address, reason: this.#reason };
+        logger.info('Connection to Redis for tasks lost; reconnecting', fields);
       }
     });
     this.#client.on('ready', () => {
       this.#reason = CLOSED;
-      logger.info('connected to Redis for tasks', { address: this.address });
-      // Whoever restarted it may have changed its settings.
+      logger.info('Connected to Redis for tasks', { address: this.address });
+      // The settings may be different after a restart of Redis.
       this.#check().catch(() => {});
     });
   }
 
-  /** Waits for the answers that are due, then closes. */
+  /** Waits for the replies to requests in progress, then closes. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#map?.stop();
+    this.#refresh?.stop();
     if (this.#inFlight > 0 && this.#client.status === 'ready') {
       await new Promise<void>(resolve => {
         this.#idle = resolve;
@@ -132,9 +133,9 @@ export class RedisLink {
         clock.after(timeoutMs, resolve);
       });
     }
-    this.#deadlines.stop();
+    this.#timeouts.stop();
     const client = this.#client;
-    // Between two attempts to connect nothing is open, and no end would be told.
+    // Between two attempts to connect there is no connection, so there would be no `end` event.
     const isOpen = !['wait', 'reconnecting', 'close', 'end'].includes(client.status);
     const ended = new Promise<void>(resolve => {
       client.once('end', resolve);
@@ -144,55 +145,55 @@ export class RedisLink {
     if (isOpen) await ended;
   }
 
-  /** Resolves when Redis, of a cluster at least one node, runs scripts that write and keeps what it is given. */
+  /** Resolves if Redis (in a cluster, at least one node) runs scripts that write and meets the requirements. */
   async ping(): Promise<void> {
     const lost = this.#notConnected('ping');
     if (lost !== null) throw lost;
     try {
-      // A node that is away is not waited for.
+      // Does not wait for unreachable nodes.
       await Promise.any(this.#masters().map(server => this.#writable(server)));
     } catch (failure) {
       const [first = new Error('no node is known')] = (failure as AggregateError).errors;
-      throw storeFailure(this.address, 'ping', first, 'not_connected');
+      throw this.#fault('ping', first, 'not_connected');
     }
     if (this.#unmet !== null) await this.#check();
     if (this.#unmet !== null) throw this.#unmet;
   }
 
-  /** Runs a script with the keys of a tenant. */
+  /** Runs a script on the keys of a tenant. */
   run(script: Script, tenant: string, args: readonly Argument[]): Promise<unknown> {
     const begin = this.keysOf(tenant);
     const rest = [2, begin, `${begin}-`, ...args];
-    const ask = async (client: Redis | Cluster): Promise<unknown> => {
+    const send = async (client: Redis | Cluster): Promise<unknown> => {
       try {
         return await client.callBuffer('evalsha', [script.sha, ...rest]);
       } catch (failure) {
-        // Redis has not run it, so sending it once more is safe.
-        if (!asError(failure).message.startsWith('NOSCRIPT')) throw failure;
+        // The script did not run, so sending its text is safe.
+        if (!isUnknownScript(asError(failure))) throw failure;
         return client.callBuffer('eval', [script.text, ...rest]);
       }
     };
-    return this.#answerTo({ doing: script.name, tenant, args, isHeavy: HEAVY.has(script), ask });
+    return this.#replyTo({ doing: script.name, tenant, args, isHeavy: HEAVY.has(script), send });
   }
 
-  /** Sends one command that concerns all tenants. Texts in the answer are buffers. */
+  /** Sends one command about all tenants. Texts in the reply are buffers. */
   send(command: string, args: readonly Argument[]): Promise<unknown> {
     return this.sendOf(NOBODY, command, args);
   }
 
-  /** Sends one command about keys of a tenant. Texts in the answer are buffers. */
+  /** Sends one command about keys of a tenant. Texts in the reply are buffers. */
   sendOf(tenant: string, command: string, args: readonly Argument[]): Promise<unknown> {
-    const ask = (client: Redis | Cluster) => client.callBuffer(command, [...args]);
-    return this.#answerTo({ doing: command, tenant, args, isHeavy: false, ask });
+    const send = (client: Redis | Cluster) => client.callBuffer(command, [...args]);
+    return this.#replyTo({ doing: command, tenant, args, isHeavy: false, send });
   }
 
-  /** What all keys of a tenant begin with. They have the same slot, because of what is in the braces. */
+  /** The prefix of all keys of a tenant. The part in braces determines the slot, so they are all in one slot. */
   keysOf(tenant: string): string {
     return `${this.#options.keyPrefix}{${tenant}}:`;
   }
 
-  #answerTo(question: Question): Promise<unknown> {
-    const { doing, tenant, args, isHeavy } = question;
+  #replyTo(request: Request): Promise<unknown> {
+    const { doing, tenant, args, isHeavy } = request;
     const lost = this.#notConnected(doing);
     if (lost !== null) return Promise.reject(lost);
     let bytes = 0;
@@ -207,7 +208,7 @@ export class RedisLink {
         if (--this.#inFlight === 0) this.#idle?.();
       };
       const answered = () => {
-        this.#deadlines.done(deadline);
+        this.#timeouts.received(timeout);
         ended();
         if (tenant !== NOBODY) this.#windows.done(operation);
       };
@@ -215,21 +216,21 @@ export class RedisLink {
         tenant,
         weight: Math.ceil(isHeavy ? READS_IF_HEAVY + weight : weight),
         send: () => {
-          this.#send(question).then(
+          this.#send(request).then(
             answer => {
               answered();
               resolve(answer);
             },
             failure => {
               answered();
-              reject(failure instanceof Fault ? failure : storeFailure(this.address, doing, failure));
+              reject(this.#fault(doing, failure));
             },
           );
         },
       };
-      const deadline = this.#deadlines.begin(() => {
-        const text = `no answer within ${this.#options.timeoutMs} ms: it is overloaded, frozen or out of reach`;
-        reject(storeFailure(this.address, doing, new Error(text), 'no_answer'));
+      const timeout = this.#timeouts.begin(() => {
+        const text = `${noAnswerWithin(this.#options.timeoutMs)}: it is overloaded, frozen or unreachable`;
+        reject(this.#fault(doing, new Error(text), 'no_answer'));
         if (this.#windows.leave(operation)) ended();
       });
       if (tenant === NOBODY) operation.send();
@@ -237,33 +238,33 @@ export class RedisLink {
     });
   }
 
-  #send({ doing, ask }: Question): Promise<unknown> {
+  #send({ doing, send }: Request): Promise<unknown> {
     const lost = this.#client.status === 'ready' ? null : this.#notConnected(doing);
     if (lost !== null) return Promise.reject(lost);
     this.#cork();
-    return ask(this.#client);
+    return send(this.#client);
   }
 
   #notConnected(doing: string): Fault | null {
-    if (this.#stopped) return storeFailure(this.address, doing, new Error('the store was stopped'));
+    if (this.#stopped) return this.#fault(doing, new Error('the store was stopped'));
     if (this.#client.status === 'ready') return null;
-    return storeFailure(this.address, doing, new Error(`not connected: ${this.#reason}`), 'not_connected');
+    return this.#fault(doing, new Error(`not connected: ${this.#reason}`), 'not_connected');
   }
 
   #overloaded(): Fault {
     return new Fault(
       'overloaded',
-      `${this.#inFlight} operations wait for Redis at ${this.address}: try later`,
+      `${this.#inFlight} operations are waiting for Redis at ${this.address}; try again later`,
     );
   }
 
-  /** Holds back what is written in this turn, so that it leaves at once. */
+  /** Buffers the writes of this turn of the event loop, so that they are sent together. */
   #cork(): void {
     if (this.#corked !== null) return;
     const corked: { uncork(): void }[] = [];
     this.#corked = corked;
     for (const { stream } of this.#masters()) {
-      // There is none while a connection is being made.
+      // There is no stream while the node is connecting.
       if (stream === undefined || stream === null) continue;
       stream.cork();
       corked.push(stream);
@@ -284,7 +285,9 @@ export class RedisLink {
     const client = this.#client;
     const isReady = new Promise<void>(resolve => client.once('ready', resolve));
     const hasEnded = new Promise<never>((_, reject) => {
-      client.once('end', () => reject(new Error(`Redis at ${this.address} was left: ${this.#reason}`)));
+      client.once('end', () =>
+        reject(new Error(`Redis at ${this.address}: connecting was stopped: ${this.#reason}`)),
+      );
     });
     let timer: { cancel(): void } | null = null;
     const isLate = new Promise<never>((_, reject) => {
@@ -308,30 +311,42 @@ export class RedisLink {
     }
   }
 
-  /** Looks at the settings of every server that has data. */
+  /** Checks every server that has data. */
   async #check(): Promise<void> {
     const { durability, logger } = this.#options;
     const faults: Unmet[] = [];
     for (const server of this.#masters()) {
       const { host, port, path } = server.options;
       const address = shownAddress(path ? { path } : { host: host ?? '', port: port ?? 0 });
-      for (const { trouble, text } of await unmetRequirements(server, durability, logger)) {
-        faults.push({ trouble, text: `Redis at ${address} cannot keep tasks: ${text}` });
+      for (const { problem, text } of await unmetRequirements(server, durability, logger)) {
+        faults.push({ problem, text: `Redis at ${address} cannot keep tasks: ${text}` });
       }
     }
     const [first] = faults;
     const all = faults.map(({ text }) => text).join('; ');
-    this.#unmet = first === undefined ? null : new StoreFault(first.trouble, all);
+    this.#unmet = first === undefined ? null : new StoreFault(`redis_${first.problem}`, all);
   }
 
-  /** The servers that take what is written. */
+  /** The servers that accept writes. */
   #masters(): readonly Redis[] {
     return this.#client instanceof Cluster ? this.#client.nodes('master') : [this.#client];
   }
 
-  /** Runs a script that may write, which Redis refuses for the reasons for which it refuses all others. */
+  /** Runs a script that may write. Redis rejects it for the same reasons as all other scripts that write. */
   #writable(server: Redis): Promise<unknown> {
-    const ask = () => server.callBuffer('eval', [WRITABLE, 0]);
-    return this.#answerTo({ doing: 'ping', tenant: NOBODY, args: [], isHeavy: false, ask });
+    const send = () => server.callBuffer('eval', [WRITABLE, 0]);
+    return this.#replyTo({ doing: 'ping', tenant: NOBODY, args: [], isHeavy: false, send });
+  }
+
+  /** @param otherwise the reason if the error is not a known one */
+  #fault(doing: string, failure: unknown, otherwise: TroubleName = 'other'): Fault {
+    if (failure instanceof Fault) return failure;
+    const { message } = asError(failure);
+    const text = `Redis at ${this.address}, ${doing}: ${message}`;
+    const known = knownError(message);
+    if (known === null) return new StoreFault(otherwise, text, { cause: failure });
+    const { problem, advice } = known;
+    const trouble = problem === 'not_connected' ? problem : (`redis_${problem}` as const);
+    return new StoreFault(trouble, advice === null ? text : `${text} (${advice})`, { cause: failure });
   }
 }
