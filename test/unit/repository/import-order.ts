@@ -30,7 +30,7 @@ const PARTS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   'rules/parse': [['yaml'], [OWN_FILES]],
   'counters/redis': [['protocol'], ['connections'], ['commands'], ['topology'], [OWN_FILES]],
   'tasks/store/sqlite': [['file'], ['rows'], ['operations'], ['engine']],
-  'tasks/store/redis': [['records'], ['lua'], ['connection'], [OWN_FILES]],
+  'tasks/store/redis': [['lua'], ['connection'], [OWN_FILES]],
   'tasks/scheduler': [
     ['health'],
     ['workers', 'attempts'],

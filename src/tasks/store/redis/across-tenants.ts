@@ -1,18 +1,18 @@
+import type { Clock, Timer } from '../../../base/clock.ts';
+import { Fault } from '../../../base/fault.ts';
 import type { DocumentChange, StoredDocument } from '../documents.ts';
 import { type DueShare, dueShare, inTurnsAfter } from '../due-shares.ts';
 import type { Overdue } from '../requests.ts';
 import { READ_BYTES } from '../task-store.ts';
 import type { Argument } from './connection/redis-client.ts';
-import type { Hints } from './hints.ts';
+import { type Hints, ofReachableNodes } from './hints.ts';
+import { documentOf, leaseOf, type Reply, tasksOf } from './lua/records.ts';
 import { SCRIPTS, type Script } from './lua/scripts.ts';
-import { documentOf, leaseOf } from './records/records.ts';
-import { type Reply, tasksOf } from './records/replies.ts';
-import { thoseThatAnswer } from './those-that-answer.ts';
 
-/** How many tenants are looked at at the same time, where all are asked. */
+/** Number of tenants that are read concurrently when all are read. */
 const TENANTS_AT_ONCE = 16;
 const TENANTS_A_PAGE = 100;
-/** Tenants that may fail in one sweep: with more of them all of Redis is away. */
+/** A sweep stops after this many tenants have failed, because Redis is then probably unavailable. */
 const MAX_FAILURES = 10;
 
 export interface DueDocument {
@@ -20,17 +20,17 @@ export interface DueDocument {
   readonly document: StoredDocument;
 }
 
-/** What the hints should say of a tenant. Null: nothing waits for a time. */
+/** What the hints of a tenant should be. Null: no hint. */
 interface Survey {
   readonly reapAt: number | null;
   readonly documentsAt: number | null;
   readonly hasAccount: boolean;
-  /** How many tasks of all workers are due. */
+  /** Number of due tasks of all workers. */
   readonly dueTasks: number;
   readonly workers: readonly { readonly workerId: string; readonly at: number }[];
 }
 
-/** What concerns all tenants: hints say where to look, and what is found there says what the hints should be. */
+/** Operations over all tenants. Hints say which tenants to read, and the data that is found corrects the hints. */
 export class AcrossTenants {
   readonly #hints: Hints;
   #dueTasks = 0;
@@ -44,7 +44,7 @@ export class AcrossTenants {
     this.#read = read;
   }
 
-  /** Attempts whose lease is over and tasks that did not start in time, at most `max` in all. */
+  /** Attempts whose lease has expired and tasks that did not start in time, at most `max` in total. */
   async overdue(now: number, max: number): Promise<readonly Overdue[]> {
     const tenants = await this.#hints.due('reap', now, max);
     const found: Overdue[] = [];
@@ -53,7 +53,7 @@ export class AcrossTenants {
     for (let i = 0; i < tenants.length && left > 0; i += TENANTS_AT_ONCE) {
       const some = tenants.slice(i, i + TENANTS_AT_ONCE);
       const asked = some.map(({ member }) => this.#overdueOf(member, left));
-      const answers = await thoseThatAnswer(asked, failures);
+      const answers = await ofReachableNodes(asked, failures);
       for (const { tenant, leases, expired } of answers) {
         const part = {
           tenant,
@@ -81,7 +81,7 @@ export class AcrossTenants {
     let bytes = 0;
     for (let i = 0; i < tenants.length && found.length < max && bytes < READ_BYTES; i += TENANTS_AT_ONCE) {
       const asked = tenants.slice(i, i + TENANTS_AT_ONCE).map(tenant => this.#dueDocumentsOf(tenant, share));
-      for (const part of await thoseThatAnswer(asked, failures)) {
+      for (const part of await ofReachableNodes(asked, failures)) {
         found.push(...part.found);
         bytes += part.bytes;
       }
@@ -118,7 +118,7 @@ export class AcrossTenants {
     return { found, bytes };
   }
 
-  /** Nothing was found where a hint led to: it is set to when there will be something. */
+  /** A hint led to a tenant with nothing to do. Sets it to the time at which there will be something. */
   async #settleTenant(kind: 'reap' | 'docs', tenant: string): Promise<void> {
     const look = async () => {
       const survey = await this.#survey(tenant, false);
@@ -128,8 +128,8 @@ export class AcrossTenants {
   }
 
   /**
-   * Sets the hint to what the tasks say now: that of a tenant without tasks would stay until its time has come. What
-   * comes between the look and the setting is found by the sweep.
+   * Sets the hint of a tenant by its tasks. Otherwise the hint of a tenant without tasks would remain until it is due. A
+   * change between the look and the update is found by the sweep.
    */
   async setReapHint(tenant: string): Promise<void> {
     const { reapAt } = await this.#survey(tenant, false);
@@ -152,7 +152,7 @@ export class AcrossTenants {
     };
   }
 
-  /** Changes documents, and leaves the hints that they need: the name of a new tenant first of all. */
+  /** Changes documents and sets the hints for them. The name of a new tenant is added first. */
   async aroundDocuments(
     tenant: string,
     changes: readonly DocumentChange[],
@@ -174,7 +174,7 @@ export class AcrossTenants {
     return answer;
   }
 
-  /** Takes the name of a tenant away where there is no account; looks again, as one may be made meanwhile. */
+  /** Removes the name of a tenant without an account. Looks again, because an account may be created meanwhile. */
   async #listTenant(tenant: string): Promise<void> {
     if ((await this.#survey(tenant, false)).hasAccount) return;
     await this.#hints.removeTenant(tenant);
@@ -182,8 +182,8 @@ export class AcrossTenants {
   }
 
   /**
-   * Puts hints back, tenant by tenant: it is in no hurry. A process that dies between its script and its hints leaves a
-   * task that nobody would look for; this finds it, whoever made it.
+   * Restores lost hints, one tenant at a time. If a process dies after its script and before it has set the hints, no
+   * hint leads to the task. The sweep of any process finds it.
    */
   async sweep(): Promise<void> {
     const failures: unknown[] = [];
@@ -204,21 +204,95 @@ export class AcrossTenants {
     } while (tenants.length === TENANTS_A_PAGE);
     this.#hints.flush();
     this.#dueTasks = dueTasks;
-    // One tenant that fails, as one of many nodes may, does not keep the others from being looked at.
+    // A tenant that fails, for example because its node is unreachable, does not stop the sweep of the others.
     if (failures.length > 0) throw failures[0];
   }
 
-  /** How many tasks of all tenants the last sweep has found due. */
+  /** Number of due tasks of all tenants, as of the last sweep. */
   get dueTasks(): number {
     return this.#dueTasks;
   }
 
-  /** Puts the hints of one tenant back. Returns how many tasks of it are due. */
+  /** Restores the hints of one tenant. Returns the number of its due tasks. */
   async sweepTenant(tenant: string): Promise<number> {
     const { reapAt, documentsAt, dueTasks, workers } = await this.#survey(tenant, true);
     if (reapAt !== null) this.#hints.lower('reap', tenant, tenant, reapAt);
     if (documentsAt !== null) this.#hints.lower('docs', tenant, tenant, documentsAt);
     for (const { workerId, at } of workers) this.#hints.wake(tenant, workerId, at);
     return dueTasks;
+  }
+}
+
+interface DoubtfulTenantsParts {
+  /** Restores the hints of a tenant. */
+  readonly sweep: (tenant: string) => Promise<unknown>;
+  readonly clock: Clock;
+}
+
+/** Delay after a failure before the hints of the tenant are restored, and between attempts to do so. */
+const RETRY_MS = 1_000;
+/** Further tenants are left to the sweep of all tenants. */
+const MAX_TENANTS = 10_000;
+
+/**
+ * Tenants with a failed write. The write may have happened, for example if only the reply was late, and then its hints
+ * are missing. They are restored within seconds instead of by the next sweep of all tenants.
+ */
+export class DoubtfulTenants {
+  readonly #parts: DoubtfulTenantsParts;
+  readonly #tenants = new Set<string>();
+  #timer: Timer | null = null;
+  #stopped = false;
+
+  constructor(parts: DoubtfulTenantsParts) {
+    this.#parts = parts;
+  }
+
+  /** Runs `write`. If it fails and may have happened, the tenant is remembered. */
+  async around<T>(tenant: string, write: () => Promise<T>): Promise<T> {
+    try {
+      return await write();
+    } catch (failure) {
+      const isKnown = failure instanceof Fault && failure.code !== 'store_failed';
+      if (!isKnown && this.#tenants.size < MAX_TENANTS) {
+        this.#tenants.add(tenant);
+        this.#sweepLater();
+      }
+      throw failure;
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.cancel();
+  }
+
+  #sweepLater(): void {
+    if (this.#stopped) return;
+    this.#timer ??= this.#parts.clock.after(RETRY_MS, () => void this.#sweepAll());
+  }
+
+  async #sweepAll(): Promise<void> {
+    const tenants = [...this.#tenants];
+    try {
+      for (const tenant of tenants) {
+        // Before the sweep, because a write that fails during the sweep must cause another one.
+        this.#tenants.delete(tenant);
+        await this.#sweep(tenant);
+      }
+    } catch {
+      // Redis is still unavailable. The callers of other operations report that.
+    }
+    this.#timer = null;
+    if (this.#tenants.size > 0) this.#sweepLater();
+  }
+
+  async #sweep(tenant: string): Promise<void> {
+    try {
+      await this.#parts.sweep(tenant);
+    } catch (failure) {
+      this.#tenants.add(tenant);
+      throw failure;
+    }
   }
 }

@@ -13,8 +13,7 @@ import type {
   TaskPatch,
 } from '../requests.ts';
 import type { Argument } from './connection/redis-client.ts';
-import { EVENT_NUMBER } from './records/fields.ts';
-import { actorText, policyText } from './records/records.ts';
+import { actorText, EVENT_NUMBER, policyText } from './lua/records.ts';
 
 /**
  * Requests as the arguments of scripts: JSON, of which a script reads what it needs. What it only keeps is text in it.

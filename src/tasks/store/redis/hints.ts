@@ -2,7 +2,6 @@ import { FNV_START, fnvOver, scramble } from '../../../base/hash.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Wakeup } from '../requests.ts';
 import type { Argument, RedisClient } from './connection/redis-client.ts';
-import { thoseThatAnswer } from './those-that-answer.ts';
 
 /**
  * - `wake`: `tenant|worker` → when the worker may have a task that is due
@@ -11,20 +10,20 @@ import { thoseThatAnswer } from './those-that-answer.ts';
  */
 type HintKind = 'wake' | 'reap' | 'docs';
 
-/** Hints of a cluster are spread over so many keys, and so over its nodes. */
+/** In a cluster, the hints are distributed over this many keys, and therefore over its nodes. */
 const CLUSTER_SHARDS = 16;
 
 /**
- * What concerns all tenants, in keys of its own: where to look, and when. Hints are never the truth: one that is too
- * early costs a look, and one that is lost, as when a process dies after its script, is put back by the sweep. Only the
- * list of tenants is needed: a name is added before the tenant is made.
+ * Hints about all tenants, in keys of their own: which tenants or workers to look at, and when. The data of the tenants
+ * decides; a hint that is too early only costs a look. A hint can be lost, for example if a process dies after its
+ * script; the sweep restores it. Only the list of tenants must be complete: a name is added before its tenant is created.
  */
 export class Hints {
   readonly #redis: RedisClient;
   readonly #prefix: string;
   readonly #shards: number;
   readonly #logger: Logger;
-  /** What goes out at the end of this turn: by key and member, the earliest time. */
+  /** Hints that are sent at the end of this turn of the event loop: the earliest time by key and member. */
   readonly #pending = new Map<string, Map<string, number>>();
 
   constructor(redis: RedisClient, prefix: string, logger: Logger) {
@@ -34,7 +33,7 @@ export class Hints {
     this.#logger = logger;
   }
 
-  /** Makes the hint earlier, unless it is as early already. Those of one turn are sent together. */
+  /** Sets the hint to `at` if it is later or missing. The hints of one turn are sent together. */
   lower(kind: HintKind, tenant: string, member: string, at: number): void {
     if (this.#pending.size === 0) setImmediate(() => this.flush());
     const key = this.#key(kind, tenant);
@@ -51,7 +50,7 @@ export class Hints {
     this.lower('wake', tenant, `${tenant}|${workerId}`, at);
   }
 
-  /** Sends what was made earlier in this turn. */
+  /** Sends the hints that were lowered in this turn. */
   flush(): void {
     for (const [key, members] of this.#pending) {
       const args: Argument[] = [key, 'LT'];
@@ -61,7 +60,7 @@ export class Hints {
     this.#pending.clear();
   }
 
-  /** Sets the hint whatever it was, or takes it away. */
+  /** Sets the hint, or removes it if `at` is null. */
   async set(kind: HintKind, tenant: string, member: string, at: number | null): Promise<void> {
     this.flush();
     const key = this.#key(kind, tenant);
@@ -74,8 +73,8 @@ export class Hints {
   }
 
   /**
-   * Sets the hint after a look at the truth, and looks once more: what came between the look and the setting would be
-   * without a hint. Nobody waits for it, and nobody learns of a failure but the log: the sweep makes it good.
+   * Sets the hint to the result of a look, and looks again: a change between the first look and the update would
+   * otherwise have no hint. Runs in the background. Errors are only logged, because the sweep restores the hint.
    */
   settle(
     kind: HintKind,
@@ -85,10 +84,10 @@ export class Hints {
     look: () => Promise<number | null>,
   ): void {
     const isSet = this.set(kind, tenant, member, at);
-    // Whoever awaits it below may have failed before.
+    // `look` may fail before this promise is awaited below.
     isSet.catch(() => {});
     const again = async () => {
-      // On one connection the order of sending is that of Redis; in a cluster these go to different nodes.
+      // A single server runs commands in the order in which they are sent. In a cluster they go to different nodes.
       if (this.#redis.isCluster) await isSet;
       const found = await look();
       await isSet;
@@ -97,13 +96,13 @@ export class Hints {
     this.#forget(again());
   }
 
-  /** Members whose time has come, the earliest first: of all nodes that answer. */
+  /** The members that are due by `until`, earliest first, from all reachable nodes. */
   async due(kind: HintKind, until: number, max: number): Promise<{ member: string; at: number }[]> {
     this.flush();
     const limit = ['BYSCORE', 'LIMIT', 0, max, 'WITHSCORES'];
     const asked = this.#everyShard(kind, key => this.#redis.send('zrange', [key, '-inf', until, ...limit]));
     const failures: unknown[] = [];
-    const replies = await thoseThatAnswer(asked, failures);
+    const replies = await ofReachableNodes(asked, failures);
     if (replies.length === 0) throw failures[0];
     const found: { member: string; at: number }[] = [];
     for (const reply of replies) {
@@ -160,9 +159,26 @@ export class Hints {
 
   #forget(sent: Promise<unknown>): void {
     sent.catch((failure: Error) => {
-      this.#logger.debug('a hint could not be left in Redis; the next sweep does it', {
-        reason: failure.message,
+      this.#logger.debug('Could not update a hint in Redis; the next sweep will', {
+        error: failure.message,
       });
     });
   }
+}
+
+/**
+ * Waits for requests to several nodes of a cluster and returns the replies of the nodes that are reachable, in order.
+ *
+ * @param failures the errors of the other nodes are added to this list
+ */
+export async function ofReachableNodes<T>(
+  requests: readonly Promise<T>[],
+  failures: unknown[],
+): Promise<T[]> {
+  const replies: T[] = [];
+  for (const result of await Promise.allSettled(requests)) {
+    if (result.status === 'fulfilled') replies.push(result.value);
+    else failures.push(result.reason);
+  }
+  return replies;
 }

@@ -30,31 +30,27 @@ import type {
   Wakeup,
 } from '../requests.ts';
 import type { TaskStore } from '../task-store.ts';
-import { AcrossTenants, type DueDocument } from './across-tenants.ts';
+import { AcrossTenants, DoubtfulTenants, type DueDocument } from './across-tenants.ts';
 import type { RedisTaskStoreOptions } from './connection/options.ts';
 import { type Argument, RedisClient } from './connection/redis-client.ts';
-import { DoubtfulTenants } from './doubtful-tenants.ts';
 import {
   blockArguments,
   changeArguments,
-  changeOf,
   claimArguments,
   createArguments,
-  idempotencyOf,
   settlementText,
 } from './encoding.ts';
 import { Hints } from './hints.ts';
+import { history, list, openOfSchedule, type ReadScript, search } from './lists.ts';
+import { bodyOf, type Reply, resultsOf, taskOf, tasksOf } from './lua/records.ts';
 import { SCRIPTS, type Script } from './lua/scripts.ts';
-import { STATUS_NUMBER } from './records/fields.ts';
-import { bodyOf, documentOf, entryOf, gapOf, taskOf } from './records/records.ts';
-import { idBounds, type Reply, resultsOf, tasksOf } from './records/replies.ts';
-import { search } from './search.ts';
+import { RedisDocuments } from './redis-documents.ts';
 
 /**
  * Tasks in Redis 7 or later, a single server or a cluster (specification 4.3).
  *
- * Each operation is one script on keys of one slot, so it happens whole or not at all. What concerns all tenants is
- * told by hints in other slots; a sweep of this store puts back those that a crash took.
+ * Each operation is one script on keys of one slot, so it happens completely or not at all. Operations over all tenants
+ * use hints in other slots. A sweep restores hints that were lost in a crash.
  */
 export class RedisTaskStore implements TaskStore {
   readonly name = 'redis';
@@ -63,6 +59,7 @@ export class RedisTaskStore implements TaskStore {
   readonly #hints: Hints;
   readonly #across: AcrossTenants;
   readonly #doubtful: DoubtfulTenants;
+  readonly #documents: RedisDocuments;
   #sweepTimer: Timer | null = null;
   #stopped = false;
 
@@ -70,14 +67,18 @@ export class RedisTaskStore implements TaskStore {
     this.#options = options;
     this.#redis = new RedisClient(options);
     this.#hints = new Hints(this.#redis, options.keyPrefix, options.logger);
-    this.#across = new AcrossTenants(this.#hints, (script, tenant, args) => this.#read(script, tenant, args));
+    const run = (script: Script, tenant: string, args: readonly Argument[]) =>
+      this.#read(script, tenant, args);
+    this.#across = new AcrossTenants(this.#hints, run);
     this.#doubtful = new DoubtfulTenants({
       sweep: tenant => this.#across.sweepTenant(tenant),
       clock: options.clock,
     });
+    const [redis, across, doubtful] = [this.#redis, this.#across, this.#doubtful];
+    this.#documents = new RedisDocuments({ redis, across, doubtful, run });
   }
 
-  /** @throws Error that names the server, what is wrong with it and what puts it right */
+  /** @throws Error that names the server, what is wrong with it and how to correct it */
   async start(): Promise<void> {
     await this.#redis.start();
     this.#planSweep();
@@ -102,7 +103,7 @@ export class RedisTaskStore implements TaskStore {
     return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
   }
 
-  /** Looks through all tenants, and puts back hints that are missing. The store does it by itself, see `sweepMs`. */
+  /** Restores missing hints of all tenants. The store also does this regularly, see `sweepMs`. */
   sweep(): Promise<void> {
     return this.#across.sweep();
   }
@@ -163,27 +164,12 @@ export class RedisTaskStore implements TaskStore {
     return String(answer) as RemoveAnswer;
   }
 
-  async list(tenant: string, query: TaskQuery): Promise<readonly Task[]> {
-    const { workerId, scheduleId, statuses, limit, order } = query;
-    const lists = scheduleId !== null ? `c:${scheduleId}:` : workerId !== null ? `w:${workerId}:` : 's:';
-    const others = scheduleId !== null && workerId !== null ? workerId : '';
-    const numbers = (statuses ?? TASK_STATUSES).map(status => STATUS_NUMBER[status]);
-    const [first, to] = idBounds(query);
-    const tasks: Task[] = [];
-    for (let from = first; ; ) {
-      const [behind, ...found] = await this.#read(SCRIPTS.list, tenant, [
-        ...[lists, others, from, to, order, limit - tasks.length, ''],
-        ...new Set(numbers),
-      ]);
-      tasks.push(...tasksOf(found));
-      if (behind === null) return tasks;
-      from = `(${String(behind)}`;
-    }
+  list(tenant: string, query: TaskQuery): Promise<readonly Task[]> {
+    return list(this.#readOf(tenant), query);
   }
 
   search(tenant: string, wanted: TaskSearch): Promise<FoundTasks> {
-    const list = (query: TaskQuery) => this.list(tenant, query);
-    return search({ list, read: (script, args) => this.#read(script, tenant, args) }, wanted);
+    return search(this.#readOf(tenant), wanted);
   }
 
   async bodies(tenant: string, ids: readonly string[]): Promise<ReadonlyMap<string, TaskBody | null>> {
@@ -196,25 +182,12 @@ export class RedisTaskStore implements TaskStore {
     return found;
   }
 
-  async openOfSchedule(tenant: string, scheduleId: string, limit: number): Promise<readonly string[]> {
-    const open = [0, 1, 2, 3];
-    const args = [`c:${scheduleId}:`, '', '-', '+', 'asc', limit, '1', ...open];
-    const [, ...ids] = await this.#read(SCRIPTS.list, tenant, args);
-    return ids.map(String);
+  openOfSchedule(tenant: string, scheduleId: string, limit: number): Promise<readonly string[]> {
+    return openOfSchedule(this.#readOf(tenant), scheduleId, limit);
   }
 
-  async history(tenant: string, id: string, query: HistoryQuery): Promise<readonly HistoryEntry[] | null> {
-    const { after, limit, order } = query;
-    const [gone, ...found] = await this.#read(SCRIPTS.history, tenant, [id, after ?? '', limit, order]);
-    if (gone === undefined) return null;
-    const dropped = gone as number;
-    const entries: HistoryEntry[] = [];
-    for (let i = 0; i < found.length; i += 2) {
-      const entry = entryOf(found[i] as number, found[i + 1] as Buffer);
-      const gap = gapOf(found[i + 1] as Buffer, dropped);
-      entries.push(dropped > 0 && entry.seq === gap.seq ? gap : entry);
-    }
-    return entries;
+  history(tenant: string, id: string, query: HistoryQuery): Promise<readonly HistoryEntry[] | null> {
+    return history(this.#readOf(tenant), id, query);
   }
 
   async claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer> {
@@ -232,7 +205,7 @@ export class RedisTaskStore implements TaskStore {
       });
     }
     const nextAt = next as number | null;
-    this.#tellWhen(tenant, request, { now: now as number, nextAt, isBlocked: blocked !== null });
+    this.#hintNextClaim(tenant, request, { now: now as number, nextAt, isBlocked: blocked !== null });
     return {
       tasks,
       now: now as number,
@@ -290,78 +263,43 @@ export class RedisTaskStore implements TaskStore {
     return this.#hints.setWake(tenant, workerId, at);
   }
 
-  async apply(
-    tenant: string,
-    changes: readonly DocumentChange[],
-    idempotency?: Idempotency,
-  ): Promise<ApplyAnswer> {
-    const idem = idempotency === undefined ? '' : JSON.stringify(idempotencyOf(idempotency));
-    const args = [JSON.stringify(changes.map(changeOf)), idem];
-    const [kind, ...rest] = await this.#across.aroundDocuments(tenant, changes, () =>
-      this.#doubtful.around(tenant, () => this.#read(SCRIPTS.apply, tenant, args)),
-    );
-    switch (String(kind)) {
-      case 'reused':
-        return { kind: 'reused' };
-      case 'replayed':
-        return { kind: 'replayed', note: String(rest[0]) };
-      case 'refused':
-        return { kind: 'refused', index: rest[0] as number, reason: String(rest[1]) as DocumentRefusal };
-      default:
-        return { kind: 'done', versions: rest as number[] };
-    }
+  apply(tenant: string, changes: readonly DocumentChange[], idempotency?: Idempotency): Promise<ApplyAnswer> {
+    return this.#documents.apply(tenant, changes, idempotency);
   }
 
-  async getDocument<K extends DocumentKind>(
+  getDocument<K extends DocumentKind>(
     tenant: string,
     kind: K,
     id: string,
   ): Promise<StoredDocument<K> | null> {
-    const packed = (await this.#redis.sendOf(tenant, 'hget', [
-      `${this.#redis.keysOf(tenant)}D:${kind}`,
-      id,
-    ])) as Buffer;
-    return packed === null ? null : (documentOf(kind, id, packed) as StoredDocument<K>);
+    return this.#documents.get(tenant, kind, id);
   }
 
-  async findDocument(tenant: string, name: string): Promise<StoredDocument | null> {
-    const [kind, id, packed] = await this.#read(SCRIPTS.findDocument, tenant, [name]);
-    return kind === undefined ? null : documentOf(String(kind), String(id), packed as Buffer);
+  findDocument(tenant: string, name: string): Promise<StoredDocument | null> {
+    return this.#documents.find(tenant, name);
   }
 
-  async listDocuments(tenant: string, query: DocumentQuery): Promise<readonly StoredDocument[]> {
-    const { kind, parent, after, limit, order } = query;
-    const index = parent === undefined ? `A:${kind}` : `P:${kind}:${parent}`;
-    const begin = after === null ? (order === 'asc' ? '-' : '+') : `(${after}`;
-    const end = order === 'asc' ? '+' : '-';
-    const reply = await this.#read(SCRIPTS.listDocuments, tenant, [kind, index, begin, end, order, limit]);
-    const found: StoredDocument[] = [];
-    for (let i = 0; i < reply.length; i += 2) {
-      found.push(documentOf(kind, String(reply[i]), reply[i + 1] as Buffer));
-    }
-    return found;
+  listDocuments(tenant: string, query: DocumentQuery): Promise<readonly StoredDocument[]> {
+    return this.#documents.list(tenant, query);
   }
 
-  async countDocuments(tenant: string, kind: DocumentKind): Promise<number> {
-    return (await this.#redis.sendOf(tenant, 'zcard', [`${this.#redis.keysOf(tenant)}A:${kind}`])) as number;
+  countDocuments(tenant: string, kind: DocumentKind): Promise<number> {
+    return this.#documents.count(tenant, kind);
   }
 
   async dueDocuments(max: number, after: string | null = null): Promise<readonly DueDocument[]> {
     return this.#across.dueDocuments(await this.now(), max, after);
   }
 
-  async recall(
+  recall(
     tenant: string,
     idempotency: Idempotency,
   ): Promise<{ readonly kind: 'new' | 'reused' } | { readonly kind: 'replayed'; readonly note: string }> {
-    const args = [JSON.stringify(idempotencyOf(idempotency))];
-    const [kind, note] = await this.#read(SCRIPTS.recall, tenant, args);
-    const word = String(kind) as 'new' | 'reused' | 'replayed';
-    return word === 'replayed' ? { kind: word, note: String(note) } : { kind: word };
+    return this.#documents.recall(tenant, idempotency);
   }
 
-  async remember(tenant: string, idempotency: Idempotency): Promise<void> {
-    await this.#run(SCRIPTS.remember, tenant, [JSON.stringify(idempotencyOf(idempotency))]);
+  remember(tenant: string, idempotency: Idempotency): Promise<void> {
+    return this.#documents.remember(tenant, idempotency);
   }
 
   async counts(tenant: string, workerId: string | null): Promise<StatusCounts> {
@@ -370,7 +308,7 @@ export class RedisTaskStore implements TaskStore {
     return Object.fromEntries(counts) as unknown as StatusCounts;
   }
 
-  /** As many as the last sweep has seen. */
+  /** As of the last sweep. */
   async countDue(max: number): Promise<number> {
     return Math.min(this.#across.dueTasks, max);
   }
@@ -381,7 +319,7 @@ export class RedisTaskStore implements TaskStore {
     max: number,
   ): Promise<PurgeAnswer> {
     const [count] = await this.#write(SCRIPTS.purge, tenant, [keep.succeededMs, keep.otherMs, max]);
-    // Keys and what is remembered have a time of their own in Redis.
+    // Task keys and idempotency records expire by themselves in Redis.
     return { tasks: count as number, more: count === max };
   }
 
@@ -405,11 +343,15 @@ export class RedisTaskStore implements TaskStore {
     return (await this.#run(script, tenant, args)) as Reply;
   }
 
-  /** Runs a script that tells first what the hints should say. */
+  #readOf(tenant: string): ReadScript {
+    return (script, args) => this.#read(script, tenant, args);
+  }
+
+  /** Runs a script whose reply begins with the hints to set. */
   async #write(script: Script, tenant: string, args: readonly Argument[]): Promise<Reply> {
-    const [told, ...answer] = await this.#doubtful.around(tenant, () => this.#read(script, tenant, args));
-    if (told !== null) {
-      const reader = new MsgpackReader(told as Buffer);
+    const [hints, ...answer] = await this.#doubtful.around(tenant, () => this.#read(script, tenant, args));
+    if (hints !== null) {
+      const reader = new MsgpackReader(hints as Buffer);
       reader.array();
       const reapAt = reader.value();
       if (reapAt !== false) this.#hints.lower('reap', tenant, tenant, reapAt as number);
@@ -423,8 +365,8 @@ export class RedisTaskStore implements TaskStore {
     return answer;
   }
 
-  /** Sets the hint of a worker to when to ask for its tasks again. */
-  #tellWhen(
+  /** Sets the hint of a worker to the time of the next claim. */
+  #hintNextClaim(
     tenant: string,
     { workerId, lease }: ClaimRequest,
     { now, nextAt, isBlocked }: { now: number; nextAt: number | null; isBlocked: boolean },
@@ -432,7 +374,8 @@ export class RedisTaskStore implements TaskStore {
     const isPush = lease.mode === 'push';
     const member = `${tenant}|${workerId}`;
     const at = isPush ? nextAt : null;
-    // A blocked worker is asked again soon enough, and so is one that has more: only what waits for a task can miss it.
+    // A worker that is blocked or has more due tasks is claimed for again soon. Only a worker that waits for its next task
+    // can miss one that arrives between the claim and the hint.
     const mayMiss = isPush && !isBlocked && nextAt !== now;
     this.#hints.settle('wake', tenant, member, at, async () =>
       mayMiss ? ((await this.#run(SCRIPTS.peek, tenant, [workerId])) as number | null) : null,
@@ -447,7 +390,7 @@ export class RedisTaskStore implements TaskStore {
         await this.sweep();
       } catch (failure) {
         if (!this.#stopped)
-          logger.info('Could not look for lost hints in Redis; retrying', { reason: String(failure) });
+          logger.info('Could not look for lost hints in Redis; retrying', { error: String(failure) });
       }
       this.#planSweep();
     });

@@ -1,5 +1,5 @@
 import { TASK_STATUSES } from '../../../model/task.ts';
-import { EVENT_NUMBER as E } from '../records/fields.ts';
+import { EVENT_NUMBER as E } from './records.ts';
 
 /**
  *     ARGV    time, id, `[action, version or false, actor, patch]` (JSON), payload

@@ -1,6 +1,6 @@
 import { BAND_PENALTIES_MS, PRIORITIES } from '../../../model/task.ts';
 import { READ_BYTES } from '../../task-store.ts';
-import { EVENT_NUMBER as E } from '../records/fields.ts';
+import { EVENT_NUMBER as E } from './records.ts';
 
 /** So many tasks that expired are put aside in one step, so that one call does not hold up the others. */
 const MAX_ASIDE = 5_000;

@@ -1,4 +1,4 @@
-import { EVENT_NUMBER as E } from '../records/fields.ts';
+import { EVENT_NUMBER as E } from './records.ts';
 
 /** Changes the content of a task, whose delays count from now. Shared by updates and by new tasks that replace one. */
 export const EDIT = `local function resolveTimes(p)

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { TASK_STATUSES } from '../../../model/task.ts';
-import { TASK_FIELDS } from '../records/fields.ts';
 import { CHANGE, FORGET, PURGE, REMOVE } from './change.ts';
 import { BLOCKS, CLAIM, PEEK_WORKER } from './claim.ts';
 import { BEGIN, ENDING, TASKS } from './common.ts';
@@ -15,8 +14,8 @@ import {
   RECALL,
   REMEMBER,
 } from './documents.ts';
-import { BODIES, COUNTS, HISTORY, LIST, OVERDUE, SURVEY } from './read.ts';
-import { LIST_DUE, LIST_OF_KEY } from './search.ts';
+import { BODIES, COUNTS, HISTORY, LIST, LIST_DUE, LIST_OF_KEY, OVERDUE, SURVEY } from './read.ts';
+import { TASK_FIELDS } from './records.ts';
 import { EXTEND, FIND_LEASED, SETTLE } from './settle.ts';
 
 /** A script that Redis runs, for one tenant, in one step. */

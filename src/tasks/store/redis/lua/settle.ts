@@ -1,4 +1,4 @@
-import { EVENT_NUMBER as E } from '../records/fields.ts';
+import { EVENT_NUMBER as E } from './records.ts';
 
 /** From so many on, attempts that ended without being counted are counted. */
 const MAX_DEFERRALS = 100;

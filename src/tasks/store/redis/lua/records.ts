@@ -1,4 +1,5 @@
 import { MsgpackReader, type Packed } from '../../../../clients/redis/msgpack-reader.ts';
+import { firstIdAt } from '../../../model/ids.ts';
 import type { RetryPolicy } from '../../../model/retry-policy.ts';
 import {
   type Actor,
@@ -10,12 +11,102 @@ import {
   TASK_STATUSES,
   type Task,
   type TaskBody,
+  type TaskStatus,
 } from '../../../model/task.ts';
 import { onFinishOf } from '../../callbacks.ts';
 import type { StoredDocument } from '../../documents.ts';
-import { ENTRY_FIELD as A, TASK_FIELD as F } from './fields.ts';
+import type { CreateResult, TaskQuery } from '../../requests.ts';
 
-/** What is packed in Redis as what the rest of the program knows. */
+/**
+ * Fields of the record of a task, in order. A record is one flat MessagePack array, because scripts decode and encode it
+ * with each change. Values that no script reads (policy, tags, error, …) are JSON texts, so that Lua does not change
+ * empty arrays and large numbers. False stands for null.
+ */
+export const TASK_FIELDS = [
+  'version',
+  'status',
+  'band',
+  'worker',
+  'runAt',
+  'due',
+  'expires',
+  'timeout',
+  'attempt',
+  'deferrals',
+  'maxAttempts',
+  // The rest of the policy: `[baseMs, factor, maxMs, jitter, scheduleMs, maxAgeMs]`.
+  'retry',
+  'key',
+  'keyTtl',
+  // The task with the same key that this one waits for (`heldBy`).
+  'held',
+  // Whether any task has ever waited for this one.
+  'holds',
+  'cancel',
+  'updated',
+  'started',
+  'finished',
+  // The last error without its time.
+  'error',
+  'errorAt',
+  'schedule',
+  // The lease of the running attempt, or else the last one that was settled.
+  'lease',
+  'leaseUntil',
+  // The latest time to which the lease can be extended.
+  'leaseCap',
+  // Whether it was claimed for a push.
+  'push',
+  // The event that the lease was settled with.
+  'settled',
+  // How many history entries there have been.
+  'entries',
+  // Whether hints wake a worker that is pushed to.
+  'wake',
+  'type',
+  'tags',
+  'metadata',
+  // Values that never change and that no script reads: `[name of the worker, scheduledFor, type of the creator, id of the
+  // creator, createdAt]`.
+  'fixed',
+  'group',
+  // The callback at its end: the text of `onFinishText`.
+  'onFinish',
+] as const;
+type TaskField = (typeof TASK_FIELDS)[number];
+
+/** Index of each field in a decoded record. */
+const F = Object.fromEntries(TASK_FIELDS.map((name, at) => [name, at])) as Readonly<
+  Record<TaskField, number>
+>;
+
+/** Statuses and events are numbers in records. */
+export const STATUS_NUMBER = Object.fromEntries(TASK_STATUSES.map((name, at) => [name, at])) as Readonly<
+  Record<TaskStatus, number>
+>;
+export const EVENT_NUMBER = Object.fromEntries(HISTORY_EVENTS.map((name, at) => [name, at])) as Readonly<
+  Record<HistoryEvent, number>
+>;
+
+/** Fields of a history entry, in order. The number of an entry is its place in the list. False fields at the end are left out. */
+const ENTRY_FIELDS = [
+  'at',
+  'event',
+  'from',
+  'to',
+  'attempt',
+  'actor',
+  'suffix',
+  'http',
+  'error',
+  'next',
+  'changed',
+  'progress',
+  'note',
+] as const;
+const A = Object.fromEntries(ENTRY_FIELDS.map((name, at) => [name, at])) as Readonly<
+  Record<(typeof ENTRY_FIELDS)[number], number>
+>;
 
 const NO_TAGS: readonly string[] = [];
 const NO_PAIRS: Readonly<Record<string, string>> = {};
@@ -44,7 +135,7 @@ export function taskOf(id: string, packed: Buffer): Task {
     metadata: f[F.metadata] === false ? NO_PAIRS : JSON.parse(f[F.metadata] as string),
     lastError: error === false ? null : { ...JSON.parse(error as string), at: f[F.errorAt] },
     cancelRequestedAt: number(f[F.cancel]),
-    // Tasks of older versions have no place for it.
+    // Records of older versions do not have this field.
     group: text(f[F.group] ?? false),
     scheduleId: text(f[F.schedule]),
     scheduledFor,
@@ -64,7 +155,7 @@ export function leaseOf(packed: Buffer): string {
   return new MsgpackReader(packed).values()[F.lease] as string;
 }
 
-/** @param packed null, or empty, for a task without one */
+/** @param packed null or empty for a task without payload, headers and result */
 export function bodyOf(packed: Buffer | null): TaskBody {
   if (packed === null || packed.length === 0) return { payload: null, headers: NO_PAIRS, result: null };
   const [payload, headers, result] = new MsgpackReader(packed).values();
@@ -75,7 +166,7 @@ export function bodyOf(packed: Buffer | null): TaskBody {
   };
 }
 
-/** The rest of a policy beside `maxAttempts`, as text; equal policies have equal texts. */
+/** A retry policy without `maxAttempts`, as text. Equal policies have equal texts. */
 export function policyText({ baseMs, factor, maxMs, jitter, scheduleMs, maxAgeMs }: RetryPolicy): string {
   return JSON.stringify([baseMs, factor, maxMs, jitter, scheduleMs, maxAgeMs]);
 }
@@ -94,7 +185,7 @@ function actorOf(packed: string): Actor {
   return { type: packed.slice(0, colon) as Actor['type'], id: packed.slice(colon + 1) };
 }
 
-/** An entry by its number. */
+/** @param seq number of the entry, from 1 */
 export function entryOf(seq: number, packed: Buffer): HistoryEntry {
   const e = new MsgpackReader(packed).values();
   const from = e[A.from];
@@ -116,7 +207,12 @@ export function entryOf(seq: number, packed: Buffer): HistoryEntry {
   };
 }
 
-/** Stands for the entries that are gone; `before` is the last one that is kept before them. */
+/**
+ * The entry that stands for dropped entries.
+ *
+ * @param before the last entry before them
+ * @param dropped their number
+ */
 export function gapOf(before: Buffer, dropped: number): HistoryEntry {
   const { at, from, to, attempt } = entryOf(HISTORY_FIRST_KEPT, before);
   const actor: Actor = { type: 'system', id: 'store' };
@@ -151,3 +247,53 @@ function text(value: Packed): string | null {
 function number(value: Packed): number | null {
   return value === false ? null : (value as number);
 }
+
+/** The reply of a script. Texts are buffers. */
+export type Reply = readonly (Buffer | number | null)[];
+
+/** Bounds of ids for `ZRANGE … BYLEX`, in the order of the query. Ids begin with their creation time. */
+export function idBounds({
+  createdFrom,
+  createdBefore,
+  after,
+  order,
+}: TaskQuery): [from: string, to: string] {
+  let low = createdFrom === null ? '-' : `[${firstIdAt('task', createdFrom)}`;
+  let high = createdBefore === null ? '+' : `(${firstIdAt('task', createdBefore)}`;
+  if (after !== null && order === 'asc' && (low === '-' || after >= low.slice(1))) low = `(${after}`;
+  if (after !== null && order === 'desc' && (high === '+' || after < high.slice(1))) high = `(${after}`;
+  return order === 'asc' ? [low, high] : [high, low];
+}
+
+/** @param reply id and record of each task, in turns */
+export function tasksOf(reply: Reply): Task[] {
+  const tasks: Task[] = [];
+  for (let i = 0; i < reply.length; i += 2) tasks.push(taskOf(String(reply[i]), reply[i + 1] as Buffer));
+  return tasks;
+}
+
+/** The results of a create request, as the script packs and remembers them. */
+export function resultsOf(packed: Buffer): CreateResult[] {
+  if (packed.length === 0) return [];
+  const reader = new MsgpackReader(packed);
+  const count = reader.array();
+  const results: CreateResult[] = [];
+  for (let i = 0; i < count; i++) results.push(resultOf(reader, reader.array()));
+  return results;
+}
+
+function resultOf(reader: MsgpackReader, parts: number): CreateResult {
+  const kind = reader.value() as string;
+  const id = parts > 1 ? (reader.value() as string) : '';
+  if (kind === 'k') return { kind: 'refused', reason: 'task_key_exists', taskId: id };
+  if (parts < 3) return { kind: 'refused', reason: REFUSALS[kind] };
+  const task = taskOf(id, reader.bytes());
+  if (kind === 'e') return { kind: 'existing', task, keyFreeAt: (reader.value() as number | false) || null };
+  return { kind: kind === 'c' ? 'created' : 'replaced', task };
+}
+
+const REFUSALS: Readonly<Record<string, 'quota_exceeded' | 'worker_missing' | 'not_created'>> = {
+  q: 'quota_exceeded',
+  w: 'worker_missing',
+  n: 'not_created',
+};
