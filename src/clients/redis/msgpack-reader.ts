@@ -1,6 +1,8 @@
 /**
  * Reads what `cmsgpack.pack` of Redis writes (https://github.com/msgpack/msgpack/blob/master/spec.md): numbers, texts,
- * booleans and arrays. Packed values hold others as texts, so a text can be had as bytes too.
+ * booleans and arrays. A packed value can contain other packed values as texts, so a text can also be read as bytes.
+ *
+ * @throws RangeError (each method) if the bytes are cut off or begin another type
  */
 export class MsgpackReader {
   readonly #bytes: Buffer;
@@ -10,7 +12,7 @@ export class MsgpackReader {
     this.#bytes = bytes;
   }
 
-  /** The length of the array that comes next. */
+  /** Reads the length of the next array. */
   array(): number {
     const tag = this.#bytes[this.#at++];
     if ((tag & 0xf0) === 0x90) return tag & 0x0f;
@@ -19,7 +21,7 @@ export class MsgpackReader {
     throw unexpected(tag, 'an array');
   }
 
-  /** The text that comes next, as bytes of the same memory. */
+  /** Reads the next text as a view of its bytes. */
   bytes(): Buffer {
     const tag = this.#bytes[this.#at++];
     const length = this.#textLength(tag);
@@ -28,7 +30,18 @@ export class MsgpackReader {
     return this.#bytes.subarray(this.#at - length, this.#at);
   }
 
-  /** Whatever comes next; nil is false, as scripts have no nil in what they pack. */
+  /** Reads the next value as a number; NaN if it is not a number. */
+  number(): number {
+    const tag = this.#bytes[this.#at];
+    if (tag < 0x80) {
+      this.#at++;
+      return tag;
+    }
+    const value = this.value();
+    return typeof value === 'number' ? value : Number.NaN;
+  }
+
+  /** Reads the next value. Nil is read as false, because scripts do not pack nil. */
   value(): Packed {
     const tag = this.#bytes[this.#at++];
     if (tag < 0x80) return tag;
@@ -74,7 +87,7 @@ export class MsgpackReader {
     return this.values();
   }
 
-  /** The array that comes next. */
+  /** Reads the next array with its values. */
   values(): Packed[] {
     const length = this.array();
     const values: Packed[] = [];
@@ -82,7 +95,7 @@ export class MsgpackReader {
     return values;
   }
 
-  /** The length of the text that this begins, or -1 when it begins something else. */
+  /** The length of the text that begins with this tag, or -1 if the tag begins another type. */
   #textLength(tag: number): number {
     if ((tag & 0xe0) === 0xa0) return tag & 0x1f;
     if (tag === 0xd9) return this.#unsigned(1);
@@ -101,6 +114,6 @@ export class MsgpackReader {
 
 export type Packed = number | string | boolean | Packed[];
 
-function unexpected(tag: number, wanted: string): Error {
-  return new Error(`a packed value of Redis begins with byte ${tag}, where ${wanted} belongs`);
+function unexpected(tag: number, wanted: string): RangeError {
+  return new RangeError(`a packed value of Redis begins with byte ${tag}, where ${wanted} belongs`);
 }

@@ -2,8 +2,7 @@ import { isUnknownScript, RedisReplyError } from '../../../clients/redis/errors.
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
-import { readScriptReply } from '../protocol/script-reply.ts';
-import { HOLD_BACK, INCREMENT, REFUND, type Script } from '../protocol/scripts.ts';
+import { HOLD_BACK, INCREMENT, REFUND, readScriptReply, type Script } from '../protocol/scripts.ts';
 import { type Chunk, groupStart, opsOf, type Slots, slotsOf, type Tally } from './counters.ts';
 import type { SharedKeys } from './shared-keys.ts';
 

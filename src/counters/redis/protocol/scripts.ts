@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { withoutPlace } from '../../../clients/redis/errors.ts';
+import { MsgpackReader } from '../../../clients/redis/msgpack-reader.ts';
 import { encodedWords } from './command-writer.ts';
 
 /**
@@ -230,4 +232,40 @@ export const HOLD_BACK = script(HOLD_BACK_SCRIPT);
 function script(source: string): Script {
   const sha1 = createHash('sha1').update(source).digest('hex');
   return { byDigest: encodedWords('EVALSHA', sha1), byText: encodedWords('EVAL', source) };
+}
+
+/** The reply of a script: numbers (NaN for a key that could not be counted) and the first error (empty for none). */
+interface ScriptReply {
+  readonly numbers: Float64Array;
+  readonly failure: string;
+}
+
+/**
+ * Reads the reply of a script: an array, or the same array as MessagePack in one string, which costs Redis and the client
+ * much less. Null if the reply has another form.
+ */
+export function readScriptReply(reply: unknown, expected: number): ScriptReply | null {
+  if (Buffer.isBuffer(reply)) return readPacked(reply, expected);
+  if (!Array.isArray(reply) || reply.length !== expected + 1) return null;
+  const numbers = new Float64Array(expected);
+  for (let i = 0; i < expected; i++) {
+    numbers[i] = typeof reply[i] === 'number' ? reply[i] : Number.NaN;
+  }
+  const failure: unknown = reply[expected];
+  return { numbers, failure: failure === null || failure === undefined ? '' : withoutPlace(String(failure)) };
+}
+
+/** @param bytes MessagePack of an array: numbers and `false`, then a text or `false` */
+function readPacked(bytes: Buffer, expected: number): ScriptReply | null {
+  const reader = new MsgpackReader(bytes);
+  try {
+    if (reader.array() !== expected + 1) return null;
+    const numbers = new Float64Array(expected);
+    for (let i = 0; i < expected; i++) numbers[i] = reader.number();
+    const failure = reader.value();
+    return { numbers, failure: failure === false ? '' : withoutPlace(String(failure)) };
+  } catch (failure) {
+    if (failure instanceof RangeError) return null;
+    throw failure;
+  }
 }

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { readScriptReply } from '../../../../../src/counters/redis/protocol/script-reply.ts';
+import { readScriptReply } from '../../../../../src/counters/redis/protocol/scripts.ts';
 
 /** MessagePack of an array, written by hand. */
 function packed(...bytes: number[]): Buffer {
