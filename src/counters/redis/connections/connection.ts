@@ -11,7 +11,7 @@ import {
   withoutSecrets,
 } from '../../../clients/redis/errors.ts';
 import { CommandWriter } from '../protocol/command-writer.ts';
-import { Exchange } from '../protocol/exchange.ts';
+import { exchange } from '../protocol/exchange.ts';
 import { INCREMENT } from '../protocol/scripts.ts';
 
 export interface ConnectionOptions {
@@ -102,12 +102,10 @@ export class RedisConnection {
    */
   exchange(bytes: Buffer, commands: number): Promise<unknown[]> {
     if (commands === 0) return Promise.resolve([]);
-    const { stream, commandQueue, status } = this.#redis;
+    const { stream, status } = this.#redis;
     if (status !== 'ready' || !stream.writable) return Promise.reject(new Error(this.#reason));
-    const exchange = new Exchange({ commands, timeoutMs: this.#timeoutMs, failureOf: this.#failureOf });
-    stream.write(bytes);
-    for (let i = 0; i < commands; i++) commandQueue.push({ command: exchange, stream, select: 0 });
-    return exchange.replies;
+    const parts = { commands, timeoutMs: this.#timeoutMs, failureOf: this.#failureOf };
+    return exchange(this.#redis, bytes, parts);
   }
 
   /**

@@ -1,24 +1,43 @@
-import { ReplyError } from 'ioredis';
+import { type Redis, ReplyError } from 'ioredis';
 import { asError } from '../../../base/fault.ts';
 import { CommandTimeout, noAnswerWithin, RedisReplyError } from '../../../clients/redis/errors.ts';
 
 interface ExchangeParts {
-  /** How many replies there will be. */
+  /** Number of commands in the bytes, and of replies. At least 1. */
   readonly commands: number;
-  /** Bound of the wait for all of them; 0 for none. */
+  /** Timeout for all replies together; 0 for none. */
   readonly timeoutMs: number;
-  /** What the replies reject with, by what the client library says when the connection is gone. */
+  /** Converts an error of ioredis about the connection into the error of the caller. */
   readonly failureOf: (failure: Error) => Error;
 }
 
 /**
- * The replies to commands that were written together, in order. It stands in the client library's queue once for each
- * of them, in place of a command of the library, which would cost more than the counting.
+ * Sends encoded commands on a connection that is ready, and waits for their replies. It bypasses the commands of ioredis,
+ * because creating these costs more than counting. Texts in the replies are buffers, and error replies are
+ * {@link RedisReplyError}s.
+ *
+ * This relies on internals of ioredis. `exchange.test.ts` fails if they change. Check at each upgrade that
+ *
+ * - `commandQueue` holds an item `{ command, stream, select }` for each command in flight, in the order of sending
+ * - for each reply, the first item is removed and its `command.resolve` or `command.reject` is called, also outside of
+ *   pipelines and transactions, with texts as buffers
+ * - all items are rejected when the connection is lost (`flushQueue`)
+ * - of `command`, nothing else but `name` and `args` is needed (`DataHandler`, `event_handler`)
+ *
+ * @throws (rejects with) CommandTimeout, or what `failureOf` returns if the connection is lost
  */
-export class Exchange {
+export function exchange(redis: Redis, bytes: Buffer, parts: ExchangeParts): Promise<unknown[]> {
+  const { stream, commandQueue } = redis;
+  const command = new Exchange(parts);
+  stream.write(bytes);
+  for (let i = 0; i < parts.commands; i++) commandQueue.push({ command, stream, select: 0 });
+  return command.replies;
+}
+
+/** Takes the place of a command of ioredis in its queue, once for each command that was sent. Collects the replies. */
+class Exchange {
   readonly name = 'exchange';
   readonly args = [];
-  /** Every reply; an error of Redis as a {@link RedisReplyError}. Rejects when the connection ends or time is over. */
   readonly replies: Promise<unknown[]>;
   readonly #commands: number;
   readonly #received: unknown[] = [];
@@ -34,7 +53,7 @@ export class Exchange {
     this.#timer = timeoutMs > 0 ? setTimeout(() => this.#timedOut(timeoutMs), timeoutMs) : null;
   }
 
-  /** Called by the client library for each reply that is no error. */
+  /** Called by ioredis for each reply that is not an error. */
   resolve(reply: unknown): void {
     this.#received.push(reply);
     if (this.#received.length < this.#commands) return;
@@ -42,7 +61,7 @@ export class Exchange {
     this.#settle.resolve(this.#received);
   }
 
-  /** Called by the client library for each error of Redis, and when the connection is gone. */
+  /** Called by ioredis for each error reply, and when the connection is lost. */
   reject(failure: Error): void {
     if (failure instanceof ReplyError) {
       this.resolve(new RedisReplyError(asError(failure).message));
