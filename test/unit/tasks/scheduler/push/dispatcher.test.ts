@@ -1,6 +1,13 @@
 import t from 'tap';
-import { attemptsFor } from '../../../../src/tasks/scheduler/push/push-slots.ts';
-import { ACME, answered, EngineScene, NOON, OK, type Process } from '../../../support/tasks/engine-scene.ts';
+import { attemptsFor } from '../../../../../src/tasks/scheduler/push/push-slots.ts';
+import {
+  ACME,
+  answered,
+  EngineScene,
+  NOON,
+  OK,
+  type Process,
+} from '../../../../support/tasks/engine-scene.ts';
 
 t.test('a task that is due is pushed at once where it was made', async t => {
   const scene = await EngineScene.open();

@@ -1,25 +1,28 @@
 import { Webhook } from 'standardwebhooks';
 import type { Test } from 'tap';
 import t from 'tap';
-import { StatsRegistry } from '../../../../src/stats/registry.ts';
-import { DEFAULT_TENANT_LIMITS, type Secret, type Worker } from '../../../../src/tasks/model/documents.ts';
-import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
-import { WorkerBook } from '../../../../src/tasks/scheduler/workers/worker-book.ts';
-import { type WorkerTestAnswer, WorkerTests } from '../../../../src/tasks/scheduler/workers/worker-tests.ts';
-import type { Sealer } from '../../../../src/tasks/sealing/sealer.ts';
-import { Directory } from '../../../../src/tasks/store/directory.ts';
-import { KeepingLogger } from '../../../support/keeping-logger.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
+import { StatsRegistry } from '../../../../../src/stats/registry.ts';
+import { DEFAULT_TENANT_LIMITS, type Secret, type Worker } from '../../../../../src/tasks/model/documents.ts';
+import { TaskStatistics } from '../../../../../src/tasks/model/task-statistics.ts';
+import { WorkerBook } from '../../../../../src/tasks/scheduler/workers/worker-book.ts';
+import {
+  type WorkerTestAnswer,
+  WorkerTests,
+} from '../../../../../src/tasks/scheduler/workers/worker-tests.ts';
+import type { Sealer } from '../../../../../src/tasks/sealing/sealer.ts';
+import { Directory } from '../../../../../src/tasks/store/directory.ts';
+import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
 import {
   headerOf,
   localDeliveries,
   type PushAnswer,
   reply,
   startPushWorker,
-} from '../../../support/push-workers.ts';
-import { DocumentFactory } from '../../../support/tasks/document-factory.ts';
-import { TEST_SEALER } from '../../../support/tasks/engine-scene.ts';
-import { MemoryStore } from '../../../support/tasks/memory-store.ts';
+} from '../../../../support/push-workers.ts';
+import { DocumentFactory } from '../../../../support/tasks/document-factory.ts';
+import { TEST_SEALER } from '../../../../support/tasks/engine-scene.ts';
+import { MemoryStore } from '../../../../support/tasks/memory-store.ts';
 
 const ID = 'tsk_01JQ0000000000000000000000';
 const NOW = Date.parse('2026-03-01T10:00:00Z');

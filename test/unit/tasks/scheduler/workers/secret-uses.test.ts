@@ -1,6 +1,6 @@
 import t from 'tap';
-import type { Secret } from '../../../../src/tasks/model/documents.ts';
-import { EngineScene, NOON, OK } from '../../../support/tasks/engine-scene.ts';
+import type { Secret } from '../../../../../src/tasks/model/documents.ts';
+import { EngineScene, NOON, OK } from '../../../../support/tasks/engine-scene.ts';
 
 const TENANT = 'sealed';
 const MINUTE = 60_000;

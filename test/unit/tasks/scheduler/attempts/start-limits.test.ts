@@ -1,11 +1,11 @@
 import type { Test } from 'tap';
 import t from 'tap';
-import { DecidedStartLimits } from '../../../../src/app/start-limits.ts';
-import type { LimitAsker, LimitQuestion } from '../../../../src/tasks/scheduler/attempts/start-limits.ts';
-import type { LeaseRequest } from '../../../../src/tasks/scheduler/pull/pull-line.ts';
-import { Decisions, request } from '../../../support/decisions.ts';
-import { sharedStoreKind } from '../../../support/stores.ts';
-import { ACME, EngineScene, NOON, OK, type Process } from '../../../support/tasks/engine-scene.ts';
+import { DecidedStartLimits } from '../../../../../src/app/start-limits.ts';
+import type { LimitAsker, LimitQuestion } from '../../../../../src/tasks/scheduler/attempts/start-limits.ts';
+import type { LeaseRequest } from '../../../../../src/tasks/scheduler/pull/pull-line.ts';
+import { Decisions, request } from '../../../../support/decisions.ts';
+import { sharedStoreKind } from '../../../../support/stores.ts';
+import { ACME, EngineScene, NOON, OK, type Process } from '../../../../support/tasks/engine-scene.ts';
 
 // Starts of tasks and calls of a proxy that count for one limit, decided by the real engine.
 

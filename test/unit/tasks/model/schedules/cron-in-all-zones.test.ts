@@ -1,11 +1,11 @@
 import { Cron } from 'croner';
 import t from 'tap';
-import type { Schedule } from '../../../../src/tasks/model/documents.ts';
-import { nextCronTime } from '../../../../src/tasks/model/schedules/cron.ts';
-import { type CronExpression, parseCron } from '../../../../src/tasks/model/schedules/cron-expression.ts';
-import { timeZone } from '../../../../src/tasks/model/schedules/time-zone.ts';
-import { SeededRandom } from '../../../support/seeded-random.ts';
-import { randomCron } from '../../../support/tasks/random-cron.ts';
+import type { Schedule } from '../../../../../src/tasks/model/documents.ts';
+import { nextCronTime } from '../../../../../src/tasks/model/schedules/cron.ts';
+import { type CronExpression, parseCron } from '../../../../../src/tasks/model/schedules/cron-expression.ts';
+import { timeZone } from '../../../../../src/tasks/model/schedules/time-zone.ts';
+import { SeededRandom } from '../../../../support/seeded-random.ts';
+import { randomCron } from '../../../../support/tasks/random-cron.ts';
 
 /**
  * What is compared with: a walk over every minute, with the local time that the runtime prints for it, and another

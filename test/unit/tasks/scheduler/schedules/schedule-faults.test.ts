@@ -1,7 +1,7 @@
 import t from 'tap';
-import type { Schedule } from '../../../../src/tasks/model/documents.ts';
-import { SeededRandom } from '../../../support/seeded-random.ts';
-import { Firing, MINUTE, TENANT, type WriteFault } from '../../../support/tasks/firing.ts';
+import type { Schedule } from '../../../../../src/tasks/model/documents.ts';
+import { SeededRandom } from '../../../../support/seeded-random.ts';
+import { Firing, MINUTE, TENANT, type WriteFault } from '../../../../support/tasks/firing.ts';
 
 const START = '2026-03-01T10:00:30Z';
 const FIRST = Date.parse('2026-03-01T10:01:00Z');

@@ -1,16 +1,16 @@
 import t from 'tap';
-import { Fault } from '../../../../src/base/fault.ts';
-import { StatsRegistry } from '../../../../src/stats/registry.ts';
-import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
-import { KeyCheck } from '../../../../src/tasks/scheduler/health/key-check.ts';
-import { StoreOutage } from '../../../../src/tasks/scheduler/health/store-outage.ts';
-import { type NotReady, Troubles } from '../../../../src/tasks/scheduler/health/troubles.ts';
-import { StoreFault } from '../../../../src/tasks/store/trouble.ts';
-import { KeepingLogger } from '../../../support/keeping-logger.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { NOON } from '../../../support/tasks/engine-scene.ts';
-import { Factory } from '../../../support/tasks/factories.ts';
-import { MemoryStore } from '../../../support/tasks/memory-store.ts';
+import { Fault } from '../../../../../src/base/fault.ts';
+import { StatsRegistry } from '../../../../../src/stats/registry.ts';
+import { TaskStatistics } from '../../../../../src/tasks/model/task-statistics.ts';
+import { KeyCheck } from '../../../../../src/tasks/scheduler/health/key-check.ts';
+import { StoreOutage } from '../../../../../src/tasks/scheduler/health/store-outage.ts';
+import { type NotReady, Troubles } from '../../../../../src/tasks/scheduler/health/troubles.ts';
+import { StoreFault } from '../../../../../src/tasks/store/trouble.ts';
+import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
+import { NOON } from '../../../../support/tasks/engine-scene.ts';
+import { Factory } from '../../../../support/tasks/factories.ts';
+import { MemoryStore } from '../../../../support/tasks/memory-store.ts';
 
 /** Troubles of a store in a file, and all that comes of them. */
 function scene() {

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap';
-import { FairQueue, type Turn } from '../../../../src/tasks/scheduler/push/fair-queue.ts';
-import { attemptsFor, type PushSlot, PushSlots } from '../../../../src/tasks/scheduler/push/push-slots.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { SeededRandom } from '../../../support/seeded-random.ts';
+import { FairQueue, type Turn } from '../../../../../src/tasks/scheduler/push/fair-queue.ts';
+import { attemptsFor, type PushSlot, PushSlots } from '../../../../../src/tasks/scheduler/push/push-slots.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
+import { SeededRandom } from '../../../../support/seeded-random.ts';
 
 /** Attempts have left their slots after this time. */
 const LONG_MS = 500;

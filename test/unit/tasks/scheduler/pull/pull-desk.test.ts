@@ -1,8 +1,13 @@
 import t from 'tap';
-import { Fault } from '../../../../src/base/fault.ts';
-import type { LeaseRequest } from '../../../../src/tasks/scheduler/pull/pull-line.ts';
-import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
-import { ACME, EngineScene, type Process, type ProcessOptions } from '../../../support/tasks/engine-scene.ts';
+import { Fault } from '../../../../../src/base/fault.ts';
+import type { LeaseRequest } from '../../../../../src/tasks/scheduler/pull/pull-line.ts';
+import type { PutDocument } from '../../../../../src/tasks/store/documents.ts';
+import {
+  ACME,
+  EngineScene,
+  type Process,
+  type ProcessOptions,
+} from '../../../../support/tasks/engine-scene.ts';
 
 async function open(
   t: Tap,

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { Fault } from '../../../../src/base/fault.ts';
-import { ACME, EngineScene } from '../../../support/tasks/engine-scene.ts';
+import { Fault } from '../../../../../src/base/fault.ts';
+import { ACME, EngineScene } from '../../../../support/tasks/engine-scene.ts';
 
 const down = (): 'before' => 'before';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
-import { WakeList } from '../../../../src/tasks/scheduler/push/waiting-workers.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { SeededRandom } from '../../../support/seeded-random.ts';
+import { WakeList } from '../../../../../src/tasks/scheduler/push/waiting-workers.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
+import { SeededRandom } from '../../../../support/seeded-random.ts';
 
 t.test('workers are served at their times, each at its earliest', async t => {
   for (let seed = 0; seed < 50; seed++) {

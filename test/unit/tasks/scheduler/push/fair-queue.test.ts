@@ -1,8 +1,8 @@
 import t from 'tap';
-import { FairQueue, type Turn } from '../../../../src/tasks/scheduler/push/fair-queue.ts';
-import { PushSlots } from '../../../../src/tasks/scheduler/push/push-slots.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { SeededRandom } from '../../../support/seeded-random.ts';
+import { FairQueue, type Turn } from '../../../../../src/tasks/scheduler/push/fair-queue.ts';
+import { PushSlots } from '../../../../../src/tasks/scheduler/push/push-slots.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
+import { SeededRandom } from '../../../../support/seeded-random.ts';
 
 const QUANTUM = 16;
 

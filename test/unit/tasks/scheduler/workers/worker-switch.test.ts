@@ -1,9 +1,9 @@
 import t from 'tap';
-import { Signals } from '../../../../src/tasks/model/signals.ts';
-import { WorkerSwitch } from '../../../../src/tasks/scheduler/workers/worker-pauses.ts';
-import { Directory } from '../../../../src/tasks/store/directory.ts';
-import { KeepingLogger } from '../../../support/keeping-logger.ts';
-import { ACME, EngineScene, NOON } from '../../../support/tasks/engine-scene.ts';
+import { Signals } from '../../../../../src/tasks/model/signals.ts';
+import { WorkerSwitch } from '../../../../../src/tasks/scheduler/workers/worker-pauses.ts';
+import { Directory } from '../../../../../src/tasks/store/directory.ts';
+import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { ACME, EngineScene, NOON } from '../../../../support/tasks/engine-scene.ts';
 
 async function open() {
   const scene = await EngineScene.open();

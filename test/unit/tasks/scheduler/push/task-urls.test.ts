@@ -1,8 +1,8 @@
 import type { Test } from 'tap';
 import t from 'tap';
-import { requestHead } from '../../../../src/tasks/delivery/request-head.ts';
-import { withTarget } from '../../../../src/tasks/model/headers.ts';
-import { ACME, answered, EngineScene } from '../../../support/tasks/engine-scene.ts';
+import { requestHead } from '../../../../../src/tasks/delivery/request-head.ts';
+import { withTarget } from '../../../../../src/tasks/model/headers.ts';
+import { ACME, answered, EngineScene } from '../../../../support/tasks/engine-scene.ts';
 
 const SEALED = 'sealed';
 

@@ -1,14 +1,14 @@
 import t, { type Test } from 'tap';
-import { Signals } from '../../../../src/tasks/model/signals.ts';
-import { deleteSome } from '../../../../src/tasks/scheduler/upkeep/deletions.ts';
-import { ACCOUNT_ID, type StoredDocument } from '../../../../src/tasks/store/documents.ts';
-import type { TaskStore } from '../../../../src/tasks/store/task-store.ts';
-import { ACME, Scene } from '../../../exam/task-store/scene.ts';
-import { startRedis } from '../../../support/redis-server.ts';
-import { idempotency, taskQuery } from '../../../support/tasks/factories.ts';
-import { TASK_SERVER_ARGS } from '../../../support/tasks/redis-backend.ts';
-import { type OpenedBackend, openedRedis, openedSqlite } from '../../../support/tasks/stored-things.ts';
-import { until } from '../../../support/until.ts';
+import { Signals } from '../../../../../src/tasks/model/signals.ts';
+import { deleteSome } from '../../../../../src/tasks/scheduler/upkeep/deletions.ts';
+import { ACCOUNT_ID, type StoredDocument } from '../../../../../src/tasks/store/documents.ts';
+import type { TaskStore } from '../../../../../src/tasks/store/task-store.ts';
+import { ACME, Scene } from '../../../../exam/task-store/scene.ts';
+import { startRedis } from '../../../../support/redis-server.ts';
+import { idempotency, taskQuery } from '../../../../support/tasks/factories.ts';
+import { TASK_SERVER_ARGS } from '../../../../support/tasks/redis-backend.ts';
+import { type OpenedBackend, openedRedis, openedSqlite } from '../../../../support/tasks/stored-things.ts';
+import { until } from '../../../../support/until.ts';
 
 const server = await startRedis({ args: TASK_SERVER_ARGS });
 t.teardown(() => server.stop());

@@ -1,15 +1,15 @@
 import t from 'tap';
-import { Fault } from '../../../../src/base/fault.ts';
-import { StatsRegistry } from '../../../../src/stats/registry.ts';
-import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
-import { Settler } from '../../../../src/tasks/scheduler/attempts/settler.ts';
-import { StoreOutage } from '../../../../src/tasks/scheduler/health/store-outage.ts';
-import { Troubles } from '../../../../src/tasks/scheduler/health/troubles.ts';
-import type { SettleAnswer, Settlement } from '../../../../src/tasks/store/requests.ts';
-import { KeepingLogger } from '../../../support/keeping-logger.ts';
-import { ManualClock } from '../../../support/manual-clock.ts';
-import { ACME, EngineScene, NOON, OK } from '../../../support/tasks/engine-scene.ts';
-import { settlement } from '../../../support/tasks/factories.ts';
+import { Fault } from '../../../../../src/base/fault.ts';
+import { StatsRegistry } from '../../../../../src/stats/registry.ts';
+import { TaskStatistics } from '../../../../../src/tasks/model/task-statistics.ts';
+import { Settler } from '../../../../../src/tasks/scheduler/attempts/settler.ts';
+import { StoreOutage } from '../../../../../src/tasks/scheduler/health/store-outage.ts';
+import { Troubles } from '../../../../../src/tasks/scheduler/health/troubles.ts';
+import type { SettleAnswer, Settlement } from '../../../../../src/tasks/store/requests.ts';
+import { KeepingLogger } from '../../../../support/keeping-logger.ts';
+import { ManualClock } from '../../../../support/manual-clock.ts';
+import { ACME, EngineScene, NOON, OK } from '../../../../support/tasks/engine-scene.ts';
+import { settlement } from '../../../../support/tasks/factories.ts';
 
 /** A store of which the part with one tenant is away, as when a node of a Redis Cluster is. */
 async function withoutPart(t: Parameters<EngineScene['process']>[0]) {

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { Firing, MINUTE } from '../../../support/tasks/firing.ts';
+import { Firing, MINUTE } from '../../../../support/tasks/firing.ts';
 
 const START = '2026-03-01T10:00:30Z';
 const FIRST = Date.parse('2026-03-01T10:01:00Z');

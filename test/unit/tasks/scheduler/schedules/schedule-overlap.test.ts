@@ -1,6 +1,6 @@
 import t from 'tap';
-import { historyQuery } from '../../../support/tasks/factories.ts';
-import { Firing, MINUTE, TENANT } from '../../../support/tasks/firing.ts';
+import { historyQuery } from '../../../../support/tasks/factories.ts';
+import { Firing, MINUTE, TENANT } from '../../../../support/tasks/firing.ts';
 
 const START = '2026-03-01T10:00:30Z';
 const FIRST = Date.parse('2026-03-01T10:01:00Z');

@@ -1,9 +1,9 @@
 import t from 'tap';
-import type { FinalStatus, Task } from '../../../../src/tasks/model/task.ts';
-import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
-import { SeededRandom } from '../../../support/seeded-random.ts';
-import { settlement, taskChange, taskQuery } from '../../../support/tasks/factories.ts';
-import { Firing, MINUTE, TENANT } from '../../../support/tasks/firing.ts';
+import type { FinalStatus, Task } from '../../../../../src/tasks/model/task.ts';
+import type { PutDocument } from '../../../../../src/tasks/store/documents.ts';
+import { SeededRandom } from '../../../../support/seeded-random.ts';
+import { settlement, taskChange, taskQuery } from '../../../../support/tasks/factories.ts';
+import { Firing, MINUTE, TENANT } from '../../../../support/tasks/firing.ts';
 
 const START = '2026-03-01T10:00:00Z';
 const EVENTS: readonly FinalStatus[] = ['succeeded', 'failed', 'canceled', 'expired'];

@@ -1,12 +1,12 @@
 import t from 'tap';
-import { Fault } from '../../../../src/base/fault.ts';
-import { DEFAULT_TENANT_LIMITS } from '../../../../src/tasks/model/documents.ts';
-import { Signals } from '../../../../src/tasks/model/signals.ts';
-import { reap } from '../../../../src/tasks/scheduler/upkeep/reaper.ts';
-import { purgeAll } from '../../../../src/tasks/scheduler/upkeep/retention.ts';
-import { Directory } from '../../../../src/tasks/store/directory.ts';
-import { ACME, EngineScene } from '../../../support/tasks/engine-scene.ts';
-import { settlement } from '../../../support/tasks/factories.ts';
+import { Fault } from '../../../../../src/base/fault.ts';
+import { DEFAULT_TENANT_LIMITS } from '../../../../../src/tasks/model/documents.ts';
+import { Signals } from '../../../../../src/tasks/model/signals.ts';
+import { reap } from '../../../../../src/tasks/scheduler/upkeep/reaper.ts';
+import { purgeAll } from '../../../../../src/tasks/scheduler/upkeep/retention.ts';
+import { Directory } from '../../../../../src/tasks/store/directory.ts';
+import { ACME, EngineScene } from '../../../../support/tasks/engine-scene.ts';
+import { settlement } from '../../../../support/tasks/factories.ts';
 
 const running = () => false;
 

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { retryPolicy } from '../../../support/tasks/factories.ts';
-import { Firing, MINUTE, TENANT } from '../../../support/tasks/firing.ts';
+import { retryPolicy } from '../../../../support/tasks/factories.ts';
+import { Firing, MINUTE, TENANT } from '../../../../support/tasks/firing.ts';
 
 const START = '2026-03-01T10:00:30Z';
 /** The first full minute after the start. */
