@@ -18,13 +18,13 @@ export const ERROR = {
 export type ErrorCode = (typeof ERROR)[keyof typeof ERROR];
 
 /**
- * What a peer did wrong, and how wide the damage is (RFC 9113, 5.4): a stream fault ends one stream with RST_STREAM, a
- * connection fault ends all with GOAWAY. Faults are returned, not thrown: a peer can cause as many as it likes.
+ * A protocol error of the peer (RFC 9113, 5.4). A stream fault ends one stream with RST_STREAM, a connection fault ends
+ * the connection with GOAWAY. Faults are returned, not thrown, because a peer can cause any number of them.
  */
 export interface Http2Fault {
   readonly scope: 'stream' | 'connection';
   readonly code: ErrorCode;
-  /** Names the clause; goes into GOAWAY and the log. */
+  /** Says what is wrong and names the clause of the RFC. Sent in GOAWAY and logged. */
   readonly message: string;
 }
 
@@ -36,31 +36,26 @@ export function streamFault(code: ErrorCode, message: string): Http2Fault {
   return { scope: 'stream', code, message };
 }
 
-/*
- * What a peer can do wrong on a connection, made once: a fault costs no more than a return.
- */
+// The faults below are created once, so that returning one allocates nothing.
 
 export const ON_HALF_CLOSED = streamFault(
   ERROR.streamClosed,
-  'frame on a stream that the peer has ended (RFC 9113, 5.1)',
+  'frame on a half-closed stream (RFC 9113, 5.1)',
 );
 export const ON_CLOSED = connectionFault(ERROR.streamClosed, 'frame on a closed stream (RFC 9113, 5.1)');
 export const ON_SKIPPED = connectionFault(
   ERROR.protocolError,
-  'a new stream below the highest one (RFC 9113, 5.1.1)',
+  'a new stream with a lower identifier than an earlier one (RFC 9113, 5.1.1)',
 );
 export const ON_IDLE = connectionFault(ERROR.protocolError, 'frame on an idle stream (RFC 9113, 5.1)');
-export const ON_STREAM_ZERO = connectionFault(
-  ERROR.protocolError,
-  'frame that needs a stream on stream 0 (RFC 9113, 6)',
-);
+export const ON_STREAM_ZERO = connectionFault(ERROR.protocolError, 'stream frame on stream 0 (RFC 9113, 6)');
 export const NOT_ON_STREAM_ZERO = connectionFault(
   ERROR.protocolError,
-  'frame of the connection on a stream (RFC 9113, 6)',
+  'connection frame on a stream other than 0 (RFC 9113, 6)',
 );
 export const EVEN_STREAM = connectionFault(
   ERROR.protocolError,
-  'a client opened an even stream (RFC 9113, 5.1.1)',
+  'the client opened a stream with an even identifier (RFC 9113, 5.1.1)',
 );
 export const BAD_PREFACE = connectionFault(
   ERROR.protocolError,
@@ -72,7 +67,7 @@ export const NOT_SETTINGS_FIRST = connectionFault(
 );
 export const FRAME_TOO_LONG = connectionFault(
   ERROR.frameSizeError,
-  'a frame above SETTINGS_MAX_FRAME_SIZE (RFC 9113, 4.2)',
+  'frame longer than SETTINGS_MAX_FRAME_SIZE (RFC 9113, 4.2)',
 );
 export const BLOCK_INTERRUPTED = connectionFault(
   ERROR.protocolError,
@@ -89,40 +84,43 @@ export const TRAILERS_NOT_LAST = streamFault(
 );
 export const STREAM_WINDOW_EXCEEDED = streamFault(
   ERROR.flowControlError,
-  'more data than the window allows (RFC 9113, 6.9.1)',
+  'more data than the flow-control window allows (RFC 9113, 6.9.1)',
 );
 export const WINDOW_EXCEEDED = connectionFault(
   ERROR.flowControlError,
-  'more data than the window allows (RFC 9113, 6.9.1)',
+  'more data than the flow-control window allows (RFC 9113, 6.9.1)',
 );
 export const STREAM_WINDOW_TOO_WIDE = streamFault(
   ERROR.flowControlError,
-  'a window beyond 2^31 - 1 (RFC 9113, 6.9.1)',
+  'flow-control window above 2^31 - 1 (RFC 9113, 6.9.1)',
 );
 export const WINDOW_TOO_WIDE = connectionFault(
   ERROR.flowControlError,
-  'a window beyond 2^31 - 1 (RFC 9113, 6.9.1)',
+  'flow-control window above 2^31 - 1 (RFC 9113, 6.9.1)',
 );
 export const WRONG_LENGTH = streamFault(
   ERROR.protocolError,
-  'content of another length than content-length (RFC 9113, 8.1.1)',
+  'the length of the content differs from content-length (RFC 9113, 8.1.1)',
 );
 export const REFUSED = streamFault(
   ERROR.refusedStream,
   'more streams than SETTINGS_MAX_CONCURRENT_STREAMS (RFC 9113, 5.1.2)',
 );
-export const SLOW = connectionFault(ERROR.enhanceYourCalm, 'a frame or header section took too long to come');
+export const SLOW = connectionFault(
+  ERROR.enhanceYourCalm,
+  'timed out waiting for the rest of a frame or header section',
+);
 const calm = (what: string): Http2Fault =>
-  connectionFault(ERROR.enhanceYourCalm, `too many ${what} for the requests made`);
-export const TOO_MANY_RESETS = calm('streams reset or refused');
+  connectionFault(ERROR.enhanceYourCalm, `too many ${what} for the number of requests`);
+export const TOO_MANY_RESETS = calm('reset or refused streams');
 export const TOO_MANY_CONTROLS = calm('PING, SETTINGS, PRIORITY, GOAWAY or unknown frames');
 export const TOO_MANY_WINDOW_CHANGES = calm('changes of SETTINGS_INITIAL_WINDOW_SIZE');
 export const TOO_MANY_IDLE_FRAMES = calm('empty DATA or WINDOW_UPDATE frames');
 export const TOO_MANY_LATE_FRAMES = calm('frames on closed streams');
-export const TOO_MUCH_SMALL_DATA = calm('DATA frames of a few octets');
+export const TOO_MUCH_SMALL_DATA = calm('very small DATA frames');
 export const TOO_MANY_LARGE_HEADERS = calm('header sections beyond SETTINGS_MAX_HEADER_LIST_SIZE');
 export const TOO_MANY_FAULTS = calm('malformed requests');
 export const TOO_MUCH_QUEUED = connectionFault(
   ERROR.enhanceYourCalm,
-  'too many answers wait for the windows of the peer',
+  'too many response bytes are waiting for the flow-control windows of the peer',
 );

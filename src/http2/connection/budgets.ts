@@ -1,19 +1,19 @@
 import type { BudgetTerms, ConnectionLimits } from './limits.ts';
 
-/** How far a connection has come. */
+/** Time and amount of work of a connection. */
 export interface Progress {
   /**
-   * The time at which it is told something, in milliseconds since it began: the transport reads the clock once for each
-   * read of the socket, and numbers as small as these are kept without memory of their own.
+   * The time of the current read, in milliseconds since the connection began. The transport reads the clock once per
+   * read of the socket. Numbers this small are stored without allocating.
    */
   nowMs: number;
-  /** Well formed requests so far. */
+  /** Number of well-formed requests so far. */
   requests: number;
   /** Work of the frames of the last read; see `LEAST_FRAME_WORK`. */
   work: number;
 }
 
-/** What is left of one allowance. */
+/** What remains of one allowance. */
 export class Budget {
   readonly #terms: BudgetTerms;
   readonly #progress: Pick<Progress, 'nowMs' | 'requests'>;
@@ -28,11 +28,12 @@ export class Budget {
     this.#refilledMs = progress.nowMs;
   }
 
+  /** Adds to the budget, up to its burst size. */
   earn(count: number): void {
     this.#left = Math.min(this.#left + count, this.#terms.burst);
   }
 
-  /** Takes so much; false, and nothing taken, when there is not enough left. */
+  /** Spends `count`. Returns false and spends nothing if less remains. */
   spend(count = 1): boolean {
     if (this.#left < count) this.#refill();
     if (this.#left < count) return false;
@@ -40,11 +41,14 @@ export class Budget {
     return true;
   }
 
-  /** What time and requests have brought is only looked at when it matters, so that neither costs anything. */
+  /**
+   * Adds what time and requests have earned. Only done when the budget is exhausted, so that it costs nothing
+   * otherwise.
+   */
   #refill(): void {
     const { perSecond, perRequest } = this.#terms;
     const { nowMs, requests } = this.#progress;
-    // The clock may have been put back.
+    // The clock may have been set back.
     const elapsedMs = Math.max(nowMs - this.#refilledMs, 0);
     this.earn((elapsedMs * perSecond) / 1_000 + (requests - this.#paidRequests) * perRequest);
     this.#refilledMs = nowMs;
@@ -52,7 +56,7 @@ export class Budget {
   }
 }
 
-/** The allowances of one connection; see {@link ConnectionLimits}. */
+/** The budgets of one connection. See {@link ConnectionLimits} for their meaning. */
 export class Budgets {
   readonly resets: Budget;
   readonly control: Budget;

@@ -6,20 +6,22 @@ import type { ConnectionLimits } from './limits.ts';
 import type { RequestHead } from './request-head.ts';
 import type { Sender } from './sender.ts';
 
-/** What a connection tells the layer above. Calls come while bytes are received, in the order of the frames. */
+/** The layer above a connection. Its methods are called while bytes are received, in the order of the frames. */
 export interface StreamHandler {
-  /** A request has begun. With `endStream` nothing follows. */
+  /** A request has begun. With `endStream` it has no content. */
   request(stream: Http2Stream, head: RequestHead, endStream: boolean): void;
   /**
-   * Bytes of the request's content, valid during the call. With `endStream` they are the last; then they may be none.
-   * Not called once the answer is complete.
+   * Content of the request, valid during the call. With `endStream` the request is complete, and the content may be
+   * empty. Not called after the response is complete.
    */
   data(stream: Http2Stream, bytes: Uint8Array, start: number, end: number, endStream: boolean): void;
-  /** The stream is gone before its answer was: reset, or its connection is closed. Not called for what `reset` asked for. */
+  /**
+   * The stream ended before its response was complete, and not by `reset`: the peer reset it or the connection closed.
+   */
   aborted(stream: Http2Stream, code: ErrorCode): void;
 }
 
-/** What the parts of a connection share. */
+/** State that the parts of a connection share. */
 export interface ConnectionContext {
   readonly limits: ConnectionLimits;
   readonly handler: StreamHandler;

@@ -27,7 +27,8 @@ import type { Liveness } from './liveness.ts';
 
 /**
  * Data that earns the peer one WINDOW_UPDATE. The most careful clients send one for the stream and one for the
- * connection with every 4 KiB. A peer that widens a window octet by octet to force many small frames runs out of budget.
+ * connection with every 4 KiB. A peer that widens a window octet by octet to force many small frames runs out of
+ * budget.
  */
 export const BYTES_PER_UPDATE = 1_024;
 

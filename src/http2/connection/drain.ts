@@ -2,13 +2,13 @@ import { ERROR, type ErrorCode } from '../faults.ts';
 import { LAST_STREAM_OPEN, PING_BYTES, writeGoAway, writePing } from '../frame/control.ts';
 import type { ConnectionContext } from './context.ts';
 
-/** Opaque data of the ping whose answer tells that GOAWAY has arrived. */
+/** Opaque data of the ping whose acknowledgment proves that the first GOAWAY has arrived. */
 const DRAIN_PING = Buffer.from('drain...');
 
 /**
- * How a connection ends in good order (RFC 9113, 6.8). The first GOAWAY leaves open which streams are served, because
- * some are under way while it is; the answer to the ping behind it comes behind them, and then the second GOAWAY names
- * the last one.
+ * Graceful shutdown of a connection (RFC 9113, 6.8). The first GOAWAY does not name the last stream, because new
+ * streams may be in flight. It is followed by a ping. When the peer acknowledges the ping, all of those streams have
+ * arrived, and the second GOAWAY names the last one.
  */
 export class Drain {
   readonly #context: ConnectionContext;
@@ -19,12 +19,12 @@ export class Drain {
     this.#context = context;
   }
 
-  /** Whether the last stream is named: with the last answer the connection is over. */
+  /** Whether the last stream is named. The connection then closes after the last response. */
   get announced(): boolean {
     return this.#lastServed !== LAST_STREAM_OPEN;
   }
 
-  /** Whether a stream is one that the peer may expect an answer on. */
+  /** Whether the server responds on this stream. */
   serves(id: number): boolean {
     return id <= this.#lastServed;
   }
@@ -34,29 +34,29 @@ export class Drain {
     if (this.#beganMs >= 0 || this.announced) return;
     const { sender, progress } = this.#context;
     this.#beganMs = progress.nowMs;
-    writeGoAway(sender.out, LAST_STREAM_OPEN, ERROR.noError, 'the server is going away');
+    writeGoAway(sender.out, LAST_STREAM_OPEN, ERROR.noError, 'the server is shutting down');
     writePing(sender.out, 'request', DRAIN_PING, 0);
   }
 
-  /** Takes the answer to a ping, whosever it was. */
+  /** Handles the acknowledgment of any ping. */
   onPong(bytes: Uint8Array, start: number): void {
     if (this.#beganMs >= 0 && DRAIN_PING.equals(bytes.subarray(start, start + PING_BYTES))) this.announce();
   }
 
-  /** Names the last stream; those above it are not served any more. */
+  /** Names the last stream. Streams above it are ignored from now on. */
   announce(): void {
     if (this.announced) return;
     this.#lastServed = this.#context.streams.lastId;
     this.goAway(ERROR.noError, '');
   }
 
-  /** Does not wait for ever for the answer to the ping: the peer has been told. */
+  /** Names the last stream if the acknowledgment of the ping takes too long. */
   tick(nowMs: number): void {
     if (this.#beganMs >= 0 && nowMs - this.#beganMs > this.#context.limits.keepaliveTimeoutMs)
       this.announce();
   }
 
-  /** Says which streams were looked at, and why no more are (RFC 9113, 5.4.1). */
+  /** Sends GOAWAY with the last stream that was handled and the reason (RFC 9113, 5.4.1). */
   goAway(code: ErrorCode, debug: string): void {
     const { sender, streams } = this.#context;
     writeGoAway(sender.out, Math.min(streams.lastId, this.#lastServed), code, debug);

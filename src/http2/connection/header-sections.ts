@@ -16,58 +16,58 @@ import { HpackFault } from '../hpack/primitives.ts';
 import type { ConnectionContext } from './context.ts';
 import type { Requests } from './requests.ts';
 
-/** CONTINUATION frames in a row that any peer may send. A flood of empty ones would never fill the bytes. */
+/** Minimum number of allowed CONTINUATION frames. They are limited because empty frames never reach the byte limit. */
 const LEAST_CONTINUATIONS = 32;
 
-/** Octets of a compressed field block that any peer may send. */
+/** Minimum of the limit on a compressed field block, in octets. */
 const LEAST_BLOCK_BYTES = 65_536;
 
 /**
- * The largest compressed field block that is read, for a header list of at most `maxListBytes`. A list that is
- * somewhat too large is answered 431; to read a much larger one to its end, only to refuse it, is not worth the cost.
+ * Maximum length of a compressed field block, for a header list of at most `maxListBytes`. A list that is slightly too
+ * large is answered with 431. A much larger one ends the connection, because reading it to its end costs too much.
  */
 export function maxBlockBytes(maxListBytes: number): number {
   return Math.max(2 * maxListBytes, LEAST_BLOCK_BYTES);
 }
 
-/** How many CONTINUATION frames one field block may have: twice as many as full frames would be. */
+/** Maximum number of CONTINUATION frames of one field block: twice as many as with full frames. */
 export function maxContinuations(maxListBytes: number): number {
   const full = Math.ceil(maxBlockBytes(maxListBytes) / DEFAULT_MAX_FRAME_BYTES);
   return Math.max(2 * full, LEAST_CONTINUATIONS);
 }
 
-/** The fragments of a field block that comes in several frames, put together within bounds (RFC 9113, 6.10). */
+/** Joins the fragments of a field block that spans several frames, up to the limits (RFC 9113, 6.10). */
 class HeaderCollector {
   readonly #block = new ByteWriter(0);
   readonly #maxBytes: number;
   readonly #maxContinuations: number;
   #continuations = 0;
 
-  /** @param maxListBytes the largest header list that is accepted */
+  /** @param maxListBytes maximum size of the header list, see SETTINGS_MAX_HEADER_LIST_SIZE */
   constructor(maxListBytes: number) {
     this.#maxBytes = maxBlockBytes(maxListBytes);
     this.#maxContinuations = maxContinuations(maxListBytes);
   }
 
-  /** Bytes of memory that it takes. */
+  /** Bytes of memory in use. */
   get capacity(): number {
     return this.#block.bytes.length;
   }
 
-  /** Takes the fragment of the HEADERS frame. */
+  /** Adds the fragment of the HEADERS frame. */
   begin(bytes: Uint8Array, start: number, end: number): Http2Fault | null {
     this.#continuations = 0;
     return this.#append(bytes, start, end);
   }
 
-  /** Takes the fragment of a CONTINUATION frame. */
+  /** Adds the fragment of a CONTINUATION frame. */
   continue(bytes: Uint8Array, start: number, end: number): Http2Fault | null {
     if (++this.#continuations > this.#maxContinuations)
       return tooMuch(`${this.#maxContinuations} CONTINUATION frames for one header section`);
     return this.#append(bytes, start, end);
   }
 
-  /** Hands the block over and begins anew, without its memory: such blocks are rare, and idle connections many. */
+  /** Returns the block and drops its memory, because such blocks are rare and idle connections are many. */
   take(): Uint8Array {
     const block = this.#block.view();
     this.#block.bytes = new Uint8Array(0);
@@ -87,19 +87,19 @@ function tooMuch(what: string): Http2Fault {
   return connectionFault(ERROR.enhanceYourCalm, `more than ${what}`);
 }
 
-/** SETTINGS_HEADER_TABLE_SIZE that holds without a word of ours (RFC 9113, 6.5.2). */
+/** The initial SETTINGS_HEADER_TABLE_SIZE, which the server does not change (RFC 9113, 6.5.2). */
 const HEADER_TABLE_BYTES = 4_096;
 
-/** HEADERS and CONTINUATION frames become header sections (RFC 9113, 4.3, 6.2 and 6.10). */
+/** Decodes HEADERS and CONTINUATION frames to header sections (RFC 9113, 4.3, 6.2 and 6.10). */
 export class HeaderSections {
   readonly #context: ConnectionContext;
   readonly #requests: Requests;
   readonly #hpack: HpackDecoder;
   readonly #collector: HeaderCollector;
   readonly #range: Range = { start: 0, end: 0 };
-  /** The section at hand. Written anew for each, so that none allocates. */
+  /** The current section. Reused, so that a section allocates nothing. */
   readonly #section = { id: 0, endStream: false, fault: null as Http2Fault | null };
-  /** The stream whose section lacks its end: then nothing but its CONTINUATION frames may come. 0 when there is none. */
+  /** The stream of an incomplete section, after which only CONTINUATION frames may arrive. 0 if there is none. */
   openStream = 0;
   #sinceMs = 0;
 
@@ -114,12 +114,12 @@ export class HeaderSections {
     });
   }
 
-  /** Bytes of memory that the section takes whose end has not come. */
+  /** Bytes of memory that the incomplete section uses. */
   get capacity(): number {
     return this.#collector.capacity;
   }
 
-  /** Drops that section. */
+  /** Drops the incomplete section. */
   clear(): void {
     this.#collector.take();
   }
@@ -151,13 +151,13 @@ export class HeaderSections {
     return this.#onBlock(block, 0, block.length);
   }
 
-  /** A section that the peer is too long about; null when there is none. */
+  /** The fault if the peer takes too long to complete a section; otherwise null. */
   late(nowMs: number): Http2Fault | null {
     const { headersMs } = this.#context.limits;
     return this.openStream !== 0 && nowMs - this.#sinceMs > headersMs ? SLOW : null;
   }
 
-  /** A whole field block. It is decoded whatever becomes of its stream, because it may change the dynamic table. */
+  /** Decodes a complete field block, even if its stream is refused, because it may change the dynamic table. */
   #onBlock(bytes: Uint8Array, start: number, end: number): Http2Fault | null {
     let block: HeaderBlock;
     try {

@@ -35,14 +35,14 @@ import { StreamEnds } from './stream-ends.ts';
 
 /**
  * Work is counted in octets, because nearly all costs of a frame grow with its length: decoding, hashing, matching.
- * Short frames cost more than their octets: a frame of 13 octets can be a request that is answered.
+ * Short frames count as this much, because a frame of 13 octets can be a complete request.
  */
 const LEAST_FRAME_WORK = 64;
 
-/** More than one read can contain. */
+/** More work than one read can cause. */
 const UNLIMITED_WORK = 0x3fff_ffff;
 
-/** Opaque data of the ping that asks for a sign of life. */
+/** Opaque data of keepalive pings. */
 const KEEPALIVE_PING = Buffer.from('alive?..');
 
 export interface ConnectionOptions {
@@ -51,9 +51,9 @@ export interface ConnectionOptions {
 }
 
 /**
- * The server's end of an HTTP/2 connection (RFC 9113): bytes in; requests to the handler, bytes out in `output`.
- * It knows no sockets and no clock: the transport passes the time, writes the output, and asks {@link tick} now and
- * then for what time has brought about.
+ * The server's end of an HTTP/2 connection (RFC 9113). It receives bytes, passes requests to the handler and appends
+ * bytes for the peer to `output`. It uses neither sockets nor clocks: the transport passes in the time, writes the
+ * output, and calls {@link tick} regularly to enforce the timeouts.
  */
 export class Http2Connection {
   readonly #context: ConnectionContext;
@@ -103,17 +103,17 @@ export class Http2Connection {
     this.#greet();
   }
 
-  /** Bytes for the peer. The transport takes them and resets the writer. */
+  /** Bytes for the peer. The transport writes them and resets the writer. */
   get output(): Sender['out'] {
     return this.#sender.out;
   }
 
-  /** True when the connection is to be cut once its output is written. */
+  /** Whether the transport has to close the connection once the output is written. */
   get closed(): boolean {
     return this.#over || (this.#drain.announced && this.#context.streams.size === 0);
   }
 
-  /** Why the connection was closed; null when by neither side's fault. */
+  /** The protocol error that closed the connection; null if there was none. */
   get fault(): Http2Fault | null {
     return this.#fault;
   }
@@ -122,17 +122,17 @@ export class Http2Connection {
     return this.#context.streams.size;
   }
 
-  /** Bytes of answers that wait for the peer's windows. */
+  /** Response bytes that wait for the peer's windows. */
   get queuedBytes(): number {
     return this.#sender.queuedBytes;
   }
 
-  /** Number of streams whose answers wait for the peer's windows. */
+  /** Number of streams whose responses wait for the peer's windows. */
   get waitingStreams(): number {
     return this.#sender.waitingStreams;
   }
 
-  /** Bytes that are kept of a frame and of a header section whose end has not come. */
+  /** Bytes of memory of an incomplete frame and an incomplete header section. */
   get unfinishedBytes(): number {
     return this.#partial.capacity + this.#sections.capacity;
   }
@@ -142,7 +142,7 @@ export class Http2Connection {
     return this.#progress.work;
   }
 
-  /** Counts work that a frame caused and that its length does not show. */
+  /** Adds work that the length of the frames does not reflect. */
   addWork(work: number): void {
     this.#progress.work += work;
   }
@@ -170,42 +170,42 @@ export class Http2Connection {
     return chunk.length;
   }
 
-  /** Sends the head of an answer. */
+  /** Sends the head of a response. */
   sendHead(stream: Http2Stream, block: Uint8Array): void {
     if (stream.state !== 'closed') this.#sender.headers(stream, block);
   }
 
-  /** Sends content; what the windows do not let through waits. */
+  /** Sends content of a response. Content that exceeds the windows waits. */
   sendData(stream: Http2Stream, bytes: Uint8Array, start: number, end: number): void {
     if (stream.state === 'closed') return;
     this.#sender.data(stream, bytes, start, end);
     if (this.#sender.queuedBytes > this.#context.limits.maxQueuedBytes) this.#fail(TOO_MUCH_QUEUED);
   }
 
-  /** Ends an answer with a header section: trailers, or an answer that has nothing else. */
+  /** Ends a response with a header section: its trailers, or its only section. */
   end(stream: Http2Stream, block: Uint8Array): void {
     if (stream.state !== 'closed') this.#sender.trailers(stream, block);
   }
 
-  /** Ends a stream without an answer, or in the middle of one. The handler is not told: it asked for it. */
+  /** Resets a stream. The handler is not notified. */
   reset(stream: Http2Stream, code: ErrorCode): void {
     if (stream.state !== 'closed') this.#ends.reset(stream, code);
   }
 
-  /** Widens the stream's window so that `bytes` more can come without a pause. */
+  /** Widens the stream's window so that `bytes` more can arrive without a pause. */
   expect(stream: Http2Stream, bytes: number): void {
     if (stream.state === 'open') this.#windows.expect(stream, bytes);
   }
 
-  /** Asks the peer to open no more streams; those that are open are answered (RFC 9113, 6.8). */
+  /** Starts a graceful shutdown: open streams are answered, new ones are not (RFC 9113, 6.8). */
   drain(): void {
     if (this.closed) return;
     if (this.#liveness.settingsSeen) this.#drain.begin();
-    // Nothing was asked yet, so nothing is lost to a peer that reads this.
+    // The peer has made no requests yet, so the graceful part is not needed.
     else this.#drain.announce();
   }
 
-  /** The connection is gone, or is to go at once. Handlers of open streams are told. */
+  /** Ends the connection immediately. The handler is notified for every open stream. */
   abort(code: ErrorCode): void {
     this.#forgetUnfinished();
     if (this.closed) return;
@@ -213,7 +213,7 @@ export class Http2Connection {
     this.#close(code);
   }
 
-  /** Finds what the time has brought about: a peer that is late with something, silent, or does not read. */
+  /** Enforces the timeouts: for a peer that is late or silent, or that does not read its responses. */
   tick(nowMs: number): void {
     if (this.closed) return;
     const { progress, sender, limits } = this.#context;
@@ -240,7 +240,7 @@ export class Http2Connection {
     this.#windows.open();
   }
 
-  /** Handles the frame whose beginning came before this chunk, if its end is in it; returns where the rest begins. */
+  /** Handles the partial frame if the chunk completes it. Returns where the next frame begins in the chunk. */
   #completePartial(chunk: Uint8Array, at: number): number {
     const partial = this.#partial;
     const behind = partial.fill(chunk, at);
@@ -248,7 +248,7 @@ export class Http2Connection {
     return behind;
   }
 
-  /** Handles whole frames; returns where the first one begins that is not whole. */
+  /** Handles complete frames. Returns where the first incomplete frame begins. */
   #frames(bytes: Uint8Array, start: number, length: number): number {
     let at = start;
     while (length - at >= FRAME_HEADER_BYTES && this.#progress.work < this.#workLimit && !this.closed) {
@@ -307,7 +307,7 @@ export class Http2Connection {
     }
   }
 
-  /** Gives up the answers that the peer leaves waiting; the memory is ours. */
+  /** Resets streams whose responses the peer does not read, to free their memory. */
   #giveUpStalled(nowMs: number): void {
     const untilMs = nowMs - this.#context.limits.stallMs;
     for (const stream of this.#sender.stalled(untilMs)) this.#ends.abort(stream, ERROR.cancel);

@@ -1,68 +1,72 @@
 /**
- * An allowance for frames that cost us work and the peer nothing: resets, pings, settings, empty frames. It is refilled
- * by time and by what we do for the peer, because honest peers send such frames in proportion to it: some clients
- * measure the round trip with a ping for every answer.
+ * A budget for frames that cost the server work and the peer almost nothing: resets, pings, settings, empty frames.
+ * Time and requests refill it, because honest peers send such frames in proportion to their requests. Some clients, for
+ * example, measure the round-trip time with a ping per response.
  */
 export interface BudgetTerms {
-  /** How many may come at once. */
+  /** Maximum, and the initial value. */
   readonly burst: number;
+  /** Refill per second. */
   readonly perSecond: number;
+  /** Refill per well-formed request. */
   readonly perRequest: number;
 }
 
-/** What a connection grants its peer, and what it puts up with. Each bound has a test that shows the peer's end. */
+/** Limits of one connection. Every limit has a test that shows what a peer that exceeds it sees. */
 export interface ConnectionLimits {
-  /** SETTINGS_MAX_CONCURRENT_STREAMS; more are refused. */
+  /** SETTINGS_MAX_CONCURRENT_STREAMS. Further streams are refused. */
   readonly maxStreams: number;
-  /** SETTINGS_MAX_HEADER_LIST_SIZE; a larger list is answered 431. */
+  /** SETTINGS_MAX_HEADER_LIST_SIZE. Requests with a larger list are answered with 431. */
   readonly maxHeaderListBytes: number;
-  /** Fields in one header section; a longer list is answered 431 as well. */
+  /** Maximum number of fields in a header section. Requests with more are answered with 431. */
   readonly maxHeaderFields: number;
-  /** SETTINGS_INITIAL_WINDOW_SIZE: bytes of a request that may be under way before its message is known to be longer. */
+  /**
+   * SETTINGS_INITIAL_WINDOW_SIZE: bytes of a request that may be in flight before the length of its message is known.
+   */
   readonly streamWindow: number;
-  /** Bytes of all requests that may be under way. */
+  /** Bytes of all requests that may be in flight. */
   readonly connectionWindow: number;
-  /** Bytes of answers that may wait for the peer's windows; more end the connection. The layer above stops before. */
+  /** Response bytes that may wait for the peer's windows. More end the connection; gRPC stops sending before that. */
   readonly maxQueuedBytes: number;
-  /** An answer of which no byte could be sent for this long is given up; a DATA frame must be complete within it. */
+  /** A response that could send no byte for this long is canceled. DATA frames must be complete within this time. */
   readonly stallMs: number;
-  /** The peer's preface, each header section, and each frame but DATA must be complete within this time. */
+  /** The preface, each header section, and each frame except DATA must be complete within this time. */
   readonly headersMs: number;
-  /** Our SETTINGS must be acknowledged within this time (RFC 9113, 6.5.3). */
+  /** The peer must acknowledge SETTINGS within this time (RFC 9113, 6.5.3). */
   readonly settingsMs: number;
-  /** A peer that was silent this long is asked for a sign of life. */
+  /** A peer that has sent nothing for this long gets a keepalive ping. */
   readonly keepaliveIdleMs: number;
-  /** It has this long to give it. */
+  /** Time to respond to a keepalive ping. */
   readonly keepaliveTimeoutMs: number;
-  /** RST_STREAM from the peer, and streams beyond `maxStreams`: opening streams without end ("rapid reset"). */
+  /** RST_STREAM of the peer, and streams beyond `maxStreams`. Limits the "rapid reset" attack. */
   readonly resets: BudgetTerms;
   /**
-   * A stream that lived this long may be reset at no charge. Proxies give up on calls after some 20 ms, so whenever a
-   * store is slow nearly all of their calls end so, and a charge would cost them the connection at the worst moment.
+   * Streams that lived at least this long may be reset without using the budget. Proxies typically cancel calls after
+   * 20 ms, so when a store is slow they reset nearly all of their calls. Charging these resets would cost them the
+   * connection at the worst moment.
    *
-   * It is no way around `maxStreams`. The CPU for `maxStreams` calls in each such time is less than what calls that
-   * are answered may cost, of which there can be as many as fit the line. The work that goes on behind a reset is
-   * bounded by the layer above (`maxAbandoned` of its limits), which has to bound that of passed deadlines anyway.
+   * This does not circumvent `maxStreams`: `maxStreams` calls per `patienceMs` use less CPU than the calls that a peer
+   * may make without resets. `maxAbandoned` of the gRPC limits bounds the work that continues after a reset.
    */
   readonly patienceMs: number;
   /** PING, SETTINGS, PRIORITY, GOAWAY and frames of unknown types. */
   readonly control: BudgetTerms;
-  /** SETTINGS that change SETTINGS_INITIAL_WINDOW_SIZE: each moves the windows of all streams. */
+  /** SETTINGS that change SETTINGS_INITIAL_WINDOW_SIZE. Each updates the windows of all streams. */
   readonly windowChanges: BudgetTerms;
-  /** DATA without data, and WINDOW_UPDATE; what is sent earns of the latter, see `BYTES_PER_UPDATE`. */
+  /** Empty DATA frames and WINDOW_UPDATE. Sent data refills this budget as well, see `BYTES_PER_UPDATE`. */
   readonly idleFrames: BudgetTerms;
   /**
-   * HEADERS and small DATA frames on streams that were closed before the peer had ended its request: by its own
-   * RST_STREAM, or by ours.
+   * HEADERS and small DATA frames on streams that RST_STREAM of either side closed before the peer had ended its
+   * request.
    */
   readonly lateFrames: BudgetTerms;
-  /** DATA frames of a few octets, except the last one of a request; see `SMALL_DATA_BYTES`. */
+  /** DATA frames below `SMALL_DATA_BYTES`, except the last one of a request. */
   readonly smallData: BudgetTerms;
   /**
    * Header sections above `maxHeaderListBytes` or `maxHeaderFields`. Each is decoded completely and answered with 431.
    */
   readonly largeHeaders: BudgetTerms;
-  /** Requests that are malformed or break a rule of their stream. */
+  /** Malformed requests and other stream errors. */
   readonly streamFaults: BudgetTerms;
 }
 
@@ -81,14 +85,14 @@ export const DEFAULT_LIMITS: ConnectionLimits = {
   resets: { burst: 1_000, perSecond: 33, perRequest: 0.5 },
   patienceMs: 10,
   control: { burst: 500, perSecond: 20, perRequest: 2 },
-  // Clients that measure the line change it some times a second.
+  // Clients that measure their bandwidth change the window size several times a second.
   windowChanges: { burst: 100, perSecond: 20, perRequest: 0 },
   idleFrames: { burst: 2_000, perSecond: 100, perRequest: 8 },
-  // A call that is canceled early brings one, or two with trailers; one that is refused early, a window of them.
+  // An early-canceled call causes one such frame, or two with trailers; a refused call can cause a window of them.
   lateFrames: { burst: 2_000, perSecond: 100, perRequest: 4 },
-  // Some clients send the prefix of a message in a frame of its own.
+  // Some clients send the prefix of a message in a separate frame.
   smallData: { burst: 2_000, perSecond: 200, perRequest: 4 },
-  // A well-behaved caller may send such a section with every call, next to calls that are answered.
+  // A well-behaved caller can send such a section with every second call.
   largeHeaders: { burst: 200, perSecond: 20, perRequest: 1 },
   streamFaults: { burst: 200, perSecond: 10, perRequest: 0 },
 };

@@ -2,13 +2,13 @@ import { connectionFault, ERROR, type Http2Fault } from '../faults.ts';
 import type { ConnectionLimits } from './limits.ts';
 
 /**
- * Watches that the peer does in time what it has to: the preface, SETTINGS, its acknowledgement, signs of life. Times are
- * in milliseconds since the connection began.
+ * Deadlines of the peer: the preface, SETTINGS and their acknowledgment, and keepalive pings. All times are in
+ * milliseconds since the connection began.
  */
 export class Liveness {
   readonly #limits: ConnectionLimits;
   #heardMs = 0;
-  /** Whether the peer was asked for a sign of life and has not given it. */
+  /** Whether a keepalive ping was sent and nothing has arrived since. */
   #asked = false;
   #askedMs = 0;
   settingsSeen = false;
@@ -18,17 +18,20 @@ export class Liveness {
     this.#limits = limits;
   }
 
-  /** Bytes of the peer have come. Any of them are a sign of life, not only the answer to a ping. */
+  /** Bytes have arrived from the peer. Any bytes prove that it is alive, not only the acknowledgment of a ping. */
   heard(nowMs: number): void {
     this.#heardMs = nowMs;
     this.#asked = false;
   }
 
-  /** What the peer failed to do in time; null when nothing. */
+  /** The fault if the peer has missed a deadline; otherwise null. */
   late(nowMs: number): Http2Fault | null {
     const { headersMs, settingsMs, keepaliveTimeoutMs } = this.#limits;
     if (!this.settingsSeen && nowMs > headersMs) {
-      return connectionFault(ERROR.enhanceYourCalm, `no preface and SETTINGS within ${headersMs} ms`);
+      return connectionFault(
+        ERROR.enhanceYourCalm,
+        `no connection preface and SETTINGS within ${headersMs} ms`,
+      );
     }
     if (!this.settingsAcked && nowMs > settingsMs) {
       return connectionFault(
@@ -37,12 +40,15 @@ export class Liveness {
       );
     }
     if (this.#asked && nowMs - this.#askedMs > keepaliveTimeoutMs) {
-      return connectionFault(ERROR.noError, `no sign of life within ${keepaliveTimeoutMs} ms`);
+      return connectionFault(
+        ERROR.noError,
+        `no response to the keepalive ping within ${keepaliveTimeoutMs} ms`,
+      );
     }
     return null;
   }
 
-  /** Whether it is time to ask for a sign of life; then the asking is taken as done. */
+  /** Whether it is time for a keepalive ping. If so, the caller must send it now. */
   shouldAsk(nowMs: number): boolean {
     if (this.#asked || nowMs - this.#heardMs <= this.#limits.keepaliveIdleMs) return false;
     this.#asked = true;

@@ -4,27 +4,27 @@ import { writeWindowUpdate } from '../frame/control.ts';
 import { DEFAULT_WINDOW, type Http2Stream, Window } from '../streams/stream.ts';
 
 /**
- * What the peer may still send (RFC 9113, 5.2 and 6.9). A window is brought back to its target once half of it is used:
- * seldom enough to cost nothing, early enough that the peer need not pause.
+ * The receive windows of the connection and its streams (RFC 9113, 5.2 and 6.9). A window is replenished when half of
+ * it is used: rarely enough to cost little, and early enough that the peer does not have to pause.
  */
 export class ReceiveWindows {
   readonly #out: ByteWriter;
   readonly #connection = new Window(DEFAULT_WINDOW);
   readonly #target: number;
 
-  /** @param connectionWindow bytes of all requests; less than the 65,535 that the peer begins with cannot be granted */
+  /** @param connectionWindow bytes of all requests; at least 65,535, the initial window of every connection */
   constructor(out: ByteWriter, connectionWindow: number) {
     this.#out = out;
     this.#target = Math.max(connectionWindow, DEFAULT_WINDOW);
   }
 
-  /** Grants the peer what it may have beyond the window that every connection starts with. */
+  /** Widens the connection window from its initial size to its target. */
   open(): void {
     const more = this.#target - DEFAULT_WINDOW;
     if (more > 0) this.#widenConnection(more);
   }
 
-  /** Counts the payload of a DATA frame, padding included, whatever becomes of its stream. */
+  /** Counts the payload of a DATA frame for the connection, including padding and frames of closed streams. */
   receive(size: number): Http2Fault | null {
     if (size > this.#connection.available) return WINDOW_EXCEEDED;
     this.#connection.consume(size);
@@ -33,20 +33,20 @@ export class ReceiveWindows {
     return null;
   }
 
-  /** Counts it for its stream as well. */
+  /** Counts the payload of a DATA frame for its stream. */
   receiveOn(stream: Http2Stream, size: number): Http2Fault | null {
     if (size > stream.receiveWindow.available) return STREAM_WINDOW_EXCEEDED;
     stream.receiveWindow.consume(size);
     return null;
   }
 
-  /** Lets the peer go on with a request of which more is to come. */
+  /** Replenishes the window of a stream whose request is not complete. */
   replenish(stream: Http2Stream): void {
     const missing = stream.receiveTarget - stream.receiveWindow.available;
     if (missing * 2 >= stream.receiveTarget) this.#widen(stream, missing);
   }
 
-  /** Widens a stream's window so that `bytes` more can come without a pause. */
+  /** Widens the window of a stream so that `bytes` more can arrive without a pause. */
   expect(stream: Http2Stream, bytes: number): void {
     const missing = bytes - stream.receiveWindow.available;
     if (missing <= 0) return;

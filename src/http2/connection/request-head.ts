@@ -1,19 +1,19 @@
 import type { HeaderBlock } from '../hpack/header-list.ts';
 
-/** What the header section of a request says, once it is checked (RFC 9113, 8.2 and 8.3). */
+/** The validated header section of a request (RFC 9113, 8.2 and 8.3). */
 export interface RequestHead {
-  /** Why the request is malformed; empty when it is not. */
+  /** Why the request is malformed; empty if it is well-formed. */
   readonly fault: string;
   readonly method: string;
   readonly path: string;
-  /** -1 when the request does not say. */
+  /** -1 if the request has no content-length. */
   readonly contentLength: number;
   readonly block: HeaderBlock;
-  /** Room for what the layer above works out from the head; a repeated block comes with it. */
+  /** Set by the layer above to a value derived from the head. Repeated blocks share it. */
   route: unknown;
 }
 
-/** Fields that belong to HTTP/1.1 connections (RFC 9113, 8.2.2). */
+/** Connection-specific fields of HTTP/1.1 (RFC 9113, 8.2.2). */
 const CONNECTION_FIELDS = new Set([
   'connection',
   'proxy-connection',
@@ -22,22 +22,22 @@ const CONNECTION_FIELDS = new Set([
   'upgrade',
 ]);
 
-/** Characters of a field name: a token without upper case (RFC 9113, 8.2.1; RFC 9110, 5.1). */
+/** Field names are tokens without upper case (RFC 9113, 8.2.1; RFC 9110, 5.1). */
 const FIELD_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 
-/** What a field value must not hold: NUL, LF, CR, or white space at either end (RFC 9113, 8.2.1). */
+/** Field values must not contain NUL, LF or CR, nor white space at either end (RFC 9113, 8.2.1). */
 const BAD_VALUE = /[\0\r\n]|^[ \t]|[ \t]$/;
 
 /**
- * Values of the block at hand that are longer than this are looked at once. A block can refer to an entry of the dynamic
- * table by one octet, so looking at each reference would cost a hundred times what the octets do.
+ * Longer values are checked once per block. A block can refer to an entry of the dynamic table with a single octet, so
+ * checking every reference would cost a hundred times as much as reading the octets.
  */
 const LONG_VALUE = 128;
 const longValues = new Set<string>();
 
 const WEB_SCHEME = /^https?$/i;
 
-/** The head of a request; looked up when the same block was checked before. */
+/** Validates the header section of a request, or returns the earlier result if the same block was validated before. */
 export function requestHead(block: HeaderBlock): RequestHead {
   const known = block.verdict as RequestHead | undefined;
   if (known !== undefined) return known;
@@ -46,12 +46,12 @@ export function requestHead(block: HeaderBlock): RequestHead {
   return head;
 }
 
-/** The first field of a header section with this name, which is in lower case; empty without one. */
+/** The value of the first field with this name, in lower case; empty if there is none. */
 export function fieldOf(block: HeaderBlock, name: string): string {
   return block.values[block.names.indexOf(name)] ?? '';
 }
 
-/** Why the fields of a trailer section are malformed; empty when they are not. Pseudo-fields are (RFC 9113, 8.1). */
+/** Why a trailer section is malformed; empty if it is well-formed. Pseudo-fields are not allowed (RFC 9113, 8.1). */
 export function trailerFault(block: HeaderBlock): string {
   if (longValues.size > 0) longValues.clear();
   for (let i = 0; i < block.names.length; i++) {
@@ -73,7 +73,7 @@ function checkHead(block: HeaderBlock): RequestHead {
     if (name.startsWith(':')) {
       if (regular) fault = `${name} after a regular field (RFC 9113, 8.3)`;
       else if (pseudo.has(name)) fault = `${name} twice (RFC 9113, 8.3)`;
-      else if (isBadValue(value)) fault = `${name} holds a forbidden character (RFC 9113, 8.2.1)`;
+      else if (isBadValue(value)) fault = `${name} contains a forbidden character (RFC 9113, 8.2.1)`;
       pseudo.set(name, value);
       continue;
     }
@@ -82,7 +82,7 @@ function checkHead(block: HeaderBlock): RequestHead {
     if (name === 'content-length' && fault === '') {
       const length = /^\d{1,15}$/.test(value) ? Number(value) : -2;
       if (length < 0 || (contentLength >= 0 && contentLength !== length))
-        fault = 'content-length is no single number (RFC 9110, 8.6)';
+        fault = 'content-length is not a single number (RFC 9110, 8.6)';
       contentLength = length;
     }
   }
@@ -97,7 +97,7 @@ function checkHead(block: HeaderBlock): RequestHead {
   };
 }
 
-/** Requests have exactly method, scheme and path, perhaps authority; CONNECT has method and authority only. */
+/** Requests have method, scheme and path, and optionally authority. CONNECT has only method and authority. */
 function pseudoFault(pseudo: ReadonlyMap<string, string>): string {
   for (const name of pseudo.keys()) {
     if (name !== ':method' && name !== ':scheme' && name !== ':path' && name !== ':authority') {
@@ -108,7 +108,7 @@ function pseudoFault(pseudo: ReadonlyMap<string, string>): string {
   if (missing(':method')) return ':method is missing or empty (RFC 9113, 8.3.1)';
   if (pseudo.get(':method') === 'CONNECT') {
     return pseudo.has(':scheme') || pseudo.has(':path') || missing(':authority')
-      ? 'CONNECT takes :authority and neither :scheme nor :path (RFC 9113, 8.5)'
+      ? 'CONNECT requires :authority and does not allow :scheme and :path (RFC 9113, 8.5)'
       : '';
   }
   if (missing(':scheme')) return ':scheme is missing or empty (RFC 9113, 8.3.1)';
@@ -116,26 +116,25 @@ function pseudoFault(pseudo: ReadonlyMap<string, string>): string {
   return WEB_SCHEME.test(pseudo.get(':scheme') as string) ? webFault(pseudo) : '';
 }
 
-/** What http and https ask beyond that (RFC 9113, 8.3.1). */
+/** Additional rules for http and https (RFC 9113, 8.3.1). */
 function webFault(pseudo: ReadonlyMap<string, string>): string {
   const path = pseudo.get(':path') as string;
   if (!path.startsWith('/') && !(path === '*' && pseudo.get(':method') === 'OPTIONS'))
-    return ':path does not begin with a slash (RFC 9113, 8.3.1)';
+    return ':path does not start with a slash (RFC 9113, 8.3.1)';
   if (pseudo.get(':authority')?.includes('@'))
-    return ':authority names a user, which it must not (RFC 9113, 8.3.1)';
+    return ':authority must not contain user information (RFC 9113, 8.3.1)';
   return '';
 }
 
 function fieldFault(name: string, value: string): string {
   if (!FIELD_NAME.test(name)) {
     return name.startsWith(':')
-      ? `pseudo-field ${name.slice(0, 40)} among trailers (RFC 9113, 8.1)`
-      : 'a field name is empty or holds a forbidden character (RFC 9113, 8.2.1)';
+      ? `pseudo-field ${name.slice(0, 40)} in trailers (RFC 9113, 8.1)`
+      : 'a field name is empty or contains a forbidden character (RFC 9113, 8.2.1)';
   }
-  if (isBadValue(value)) return `${name} holds a forbidden character (RFC 9113, 8.2.1)`;
-  if (CONNECTION_FIELDS.has(name)) return `${name} belongs to HTTP/1.1 (RFC 9113, 8.2.2)`;
-  if (name === 'te' && value.toLowerCase() !== 'trailers')
-    return 'te is other than trailers (RFC 9113, 8.2.2)';
+  if (isBadValue(value)) return `${name} contains a forbidden character (RFC 9113, 8.2.1)`;
+  if (CONNECTION_FIELDS.has(name)) return `${name} is specific to HTTP/1.1 (RFC 9113, 8.2.2)`;
+  if (name === 'te' && value.toLowerCase() !== 'trailers') return 'te is not trailers (RFC 9113, 8.2.2)';
   return '';
 }
 

@@ -33,8 +33,8 @@ import type { Sender } from './sender.ts';
 const TOO_LARGE_BLOCK = Buffer.from('0803343331', 'hex');
 
 /**
- * DATA on a closed stream that carries at least this much costs the peer more than us, and is not charged: a peer may
- * have a whole window of it in flight when a call is refused early.
+ * DATA frames on closed streams with at least this many bytes are not charged to the budget. They cost the peer more
+ * than the server, and a whole window of them may be in flight when a call is refused early.
  */
 const PAID_BYTES = 1_024;
 
@@ -43,11 +43,11 @@ const SMALL_DATA_BYTES = 64;
 
 const NOTHING = new Uint8Array(0);
 
-/** A header section beside its field block. */
+/** Properties of a header section besides its fields. */
 interface Section {
   readonly id: number;
   readonly endStream: boolean;
-  /** What is wrong with its HEADERS frame, for the stream to suffer. */
+  /** The stream fault of its HEADERS frame; null if there is none. */
   readonly fault: Http2Fault | null;
 }
 
@@ -57,7 +57,7 @@ interface RequestsParts {
   readonly drain: Drain;
 }
 
-/** What peers ask: header sections and data become requests for the handler, in the order of RFC 9113, 8.1. */
+/** Turns header sections and DATA frames into requests for the handler (RFC 9113, 8.1). */
 export class Requests {
   readonly #limits: ConnectionLimits;
   readonly #handler: StreamHandler;
@@ -82,7 +82,7 @@ export class Requests {
     this.#drain = drain;
   }
 
-  /** A whole header section: the head of a request, or its trailers. */
+  /** Handles a complete header section: the head of a request, or its trailers. */
   onSection(block: HeaderBlock, section: Section): Http2Fault | null {
     const { id } = section;
     if (id > this.#streams.lastId) return this.#onHead(block, section);
@@ -92,7 +92,7 @@ export class Requests {
     return this.#onNoStream(id, section.endStream, 0);
   }
 
-  /** A DATA frame (RFC 9113, 6.1). */
+  /** Handles a DATA frame (RFC 9113, 6.1). */
   onData(bytes: Uint8Array, start: number, end: number, flags: number, id: number): Http2Fault | null {
     if (id === 0) return ON_STREAM_ZERO;
     const size = end - start;
@@ -167,8 +167,8 @@ export class Requests {
   }
 
   /**
-   * A frame of a request on a closed stream. HEADERS on a stream that the peer reset, RST_STREAM, DATA: clients that
-   * cancel calls early send this, and it must not cost them the other calls of the connection.
+   * Handles HEADERS or DATA on a closed stream. Clients that cancel calls early can send HEADERS, RST_STREAM and then
+   * DATA. This must not end the other calls of the connection.
    */
   #onNoStream(id: number, endStream: boolean, size: number): Http2Fault | null {
     if (!this.#drain.serves(id)) return null;

@@ -4,66 +4,68 @@ import { writeHeaders } from '../frame/headers.ts';
 import { DEFAULT_WINDOW, type Http2Stream, SendQueue, Window } from '../streams/stream.ts';
 import type { Progress } from './budgets.ts';
 
-/** The first memory for output: enough for our SETTINGS, and little where many connections are idle. */
+/** Initial size of the output buffer: enough for SETTINGS, and little for many idle connections. */
 const FIRST_OUTPUT_BYTES = 256;
 
-/** A larger SETTINGS_MAX_FRAME_SIZE of the peer is not made use of: long frames hold up the other streams. */
+/** Maximum frame length, even if the peer allows more: long frames delay the other streams. */
 const LONGEST_FRAME_BYTES = 65_536;
 
-/** SETTINGS_HEADER_TABLE_SIZE that holds until the peer says otherwise (RFC 9113, 6.5.2). */
+/** The initial SETTINGS_HEADER_TABLE_SIZE of the peer (RFC 9113, 6.5.2). */
 const INITIAL_TABLE_BYTES = 4_096;
 
 /** A dynamic table size update to 0 (RFC 7541, 6.3). */
 const NO_TABLE = Uint8Array.of(0x20);
 
 /**
- * The sending half of a connection: frames go into `out`, which the transport writes to the socket; data waits here
- * while the peer's windows are closed. Streams that wait are served in turn, a frame each.
+ * The sending half of a connection. Frames are appended to `out`, which the transport writes to the socket. Data waits
+ * here while the flow-control windows of the peer are exhausted. Waiting streams are served round-robin, one frame
+ * each.
  */
 export class Sender {
   readonly out = new ByteWriter(FIRST_OUTPUT_BYTES);
   readonly window = new Window(DEFAULT_WINDOW);
-  /** SETTINGS_MAX_FRAME_SIZE of the peer, as far as it is made use of. */
+  /** SETTINGS_MAX_FRAME_SIZE of the peer, up to LONGEST_FRAME_BYTES. */
   #maxFrameBytes = DEFAULT_MAX_FRAME_BYTES;
-  /** What the peer takes for the bound of our dynamic table, which is always empty. */
+  /** The size of the dynamic table as the peer knows it. The table is always empty. */
   #tableBytes = INITIAL_TABLE_BYTES;
   /** Whether the next field block has to begin with a size update. */
   #tableUpdateDue = false;
-  /** Bytes that wait for a window, of all streams. */
+  /** Bytes of all streams that wait for a window. */
   queuedBytes = 0;
-  /** Bytes of data that were sent, since the owner of this figure set it to 0. */
+  /** Bytes of data sent since the reader of this counter last set it to 0. */
   sentBytes = 0;
-  /** Streams with data that waits; null until there is one, as most connections never have any. */
+  /** Streams with waiting data; null until there is one, because most connections never have any. */
   #waiting: WaitingStreams | null = null;
   readonly #progress: Progress;
   readonly #finished: (stream: Http2Stream) => void;
 
-  /** @param finished called when the last frame of an answer has been written */
+  /** @param finished called when the last frame of a response has been written */
   constructor(progress: Progress, finished: (stream: Http2Stream) => void) {
     this.#progress = progress;
     this.#finished = finished;
   }
 
-  /** Takes over a SETTINGS_MAX_FRAME_SIZE of the peer. */
+  /** Applies a SETTINGS_MAX_FRAME_SIZE of the peer. */
   setMaxFrameSize(bytes: number): void {
     this.#maxFrameBytes = Math.min(bytes, LONGEST_FRAME_BYTES);
   }
 
   /**
-   * Takes over a SETTINGS_HEADER_TABLE_SIZE of the peer. Our blocks do without the table, but a peer that makes it
-   * smaller waits for our word that it is (RFC 9113, 4.3.1); "0" is the last one that will be needed.
+   * Applies a SETTINGS_HEADER_TABLE_SIZE of the peer. The server does not use the table, but a peer that reduces it
+   * expects a size update (RFC 9113, 4.3.1). An update to 0 is the last one that is ever needed.
    */
   setTableSize(bytes: number): void {
     if (bytes < this.#tableBytes) this.#tableUpdateDue = true;
   }
 
+  /** Sends a header block. */
   headers(stream: Http2Stream, block: Uint8Array, endStream = false): void {
     const options = { endStream, maxFrameBytes: this.#maxFrameBytes };
     writeHeaders(this.out, stream.id, this.#tableUpdateDue ? this.#withTableUpdate(block) : block, options);
     if (endStream) this.#finished(stream);
   }
 
-  /** Sends data, and queues a copy of what the windows do not let through. */
+  /** Sends data, and queues a copy of what exceeds the windows. */
   data(stream: Http2Stream, bytes: Uint8Array, start: number, end: number): void {
     const count = end - start;
     if (stream.queue === null && count <= this.#room(stream) && count <= this.#maxFrameBytes) {
@@ -72,7 +74,7 @@ export class Sender {
     } else this.#parts(stream, bytes, start, end);
   }
 
-  /** Ends the answer with trailers, behind whatever waits. */
+  /** Ends the response with a header block, after the data that waits. */
   trailers(stream: Http2Stream, block: Uint8Array): void {
     if (stream.queuedBytes === 0) this.headers(stream, block, true);
     else stream.trailers = block;
@@ -83,7 +85,7 @@ export class Sender {
     return this.#waiting === null ? 0 : this.#waiting.size;
   }
 
-  /** Drops what a stream has waiting. */
+  /** Drops the waiting data of a stream. */
   forget(stream: Http2Stream): void {
     if (stream.queue === null) return;
     this.queuedBytes -= stream.queuedBytes;
@@ -92,35 +94,35 @@ export class Sender {
     this.#waiting?.delete(stream);
   }
 
-  /** Goes on sending after the connection's window was widened. */
+  /** Continues sending after the connection window was widened. */
   resume(): void {
     if (this.#waiting === null) return;
-    // A stream that was served stands behind the others then, and the loop comes to it again.
+    // A stream that was served moves to the end, so the loop visits it again.
     for (const stream of this.#waiting.ready) {
       if (this.window.available <= 0) return;
       this.#serve(stream, this.#waiting);
     }
   }
 
-  /** Goes on sending, where it still can, after the windows of all streams were changed. */
+  /** Continues sending after the windows of all streams were changed. */
   resumeAll(): void {
     this.#waiting?.resized();
     this.resume();
   }
 
-  /** Goes on sending after the window of one stream was widened; the others cannot use what is left for it. */
+  /** Continues sending after the window of one stream was widened. The other streams are not affected. */
   resumeStream(stream: Http2Stream): void {
     if (this.#waiting === null) return;
     this.#waiting.widened(stream);
     while (stream.queuedBytes > 0 && this.#room(stream) > 0) this.#serve(stream, this.#waiting);
   }
 
-  /** Streams of whose data nothing could be sent since `untilMs` or longer. */
+  /** Waiting streams that have sent nothing since `untilMs`, in milliseconds since the connection began. */
   stalled(untilMs: number): readonly Http2Stream[] {
     return this.#waiting?.stalled(untilMs) ?? [];
   }
 
-  /** Sends what is more than one frame, or more than the windows let through. */
+  /** Sends data that needs several frames or exceeds the windows. */
   #parts(stream: Http2Stream, bytes: Uint8Array, start: number, end: number): void {
     const at = stream.queuedBytes === 0 ? this.#sendNow(stream, bytes, start, end) : start;
     if (at < end) this.#enqueue(stream, bytes, at, end);
@@ -130,7 +132,7 @@ export class Sender {
     return Math.max(Math.min(this.window.available, stream.sendWindow.available), 0);
   }
 
-  /** Sends as much as the windows let through; returns where the rest begins. Without data it is an empty frame. */
+  /** Sends what fits in the windows, an empty frame if there is no data. Returns where the rest begins. */
   #sendNow(stream: Http2Stream, bytes: Uint8Array, start: number, end: number): number {
     let at = start;
     do {
@@ -151,7 +153,7 @@ export class Sender {
     this.queuedBytes += end - start;
   }
 
-  /** Sends one frame of a stream that waits and has room. */
+  /** Sends one frame of a waiting stream whose windows allow it. */
   #serve(stream: Http2Stream, waiting: WaitingStreams): void {
     const queue = stream.queue as SendQueue;
     const count = Math.min(queue.size, this.#room(stream), this.#maxFrameBytes);
@@ -188,13 +190,13 @@ export class Sender {
 }
 
 /**
- * The streams of a connection whose data waits for a window, in the order in which it is their turn. Those that wait for
- * their own are kept apart: else each octet that the connection's window grows by would cost a look at all of them.
+ * The streams of a connection whose data waits for a window, in the order in which they are served. Streams whose own
+ * window is exhausted are kept apart. Otherwise every update of the connection window would have to visit them all.
  */
 export class WaitingStreams {
-  /** Their own window is open. */
+  /** Streams whose own window is open. */
   readonly #ready = new Set<Http2Stream>();
-  /** It is not. */
+  /** Streams whose own window is exhausted. */
   readonly #shut = new Set<Http2Stream>();
 
   /** Number of waiting streams. */
@@ -202,12 +204,14 @@ export class WaitingStreams {
     return this.#ready.size + this.#shut.size;
   }
 
-  /** Those that can use the connection's window. One that is served and added again comes again, behind the others. */
+  /**
+   * Streams that can use the connection window. Iteration visits a stream again that was deleted and added meanwhile.
+   */
   get ready(): Iterable<Http2Stream> {
     return this.#ready;
   }
 
-  /** Puts a stream behind the others. */
+  /** Adds a stream at the end. */
   add(stream: Http2Stream): void {
     if (stream.sendWindow.available > 0) this.#ready.add(stream);
     else this.#shut.add(stream);
@@ -217,12 +221,12 @@ export class WaitingStreams {
     if (!this.#ready.delete(stream)) this.#shut.delete(stream);
   }
 
-  /** The stream's own window was widened. */
+  /** Call this when the window of one stream was widened. */
   widened(stream: Http2Stream): void {
     if (stream.sendWindow.available > 0 && this.#shut.delete(stream)) this.#ready.add(stream);
   }
 
-  /** The windows of all streams were changed, and perhaps narrowed. */
+  /** Call this when the windows of all streams were changed, possibly narrowed. */
   resized(): void {
     const streams = [...this.#ready, ...this.#shut];
     this.#ready.clear();
@@ -230,7 +234,7 @@ export class WaitingStreams {
     for (const stream of streams) this.add(stream);
   }
 
-  /** Streams of which nothing was sent since `untilMs` or longer. */
+  /** Streams that have sent nothing since `untilMs`. */
   stalled(untilMs: number): Http2Stream[] {
     return [...this.#ready, ...this.#shut].filter(stream => stream.waitingSinceMs < untilMs);
   }

@@ -12,7 +12,7 @@ import { readUint32 } from '../frame/frame.ts';
 import type { Http2Stream } from '../streams/stream.ts';
 import type { ConnectionContext } from './context.ts';
 
-/** All the ways in which a stream comes to its end. */
+/** All the ways in which a stream can end. */
 export class StreamEnds {
   readonly #context: ConnectionContext;
 
@@ -20,15 +20,15 @@ export class StreamEnds {
     this.#context = context;
   }
 
-  /** The last frame of the answer has been written. */
+  /** Ends a stream whose response has been written completely. */
   answered(stream: Http2Stream): void {
     const { sender, streams } = this.#context;
-    // The rest of the request is of no interest any more (RFC 9113, 8.1).
+    // Tells the peer not to send the rest of the request (RFC 9113, 8.1).
     if (stream.state === 'open') writeRstStream(sender.out, stream.id, ERROR.noError);
     streams.removeReset(stream);
   }
 
-  /** The layer above gives the stream up. */
+  /** Resets a stream without notifying the handler, which asked for it. */
   reset(stream: Http2Stream, code: ErrorCode): void {
     const { sender, streams } = this.#context;
     sender.forget(stream);
@@ -36,21 +36,21 @@ export class StreamEnds {
     streams.removeReset(stream);
   }
 
-  /** We give the stream up for a reason that the layer above does not know. */
+  /** Resets a stream and notifies the handler. */
   abort(stream: Http2Stream, code: ErrorCode): void {
     this.reset(stream, code);
-    this.#tell(stream, code);
+    this.#notify(stream, code);
   }
 
   /**
-   * Answers a stream fault; returns what becomes of it for the connection. RST_STREAM has no place on a stream that is
-   * idle or closed (RFC 9113, 5.1 and 6.4), so there the fault is one of the connection.
+   * Resets the stream of a stream fault. Returns a connection fault instead if the stream is idle or closed, where
+   * RST_STREAM is not allowed (RFC 9113, 5.1 and 6.4), or if the budget for faults is exhausted.
    */
   fail(id: number, fault: Http2Fault): Http2Fault | null {
     const { streams, budgets } = this.#context;
     const stream = streams.get(id);
     if (stream === undefined) return { ...fault, scope: 'connection' };
-    // Peers that do not know our limit yet exceed it in good faith, so those streams have the larger allowance.
+    // Honest peers can exceed the stream limit before they know it, so refused streams have a larger budget.
     const refused = fault.code === ERROR.refusedStream;
     const budget = refused ? budgets.resets : budgets.streamFaults;
     if (!budget.spend()) return refused ? TOO_MANY_RESETS : TOO_MANY_FAULTS;
@@ -58,7 +58,7 @@ export class StreamEnds {
     return null;
   }
 
-  /** RST_STREAM from the peer (RFC 9113, 6.4). */
+  /** Handles RST_STREAM of the peer (RFC 9113, 6.4). */
   onRstStream(bytes: Uint8Array, start: number, end: number, id: number): Http2Fault | null {
     if (id === 0) return ON_STREAM_ZERO;
     const fault = checkRstStream(start, end);
@@ -74,24 +74,24 @@ export class StreamEnds {
     if (stream.state === 'open') streams.closed.resetByPeer(id);
     sender.forget(stream);
     streams.remove(stream);
-    this.#tell(stream, readUint32(bytes, start) as ErrorCode);
+    this.#notify(stream, readUint32(bytes, start) as ErrorCode);
     return null;
   }
 
-  /** The connection is over. */
+  /** Ends all streams when the connection closes. */
   all(code: ErrorCode): void {
     const { streams, sender } = this.#context;
     for (const stream of [...streams.values()]) {
       sender.forget(stream);
       streams.remove(stream);
-      this.#tell(stream, code);
+      this.#notify(stream, code);
     }
   }
 
   /**
-   * Whether the peer may reset this stream. What makes resets dangerous is that work goes on behind them, beyond the
-   * limit on streams. A caller that gave us time to answer is held by that limit, and resets as often as it has to:
-   * when a store is slow, every call of a proxy ends so.
+   * Whether the peer may reset this stream. Resets are dangerous because the work of reset calls continues while new
+   * streams open, beyond the stream limit. Resets of streams that lived for some time are free: the stream limit bounds
+   * their rate, and proxies reset all of their calls when a store is slow.
    */
   #mayReset(stream: Http2Stream | undefined): boolean {
     const { limits, budgets, progress } = this.#context;
@@ -99,7 +99,7 @@ export class StreamEnds {
     return budgets.resets.spend();
   }
 
-  #tell(stream: Http2Stream, code: ErrorCode): void {
+  #notify(stream: Http2Stream, code: ErrorCode): void {
     if (stream.announced) this.#context.handler.aborted(stream, code);
   }
 }

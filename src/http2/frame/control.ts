@@ -30,12 +30,15 @@ export const LARGEST_WINDOW = 0x7fff_ffff;
 
 const WRONG_SETTINGS_SIZE = connectionFault(
   ERROR.frameSizeError,
-  'SETTINGS of a length that is no multiple of 6 (RFC 9113, 6.5)',
+  'SETTINGS frame whose length is not a multiple of 6 (RFC 9113, 6.5)',
 );
-const ACK_WITH_PAYLOAD = connectionFault(ERROR.frameSizeError, 'SETTINGS ACK with a payload (RFC 9113, 6.5)');
+const ACK_WITH_PAYLOAD = connectionFault(
+  ERROR.frameSizeError,
+  'SETTINGS acknowledgment with a payload (RFC 9113, 6.5)',
+);
 const BAD_PUSH = connectionFault(
   ERROR.protocolError,
-  'SETTINGS_ENABLE_PUSH other than 0 and 1 (RFC 9113, 6.5.2)',
+  'SETTINGS_ENABLE_PUSH is neither 0 nor 1 (RFC 9113, 6.5.2)',
 );
 const BAD_WINDOW = connectionFault(
   ERROR.flowControlError,
@@ -47,8 +50,8 @@ const BAD_FRAME_SIZE = connectionFault(
 );
 
 /**
- * Checks the frame and calls `each` for every parameter in order, known or not. Those before a bad one have been given
- * to `each`; the connection is over then.
+ * Checks a SETTINGS frame and calls `each` for every parameter in order, including unknown ones. On a fault, `each` has
+ * already received the parameters before the invalid one; the connection ends anyway.
  */
 export function readSettings(
   bytes: Uint8Array,
@@ -78,7 +81,7 @@ function checkSetting(parameter: number, value: number): Http2Fault | null {
   return null;
 }
 
-/** Appends our parameters as pairs of name and value. */
+/** Appends SETTINGS with the given parameters and values. */
 export function writeSettings(to: ByteWriter, settings: readonly (readonly [number, number])[]): void {
   writeFrameHeader(to, settings.length * SETTING_BYTES, FRAME.settings, 0, 0);
   for (const [parameter, value] of settings) {
@@ -88,7 +91,7 @@ export function writeSettings(to: ByteWriter, settings: readonly (readonly [numb
   }
 }
 
-/** Tells the peer that its parameters hold from here on. */
+/** Appends the acknowledgment of the peer's SETTINGS. */
 export function writeSettingsAck(to: ByteWriter): void {
   writeFrameHeader(to, 0, FRAME.settings, FLAG.ack, 0);
 }
@@ -98,26 +101,29 @@ export const PING_BYTES = 8;
 
 const WRONG_PING_SIZE = connectionFault(
   ERROR.frameSizeError,
-  'PING of another length than 8 (RFC 9113, 6.7)',
+  'PING frame whose length is not 8 (RFC 9113, 6.7)',
 );
 
 export function checkPing(start: number, end: number): Http2Fault | null {
   return end - start === PING_BYTES ? null : WRONG_PING_SIZE;
 }
 
-/** Appends a PING with the opaque data at `bytes[start]`, or the answer to one. */
+/** Appends a PING or its acknowledgment, with the opaque data at `bytes[start]`. */
 export function writePing(to: ByteWriter, kind: 'request' | 'ack', bytes: Uint8Array, start: number): void {
   writeFrameHeader(to, PING_BYTES, FRAME.ping, kind === 'ack' ? FLAG.ack : 0, 0);
   to.copy(bytes, start, start + PING_BYTES);
 }
 
-/** Announces the end before it is known which streams it leaves out (RFC 9113, 6.8). */
+/** The last stream id of a GOAWAY that starts a graceful shutdown (RFC 9113, 6.8). */
 export const LAST_STREAM_OPEN = 0x7fff_ffff;
 
-/** More text than this helps nobody. */
+/** Longer debug texts are truncated. */
 const MAX_DEBUG_CHARACTERS = 200;
 
-const GOAWAY_TOO_SHORT = connectionFault(ERROR.frameSizeError, 'GOAWAY shorter than 8 (RFC 9113, 6.8)');
+const GOAWAY_TOO_SHORT = connectionFault(
+  ERROR.frameSizeError,
+  'GOAWAY frame shorter than 8 octets (RFC 9113, 6.8)',
+);
 
 export function checkGoAway(start: number, end: number): Http2Fault | null {
   return end - start >= 8 ? null : GOAWAY_TOO_SHORT;
@@ -133,7 +139,7 @@ export function writeGoAway(to: ByteWriter, lastStream: number, code: ErrorCode,
 
 const WRONG_RST_STREAM_SIZE = connectionFault(
   ERROR.frameSizeError,
-  'RST_STREAM of another length than 4 (RFC 9113, 6.4)',
+  'RST_STREAM frame whose length is not 4 (RFC 9113, 6.4)',
 );
 
 export function checkRstStream(start: number, end: number): Http2Fault | null {
@@ -147,12 +153,18 @@ export function writeRstStream(to: ByteWriter, stream: number, code: ErrorCode):
 
 const WRONG_WINDOW_UPDATE_SIZE = connectionFault(
   ERROR.frameSizeError,
-  'WINDOW_UPDATE of another length than 4 (RFC 9113, 6.9)',
+  'WINDOW_UPDATE frame whose length is not 4 (RFC 9113, 6.9)',
 );
-const ZERO_ON_CONNECTION = connectionFault(ERROR.protocolError, 'WINDOW_UPDATE by 0 (RFC 9113, 6.9)');
-const ZERO_ON_STREAM = streamFault(ERROR.protocolError, 'WINDOW_UPDATE by 0 (RFC 9113, 6.9)');
+const ZERO_ON_CONNECTION = connectionFault(
+  ERROR.protocolError,
+  'WINDOW_UPDATE with an increment of 0 (RFC 9113, 6.9)',
+);
+const ZERO_ON_STREAM = streamFault(
+  ERROR.protocolError,
+  'WINDOW_UPDATE with an increment of 0 (RFC 9113, 6.9)',
+);
 
-/** What is wrong with a WINDOW_UPDATE; null when its increment can be read. */
+/** Checks length and increment of a WINDOW_UPDATE frame. */
 export function checkWindowUpdate(
   bytes: Uint8Array,
   start: number,

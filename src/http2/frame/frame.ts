@@ -4,7 +4,7 @@ import { connectionFault, ERROR, type Http2Fault } from '../faults.ts';
 /** Octets of a frame header (RFC 9113, 4.1). */
 export const FRAME_HEADER_BYTES = 9;
 
-/** SETTINGS_MAX_FRAME_SIZE that holds until it is changed, and its upper bound (RFC 9113, 6.5.2). */
+/** The initial value of SETTINGS_MAX_FRAME_SIZE and its upper bound (RFC 9113, 6.5.2). */
 export const DEFAULT_MAX_FRAME_BYTES = 16_384;
 export const LARGEST_MAX_FRAME_BYTES = 16_777_215;
 
@@ -48,12 +48,12 @@ export function writeFrameHeader(
   to.length = at + FRAME_HEADER_BYTES;
 }
 
-/** Octets of payload of the frame whose header begins at `at`. */
+/** The payload length of the frame whose header begins at `at`. */
 export function frameLength(bytes: Uint8Array, at: number): number {
   return (bytes[at] << 16) | (bytes[at + 1] << 8) | bytes[at + 2];
 }
 
-/** Reads 31 bits, ignoring the reserved one before them. */
+/** Reads 31 bits and ignores the reserved bit before them. */
 export function readUint31(bytes: Uint8Array, at: number): number {
   return ((bytes[at] & 0x7f) << 24) | (bytes[at + 1] << 16) | (bytes[at + 2] << 8) | bytes[at + 3];
 }
@@ -75,7 +75,7 @@ export function writeUint32(to: ByteWriter, value: number): void {
   to.length = at + 4;
 }
 
-/** Part of a buffer. Reused, so that a frame allocates nothing. */
+/** A part of a buffer. Mutable and reused, so that handling a frame allocates nothing. */
 export interface Range {
   start: number;
   end: number;
@@ -83,17 +83,17 @@ export interface Range {
 
 const FIELDS_CUT = connectionFault(
   ERROR.frameSizeError,
-  'padded frame without room for its fields (RFC 9113, 4.2, 6.1 and 6.2)',
+  'padded frame too short for its fields (RFC 9113, 4.2, 6.1 and 6.2)',
 );
 const PADDING_TOO_LONG = connectionFault(
   ERROR.protocolError,
-  'padding longer than what it stands behind (RFC 9113, 6.1 and 6.2)',
+  'padding longer than the rest of the payload (RFC 9113, 6.1 and 6.2)',
 );
 
 /**
- * Narrows the range of a DATA or HEADERS payload to what stands before the padding and behind its length.
+ * Narrows the range of a DATA or HEADERS payload to the octets between the pad length and the padding.
  *
- * @param fieldBytes octets of fields that come behind the pad length and are no place for padding
+ * @param fieldBytes octets of fixed fields after the pad length, which padding must not cover
  */
 export function stripPadding(
   bytes: Uint8Array,

@@ -7,20 +7,20 @@ const PRIORITY_BYTES = 5;
 
 const PRIORITY_CUT = connectionFault(
   ERROR.frameSizeError,
-  'HEADERS too short for its priority (RFC 9113, 6.2)',
+  'HEADERS too short for its priority fields (RFC 9113, 6.2)',
 );
 
 const WRONG_PRIORITY_SIZE = streamFault(
   ERROR.frameSizeError,
-  'PRIORITY of another length than 5 (RFC 9113, 6.3)',
+  'PRIORITY frame whose length is not 5 (RFC 9113, 6.3)',
 );
 
-/** A stream that depends on itself; RFC 7540, 5.3.1, which priority signals still follow. */
+/** RFC 9113 deprecates priorities but keeps their format, so this rule of RFC 7540 still applies. */
 const DEPENDS_ON_ITSELF = streamFault(ERROR.protocolError, 'stream depends on itself (RFC 7540, 5.3.1)');
 
 /**
- * Narrows the range of a HEADERS payload to the field block fragment. Priority is read past, but checked; a stream
- * fault is returned with the range narrowed, because the field block has to be decoded all the same.
+ * Narrows the range of a HEADERS payload to the field block fragment. The priority fields are checked and skipped. The
+ * range is narrowed even if a stream fault is returned, because the field block has to be decoded in any case.
  */
 export function readHeaders(
   bytes: Uint8Array,
@@ -37,7 +37,7 @@ export function readHeaders(
   return dependency === stream ? DEPENDS_ON_ITSELF : null;
 }
 
-/** Checks a PRIORITY frame; what it says is deprecated and has no effect. */
+/** Checks a PRIORITY frame. Its content is deprecated and has no effect. */
 export function checkPriority(
   bytes: Uint8Array,
   start: number,
@@ -48,7 +48,7 @@ export function checkPriority(
   return readUint31(bytes, start) === stream ? DEPENDS_ON_ITSELF : null;
 }
 
-/** Appends a field block as HEADERS and, where it is longer than a frame may be, CONTINUATION (RFC 9113, 6.2, 6.10). */
+/** Appends a field block as HEADERS, followed by CONTINUATION if it exceeds `maxFrameBytes` (RFC 9113, 6.2, 6.10). */
 export function writeHeaders(
   to: ByteWriter,
   stream: number,

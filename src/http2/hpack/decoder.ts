@@ -12,23 +12,23 @@ import {
 } from './primitives.ts';
 import { STATIC_ENTRIES, STATIC_NAMES, STATIC_VALUES } from './static-table.ts';
 
-/** The lowest size of the interval and the one at its end (RFC 7541, 4.2). */
+/** One for the smallest size since the last block and one for the final size (RFC 7541, 4.2). */
 const MAX_SIZE_UPDATES = 2;
 
 export interface HpackDecoderOptions extends HeaderListLimits {
   /**
-   * The SETTINGS_HEADER_TABLE_SIZE that holds for the peer at first, in octets. On a connection that is 4096 until the
-   * peer has acknowledged another value, which is then given to `setMaxTableSize`. The table never starts larger than
-   * 4096: above that the peer has to say that it makes use of its permission.
+   * The initial SETTINGS_HEADER_TABLE_SIZE for the peer, in octets. On a connection this is 4096 until the peer
+   * acknowledges another value, which the caller then passes to `setMaxTableSize`. The table starts with at most 4096
+   * octets, because the peer has to announce a larger size with a table size update.
    */
   readonly maxTableSize: number;
 }
 
 /**
- * Decodes the header blocks of one direction of a connection, in the order in which they came (RFC 7541).
+ * Decodes the header blocks of one direction of a connection, in the order of their arrival (RFC 7541).
  *
- * Nothing is checked that belongs to HTTP: names may be in upper case, values may hold any octet. Whether a literal was
- * marked as never indexed is not told, as nothing here sends a field on.
+ * The decoder does not check rules of HTTP: names may be in upper case and values may contain any octet. It does not
+ * report whether a literal was marked as never indexed, because the server forwards no fields.
  */
 export class HpackDecoder {
   readonly #table: DynamicTable;
@@ -46,16 +46,18 @@ export class HpackDecoder {
     this.#lowestMaxTableSize = options.maxTableSize;
   }
 
-  /** To be called when the peer has acknowledged another SETTINGS_HEADER_TABLE_SIZE of ours (RFC 9113, 4.3.1). */
+  /** Call this when the peer has acknowledged a new SETTINGS_HEADER_TABLE_SIZE of this end (RFC 9113, 4.3.1). */
   setMaxTableSize(size: number): void {
     this.#maxTableSize = size;
     this.#lowestMaxTableSize = Math.min(this.#lowestMaxTableSize, size);
   }
 
   /**
-   * Decodes the block `bytes[start, end)`: the fragments of a HEADERS frame and its CONTINUATION frames put together.
-   * The bytes are not held on to. A list beyond the limits is no fault but `tooLarge`, and the table follows all the
-   * same. Throws an `HpackFault`, after which the decoder must not be used again.
+   * Decodes the block `bytes[start, end)`: the joined fragments of a HEADERS frame and its CONTINUATION frames. The
+   * decoder keeps no reference to the bytes. A list beyond the limits is not a fault: the result is `tooLarge`, and the
+   * dynamic table is still updated.
+   *
+   * @throws HpackFault if the block is invalid; the decoder must not be used afterwards
    */
   decode(bytes: Uint8Array, start: number, end: number): HeaderBlock {
     const version = this.#table.version;
@@ -76,7 +78,7 @@ export class HpackDecoder {
     return this.#list.take();
   }
 
-  /** The size updates that a block begins with (RFC 7541, 4.2 and 6.3). */
+  /** Reads the table size updates at the beginning of a block (RFC 7541, 4.2 and 6.3). */
   #readSizeUpdates(): void {
     const cursor = this.#cursor;
     const start = cursor.position;
@@ -89,19 +91,22 @@ export class HpackDecoder {
       const size = readInteger(cursor, SIZE_UPDATE.prefix);
       const bound = isDue && count === 0 ? this.#lowestMaxTableSize : this.#maxTableSize;
       if (size > bound)
-        throw cursor.fault('6.3', `a table size update to ${size} where ${bound} is allowed`, at);
+        throw cursor.fault('6.3', `table size update to ${size}, but at most ${bound} is allowed`, at);
       this.#table.resize(size);
     }
     if (isDue && count === 0)
       throw cursor.fault(
         '4.2',
-        `no table size update to the acknowledged ${this.#lowestMaxTableSize}`,
+        `missing table size update to the acknowledged ${this.#lowestMaxTableSize}`,
         start,
       );
     this.#lowestMaxTableSize = this.#maxTableSize;
   }
 
-  /** Our limit has gone below the size that the peer uses, so its next block begins with an update (RFC 9113, 4.3.1). */
+  /**
+   * Whether the next block has to begin with a size update, because the limit fell below the size in use (RFC 9113,
+   * 4.3.1).
+   */
   #isUpdateDue(): boolean {
     return this.#lowestMaxTableSize < this.#table.maxSize;
   }
@@ -118,21 +123,20 @@ export class HpackDecoder {
       if (octet >= INDEXED.pattern) this.#readIndexed();
       else if (octet >= LITERAL_TO_INDEX.pattern) this.#readLiteralToIndex();
       else if (octet < SIZE_UPDATE.pattern) this.#readLiteral();
-      else throw cursor.fault('4.2', 'a table size update behind the first field', cursor.position);
+      else throw cursor.fault('4.2', 'table size update after the first field', cursor.position);
     }
   }
 
-  /** A field of one of the tables (RFC 7541, 6.1). */
+  /** A field of the static or dynamic table (RFC 7541, 6.1). */
   #readIndexed(): void {
     const index = this.#readIndex(INDEXED.prefix);
-    if (index === 0)
-      throw this.#cursor.fault('6.1', 'an indexed field with index 0', this.#cursor.position - 1);
+    if (index === 0) throw this.#cursor.fault('6.1', 'indexed field with index 0', this.#cursor.position - 1);
     const name = this.#nameAt(index);
     const value = index <= STATIC_ENTRIES ? STATIC_VALUES[index] : this.#table.value(index - STATIC_ENTRIES);
     if (this.#list.admit(fieldSize(name.length, value.length))) this.#list.push(name, value);
   }
 
-  /** A literal that becomes the newest entry of the table (6.2.1), whether or not it is too much for the list. */
+  /** A literal that becomes the newest entry of the dynamic table (6.2.1), even if the list is already too large. */
   #readLiteralToIndex(): void {
     const name = this.#readName(LITERAL_TO_INDEX.prefix);
     const value = literalText(readLiteral(this.#cursor));
@@ -140,7 +144,7 @@ export class HpackDecoder {
     this.#table.add(name, value);
   }
 
-  /** A literal that leaves the table alone (6.2.2, 6.2.3). */
+  /** A literal that does not change the dynamic table (6.2.2, 6.2.3). */
   #readLiteral(): void {
     const name = this.#readName(LITERAL.prefix);
     const valueLength = readLiteral(this.#cursor);
@@ -148,19 +152,21 @@ export class HpackDecoder {
       this.#list.push(name, literalText(valueLength));
   }
 
-  /** The name of a literal field: by its index, or as a literal of its own when the index is 0. */
+  /** Reads the name of a literal field: an index, or index 0 and a string literal. */
   #readName(prefix: number): string {
     const index = this.#readIndex(prefix);
     return index === 0 ? literalText(readLiteral(this.#cursor)) : this.#nameAt(index);
   }
 
-  /** An index that is 0 or one of an entry: the static table comes first, then the dynamic one (2.3.3). */
+  /**
+   * Reads an index: 0, or that of an entry. The entries of the dynamic table follow those of the static table (2.3.3).
+   */
   #readIndex(prefix: number): number {
     const at = this.#cursor.position;
     const index = readInteger(this.#cursor, prefix);
     const entries = STATIC_ENTRIES + this.#table.count;
     if (index > entries)
-      throw this.#cursor.fault('2.3.3', `index ${index} where the tables have ${entries} entries`, at);
+      throw this.#cursor.fault('2.3.3', `index ${index}, but the tables have ${entries} entries`, at);
     return index;
   }
 

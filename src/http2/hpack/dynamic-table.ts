@@ -1,28 +1,30 @@
-/** The bound of a connection's dynamic table until one of its ends says otherwise, in octets (RFC 9113, 6.5.2). */
+/** The initial maximum size of the dynamic table of a connection, in octets (RFC 9113, 6.5.2). */
 export const INITIAL_TABLE_SIZE = 4096;
 
-/** What an entry counts beside the octets of its name and value (RFC 7541, 4.1). */
+/** Added to the lengths of name and value for the size of an entry (RFC 7541, 4.1). */
 const ENTRY_OVERHEAD = 32;
 
-/** The size of a field by the rule that bounds the dynamic table (RFC 7541, 4.1) and header lists (RFC 9113, 6.5.2). */
+/**
+ * The size of a field in octets, as counted for the dynamic table (RFC 7541, 4.1) and header lists (RFC 9113, 6.5.2).
+ */
 export function fieldSize(nameLength: number, valueLength: number): number {
   return nameLength + valueLength + ENTRY_OVERHEAD;
 }
 
-/** Slots of a table that holds its first entry. */
+/** Number of slots when the first entry is added. */
 const FIRST_CAPACITY = 16;
 
 /**
- * The dynamic table (RFC 7541, 2.3.2 and 4): a queue of fields, the newest first, within a bound in octets.
+ * The dynamic table (RFC 7541, 2.3.2 and 4): a queue of fields, the newest first, with a maximum size in octets.
  *
- * It is a ring whose number of slots is a power of two. Indexes are those of the dynamic table alone, so 1 is the
- * newest entry and `count` the oldest; they count down from the slot that the next entry will take:
+ * It is a ring buffer whose number of slots is a power of two. Indexes are those of the dynamic table alone: 1 is the
+ * newest entry and `count` the oldest. They count down from the slot of the next entry:
  *
  *     slot    │ 0 │ 1 │ 2 │ 3 │ 4 │ 5 │ 6 │ 7 │
  *     entry   │   │   │ a │ b │ c │   │   │   │      a was added first
  *     index   │   │   │ 3 │ 2 │ 1 │ ▲ │   │   │      ▲ #next
  *
- * The ring doubles as entries come. Its bound follows from `maxSize`, since no entry counts fewer than 32 octets.
+ * The ring doubles when it is full. `maxSize` bounds it, because every entry counts at least 32 octets.
  */
 export class DynamicTable {
   #names: string[] = [];
@@ -42,17 +44,17 @@ export class DynamicTable {
     return this.#count;
   }
 
-  /** What the entries count together, in octets. */
+  /** Total size of the entries in octets. */
   get size(): number {
     return this.#size;
   }
 
-  /** The bound of `size`. */
+  /** Maximum of `size`. */
   get maxSize(): number {
     return this.#maxSize;
   }
 
-  /** Another number after every change: while it stays the same, so does what each index means. */
+  /** Changes with every change of the table: while it stays the same, every index has the same meaning. */
   get version(): number {
     return this.#version;
   }
@@ -67,12 +69,12 @@ export class DynamicTable {
     return this.#values[(this.#next - index) & (this.#values.length - 1)];
   }
 
-  /** Whether an entry of this size would stay in the table. */
+  /** Whether an entry of this size fits in the empty table. */
   hasRoomFor(size: number): boolean {
     return size <= this.#maxSize;
   }
 
-  /** Adds a field after evicting what it leaves no room for; one beyond the bound only empties the table (4.4). */
+  /** Evicts entries until the field fits, and adds it. A field larger than the table only empties the table (4.4). */
   add(name: string, value: string): void {
     this.#version++;
     const size = fieldSize(name.length, value.length);
@@ -86,14 +88,14 @@ export class DynamicTable {
     this.#size += size;
   }
 
-  /** Changes the bound, and evicts what is beyond it (4.3). */
+  /** Changes the maximum size and evicts entries beyond it (4.3). */
   resize(maxSize: number): void {
     this.#version++;
     this.#maxSize = maxSize;
     this.#evictDownTo(maxSize);
   }
 
-  /** The newest index with this name and value; 0 when there is none. */
+  /** The index of the newest entry with this name and value; 0 if there is none. */
   fieldIndex(name: string, value: string): number {
     for (let index = 1; index <= this.#count; index++) {
       if (this.value(index) === value && this.name(index) === name) return index;
@@ -101,7 +103,7 @@ export class DynamicTable {
     return 0;
   }
 
-  /** The newest index with this name; 0 when there is none. */
+  /** The index of the newest entry with this name; 0 if there is none. */
   nameIndex(name: string): number {
     for (let index = 1; index <= this.#count; index++) {
       if (this.name(index) === name) return index;
@@ -114,13 +116,13 @@ export class DynamicTable {
       const oldest = (this.#next - this.#count) & (this.#names.length - 1);
       this.#size -= fieldSize(this.#names[oldest].length, this.#values[oldest].length);
       this.#count--;
-      // So that the strings are freed, however long the slot stays unused.
+      // Frees the strings, even if the slot stays unused for long.
       this.#names[oldest] = '';
       this.#values[oldest] = '';
     }
   }
 
-  /** Doubles a full ring. Its entries move to the front, the oldest first. */
+  /** Doubles the full ring and moves its entries to the front, the oldest first. */
   #grow(): void {
     const names: string[] = [];
     const values: string[] = [];

@@ -13,33 +13,34 @@ import {
 import { STATIC_ENTRIES, staticFieldIndex, staticNameIndex } from './static-table.ts';
 
 /**
- * How a field is sent:
+ * How to encode a field:
  *
- * - `index`: as an entry of the dynamic table, which it becomes the first time; for what will be sent again
+ * - `index`: with the dynamic table, to which it is added the first time; for fields that will be sent again
  * - `plain`: without the dynamic table
- * - `never`: the same, and marked so that nobody on its way indexes it either; for what is secret (RFC 7541, 7.1.3)
+ * - `never`: without the dynamic table and marked so that intermediaries do not index it either; for secrets (RFC 7541,
+ *   7.1.3)
  */
 export type Indexing = 'index' | 'plain' | 'never';
 
-/** Name and value. A character is one octet; another one is refused with a TypeError. Names are in lower case. */
+/** Name, in lower case, and value. One character per octet; characters above U+00FF cause a TypeError. */
 export type HeaderField = readonly [name: string, value: string];
 
 /**
  * Encodes the header blocks of one direction of a connection, in the order in which they are sent (RFC 7541).
  *
- * Every block begins with `startBlock`; then come fields, and octets from `preencode`, in any order.
+ * Every block begins with `startBlock`. Fields and octets from `preencode` follow in any order.
  */
 export class HpackEncoder {
   readonly #table = new DynamicTable(INITIAL_TABLE_SIZE);
   readonly #ownMaxSize: number;
-  /** The bound that the table gets when the next block starts. */
+  /** The maximum table size from the next block on. */
   #maxSize: number;
-  /** The lowest `#maxSize` since the last block, which the peer has to be told as well (4.2). */
+  /** The lowest `#maxSize` since the last block, which has to be announced as well (4.2). */
   #lowestMaxSize: number;
 
   /**
-   * `maxTableSize` bounds the dynamic table in octets, whatever more the peer allows; 0 does without one. An indexed
-   * field is looked for entry by entry, so the default of 4096 octets, 128 entries at most, is large enough.
+   * `maxTableSize` limits the dynamic table in octets, even if the peer allows more; 0 disables the table. Fields are
+   * looked up with a linear search, so keep it small: 4096 octets are at most 128 entries.
    */
   constructor(options: { readonly maxTableSize: number }) {
     this.#ownMaxSize = options.maxTableSize;
@@ -47,13 +48,13 @@ export class HpackEncoder {
     this.#lowestMaxSize = this.#maxSize;
   }
 
-  /** To be called with each SETTINGS_HEADER_TABLE_SIZE of the peer, in octets, before it is acknowledged. */
+  /** Call this with each SETTINGS_HEADER_TABLE_SIZE of the peer, in octets, before acknowledging it. */
   setPeerTableSize(size: number): void {
     this.#maxSize = Math.min(size, this.#ownMaxSize);
     this.#lowestMaxSize = Math.min(this.#lowestMaxSize, this.#maxSize);
   }
 
-  /** Begins a block: tells the peer when the table's bound has changed, which only stands at the front (4.2). */
+  /** Begins a block. Announces a changed table size, which is only allowed at the beginning (4.2). */
   startBlock(to: ByteWriter): void {
     if (this.#lowestMaxSize < this.#table.maxSize) this.#resize(to, this.#lowestMaxSize);
     if (this.#maxSize !== this.#table.maxSize) this.#resize(to, this.#maxSize);
@@ -83,21 +84,21 @@ export class HpackEncoder {
       return;
     }
     const nameIndex = staticNameIndex(name) || this.#behindStatic(this.#table.nameIndex(name));
-    // An entry that is too large would do nothing but empty the table.
+    // An entry that is larger than the table would only empty it.
     const fits = this.#table.hasRoomFor(fieldSize(name.length, value.length));
     writeLiteralField(to, fits ? LITERAL_TO_INDEX : LITERAL, nameIndex, name, value);
     if (fits) this.#table.add(name, value);
   }
 
-  /** The index of an entry of the dynamic table among those of both tables (2.3.3). */
+  /** Converts an index of the dynamic table to one of both tables (2.3.3). */
   #behindStatic(index: number): number {
     return index === 0 ? 0 : STATIC_ENTRIES + index;
   }
 }
 
 /**
- * The octets of `plain` fields. They mean the same wherever they stand in a block of whichever connection, so what
- * every response has in common is encoded once.
+ * The octets of `plain` fields. They are valid anywhere in a block and on every connection, so that the fields that all
+ * responses share are encoded once.
  */
 export function preencode(fields: readonly HeaderField[]): Uint8Array {
   const to = new ByteWriter();
@@ -111,7 +112,7 @@ function writePlainField(to: ByteWriter, name: string, value: string): void {
   else writeLiteralField(to, LITERAL, staticNameIndex(name), name, value);
 }
 
-/** A literal field; its name is a literal as well when `nameIndex` is 0. */
+/** Appends a literal field. If `nameIndex` is 0, the name is a literal as well. */
 function writeLiteralField(
   to: ByteWriter,
   { pattern, prefix }: Representation,

@@ -1,21 +1,23 @@
 import { grownCapacity } from '../../base/bytes.ts';
 
 /**
- * The header list of one decoded block. It does not change and may be kept, also when the same bytes come again: then
- * the decoder returns the same object, so what one reader learned of it the next need not find out again.
+ * The header list of one decoded block. It is immutable except for `verdict`, and may be kept. When a block repeats,
+ * the decoder can return the same object, so that the result of a validation is found again in `verdict`.
  */
 export class HeaderBlock {
-  /** Names in the order of the block. A character is one octet: nothing has been checked or lowered in case. */
+  /**
+   * Names in the order of the block, one character per octet. They are neither validated nor converted to lower case.
+   */
   readonly names: readonly string[];
-  /** `values[i]` belongs to `names[i]`. A character is one octet. */
+  /** `values[i]` belongs to `names[i]`. One character per octet. */
   readonly values: readonly string[];
   /** Size of the whole list in octets, by the rule of SETTINGS_MAX_HEADER_LIST_SIZE (RFC 9113, 6.5.2). */
   readonly listBytes: number;
-  /** The list went beyond a limit of the decoder: `names` and `values` hold only what came before that. */
+  /** The list exceeds a limit of the decoder. `names` and `values` contain only the fields before that point. */
   readonly tooLarge: boolean;
   /**
-   * The one thing that may be written: whoever validates header lists keeps the result here, of whatever type, and
-   * finds it again when the block repeats. It must follow from names and values alone. `undefined` at first.
+   * The result of validating the list, written by the caller. It must depend on names and values alone. Initially
+   * `undefined`.
    */
   verdict: unknown = undefined;
 
@@ -27,17 +29,18 @@ export class HeaderBlock {
   }
 }
 
-/** What a header list may be before it counts as too large. */
+/** Limits of a header list. */
 export interface HeaderListLimits {
-  /** Our SETTINGS_MAX_HEADER_LIST_SIZE: octets of names and values, and 32 for each field (RFC 9113, 6.5.2). */
+  /** SETTINGS_MAX_HEADER_LIST_SIZE of this end: octets of names and values, and 32 for each field (RFC 9113, 6.5.2). */
   readonly maxListBytes: number;
   /** Number of fields. */
   readonly maxFields: number;
 }
 
 /**
- * Collects the fields of a block up to the limits. Beyond them it only counts: a few octets can refer to a large entry
- * many times (an HPACK bomb), so neither memory nor work per field may grow with what is referred to.
+ * Collects the fields of a block up to the limits, and only counts the fields beyond them. A few octets can refer to a
+ * large table entry many times (an HPACK bomb), so neither memory nor work per field may grow with the size of the
+ * entry.
  */
 export class HeaderList {
   readonly #limits: HeaderListLimits;
@@ -50,7 +53,7 @@ export class HeaderList {
     this.#limits = limits;
   }
 
-  /** Counts a field of this size (`fieldSize`); whether it is to be kept, by `push`. */
+  /** Counts a field of this size (`fieldSize`). Returns whether to keep the field, by calling `push`. */
   admit(size: number): boolean {
     this.#bytes += size;
     if (this.#bytes > this.#limits.maxListBytes || this.#names.length >= this.#limits.maxFields)
@@ -63,7 +66,7 @@ export class HeaderList {
     this.#values.push(value);
   }
 
-  /** Hands over what was collected, and begins anew. */
+  /** Returns the collected list and starts a new one. */
   take(): HeaderBlock {
     const block = new HeaderBlock({
       names: this.#names,
@@ -79,36 +82,36 @@ export class HeaderList {
   }
 }
 
-/** A connection carries few kinds of requests. */
+/** Few are needed, because a connection carries few kinds of requests. */
 const KEPT_BLOCKS = 4;
-/** Longer blocks hold values of their own, which are unlikely to come again. */
+/** Longer blocks contain individual values, which are unlikely to repeat. */
 const MAX_KEPT_BYTES = 1024;
-/** An octet can stand for a field, so that a short block can be a long list, which would cost idle connections memory. */
+/** One octet can stand for a field, so a short block can be a long list, which would use memory on idle connections. */
 const MAX_KEPT_FIELDS = 100;
 
 interface KeptBlock {
-  /** The first `length` octets are the block's; the memory is used again for the next block in this place. */
+  /** The first `length` octets are the block. The memory is reused for the next block in this place. */
   bytes: Uint8Array;
   length: number;
   block: HeaderBlock;
 }
 
 /**
- * The last few blocks that left the dynamic table as it was, by their bytes. What bytes mean follows from them and the
- * table alone, so while the table stays the same they mean the same header list. A caller that repeats itself refers
- * to its table from the second request on, and is found here from the third.
+ * Recent blocks that did not change the dynamic table, by their bytes. The meaning of a block depends on its bytes and
+ * on the table alone, so it stays the same while the table stays the same. A client that repeats a header block uses
+ * the table from its second request on, and this cache from the third.
  */
 export class BlockCache {
   readonly #kept: KeptBlock[] = [];
-  /** Only the first so many of `#kept` were decoded with the table's present version. */
+  /** Number of leading entries of `#kept` that belong to the current version of the table. */
   #count = 0;
   #version = -1;
-  /** Where the last block was found or put: most likely the next one is there as well. */
+  /** Index of the last block that was found or added: the most likely place of the next one. */
   #recent = 0;
-  /** Where the next block is put, in turn. */
+  /** Index at which the next block is added; the places are used in turn. */
   #next = 0;
 
-  /** The header list that `bytes[start, end)` stands for, if it was kept with this version of the table. */
+  /** The header list of the block `bytes[start, end)`, if it is cached for this version of the table. */
   find(bytes: Uint8Array, start: number, end: number, version: number): HeaderBlock | undefined {
     if (version !== this.#version) return undefined;
     let place = this.#recent;
@@ -123,7 +126,7 @@ export class BlockCache {
     return undefined;
   }
 
-  /** Keeps what `bytes[start, end)` was decoded to, unless it is too long. The bytes are copied. */
+  /** Caches the header list of the block `bytes[start, end)`, unless it is too long. Copies the bytes. */
   keep(bytes: Uint8Array, start: number, end: number, version: number, block: HeaderBlock): void {
     const length = end - start;
     if (length > MAX_KEPT_BYTES || block.names.length > MAX_KEPT_FIELDS) return;
@@ -145,7 +148,7 @@ export class BlockCache {
   }
 }
 
-/** Compares from the end, which is where blocks of one caller differ most often. */
+/** Compares backwards, because blocks of one client differ mostly at the end. */
 function hasBytes(kept: KeptBlock, bytes: Uint8Array, start: number): boolean {
   for (let i = kept.length - 1; i >= 0; i--) {
     if (kept.bytes[i] !== bytes[start + i]) return false;

@@ -3,25 +3,25 @@ import type { ByteWriter } from '../../base/bytes.ts';
 /*
  * Huffman coded strings (RFC 7541, 5.2).
  *
- * Decoding takes four bits a step through a table of states. A state is a place inside the code tree, where the bits
- * since the last whole code lead to. The code has 257 leaves, so its tree has 256 such places. No code is shorter than
- * five bits, so a step completes at most one.
+ * The decoder handles four bits per step with a state table. A state is an inner node of the code tree: the node that
+ * the bits since the last complete code lead to. The code has 257 leaves, so the tree has 256 inner nodes. No code is
+ * shorter than five bits, so a step completes at most one code.
  *
- * The places on the way to EOS, which is thirty ones, are numbered by their depth: state 0 is the root, and states up
- * to 7 mean that nothing but up to seven ones is left over, which is what padding may be.
+ * The nodes on the path to EOS, whose code is thirty ones, are numbered by depth. State 0 is the root. States 1 to 7
+ * mean that only that number of ones remains, which is valid padding.
  *
- * Eight bits a step would take two thirds of the time for long strings, but a table of 256 KiB in place of 16, which a
- * busy server's caches have better use for: long strings come once in a connection, then they are indexed.
+ * Eight bits per step would decode long strings in two thirds of the time, but the table would have 256 KiB instead of
+ * 16 and displace other data from the CPU caches. Long strings are sent once per connection and indexed afterwards.
  */
 
-/** The symbol that no string may hold; its leading bits fill up the last octet (RFC 7541, 5.2). */
+/** The end-of-string symbol. Strings must not contain it; its leading bits pad the last octet (RFC 7541, 5.2). */
 const EOS = 256;
 
 /**
- * How many bits the code of each octet has, and last that of EOS (RFC 7541, Appendix B). The code is canonical: codes
- * are numbered by length and then by symbol, so the lengths say all that the table of codes does.
+ * Code lengths of all octets in bits, followed by that of EOS (RFC 7541, Appendix B). The code is canonical (codes are
+ * numbered by length and then by symbol), so the lengths determine the codes.
  */
-// biome-ignore format: sixteen a row, so that an octet can be found by its two digits
+// biome-ignore format: sixteen per row, so that an octet can be found by its two hexadecimal digits
 const CODE_LENGTHS: readonly number[] = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, // 0x00
   28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28, // 0x10
@@ -42,7 +42,7 @@ const CODE_LENGTHS: readonly number[] = [
   30, // EOS
 ];
 
-/** The code of each octet and, at `EOS`, of the end: `lengths[symbol]` bits, the lowest of `codes[symbol]`. */
+/** The code of each symbol: the lowest `lengths[symbol]` bits of `codes[symbol]`. */
 interface HuffmanTable {
   readonly lengths: readonly number[];
   readonly codes: Uint32Array;
@@ -50,7 +50,7 @@ interface HuffmanTable {
 
 let table: HuffmanTable | undefined;
 
-/** The table of Appendix B, put together when it is first asked for. */
+/** The table of Appendix B, built at first use. */
 function huffmanTable(): HuffmanTable {
   table ??= { lengths: CODE_LENGTHS, codes: canonicalCodes(CODE_LENGTHS) };
   return table;
@@ -71,24 +71,25 @@ function canonicalCodes(lengths: readonly number[]): Uint32Array {
 /** Bits that the padding of the last octet may have. */
 const MAX_PADDING_BITS = 7;
 
-/** Of the 32 bits that are shifted at a time when encoding, up to 7 are left over from before. */
+/** The encoder shifts bits into 32-bit integers, in which up to 7 bits of earlier codes may still be pending. */
 const MAX_BITS_AT_ONCE = 24;
 
-/** A step's result: the next state in bits 0 to 7, the completed octet in 8 to 15, and these marks. */
+/** The result of a step has the next state in bits 0 to 7, the completed octet in bits 8 to 15, and these flags. */
 const HAS_OCTET = 1 << 16;
 const REACHED_EOS = 1 << 17;
 
-/** Why octets are not a Huffman coded string; below zero, so that it cannot be taken for a length. */
+/** Why octets are not a valid Huffman-coded string. Negative, to distinguish faults from lengths. */
 export const HUFFMAN_FAULT = { endOfString: -1, longPadding: -2, badPadding: -3 } as const;
 
-/** What `length` coded octets can become at most: no code is shorter than five bits. */
+/** The maximum decoded length of `length` coded octets: no code is shorter than five bits. */
 export function maxDecodedLength(length: number): number {
   return Math.floor((length * 8) / 5);
 }
 
 /**
- * Decodes `from[start, end)` to the front of `to`, which must have room for `maxDecodedLength(end - start)` octets.
- * Returns the number of octets, or a `HUFFMAN_FAULT`.
+ * Decodes `from[start, end)` to the beginning of `to`, which must have room for `maxDecodedLength(end - start)` octets.
+ *
+ * @returns the number of decoded octets, or a `HUFFMAN_FAULT`
  */
 export function decodeHuffman(from: Uint8Array, start: number, end: number, to: Uint8Array): number {
   const steps = stepTable();
@@ -109,27 +110,27 @@ export function decodeHuffman(from: Uint8Array, start: number, end: number, to: 
 
 let builtSteps: Uint32Array | undefined;
 
-/** The result of every step: `table[state << 4 | four bits]`. Built when first asked for. */
+/** The result of every step: `table[state << 4 | four bits]`. Built at first use. */
 function stepTable(): Uint32Array {
   builtSteps ??= buildSteps(buildTree());
   return builtSteps;
 }
 
-/** `tree[place * 2 + bit]` is a place, or the complement of the symbol that the bits complete. */
+/** `tree[node * 2 + bit]` is the next node, or the bitwise complement of the symbol that the bits complete. */
 function buildTree(): Int32Array {
   const { lengths, codes } = huffmanTable();
   const tree = new Int32Array(2 * EOS);
-  let places = 1;
+  let nodes = 1;
   const add = (symbol: number): void => {
-    let place = 0;
+    let node = 0;
     for (let shift = lengths[symbol] - 1; shift > 0; shift--) {
-      const branch = place * 2 + ((codes[symbol] >>> shift) & 1);
-      if (tree[branch] === 0) tree[branch] = places++;
-      place = tree[branch];
+      const branch = node * 2 + ((codes[symbol] >>> shift) & 1);
+      if (tree[branch] === 0) tree[branch] = nodes++;
+      node = tree[branch];
     }
-    tree[place * 2 + (codes[symbol] & 1)] = ~symbol;
+    tree[node * 2 + (codes[symbol] & 1)] = ~symbol;
   };
-  // First, so that the places on its way get the lowest numbers.
+  // EOS comes first, so that the nodes on its path get the lowest numbers.
   add(EOS);
   for (let octet = 0; octet < EOS; octet++) add(octet);
   return tree;
@@ -138,21 +139,21 @@ function buildTree(): Int32Array {
 function buildSteps(tree: Int32Array): Uint32Array {
   const steps = new Uint32Array(256 * 16);
   for (let step = 0; step < steps.length; step++) {
-    let place = step >>> 4;
+    let node = step >>> 4;
     let marks = 0;
     for (let shift = 3; shift >= 0; shift--) {
-      place = tree[place * 2 + ((step >>> shift) & 1)];
-      if (place >= 0) continue;
-      const symbol = ~place;
+      node = tree[node * 2 + ((step >>> shift) & 1)];
+      if (node >= 0) continue;
+      const symbol = ~node;
       marks |= symbol === EOS ? REACHED_EOS : HAS_OCTET | (symbol << 8);
-      place = 0;
+      node = 0;
     }
-    steps[step] = marks | place;
+    steps[step] = marks | node;
   }
   return steps;
 }
 
-/** How many octets `text` takes when coded; each of its characters is one octet. */
+/** The coded length of `text` in octets. Each of its characters stands for one octet. */
 export function huffmanLength(text: string): number {
   const { lengths } = huffmanTable();
   let bits = 0;
@@ -160,10 +161,10 @@ export function huffmanLength(text: string): number {
   return Math.ceil(bits / 8);
 }
 
-/** Appends `text`, each of whose characters is one octet. */
+/** Appends `text` in Huffman code. Each of its characters stands for one octet. */
 export function writeHuffman(to: ByteWriter, text: string): void {
   const { lengths, codes } = huffmanTable();
-  // The lowest `count` bits of `pending` are not written yet: fewer than 8, so MAX_BITS_AT_ONCE more always fit.
+  // The lowest `count` bits of `pending` are not written yet. They are fewer than 8, so MAX_BITS_AT_ONCE more fit.
   let pending = 0;
   let count = 0;
   for (let i = 0; i < text.length; i++) {

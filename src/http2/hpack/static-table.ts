@@ -1,4 +1,4 @@
-/** The entries of the static table (RFC 7541, Appendix A), in the order of their indexes, which begin at 1. */
+/** The entries of the static table (RFC 7541, Appendix A) in the order of their indexes, which start at 1. */
 const ENTRIES: readonly (readonly [name: string, value: string])[] = [
   [':authority', ''],
   [':method', 'GET'],
@@ -70,17 +70,17 @@ export const STATIC_ENTRIES = ENTRIES.length;
 export const STATIC_NAMES: readonly string[] = ['', ...ENTRIES.map(([name]) => name)];
 export const STATIC_VALUES: readonly string[] = ['', ...ENTRIES.map(([, value]) => value)];
 
-/** The first index of each name: entries of one name follow each other. */
+/** The first index of each name. Entries with the same name are adjacent. */
 const FIRST_INDEX: ReadonlyMap<string, number> = new Map(
   ENTRIES.map(([name], i) => [name, i + 1] as const).reverse(),
 );
 
-/** The index of the first entry with this name; 0 when there is none. */
+/** The index of the first entry with this name; 0 if there is none. */
 export function staticNameIndex(name: string): number {
   return FIRST_INDEX.get(name) ?? 0;
 }
 
-/** The index of the entry with this name and value; 0 when there is none. */
+/** The index of the entry with this name and value; 0 if there is none. */
 export function staticFieldIndex(name: string, value: string): number {
   const first = staticNameIndex(name);
   if (first === 0) return 0;

@@ -1,14 +1,14 @@
-/** How many streams that were closed before the peer had ended its request are remembered one by one. */
+/** Maximum number of remembered streams that were closed before the peer had ended its request. */
 const REMEMBERED = 1_024;
 
 /** What to do with a frame of the peer on a closed stream. */
 type LateFrame = 'ignore' | 'reset' | 'fault';
 
-/** What has to be known of streams that are closed, in bounded memory. */
+/** What has to be remembered of closed streams, in bounded memory. */
 export class ClosedStreams {
   /**
-   * Streams whose request the peer has not ended, oldest first. True when the peer reset the stream, and no frame has
-   * come on it since.
+   * Streams whose request the peer had not ended, oldest first. The value is true if the peer reset the stream and has
+   * not sent a frame on it since.
    */
   readonly #unfinished = new Map<number, boolean>();
   /** The highest id that was dropped from `#unfinished`. */
@@ -16,35 +16,35 @@ export class ClosedStreams {
   #firstSkipped = 0;
   #lastSkipped = 0;
 
-  /** How many streams are remembered one by one. */
+  /** Number of remembered streams. */
   get size(): number {
     return this.#unfinished.size;
   }
 
-  /** Notes that the peer may send on, because it does not know yet that we have reset the stream. */
+  /** Remembers a stream that the server has reset: the peer may still send frames on it. */
   awaitEnd(id: number): void {
     this.#remember(id, false);
   }
 
   /**
-   * Notes that the peer has reset a stream whose request it had not ended. Netty writes frames that were queued before
-   * the reset after it, when all of them leave in one flush.
+   * Remembers a stream that the peer reset before it had ended its request. Netty can write frames after the reset that
+   * were queued before it, if all of them are flushed together.
    */
   resetByPeer(id: number): void {
     this.#remember(id, true);
   }
 
-  /** Whether the peer may still have had a request to send on this stream when it was closed. */
+  /** Whether the stream is remembered as closed before the peer had ended its request. */
   isUnfinished(id: number): boolean {
     return this.#unfinished.has(id);
   }
 
   /**
-   * What to do with a frame of a request on a closed stream (RFC 9113, 5.1). Frames on a stream that we reset were
-   * in flight and are ignored. The first frame on a stream that the peer reset is a stream error; the answer to it is
-   * our reset, so that what follows is ignored as well. After END_STREAM nothing may follow.
+   * What to do with a frame of a request on a closed stream (RFC 9113, 5.1). Frames on a stream that the server reset
+   * were in flight and are ignored. The first frame on a stream that the peer reset is a stream error. The server
+   * answers it with a reset of its own, so later frames are ignored as well. Nothing may follow END_STREAM.
    *
-   * If memory has run out the frame is ignored: a fault would end the connection of an honest peer.
+   * Frames on streams that are no longer remembered are ignored, because a fault would end an honest peer's connection.
    */
   late(id: number, endStream: boolean): LateFrame {
     const isReset = this.#unfinished.get(id);
@@ -54,7 +54,7 @@ export class ClosedStreams {
     return isReset ? 'reset' : 'ignore';
   }
 
-  /** Notes ids that the peer passed over; the latest are enough, as honest peers pass over one at most, the first. */
+  /** Records ids that the peer skipped. The latest range is enough: honest peers skip at most the first id. */
   skip(first: number, last: number): void {
     this.#firstSkipped = first;
     this.#lastSkipped = last;

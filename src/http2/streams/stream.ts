@@ -1,12 +1,12 @@
 import { ByteWriter } from '../../base/bytes.ts';
 import { LARGEST_WINDOW } from '../frame/control.ts';
 
-/** The window that both sides of a connection and of a stream start with (RFC 9113, 6.9.2). */
+/** The initial flow-control window of connections and streams, in octets (RFC 9113, 6.9.2). */
 export const DEFAULT_WINDOW = 65_535;
 
 /**
- * A flow-control window (RFC 9113, 6.9). It goes below zero when the peer shrinks the initial size after data was sent:
- * of 100 octets 80 are used, the initial size becomes 60, and -20 are left.
+ * A flow-control window (RFC 9113, 6.9). It becomes negative when the peer reduces the initial size after data was
+ * sent: if 80 of 100 octets are used and the initial size changes to 60, -20 octets are available.
  */
 export class Window {
   available: number;
@@ -15,12 +15,12 @@ export class Window {
     this.available = size;
   }
 
-  /** Takes what was sent or received. */
+  /** Subtracts the octets that were sent or received. */
   consume(bytes: number): void {
     this.available -= bytes;
   }
 
-  /** Widens the window; false, and no change, when it would go beyond 2^31 - 1 (RFC 9113, 6.9.1). */
+  /** Widens the window. Returns false and changes nothing if it would exceed 2^31 - 1 (RFC 9113, 6.9.1). */
   widen(bytes: number): boolean {
     if (this.available + bytes > LARGEST_WINDOW) return false;
     this.available += bytes;
@@ -28,28 +28,29 @@ export class Window {
   }
 }
 
-/** Memory that an empty queue keeps. */
+/** An empty queue keeps its memory up to this size. */
 const KEEP_BYTES = 4_096;
 
-/** Bytes of an answer that wait for a window of the peer. They were copied, and stand in one piece. */
+/** Copied response bytes that wait for a flow-control window of the peer, in one contiguous buffer. */
 export class SendQueue {
   readonly #bytes = new ByteWriter(0);
-  /** How many of `#bytes` have left. */
+  /** Number of leading bytes of `#bytes` that have been sent. */
   #sent = 0;
 
+  /** Bytes that wait. */
   get size(): number {
     return this.#bytes.length - this.#sent;
   }
 
-  /** Bytes of memory that it takes. */
+  /** Bytes of memory that the queue uses. */
   get capacity(): number {
     return this.#bytes.bytes.length;
   }
 
   append(bytes: Uint8Array, start: number, end: number): void {
-    // Moving no more than has left makes the cost of a byte constant, however long a slow peer keeps the queue alive.
+    // Compact only when at least half was sent: the cost per byte is then constant, however slowly the peer reads.
     if (this.#sent > 0 && this.#sent >= this.size) this.#compact();
-    // Nearly all answers are one message. Growing in steps would use up to twice the memory.
+    // Nearly all responses are one message, so allocate its exact size. Growing in steps would use up to twice as much.
     if (this.capacity === 0) this.#bytes.bytes = new Uint8Array(end - start);
     this.#bytes.copy(bytes, start, end);
   }
@@ -68,7 +69,7 @@ export class SendQueue {
     if (this.#bytes.bytes.length > KEEP_BYTES) this.#bytes.bytes = new Uint8Array(0);
   }
 
-  /** Else a peer that takes all but the last byte would have the memory of the whole, and count for that byte. */
+  /** Without this, a peer that leaves one byte unread would hold the memory of the whole response. */
   #shrink(): void {
     this.#bytes.bytes = this.#bytes.bytes.slice(this.#sent, this.#bytes.length);
     this.#bytes.length -= this.#sent;
@@ -83,8 +84,8 @@ export class SendQueue {
 }
 
 /**
- * States of a stream as a server sees it (RFC 9113, 5.1). There is no push, so the reserved states do not occur; an
- * idle stream is one that the table does not know yet.
+ * States of a stream from the server's side (RFC 9113, 5.1). The server does not push, so the reserved states do not
+ * occur. Idle streams are not in the table yet.
  *
  *     idle ──HEADERS──▶ open ──END_STREAM from the peer──▶ half closed ──our END_STREAM──▶ closed
  *                        │                                     │                             ▲
@@ -92,27 +93,28 @@ export class SendQueue {
  */
 type StreamState = 'open' | 'halfClosed' | 'closed';
 
-/** One request and its answer. */
+/** One request and its response. */
 export class Http2Stream {
   readonly id: number;
+  /** Milliseconds since the connection began. */
   readonly openedMs: number;
   state: StreamState = 'open';
-  /** Whether the layer above has been told of the request. */
+  /** Whether the handler has received the request. */
   announced = false;
   readonly sendWindow: Window;
   readonly receiveWindow: Window;
-  /** What the receive window is brought back to. */
+  /** The size that the receive window is replenished to. */
   receiveTarget: number;
-  /** `content-length` of the request; -1 when it has none. */
+  /** `content-length` of the request; -1 if it has none. */
   contentLength = -1;
   receivedBytes = 0;
-  /** Data that waits for a window; null until some has to. */
+  /** Data that waits for a window; null until there is some. */
   queue: SendQueue | null = null;
-  /** The block that ends the answer and waits behind the data; null when none does. */
+  /** The header block that ends the response, while it waits behind the data; otherwise null. */
   trailers: Uint8Array | null = null;
-  /** Since when not one byte of the queue could be sent. */
+  /** When a byte of the queue was last sent, in milliseconds since the connection began. */
   waitingSinceMs = 0;
-  /** What the layer above keeps with the stream. */
+  /** State that the handler keeps with the stream. */
   call: unknown = null;
 
   constructor(
@@ -126,12 +128,12 @@ export class Http2Stream {
     this.receiveTarget = receiveWindow;
   }
 
-  /** Whether the answer is complete and waits: what still comes of the request is of no interest. */
+  /** Whether the response is complete and only waits to be sent. The rest of the request is then ignored. */
   get isAnswered(): boolean {
     return this.trailers !== null;
   }
 
-  /** Bytes of the answer that wait for a window. */
+  /** Bytes of the response that wait for a window. */
   get queuedBytes(): number {
     return this.queue === null ? 0 : this.queue.size;
   }

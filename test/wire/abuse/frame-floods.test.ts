@@ -33,7 +33,7 @@ const OPEN_REQUEST = headers(1, fieldBlock(grpcFields('/s/Echo')));
 const RESET_REQUEST = Buffer.concat([OPEN_REQUEST, rstStream(1)]);
 const CONTROL = /too many .*PING, SETTINGS/;
 const IDLE = /too many empty DATA or WINDOW_UPDATE/;
-const SMALL = /too many DATA frames of a few octets/;
+const SMALL = /too many very small DATA frames/;
 const LATE = /too many frames on closed streams/;
 
 const FLOODS: Record<string, Flood> = {

@@ -101,7 +101,7 @@ for (const [what, { sent, code }] of Object.entries(FATAL)) {
 t.test('GOAWAY says why, for whoever reads it', async t => {
   const peer = Http2Peer.open();
   const [said] = peer.sendFrames(data(0));
-  t.match(said, { type: 'GOAWAY', debug: 'frame that needs a stream on stream 0 (RFC 9113, 6)' });
+  t.match(said, { type: 'GOAWAY', debug: 'stream frame on stream 0 (RFC 9113, 6)' });
 });
 
 t.test('frames of unknown types are ignored, on any stream (RFC 9113, 4.1 and 5.5)', async t => {

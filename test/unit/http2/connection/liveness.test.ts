@@ -23,7 +23,7 @@ t.test('a silent client is asked for a sign of life, and cut without one', async
   t.strictSame(peer.tick(5_000), [], 'it is asked once');
   t.strictSame(peer.tick(1), ['GOAWAY 1 NO_ERROR']);
   t.strictSame(peer.handler.take(), ['request 1 /s/m', 'aborted 1 NO_ERROR']);
-  t.match(peer.connection.fault?.message, /no sign of life within 5000 ms/);
+  t.match(peer.connection.fault?.message, /no response to the keepalive ping within 5000 ms/);
 });
 
 t.test('a client that answers lives on, also when it answers within the same millisecond', async t => {

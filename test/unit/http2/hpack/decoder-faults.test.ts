@@ -91,15 +91,15 @@ for (const { what, before = '', hex, section, offset } of BAD) {
 
 t.test('a fault says what was found', async t => {
   for (const [hex, text] of [
-    ['04', 'a field that lacks a string literal, at octet 1 of the header block (RFC 7541, 5.2)'],
+    ['04', 'a string literal is missing, at octet 1 of the header block (RFC 7541, 5.2)'],
     [
       '04 0a 61',
-      'a string literal of 10 octets where 1 are left, at octet 1 of the header block (RFC 7541, 5.2)',
+      'string literal of 10 octets, but only 1 remain, at octet 1 of the header block (RFC 7541, 5.2)',
     ],
-    ['be', 'index 62 where the tables have 61 entries, at octet 0 of the header block (RFC 7541, 2.3.3)'],
+    ['be', 'index 62, but the tables have 61 entries, at octet 0 of the header block (RFC 7541, 2.3.3)'],
     [
       '3f e2 1f',
-      'a table size update to 4097 where 4096 is allowed, at octet 0 of the header block (RFC 7541, 6.3)',
+      'table size update to 4097, but at most 4096 is allowed, at octet 0 of the header block (RFC 7541, 6.3)',
     ],
   ] as const)
     t.throws(() => decodeAll(decoderWith(), octets(hex)), { name: 'HpackFault', message: text });

@@ -57,13 +57,13 @@ t.test('zeros behind the highest digit are read, as the RFC allows', async t => 
 });
 
 const FAULTS = [
-  { hex: '1f', text: /ends in the midst of/ },
-  { hex: '1f 9a', text: /ends in the midst of/ },
-  { hex: '1f ff ff ff ff', text: /ends in the midst of/ },
+  { hex: '1f', text: /the block ends inside/ },
+  { hex: '1f 9a', text: /the block ends inside/ },
+  { hex: '1f ff ff ff ff', text: /the block ends inside/ },
   { hex: '1f e1 ff ff ff 0f', text: /above 2\^32 - 1/ },
   { hex: '1f ff ff ff ff 7f', text: /above 2\^32 - 1/ },
-  { hex: '1f 80 80 80 80 80 00', text: /more than 6 octets/ },
-  { hex: '1f ff ff ff ff ff ff ff ff ff ff', text: /more than 6 octets/ },
+  { hex: '1f 80 80 80 80 80 00', text: /longer than 6 octets/ },
+  { hex: '1f ff ff ff ff ff ff ff ff ff ff', text: /longer than 6 octets/ },
 ];
 
 for (const { hex, text } of FAULTS) {
@@ -80,8 +80,5 @@ t.test('2^32 - 1 is the highest integer', async t => {
 t.test('a fault says where in the block the integer begins', async t => {
   const cursor = cursorAt(octets('00 00 00 1f'), 1);
   cursor.position = 3;
-  t.throws(
-    () => readInteger(cursor, 0x1f),
-    new HpackFault('5.1', 'an integer that the block ends in the midst of', 2),
-  );
+  t.throws(() => readInteger(cursor, 0x1f), new HpackFault('5.1', 'the block ends inside an integer', 2));
 });
