@@ -7,24 +7,24 @@ export type Field = readonly [name: string, value: string];
 const OK: Field = [':status', '200'];
 const CONTENT_TYPE: Field = ['content-type', 'application/grpc'];
 
-/** Begins an answer that has messages. */
+/** Begins a response that has messages. */
 export const ANSWER_HEAD = preencode([OK, CONTENT_TYPE]);
 
-/** Ends an answer whose status is OK. */
+/** Ends a response whose status is OK. */
 export const OK_TRAILERS = preencode([['grpc-status', '0']]);
 
-/** What says how a call ended. */
+/** The fields that carry the status of a call. */
 export function statusFields(status: GrpcStatus, message: string): Field[] {
   const code: Field = ['grpc-status', String(status)];
   return message === '' ? [code] : [code, ['grpc-message', encodeStatusMessage(message)]];
 }
 
-/** Ends an answer that has a head with another status. */
+/** Ends a response that has a head with a status other than OK. */
 export function trailersBlock(status: GrpcStatus, message: string): Uint8Array {
   return preencode(statusFields(status, message));
 }
 
-/** The last block of {@link failureBlock} and what it says. */
+/** The last block of {@link failureBlock} with its status and message. */
 let last = encodedFailure(GRPC_STATUS.unknown, '');
 
 function encodedFailure(
@@ -35,15 +35,15 @@ function encodedFailure(
 }
 
 /**
- * An answer that is nothing but its status ("gRPC over HTTP2", Trailers-Only). The block must not be changed: calls that
- * fail one after the other mostly fail for the same reason, and then share it.
+ * A response that consists of a status alone ("gRPC over HTTP2", Trailers-Only). The block must not be changed, because
+ * consecutive calls that fail for the same reason share it.
  */
 export function failureBlock(status: GrpcStatus, message: string): Uint8Array {
   if (last.status !== status || last.message !== message) last = encodedFailure(status, message);
   return last.block;
 }
 
-/** The same with more fields, encoded for this call. */
+/** A Trailers-Only response with additional fields, encoded for this call. */
 export function trailersOnlyBlock(
   status: GrpcStatus,
   message: string,
@@ -52,34 +52,34 @@ export function trailersOnlyBlock(
   return preencode([OK, CONTENT_TYPE, ...statusFields(status, message), ...more]);
 }
 
-/** What is accepted; goes with a refusal of other encodings (gRPC compression, "Compression Method Asymmetry"). */
+/** The accepted encodings. Sent when another encoding is refused ("gRPC Compression", Compression Method Asymmetry). */
 export const ACCEPTED_ENCODING: Field = ['grpc-accept-encoding', 'identity,gzip'];
 
-/** Status messages travel in a header section and are for people; more characters help nobody. */
+/** Maximum length of a status message. Messages are sent in a header section and read by people. */
 const MAX_CHARACTERS = 1_024;
 
-/** Octets on the wire: clients may refuse header sections of more than 8 KiB ("gRPC over HTTP2", Responses). */
+/** Maximum encoded length: clients may refuse header sections above 8 KiB ("gRPC over HTTP2", Responses). */
 const MAX_ENCODED_BYTES = 6_144;
 
 const ELLIPSIS = '…';
 const ENCODED_ELLIPSIS = '%E2%80%A6';
 
-/** A text as it may go into `grpc-message`: bounded, and free of lone surrogates, which UTF-8 cannot write. */
+/** Prepares a text for `grpc-message`: limits its length and replaces lone surrogates, which UTF-8 cannot encode. */
 export function statusMessage(text: string): string {
   return (text.length <= MAX_CHARACTERS ? text : cut(text)).toWellFormed();
 }
 
-/** Cuts between characters, not inside one that takes two places. */
+/** Truncates a text without splitting a surrogate pair. */
 function cut(text: string): string {
   const end = MAX_CHARACTERS - 1;
   const isInside = /[\ud800-\udbff]/.test(text[end - 1]);
   return text.slice(0, isInside ? end - 1 : end) + ELLIPSIS;
 }
 
-/** Text that needs no encoding: printable ASCII without the percent sign. */
+/** Texts that need no encoding: printable ASCII without the percent sign. */
 const PLAIN = /^[ -$&-~]*$/;
 
-/** `grpc-message`: all but printable ASCII, and the percent sign, is percent-encoded ("gRPC over HTTP2", Responses). */
+/** Percent-encodes everything except printable ASCII, and the percent sign ("gRPC over HTTP2", Responses). */
 export function encodeStatusMessage(text: string): string {
   if (text.length <= MAX_CHARACTERS && PLAIN.test(text)) return text;
   let encoded = '';

@@ -14,40 +14,40 @@ import {
   type UnaryReply,
 } from './service.ts';
 
-/** What calls need of the connection that they came on. */
+/** The parts of a connection that its calls use. */
 export interface CallContext {
   readonly connection: Http2Connection;
   readonly deadlines: Deadlines;
-  /** Bytes of one stream of answers that may wait for its caller. */
+  /** Response bytes of one server-streaming call that may wait for the caller. */
   readonly maxStreamQueuedBytes: number;
-  /** Calls that were given up and whose methods have not answered yet. */
+  /** Number of abandoned calls whose methods have not answered yet. */
   abandoned: number;
-  /** Whether one more answer may be queued, by what already waits for the peer. */
+  /** Whether one more response may be queued, given the responses that already wait for the peer. */
   hasRoom(): boolean;
-  /** The request of a call is complete, or of no interest any more. */
+  /** The request of a call is complete, or no longer needed. */
   requestEnded(call: Call): void;
-  /** Something was written: the transport is to send it soon. */
+  /** Output was added that the transport has to send. */
   wrote(): void;
-  /** Code of the method of a call has thrown. */
+  /** The code of a method has thrown an error. */
   methodFailed(call: Call, thrown: unknown): void;
 }
 
-const NOT_READ = 'the caller does not read what it asked for';
+const NOT_READ = 'too many response bytes are waiting because the caller does not read them';
 
-/** What unary and streaming calls have in common. */
+/** Common parts of unary and streaming calls. */
 export abstract class Call implements Dated {
   readonly stream: Http2Stream;
   readonly path: string;
   deadlineMs = Number.POSITIVE_INFINITY;
   /** Milliseconds since the epoch. */
   beganMs = 0;
-  /** What it counts as while its request is unfinished, of what such requests may hold. */
+  /** Bytes that the unfinished request counts towards the limits on unfinished requests. */
   heldBytes = 0;
   /** The calls of the connection that began before and after this one, while its request is unfinished. */
   older: Call | null = null;
   newer: Call | null = null;
   done = false;
-  /** Holds the parts of a request that did not come in one piece; made when it is needed. */
+  /** Joins a message that arrives in several parts; null until it is needed. */
   reader: ContentReader | null = null;
   protected readonly context: CallContext;
   #requestEnded = false;
@@ -58,13 +58,13 @@ export abstract class Call implements Dated {
     this.context = context;
   }
 
-  /** Hands the request to its method. */
+  /** Passes the request to its method. */
   abstract run(message: Uint8Array): void;
 
   /** Ends the call with a status other than OK. */
   abstract fail(status: GrpcStatus, message: string): void;
 
-  /** Ends the call, of which nothing is answered yet, with a block that says why. */
+  /** Ends a call that has no response yet with a Trailers-Only block. */
   refuse(block: Uint8Array): void {
     this.close();
     this.context.connection.end(this.stream, block);
@@ -79,17 +79,17 @@ export abstract class Call implements Dated {
     this.fail(GRPC_STATUS.deadlineExceeded, 'the deadline of the call has passed');
   }
 
-  /** Nobody waits for the answer any more. */
+  /** The caller no longer waits for the response. */
   abandon(): void {
     this.close();
   }
 
-  /** Whether its method has the request, and there is an answer to come. */
+  /** Whether the method has the request and has not answered yet. */
   protected get isRunning(): boolean {
     return this.#requestEnded && !this.done;
   }
 
-  /** Lets go of what the call holds of its request. */
+  /** Frees what the call holds of its request. */
   endRequest(): void {
     if (this.#requestEnded) return;
     this.#requestEnded = true;
@@ -98,7 +98,7 @@ export abstract class Call implements Dated {
     this.context.requestEnded(this);
   }
 
-  /** Nothing is answered any more: it has been, or the caller is gone. */
+  /** Nothing more is sent: the response is complete, or the caller is gone. */
   close(): void {
     this.done = true;
     this.endRequest();
@@ -107,8 +107,8 @@ export abstract class Call implements Dated {
 }
 
 /**
- * The calls of a connection whose requests are not complete, oldest first. Nearly every call is in it for a moment only,
- * so the links are in the calls themselves: a set would cost an allocation for each.
+ * The calls of a connection whose requests are not complete, oldest first. Nearly every call is in it for a moment
+ * only, so the links are in the calls themselves: a set would cost an allocation for each.
  */
 export class UnfinishedCalls {
   #oldest: Call | null = null;
@@ -138,10 +138,10 @@ export class UnfinishedCalls {
   }
 }
 
-/** Longer messages are framed in memory of their own. */
+/** Longer messages get a buffer of their own. */
 const KEPT_BYTES = 65_536;
 
-/** Frames a message; used by all calls, one at a time. */
+/** The buffer for framing messages. All calls share it, one message at a time. */
 const kept = new ByteWriter(1_024);
 
 function frame(message: Uint8Array): ByteWriter {
@@ -158,7 +158,7 @@ function frame(message: Uint8Array): ByteWriter {
   return framed;
 }
 
-/** One request, one answer. */
+/** A call with one request and one response. */
 export class UnaryCall extends Call implements UnaryReply {
   readonly #method: UnaryMethod;
   #isAbandoned = false;
@@ -228,7 +228,7 @@ export class UnaryCall extends Call implements UnaryReply {
     this.context.abandoned++;
   }
 
-  /** The method has answered after all. */
+  /** The method has answered an abandoned call. */
   #settle(): void {
     if (!this.#isAbandoned) return;
     this.#isAbandoned = false;
@@ -236,7 +236,7 @@ export class UnaryCall extends Call implements UnaryReply {
   }
 }
 
-/** One request, a stream of answers. */
+/** A call with one request and a stream of responses. */
 export class StreamCall extends Call implements ReplyStream {
   readonly #method: StreamMethod;
   #begun = false;

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../base/clock.ts';
 
-/** Something that may take only so long. */
+/** Something that has a deadline. */
 export interface Dated {
   /** Milliseconds since the epoch. */
   readonly deadlineMs: number;
@@ -8,24 +8,24 @@ export interface Dated {
   expire(): void;
 }
 
-/** Timers take no longer delay. */
+/** Maximum delay of a Node.js timer. */
 const LONGEST_DELAY_MS = 2_147_483_647;
 
-/** Deadlines that a millisecond between two looks at all of them pays for. */
-const LOOKED_AT_PER_MS = 10_000;
+/** Number of deadlines that may be scanned per millisecond since the last scan. */
+const SCANNED_PER_MS = 10_000;
 
 /**
- * Deadlines behind one timer: nearly all calls are over long before theirs, so a timer for each would be work for
- * nothing. The price is a look at all of them whenever the timer fires. That is kept to a small part of the time,
- * whatever deadlines callers choose: with very many of them it fires less often, and they pass some milliseconds late.
+ * Many deadlines on one timer. Nearly all calls end long before their deadlines, so a timer for each call would be
+ * wasted work. In exchange, all deadlines are scanned whenever the timer fires. With very many deadlines the timer
+ * fires less often, so that scans use only a small part of the CPU, and deadlines expire a few milliseconds late.
  */
 export class Deadlines {
   readonly #clock: Clock;
   readonly #pending = new Set<Dated>();
   #timer: Timer | null = null;
   #dueMs = Number.POSITIVE_INFINITY;
-  /** When all were looked at last. */
-  #lookedMs = Number.NEGATIVE_INFINITY;
+  /** Time of the last scan. */
+  #scannedMs = Number.NEGATIVE_INFINITY;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -44,7 +44,7 @@ export class Deadlines {
     this.#pending.delete(dated);
   }
 
-  /** Ends the timer; nothing expires any more. */
+  /** Stops the timer and drops all deadlines. */
   stop(): void {
     this.#timer?.cancel();
     this.#timer = null;
@@ -52,10 +52,10 @@ export class Deadlines {
     this.#dueMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Sees to it that the timer fires for this deadline. */
+  /** Sets the timer so that it fires for this deadline. */
   #arm(deadlineMs: number): void {
     if (deadlineMs >= this.#dueMs) return;
-    const dueMs = Math.max(deadlineMs, this.#lookedMs + this.#pending.size / LOOKED_AT_PER_MS);
+    const dueMs = Math.max(deadlineMs, this.#scannedMs + this.#pending.size / SCANNED_PER_MS);
     if (dueMs >= this.#dueMs) return;
     this.#timer?.cancel();
     this.#dueMs = dueMs;
@@ -67,7 +67,7 @@ export class Deadlines {
     this.#timer = null;
     this.#dueMs = Number.POSITIVE_INFINITY;
     const nowMs = this.#clock.nowMs();
-    this.#lookedMs = nowMs;
+    this.#scannedMs = nowMs;
     let nextMs = Number.POSITIVE_INFINITY;
     for (const dated of this.#pending) {
       if (dated.deadlineMs <= nowMs) {

@@ -22,87 +22,95 @@ import {
 import { NO_TIMEOUT, type NotGrpcRoute, type Route, routeOf } from './route.ts';
 import { GRPC_STATUS, type GrpcService, type GrpcStatus, METHOD_FAILED_MESSAGE } from './service.ts';
 
-/** What all connections of a server share. */
+/** Options that all connections of a server share. */
 export interface GrpcConnectionOptions {
   readonly service: GrpcService;
   readonly limits: ConnectionLimits;
   readonly callLimits: CallLimits;
   readonly maxMessageBytes: number;
-  /** What the unfinished requests of all connections may hold together. */
+  /** Limit on the bytes of unfinished requests of all connections. */
   readonly held: HeldBytes;
   readonly inflater: Inflater;
   readonly deadlines: Deadlines;
   readonly logger: Logger;
 }
 
-/** What carries a connection. */
+/** The transport of a connection. */
 export interface Transport {
-  /** There is output, or may be, that did not come about within `receive` or `tick`. */
+  /** There may be output that was written outside of `receive` and `tick`. */
   wrote(): void;
 }
 
-/** The least that a request without its message counts as, of what unfinished requests may hold. */
+/** Minimum number of bytes that an unfinished request counts, without its message. */
 const CALL_BYTES = 1_024;
 
-/** Memory that a waiting answer and its stream use in addition to the bytes of the answer. */
+/** Memory that a waiting response and its stream use in addition to the bytes of the response. */
 const WAITING_ANSWER_BYTES = 1_024;
 
-/** What it counts as: about what it takes in memory. */
+/** The approximate memory of an unfinished request without its message. */
 function bytesOf({ block }: RequestHead): number {
   return Math.max(CALL_BYTES, block.listBytes);
 }
 
-function refusal(status: GrpcStatus, message: string): Uint8Array {
-  return trailersOnlyBlock(status, message);
-}
-
-/** What is answered to content that is not one message. */
+/** Responses to requests whose content is not exactly one message. */
 const MESSAGE_REFUSALS: Readonly<Record<MessageFault, Uint8Array>> = {
-  compressed: refusal(
+  compressed: trailersOnlyBlock(
     GRPC_STATUS.internal,
-    'the message is compressed, but grpc-encoding does not name an encoding',
+    'the message is compressed, but the call has no grpc-encoding',
   ),
-  'not gzip': refusal(GRPC_STATUS.internal, 'grpc-encoding is gzip, but the message is not valid gzip'),
-  'too much inflated': refusal(
+  'not gzip': trailersOnlyBlock(
+    GRPC_STATUS.internal,
+    'grpc-encoding is gzip, but the message is not valid gzip',
+  ),
+  'too much inflated': trailersOnlyBlock(
     GRPC_STATUS.resourceExhausted,
     'the server has received too many messages that are much larger than their compressed size; try again later',
   ),
-  'bad flag': refusal(GRPC_STATUS.internal, 'a message begins with its compressed flag, 0 or 1'),
-  'too large': refusal(
-    GRPC_STATUS.resourceExhausted,
-    'the request message is larger than the server accepts',
+  'bad flag': trailersOnlyBlock(
+    GRPC_STATUS.internal,
+    'the compressed flag of the message is neither 0 nor 1',
   ),
-  none: refusal(GRPC_STATUS.unimplemented, 'the call takes one message, and none came'),
-  incomplete: refusal(GRPC_STATUS.internal, 'the request ended before its message was complete'),
-  'more than one': refusal(GRPC_STATUS.unimplemented, 'the call takes one message, and more came'),
-  'no room': refusal(
+  'too large': trailersOnlyBlock(
+    GRPC_STATUS.resourceExhausted,
+    'the request message exceeds the size limit of the server',
+  ),
+  none: trailersOnlyBlock(
+    GRPC_STATUS.unimplemented,
+    'the method expects one request message, but the request has none',
+  ),
+  incomplete: trailersOnlyBlock(GRPC_STATUS.internal, 'the request ended before its message was complete'),
+  'more than one': trailersOnlyBlock(
+    GRPC_STATUS.unimplemented,
+    'the method expects one request message, but the request has more',
+  ),
+  'no room': trailersOnlyBlock(
     GRPC_STATUS.resourceExhausted,
     'the server holds too many unfinished requests; try again later',
   ),
 };
 
-const TOO_MANY_ABANDONED = refusal(
+const TOO_MANY_ABANDONED = trailersOnlyBlock(
   GRPC_STATUS.resourceExhausted,
-  'too many calls of this connection were given up and are still worked on; try again later',
+  'too many canceled or expired calls of this connection are still running; try again later',
 );
 
-/** gRPC on one HTTP/2 connection ("gRPC over HTTP2"): finds the method, puts the message together, answers. */
+/** gRPC on one HTTP/2 connection ("gRPC over HTTP2"): finds the method, joins the message, sends the response. */
 export class GrpcConnection implements StreamHandler, CallContext {
   readonly connection: Http2Connection;
   readonly deadlines: Deadlines;
   readonly maxStreamQueuedBytes: number;
-  /** Bytes of output that the transport has taken and the system has not; set by the transport. */
+  /** Output bytes that the operating system has not accepted yet; set by the transport. */
   backlogBytes = 0;
   abandoned = 0;
   readonly #options: GrpcConnectionOptions;
   readonly #transport: Transport;
   readonly #held: HeldBytes;
-  /** Bytes of frames and header sections without their end, as far as they are counted in `#held`. */
+  /** Bytes of incomplete frames and header sections that `#held` counts. */
   #unfinishedBytes = 0;
   readonly #unfinished = new UnfinishedCalls();
-  /** Open streams of answers; null until there is one, as on most connections there never is. */
+  /** Open server-streaming calls; null until there is one, because most connections never have any. */
   #streams: Set<StreamCall> | null = null;
-  /** Why streams of answers are not opened any more; null while they are. */
+  /** The status of new server-streaming calls after `endStreams`; null before. */
   #streamsEnded: { readonly status: GrpcStatus; readonly message: string } | null = null;
   #nowMs: number;
 
@@ -116,17 +124,17 @@ export class GrpcConnection implements StreamHandler, CallContext {
     this.connection = new Http2Connection({ limits: options.limits, handler: this }, nowMs);
   }
 
-  /** Bytes for the peer. The transport takes them and resets the writer. */
+  /** Bytes for the peer. The transport writes them and resets the writer. */
   get output(): ByteWriter {
     return this.connection.output;
   }
 
-  /** True when the connection is to be ended once its output is written. */
+  /** Whether the transport has to close the connection once the output is written. */
   get closed(): boolean {
     return this.connection.closed;
   }
 
-  /** What the peer did wrong, when that is why the connection was closed. */
+  /** The protocol error of the peer that closed the connection; null if there was none. */
   get fault(): Http2Fault | null {
     return this.connection.fault;
   }
@@ -135,17 +143,17 @@ export class GrpcConnection implements StreamHandler, CallContext {
     return this.connection.streamCount;
   }
 
-  /** Bytes that wait for the peer: in the system's place, for being written, and for its windows. */
+  /** Bytes that wait for the peer: for the operating system, for the transport, and for flow-control windows. */
   get queuedBytes(): number {
     return this.backlogBytes + this.connection.output.length + this.connection.queuedBytes;
   }
 
-  /** Memory of the waiting answers. Most answers are short, and use more memory than their bytes. */
+  /** Memory of the waiting responses. Most responses are short and use more memory than their bytes. */
   get answerMemory(): number {
     return this.queuedBytes + this.connection.waitingStreams * WAITING_ANSWER_BYTES;
   }
 
-  /** Bytes that unfinished requests, frames and header sections hold. */
+  /** Bytes of unfinished requests, frames and header sections. */
   get heldBytes(): number {
     return this.#held.held;
   }
@@ -163,30 +171,30 @@ export class GrpcConnection implements StreamHandler, CallContext {
     return taken;
   }
 
-  /** Finds what time has brought about. */
+  /** Enforces the timeouts. */
   tick(nowMs: number): void {
     this.#nowMs = nowMs;
     const { requestMs } = this.#options.callLimits;
     for (let call = this.#unfinished.oldest; call !== null; call = this.#unfinished.oldest) {
       if (nowMs - call.beganMs <= requestMs) break;
-      call.fail(GRPC_STATUS.deadlineExceeded, `the request did not come within ${requestMs} ms`);
+      call.fail(GRPC_STATUS.deadlineExceeded, `the request was not complete within ${requestMs} ms`);
     }
     this.connection.tick(nowMs);
     this.#countUnfinished();
   }
 
-  /** Tells the peer to open no more streams. */
+  /** Starts a graceful shutdown of the connection. */
   drain(): void {
     this.connection.drain();
   }
 
-  /** The connection is gone. */
+  /** Ends the connection immediately. */
   abort(): void {
     this.connection.abort(ERROR.cancel);
     this.#countUnfinished();
   }
 
-  /** Ends every open stream of answers, and each that is still asked for. */
+  /** Ends every open server-streaming call, and all that are still to come. */
   endStreams(status: GrpcStatus, message: string): void {
     this.#streamsEnded = { status, message };
     for (const call of [...(this.#streams ?? [])]) call.end(status, message);
@@ -196,7 +204,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
     this.#transport.wrote();
   }
 
-  /** The size of the answer does not matter: else one above the bound could never be given. */
+  /** Does not consider the size of the response, because a response above the limit could then never be sent. */
   hasRoom(): boolean {
     return this.answerMemory < this.#options.callLimits.maxQueuedBytes;
   }
@@ -265,7 +273,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
     this.#unfinished.add(call);
   }
 
-  /** Holds the answer back until the request has ended, unless nobody would be served by that. */
+  /** Refuses a request that is not a gRPC call: after its end if the client is sending, otherwise immediately. */
   #refuseRequest(stream: Http2Stream, head: RequestHead, route: NotGrpcRoute, endStream: boolean): void {
     const { path, refusal, isAwaited } = route;
     if (endStream || isAwaited || !this.#held.take(bytesOf(head)))
@@ -290,13 +298,13 @@ export class GrpcConnection implements StreamHandler, CallContext {
       this.#refuse(call, message);
       return;
     }
-    // The length of the last frame does not show this work: earlier frames contained a part of the message, or it was
-    // compressed.
+    // The length of the last frame does not reflect this work: earlier frames contained a part of the message, or the
+    // message was compressed.
     this.connection.addWork(message.length);
     this.#run(call, message);
   }
 
-  /** A method that throws is a defect of ours: its caller is told, the log has the cause. */
+  /** Runs the method. An error that it throws is a bug: the call fails, and the cause is logged. */
   #run(call: Call, message: Uint8Array): void {
     call.endRequest();
     if (call instanceof StreamCall && !this.#openStream(call)) return;

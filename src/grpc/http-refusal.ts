@@ -6,7 +6,9 @@ import { Call, type CallContext } from './calls.ts';
 import type { ContentReader, MessageFault } from './message-reader.ts';
 import { GRPC_STATUS } from './service.ts';
 
-/** What goes with an HTTP status: the allowed methods must be named (RFC 9110, 15.5.6), the media types may (12.5.1). */
+/**
+ * The field that accompanies an HTTP status: Allow is required for 405 (RFC 9110, 15.5.6), Accept optional (12.5.1).
+ */
 const ALLOWED = {
   405: ['allow', 'POST'],
   415: ['accept', 'application/grpc'],
@@ -14,29 +16,29 @@ const ALLOWED = {
 
 const PLAIN_TEXT: Field = ['content-type', 'text/plain; charset=utf-8'];
 
-const NO_TEXT = new Uint8Array(0);
+const NO_BYTES = new Uint8Array(0);
 
-/** An answer to what is no gRPC call. */
+/** The response to an HTTP request that is not a gRPC call. */
 export interface HttpRefusal {
   readonly head: Uint8Array;
-  /** For people. Empty in answers to HEAD, which are nothing but their head. */
+  /** The body, for people. Empty for HEAD, whose responses have no body. */
   readonly text: Uint8Array;
   readonly trailers: Uint8Array;
 }
 
 /**
- * The answer to a request of this method: an HTTP status, and the reason as text and for those who read header fields.
- * The gRPC status is what clients make of such an HTTP status anyway.
+ * Builds the response to a request with this method: an HTTP status, the reason as text, and the reason as gRPC status
+ * for gRPC clients. The gRPC status is the one that clients derive from such an HTTP status.
  */
 export function httpRefusal(httpStatus: keyof typeof ALLOWED, method: string, message: string): HttpRefusal {
   const head: Field[] = [[':status', String(httpStatus)], ALLOWED[httpStatus], PLAIN_TEXT];
   const status = statusFields(GRPC_STATUS.unknown, message);
-  // RFC 9110, 9.3.2.
-  if (method === 'HEAD') return { head: preencode([...head, ...status]), text: NO_TEXT, trailers: NO_TEXT };
+  // Responses to HEAD have no body (RFC 9110, 9.3.2).
+  if (method === 'HEAD') return { head: preencode([...head, ...status]), text: NO_BYTES, trailers: NO_BYTES };
   return { head: preencode(head), text: Buffer.from(`${message}\n`), trailers: preencode(status) };
 }
 
-/** Answers a stream with it. */
+/** Sends the response on a stream. */
 export function sendHttpRefusal(
   connection: Http2Connection,
   stream: Http2Stream,
@@ -51,15 +53,13 @@ export function sendHttpRefusal(
   connection.end(stream, trailers);
 }
 
-/** Content that is waited for before a request is refused; with more of it the answer comes early. */
+/** A request is refused early when its content exceeds this length. */
 const MAX_SKIPPED_BYTES = 65_536;
 
-const NOTHING = new Uint8Array(0);
-
 /**
- * A request that is no gRPC call. Its answer waits for its end, because most clients of HTTP send all of a request
- * before they look at an answer, and because faults in the rest of it come first. Meanwhile it is bounded like any
- * other request that is unfinished: in its time, and in what it counts as of what they may hold.
+ * A request that is not a gRPC call. The response waits for the end of the request, because most HTTP clients send the
+ * whole request before they read the response, and because protocol errors in the rest of the request take precedence.
+ * Until then the limits on time and bytes of unfinished requests apply.
  */
 export class RefusedRequest extends Call {
   readonly #refusal: HttpRefusal;
@@ -90,7 +90,7 @@ export class RefusedRequest extends Call {
   }
 }
 
-/** Counts content, and keeps nothing of it. */
+/** Counts the content and drops it. */
 class SkippedContent implements ContentReader {
   readonly missing = 0;
   #bytes = 0;
@@ -101,7 +101,7 @@ class SkippedContent implements ContentReader {
   }
 
   finish(): Uint8Array {
-    return NOTHING;
+    return NO_BYTES;
   }
 
   dispose(): void {}

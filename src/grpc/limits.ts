@@ -1,18 +1,18 @@
 import { DEFAULT_LIMITS } from '../http2/connection/limits.ts';
 
-/** What the calls of a connection may take of us. Each bound has a test that shows the peer's end. */
+/** Limits on the calls of one connection. Every limit has a test that shows what a peer that exceeds it sees. */
 export interface CallLimits {
-  /** The message of a request must be complete within this time after the headers. */
+  /** The request message must be complete within this time after the headers, in milliseconds. */
   readonly requestMs: number;
-  /** Bytes of unfinished requests, frames and header sections of one connection. */
+  /** Maximum bytes of unfinished requests, frames and header sections of one connection. */
   readonly maxHeldBytes: number;
-  /** Bytes of one stream of answers that may wait for its caller; once there are more, it ends. */
+  /** Response bytes of one server-streaming call that may wait for the caller. The call fails if there are more. */
   readonly maxStreamQueuedBytes: number;
-  /** Bytes of answers of a connection that wait for its peer; once there are more, further answers fail their calls. */
+  /** Response bytes of a connection that may wait for the peer. Further calls fail if there are more. */
   readonly maxQueuedBytes: number;
   /**
-   * Calls of a connection that were reset, or whose deadline passed, while their methods go on; once there are more, its
-   * further calls are refused. Such calls have left their streams, so the limit on those does not hold them.
+   * Maximum number of calls of a connection that were reset or expired while their methods are still running. Further
+   * calls are refused. The limit on streams does not bound such calls, because their streams are closed.
    */
   readonly maxAbandoned: number;
 }
@@ -21,14 +21,14 @@ export const DEFAULT_CALL_LIMITS: CallLimits = {
   requestMs: 60_000,
   maxHeldBytes: 16 * 1_048_576,
   maxStreamQueuedBytes: 65_536,
-  // A peer that is slow to read gets no more answers long before it loses its connection.
+  // Calls of a peer that reads slowly fail long before the peer loses its connection.
   maxQueuedBytes: DEFAULT_LIMITS.maxQueuedBytes / 2,
   maxAbandoned: 10_000,
 };
 
 /**
- * A bound on bytes that several holders keep at the same time. It may be part of a wider one: what a connection holds
- * counts towards what all connections hold.
+ * A limit on the bytes that several holders use together. It can be part of a wider limit: the bytes of one connection
+ * also count towards the limit of all connections.
  */
 export class HeldBytes {
   readonly #max: number;
@@ -48,7 +48,7 @@ export class HeldBytes {
     return this.#max;
   }
 
-  /** Takes room for `bytes`; false, and nothing taken, when there is not enough. */
+  /** Reserves `bytes`. Returns false and reserves nothing if that would exceed the limit. */
   take(bytes: number): boolean {
     if (this.#held + bytes > this.#max) return false;
     if (this.#within !== null && !this.#within.take(bytes)) return false;
@@ -56,7 +56,7 @@ export class HeldBytes {
     return true;
   }
 
-  /** Counts bytes that are held already, whether or not there is room for them. */
+  /** Counts bytes that are already in use, even if they exceed the limit. */
   add(bytes: number): void {
     this.#held += bytes;
     this.#within?.add(bytes);

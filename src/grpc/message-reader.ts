@@ -10,22 +10,24 @@ import type { HeldBytes } from './limits.ts';
 type InflationFault = 'not gzip' | 'too much inflated' | 'too large';
 
 /**
- * How many times its compressed size a message may have at no charge. Protobuf messages shrink to a tenth at most,
- * unless they hold little but repetitions.
+ * Messages up to this many times their compressed size are free. Ordinary protobuf messages compress to no less than a
+ * tenth of their size.
  */
 export const FREE_RATIO = 32;
 
-/** What all calls of a server may have inflated. */
+/** Limits on inflating messages, for all calls of a server together. */
 interface InflationLimits {
-  /** Longer messages are not inflated to their end. */
+  /** Messages beyond this length are refused. */
   readonly maxMessageBytes: number;
-  /** Bytes beyond {@link FREE_RATIO} times the compressed size: a few hundred bytes can stand for megabytes. */
+  /**
+   * Budget for bytes beyond {@link FREE_RATIO} times the compressed size: a few hundred bytes can inflate to megabytes.
+   */
   readonly terms: BudgetTerms;
 }
 
 /**
- * Inflates messages that came with `grpc-encoding: gzip`. It does so at once, on the thread that has the connections:
- * nearly all messages are short, and what the others may cost is bounded by the message limit and by a budget.
+ * Inflates messages of calls with `grpc-encoding: gzip`, synchronously on the thread of the connections. Nearly all
+ * messages are short. The message limit and a budget bound the cost of the others.
  */
 export class Inflater {
   readonly #maxBytes: number;
@@ -40,20 +42,20 @@ export class Inflater {
     this.#budget = new Budget(terms, this.#progress);
   }
 
-  /** The message that `compressed` stands for, or why there is none. */
+  /** Inflates a message, or returns why that is not possible. */
   inflate(compressed: Uint8Array): Uint8Array | InflationFault {
     this.#progress.nowMs = this.#clock.nowMs();
     const free = compressed.length * FREE_RATIO;
     const atMost = Math.max(this.#maxBytes - free, 0);
     const isPaid = this.#budget.spend(atMost);
-    // When the budget is spent, ordinary messages still come through.
+    // Ordinary messages are still accepted when the budget is exhausted.
     const maxOutputLength = isPaid ? this.#maxBytes : free;
     try {
       const message = gunzipSync(compressed, { maxOutputLength });
       if (isPaid) this.#budget.earn(atMost - Math.max(message.length - free, 0));
       return message;
     } catch (failure) {
-      // The charge stays: the fault may have come after megabytes.
+      // The charge stays, because megabytes may have been inflated before the failure.
       if (systemCode(failure) !== 'ERR_BUFFER_TOO_LARGE') return 'not gzip';
       return isPaid ? 'too large' : 'too much inflated';
     }
@@ -63,7 +65,7 @@ export class Inflater {
 /** Octets before a message: the compressed flag and the length ("gRPC over HTTP2", Length-Prefixed-Message). */
 export const PREFIX_BYTES = 5;
 
-/** The least memory that a message is put together in; less would grow too often. */
+/** Initial buffer for a message that arrives in parts. */
 const LEAST_BYTES = 1_024;
 
 /** Why the content of a request is not one message. */
@@ -77,40 +79,41 @@ export type MessageFault =
   | 'more than one'
   | 'no room';
 
-/** Takes the content of a request as it comes. */
+/** Receives the content of a request in parts. */
 export interface ContentReader {
-  /** Octets that have not come yet; 0 while that is not known. */
+  /** Number of octets that are still missing; 0 while it is unknown. */
   readonly missing: number;
   append(bytes: Uint8Array, start: number, end: number): MessageFault | null;
-  /** The message, when the request ends here; or why it is none. What is returned outlives {@link dispose}. */
+  /** Call this at the end of the request. Returns the message, which stays valid after {@link dispose}, or a fault. */
   finish(): Uint8Array | MessageFault;
-  /** Gives the room back. */
+  /** Frees the memory. */
   dispose(): void;
 }
 
 const NOTHING = new Uint8Array(0);
 
 /**
- * Puts the one message of a request together. A message that comes in one piece is not copied: the common case, told
- * apart by {@link wholeMessage}.
+ * Joins the parts of the one message of a request. In the common case the message arrives in one piece and is not
+ * copied, see {@link wholeMessage}.
  *
- * Memory grows with what has come, not with the length that was announced: announcing costs a peer nothing.
+ * Memory grows with the received octets, not with the announced length, because announcing a length costs a peer
+ * nothing.
  */
 export class MessageReader implements ContentReader {
   readonly #maxBytes: number;
   readonly #room: HeldBytes;
   readonly #inflater: Inflater | null;
   #isCompressed = false;
-  /** Octets of the prefix that have come. */
+  /** Number of received octets of the prefix. */
   #prefixed = 0;
-  /** Octets of the message, as far as its prefix says. */
+  /** Length of the message as announced by the prefix, as far as it was received. */
   #length = 0;
   #bytes = NOTHING;
   #received = 0;
 
   /**
-   * @param room what unfinished messages may hold together
-   * @param inflater for calls that may have a compressed message
+   * @param room limit on the memory of unfinished messages
+   * @param inflater for calls whose message may be compressed; otherwise null
    */
   constructor(maxMessageBytes: number, room: HeldBytes, inflater: Inflater | null = null) {
     this.#maxBytes = maxMessageBytes;

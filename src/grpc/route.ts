@@ -9,7 +9,7 @@ import {
   type UnaryMethod,
 } from './service.ts';
 
-/** Whom a request is for, or why nobody; it follows from the header section alone. */
+/** The method that a request calls, or how the request is refused. Depends on the header section alone. */
 export type Route =
   | {
       readonly kind: 'unary';
@@ -32,20 +32,22 @@ export interface NotGrpcRoute {
   readonly kind: 'not gRPC';
   readonly path: string;
   readonly refusal: HttpRefusal;
-  /** Whether the peer may wait for the answer before it sends more. */
+  /** Whether the peer may wait for the response before it sends more. */
   readonly isAwaited: boolean;
 }
 
-/** `timeoutMs` of a call that may take for ever. */
+/** `timeoutMs` of a call without a timeout. */
 export const NO_TIMEOUT = Number.POSITIVE_INFINITY;
 
-/** With a suffix or parameters; `application/grpc-web` is another protocol. Media types have no case (RFC 9110, 8.3.1). */
+/**
+ * Allows a suffix and parameters, but not `application/grpc-web`. Media types are case-insensitive (RFC 9110, 8.3.1).
+ */
 const GRPC_CONTENT = /^application\/grpc(?:[+;\s]|$)/i;
 
-/** The encoding of messages that is accepted beside `identity`. */
+/** The message encoding that is accepted besides `identity`. */
 const GZIP = 'gzip';
 
-/** How much of what a caller sent is shown to it again. */
+/** Maximum lengths of values of the caller that error messages repeat. */
 const MAX_QUOTED_METHOD = 20;
 const MAX_QUOTED_ENCODING = 40;
 const MAX_QUOTED_PATH = 200;
@@ -59,10 +61,10 @@ function refusal(head: RequestHead): Route | null {
   if (method !== 'POST')
     return notGrpc(head, 405, `gRPC calls use POST, not ${method.slice(0, MAX_QUOTED_METHOD)}`);
   if (!GRPC_CONTENT.test(fieldOf(block, 'content-type')))
-    return notGrpc(head, 415, 'this port takes gRPC calls: content-type application/grpc');
+    return notGrpc(head, 415, 'this port serves gRPC only: content-type must be application/grpc');
   const encoding = fieldOf(block, 'grpc-encoding');
   if (encoding === '' || encoding === 'identity' || encoding === GZIP) return null;
-  const message = `grpc-encoding ${encoding.slice(0, MAX_QUOTED_ENCODING)} is not accepted; use gzip or identity`;
+  const message = `grpc-encoding ${encoding.slice(0, MAX_QUOTED_ENCODING)} is not supported; use gzip or identity`;
   return {
     kind: 'refused',
     block: trailersOnlyBlock(GRPC_STATUS.unimplemented, message, [ACCEPTED_ENCODING]),
@@ -70,8 +72,7 @@ function refusal(head: RequestHead): Route | null {
 }
 
 function notGrpc({ method, path, block }: RequestHead, httpStatus: 405 | 415, message: string): NotGrpcRoute {
-  // The bytes behind CONNECT are for a tunnel, and a client that expects 100-continue has been told nothing yet
-  // (RFC 9110, 9.3.6 and 10.1.1).
+  // After CONNECT the client waits for the tunnel, and with `expect` for 100-continue (RFC 9110, 9.3.6 and 10.1.1).
   const isAwaited = method === 'CONNECT' || fieldOf(block, 'expect') !== '';
   return { kind: 'not gRPC', path, refusal: httpRefusal(httpStatus, method, message), isAwaited };
 }
@@ -80,14 +81,17 @@ function methodRoute({ path, block }: RequestHead, service: GrpcService): Route 
   const timeout = fieldOf(block, 'grpc-timeout');
   const timeoutMs = timeout === '' ? NO_TIMEOUT : parseTimeoutMs(timeout);
   if (Number.isNaN(timeoutMs)) {
-    return refused(GRPC_STATUS.internal, 'grpc-timeout is not up to eight digits and one of H M S m u n');
+    return refused(
+      GRPC_STATUS.internal,
+      'grpc-timeout must be 1 to 8 digits followed by one of H, M, S, m, u, n',
+    );
   }
   const isGzip = fieldOf(block, 'grpc-encoding') === GZIP;
   const unary = service.unary.get(path);
   if (unary !== undefined) return { kind: 'unary', path, timeoutMs, isGzip, method: unary };
   const streaming = service.serverStreaming.get(path);
   if (streaming !== undefined) return { kind: 'stream', path, timeoutMs, isGzip, method: streaming };
-  return refused(GRPC_STATUS.unimplemented, `there is no method ${path.slice(0, MAX_QUOTED_PATH)}`);
+  return refused(GRPC_STATUS.unimplemented, `unknown method ${path.slice(0, MAX_QUOTED_PATH)}`);
 }
 
 function refused(status: GrpcStatus, message: string): Route {
@@ -104,10 +108,10 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   n: 1e-6,
 };
 
-/** Digits and unit; the protocol allows at most eight digits. */
+/** Digits and unit. The protocol allows at most eight digits. */
 const TIMEOUT = /^(\d{1,8})([HMSmun])$/;
 
-/** Time that a call may take in milliseconds; NaN when the text is not one. */
+/** The value of `grpc-timeout` in milliseconds; NaN if the text is not valid. */
 export function parseTimeoutMs(text: string): number {
   const match = TIMEOUT.exec(text);
   return match === null ? Number.NaN : Number(match[1]) * UNIT_MS[match[2]];

@@ -1,6 +1,6 @@
 /**
- * gRPC services as the servers see them, free of any server library. Messages are bytes in protobuf wire format.
- * A service is a set of methods by full path; every server in `src/transports/grpc` serves the same value.
+ * A gRPC service, independent of server libraries: methods by their full path. Messages are bytes in protobuf wire
+ * format. Every server in `src/transports/grpc` can serve it.
  */
 export interface GrpcService {
   readonly unary: ReadonlyMap<string, UnaryMethod>;
@@ -10,15 +10,15 @@ export interface GrpcService {
 /** Handles one call. `request` is only valid until the method returns. */
 export type UnaryMethod = (request: Uint8Array, reply: UnaryReply) => void;
 
-/** Where the answer of a unary call goes; exactly one of the methods is called, once. */
+/** The response of a unary call. The method calls exactly one of `send` and `fail`, once. */
 export interface UnaryReply {
   /** Identifies the connection of the call, if the server distinguishes connections. */
   readonly caller?: object | undefined;
-  /** Nothing is answered any more: it has been, the caller is gone, or the deadline has passed. */
+  /** Whether the call is over: it was answered, the caller is gone, or the deadline has passed. */
   readonly done: boolean;
   /**
-   * A header field of the call, by its name in lower case; empty when the call does not have it. Only until the method
-   * returns: fields may be large, and are not kept for as long as a call takes.
+   * A header field of the call, by its name in lower case; empty if there is none. Only valid until the method returns:
+   * fields can be large, so they are not kept for the duration of the call.
    */
   header(name: string): string;
   /** `response` is only valid during the call. */
@@ -26,11 +26,12 @@ export interface UnaryReply {
   fail(status: GrpcStatus, message: string): void;
 }
 
-/** Handles one call whose answer is a stream. */
+/** Handles one server-streaming call. `request` is only valid until the method returns. */
 export type StreamMethod = (request: Uint8Array, stream: ReplyStream) => void;
 
+/** The responses of a server-streaming call. */
 export interface ReplyStream {
-  /** Sends one message; the bytes are copied. Nothing happens once the stream has ended. */
+  /** Sends one message. The bytes are copied. Does nothing once the stream has ended. */
   send(response: Uint8Array): void;
   /** Ends the stream with a status. */
   end(status: GrpcStatus, message: string): void;
@@ -53,5 +54,5 @@ export const GRPC_STATUS = {
 } as const;
 export type GrpcStatus = (typeof GRPC_STATUS)[keyof typeof GRPC_STATUS];
 
-/** The status message of a call whose method threw: the cause is for the log, not for the caller. */
-export const METHOD_FAILED_MESSAGE = 'the call failed inside the server; its log says why';
+/** The status message of a call whose method threw an error. The cause is logged, not sent to the caller. */
+export const METHOD_FAILED_MESSAGE = 'internal error; see the log of the server';

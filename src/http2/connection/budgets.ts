@@ -13,7 +13,7 @@ export interface Progress {
   work: number;
 }
 
-/** What remains of one allowance. */
+/** The remainder of one budget. */
 export class Budget {
   readonly #terms: BudgetTerms;
   readonly #progress: Pick<Progress, 'nowMs' | 'requests'>;

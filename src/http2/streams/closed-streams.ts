@@ -1,10 +1,10 @@
 /** Maximum number of remembered streams that were closed before the peer had ended its request. */
 const REMEMBERED = 1_024;
 
-/** What to do with a frame of the peer on a closed stream. */
+/** How to handle a frame of the peer on a closed stream. */
 type LateFrame = 'ignore' | 'reset' | 'fault';
 
-/** What has to be remembered of closed streams, in bounded memory. */
+/** Remembers closed streams as far as later frames need it, in bounded memory. */
 export class ClosedStreams {
   /**
    * Streams whose request the peer had not ended, oldest first. The value is true if the peer reset the stream and has
@@ -40,7 +40,7 @@ export class ClosedStreams {
   }
 
   /**
-   * What to do with a frame of a request on a closed stream (RFC 9113, 5.1). Frames on a stream that the server reset
+   * How to handle a frame of a request on a closed stream (RFC 9113, 5.1). Frames on a stream that the server reset
    * were in flight and are ignored. The first frame on a stream that the peer reset is a stream error. The server
    * answers it with a reset of its own, so later frames are ignored as well. Nothing may follow END_STREAM.
    *

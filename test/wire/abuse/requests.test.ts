@@ -166,7 +166,7 @@ t.test('a request that does not come to its end is given up in time', async t =>
   clock.advance(6_000);
   for (const id of [1, 3]) {
     const { fields } = await client.answer(id);
-    t.match(fields, { 'grpc-status': '4', 'grpc-message': 'the request did not come within 20000 ms' });
+    t.match(fields, { 'grpc-status': '4', 'grpc-message': 'the request was not complete within 20000 ms' });
   }
   t.equal(server.streamCount, 1, 'a later one has time left');
   client.send(data(1, Buffer.alloc(1), FLAGS.endStream), data(5, Buffer.alloc(1), FLAGS.endStream));

@@ -43,7 +43,7 @@ const connect: Fields = [
 ];
 
 const GET_TEXT = 'gRPC calls use POST, not GET\n';
-const POST_TEXT = 'this port takes gRPC calls: content-type application/grpc\n';
+const POST_TEXT = 'this port serves gRPC only: content-type must be application/grpc\n';
 
 function refused(status: number, text: string, stream = 1): string[] {
   const shown = text.length > 40 ? `${text.length} octets` : JSON.stringify(text);

@@ -75,7 +75,7 @@ t.test('a peer whose input always waits is still held to the time limits', async
     await inputWaits();
     clock.advance(1_000);
     const { fields } = await client.answer(1);
-    t.match(fields, { 'grpc-status': '4', 'grpc-message': 'the request did not come within 60000 ms' });
+    t.match(fields, { 'grpc-status': '4', 'grpc-message': 'the request was not complete within 60000 ms' });
   });
 });
 
