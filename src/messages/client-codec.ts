@@ -12,11 +12,11 @@ export interface DescriptorEntry {
 /** `envoy.extensions.common.ratelimit.v3.RateLimitDescriptor`. */
 export interface RequestDescriptor {
   readonly entries: readonly DescriptorEntry[];
-  /** A limit that takes the place of the configured rules; null for none. */
+  /** A limit that overrides the configured rules; null for none. */
   readonly limit: LimitOverride | null;
-  /** Hits of this descriptor, 0 to 2^53 - 1; 0 only asks. Null: the hits of the request count. */
+  /** Hits of this descriptor, 0 to 2^53 - 1. 0 checks the limit without counting; null uses the hits of the request. */
   readonly hitsAddend: number | null;
-  /** The hits are given back: they come off the count, which never falls below 0. */
+  /** Whether the hits are subtracted from the count, which never falls below 0. */
   readonly isNegativeHits?: boolean;
 }
 
@@ -31,36 +31,36 @@ interface LimitOverride {
 export interface RateLimitRequest {
   readonly domain: string;
   readonly descriptors: readonly RequestDescriptor[];
-  /** Hits of each descriptor that brings none of its own, 0 to 2^32 - 1; services read 0 as 1. */
+  /** Hits of each descriptor without hits of its own, 0 to 2^32 - 1. Services treat 0 as 1. */
   readonly hitsAddend: number;
 }
 
 /** The parts of `envoy.service.ratelimit.v3.RateLimitResponse` that rate limit services fill. */
 export interface RateLimitResponse {
-  /** Index into {@link CODE_NAMES}; the protocol leaves the enum open, so it may lie beyond. */
+  /** Index into {@link CODE_NAMES}. It may be out of range, because the enum is open. */
   readonly overallCode: number;
   /** One per descriptor, in the order of the request. */
   readonly statuses: readonly DescriptorStatus[];
   readonly responseHeadersToAdd: readonly HeaderValue[];
-  /** Null when the response has none. */
+  /** Null if the response has none. */
   readonly dynamicMetadata: JsonObject | null;
 }
 
 export interface DescriptorStatus {
   readonly code: number;
-  /** Null when no limit applied. */
+  /** Null if no limit applied. */
   readonly currentLimit: CurrentLimit | null;
-  /** 0 to 2^32 - 1, the latter for unlimited rules. */
+  /** 0 to 2^32 - 1; unlimited rules have 2^32 - 1. */
   readonly limitRemaining: number;
-  /** Whole seconds until the window ends; null when no limit applied. */
+  /** Whole seconds until the window ends; null if no limit applied. */
   readonly durationUntilReset: number | null;
 }
 
 interface CurrentLimit {
-  /** Empty when the limit has none. */
+  /** Empty if the limit has no name. */
   readonly name: string;
   readonly requestsPerUnit: number;
-  /** A number of `RateLimitResponse.RateLimit.Unit`; an open enum too. */
+  /** A number of `RateLimitResponse.RateLimit.Unit`, which is an open enum. */
   readonly unit: number;
 }
 
@@ -72,10 +72,10 @@ interface HeaderValue {
 /** `RateLimitResponse.Code` by number. */
 export const CODE_NAMES = ['UNKNOWN', 'OK', 'OVER_LIMIT'] as const;
 
-/** The path of the one decision method. */
+/** Path of the method `RateLimitService.ShouldRateLimit`. */
 export const SHOULD_RATE_LIMIT_PATH = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit';
 
-/** Encodes a request in protobuf wire format. For clients and tools; numbers are taken as given. */
+/** Encodes a request in protobuf wire format. For clients and tools; does not validate numbers. */
 export function encodeRateLimitRequest(request: RateLimitRequest): Uint8Array {
   const writer = new ByteWriter();
   writeText(writer, 1, request.domain);
@@ -104,7 +104,7 @@ function writeDescriptor(writer: ByteWriter, descriptor: RequestDescriptor): voi
   if (descriptor.isNegativeHits === true) writeUint(writer, 4, 1);
 }
 
-/** Writes a message field, also when the message is empty: being there says something. */
+/** Writes a message field even if the message is empty, because its presence is significant. */
 function writeMessage(writer: ByteWriter, field: number, write: (nested: ByteWriter) => void): void {
   const nested = new ByteWriter();
   write(nested);
@@ -112,11 +112,10 @@ function writeMessage(writer: ByteWriter, field: number, write: (nested: ByteWri
 }
 
 /**
- * Decodes a response in protobuf wire format. Fields that no rate limit service fills (quota, raw body, request
- * headers, raw header values, fractions of seconds) are passed over. Where a single field comes twice, the
- * last one counts.
+ * Decodes a response in protobuf wire format. Ignores fields that rate limit services do not fill (quota, raw body,
+ * request headers, raw header values, fractions of seconds). If a singular field is repeated, the last one counts.
  *
- * @throws WireFault when the bytes are not such a message
+ * @throws WireFault if the bytes are not a valid message
  */
 export function decodeRateLimitResponse(bytes: Uint8Array): RateLimitResponse {
   const reader = new WireReader();

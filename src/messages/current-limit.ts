@@ -1,7 +1,7 @@
 import { ByteWriter } from '../base/bytes.ts';
 import { WIRE, writeText, writeUint } from './wire.ts';
 
-/** What `DescriptorStatus.current_limit` says of a limit. `unit` is a number of `RateLimit.Unit`. */
+/** The content of `DescriptorStatus.current_limit`. `unit` is a number of `RateLimit.Unit`. */
 interface CurrentLimit {
   readonly requestsPerUnit: number;
   readonly unit: number;
@@ -25,7 +25,7 @@ export function writeCurrentLimit(to: ByteWriter, limit: CurrentLimit): void {
   to.copy(message.bytes, 0, message.length);
 }
 
-/** Appends `"currentLimit":{…}` in proto3 JSON: the name first, as it is declared first; zero values left out. */
+/** Appends `"currentLimit":{…}` in proto3 JSON: the name first, in declaration order, and without zero values. */
 export function writeCurrentLimitJson(to: ByteWriter, limit: CurrentLimit): void {
   const fields: string[] = [];
   if (limit.name !== '') fields.push(`"name":${JSON.stringify(limit.name)}`);

@@ -8,7 +8,7 @@ import { WireReader, writeBytes, writeText, writeUint } from './wire.ts';
 export const STREAM_RESOURCES_PATH =
   '/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources';
 
-/** Numbers of the fields, of `DiscoveryRequest`, its `Node`, its `google.rpc.Status`, and `DiscoveryResponse`. */
+/** Field numbers of `DiscoveryRequest`, `Node`, `google.rpc.Status`, `DiscoveryResponse` and `google.protobuf.Any`. */
 const REQUEST = { version: 1, node: 2, typeUrl: 4, nonce: 5, errorDetail: 6 } as const;
 const NODE = { id: 1, metadata: 3, userAgentName: 6 } as const;
 const STATUS = { code: 1, message: 2 } as const;
@@ -18,26 +18,26 @@ const ANY = { typeUrl: 1, value: 2 } as const;
 /** `google.rpc.Code.INVALID_ARGUMENT`. */
 const INVALID_ARGUMENT = 3;
 
-/** What a client says on a stream: it asks, accepts, or (with `refusal`) refuses. */
+/** A request on a stream: a subscription, an ACK, or a NACK (with `refusal`). */
 interface DiscoveryRequest {
   /** See {@link encodeNode}. */
   readonly node: Uint8Array;
   readonly typeUrl: string;
-  /** The last version that was accepted; empty for none. */
+  /** The last accepted version; empty for none. */
   readonly version: string;
-  /** The nonce of the response that this answers; empty in the first request of a stream. */
+  /** The nonce of the response that is accepted or refused; empty in the first request of a stream. */
   readonly nonce: string;
-  /** Why the response was refused; empty for no refusal. */
+  /** Why the response is refused; empty if it is accepted. */
   readonly refusal: string;
 }
 
-/** One resource in the bytes of its own message. */
+/** One resource, as encoded message of its own type. */
 export interface Resource {
   readonly typeUrl: string;
   readonly value: Uint8Array;
 }
 
-/** The state of the world as a server sends it. */
+/** A state-of-the-world response of an xDS server. */
 export interface DiscoveryResponse {
   readonly version: string;
   readonly nonce: string;
@@ -45,10 +45,10 @@ export interface DiscoveryResponse {
   readonly resources: readonly Resource[];
 }
 
-/** More resources than this are not kept: each takes memory, however short it is. */
+/** Maximum number of decoded resources, because each one uses memory even if it is short. */
 export const MAX_RESOURCES = 100_000;
 
-/** `Node`: who asks. Its metadata are sent even when there are none. */
+/** Encodes the `Node` that identifies the client. `metadata` is sent even if it is empty. */
 export function encodeNode(node: { readonly id: string; readonly metadata: JsonObject }): Uint8Array {
   const writer = new ByteWriter();
   const metadata = new ByteWriter();
@@ -75,8 +75,10 @@ export function encodeDiscoveryRequest(request: DiscoveryRequest): Uint8Array {
 }
 
 /**
- * Resources are views of `bytes`. There may be one more than {@link MAX_RESOURCES}, which says that there are too many.
- * @throws WireFault when the bytes are no `DiscoveryResponse`
+ * Decodes a response. Resources are views of `bytes`. At most one more than {@link MAX_RESOURCES} is decoded, so that
+ * the caller can detect the excess.
+ *
+ * @throws WireFault if the bytes are not a `DiscoveryResponse`
  */
 export function decodeDiscoveryResponse(bytes: Uint8Array): DiscoveryResponse {
   const reader = new WireReader();
@@ -107,7 +109,7 @@ function readResource(reader: WireReader): Resource {
   return { typeUrl, value };
 }
 
-/** Texts come back to their sender, so they must be what was sent: UTF-8, as protobuf asks for. */
+/** Texts are sent back to the server, so they must be valid UTF-8, as protobuf requires, and cannot be repaired. */
 function checkedText(reader: WireReader): string {
   const at = reader.position;
   const bytes = reader.view();

@@ -13,7 +13,11 @@ export function encodeHealthCheckRequest(service: string): Uint8Array {
   return writer.take();
 }
 
-/** The service name that is asked for. Fails with a {@link WireFault}. */
+/**
+ * The requested service name.
+ *
+ * @throws WireFault if the bytes are not a valid message
+ */
 export function decodeHealthCheckRequest(bytes: Uint8Array): string {
   const reader = readerOf(bytes);
   let service = '';
@@ -31,7 +35,11 @@ export function encodeHealthCheckResponse(status: ServingStatus): Uint8Array {
   return writer.take();
 }
 
-/** Fails with a {@link WireFault}. Numbers that the protocol does not define yet become `unknown`. */
+/**
+ * The status in a response. Undefined numbers become `unknown`.
+ *
+ * @throws WireFault if the bytes are not a valid message
+ */
 export function decodeHealthCheckResponse(bytes: Uint8Array): ServingStatus {
   const reader = readerOf(bytes);
   let status: ServingStatus = SERVING_STATUS.unknown;
@@ -42,7 +50,11 @@ export function decodeHealthCheckResponse(bytes: Uint8Array): ServingStatus {
   return status;
 }
 
-/** `HealthListRequest` has no fields; fails with a {@link WireFault} when the bytes are not a message. */
+/**
+ * Checks a `HealthListRequest`, which has no fields.
+ *
+ * @throws WireFault if the bytes are not a valid message
+ */
 export function checkHealthListRequest(bytes: Uint8Array): void {
   const reader = readerOf(bytes);
   while (reader.next()) reader.skip();
@@ -61,7 +73,11 @@ export function encodeHealthListResponse(statuses: ReadonlyMap<string, ServingSt
   return writer.take();
 }
 
-/** Fails with a {@link WireFault}. */
+/**
+ * The statuses in a response by service name.
+ *
+ * @throws WireFault if the bytes are not a valid message
+ */
 export function decodeHealthListResponse(bytes: Uint8Array): Map<string, ServingStatus> {
   const reader = readerOf(bytes);
   const statuses = new Map<string, ServingStatus>();
@@ -90,11 +106,11 @@ function readerOf(bytes: Uint8Array): WireReader {
   return reader;
 }
 
-/** Text that is not UTF-8 makes the message invalid (protobuf.dev, "Encoding": strings). */
+/** Strings must be valid UTF-8 (protobuf.dev, "Encoding": strings). */
 function readName(reader: WireReader): string {
   const at = reader.position;
   const name = reader.view();
-  if (!isUtf8(name)) throw new WireFault('service name that is not UTF-8', at);
+  if (!isUtf8(name)) throw new WireFault('the service name is not valid UTF-8', at);
   return Buffer.from(name).toString('utf8');
 }
 

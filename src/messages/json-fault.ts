@@ -1,6 +1,6 @@
 import type { FaultCode } from '../base/fault.ts';
 
-/** The bytes that mean something in a JSON document (RFC 8259, section 2). */
+/** Bytes with a meaning in JSON documents (RFC 8259, section 2). */
 export const CHAR = {
   tab: 0x09,
   lineFeed: 0x0a,
@@ -26,17 +26,17 @@ export const CHAR = {
   closeObject: 0x7d,
 } as const;
 
-/** How much of the caller's text a fault repeats, in bytes. */
+/** Maximum length of the part of the document that a fault quotes, in bytes. */
 const MAX_QUOTED = 40;
 
-/** The part of the causes of faults that a document can have. */
+/** The fault codes that apply to documents. */
 export type JsonFaultCode = Extract<FaultCode, 'unparseable' | 'too_large'>;
 
-/** A JSON document was refused. The text says where, what was found and what is accepted. */
+/** A JSON document was rejected. The message says where, what was found, and what is accepted. */
 export class JsonFault extends Error {
   /** The place in the document, such as `descriptors[1].entries[0].key`; empty for the document as a whole. */
   readonly path: string;
-  /** The byte of the document that the fault is about, counted from 0. */
+  /** Offset of the fault in the document, in bytes from 0. */
   readonly offset: number;
   readonly code: JsonFaultCode;
 
@@ -54,8 +54,8 @@ export class JsonFault extends Error {
 }
 
 /**
- * Makes the fault for `offset`. Everything before `offset` must already have been read as correct JSON. The fault has no
- * stack trace: the caller caused it, and collecting a stack trace would cost more than the rest of the request.
+ * Creates the fault for `offset`. Everything before `offset` must be valid JSON. The fault has no stack trace, because
+ * the caller caused it and collecting a stack trace would cost more than the rest of the request.
  */
 export function jsonFault(
   bytes: Uint8Array,
@@ -71,11 +71,11 @@ export function jsonFault(
 }
 
 /**
- * The path of what stands at `offset`. It is worked out from the start of the document when a fault is told,
- * so that reading a good document keeps no track of where it is.
+ * The path of the value at `offset`. It is computed from the start of the document when a fault occurs, so that reading
+ * a valid document does not have to track the path.
  */
 function pathAt(bytes: Uint8Array, offset: number): string {
-  // One step per open container: the index in a list; the name in an object, empty before each name.
+  // One step per open container: the index in an array, or the name in an object, which is empty before each name.
   const steps: (string | number)[] = [];
   for (let at = 0; at < offset; ) {
     const byte = bytes[at];
@@ -104,14 +104,14 @@ function nextStep(step: string | number): string | number {
   return typeof step === 'number' ? step + 1 : '';
 }
 
-/** The offset behind the closing quote of the string at `start`; beyond the end when it has none. */
+/** The offset after the closing quote of the string at `start`; beyond the end if there is no closing quote. */
 function afterString(bytes: Uint8Array, start: number): number {
   let at = start + 1;
   while (at < bytes.length && bytes[at] !== CHAR.quote) at += bytes[at] === CHAR.backslash ? 2 : 1;
   return at + 1;
 }
 
-/** What stands at `offset`, in words for a fault: `the number 5`, `an object`, `the end of the document`. */
+/** Describes the value at `offset` for a message: `the number 5`, `an object`, `the end of the document`. */
 export function describeAt(bytes: Uint8Array, offset: number): string {
   if (offset >= bytes.length) return 'the end of the document';
   const byte = bytes[offset];
@@ -126,13 +126,13 @@ export function describeAt(bytes: Uint8Array, offset: number): string {
   return `the byte 0x${byte.toString(16).padStart(2, '0')}`;
 }
 
-/** How a bare word or number at `offset` is written as a string, as an aside; empty when there is none to quote. */
+/** A hint how to quote the bare word or number at `offset`, in parentheses; empty if there is none. */
 export function quotingHint(bytes: Uint8Array, offset: number): string {
   const word = excerpt(bytes, offset, afterWord(bytes, offset));
   return word === '' || word === 'null' ? '' : ` (write "${word}")`;
 }
 
-/** The offset behind the letters, digits, points and signs that start at `start`; no further than is repeated. */
+/** The offset after the letters, digits, points and signs at `start`, up to the maximum quoted length. */
 function afterWord(bytes: Uint8Array, start: number): number {
   const stop = Math.min(bytes.length, start + MAX_QUOTED + 1);
   let at = start;
@@ -140,9 +140,9 @@ function afterWord(bytes: Uint8Array, start: number): number {
   return at;
 }
 
-/** The caller's own text, shortened, and with nothing in it that could upset a log or a terminal. */
+/** A part of the document, truncated, and without control characters that could affect a log or a terminal. */
 function excerpt(bytes: Uint8Array, start: number, end: number): string {
   const text = Buffer.from(bytes.subarray(start, Math.min(end, start + MAX_QUOTED))).toString('utf8');
-  const harmless = text.replace(/\p{C}/gu, '?');
-  return end - start > MAX_QUOTED ? `${harmless}...` : harmless;
+  const printable = text.replace(/\p{C}/gu, '?');
+  return end - start > MAX_QUOTED ? `${printable}...` : printable;
 }

@@ -9,26 +9,28 @@ import {
 } from './json-fault.ts';
 import { checkString, decodeString, exactInteger, type IntegerRange } from './json-values.ts';
 
-/** One name that a place in a document accepts. */
+/** One accepted name. */
 interface KnownName {
-  /** The bytes of the name and its closing quote: comparing them finds the name and its end in one go. */
+  /** The bytes of the name and its closing quote, so that one comparison finds the name and its end. */
   readonly bytes: Uint8Array;
-  /** The first of `bytes`, which tells most names apart. */
+  /** The first of `bytes`, which distinguishes most names. */
   readonly first: number;
-  /** How many `bytes` there are. Kept here: asking a typed array for its length costs more than comparing a byte. */
+  /**
+   * The length of `bytes`. Stored here, because reading the length of a typed array costs more than comparing a byte.
+   */
   readonly length: number;
   readonly value: number;
 }
 
-/** The field names of a message, or the value names of an enum, to be recognised by their bytes. */
+/** The field names of a message or the value names of an enum, recognized by their bytes. */
 interface NameTable {
   readonly names: readonly KnownName[];
   readonly values: ReadonlyMap<string, number>;
-  /** All names as a fault lists them. */
+  /** All names, for error messages. */
   readonly accepted: string;
 }
 
-/** Builds a table from names to values of at least 0; names that mean the same have the same value. */
+/** Builds a table from names to values of at least 0. Synonyms have the same value. */
 export function nameTable(values: Readonly<Record<string, number>>): NameTable {
   const pairs = Object.entries(values);
   return {
@@ -43,7 +45,7 @@ function knownName(name: string, value: number): KnownName {
   return { bytes, first: bytes[0], length: bytes.length, value };
 }
 
-/** What `firstField` and `nextField` answer at the end of an object. Fields have one bit each, so none has 0. */
+/** Returned by `firstField` and `nextField` at the end of an object. Fields are single bits, so no field is 0. */
 export const NO_FIELD = 0;
 
 const UNKNOWN = -1;
@@ -52,17 +54,17 @@ const NULL = new TextEncoder().encode('null');
 const TRUE = new TextEncoder().encode('true');
 const FALSE = new TextEncoder().encode('false');
 
-/** More digits than this may not be exact in a double. */
+/** Numbers with more digits may not be exact in a double. */
 const MAX_PLAIN_DIGITS = 15;
 
 /**
- * Reads a JSON document (RFC 8259) whose shape is known, in one pass over its bytes: the caller asks for what must
- * come next. No object is built on the way. Strict: UTF-8 only, no comments, no trailing
- * commas, no byte order mark. Every method that finds something else throws a {@link JsonFault}.
+ * Reads a JSON document (RFC 8259) of a known shape in one pass over its bytes, without building objects: the caller
+ * asks for the value that must come next. The reader is strict: UTF-8 only, no comments, no trailing commas, no byte
+ * order mark. Every method throws a {@link JsonFault} if it finds something else.
  */
 export class JsonReader {
   readonly #bytes: Uint8Array;
-  /** The length of `#bytes`, which costs more to ask for in a loop than to keep. */
+  /** The length of `#bytes`. Stored here, because reading it in a loop costs more. */
   readonly #stop: number;
   #position = 0;
 
@@ -74,7 +76,7 @@ export class JsonReader {
     }
   }
 
-  /** Enters an object and passes over the name of its first field; the table's value of that name, or NO_FIELD. */
+  /** Enters an object and reads the name of its first field. Returns the value of the name, or NO_FIELD. */
   firstField(table: NameTable): number {
     this.#enter(CHAR.openObject, 'a JSON object');
     if (this.#skipSpace() !== CHAR.closeObject) return this.#field(table, 0);
@@ -82,12 +84,12 @@ export class JsonReader {
     return NO_FIELD;
   }
 
-  /** The same for the next field. `seen` has the bits of the fields before it: none of them may come again. */
+  /** Reads the name of the next field. `seen` has the bits of the earlier fields, which must not be repeated. */
   nextField(table: NameTable, seen: number): number {
     return this.#another(CHAR.closeObject) ? this.#field(table, seen) : NO_FIELD;
   }
 
-  /** Enters an array; whether there is a first item. */
+  /** Enters an array. Returns whether it has a first item. */
   firstItem(): boolean {
     this.#enter(CHAR.openArray, 'a JSON array');
     if (this.#skipSpace() !== CHAR.closeArray) return true;
@@ -95,12 +97,12 @@ export class JsonReader {
     return false;
   }
 
-  /** Moves to the next item of the array; false at the end. */
+  /** Moves to the next item of the array. Returns false at the end. */
   nextItem(): boolean {
     return this.#another(CHAR.closeArray);
   }
 
-  /** Passes over a `null`; false when something else stands here. */
+  /** Skips a `null`. Returns false if the next value is something else. */
   takeNull(): boolean {
     if (this.#skipSpace() !== NULL[0]) return false;
     return this.#takeWord(NULL);
@@ -114,7 +116,7 @@ export class JsonReader {
     throw this.#found('must be true or false');
   }
 
-  /** Reads a string and appends its content, decoded, in UTF-8. */
+  /** Reads a string and appends its decoded content in UTF-8. */
   stringInto(writer: ByteWriter): void {
     if (this.#skipSpace() !== CHAR.quote) {
       throw this.#found(`must be a JSON string${quotingHint(this.#bytes, this.#position)}`);
@@ -122,7 +124,7 @@ export class JsonReader {
     if (!this.#plainStringInto(writer)) this.#anyStringInto(writer);
   }
 
-  /** Reads a whole number, or a string that holds nothing but one; a bigint beyond 2^53 - 1. */
+  /** Reads a whole number, or a string that contains one. Returns a bigint above 2^53 - 1. */
   integer(range: IntegerRange): number | bigint {
     const quoted = this.#skipSpace() === CHAR.quote;
     const at = this.#position;
@@ -145,14 +147,14 @@ export class JsonReader {
     return value;
   }
 
-  /** Checks that nothing but white space follows. */
+  /** Checks that only white space follows. */
   endDocument(): void {
     if (this.#skipSpace() === END) return;
     const extra = describeAt(this.#bytes, this.#position);
-    throw this.#fault(this.#position, `nothing may follow the document, but there is ${extra}`);
+    throw this.#fault(this.#position, `expected the end of the document, not ${extra}`);
   }
 
-  /** The fault for what comes next, when the caller has a rule of its own against it. */
+  /** The fault for the next value, if it violates a rule of the caller. */
   refuse(text: string, code: JsonFaultCode = 'unparseable'): JsonFault {
     this.#skipSpace();
     return jsonFault(this.#bytes, this.#position, text, code);
@@ -162,12 +164,12 @@ export class JsonReader {
     return jsonFault(this.#bytes, offset, text);
   }
 
-  /** The fault for what stands at the position; `rule` says what should. */
+  /** The fault for the value at the position. `rule` says what is expected. */
   #found(rule: string): JsonFault {
     return this.#fault(this.#position, `${rule}, not ${describeAt(this.#bytes, this.#position)}`);
   }
 
-  /** Moves to the next byte that is no white space and returns it; END behind the last one. */
+  /** Moves to the next byte that is not white space and returns it; END at the end of the document. */
   #skipSpace(): number {
     const bytes = this.#bytes;
     const stop = this.#stop;
@@ -187,11 +189,11 @@ export class JsonReader {
     this.#position++;
   }
 
-  /** Passes over the comma before another field or item, or over the end of the object or array. */
+  /** Skips the comma before the next field or item, or the end of the object or array. */
   #another(closing: number): boolean {
     const byte = this.#skipSpace();
     if (byte !== CHAR.comma && byte !== closing) {
-      throw this.#found(`a comma or the closing ${String.fromCharCode(closing)} must follow`);
+      throw this.#found(`expected a comma or ${String.fromCharCode(closing)}`);
     }
     this.#position++;
     return byte === CHAR.comma;
@@ -200,26 +202,26 @@ export class JsonReader {
   #field(table: NameTable, seen: number): number {
     if (this.#skipSpace() !== CHAR.quote) {
       const hint = quotingHint(this.#bytes, this.#position);
-      throw this.#found(`a field name in double quotes must stand here${hint}`);
+      throw this.#found(`expected a field name in double quotes${hint}`);
     }
     const at = this.#position;
     const field = this.#name(table);
     if (field === UNKNOWN) {
-      throw this.#fault(at, `${describeAt(this.#bytes, at)} names no field: accepted are ${table.accepted}`);
+      throw this.#fault(
+        at,
+        `${describeAt(this.#bytes, at)} is not a known field; accepted fields: ${table.accepted}`,
+      );
     }
     if ((seen & field) !== 0) {
       const found = describeAt(this.#bytes, at);
-      throw this.#fault(
-        at,
-        `${found} names a field that stands here already: write it once, in one spelling`,
-      );
+      throw this.#fault(at, `${found} is a duplicate field: write it once, in one spelling`);
     }
-    if (this.#skipSpace() !== CHAR.colon) throw this.#found('a colon must follow the field name');
+    if (this.#skipSpace() !== CHAR.colon) throw this.#found('expected a colon after the field name');
     this.#position++;
     return field;
   }
 
-  /** Passes over a word that stands at the position; false when another one does. */
+  /** Skips a word at the position. Returns false if there is something else. */
   #takeWord(word: Uint8Array): boolean {
     const bytes = this.#bytes;
     const at = this.#position;
@@ -235,7 +237,7 @@ export class JsonReader {
     return table.values.get(this.#text()) ?? UNKNOWN;
   }
 
-  /** Compares the bytes at the position with each name: how nearly every name is found. */
+  /** Compares the bytes at the position with each name. This finds nearly all names. */
   #nameByBytes(table: NameTable): number {
     const bytes = this.#bytes;
     const start = this.#position + 1;
@@ -254,14 +256,14 @@ export class JsonReader {
   }
 
   /**
-   * Copies the string at the position while looking for its end; false, with nothing moved, as soon as a byte needs
-   * more than copying: an escape, a control character, anything but ASCII.
+   * Copies the string at the position while searching for its end. Returns false and moves nothing if a byte needs more
+   * than copying: an escape, a control character, or a byte that is not ASCII.
    */
   #plainStringInto(writer: ByteWriter): boolean {
     const bytes = this.#bytes;
     const stop = this.#stop;
     let from = this.#position + 1;
-    // A string cannot be longer than the rest of the document, so one check covers every byte of it.
+    // A string cannot be longer than the rest of the document, so one reservation covers all of its bytes.
     writer.reserve(stop - from);
     const target = writer.bytes;
     let to = writer.length;
@@ -292,7 +294,7 @@ export class JsonReader {
     return Buffer.from(content.view()).toString('utf8');
   }
 
-  /** The number at the position; undefined when there is none, or none that is whole. */
+  /** Reads the number at the position; undefined if there is none or it is not a whole number. */
   #bareInteger(): number | bigint | undefined {
     const bytes = this.#bytes;
     const start = this.#position;
@@ -304,7 +306,7 @@ export class JsonReader {
     return exactInteger(Buffer.from(bytes.subarray(start, end)).toString('latin1'));
   }
 
-  /** The number that the string at the position holds; undefined when it holds anything else. */
+  /** Reads the number in the string at the position; undefined if the string contains anything else. */
   #quotedInteger(): number | bigint | undefined {
     const quote = this.#position++;
     const plain = this.#plainDigits();
@@ -316,7 +318,10 @@ export class JsonReader {
     return exactInteger(this.#text());
   }
 
-  /** Passes over the digits at the position; their value when they are few and the first is not a leading zero. */
+  /**
+   * Skips the digits at the position. Returns their value, or undefined if there are none or the first is a leading
+   * zero.
+   */
   #plainDigits(): number | undefined {
     const bytes = this.#bytes;
     const start = this.#position;
@@ -331,7 +336,7 @@ export class JsonReader {
   }
 }
 
-/** Whether a byte is white space between the parts of a document. */
+/** Whether a byte is insignificant white space. */
 function isSpace(byte: number): boolean {
   return byte === CHAR.space || byte === CHAR.lineFeed || byte === CHAR.carriageReturn || byte === CHAR.tab;
 }

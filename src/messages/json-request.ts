@@ -5,8 +5,8 @@ import { INT32, UINT32, UINT64 } from './json-values.ts';
 import { MAX_DESCRIPTORS, MAX_ENTRIES, TOO_MANY_DESCRIPTORS, TOO_MANY_ENTRIES } from './request-table.ts';
 import { WIRE, writeTag, writeUint } from './wire.ts';
 
-// The fields of each message as bits, so that those already seen fit in one number. Both spellings of a name are
-// one field, as the proto3 JSON mapping has it.
+// The fields of each message are bits, so that a number can hold the fields that were seen. In the proto3 JSON mapping
+// both spellings of a name are the same field.
 
 const DOMAIN = 1;
 const DESCRIPTORS = 2;
@@ -43,16 +43,16 @@ const LIMIT_FIELDS = nameTable({
 });
 
 /**
- * The names of `envoy.type.v3.RateLimitUnit`. WEEK is not one of them: that name belongs to the response. A caller
- * who wants weeks writes the number 7.
+ * The names of `envoy.type.v3.RateLimitUnit`. WEEK is not among them: only the response has that name. Callers use the
+ * number 7 for weeks.
  */
 const UNITS = nameTable({ UNKNOWN: 0, SECOND: 1, MINUTE: 2, HOUR: 3, DAY: 4, MONTH: 5, YEAR: 6 });
 
 /**
- * Appends the protobuf wire form of the `RateLimitRequest` that `body` holds in proto3 JSON (spec 2.4, 4.1). Fields
- * follow each other in the order of the document, which protobuf allows.
+ * Converts a `RateLimitRequest` from proto3 JSON to protobuf wire format and appends it. Fields keep the order of the
+ * document, which protobuf allows.
  *
- * @throws JsonFault when the document breaks a rule; the writer is then as it was before the call
+ * @throws JsonFault if the document is not valid; the writer is then unchanged
  */
 export function jsonToRequest(body: Uint8Array, writer: ByteWriter): void {
   if (body.length === 0) throw jsonFault(body, 0, 'is empty: send {"domain": "...", "descriptors": [...]}');
@@ -122,7 +122,7 @@ function readEntry(reader: JsonReader, writer: ByteWriter): void {
   }
 }
 
-/** Reads the limit of a descriptor. An empty one is written too: its presence switches the rules off. */
+/** Reads the limit of a descriptor. An empty limit is written as well, because its presence overrides the rules. */
 function readLimit(reader: JsonReader, writer: ByteWriter): void {
   const content = beginLength(writer, 2);
   let seen = 0;
@@ -136,7 +136,7 @@ function readLimit(reader: JsonReader, writer: ByteWriter): void {
   endLength(writer, content);
 }
 
-/** Reads the `hits_addend` of a descriptor, a `UInt64Value`: 0 is written as an empty message, not left out. */
+/** Reads the `hits_addend` of a descriptor, a `UInt64Value`. 0 is written as an empty message, not omitted. */
 function readOwnHits(reader: JsonReader, writer: ByteWriter): void {
   const hits = reader.integer(UINT64);
   const content = beginLength(writer, 3);
@@ -148,7 +148,7 @@ function readOwnHits(reader: JsonReader, writer: ByteWriter): void {
   endLength(writer, content);
 }
 
-/** Reads a string into a text field; an empty one is left out, as proto3 does. */
+/** Reads a string into a text field. An empty string is omitted, as in proto3. */
 function readText(reader: JsonReader, writer: ByteWriter, field: number): void {
   const before = writer.length;
   const content = beginLength(writer, field);
@@ -158,8 +158,8 @@ function readText(reader: JsonReader, writer: ByteWriter, field: number): void {
 }
 
 /**
- * Starts a text or message field whose length is not known yet: leaves one byte for it. Most are shorter than 128
- * bytes, so that moving the content of the longer ones is cheaper than measuring all of them first.
+ * Starts a text or message field of unknown length and leaves one byte for the length. Most fields are shorter than 128
+ * bytes, so moving the content of longer ones is cheaper than measuring all of them first.
  *
  * @param field a field number below 16, so that the tag is one byte
  * @returns where the content starts, for {@link endLength}
@@ -178,7 +178,7 @@ function endLength(writer: ByteWriter, content: number): void {
   else widenLength(writer, content, count);
 }
 
-/** Moves the content along, to make room for a length of more than one byte. */
+/** Moves the content to make room for a length of more than one byte. */
 function widenLength(writer: ByteWriter, content: number, count: number): void {
   let more = 0;
   for (let rest = count; rest > 127; rest >>>= 7) more++;
@@ -189,7 +189,7 @@ function widenLength(writer: ByteWriter, content: number, count: number): void {
   writer.length += count;
 }
 
-/** Writes an enum or int32 field; protobuf gives a negative number the ten bytes of its 64-bit form. */
+/** Writes an enum or int32 field. Protobuf encodes negative numbers in 64-bit form with ten bytes. */
 function writeSigned(writer: ByteWriter, field: number, value: number): void {
   if (value >= 0) writeUint(writer, field, value);
   else {

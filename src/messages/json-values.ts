@@ -2,20 +2,20 @@ import { isUtf8 } from 'node:buffer';
 import type { ByteWriter } from '../base/bytes.ts';
 import { CHAR, describeAt, jsonFault } from './json-fault.ts';
 
-/** The byte that each letter after a backslash stands for (RFC 8259, section 7); `u` is read apart. */
+/** The meaning of each letter after a backslash (RFC 8259, section 7), except `u`. */
 const SHORT_ESCAPES: ReadonlyMap<number, number> = new Map(
   Object.entries({ '"': '"', '\\': '\\', '/': '/', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }).map(
     ([letter, meant]) => [letter.charCodeAt(0), meant.charCodeAt(0)],
   ),
 );
-const ACCEPTED_ESCAPES = String.raw`accepted are \" \\ \/ \b \f \n \r \t and \u with four hexadecimal digits`;
+const ACCEPTED_ESCAPES = String.raw`accepted: \" \\ \/ \b \f \n \r \t and \u with four hexadecimal digits`;
 
 /**
- * Finds the end of the string whose opening quote is at `quote`, and checks its characters; its escapes are left to
- * {@link decodeString}.
+ * Finds the end of the string whose opening quote is at `quote` and checks its characters. {@link decodeString} checks
+ * its escapes.
  *
  * @returns the offset of the closing quote
- * @throws JsonFault when there is none, at a raw control character, and for anything but UTF-8
+ * @throws JsonFault if there is no closing quote, for unescaped control characters and for invalid UTF-8
  */
 export function checkString(bytes: Uint8Array, quote: number): number {
   const stop = bytes.length;
@@ -36,13 +36,13 @@ export function checkString(bytes: Uint8Array, quote: number): number {
 
 function rawControl(byte: number): string {
   const hex = byte.toString(16).padStart(2, '0');
-  return `a string holds the control character 0x${hex} as it is: write \\u00${hex}`;
+  return `a string contains the unescaped control character 0x${hex}: write \\u00${hex}`;
 }
 
 /**
- * Appends the content of a string, `bytes[start, end)` without its quotes, in UTF-8 with its escapes decoded.
+ * Decodes the content of a string, `bytes[start, end)` without its quotes, and appends it in UTF-8.
  *
- * @throws JsonFault for an unknown escape, and for half of a surrogate pair: it has no UTF-8 form
+ * @throws JsonFault for unknown escapes and for lone surrogates, which UTF-8 cannot encode
  */
 export function decodeString(bytes: Uint8Array, start: number, end: number, writer: ByteWriter): void {
   let at = start;
@@ -54,19 +54,19 @@ export function decodeString(bytes: Uint8Array, start: number, end: number, writ
   }
 }
 
-/** Decodes the escape whose backslash is at `at`; returns the offset behind it. */
+/** Decodes the escape whose backslash is at `at`. Returns the offset after it. */
 function decodeEscape(bytes: Uint8Array, at: number, end: number, writer: ByteWriter): number {
   if (bytes[at + 1] === CHAR.lowerU) return decodeUnicode(bytes, at, end, writer);
   const meant = SHORT_ESCAPES.get(bytes[at + 1]);
   if (meant === undefined) {
     const found = describeAt(bytes, at + 1);
-    throw jsonFault(bytes, at, `a backslash may not stand before ${found}: ${ACCEPTED_ESCAPES}`);
+    throw jsonFault(bytes, at, `a backslash before ${found} is not a valid escape; ${ACCEPTED_ESCAPES}`);
   }
   writer.byte(meant);
   return at + 2;
 }
 
-/** Decodes the `\uXXXX` at `at`, both halves when it starts a surrogate pair; returns the offset behind it. */
+/** Decodes the `\uXXXX` at `at`, or both halves of a surrogate pair. Returns the offset after it. */
 function decodeUnicode(bytes: Uint8Array, at: number, end: number, writer: ByteWriter): number {
   const unit = codeUnit(bytes, at, end);
   if (unit < 0xd800 || unit > 0xdfff) {
@@ -87,7 +87,7 @@ function decodeUnicode(bytes: Uint8Array, at: number, end: number, writer: ByteW
   return at + 12;
 }
 
-/** The number that the four digits of the `\u` at `at` give. */
+/** The value of the four digits of the `\u` at `at`. */
 function codeUnit(bytes: Uint8Array, at: number, end: number): number {
   let unit = 0;
   for (let i = at + 2; i < at + 6; i++) {
@@ -100,7 +100,7 @@ function codeUnit(bytes: Uint8Array, at: number, end: number): number {
   return unit;
 }
 
-/** The value of a hexadecimal digit in either case; -1 if the character is not one. */
+/** The value of a hexadecimal digit in upper or lower case; -1 if the byte is not a digit. */
 function hexDigit(byte: number): number {
   if (byte >= CHAR.zero && byte <= CHAR.nine) return byte - CHAR.zero;
   const lower = byte | 0x20;
@@ -123,7 +123,7 @@ function writeCodePoint(writer: ByteWriter, point: number): void {
   }
 }
 
-/** Which whole numbers a field takes, and how a fault names them. */
+/** The whole numbers that a field accepts, and their description for error messages. */
 export interface IntegerRange {
   readonly min: number;
   readonly max: number | bigint;
@@ -146,18 +146,18 @@ export const INT32: IntegerRange = {
   accepted: 'a whole number from -2147483648 to 2147483647',
 };
 
-/** Digits of the largest number of 64 bits: whatever has more is out of every range. */
+/** Number of digits of the largest 64-bit number. Numbers with more digits are out of every range. */
 const MAX_DIGITS = 20;
 
-/** The number of RFC 8259, section 6, in its parts: sign, whole part, fraction, exponent. */
+/** A number (RFC 8259, section 6) with the groups sign, whole part, fraction and exponent. */
 const JSON_NUMBER = /^(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:[eE]([+-]?[0-9]+))?$/;
 
 /**
- * The value of a JSON number that is a whole number in any of its forms: `5`, `5.0`, `0.5e1`, `50e-1`. Worked out on
- * the decimal text, since a double would take 4294967295.0000001 for a whole number.
+ * The value of a JSON number that is a whole number, in any of its forms: `5`, `5.0`, `0.5e1`, `50e-1`. Computed from
+ * the decimal text, because as a double 4294967295.0000001 would be a whole number.
  *
- * @returns a bigint beyond 2^53 - 1; undefined when the text is no JSON number, has a fraction, or has more digits
- *   than 64 bits can need
+ * @returns a bigint above 2^53 - 1; undefined if the text is not a JSON number, has a fraction, or has more digits than
+ *   a 64-bit number
  */
 export function exactInteger(text: string): number | bigint | undefined {
   const parts = JSON_NUMBER.exec(text);
@@ -167,7 +167,7 @@ export function exactInteger(text: string): number | bigint | undefined {
   const start = leadingZeros(digits);
   if (start === digits.length) return 0;
   const end = digits.length - trailingZeros(digits);
-  // Where the last digit that is not 0 stands: 0 is the ones, 1 the tens, negative behind the point.
+  // Position of the last nonzero digit: 0 for the ones, 1 for the tens, negative after the decimal point.
   const scale = Number(exponent) - fraction.length + (digits.length - end);
   if (scale < 0 || end - start + scale > MAX_DIGITS) return undefined;
   const exact = BigInt(`${sign}${digits.slice(start, end)}${'0'.repeat(scale)}`);
@@ -175,7 +175,7 @@ export function exactInteger(text: string): number | bigint | undefined {
   return Number.isSafeInteger(value) ? value : exact;
 }
 
-// Loops, not regular expressions: /0+$/ takes quadratic time on a long run of zeros that does not end the text.
+// Loops instead of regular expressions: /0+$/ takes quadratic time for a long run of zeros inside the text.
 
 function leadingZeros(digits: string): number {
   let count = 0;

@@ -4,24 +4,22 @@ import { doubled } from '../base/columns.ts';
 import { Fault } from '../base/fault.ts';
 import { WireFault, WireReader } from './wire.ts';
 
-/**
- * Bounds on one `RateLimitRequest`, the same whether it arrives as protobuf or as JSON. The protocol names none
- * (spec 8), and a message of a few megabytes could otherwise ask for a million decisions. Proxies send a handful.
- */
+// Limits of a `RateLimitRequest` in protobuf and JSON. The protocol has none, but a message of a few megabytes could
+// otherwise request a million decisions. Proxies send a handful.
 
-/** How many descriptors one request may hold. */
+/** Maximum number of descriptors of a request. */
 export const MAX_DESCRIPTORS = 4096;
 
-/** How many entries one descriptor may hold. */
+/** Maximum number of entries of a descriptor. */
 export const MAX_ENTRIES = 256;
 
-/** What the caller is told about a descriptor beyond {@link MAX_DESCRIPTORS}. */
+/** Error message for requests beyond {@link MAX_DESCRIPTORS}. */
 export const TOO_MANY_DESCRIPTORS = `a request may hold at most ${MAX_DESCRIPTORS} descriptors: send the rest in another request`;
 
-/** What the caller is told about an entry beyond {@link MAX_ENTRIES}. */
+/** Error message for descriptors beyond {@link MAX_ENTRIES}. */
 export const TOO_MANY_ENTRIES = `a descriptor may hold at most ${MAX_ENTRIES} entries: split it into several descriptors`;
 
-/** Tags (field number × 8 + wire type) of `RateLimitRequest`, `RateLimitDescriptor`, `Entry`, `RateLimitOverride`. */
+/** Tags (field number × 8 + wire type) of the messages in a `RateLimitRequest`. */
 const REQUEST_TAG = { domain: 10, descriptors: 18, hitsAddend: 24 } as const;
 const DESCRIPTOR_TAG = { entries: 10, limit: 18, hitsAddend: 26, isNegativeHits: 32 } as const;
 const ENTRY_TAG = { key: 10, value: 18 } as const;
@@ -33,11 +31,11 @@ const INITIAL_BYTES = 16_384;
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * The requests of one batch, decoded into columns; texts stay where they are in `bytes`. Those are copies that the table
- * made (`add`), or the memory of somebody else (`attach` and `decode`).
+ * The requests of a batch, decoded into columns. Texts are not copied out of `bytes`, which is either a buffer of the
+ * table (`add`) or memory of the caller (`attach` and `decode`).
  *
- * Rows of requests point at their descriptors, rows of descriptors at their entries, each as a first row and a count,
- * so that nothing is allocated for a request once the columns have grown to the size of the load.
+ * Request rows refer to their descriptor rows, and descriptor rows to their entry rows, by first row and count. Once
+ * the columns have grown to the size of the load, decoding a request allocates nothing.
  */
 export class RequestTable {
   /** Holds all messages. */
@@ -49,17 +47,17 @@ export class RequestTable {
   domainEnd = new Int32Array(INITIAL_ROWS);
   firstDescriptor = new Int32Array(INITIAL_ROWS);
   descriptorCount = new Int32Array(INITIAL_ROWS);
-  /** `hits_addend` of the request; 0 when it is not set. */
+  /** `hits_addend` of the request; 0 if it is not set. */
   requestHits = new Float64Array(INITIAL_ROWS);
 
   descriptorRows = 0;
   firstEntry = new Int32Array(INITIAL_ROWS);
   entryCount = new Int32Array(INITIAL_ROWS);
-  /** `hits_addend` of the descriptor; -1 when it is not set. */
+  /** `hits_addend` of the descriptor; -1 if it is not set. */
   descriptorHits = new Float64Array(INITIAL_ROWS);
-  /** 1 when the descriptor gives its hits back (`is_negative_hits`). */
+  /** 1 if the descriptor refunds its hits (`is_negative_hits`). */
   isRefund = new Uint8Array(INITIAL_ROWS);
-  /** 1 when the descriptor carries a `limit`. */
+  /** 1 if the descriptor has a `limit`. */
   hasOverride = new Uint8Array(INITIAL_ROWS);
   overrideRequestsPerUnit = new Float64Array(INITIAL_ROWS);
   overrideUnit = new Float64Array(INITIAL_ROWS);
@@ -81,7 +79,9 @@ export class RequestTable {
 
   /**
    * Copies and decodes one `RateLimitRequest`; it becomes row `requestCount - 1`.
-   * @throws WireFault when the bytes are no such message, {@link Fault} when it is too large; the table is as it was before.
+   *
+   * @throws WireFault if the bytes are not a valid message, {@link Fault} if it is too large; the table is then
+   *   unchanged
    */
   add(message: Uint8Array): void {
     const start = this.byteCount;
@@ -94,14 +94,16 @@ export class RequestTable {
     }
   }
 
-  /** Messages lie in `bytes` from now on, which must stay as they are until the next `reset`. */
+  /** Sets the buffer for `decode`. Its content must not change until the next `reset`. */
   attach(bytes: Uint8Array): void {
     this.bytes = bytes;
   }
 
   /**
    * Decodes the `RateLimitRequest` in `bytes[start, end)`; it becomes row `requestCount - 1`.
-   * @throws WireFault when the bytes are no such message, {@link Fault} when it is too large; the table is as it was before.
+   *
+   * @throws WireFault if the bytes are not a valid message, {@link Fault} if it is too large; the table is then
+   *   unchanged
    */
   decode(start: number, end: number): void {
     if (this.requestCount === this.domainStart.length) this.#growRequests();
@@ -117,7 +119,7 @@ export class RequestTable {
     this.requestCount++;
   }
 
-  /** Adds a row without domain and descriptors, in the place of a message that is not to be decided. */
+  /** Adds a row without domain and descriptors, for a message that is not decided. */
   addNothing(): void {
     this.decode(0, 0);
   }
@@ -156,7 +158,7 @@ export class RequestTable {
       } else if (tag === REQUEST_TAG.domain) {
         const end = reader.delimited();
         this.domainStart[row] = reader.position;
-        this.domainEnd[row] = this.#passText('domain', end);
+        this.domainEnd[row] = this.#skipText('domain', end);
       } else if (tag === REQUEST_TAG.hitsAddend) this.requestHits[row] = reader.uint32();
       else reader.skip();
     }
@@ -205,11 +207,11 @@ export class RequestTable {
       if (tag === ENTRY_TAG.key) {
         const stop = reader.delimited();
         this.keyStart[row] = reader.position;
-        this.keyEnd[row] = this.#passText('key', stop);
+        this.keyEnd[row] = this.#skipText('key', stop);
       } else if (tag === ENTRY_TAG.value) {
         const stop = reader.delimited();
         this.valueStart[row] = reader.position;
-        this.valueEnd[row] = this.#passText('value', stop);
+        this.valueEnd[row] = this.#skipText('value', stop);
       } else reader.skip();
     }
     reader.end = outer;
@@ -242,8 +244,8 @@ export class RequestTable {
     reader.end = outer;
   }
 
-  /** Passes over a string, which proto3 wants in UTF-8; plain ASCII is settled without asking for a view. */
-  #passText(field: string, end: number): number {
+  /** Skips a string, which must be valid UTF-8 in proto3. Pure ASCII is checked without creating a view. */
+  #skipText(field: string, end: number): number {
     const bytes = this.bytes;
     const start = this.#reader.position;
     let seen = 0;
@@ -283,10 +285,10 @@ export class RequestTable {
 
 const DOMAIN_FIELD = 1;
 
-/** More of a domain than this is of no use in a trace. */
+/** Longer domains are truncated in traces. */
 const MAX_CHARACTERS = 200;
 
-/** The domain of a `RateLimitRequest`, for people; empty when there is none or the bytes are no such message. */
+/** The domain of a `RateLimitRequest`, for traces; empty if there is none or the bytes are not a valid message. */
 export function domainOf(request: Uint8Array): string {
   const reader = new WireReader();
   reader.open(request, 0, request.length);

@@ -2,16 +2,16 @@ import { ByteWriter } from '../base/bytes.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { WIRE, WireFault, type WireReader, writeBytes, writeTag } from './wire.ts';
 
-/** Fields of `Struct`, of its map entries, of `Value` and of `ListValue`. */
+/** Field numbers of `Struct`, its map entries, `Value` and `ListValue`. */
 const STRUCT_FIELDS = 1;
 const MAP = { key: 1, value: 2 } as const;
 const VALUE = { null: 1, number: 2, string: 3, bool: 4, struct: 5, list: 6 } as const;
 const LIST_VALUES = 1;
 
-/** Depth of nested messages at which protobuf parsers give up by default; bounds the recursion. */
+/** Maximum nesting depth, the default limit of protobuf parsers. Bounds the recursion. */
 const MAX_STRUCT_DEPTH = 100;
 
-/** Appends a `google.protobuf.Struct`. Not for hot paths: each level is written on its own first. */
+/** Appends a `google.protobuf.Struct`. Not for hot paths: every level is encoded into a buffer of its own. */
 export function writeStruct(to: ByteWriter, map: JsonObject): void {
   for (const [key, value] of Object.entries(map)) {
     const entry = new ByteWriter();
@@ -54,7 +54,7 @@ function isList(value: readonly JsonValue[] | JsonObject): value is readonly Jso
 /**
  * Reads a `google.protobuf.Struct`.
  *
- * @throws WireFault when the bytes are not such a message, or when it is nested too deeply
+ * @throws WireFault if the bytes are not a valid message, or if it is nested too deeply
  */
 export function readStruct(reader: WireReader, depth = 1): JsonObject {
   const fields: [string, JsonValue][] = [];
@@ -62,7 +62,7 @@ export function readStruct(reader: WireReader, depth = 1): JsonObject {
     if (reader.field === 1) fields.push(reader.nested(nested => readStructField(nested, depth)));
     else reader.skip();
   }
-  // Not by assignment: a field may be named `__proto__`.
+  // Assignment would not work for a field named `__proto__`.
   return Object.fromEntries(fields);
 }
 
@@ -77,7 +77,7 @@ function readStructField(reader: WireReader, depth: number): [string, JsonValue]
   return [name, value];
 }
 
-/** A `google.protobuf.Value`: exactly one of six fields; one without any reads as null. */
+/** Reads a `google.protobuf.Value`, which has exactly one of six fields. Without any field it is null. */
 function readJsonValue(reader: WireReader, depth: number): JsonValue {
   if (depth > MAX_STRUCT_DEPTH) {
     throw new WireFault(`metadata nested more than ${MAX_STRUCT_DEPTH} levels deep`, reader.position);

@@ -4,10 +4,10 @@ import { StacklessError } from '../base/fault.ts';
 /** Wire types of the protobuf encoding (protobuf.dev, "Encoding"). */
 export const WIRE = { varint: 0, fixed64: 1, bytes: 2, groupStart: 3, groupEnd: 4, fixed32: 5 } as const;
 
-/** Groups inside groups. No message here has any; a sender of a later version might. */
+/** Maximum nesting depth of groups. The messages here have no groups, but messages of later versions might. */
 const MAX_GROUP_DEPTH = 32;
 
-/** The bytes are not a protobuf message. The text says what was found at which offset. */
+/** The bytes are not a valid protobuf message. The text says what was found at which offset. */
 export class WireFault extends StacklessError {
   constructor(message: string, offset: number) {
     super(`${message} at byte ${offset}`);
@@ -16,8 +16,8 @@ export class WireFault extends StacklessError {
 }
 
 /**
- * Reads protobuf fields in place: a cursor over `bytes[position, end)`.
- * One reader is reused for many messages; a nested message is read by narrowing `end` and restoring it.
+ * Reads protobuf fields in place: a cursor over `bytes[position, end)`. One reader is reused for many messages. Nested
+ * messages are read by narrowing `end` and restoring it afterwards.
  */
 export class WireReader {
   bytes: Uint8Array = new Uint8Array(0);
@@ -31,7 +31,7 @@ export class WireReader {
   field = 0;
   /** Wire type of the last tag. */
   wireType = 0;
-  /** Where the message begins: faults count from here, not from the start of the memory that it lies in. */
+  /** Offset of the message in `bytes`. Faults report offsets relative to it. */
   #start = 0;
 
   open(bytes: Uint8Array, start: number, end: number): void {
@@ -41,12 +41,12 @@ export class WireReader {
     this.#start = start;
   }
 
-  /** A fault found at `position`, an index of `bytes`. */
+  /** The fault at `position`, an index of `bytes`. */
   fault(message: string, position: number): WireFault {
     return new WireFault(message, position - this.#start);
   }
 
-  /** Reads the next tag into `field` and `wireType`; false at the end. */
+  /** Reads the next tag into `field` and `wireType`. Returns false at the end. */
   next(): boolean {
     if (this.position >= this.end) return false;
     const at = this.position;
@@ -54,7 +54,7 @@ export class WireReader {
     const tag = this.low;
     this.field = tag >>> 3;
     this.wireType = tag & 7;
-    if (this.field === 0 || this.high !== 0) throw this.fault('field number 0 or beyond 2^29 - 1', at);
+    if (this.field === 0 || this.high !== 0) throw this.fault('field number 0 or above 2^29 - 1', at);
     return true;
   }
 
@@ -64,7 +64,7 @@ export class WireReader {
     let high = 0;
     const start = this.position;
     for (let shift = 0; shift < 70; shift += 7) {
-      if (this.position >= this.end) throw this.fault('number without an end', start);
+      if (this.position >= this.end) throw this.fault('incomplete varint', start);
       const byte = bytes[this.position++];
       const bits = byte & 127;
       if (shift < 28) low |= bits << shift;
@@ -78,7 +78,7 @@ export class WireReader {
         return;
       }
     }
-    throw this.fault('number of more than ten bytes', start);
+    throw this.fault('varint longer than ten bytes', start);
   }
 
   #expect(wireType: number): void {
@@ -87,28 +87,28 @@ export class WireReader {
     }
   }
 
-  /** The value as an unsigned 32-bit number; higher bits are dropped, as protobuf parsers do. */
+  /** The value as an unsigned 32-bit number. Higher bits are dropped, as in other protobuf parsers. */
   uint32(): number {
     this.#expect(WIRE.varint);
     this.#varint();
     return this.low;
   }
 
-  /** The value as an unsigned 64-bit number, held down to 2^53 - 1: the largest whole number that is exact here. */
+  /** The value as an unsigned 64-bit number, capped at 2^53 - 1, the largest exact whole number of a double. */
   uint64(): number {
     this.#expect(WIRE.varint);
     this.#varint();
     return this.high > 0x1fffff ? Number.MAX_SAFE_INTEGER : this.high * 0x1_0000_0000 + this.low;
   }
 
-  /** The value of a bool: every varint but 0 is true. */
+  /** The value of a bool: every varint except 0 is true. */
   bool(): boolean {
     this.#expect(WIRE.varint);
     this.#varint();
     return this.low !== 0 || this.high !== 0;
   }
 
-  /** Enters a length-delimited field: returns where it ends; `position` is where it starts. */
+  /** Enters a length-delimited field. Returns where it ends; `position` is where it starts. */
   delimited(): number {
     this.#expect(WIRE.bytes);
     const at = this.position;
@@ -143,23 +143,23 @@ export class WireReader {
     return Buffer.from(this.view()).toString('utf8');
   }
 
-  /** Passes over a group (an encoding that proto3 no longer writes): up to the end that carries the same field. */
+  /** Skips a group up to its matching end. Groups are an encoding that proto3 does not write. */
   #skipGroup(): void {
     const start = this.position;
     const open = [this.field];
     while (open.length > 0) {
-      if (!this.next()) throw this.fault(`field ${open[0]} is a group without an end`, start);
+      if (!this.next()) throw this.fault(`group field ${open[0]} has no end`, start);
       if (this.wireType === WIRE.groupStart) {
         if (open.length === MAX_GROUP_DEPTH)
-          throw this.fault(`groups more than ${MAX_GROUP_DEPTH} deep`, start);
+          throw this.fault(`groups nested more than ${MAX_GROUP_DEPTH} levels deep`, start);
         open.push(this.field);
       } else if (this.wireType !== WIRE.groupEnd) this.skip();
       else if (open.pop() !== this.field)
-        throw this.fault(`field ${this.field} ends a group that it did not begin`, start);
+        throw this.fault(`field ${this.field} ends a group of another field`, start);
     }
   }
 
-  /** Passes over the value of the last tag. */
+  /** Skips the value of the last tag. */
   skip(): void {
     const at = this.position;
     if (this.wireType === WIRE.varint) this.#varint();
@@ -167,8 +167,7 @@ export class WireReader {
     else if (this.wireType === WIRE.fixed64) this.position += 8;
     else if (this.wireType === WIRE.fixed32) this.position += 4;
     else if (this.wireType === WIRE.groupStart) this.#skipGroup();
-    else
-      throw this.fault(`field ${this.field} has the wire type ${this.wireType}, which cannot begin one`, at);
+    else throw this.fault(`field ${this.field} has the invalid wire type ${this.wireType}`, at);
     if (this.position > this.end) throw this.fault(`field ${this.field} is longer than the message`, at);
   }
 }
@@ -178,21 +177,21 @@ export function writeTag(writer: ByteWriter, field: number, wireType: number): v
   writer.varint(field * 8 + wireType);
 }
 
-/** Writes a varint field; nothing for 0, which proto3 leaves out. */
+/** Writes a varint field, or nothing for 0, which proto3 omits. */
 export function writeUint(writer: ByteWriter, field: number, value: number): void {
   if (value === 0) return;
   writeTag(writer, field, WIRE.varint);
   writer.varint(value);
 }
 
-/** Writes a length-delimited field from bytes, also when empty. */
+/** Writes a length-delimited field from bytes, even if it is empty. */
 export function writeBytes(writer: ByteWriter, field: number, bytes: Uint8Array): void {
   writeTag(writer, field, WIRE.bytes);
   writer.varint(bytes.length);
   writer.copy(bytes, 0, bytes.length);
 }
 
-/** Writes a text field; nothing for the empty text, which proto3 leaves out. */
+/** Writes a text field, or nothing for the empty text, which proto3 omits. */
 export function writeText(writer: ByteWriter, field: number, text: string): void {
   if (text !== '') writeBytes(writer, field, Buffer.from(text));
 }

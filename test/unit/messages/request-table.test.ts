@@ -139,7 +139,7 @@ t.test('faults count bytes from the start of their own message', async t => {
       Buffer.concat([message(1, 'd'), message(1, Buffer.from('ff', 'hex'))]),
       'the text of `domain` is not valid UTF-8 at byte 5',
     ],
-    [message(2, message(1, message(1, 'k'), varint(128).subarray(0, 1))), 'number without an end at byte 7'],
+    [message(2, message(1, message(1, 'k'), varint(128).subarray(0, 1))), 'incomplete varint at byte 7'],
   ];
   for (const [bytes, text] of faulty) {
     for (let before = 0; before < 3; before++) {

@@ -34,7 +34,7 @@ t.test('tags are read into field and wire type', async t => {
 });
 
 t.test('field numbers that do not exist are refused', async t => {
-  const text = 'field number 0 or beyond 2^29 - 1 at byte 0';
+  const text = 'field number 0 or above 2^29 - 1 at byte 0';
   for (const tag of [0, 7, 2 ** 32, 2 ** 35 + 8]) t.throws(() => reading(varint(tag)).next(), refused(text));
 });
 
@@ -64,17 +64,17 @@ t.test('a number may be written in up to ten bytes, whatever it is', async t => 
     t.ok(reader.next());
     t.equal(reader.uint32(), 6, 'the next field is where it should be');
   }
-  t.throws(() => within(number(1, 5, 11)).uint64(), refused('number of more than ten bytes at byte 1'));
+  t.throws(() => within(number(1, 5, 11)).uint64(), refused('varint longer than ten bytes at byte 1'));
 });
 
 t.test('a number without an end is refused, wherever it stops', async t => {
   const bytes = number(1, 2n ** 64n - 1n);
   for (let length = 1; length < bytes.length; length++) {
     const cut = bytes.subarray(0, length);
-    t.throws(() => within(cut).uint64(), refused('number without an end at byte 1'));
-    t.throws(() => within(cut).skip(), refused('number without an end at byte 1'));
+    t.throws(() => within(cut).uint64(), refused('incomplete varint at byte 1'));
+    t.throws(() => within(cut).skip(), refused('incomplete varint at byte 1'));
   }
-  t.throws(() => reading(Buffer.of(0x80)).next(), refused('number without an end at byte 0'));
+  t.throws(() => reading(Buffer.of(0x80)).next(), refused('incomplete varint at byte 0'));
 });
 
 t.test('a value of another wire type is refused and named', async t => {
@@ -115,7 +115,7 @@ t.test('every wire type can be passed over, groups with all that is in them', as
   }
   t.strictSame(fields, [1, 2, 3, 4, 6, 5]);
   for (const wireType of [4, 6, 7]) {
-    const expected = refused(`field 9 has the wire type ${wireType}, which cannot begin one at byte 1`);
+    const expected = refused(`field 9 has the invalid wire type ${wireType} at byte 1`);
     t.throws(() => within(varint(9 * 8 + wireType)).skip(), expected);
   }
 });
@@ -123,12 +123,12 @@ t.test('every wire type can be passed over, groups with all that is in them', as
 t.test('a group that does not end, ends another, or nests without end is refused', async t => {
   const begin = varint(6 * 8 + 3);
   const unended = Buffer.concat([begin, number(1, 1)]);
-  t.throws(() => within(unended).skip(), refused('field 6 is a group without an end at byte 1'));
+  t.throws(() => within(unended).skip(), refused('group field 6 has no end at byte 1'));
   const crossed = Buffer.concat([begin, varint(7 * 8 + 4)]);
-  t.throws(() => within(crossed).skip(), refused('field 7 ends a group that it did not begin at byte 1'));
+  t.throws(() => within(crossed).skip(), refused('field 7 ends a group of another field at byte 1'));
   t.throws(
     () => within(Buffer.concat(Array(100_000).fill(begin))).skip(),
-    refused('groups more than 32 deep at byte 1'),
+    refused('groups nested more than 32 levels deep at byte 1'),
   );
 });
 

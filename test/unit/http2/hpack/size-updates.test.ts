@@ -18,7 +18,7 @@ t.test('a limit below the table’s size demands an update in the next block', a
   missing.setMaxTableSize(100);
   t.throws(
     () => fieldsIn(missing, GET),
-    new HpackFault('4.2', 'no table size update to the acknowledged 100', 0),
+    new HpackFault('4.2', 'missing table size update to the acknowledged 100', 0),
   );
 
   const given = decoderWith();
