@@ -113,6 +113,6 @@ function readResource(reader: WireReader): Resource {
 function checkedText(reader: WireReader): string {
   const at = reader.position;
   const bytes = reader.view();
-  if (!isUtf8(bytes)) throw reader.fault(`field ${reader.field} is not UTF-8`, at);
+  if (!isUtf8(bytes)) throw reader.fault(`field ${reader.field} is not valid UTF-8`, at);
   return Buffer.from(bytes).toString();
 }

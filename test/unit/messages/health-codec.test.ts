@@ -62,7 +62,7 @@ t.test('bytes that are no message fail with the place', async t => {
   t.throws(() => decodeHealthCheckRequest(bytes('0801')), fault, 'a number where a text belongs');
   t.throws(() => decodeHealthCheckRequest(bytes('0a01ff')), {
     name: 'WireFault',
-    message: /not UTF-8 at byte 1/,
+    message: /not valid UTF-8 at byte 1/,
   });
   t.throws(() => decodeHealthCheckResponse(bytes('0a0161')), fault, 'a text where a number belongs');
   t.throws(() => decodeHealthListResponse(cut), fault);
