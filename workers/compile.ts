@@ -1,5 +1,5 @@
 import type { CompileRequest, CompileResponse } from '../src/app/rules/compile-message.ts';
-import { runLast } from '../src/base/threads/background-thread.ts';
+import { runLast } from '../src/base/threads/inside-thread.ts';
 import { compileRules } from '../src/rules/compile.ts';
 import { loadRuleSet } from '../src/rules/parse/load.ts';
 import { type RuleFault, RuleSetRefused } from '../src/rules/rule-set.ts';

@@ -1,6 +1,6 @@
 import { workerData } from 'piscina';
 import { type DecisionThreadSetup, serveDecisions } from '../src/app/decision/decision-thread.ts';
-import type { LastingTask } from '../src/base/threads/lasting-task.ts';
+import type { LastingTask } from '../src/base/threads/inside-thread.ts';
 
 /** Decides batches beside the thread that has the connections; see `src/decision/pool`. */
 export default function decide(task: LastingTask): Promise<void> {

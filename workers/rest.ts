@@ -1,7 +1,6 @@
 import { workerData } from 'piscina';
 import { type RestThreadSetup, serveTasksRest } from '../src/app/tasks/rest-thread.ts';
-import { runBehindDecisions } from '../src/base/threads/background-thread.ts';
-import type { LastingTask } from '../src/base/threads/lasting-task.ts';
+import { type LastingTask, runBehindDecisions } from '../src/base/threads/inside-thread.ts';
 
 runBehindDecisions();
 

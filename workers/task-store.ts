@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { runBehindDecisions } from '../src/base/threads/background-thread.ts';
+import { runBehindDecisions } from '../src/base/threads/inside-thread.ts';
 import { runStoreThread, type StoreThreadSetup } from '../src/tasks/store/sqlite/engine/store-thread.ts';
 
 runBehindDecisions();

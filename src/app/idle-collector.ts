@@ -1,7 +1,7 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Clock, Timer } from '../base/clock.ts';
-import { busyShare } from '../base/threads/busy-share.ts';
+import { busyShare } from '../base/threads/inside-thread.ts';
 
 /** Interval between two measurements. */
 const LOOK_MS = 5_000;

@@ -35,7 +35,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Service } from '../base/lifecycle.ts';
 import type { Logger } from '../base/logger.ts';
 import { Outage, OutageLog } from '../base/outage-log.ts';
-import { explainTlsFailure, type TlsRemedies } from '../base/tls/tls-failure.ts';
+import { explainTlsFailure, type TlsRemedies } from '../base/tls/client-tls.ts';
 import { trustCasEverywhere } from '../base/tls/trusted-cas.ts';
 import type { Settings } from '../settings/table.ts';
 import {

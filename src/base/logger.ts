@@ -1,3 +1,5 @@
+import type { Clock, Timer } from './clock.ts';
+
 /** Extra fields of a log line. Never put secrets, payloads or credentials in them. */
 export type LogFields = Record<string, string | number | boolean | undefined>;
 
@@ -14,4 +16,42 @@ export interface Logger {
   trace(message: string, fields?: LogFields): void;
   /** True when lines of this level are written: ask before building a costly message. */
   enabled(level: LogLevel): boolean;
+}
+
+/** Delay between the first counted event and the warning. Events during the delay are included in the count. */
+const GATHERED_MS = 1_000;
+
+/** A warning about events that can be very frequent: at most one line per second, with the number of events. */
+export class CountedWarning {
+  readonly #parts: { readonly log: Logger; readonly clock: Clock };
+  readonly #message: string;
+  readonly #fields: LogFields;
+  #count = 0;
+  #timer: Timer | null = null;
+
+  /** @param fields fields of each line, in addition to `count` */
+  constructor(
+    parts: { readonly log: Logger; readonly clock: Clock },
+    message: string,
+    fields: LogFields = {},
+  ) {
+    this.#parts = parts;
+    this.#message = message;
+    this.#fields = fields;
+  }
+
+  /** Counts one event. */
+  add(): void {
+    this.#count++;
+    this.#timer ??= this.#parts.clock.after(GATHERED_MS, () => this.flush());
+  }
+
+  /** Writes the pending count, if any. The owner calls this when it shuts down. */
+  flush(): void {
+    this.#timer?.cancel();
+    this.#timer = null;
+    if (this.#count === 0) return;
+    this.#parts.log.warning(this.#message, { count: this.#count, ...this.#fields });
+    this.#count = 0;
+  }
 }

@@ -1,5 +1,4 @@
-import { ByteWriter, grownCapacity } from '../base/bytes.ts';
-import { doubled } from '../base/columns.ts';
+import { ByteWriter, doubled, grownCapacity } from '../base/bytes.ts';
 import { Fingerprinter, type FingerprintKey } from './fingerprint.ts';
 import { SECOND } from './window.ts';
 

@@ -1,5 +1,4 @@
-import { ByteWriter } from '../base/bytes.ts';
-import { doubled, empty } from '../base/columns.ts';
+import { ByteWriter, doubled, empty } from '../base/bytes.ts';
 import { Fault } from '../base/fault.ts';
 import { CounterBatch } from '../counters/batch.ts';
 import type { FingerprintKey } from '../counters/fingerprint.ts';

@@ -1,7 +1,7 @@
 import { gunzipSync } from 'node:zlib';
 import { grownCapacity } from '../base/bytes.ts';
 import type { Clock } from '../base/clock.ts';
-import { systemCode } from '../base/system-code.ts';
+import { systemCode } from '../base/fault.ts';
 import { Budget } from '../http2/connection/budgets.ts';
 import type { BudgetTerms } from '../http2/connection/limits.ts';
 import type { HeldBytes } from './limits.ts';

@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { grownCapacity } from '../base/bytes.ts';
-import { doubled } from '../base/columns.ts';
+import { doubled, grownCapacity } from '../base/bytes.ts';
 import { Fault } from '../base/fault.ts';
 import { WireFault, WireReader } from './wire.ts';
 

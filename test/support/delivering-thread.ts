@@ -1,6 +1,6 @@
 import { workerData } from 'piscina';
 import { systemClock } from '../../src/base/clock.ts';
-import type { LastingTask } from '../../src/base/threads/lasting-task.ts';
+import type { LastingTask } from '../../src/base/threads/inside-thread.ts';
 import { type DeliverySetup, serveDeliveries } from '../../src/tasks/delivery/delivery-thread.ts';
 import { type Resolve, systemResolve } from '../../src/tasks/delivery/host-addresses.ts';
 

@@ -2,7 +2,7 @@ import { type Transferable, threadId } from 'node:worker_threads';
 import { systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger, LogLevel } from '../../base/logger.ts';
-import { acceptMessages, type LastingTask } from '../../base/threads/lasting-task.ts';
+import { acceptMessages, type LastingTask } from '../../base/threads/inside-thread.ts';
 import { Engine } from '../../decision/engine.ts';
 import { ThreadDecider } from '../../decision/pool/thread-decider.ts';
 import type { FromDecisionThread, ToDecisionThread } from '../../decision/pool/thread-messages.ts';

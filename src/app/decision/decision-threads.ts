@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { LOG_LEVELS, type Logger } from '../../base/logger.ts';
-import { busyShare } from '../../base/threads/busy-share.ts';
+import { busyShare } from '../../base/threads/inside-thread.ts';
 import type { EngineCounters } from '../../decision/engine.ts';
 import { LastingDecidingThreads } from '../../decision/pool/deciding-threads.ts';
 import { DecisionPool, type DecisionPoolParts } from '../../decision/pool/decision-pool.ts';

@@ -1,11 +1,10 @@
 import { open } from 'node:fs/promises';
 import type { Clock } from '../../base/clock.ts';
-import { asError } from '../../base/fault.ts';
-import { readWhole } from '../../base/files/read-whole.ts';
+import { asError, systemCode } from '../../base/fault.ts';
+import { readWhole } from '../../base/files/auth-file.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Outage, type OutageListener, type OutageTexts } from '../../base/outage-log.ts';
-import { systemCode } from '../../base/system-code.ts';
 import { parseDuration } from '../../settings/kinds/go-numbers.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';

@@ -2,8 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createSecureContext } from 'node:tls';
 import { asError } from '../../base/fault.ts';
-import type { ClientTls } from '../../base/tls/client-tls.ts';
-import { explainTlsFailure, type TlsRemedies } from '../../base/tls/tls-failure.ts';
+import { type ClientTls, explainTlsFailure, type TlsRemedies } from '../../base/tls/client-tls.ts';
 import { trustedCas } from '../../base/tls/trusted-cas.ts';
 
 /** Files for connections to a store over TLS, and the settings that name them. An empty path names none. */

@@ -6,8 +6,7 @@ import { type LookUpService, MemcachedNodes, type NodeSource } from '../../count
 import { memcachedAddresses } from '../../settings/groups/memcached.ts';
 import type { Settings } from '../../settings/table.ts';
 import { clientTls } from './client-tls.ts';
-import type { StoreParts } from './opened-store.ts';
-import { storeOutage } from './store-outage.ts';
+import { type StoreParts, storeOutage } from './opened-store.ts';
 import { describeStore } from './store-text.ts';
 
 /** As in the reference implementation: a slower memcached helps nobody who waits for a decision. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { OutageListener } from '../../base/outage-log.ts';
+import { Outage, type OutageListener, type OutageTexts } from '../../base/outage-log.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import type { Settings } from '../../settings/table.ts';
@@ -41,3 +41,33 @@ export interface OpenedStore extends Service, StoreSharing {
 
 /** Creates the store selected by the settings. */
 export type StoreFactory = (parts: StoreParts) => OpenedStore;
+
+/** What happens to requests while the store is unavailable. */
+const CONSEQUENCES = {
+  error: 'requests that need it fail',
+  allow: 'requests are decided as if nothing had been counted',
+  deny: 'requests are decided as if every limit had been reached',
+  local: 'requests are counted in this process',
+} as const satisfies Record<Settings['storeFailureMode'], string>;
+
+/**
+ * What is told of a store, or of one instance of it, while it cannot be used.
+ * @param store which one, as people are told
+ */
+export function storeOutage(parts: StoreParts, store: string): Outage {
+  const { settings, clock, outages, shared } = parts;
+  const { storeFailureMode: mode } = settings;
+  const name = settings.backendType === 'redis' ? 'Redis' : 'memcached';
+  const began = `${name} is unavailable; ${CONSEQUENCES[mode]}`;
+  const isFirstThread = shared === undefined;
+  const texts: OutageTexts = {
+    level: mode === 'error' ? 'error' : 'warning',
+    began,
+    ...(mode === 'error' && isFirstThread
+      ? { beganAtStart: `${name} is unavailable; ports stay closed until it answers` }
+      : {}),
+    over: `${name} is available again`,
+    fields: { store },
+  };
+  return new Outage(texts, outages, clock);
+}

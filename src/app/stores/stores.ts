@@ -4,10 +4,19 @@ import type { FeedListener } from '../../counters/redis/connections/refund-feed.
 import { RefundMarks } from '../../counters/refund-marks.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import type { Settings } from '../../settings/table.ts';
-import { chooseFingerprintKey, createEmbeddedStore, createSnapshotKeeper } from './embedded-store.ts';
-import { guardStore } from './guard-store.ts';
-import type { OpenedStore, StoreFactory, StoreParts, StoreSharing } from './opened-store.ts';
-import { storeOutage } from './store-outage.ts';
+import {
+  chooseFingerprintKey,
+  createEmbeddedStore,
+  createSnapshotKeeper,
+  guardStore,
+} from './embedded-store.ts';
+import {
+  type OpenedStore,
+  type StoreFactory,
+  type StoreParts,
+  type StoreSharing,
+  storeOutage,
+} from './opened-store.ts';
 import { describeStore } from './store-text.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { LogFields, LogLevel } from '../../base/logger.ts';
-import type { StopThread, ThreadIsReady } from '../../base/threads/lasting-task.ts';
+import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
 import type { TestMessage } from '../../tasks/rest/threads/messages.ts';
 import type { LimitAnswerMessage, LimitAskMessage } from '../../tasks/scheduler/attempts/start-limits.ts';
 import type { NotReady, TroubledPart } from '../../tasks/scheduler/health/troubles.ts';

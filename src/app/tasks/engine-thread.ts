@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import type { Logger, LogLevel } from '../../base/logger.ts';
-import { acceptMessages, type LastingTask } from '../../base/threads/lasting-task.ts';
+import { acceptMessages, type LastingTask } from '../../base/threads/inside-thread.ts';
 import type { Settings } from '../../settings/table.ts';
 import type { StatsRegistry } from '../../stats/registry.ts';
 import type { DeliverySetup } from '../../tasks/delivery/delivery-thread.ts';

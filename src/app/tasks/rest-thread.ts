@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger, LogLevel } from '../../base/logger.ts';
-import type { LastingTask } from '../../base/threads/lasting-task.ts';
+import type { LastingTask } from '../../base/threads/inside-thread.ts';
 import type { Settings } from '../../settings/table.ts';
 import { SafeAddresses } from '../../tasks/delivery/worker-url.ts';
 import type { VerifiedTokens } from '../../tasks/identity/verified-tokens.ts';
@@ -23,9 +23,7 @@ import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import { StoreClock } from '../../tasks/store/store-clock.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
 import type { StatsChange } from '../statistics/thread-stats.ts';
-import { identityProvider } from './identity-provider.ts';
-import { cursorKey } from './master-keys.ts';
-import { limitDomains, tenantLimits, workerNetworks } from './tasks-config.ts';
+import { cursorKey, limitDomains, tenantLimits, workerNetworks } from './tasks-config.ts';
 import { openReports } from './thread-reports.ts';
 import { openThreadStore } from './thread-store.ts';
 
@@ -175,4 +173,33 @@ function restConfig({ settings, keys }: RestThreadSetup, port: { readonly shown:
     limitDomains: Object.values(limitDomains(settings)).flat(),
     cursorKey: cursorKey(keys),
   };
+}
+
+/** The identity provider of the settings, as one thread uses it. */
+export interface IdentityProvider {
+  readonly identities: VerifiedTokens;
+  /** Ends a download that is in progress. */
+  stop(): void;
+}
+
+/** Loads the code for JSON Web Tokens. Returns null without loading it if no provider is configured. */
+async function identityProvider(
+  settings: Settings,
+  clock: Clock,
+  logger: Logger,
+): Promise<IdentityProvider | null> {
+  if (settings.tasksJwtIssuer === '') return null;
+  const [{ KeyDownload, ProviderKeys }, { VerifiedTokens }] = await Promise.all([
+    import('../../tasks/identity/provider-keys.ts'),
+    import('../../tasks/identity/verified-tokens.ts'),
+  ]);
+  const download = new KeyDownload(settings.tasksJwtJwksUrl, clock);
+  const rules = {
+    issuer: settings.tasksJwtIssuer,
+    audience: settings.tasksJwtAudience,
+    tenantClaim: settings.tasksJwtTenantClaim,
+    roleClaim: settings.tasksJwtRoleClaim,
+  };
+  const keys = new ProviderKeys(() => download.read(), clock, logger);
+  return { identities: new VerifiedTokens(rules, keys), stop: () => download.stop() };
 }

@@ -1,8 +1,6 @@
 import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
-import { type Credentials, parseCredentials } from '../credentials.ts';
+import { type FileHandle, open } from 'node:fs/promises';
 import { asError } from '../fault.ts';
-import { readWhole } from './read-whole.ts';
 
 /** A pipe that nobody writes to would hold a thread of the pool for ever; this way it is empty. */
 const READ_WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK;
@@ -56,4 +54,29 @@ export class AuthFile {
   #fault(problem: string): Error {
     return new Error(`${this.#setting}: '${this.#path}' ${problem}; it must hold password or user:password`);
   }
+}
+
+/** Reads a file to its end, but at most one byte more than `size`: that byte tells that the file is larger. */
+export async function readWhole(handle: FileHandle, size: number): Promise<Uint8Array> {
+  const content = new Uint8Array(size + 1);
+  let length = 0;
+  while (length < content.length) {
+    const { bytesRead } = await handle.read(content, length, content.length - length, length);
+    if (bytesRead === 0) break;
+    length += bytesRead;
+  }
+  return content.subarray(0, length);
+}
+
+/** Who asks a server. Empty for nobody. */
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** Reads `password` or `user:password`, split at the first colon: without one it is a password. Null for an empty text. */
+export function parseCredentials(text: string): Credentials | null {
+  if (text === '') return null;
+  const colon = text.indexOf(':');
+  return { username: text.slice(0, Math.max(colon, 0)), password: text.slice(colon + 1) };
 }

@@ -7,3 +7,70 @@ export interface ClientTls {
   /** The reason why a connection failed, with the setting that helps. */
   explain(reason: string): string;
 }
+
+/** What an operator can do about a handshake that failed, in the names of the settings of one client. */
+export interface TlsRemedies {
+  /** The setting that names the file of a further CA. */
+  readonly ca: string;
+  /** What to do where the certificate is for another name: `set REDIS_TLS_SKIP_HOSTNAME_VERIFICATION=true`. */
+  readonly otherName?: string;
+  /** The setting that names the file of our own certificate. */
+  readonly clientCertificate?: string;
+  /** What to do where the server does not speak TLS: `set REDIS_TLS=false`. */
+  readonly plain: string;
+}
+
+/** What OpenSSL says beside the reason: the number of a thread, a place in its sources. */
+const OPENSSL = /(?:write EPROTO )?[0-9A-F]+:error:[0-9A-F]+:SSL routines:[^:]*:([^:\n]+):[\s\S]*/;
+
+/**
+ * The reason why a connection over TLS failed, with what to do about it. A reason that has nothing to do with TLS is
+ * returned as it is. Libraries pass on texts alone, so the text has to tell.
+ */
+export function explainTlsFailure(reason: string, remedies: TlsRemedies): string {
+  const shown = reason.replace(OPENSSL, 'TLS: $1');
+  const remedy = REMEDIES.find(([pattern]) => pattern.test(shown));
+  return remedy === undefined ? shown : `${shown} (${remedy[1](remedies)})`;
+}
+
+/** The first that fits applies. */
+const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (remedies: TlsRemedies) => string])[] = [
+  [
+    /unable to verify the first certificate|self.signed certificate|unable to get (local )?issuer/i,
+    ({ ca }) => `no trusted CA has signed the certificate of the server; set ${ca} to the file of its CA`,
+  ],
+  [
+    /does not match certificate|is not in the cert|is not cert's CN/i,
+    ({ otherName }) => {
+      const connect = 'the certificate of the server is for another name; connect by a name that it holds';
+      return otherName === undefined ? connect : `${connect}, or ${otherName}`;
+    },
+  ],
+  [
+    /certificate has expired/i,
+    () => 'the certificate of the server is no longer valid; renew it, or correct the clock of this machine',
+  ],
+  [
+    /certificate is not yet valid/i,
+    () => 'the certificate of the server is not valid yet; correct the clock of this machine',
+  ],
+  [/alert certificate required|alert handshake failure/i, wantsCertificate],
+  [
+    /alert (unknown ca|bad certificate|certificate (unknown|expired|revoked)|unsupported certificate|access denied)/i,
+    ({ clientCertificate }) =>
+      clientCertificate === undefined
+        ? 'the server does not accept our certificate'
+        : `the server does not accept the client certificate; check ${clientCertificate}`,
+  ],
+  [
+    /wrong version number|packet length too long|before secure TLS connection was established/i,
+    ({ plain }) => `the server does not seem to use TLS; if so, ${plain}`,
+  ],
+  [/ETIMEDOUT|no answer came/, ({ plain }) => `if the server does not use TLS, ${plain}`],
+];
+
+function wantsCertificate({ clientCertificate }: TlsRemedies): string {
+  return clientCertificate === undefined
+    ? 'the server asks for a client certificate, which this client has no setting for'
+    : `the server may ask for a client certificate; set ${clientCertificate} and the file of its key`;
+}

@@ -111,7 +111,7 @@ async function openTracing(settings: Settings, logger: Logger) {
 async function loadTasks(settings: Settings, logger: Logger, missingKey: 'make' | 'refuse') {
   const [{ TasksService }, { loadMasterKeys }, { loadTaskStoreFactory }] = await Promise.all([
     import('../../app/tasks/tasks-service.ts'),
-    import('../../app/tasks/master-keys.ts'),
+    import('../../app/tasks/tasks-config.ts'),
     import('../../app/tasks/task-store.ts'),
   ]);
   const keys = await loadMasterKeys(settings, missingKey);

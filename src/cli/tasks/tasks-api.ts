@@ -4,7 +4,7 @@ import { request as requestOverHttps } from 'node:https';
 import type { LookupFunction } from 'node:net';
 import { asError } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
-import { explainTlsFailure, type TlsRemedies } from '../../base/tls/tls-failure.ts';
+import { explainTlsFailure, type TlsRemedies } from '../../base/tls/client-tls.ts';
 import { trustedCas } from '../../base/tls/trusted-cas.ts';
 import { CommandFault, UsageFault } from '../terminal/io.ts';
 

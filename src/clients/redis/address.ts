@@ -1,7 +1,6 @@
 import { isIP } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
-import type { Credentials } from '../../base/credentials.ts';
-import type { AuthFile } from '../../base/files/auth-file.ts';
+import type { AuthFile, Credentials } from '../../base/files/auth-file.ts';
 import type { ClientTls } from '../../base/tls/client-tls.ts';
 
 /** Where a Redis server listens: a TCP port or a unix socket. */

@@ -1,6 +1,6 @@
 import type { LogFields, LogLevel } from '../../base/logger.ts';
 import type { OutageTexts } from '../../base/outage-log.ts';
-import type { StopThread, ThreadIsReady } from '../../base/threads/lasting-task.ts';
+import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
 
 /** Batches are numbered by the primary thread. */
 export type ToDecisionThread =

@@ -13,7 +13,7 @@ import {
 import type { Clock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
 import { withOwnedAttempts } from '../../base/owned-sockets.ts';
-import type { TlsRemedies } from '../../base/tls/tls-failure.ts';
+import type { TlsRemedies } from '../../base/tls/client-tls.ts';
 import { trustedCas } from '../../base/tls/trusted-cas.ts';
 import { STREAM_RESOURCES_PATH } from '../../messages/discovery-codec.ts';
 

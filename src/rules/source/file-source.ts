@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { asError } from '../../base/fault.ts';
-import { DirectoryWatch } from '../../base/files/directory-watch.ts';
-import { WatchRetry } from '../../base/files/watch-retry.ts';
+import { DirectoryWatch, WatchRetry } from '../../base/files/directory-watch.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { RuleFile } from '../rule-set.ts';

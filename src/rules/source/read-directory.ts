@@ -1,8 +1,8 @@
 import { constants } from 'node:fs';
 import { open, opendir, readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { readWhole } from '../../base/files/read-whole.ts';
-import { systemCode } from '../../base/system-code.ts';
+import { systemCode } from '../../base/fault.ts';
+import { readWhole } from '../../base/files/auth-file.ts';
 import type { RuleFile } from '../rule-set.ts';
 
 /**

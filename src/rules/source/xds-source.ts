@@ -5,7 +5,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Outage, type OutageListener, type OutageTexts } from '../../base/outage-log.ts';
-import { explainTlsFailure } from '../../base/tls/tls-failure.ts';
+import { explainTlsFailure } from '../../base/tls/client-tls.ts';
 import {
   type DiscoveryResponse,
   decodeDiscoveryResponse,

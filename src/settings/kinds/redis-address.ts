@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { parseCredentials } from '../../base/credentials.ts';
+import { parseCredentials } from '../../base/files/auth-file.ts';
 
 /** Where the reference implementation looks for Redis when it is given no address. */
 export const DEFAULT_REDIS_ADDRESS = '/var/run/nutcracker/ratelimit.sock';

@@ -1,6 +1,6 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
-import { systemCode } from '../../base/system-code.ts';
+import { systemCode } from '../../base/fault.ts';
 import type { LineOutput } from './line-output.ts';
 
 /** What fits into one packet of an Ethernet, with room for what tunnels add. */

@@ -2,8 +2,7 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from 'n
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import { type buildConnector, Client } from 'undici';
 import type { Clock } from '../../base/clock.ts';
-import { asError } from '../../base/fault.ts';
-import { systemCode } from '../../base/system-code.ts';
+import { asError, systemCode } from '../../base/fault.ts';
 import { trustedCas } from '../../base/tls/trusted-cas.ts';
 import { DeliveryFault } from './delivery.ts';
 import type { HostAddress } from './host-addresses.ts';

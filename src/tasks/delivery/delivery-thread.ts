@@ -4,7 +4,7 @@ import {
   type LastingTask,
   type StopThread,
   type ThreadIsReady,
-} from '../../base/threads/lasting-task.ts';
+} from '../../base/threads/inside-thread.ts';
 import { Attempt, type AttemptParts } from './attempt.ts';
 import { Connections } from './connections.ts';
 import { type Deliveries, type DeliveryOutcome, type DeliveryRequest, notMade } from './delivery.ts';

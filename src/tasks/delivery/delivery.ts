@@ -1,4 +1,4 @@
-import { systemCode } from '../../base/system-code.ts';
+import { systemCode } from '../../base/fault.ts';
 import type { Worker } from '../model/documents.ts';
 import type { HistoryHttp, Task } from '../model/task.ts';
 

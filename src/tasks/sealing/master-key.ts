@@ -1,8 +1,8 @@
 import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { type FileHandle, link, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { readWhole } from '../../base/files/read-whole.ts';
-import { systemCode } from '../../base/system-code.ts';
+import { systemCode } from '../../base/fault.ts';
+import { readWhole } from '../../base/files/auth-file.ts';
 
 const KEY_BYTES = 32;
 /** A file with a key is one short line. */

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { CountedWarning } from '../../base/counted-warning.ts';
 import { asError } from '../../base/fault.ts';
-import type { Logger } from '../../base/logger.ts';
+import type { CountedWarning, Logger } from '../../base/logger.ts';
 import { type Answer, type AnswerHead, errorAnswer } from './answer.ts';
 import { MAX_WAITING, type RequestTurns } from './request-turns.ts';
 import type { HeldMemory, Holder, Traffic } from './traffic.ts';

@@ -1,8 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
-import { CountedWarning } from '../../base/counted-warning.ts';
+import { systemCode } from '../../base/fault.ts';
 import type { Service } from '../../base/lifecycle.ts';
-import type { Logger } from '../../base/logger.ts';
-import { systemCode } from '../../base/system-code.ts';
+import { CountedWarning, type Logger } from '../../base/logger.ts';
 import { type AddressSettings, listenFailure, type TcpAddress } from '../tcp-address.ts';
 import type { ExchangeContext } from './exchange.ts';
 import { RequestTurns } from './request-turns.ts';

@@ -1,6 +1,6 @@
 import { workerData } from 'piscina';
 import type { FromEngineThread, ToEngineThread } from '../../../src/app/tasks/engine-messages.ts';
-import { acceptMessages, type LastingTask } from '../../../src/base/threads/lasting-task.ts';
+import { acceptMessages, type LastingTask } from '../../../src/base/threads/inside-thread.ts';
 
 /** What a test gives its engine threads. */
 export interface FakeEngineSetup {

@@ -1,6 +1,6 @@
 import { workerData } from 'piscina';
 import { systemClock } from '../../../src/base/clock.ts';
-import type { LastingTask } from '../../../src/base/threads/lasting-task.ts';
+import type { LastingTask } from '../../../src/base/threads/inside-thread.ts';
 import { SignalPorts, Signals } from '../../../src/tasks/model/signals.ts';
 import { CallLimits } from '../../../src/tasks/rest/http/call-limits.ts';
 import type { RestHandler, RestRequest, RestResponse } from '../../../src/tasks/rest/http/http.ts';

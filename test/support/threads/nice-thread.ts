@@ -1,6 +1,6 @@
 import { getPriority } from 'node:os';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { runBehindDecisions, runLast } from '../../../src/base/threads/background-thread.ts';
+import { runBehindDecisions, runLast } from '../../../src/base/threads/inside-thread.ts';
 
 const FUNCTIONS = { runBehindDecisions, runLast };
 export type PriorityFunction = keyof typeof FUNCTIONS;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { CountedWarning } from '../../../src/base/counted-warning.ts';
+import { CountedWarning } from '../../../src/base/logger.ts';
 import { KeepingLogger } from '../../support/keeping-logger.ts';
 import { ManualClock } from '../../support/manual-clock.ts';
 

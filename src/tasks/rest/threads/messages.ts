@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { LogFields, LogLevel } from '../../../base/logger.ts';
-import type { StopThread, ThreadIsReady } from '../../../base/threads/lasting-task.ts';
+import type { StopThread, ThreadIsReady } from '../../../base/threads/inside-thread.ts';
 import type { LimitAnswerMessage, LimitAskMessage } from '../../scheduler/attempts/start-limits.ts';
 import type { WorkerTest, WorkerTestAnswer } from '../../scheduler/workers/worker-tests.ts';
 import type { SentFault } from '../../store/trouble.ts';

@@ -1,6 +1,6 @@
 import type { MessagePort, Transferable } from 'node:worker_threads';
 import type { Logger } from '../../../base/logger.ts';
-import { acceptMessages } from '../../../base/threads/lasting-task.ts';
+import { acceptMessages } from '../../../base/threads/inside-thread.ts';
 import type { SignalPorts } from '../../model/signals.ts';
 import { AskedStartLimits, type LimitAsker } from '../../scheduler/attempts/start-limits.ts';
 import type { WorkerTester } from '../../scheduler/workers/worker-tests.ts';

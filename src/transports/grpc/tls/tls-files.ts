@@ -1,7 +1,7 @@
 import { constants } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { readWhole } from '../../../base/files/read-whole.ts';
-import { systemCode } from '../../../base/system-code.ts';
+import { systemCode } from '../../../base/fault.ts';
+import { readWhole } from '../../../base/files/auth-file.ts';
 
 /** The files of TLS, by what is in them (spec 2.7). */
 export interface TlsPaths {

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
-import { DirectoryWatch } from '../../../base/files/directory-watch.ts';
-import { WatchRetry } from '../../../base/files/watch-retry.ts';
+import { DirectoryWatch, WatchRetry } from '../../../base/files/directory-watch.ts';
 import type { Service } from '../../../base/lifecycle.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { Counter } from '../../../stats/registry.ts';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { HookedStream } from '../../../../src/app/logging/hooked-stream.ts';
+import { HookedStream } from '../../../../src/app/logging/log-output.ts';
 import { createLogger, type LoggerOptions } from '../../../../src/app/logging/logging.ts';
 import { LOG_LEVELS, type LogFields, type Logger, type LogLevel } from '../../../../src/base/logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { DebugPort, RETRY_MS } from '../../../../src/app/ports/debug-port.ts';
+import { DebugPort, RETRY_MS } from '../../../../src/app/ports/ports.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { WatchRetry } from '../../../../src/base/files/watch-retry.ts';
+import { WatchRetry } from '../../../../src/base/files/directory-watch.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { refusal } from '../../../support/watched-places.ts';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { ThreadWatch } from '../../../../src/base/threads/thread-watch.ts';
+import { ThreadWatch } from '../../../../src/base/threads/lasting-thread.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
 const BEGAN_MS = 1_767_225_600_000;

@@ -135,7 +135,8 @@ t.test('the log says why Redis is away', async t => {
   const logger = new KeepingLogger();
   await open(t, server, { logger });
   await server.kill();
-  const lost = () => logger.lines.find(({ message }) => message === 'Connection to Redis for tasks lost; reconnecting');
+  const lost = () =>
+    logger.lines.find(({ message }) => message === 'Connection to Redis for tasks lost; reconnecting');
   await until(() => lost() !== undefined);
   t.match(lost()?.fields, { address: server.address, reason: 'it was closed by the server' });
 });

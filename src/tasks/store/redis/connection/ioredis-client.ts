@@ -1,8 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { backoffMs } from '../../../../base/backoff.ts';
 import type { Clock, Timer } from '../../../../base/clock.ts';
-import type { Credentials } from '../../../../base/credentials.ts';
-import type { AuthFile } from '../../../../base/files/auth-file.ts';
+import type { AuthFile, Credentials } from '../../../../base/files/auth-file.ts';
 import { tlsOptions } from '../../../../clients/redis/address.ts';
 import type { RedisTaskStoreOptions } from './options.ts';
 

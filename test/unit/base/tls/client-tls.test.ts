@@ -1,5 +1,5 @@
 import t from 'tap';
-import { explainTlsFailure } from '../../../../src/base/tls/tls-failure.ts';
+import { explainTlsFailure } from '../../../../src/base/tls/client-tls.ts';
 
 const ALL = {
   ca: 'X_CACERT',
