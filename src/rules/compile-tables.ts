@@ -5,8 +5,8 @@ export class WordList {
   words = new Int32Array(1024);
   length = 0;
 
-  /** Appends `count` zero words and returns the index of the first. */
-  allot(count: number): number {
+  /** Appends `count` zero words and returns the index of the first one. */
+  allocate(count: number): number {
     const at = this.length;
     this.length += count;
     if (this.length > this.words.length) {
@@ -24,25 +24,26 @@ export class WordList {
   }
 }
 
-/** Words of an open addressing table that stays at most half full with `count` members: a power of two. */
+/** Size of an open addressing table that is at most half full with `count` members: a power of two. */
 export function tableSize(count: number): number {
   let size = 4;
   while (size < count * 2) size *= 2;
   return size;
 }
 
-/** Words of the lines that so many words need. */
+/** Rounds up to whole cache lines, in words. */
 export function wholeLines(words: number): number {
   return Math.ceil(words / LINE_WORDS) * LINE_WORDS;
 }
 
-/** What lookup needs to find an entry again. */
+/** An entry with the level and hash that find it. */
 export interface Edge {
   readonly level: number;
   readonly hash: number;
   readonly entry: number;
 }
 
+/** The open addressing table of all edges. */
 export function edgeTable(edges: readonly Edge[]): Int32Array {
   const table = new Int32Array(tableSize(edges.length) * EDGE_WORDS);
   const mask = table.length / EDGE_WORDS - 1;
@@ -54,7 +55,7 @@ export function edgeTable(edges: readonly Edge[]): Int32Array {
   return table;
 }
 
-/** The slot of this level and hash, or the free one where it belongs. */
+/** The slot with this level and hash, or the free slot where it belongs. */
 export function findSlot(table: Int32Array, edge: Edge): number {
   const mask = table.length / EDGE_WORDS - 1;
   let at = edgeHash(edge.level, edge.hash) & mask;

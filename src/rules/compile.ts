@@ -29,8 +29,8 @@ import {
 import { type DomainRules, type RuleEntry, type RuleLimit, type RuleSet, UNIT_NUMBERS } from './rule-set.ts';
 
 /**
- * Flattens a checked tree into one shared buffer (see `layout.ts`), readable by any thread through `CompiledRules`.
- * Work and memory grow with the number of entries.
+ * Compiles a checked rule set into one shared buffer (see `layout.ts`), which any thread reads through `CompiledRules`.
+ * Time and memory are linear in the number of entries.
  */
 export function compileRules(rules: RuleSet): SharedArrayBuffer {
   const compiler = new Compiler();
@@ -50,12 +50,12 @@ class Compiler {
   readonly #pool = new ByteWriter(65_536);
   readonly #edges: Edge[] = [];
   readonly #wildcards: Edge[] = [];
-  /** Limit names to dense numbers from 1, so that requests compare numbers. */
+  /** The interned limit names: numbers from 1, so that decisions compare numbers. */
   readonly #names = new Map<string, number>();
   #domainCount = 0;
 
   addDomain(domain: DomainRules): void {
-    const record = this.#domains.allot(DOMAIN.words);
+    const record = this.#domains.allocate(DOMAIN.words);
     this.#domainCount++;
     const name = this.#poolText(domain.name);
     const level = this.#addLevel(domain.entries, domain.name);
@@ -65,7 +65,7 @@ class Compiler {
   }
 
   #addLevel(entries: readonly RuleEntry[], path: string): number {
-    const level = this.#levels.allot(LEVEL.words) / LEVEL.words;
+    const level = this.#levels.allocate(LEVEL.words) / LEVEL.words;
     const shapes = new Map<string, { prefix: number; suffix: number }>();
     const withGrams: GramCandidate[] = [];
     let order = 0;
@@ -88,7 +88,7 @@ class Compiler {
 
   #describeShapes(level: number, shapes: readonly { prefix: number; suffix: number }[]): void {
     const at = level * LEVEL.words;
-    const first = this.#shapes.allot(shapes.length * SHAPE.words);
+    const first = this.#shapes.allocate(shapes.length * SHAPE.words);
     shapes.forEach((shape, i) => {
       this.#shapes.words[first + i * SHAPE.words + SHAPE.prefix] = shape.prefix;
       this.#shapes.words[first + i * SHAPE.words + SHAPE.suffix] = shape.suffix;
@@ -102,7 +102,7 @@ class Compiler {
 
   #addEntry(entry: RuleEntry, level: number, parentPath: string): number {
     const path = `${parentPath}.${entry.composite}`;
-    const at = this.#entries.allot(ENTRY.words);
+    const at = this.#entries.allocate(ENTRY.words);
     const number = at / ENTRY.words;
     const composite = this.#poolText(entry.composite);
     const hash = fnvOver(FNV_START, this.#pool.bytes, composite.offset, composite.offset + composite.length);
@@ -121,7 +121,7 @@ class Compiler {
     return number;
   }
 
-  /** Notes the ends of a wildcard, and the literal texts between its first and its last `*`. */
+  /** Records the ends of a wildcard and the literals between its first and last `*`. */
   #addWildcard(
     composite: string,
     number: number,
@@ -134,7 +134,7 @@ class Compiler {
     const prefix = Buffer.byteLength(texts[0]);
     const suffix = Buffer.byteLength(texts[texts.length - 1]);
     const middle = texts.slice(1, -1).filter(text => text !== '');
-    const parts = this.#parts.allot(middle.length * PART.words);
+    const parts = this.#parts.allocate(middle.length * PART.words);
     middle.forEach((literal, i) => {
       const text = this.#poolText(literal);
       this.#parts.words[parts + i * PART.words + PART.text] = text.offset;
@@ -157,7 +157,7 @@ class Compiler {
   }
 
   #addLimit(entry: RuleEntry, limit: RuleLimit, path: string): number {
-    const at = this.#limits.allot(LIMIT.words);
+    const at = this.#limits.allocate(LIMIT.words);
     this.#limitCount++;
     const unit = limit.unit === null ? 0 : UNIT_NUMBERS[limit.unit];
     const current = {
@@ -166,14 +166,14 @@ class Compiler {
       unitName: UNIT_NAMES[unit],
       name: limit.name,
     };
-    // First, so that it lies right behind the text of its entry, which was compared just before it is sent.
+    // Protobuf first, right after the text of the entry: a decision reads one after the other.
     const protobuf = this.#pooled(pool => writeCurrentLimit(pool, current));
     const json = this.#pooled(pool => writeCurrentLimitJson(pool, current));
     const named = this.#poolText(path);
     const metadata = this.#pooled(pool => {
       if (entry.metadata !== null) pool.text(JSON.stringify(entry.metadata));
     });
-    const replaces = this.#replaces.allot(limit.replaces.length);
+    const replaces = this.#replaces.allocate(limit.replaces.length);
     limit.replaces.forEach((name, i) => {
       this.#replaces.words[replaces + i] = this.#intern(name);
     });
@@ -216,7 +216,7 @@ class Compiler {
     return { offset, length: this.#pool.length - offset };
   }
 
-  /** Lays all sections out in one shared buffer. */
+  /** Copies all sections into one shared buffer. */
   publish(): SharedArrayBuffer {
     const edges = edgeTable(this.#edges);
     const wildcards = this.#wildcardTable();
@@ -255,7 +255,7 @@ class Compiler {
     return buffer;
   }
 
-  /** Chains wildcards of equal hash in definition order: the last is filed first, each later one goes in front. */
+  /** Chains wildcards of equal hash in definition order: each is put in front, starting with the last one. */
   #wildcardTable(): Int32Array {
     const table = new Int32Array(tableSize(this.#wildcards.length) * EDGE_WORDS);
     for (let i = this.#wildcards.length - 1; i >= 0; i--) {
@@ -282,22 +282,22 @@ class Compiler {
   }
 }
 
-/** A wildcard entry and the literal texts between its first and its last `*`. */
+/** A wildcard entry and the literals between its first and last `*`. */
 interface GramCandidate {
   readonly entry: number;
   readonly literals: readonly Uint8Array[];
 }
 
-/** Under which gram each wildcard of a level is filed. */
+/** The gram that indexes each wildcard of a level. */
 interface ChosenGrams {
   readonly chosen: readonly { readonly entry: number; readonly hash: number }[];
-  /** Bit `n` is set when a gram has `n` bytes. */
+  /** Bit `n` is set if a gram has `n` bytes. */
   readonly lengths: number;
 }
 
 /**
- * Chooses a gram for each wildcard of a level, in their order: the one that fewest of the others have, so that a text
- * is compared with few of them; of equally rare ones the longest.
+ * Chooses a gram for each wildcard of a level, in order: the gram that the fewest wildcards contain, so that a text is
+ * compared with few of them. Of equally rare grams, the longest.
  */
 function chooseGrams(candidates: readonly GramCandidate[]): ChosenGrams {
   const uses = new Map<number, number>();
@@ -318,7 +318,7 @@ function chooseGrams(candidates: readonly GramCandidate[]): ChosenGrams {
   return { chosen, lengths };
 }
 
-/** Every gram of the literals: four bytes, or the whole of a literal that is shorter. */
+/** All grams of the literals: {@link LONGEST_GRAM} bytes each, or a whole literal that is shorter. */
 function gramsOf({ literals }: GramCandidate): { hash: number; length: number }[] {
   return literals.flatMap(literal => {
     const length = Math.min(literal.length, LONGEST_GRAM);

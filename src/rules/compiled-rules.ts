@@ -2,7 +2,7 @@ import { FNV_START, fnvOver, scramble } from '../base/hash.ts';
 import { UNIT_NAMES } from '../messages/current-limit.ts';
 import { DOMAIN, HEADER, LAYOUT_VERSION, LIMIT, LIMIT_FLAG } from './layout.ts';
 
-/** One generation of compiled rules as a thread sees it: views of the shared buffer, nothing copied. */
+/** Compiled rules as a thread reads them: views of the shared buffer, nothing copied. See `layout.ts`. */
 export class CompiledRules {
   readonly buffer: SharedArrayBuffer;
   readonly words: Int32Array;
@@ -20,7 +20,7 @@ export class CompiledRules {
     const words = this.words;
     if (words[HEADER.version] !== LAYOUT_VERSION) {
       throw new Error(
-        `compiled rules have layout ${words[HEADER.version]}, this program reads ${LAYOUT_VERSION}`,
+        `compiled rules have layout version ${words[HEADER.version]}, this program reads version ${LAYOUT_VERSION}`,
       );
     }
     this.pool = new Uint8Array(buffer, words[HEADER.poolBytes]);
@@ -32,7 +32,7 @@ export class CompiledRules {
     this.#limits = words[HEADER.limits];
   }
 
-  /** The top level of the domain `bytes[start, end)`, or -1 when there is no such domain. */
+  /** The top level of the domain named `bytes[start, end)`, or -1 if there is no such domain. */
   domainLevel(bytes: Uint8Array, start: number, end: number): number {
     const words = this.words;
     let at = scramble(fnvOver(FNV_START, bytes, start, end)) & this.#domainMask;
@@ -54,7 +54,7 @@ export class CompiledRules {
     return true;
   }
 
-  /** A field of a limit; see LIMIT. */
+  /** A field of a limit; see {@link LIMIT}. */
   limit(limit: number, field: number): number {
     return this.words[this.#limits + limit * LIMIT.words + field];
   }
@@ -69,18 +69,17 @@ export class CompiledRules {
     return this.text(this.limit(limit, LIMIT.path), this.limit(limit, LIMIT.pathLength));
   }
 
-  /** Text of the pool. */
+  /** Text from the pool. */
   text(offset: number, length: number): string {
-    // Text decoders refuse shared memory, hence the copy.
+    // Text decoders reject shared memory, hence the copy.
     return Buffer.from(this.pool.slice(offset, offset + length)).toString('utf8');
   }
 }
 
 /**
- * The rules in force as `/rlconfig` prints them, in the reference implementation's format: a line for each entry with
- * a limit, in definition order. Paths are as configured, wildcards included. Unlimited rules print the unit UNKNOWN
- * and their configured number. None when there are no limits. Lines are made as they are asked for: the text of all
- * rules may take longer than other work can wait.
+ * The rules as `/rlconfig` prints them, in the format of envoyproxy/ratelimit: one line for each entry with a limit, in
+ * definition order. Paths are as configured, with wildcards. Unlimited rules print the unit UNKNOWN and their configured
+ * number. A generator, because creating all lines at once could block the thread for too long.
  */
 export function* dumpRules(rules: CompiledRules): Iterable<string> {
   for (let limit = 0; limit < rules.limitCount; limit++) {

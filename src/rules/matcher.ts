@@ -7,34 +7,33 @@ import { WildcardLookup } from './wildcards.ts';
 
 const UNDERSCORE = 95;
 
-/** How a level was matched. The order of trying is exact, wildcard, key only (spec 2.3). */
+/** How a level was matched, in the order in which matches are tried (spec 2.3). */
 export const MATCHED = { exact: 0, wildcard: 1, keyOnly: 2 } as const;
 
 /**
- * Walks the compiled rules for one descriptor at a time, level by level and without backtracking, and writes the
- * descriptor's part of the cache key on the way: the text `key_value` that a level is matched by is what the cache
- * key holds, followed by an underscore.
+ * Matches one descriptor at a time, level by level and without backtracking, and writes the part of the cache key for
+ * the descriptor: the cache key contains the text `key_value` that each level is matched with, followed by an underscore.
  *
- * What the walk found on each level stays in the fields until the next one; the rules themselves are never written.
+ * The fields hold the match of each level until the next call of {@link match}.
  */
 export class Matcher {
-  /** Entry chosen on each level; `ENTRY` records are found by it. */
+  /** The number of the matched entry on each level; see `ENTRY`. */
   readonly path = new Int32Array(MAX_ENTRIES);
-  /** {@link MATCHED} on each level. */
+  /** {@link MATCHED}, by level. */
   readonly how = new Uint8Array(MAX_ENTRIES);
-  /** Where the text of each level begins in the key. */
+  /** Start of the text of each level in the cache key. */
   readonly textStart = new Int32Array(MAX_ENTRIES);
-  /** Some level was matched through a wildcard with `share_threshold`. */
+  /** Whether a level was matched by a wildcard with `share_threshold`. */
   shared = false;
 
   readonly #wildcards = new WildcardLookup();
-  /** Hashes of the text written last: of the key alone, and of `key_value`. */
+  /** Hashes of the last text: of the key alone, and of `key_value`. */
   #keyHash = 0;
   #textHash = 0;
 
   /**
-   * The limit for the descriptor in row `descriptor`, or -1. `key` is appended `<key>_<value>_` of each entry; when
-   * there is no limit it may stop short.
+   * Returns the limit for the descriptor in row `descriptor`, or -1. Appends `<key>_<value>_` of each entry to `key`; if
+   * there is no limit, the text may be incomplete.
    */
   match(
     rules: CompiledRules,
@@ -69,7 +68,7 @@ export class Matcher {
       ) {
         this.shared = true;
       }
-      // A limit counts only where the descriptor ends: neither a deeper nor a shallower rule applies (spec 2.3).
+      // A limit applies only at the depth of the descriptor, not at a deeper or shallower level (spec 2.3).
       if (i === count - 1) return words[record + ENTRY.limit];
       level = words[record + ENTRY.level];
       if (level < 0) return -1;
@@ -77,7 +76,7 @@ export class Matcher {
     return -1;
   }
 
-  /** Writes `<key>_<value>_` of every entry without matching: for descriptors that bring their own limit. */
+  /** Writes `<key>_<value>_` of every entry without matching, for descriptors with a limit override. */
   writeAll(table: RequestTable, descriptor: number, key: ByteWriter): void {
     const first = table.firstEntry[descriptor];
     for (let entry = first; entry < first + table.entryCount[descriptor]; entry++) {
@@ -86,7 +85,7 @@ export class Matcher {
     }
   }
 
-  /** Appends `key_value` and hashes it; returns where the key ends. */
+  /** Appends `key_value`, hashes it, and returns the end of the key. */
   #writeText(table: RequestTable, entry: number, to: ByteWriter): number {
     const from = table.bytes;
     const keyStart = table.keyStart[entry];

@@ -1,21 +1,21 @@
 import type { JsonObject } from '../base/json.ts';
 
-/** The checked tree: what rule files say once every rule of spec 2.2 holds. Built by `parse`, read by `compile`. */
+/** A checked set of rules (spec 2.2). Built by `parse/load.ts`, compiled by `compile.ts`. */
 export interface RuleSet {
   readonly domains: readonly DomainRules[];
 }
 
 export interface DomainRules {
   readonly name: string;
-  /** Top-level entries in definition order; with merging, of all files in file order. */
+  /** Top-level entries in definition order. With merging, those of all files, in file order. */
   readonly entries: readonly RuleEntry[];
 }
 
 export interface RuleEntry {
   readonly key: string;
-  /** Empty when the entry has no value. */
+  /** Empty if the entry has no value. */
   readonly value: string;
-  /** `key`, or `key_value` when there is a value: the text that matching compares. Unique on its level. */
+  /** `key`, or `key_value` if there is a value: the text that matching compares. Unique on its level. */
   readonly composite: string;
   readonly limit: RuleLimit | null;
   readonly shadowMode: boolean;
@@ -23,7 +23,7 @@ export interface RuleEntry {
   readonly detailedMetric: boolean;
   readonly valueToMetric: boolean;
   readonly shareThreshold: boolean;
-  /** Returned as dynamic metadata when this entry is the matched one; null when absent or empty. */
+  /** Returned as dynamic metadata if this entry is matched; null if absent or empty. */
   readonly metadata: JsonObject | null;
   readonly entries: readonly RuleEntry[];
 }
@@ -34,23 +34,23 @@ export interface RuleLimit {
   /** 0 to 2^32 - 1. */
   readonly requestsPerUnit: number;
   readonly unlimited: boolean;
-  /** Empty when the rule has none. */
+  /** Empty if the limit has no name. */
   readonly name: string;
-  /** Names of the limits that this one replaces. */
+  /** Names of the limits that this limit replaces. */
   readonly replaces: readonly string[];
 }
 
-/** Units by the numbers that `RateLimitResponse.RateLimit.Unit` gives them; 0 is UNKNOWN. */
+/** The numbers of the units in `RateLimitResponse.RateLimit.Unit`; 0 is UNKNOWN. */
 export const UNIT_NUMBERS = { second: 1, minute: 2, hour: 3, day: 4, month: 5, year: 6, week: 7 } as const;
 export type Unit = keyof typeof UNIT_NUMBERS;
 
-/** One thing wrong with a rule file. Lines and columns count from 1; 0 means the whole file, or no text at all. */
+/** A fault in a rule file. Lines and columns count from 1; 0 stands for the whole file or a source without lines. */
 export interface RuleFault {
-  /** The file as it was read, so that a terminal can open it; of a resource its name. */
+  /** The path of the file, or the name of the resource. */
   readonly file: string;
   readonly line: number;
   readonly column: number;
-  /** Where in the tree: `domain.key_value.key`, empty at the top. */
+  /** The path of the entry: `domain.key_value.key`. Empty at the top level. */
   readonly path: string;
   /** What is wrong, and what to write instead. */
   readonly message: string;
@@ -62,17 +62,17 @@ export function describeRuleFault(fault: RuleFault): string {
   return fault.path === '' ? `${place}: ${fault.message}` : `${place}: ${fault.path}: ${fault.message}`;
 }
 
-/** A rule file, or a resource of an xDS server, as a source hands it on. */
+/** A rule file, or a resource of an xDS server, as a source delivers it. */
 export interface RuleFile {
   readonly name: string;
   readonly content: Uint8Array;
-  /** `resource`: a `RateLimitConfig` in protobuf wire format; else the content is YAML. */
+  /** `resource`: a `RateLimitConfig` in protobuf wire format. Default: YAML. */
   readonly format?: 'yaml' | 'resource';
-  /** Which of several sources it is from; faults name it. */
+  /** The source, if there are several. Shown in faults. */
   readonly origin?: string;
 }
 
-/** Rules were refused as a whole; every fault found is listed (at most {@link MAX_REPORTED_FAULTS}). */
+/** A set of rules was refused. Lists all faults, at most {@link MAX_REPORTED_FAULTS}. */
 export class RuleSetRefused extends Error {
   readonly faults: readonly RuleFault[];
 
@@ -83,5 +83,5 @@ export class RuleSetRefused extends Error {
   }
 }
 
-/** More faults than this help nobody and would flood a log. */
+/** Maximum number of faults that are reported, to keep the log readable. */
 export const MAX_REPORTED_FAULTS = 20;

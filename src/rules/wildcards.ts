@@ -14,11 +14,11 @@ import {
 } from './layout.ts';
 
 /**
- * Finds the wildcard entry of a level that a text matches: the first in definition order.
+ * Finds the wildcard entry of a level that matches a text: the first one in definition order.
  *
- * Plain wildcards, `head*tail`: all prefixes of the text are hashed in one pass forwards, all suffixes in one pass
- * backwards, as far as the level's wildcards reach; then each pair of lengths that the level has is one probe.
- * Wildcards with literals between: one probe at each place of the text, for the gram that stands there.
+ * Plain wildcards, `head*tail`: one forward pass hashes all prefixes of the text, one backward pass all suffixes, up to
+ * the longest lengths on the level. Then each shape of the level takes one probe. Wildcards with literals in between:
+ * one probe at each position of the text, for the gram at that position.
  */
 export class WildcardLookup {
   /** Hash of the first `n` bytes of the text, by `n`. */
@@ -27,14 +27,14 @@ export class WildcardLookup {
   #suffixes = new Int32Array(256);
   /** Reused, so that a probe allocates nothing. */
   readonly #ends = { prefixHash: 0, prefixLength: 0, suffixHash: 0, suffixLength: 0 };
-  /** By slot of the table: the last text that it was looked at for, so that a gram that recurs costs once. */
+  /** By slot of the table: the number of the last text that visited it, so that a repeated gram is probed once. */
   #seen = new Uint32Array(0);
   #text = 0;
-  /** Best entry so far, and its place in definition order. */
+  /** The best entry so far, and its position in definition order. */
   #best = -1;
   #bestOrder = 0;
 
-  /** The entry that `bytes[start, end)` matches, or -1. */
+  /** The entry that matches `bytes[start, end)`, or -1. */
   find(rules: CompiledRules, level: number, bytes: Uint8Array, start: number, end: number): number {
     const record = rules.words[HEADER.levels] + level * LEVEL.words;
     this.#best = -1;
@@ -92,7 +92,7 @@ export class WildcardLookup {
     }
   }
 
-  /** Chains are in definition order: behind one that comes too late there is none that comes in time. */
+  /** Chains are in definition order, so the search ends at the first entry that is later than the best one. */
   #tryChain(rules: CompiledRules, slot: number, bytes: Uint8Array, start: number, end: number): void {
     const words = rules.words;
     const entries = words[HEADER.entries];
@@ -134,7 +134,7 @@ export class WildcardLookup {
   }
 }
 
-/** Where in the rules the slot of this level and hash lies, or -1. */
+/** The index of the slot with this level and hash, or -1. */
 function slotOf(rules: CompiledRules, level: number, hash: number): number {
   const words = rules.words;
   const table = words[HEADER.wildcardTable];
@@ -146,7 +146,7 @@ function slotOf(rules: CompiledRules, level: number, hash: number): number {
   }
 }
 
-/** Compares head, tail and, leftmost first and without overlap, the literal texts between. */
+/** Compares head, tail and the literals in between, leftmost first and without overlap. */
 function matches(
   rules: CompiledRules,
   entry: number,
@@ -174,10 +174,10 @@ function matches(
   return true;
 }
 
-/** Texts up to this long are searched byte by byte; beyond, making views for the built-in search pays. */
+/** Texts up to this length are searched byte by byte. For longer texts, the built-in search is worth its two views. */
 const SHORT_TEXT_BYTES = 64;
 
-/** Where a literal of the pool first stands in `bytes[from, stop)`, or -1. */
+/** The first position of a literal of the pool in `bytes[from, stop)`, or -1. */
 function indexOfPart(
   rules: CompiledRules,
   offset: number,
@@ -187,7 +187,7 @@ function indexOfPart(
   stop: number,
 ): number {
   if (stop - from > SHORT_TEXT_BYTES) {
-    // A caller may send megabytes, and a comparison at each place would take the caller's time as well as ours.
+    // A caller may send megabytes; comparing at each position would block the thread.
     const part = rules.pool.subarray(offset, offset + length);
     const text = Buffer.from(bytes.buffer, bytes.byteOffset + from, stop - from);
     const found = text.indexOf(part);

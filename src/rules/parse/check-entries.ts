@@ -4,27 +4,27 @@ import { checkKeys } from './field-names.ts';
 import { countField, fieldOf, flagField, isNull, listField, mapField, textField } from './fields.ts';
 import type { FileCheck } from './file-check.ts';
 import { readMetadata } from './metadata.ts';
-import { emptyMap, isEmptyLimit, settled, warnAboutRepeats } from './repeated-keys.ts';
+import { emptyMap, isEmptyLimit, warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
 import { MAX_ENTRIES, MAX_ENTRY_LEVELS, MAX_NAME_CHARACTERS } from './yaml/bounds.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 const NO_ENTRIES: readonly RuleEntry[] = [];
 
-/** Where an entry was defined. */
+/** Where an entry is defined. */
 interface Definition {
   readonly check: FileCheck;
   readonly offset: number;
 }
 
-/** The entries that one level has so far, by composite key. With merging, the top level spans several files. */
+/** The entries of a level so far, by composite key. With merging, the top level spans several files. */
 export type Level = Map<string, Definition>;
 
-/** Counts the entries of a load and the characters of their full names. */
+/** Limits the number of entries of a load and the total length of their full names. */
 export class EntryBudget {
   #left = MAX_ENTRIES;
   #charactersLeft = MAX_NAME_CHARACTERS;
 
-  /** False when there are too many entries; that is reported once. */
+  /** False if there are too many entries, which is reported once. */
   take(check: FileCheck, offset: number): boolean {
     this.#left--;
     if (this.#left === -1) {
@@ -33,7 +33,7 @@ export class EntryBudget {
     return this.#left >= 0;
   }
 
-  /** Reports once when the full names are too long in total. */
+  /** Reports once if the full names are too long in total. */
   takeName(check: FileCheck, offset: number): void {
     if (this.#charactersLeft < 0) return;
     this.#charactersLeft -= check.nameLength;
@@ -46,10 +46,10 @@ export class EntryBudget {
 }
 
 /**
- * Checks the `descriptors` of a file or of an entry and gives the entries in definition order.
- * They are worth something only when no fault was reported.
+ * Checks the `descriptors` of a file or an entry and returns the entries in definition order. The result is valid only
+ * if no fault was reported.
  *
- * @param shared the level to add to, when it has entries of other files; null for a level that begins here
+ * @param shared the level to add to, if other files have added entries to it; null for a new level
  */
 export function checkEntries(
   check: FileCheck,
@@ -70,7 +70,7 @@ export function checkEntries(
   const entries: RuleEntry[] = [];
   for (const [index, map] of maps.entries()) {
     if (check.full || !budget.take(check, map.offset)) break;
-    // What stands in paths for an entry whose key is missing.
+    // Replaces a missing key in the paths of faults.
     const unnamed = `descriptors[${index}]`;
     entries.push(checkEntry(check, map, { level, unnamed }, budget));
   }
@@ -84,7 +84,7 @@ function checkEntry(
   budget: EntryBudget,
 ): RuleEntry {
   check.enter(place.unnamed);
-  const map = settled(check, written, 'entry');
+  const map = withUniqueKeys(check, written, 'entry');
   const key = checkKey(check, map);
   check.leave();
   check.enter(key ?? place.unnamed);
@@ -114,13 +114,13 @@ function checkEntry(
   return entry;
 }
 
-/** The limit of an entry as it is written; null when there is none. */
+/** The `rate_limit` of an entry, unchecked; null if there is none. */
 function limitField(check: FileCheck, map: YamlMap): YamlMap | null {
   const node = fieldOf(map, 'rate_limit');
   return node !== null && isEmptyLimit(node) ? emptyMap(node.offset) : mapField(check, map, 'rate_limit');
 }
 
-/** The key of an entry; null when it is missing or faulty, which is reported. */
+/** The key of an entry; null if it is missing or faulty, which is reported. */
 function checkKey(check: FileCheck, map: YamlMap): string | null {
   const key = textField(check, map, 'key');
   if (key !== '') return key;
@@ -131,7 +131,7 @@ function checkKey(check: FileCheck, map: YamlMap): string | null {
   return null;
 }
 
-/** Reports an entry whose composite key is taken: matching could never tell the two apart. */
+/** Reports an entry whose composite key is already taken on the level: matching could not distinguish the two. */
 function claim(check: FileCheck, map: YamlMap, level: Level, composite: string): void {
   const first = level.get(composite);
   if (first === undefined) {
@@ -148,7 +148,7 @@ function claim(check: FileCheck, map: YamlMap, level: Level, composite: string):
   );
 }
 
-/** The flag; it only has a meaning where a wildcard lets many values match. */
+/** The flag `share_threshold`, which requires a wildcard. */
 function checkShareThreshold(check: FileCheck, map: YamlMap, composite: string): boolean {
   const flag = flagField(check, map, 'share_threshold');
   if (flag && !composite.includes('*')) {
@@ -164,9 +164,9 @@ function checkShareThreshold(check: FileCheck, map: YamlMap, composite: string):
 const NO_NAMES: readonly string[] = [];
 const UNIT_LIST = Object.keys(UNIT_NUMBERS).join(', ');
 
-/** Checks a `rate_limit` block. What it gives is worth something only when no fault was reported. */
+/** Checks a `rate_limit` block. The result is valid only if no fault was reported. */
 function checkLimit(check: FileCheck, written: YamlMap): RuleLimit {
-  const block = settled(check, written, 'rate_limit');
+  const block = withUniqueKeys(check, written, 'rate_limit');
   warnAboutRepeats(check, written, block, 'rate_limit');
   checkKeys(check, block, 'rate_limit');
   const unlimited = flagField(check, block, 'unlimited');
@@ -188,7 +188,7 @@ function lacksCount(block: YamlMap): boolean {
   return count === null || isNull(count);
 }
 
-/** The unit, in any case of letters. Beside `unlimited` a text that is no unit is passed over, as in the reference. */
+/** The unit, case-insensitive. With `unlimited`, an unknown unit is ignored, as in envoyproxy/ratelimit. */
 function checkUnit(check: FileCheck, block: YamlMap, unlimited: boolean): Unit | null {
   const text = textField(check, block, 'unit');
   if (text === null) return null;
@@ -213,7 +213,7 @@ function checkReplaces(check: FileCheck, block: YamlMap, ownName: string): reado
   if (items.length === 0) return NO_NAMES;
   const names: string[] = [];
   for (const written of items) {
-    const item = settled(check, written, 'replaces');
+    const item = withUniqueKeys(check, written, 'replaces');
     warnAboutRepeats(check, written, item, 'replaces');
     checkKeys(check, item, 'replaces');
     const name = textField(check, item, 'name');

@@ -4,27 +4,27 @@ import type { FileCheck } from './file-check.ts';
 import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from './yaml/yaml-node.ts';
 
 /**
- * Checks the keys of a map. As in the reference implementation a key that is known in another kind of map is passed
- * over in silence, yet what it holds has to be well formed.
+ * Checks the keys of a map. As in envoyproxy/ratelimit, a field of another kind of map is silently ignored, but its value
+ * has to be well formed.
  */
 export function checkKeys(check: FileCheck, map: YamlMap, kind: MapKind): void {
   const accepted = FIELDS[kind];
-  for (const pair of map.pairs) if (!accepted.includes(pair.key)) checkPassedOver(check, pair, kind);
+  for (const pair of map.pairs) if (!accepted.includes(pair.key)) checkIgnored(check, pair, kind);
 }
 
-/** A pair without effect: its key has to be known somewhere; below `metadata` nothing is checked. */
-function checkPassedOver(check: FileCheck, pair: YamlPair, kind: MapKind): void {
+/** Checks an ignored pair: its key must be a field of some kind of map. Nothing below `metadata` is checked. */
+function checkIgnored(check: FileCheck, pair: YamlPair, kind: MapKind): void {
   if (check.full) return;
   if (!isKnownField(pair.key)) refuseKey(check, pair, kind);
-  else if (pair.key !== 'metadata') checkValuePassedOver(check, pair.value, kind);
+  else if (pair.key !== 'metadata') checkIgnoredValue(check, pair.value, kind);
 }
 
-function checkValuePassedOver(check: FileCheck, node: YamlNode, kind: MapKind): void {
+function checkIgnoredValue(check: FileCheck, node: YamlNode, kind: MapKind): void {
   if (node.kind === 'scalar') checkLeaf(check, node);
-  else if (node.kind === 'map') for (const pair of node.pairs) checkPassedOver(check, pair, kind);
+  else if (node.kind === 'map') for (const pair of node.pairs) checkIgnored(check, pair, kind);
   else {
     for (const item of node.items) {
-      if (isMapItem(check, item, 'a list', '- key: ...')) checkValuePassedOver(check, item, kind);
+      if (isMapItem(check, item, 'a list', '- key: ...')) checkIgnoredValue(check, item, kind);
     }
   }
 }
@@ -42,12 +42,12 @@ function refuseKey(check: FileCheck, pair: YamlPair, kind: MapKind): void {
   check.fault(pair.keyOffset, `unknown key \`${excerpt(pair.key)}\`; ${hint}${list}`);
 }
 
-/** What kind of value a field takes. */
+/** The kind of value of a field. */
 export type FieldKind = 'text' | 'count' | 'flag' | 'limit' | 'metadata' | 'entries' | 'replaces';
 
 export type MapKind = 'file' | 'entry' | 'rate_limit' | 'replaces';
 
-/** The keys that mean something in each kind of map, in the order in which they are listed to users. */
+/** The fields of each kind of map, in the order in which messages list them. */
 export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind>>> = {
   file: new Map([
     ['domain', 'text'],
@@ -75,7 +75,7 @@ export const FIELD_KINDS: Readonly<Record<MapKind, ReadonlyMap<string, FieldKind
   replaces: new Map([['name', 'text']]),
 };
 
-/** The names of these keys. */
+/** The names of the fields of each kind of map. */
 const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   file: [...FIELD_KINDS.file.keys()],
   entry: [...FIELD_KINDS.entry.keys()],
@@ -83,32 +83,33 @@ const FIELDS: Readonly<Record<MapKind, readonly string[]>> = {
   replaces: [...FIELD_KINDS.replaces.keys()],
 };
 
-/** Every key that means something in some kind of map. */
+/** The names of all fields of all kinds of maps. */
 export const FIELD_NAMES: readonly string[] = [...new Set(Object.values(FIELDS).flat())];
 
 const KNOWN: ReadonlySet<string> = new Set(FIELD_NAMES);
 
-/** True for a key that means something in some kind of map. */
+/** Whether any kind of map has this field. */
 function isKnownField(name: string): boolean {
   return KNOWN.has(name);
 }
 
-/** Names longer than this are no slip of the pen. */
+/** Maximum length of a name that a suggestion is made for. */
 const LONGEST_GUESS = 40;
-const MOST_SLIPS = 2;
+/** Maximum edit distance between a name and its suggestion. */
+const MOST_EDITS = 2;
 
-/** The known name that was most likely meant: first among those of the same kind of map, then among all. */
+/** The most similar field name: of this kind of map first, then of any kind. Null if none is similar. */
 function likelyField(name: string, kind: MapKind): string | null {
   if (name.length > LONGEST_GUESS) return null;
   const wanted = letters(name);
   let best: string | null = null;
-  let fewest = MOST_SLIPS + 1;
+  let fewest = MOST_EDITS + 1;
   for (const candidate of [...FIELDS[kind], ...FIELD_NAMES]) {
-    const slips = editDistance(wanted, letters(candidate));
-    // A short name is within two slips of too many words.
-    if (slips < fewest && slips * 2 < candidate.length) {
+    const edits = editDistance(wanted, letters(candidate));
+    // Short names are within two edits of too many words.
+    if (edits < fewest && edits * 2 < candidate.length) {
       best = candidate;
-      fewest = slips;
+      fewest = edits;
     }
   }
   return best;
@@ -119,7 +120,7 @@ function letters(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
-/** How many letters have to be put in, left out or changed (Levenshtein). */
+/** The Levenshtein distance. */
 function editDistance(from: string, to: string): number {
   let above = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (let row = 1; row <= from.length; row++) {

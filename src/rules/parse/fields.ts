@@ -13,13 +13,13 @@ const DIGITS_ONLY = /^[-+]?[0-9_]+$/;
 
 const NO_MAPS: readonly YamlMap[] = [];
 
-/** The value of a field; of equal keys the last one counts. */
+/** The value of a field. If a key is repeated, the last one counts. */
 export function fieldOf(map: YamlMap, name: string): YamlNode | null {
   for (let i = map.pairs.length - 1; i >= 0; i--) if (map.pairs[i].key === name) return map.pairs[i].value;
   return null;
 }
 
-/** A text; empty when absent or null, null when faulty. Booleans, whole numbers and dates give their source text. */
+/** A text; empty if absent or null, null if faulty. For booleans, whole numbers and dates, the text as written. */
 export function textField(check: FileCheck, map: YamlMap, name: string): string | null {
   const node = fieldOf(map, name);
   if (node === null) return '';
@@ -32,7 +32,7 @@ export function textField(check: FileCheck, map: YamlMap, name: string): string 
   return isNull(node) ? '' : node.text;
 }
 
-/** True or false as YAML 1.1 writes them (`yes`, `off`, `y`, ...); false when absent, null or faulty. */
+/** A YAML 1.1 boolean (`yes`, `off`, `y`, ...); false if absent, null or faulty. */
 export function flagField(check: FileCheck, map: YamlMap, name: string): boolean {
   const node = fieldOf(map, name);
   if (node === null || isNull(node)) return false;
@@ -42,7 +42,7 @@ export function flagField(check: FileCheck, map: YamlMap, name: string): boolean
   return false;
 }
 
-/** A whole number from 0 to 2^32 - 1; 0 when absent, null or faulty. */
+/** A whole number from 0 to 2^32 - 1; 0 if absent, null or faulty. */
 export function countField(check: FileCheck, map: YamlMap, name: string): number {
   const node = fieldOf(map, name);
   if (node === null || isNull(node)) return 0;
@@ -55,7 +55,7 @@ export function countField(check: FileCheck, map: YamlMap, name: string): number
   return 0;
 }
 
-/** A list of maps; empty when absent, null or faulty. Items that are no maps are faults and left out. */
+/** A list of maps; empty if absent, null or faulty. Other items are reported and left out. */
 export function listField(
   check: FileCheck,
   map: YamlMap,
@@ -70,7 +70,7 @@ export function listField(
   return NO_MAPS;
 }
 
-/** A map; null when absent, null or faulty. */
+/** A map; null if absent, null or faulty. */
 export function mapField(check: FileCheck, map: YamlMap, name: string): YamlMap | null {
   const node = fieldOf(map, name);
   if (node === null || isNull(node)) return null;
@@ -82,7 +82,7 @@ export function mapField(check: FileCheck, map: YamlMap, name: string): YamlMap 
   return null;
 }
 
-/** Reports an item of a list that is no map. */
+/** Whether an item of a list is a map. Reports the item if not. */
 export function isMapItem(
   check: FileCheck,
   item: YamlNode,
@@ -95,8 +95,8 @@ export function isMapItem(
 }
 
 /**
- * Reports a number of a kind that the reference implementation refuses everywhere but in metadata.
- * True when the scalar is none and may stand.
+ * Reports a number that envoyproxy/ratelimit rejects everywhere except in metadata: decimals, and whole numbers beyond
+ * 64 bits. Returns true if the scalar is accepted.
  */
 export function checkLeaf(check: FileCheck, scalar: YamlScalar): boolean {
   const type = scalar.plain ? typedScalar(scalar.text) : scalar.text;
@@ -113,12 +113,12 @@ export function checkLeaf(check: FileCheck, scalar: YamlScalar): boolean {
   return false;
 }
 
-/** True for null, written out or left out. */
+/** Whether a value is null, explicit or omitted. */
 export function isNull(node: YamlNode): boolean {
   return node.kind === 'scalar' && node.plain && node.text.length <= 4 && typedScalar(node.text) === null;
 }
 
-/** A node as a fault names it. */
+/** A node as messages describe it. */
 function shown(node: YamlNode): string {
   if (node.kind !== 'scalar') return `a ${node.kind}`;
   if (!node.plain) return `the text ${quote(node.text)}`;

@@ -1,22 +1,22 @@
 import { excerpt } from '../../base/printable.ts';
 import { MAX_REPORTED_FAULTS, type RuleFault, RuleSetRefused } from '../rule-set.ts';
 
-/** A line and a column, both from 1; both 0 where there are no lines. */
+/** A line and a column, both from 1; both 0 for a source without lines. */
 export interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** What is checked, as far as faults need to know it. */
+/** The file or resource that is checked. */
 export interface Source {
   /** The name of the file or resource. */
   readonly file: string;
   readonly noun: 'file' | 'resource';
-  /** Where an offset of the tree lies. */
+  /** The line and column of an offset in the tree. */
   placeOf(offset: number): Place;
 }
 
-/** What the checks of one file share: where faults go, and where in the tree the check stands. */
+/** The state of the check of one file: the list of faults, and the current position in the tree. */
 export class FileCheck {
   readonly source: Source;
   readonly #faults: FaultList;
@@ -29,27 +29,27 @@ export class FileCheck {
     this.#faults = faults;
   }
 
-  /** True when enough faults are known, so that the rest need not be checked. */
+  /** True if no more faults are reported, so that the check can end. */
   get full(): boolean {
     return this.#faults.full;
   }
 
-  /** How many entries the check stands in, one within the other. */
+  /** The nesting depth of the current entry. */
   get levels(): number {
     return this.#entries.length;
   }
 
-  /** How long the names of these entries are together, each with a dot. */
+  /** The length of the full name of the current entry, without the domain. */
   get nameLength(): number {
     return this.#nameLength;
   }
 
-  /** Faults that follow lie within this domain. */
+  /** Sets the domain of the faults that follow. */
   enterDomain(name: string): void {
     this.#domain = name;
   }
 
-  /** Faults that follow lie within this entry, until it is left. */
+  /** Enters an entry: the faults that follow are within it, until {@link leave}. */
   enter(composite: string): void {
     this.#entries.push(composite);
     this.#nameLength += composite.length + 1;
@@ -59,14 +59,14 @@ export class FileCheck {
     this.#nameLength -= (this.#entries.pop()?.length ?? 0) + 1;
   }
 
-  /** Reports what is wrong at an offset of the file. */
+  /** Reports a fault at an offset of the file. */
   fault(offset: number, message: string): void {
     if (!this.full) this.#faults.add(this.#at(offset, message));
   }
 
   /**
-   * Reports what may not be what was meant, although it can be loaded. Resources are left out: programs write them,
-   * and their format cannot tell a value that is missing from one that is 0.
+   * Warns about something that can be loaded but is probably a mistake. Not for resources: they are written by programs,
+   * and protobuf does not distinguish a missing value from 0.
    */
   warn(offset: number, message: string): void {
     if (this.source.noun === 'resource' || this.#faults.warnedEnough) return;
@@ -81,7 +81,7 @@ export class FileCheck {
   }
 }
 
-/** Collects the faults of one load and passes on its warnings, each up to the number that is reported. */
+/** Collects the faults of one load and reports its warnings, at most {@link MAX_REPORTED_FAULTS} of each. */
 export class FaultList {
   readonly #faults: RuleFault[] = [];
   readonly #onWarning: (warning: RuleFault) => void;
@@ -91,12 +91,12 @@ export class FaultList {
     this.#onWarning = onWarning;
   }
 
-  /** True when looking further is of no use. */
+  /** True if no more faults are reported. */
   get full(): boolean {
     return this.#faults.length >= MAX_REPORTED_FAULTS;
   }
 
-  /** True when further warnings are dropped. */
+  /** True if no more warnings are reported. */
   get warnedEnough(): boolean {
     return this.#warnings >= MAX_REPORTED_FAULTS;
   }
@@ -105,14 +105,14 @@ export class FaultList {
     if (!this.full) this.#faults.push(fault);
   }
 
-  /** Passes on what does not keep the rules from being loaded. */
+  /** Reports a problem that does not prevent loading. */
   warn(warning: RuleFault): void {
     if (this.warnedEnough) return;
     this.#warnings++;
     this.#onWarning(warning);
   }
 
-  /** @throws RuleSetRefused when there is any fault */
+  /** @throws RuleSetRefused if there is any fault */
   throwIfAny(): void {
     if (this.#faults.length > 0) throw new RuleSetRefused(this.#faults);
   }

@@ -13,13 +13,13 @@ import { fieldOf, textField } from './fields.ts';
 import { FaultList, type FileCheck } from './file-check.ts';
 import { readRuleFile } from './read-file.ts';
 import { readResource } from './read-resource.ts';
-import { settled, warnAboutRepeats } from './repeated-keys.ts';
+import { warnAboutRepeats, withUniqueKeys } from './repeated-keys.ts';
 import type { YamlMap } from './yaml/yaml-node.ts';
 
 export interface LoadOptions {
-  /** Several files may define entries of one domain. */
+  /** Whether several files may define entries of one domain (`MERGE_DOMAIN_CONFIG`). */
   readonly mergeDomains: boolean;
-  /** Called for each place of a file that may not do what was meant, at most {@link MAX_REPORTED_FAULTS} times. */
+  /** Called for each probable mistake in a file, at most {@link MAX_REPORTED_FAULTS} times. */
   readonly onWarning?: (warning: RuleFault) => void;
 }
 
@@ -30,10 +30,10 @@ interface Domain {
 }
 
 /**
- * Reads and checks rule files and resources (spec 2.2), in the order given: all of them or nothing. No files are no rules.
- * With merging, the top-level entries of later files are added to those of the same domain; nothing merges below.
+ * Reads and checks rule files and resources (spec 2.2), in the given order. Without files, the set is empty. With
+ * merging, the top-level entries of later files are added to the same domain; nested entries are not merged.
  *
- * @throws RuleSetRefused with every fault that was found
+ * @throws RuleSetRefused with all faults, if there is any
  */
 export function loadRuleSet(files: readonly RuleFile[], options: LoadOptions): RuleSet {
   const faults = new FaultList(options.onWarning);
@@ -55,7 +55,7 @@ interface LoadState extends LoadOptions {
 }
 
 function checkFile(check: FileCheck, written: YamlMap, state: LoadState): void {
-  const root = settled(check, written, 'file');
+  const root = withUniqueKeys(check, written, 'file');
   const name = textField(check, root, 'domain');
   if (name === '') {
     check.fault(
@@ -70,7 +70,7 @@ function checkFile(check: FileCheck, written: YamlMap, state: LoadState): void {
   for (const entry of checkEntries(check, root, domain.level, state.budget)) domain.entries.push(entry);
 }
 
-/** The domain that a file adds to. A file whose domain is faulty is still checked, as one of its own. */
+/** The domain that a file adds to. A file with a faulty domain is still checked, as a separate domain. */
 function openDomain(check: FileCheck, root: YamlMap, name: string, state: LoadState): Domain {
   const known = state.domains.get(name);
   const own = { firstFile: check.source.file, level: new Map(), entries: [] };

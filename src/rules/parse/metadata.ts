@@ -11,9 +11,9 @@ import {
 } from './yaml/yaml-node.ts';
 
 /**
- * The `metadata` of an entry as JSON, with the types of YAML 1.1; null when it is empty. Its keys are texts, whatever
- * they look like; in nested maps they are the text of their type, as in the reference implementation: `010` is `8`
- * there. Numbers become doubles, as in a `google.protobuf.Struct`.
+ * The `metadata` of an entry as JSON, with the types of YAML 1.1; null if empty. Keys at the top level are taken as
+ * written. As in envoyproxy/ratelimit, keys of nested maps are typed and printed as Go does: `010` becomes `8`. Numbers
+ * become doubles, as in a `google.protobuf.Struct`.
  */
 export function readMetadata(check: FileCheck, map: YamlMap | null): JsonObject | null {
   if (map === null || map.pairs.length === 0) return null;
@@ -21,9 +21,9 @@ export function readMetadata(check: FileCheck, map: YamlMap | null): JsonObject 
 }
 
 function jsonObject(check: FileCheck, map: YamlMap, keyOf: (pair: YamlPair) => string): JsonObject {
-  // Of equal keys the last one counts.
+  // If a key is repeated, the last one counts.
   const values = new Map(map.pairs.map(pair => [keyOf(pair), pair.value]));
-  // `fromEntries` makes own properties of all keys; assigning to `__proto__` would not.
+  // `fromEntries` creates own properties for all keys, also for `__proto__`.
   return Object.fromEntries(Array.from(values, ([key, value]) => [key, jsonValue(check, value)]));
 }
 
@@ -38,7 +38,7 @@ function printedKey(pair: YamlPair): string {
   return typeof type === 'number' ? printedNumber(type) : String(type);
 }
 
-/** Go writes an exponent for numbers from a million on and below a ten thousandth, with two digits at least. */
+/** Go writes an exponent of at least two digits for numbers from 10^6 on and below 10^-4. */
 function printedNumber(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';

@@ -10,13 +10,13 @@ import { typedScalar, type YamlMap, type YamlReading } from './yaml/yaml-node.ts
 
 const EXAMPLE = 'write `domain: ` and a name, and `descriptors:` with a list of entries below it';
 
-/** The map at the top of a rule file, and what its checks need. */
+/** The top-level map of a file, and the state of its check. */
 export interface ReadFile {
   readonly check: FileCheck;
   readonly root: YamlMap;
 }
 
-/** Reads the YAML of one file; null when it was faulty, which is reported. */
+/** Reads the YAML of one file; null if it is faulty, which is reported. */
 export function readRuleFile(file: RuleFile, faults: FaultList): ReadFile | null {
   const text = readText(file, faults);
   if (text === null) return null;
@@ -52,18 +52,18 @@ function readText(file: RuleFile, faults: FaultList): string | null {
   return null;
 }
 
-/** Reports a fault that has no place in the file. */
+/** Reports a fault of the whole file. */
 function refuseWhole(file: RuleFile, faults: FaultList, message: string): null {
   faults.add({ file: file.name, line: 0, column: 0, path: '', message });
   return null;
 }
 
 const TOO_LARGE =
-  `a file as large as this one has to be plain block YAML of at most ${MAX_YAML_NODES} values, and here is something ` +
-  'else (a fault, an anchor, an alias, a tag, a text or a flow collection of several lines, a tab, ' +
+  `a file this large must be plain block YAML with at most ${MAX_YAML_NODES} values, which this is not ` +
+  '(a fault, an anchor, an alias, a tag, a text or a flow collection of several lines, a tab, ' +
   'a second document): write it in block form, or split the file';
 
-/** Reads YAML with the fast reader, and with the complete one from the start when the fast one meets its limits. */
+/** Reads YAML with the fast reader, or from the start with the complete reader if the fast one does not know a construct. */
 export function readYaml(text: string, maxTokens = MAX_FULL_YAML_TOKENS): YamlReading {
   const block = readBlockYaml(text, FIELD_NAMES);
   if (block.known) return { root: block.root, faults: [] };
@@ -71,7 +71,7 @@ export function readYaml(text: string, maxTokens = MAX_FULL_YAML_TOKENS): YamlRe
   return full ?? { root: null, faults: [{ offset: block.offset, message: TOO_LARGE }] };
 }
 
-/** The text of a rule file, and where in it an offset lies. */
+/** The text of a rule file. */
 export class SourceText implements Source {
   readonly file: string;
   readonly noun = 'file';
@@ -82,7 +82,7 @@ export class SourceText implements Source {
     this.text = text;
   }
 
-  /** Line and column of an offset, both from 1. Counted anew each time: only faults ask for them. */
+  /** Line and column of an offset, both from 1. Counted on each call, because only faults need them. */
   placeOf(offset: number): Place {
     let line = 1;
     let lineStart = 0;
@@ -100,19 +100,19 @@ export class SourceText implements Source {
 
 const BYTE_ORDER_MARK = 0xfeff;
 
-/** Decodes UTF-8, less a byte order mark. Null when the bytes are not UTF-8. */
+/** Decodes UTF-8 without a byte order mark. Null if the bytes are not UTF-8. */
 function decodeUtf8(bytes: Uint8Array): string | null {
   return isUtf8(bytes) ? decoded(bytes) : null;
 }
 
-/** For bytes that are not UTF-8: the text before the first bad one, and that byte's number from 0. */
+/** For bytes that are not UTF-8: the text before the first bad byte, and the index of that byte. */
 function beforeBadByte(bytes: Uint8Array): { readonly text: string; readonly badByte: number } {
   const badByte = firstBadByte(bytes);
   return { text: decoded(bytes.subarray(0, badByte)), badByte };
 }
 
 function decoded(bytes: Uint8Array): string {
-  // Unlike TextDecoder, Buffer makes one-byte strings of ASCII, which are twice as fast to scan.
+  // Unlike TextDecoder, Buffer creates one-byte strings for ASCII, which are twice as fast to scan.
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   return text.charCodeAt(0) === BYTE_ORDER_MARK ? text.slice(1) : text;
 }

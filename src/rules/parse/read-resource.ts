@@ -7,10 +7,10 @@ import type { ReadFile } from './read-file.ts';
 import { MAX_YAML_DEPTH, MAX_YAML_NODES } from './yaml/bounds.ts';
 import type { YamlList, YamlMap, YamlNode, YamlPair, YamlScalar } from './yaml/yaml-node.ts';
 
-/** A resource has no lines to point at: faults name it and the path of the entry. */
+/** A resource has no lines: faults name the resource and the path of the entry. */
 const NO_PLACE = { line: 0, column: 0 };
 
-/** Reads the bytes of one resource; null when they were faulty, which is reported. */
+/** Reads the bytes of one resource; null if they are faulty, which is reported. */
 export function readResource(resource: RuleFile, faults: FaultList): ReadFile | null {
   const reading = readTree(resource, faults);
   if (reading === null) return null;
@@ -31,16 +31,16 @@ function readTree(resource: RuleFile, faults: FaultList): ResourceReading | null
     return readResourceTree(resource.content);
   } catch (failure) {
     if (!(failure instanceof WireFault || failure instanceof ResourceFault)) throw failure;
-    const message = `the resource is no RateLimitConfig that can be read: ${failure.message}`;
+    const message = `the resource is not a valid RateLimitConfig: ${failure.message}`;
     faults.add({ file: shownName(resource, resource.name), ...NO_PLACE, path: '', message });
     return null;
   }
 }
 
-/** The resource cannot be read; the text says why, and at which byte. */
+/** The resource cannot be read. The message has the reason and the byte. */
 class ResourceFault extends Error {}
 
-/** How the fields of a message become those of a rule file. */
+/** How the fields of a message map to the fields of a rule file. */
 type Fields = Readonly<Record<number, readonly [name: string, read: (tree: ResourceTree) => YamlNode]>>;
 
 const CONFIG: Fields = {
@@ -69,28 +69,28 @@ const POLICY: Fields = {
 
 const REPLACE: Fields = { 1: ['name', tree => tree.text()] };
 
-/** Fields that occur once for each item of a list. */
+/** Repeated fields, which occur once for each item. */
 const REPEATED: ReadonlySet<string> = new Set(['descriptors', 'replaces']);
 
-/** `RateLimitUnit` by number. An undefined one becomes its number, which the checks refuse as no unit. */
+/** `RateLimitUnit` by number. An unknown number is kept as text, and the checks reject it. */
 const UNITS = ['', 'second', 'minute', 'hour', 'day', 'month', 'year', 'week'];
 
-/** A resource: its name, and what it says as the tree of a rule file. */
+/** A resource: its name, and its rules as the tree of a rule file. */
 interface ResourceReading {
   readonly name: string;
   readonly root: YamlMap;
 }
 
 /**
- * Reads a `RateLimitConfig` in protobuf wire format as the tree that a rule file with the same rules would give, so
- * that one set of checks holds for both. Fields that are not known are passed over, as protobuf asks for.
- * @throws ResourceFault, or WireFault where the bytes are no message at all
+ * Reads a `RateLimitConfig` in protobuf wire format as the tree of a rule file with the same rules, so that both share
+ * their checks. Unknown fields are skipped, as protobuf requires.
+ * @throws ResourceFault, or WireFault if the bytes are not a protobuf message
  */
 function readResourceTree(content: Uint8Array): ResourceReading {
   return new ResourceTree(content).read();
 }
 
-/** Builds the tree; a cursor over the bytes, like the reader that it uses. Offsets count bytes. */
+/** Builds the tree. Offsets in the tree count bytes. */
 class ResourceTree {
   readonly #reader = new WireReader();
   #depth = 0;
@@ -124,11 +124,11 @@ class ResourceTree {
 
   unit(): YamlScalar {
     const unit = this.#reader.uint32();
-    // Enums are signed numbers.
+    // Enums are signed.
     return this.#scalar(UNITS[unit] ?? String(unit | 0), 'text');
   }
 
-  /** A `google.protobuf.Struct`: entries of a map from texts to `Value`s. */
+  /** A `google.protobuf.Struct`: a map from texts to `Value`s. */
   struct(): YamlMap {
     return this.#within(() => {
       const offset = this.#reader.position;
@@ -153,7 +153,7 @@ class ResourceTree {
     return { key, keyPlain: false, keyOffset: offset, value };
   }
 
-  /** A `google.protobuf.Value`: of its kinds the last one counts; without any it is null. */
+  /** A `google.protobuf.Value`. The last kind counts; without a kind the value is null. */
   #value(): YamlNode {
     const reader = this.#reader;
     let value: YamlNode = this.#scalar('', 'typed');
@@ -181,7 +181,7 @@ class ResourceTree {
     return this.#counted({ kind: 'list', items, offset });
   }
 
-  /** The rest of the message as a map. Of a field that should occur once, the last one counts. */
+  /** The rest of the message as a map. If a singular field is repeated, the last one counts. */
   #map(fields: Fields): YamlMap {
     const reader = this.#reader;
     const offset = reader.position;
@@ -211,7 +211,7 @@ class ResourceTree {
     else this.#reader.skip();
   }
 
-  /** Reads the nested message that the last tag announced. */
+  /** Reads the nested message after the current tag. */
   #within<T>(read: () => T): T {
     const reader = this.#reader;
     const at = reader.position;
@@ -235,7 +235,7 @@ class ResourceTree {
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
   }
 
-  /** A number as YAML writes it. */
+  /** A double in YAML notation. */
   #double(): string {
     const reader = this.#reader;
     const at = reader.position;
@@ -244,7 +244,7 @@ class ResourceTree {
     const value = new DataView(reader.bytes.buffer, reader.bytes.byteOffset + at, 8).getFloat64(0, true);
     if (Number.isNaN(value)) return '.nan';
     if (!Number.isFinite(value)) return value > 0 ? '.inf' : '-.inf';
-    // Not `String`: it writes large whole numbers without an exponent, which 64 bits may not hold.
+    // `String` writes large whole numbers without an exponent, and they could exceed 64 bits.
     return Number.isSafeInteger(value) ? String(value) : value.toExponential();
   }
 

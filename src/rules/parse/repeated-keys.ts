@@ -4,15 +4,15 @@ import { countField, flagField, isNull, listField, mapField, textField } from '.
 import type { FileCheck } from './file-check.ts';
 import { typedScalar, type YamlMap, type YamlNode, type YamlPair } from './yaml/yaml-node.ts';
 
-/** Up to this many pairs, comparing each with each is faster than a set. */
+/** Up to this number of pairs, comparing all pairs is faster than a set. */
 const FEW_PAIRS = 16;
 
 /**
- * The map with every key once, as the reference implementation decodes it: values are applied in the order of the
- * file. A later value replaces an earlier one, but limits and metadata are merged key by key, until a null ends what
- * came before. Pairs of a merge are applied at the place of their `<<`.
+ * The map with every key once, as envoyproxy/ratelimit decodes it. Values are applied in file order: a later value
+ * replaces an earlier one, but limits and metadata are merged key by key, and a null discards the earlier keys. Pairs of
+ * a merge are applied at the position of their `<<`.
  */
-export function settled(check: FileCheck, map: YamlMap, kind: MapKind): YamlMap {
+export function withUniqueKeys(check: FileCheck, map: YamlMap, kind: MapKind): YamlMap {
   if (!repeatsKey(map)) return map;
   const byKey = new Map<string, YamlPair[]>();
   for (const pair of map.pairs) {
@@ -24,7 +24,7 @@ export function settled(check: FileCheck, map: YamlMap, kind: MapKind): YamlMap 
   return { ...map, pairs };
 }
 
-/** What results from the pairs of one key. Of a key that means nothing here only the last value is looked at. */
+/** The result of all pairs of one key. For an unknown key, the last pair. */
 function result(check: FileCheck, written: readonly YamlPair[], kind: FieldKind | undefined): YamlPair {
   const last = written[written.length - 1];
   if (kind === undefined) return last;
@@ -54,11 +54,11 @@ function repeatsKey({ pairs }: YamlMap): boolean {
 }
 
 /**
- * Warns about each key of a map whose result may not be what was meant: a key that is repeated, a `<<` that replaces
- * what stands before it, and a limit or metadata of which a merge has left a part.
+ * Warns about the keys of a map whose result is probably a mistake: a repeated key, a `<<` that replaces a key above it,
+ * and a limit or metadata that is partly merged.
  *
- * @param map the map as it is written
- * @param result the same, settled
+ * @param map the map as written
+ * @param result the result of {@link withUniqueKeys}
  */
 export function warnAboutRepeats(check: FileCheck, map: YamlMap, result: YamlMap, kind: MapKind): void {
   if (map === result) return;
@@ -98,14 +98,14 @@ function repeatWarning(
   return { offset, what: `\`${key}\` is merged key by key with the one that \`<<\` brings` };
 }
 
-/** True when the result has keys that the last value alone has not. */
+/** Whether the result has keys that the last value does not have. */
 function addsKeys(last: YamlNode, result: YamlNode): boolean {
   if (last.kind !== 'map' || result.kind !== 'map') return false;
   const keys = new Set(last.pairs.map(pair => pair.key));
   return result.pairs.some(pair => !keys.has(pair.key));
 }
 
-/** A value in the flow form of YAML, short enough for a log. */
+/** A value in YAML flow style, cut for a log line. */
 function shown(node: YamlNode): string {
   return `\`${excerpt(flowText(node))}\``;
 }
@@ -125,24 +125,24 @@ function shortList(parts: readonly string[]): string {
   return more.join(', ');
 }
 
-/** True for a null that the reference implementation reads as a limit without any field, not as no limit. */
+/** True for the spellings of null that envoyproxy/ratelimit reads as an empty limit instead of no limit. */
 export function isEmptyLimit(node: YamlNode): boolean {
   return node.kind === 'scalar' && node.plain && (node.text === 'Null' || node.text === 'NULL');
 }
 
-/** A map without pairs, as the reference implementation makes it of some nulls. */
+/** The empty map that envoyproxy/ratelimit reads for some nulls. */
 export function emptyMap(offset: number): YamlMap {
   return { kind: 'map', pairs: [], offset };
 }
 
 /**
- * What the reference implementation keeps of a value when the same key occurs again. It looks for unknown keys and
- * decimal numbers only in the last value of a key, but every value must have the type of its field. The result has
- * known keys only, and its numbers are written as the field accepts them.
+ * The part of a value that envoyproxy/ratelimit keeps when its key is repeated later. It rejects unknown keys and decimal
+ * numbers only in the last value of a key, but every value must have the type of its field. The result contains known
+ * keys only, and numbers in the form that the field accepts.
  */
 function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlNode {
   const { key, value } = pair;
-  // The functions that read a field look for it in a map, and report what is wrong with it.
+  // The field functions expect a map, and report the faults of the field.
   const alone: YamlMap = { kind: 'map', pairs: [pair], offset: pair.keyOffset };
   switch (kind) {
     case 'text':
@@ -175,7 +175,7 @@ function overlaidValue(check: FileCheck, pair: YamlPair, kind: FieldKind): YamlN
   }
 }
 
-/** Keeps the pairs that mean something in the map, as if a merge had brought them. */
+/** Keeps the known pairs of a map, marked as merged. */
 function overlaidMap(check: FileCheck, map: YamlMap, kind: MapKind): YamlMap {
   const pairs: YamlPair[] = [];
   for (const pair of map.pairs) {
@@ -187,7 +187,7 @@ function overlaidMap(check: FileCheck, map: YamlMap, kind: MapKind): YamlMap {
   return { ...map, pairs };
 }
 
-/** Unlike in the last value of a key, items that are null count as empty maps. */
+/** Unlike in the last value of a key, null items count as empty maps. */
 function overlaidList(check: FileCheck, pair: YamlPair, kind: MapKind): YamlNode {
   const { value } = pair;
   const list: YamlNode =
@@ -199,7 +199,7 @@ function overlaidList(check: FileCheck, pair: YamlPair, kind: MapKind): YamlNode
   return list.kind === 'list' ? { ...list, items: maps.map(map => overlaidMap(check, map, kind)) } : value;
 }
 
-/** A decimal number; null for everything else. */
+/** The value of a numeric scalar; null for any other node. */
 function numberOf(node: YamlNode): number | null {
   if (node.kind !== 'scalar' || !node.plain) return null;
   const type = typedScalar(node.text);

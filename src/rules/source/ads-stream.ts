@@ -17,38 +17,38 @@ import type { TlsRemedies } from '../../base/tls/client-tls.ts';
 import { trustedCas } from '../../base/tls/trusted-cas.ts';
 import { STREAM_RESOURCES_PATH } from '../../messages/discovery-codec.ts';
 
-/** Where an xDS server is, and what is said to it beside the protocol. */
+/** How to connect to an xDS server. */
 export interface AdsStreamOptions {
-  /** As gRPC names targets: `host:port`, `dns:…`, `unix:…`. */
+  /** A gRPC target: `host:port`, `dns:…` or `unix:…`. */
   readonly target: string;
   readonly credentials: ChannelCredentials;
-  /** Options of the channel that go with the credentials. */
+  /** Channel options for the credentials; see {@link serverNameOptions}. */
   readonly channelOptions: Readonly<Record<string, string>>;
-  /** Sent with the stream. */
+  /** Request metadata of the stream. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** A larger message ends the stream. */
   readonly maxMessageBytes: number;
   readonly clock: Clock;
 }
 
-/** A connection takes no longer; the network of a host that is gone may answer nothing at all. */
+/** Timeout for connecting. If the host is gone, the network may not respond at all. */
 const CONNECT_WITHIN_MS = 20_000;
 
 /**
- * A server that is gone without a word is noticed by pings. Servers in Go, of which most xDS servers are made, end
- * connections that ping more often than every five minutes.
+ * Keepalive pings detect a server that is gone. Most xDS servers are written in Go, and grpc-go closes connections that
+ * ping more often than every five minutes.
  */
 const PING_EVERY_MS = 300_000;
 const PONG_WITHIN_MS = 20_000;
 
 type Call = ClientDuplexStream<Uint8Array, Buffer>;
 
-/** One stream of resources, on a connection of its own that ends with it. */
+/** One aggregated discovery stream, on a connection of its own. */
 export class AdsStream {
   readonly #options: AdsStreamOptions;
   readonly #client: Client;
   #call: Call | null = null;
-  /** Resolves with the reason when the stream has ended. */
+  /** Resolves with the reason when the stream ends. */
   readonly #ended = Promise.withResolvers<string>();
 
   constructor(options: AdsStreamOptions) {
@@ -58,21 +58,21 @@ export class AdsStream {
       'grpc.max_receive_message_length': options.maxMessageBytes,
       'grpc.keepalive_time_ms': PING_EVERY_MS,
       'grpc.keepalive_timeout_ms': PONG_WITHIN_MS,
-      // When to try again is for the source of the rules to say.
+      // `XdsRuleSource` decides when to retry.
       'grpc.enable_retries': 0,
       'grpc.use_local_subchannel_pool': 1,
       'grpc.service_config_disable_resolution': 1,
-      // A proxy that is set for the web is not on the way to a control plane.
+      // `http_proxy` is meant for the web, not for a control plane.
       'grpc.enable_http_proxy': 0,
     });
   }
 
   /**
-   * Connects and opens the stream, once.
-   * @throws Error saying why it cannot be done
+   * Connects and opens the stream. Call once.
+   * @throws Error with the reason if this fails
    */
   open(): Promise<void> {
-    // The library opens the connection on behalf of the call, so both have to be made in here.
+    // The library opens the connection for the call, so both must be created inside this callback.
     return withOwnedAttempts(() => {
       this.#call = this.#makeCall();
       return this.#connected();
@@ -84,8 +84,8 @@ export class AdsStream {
   }
 
   /**
-   * Messages as they arrive; the next is taken when the last has been dealt with. Ends when the server ends the stream.
-   * @throws Error saying why it ended, when it did not end well
+   * The messages of the server, each read when the one before has been processed. Ends when the server ends the stream.
+   * @throws Error with the reason if the stream ends with an error
    */
   async *messages(): AsyncGenerator<Buffer> {
     if (this.#call === null) return;
@@ -96,7 +96,7 @@ export class AdsStream {
     }
   }
 
-  /** Ends the stream and its connection, also while it is being made. */
+  /** Ends the stream and the connection, also while connecting. */
   close(): void {
     this.#call?.cancel();
     this.#client.close();
@@ -110,14 +110,13 @@ export class AdsStream {
       metadataOf(this.#options.headers),
     );
     call.once('status', ended => this.#ended.resolve(describe(ended)));
-    // Whoever reads is told; before that `#ended` tells.
+    // Without a listener, the event would be thrown. `messages()` and `#connected()` report the failure.
     call.on('error', () => {});
     return call;
   }
 
   async #connected(): Promise<void> {
-    const standing = Promise.withResolvers<void>();
-    const { resolve, reject } = standing;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = this.#options.clock.after(CONNECT_WITHIN_MS, () => {
       reject(new Error(`no connection within ${CONNECT_WITHIN_MS / 1_000} s`));
     });
@@ -127,7 +126,7 @@ export class AdsStream {
       else reject(failure);
     });
     try {
-      await standing.promise;
+      await promise;
     } finally {
       timer.cancel();
     }
@@ -137,7 +136,7 @@ export class AdsStream {
 function metadataOf(headers: AdsStreamOptions['headers']): Metadata {
   const metadata = new Metadata();
   for (const [name, value] of headers) {
-    // The values of such headers are bytes, which travel in base64.
+    // The values of `-bin` headers are bytes; the library encodes them in base64.
     metadata.set(name, name.endsWith('-bin') ? Buffer.from(value) : value);
   }
   return metadata;
@@ -150,19 +149,19 @@ function describe(ended: { readonly code: status; readonly details: string }): s
   return `${status[code]}: ${details}${hint}`;
 }
 
-/** How an xDS server proves who it is, and we to it. Paths of PEM files, each empty for none. */
+/** TLS of a connection to an xDS server. Files are paths of PEM files; an empty path means no file. */
 export interface XdsTls {
-  /** CAs that may have signed the server's certificate, beside the other trusted ones. */
+  /** Additional trusted CAs for the certificate of the server. */
   readonly caFile: string;
   readonly certFile: string;
   readonly keyFile: string;
-  /** The name that the server's certificate must be valid for; empty for the host of the address. */
+  /** The name that the certificate of the server must contain. Empty: the host of the address. */
   readonly serverName: string;
 }
 
 /**
- * Reads the files, anew for each connection, so that certificates may be replaced while the service runs.
- * @throws Error naming the setting and the file
+ * Reads the files. Called for each connection, so that certificates can be replaced while the service runs.
+ * @throws Error that names the setting and the file
  */
 export async function channelCredentials(tls: XdsTls | null): Promise<ChannelCredentials> {
   if (tls === null) return credentials.createInsecure();
@@ -176,12 +175,12 @@ export async function channelCredentials(tls: XdsTls | null): Promise<ChannelCre
   } catch (failure) {
     const text =
       `CONFIG_GRPC_XDS_CLIENT_TLS_CERT="${tls.certFile}" and CONFIG_GRPC_XDS_CLIENT_TLS_KEY="${tls.keyFile}" cannot be ` +
-      `used (${asError(failure).message}): they must be PEM and a pair, the key without a passphrase`;
+      `used (${asError(failure).message}): both must be PEM, the key must belong to the certificate and have no passphrase`;
     throw new Error(text, { cause: failure });
   }
 }
 
-/** What to do about a handshake that failed. */
+/** The settings that fix a failed TLS handshake. */
 export const XDS_TLS_REMEDIES: TlsRemedies = {
   ca: 'CONFIG_GRPC_XDS_SERVER_TLS_CACERT',
   otherName: 'set CONFIG_GRPC_XDS_SERVER_TLS_SAN to the name in the certificate',
@@ -189,13 +188,13 @@ export const XDS_TLS_REMEDIES: TlsRemedies = {
   plain: 'set CONFIG_GRPC_XDS_SERVER_USE_TLS=false, or write http:// before its address',
 };
 
-/** The channel options that go with the credentials. A name is also what the server is asked for (SNI). */
+/** The channel options for the credentials. The name is also sent to the server (SNI). */
 export function serverNameOptions(tls: XdsTls | null): Record<string, string> {
   const name = tls?.serverName ?? '';
   return name === '' || isIP(name) !== 0 ? {} : { 'grpc.ssl_target_name_override': name };
 }
 
-/** An address cannot be asked for (RFC 6066, 3), only be looked for in the certificate. */
+/** An IP address cannot be sent as SNI (RFC 6066, section 3), but the certificate can be checked for the address. */
 function identityCheck(serverName: string): { checkServerIdentity?: typeof checkServerIdentity } {
   if (isIP(serverName) === 0) return {};
   return { checkServerIdentity: (_host, certificate) => checkServerIdentity(serverName, certificate) };
@@ -210,11 +209,11 @@ async function readPem(setting: string, file: string): Promise<Buffer | null> {
   }
 }
 
-/** TLS takes a file without a certificate for one that trusts nobody else. */
+/** Without this check, TLS silently accepts a CA file that contains no certificate. */
 function checkCertificate(setting: string, file: string, pem: Buffer): void {
   try {
     new X509Certificate(pem);
   } catch (failure) {
-    throw new Error(`${setting}="${file}" holds no certificate in PEM form`, { cause: failure });
+    throw new Error(`${setting}="${file}" contains no PEM certificate`, { cause: failure });
   }
 }

@@ -14,7 +14,7 @@ import {
 } from './read-directory.ts';
 import type { RuleSetLoader } from './rule-set-loader.ts';
 
-/** Where rule files are and what makes them be read again (spec 2.7, `RUNTIME_…`). */
+/** Where the rule files are, and when they are reloaded (spec 2.7, `RUNTIME_…`). */
 interface FileRuleSourceOptions {
   readonly root: string;
   /** May be empty, as may `appDirectory`. */
@@ -22,23 +22,23 @@ interface FileRuleSourceOptions {
   readonly appDirectory: string;
   readonly ignoreDotFiles: boolean;
   /**
-   * True: files are read again when another tree is put at `root`, not when files below it change; a tree that was
-   * missing or empty may be filled in place. False: also on each change of a rule file in the directory.
+   * True: reload when another tree is swapped in at `root`, not when files below it change, except while a missing or
+   * empty tree is filled in place. False: also reload when a rule file in the directory changes.
    */
   readonly watchRoot: boolean;
   readonly logger: Logger;
   readonly clock?: Clock;
 }
 
-/** A read during which files changed is thrown away, but not more often than this in a row: changes may never end. */
+/** Maximum number of consecutive reads that are discarded because files changed meanwhile: changes may never stop. */
 const MAX_STALE_READS = 8;
 
 type Outcome = { readonly files: readonly RuleFile[] } | { readonly fault: Error };
 
 /**
- * Rule files of a directory, read at the start and after every change. Reads never overlap; all changes that fall
- * into one are served by the next. The directory may be missing, swapped, removed and made again at any time. A set
- * that lacks files of the one before is read again after a while, before it is handed on.
+ * Rule files of a directory, read at the start and after every change. Reads never overlap: all changes during a read
+ * are covered by the next one. The directory may be missing, swapped, removed and created again at any time. If files
+ * are missing from a set, it is read again after {@link RECHECK_MS} before it is loaded.
  */
 export class FileRuleSource implements Service {
   readonly name = 'rule files';
@@ -47,8 +47,8 @@ export class FileRuleSource implements Service {
   readonly #directory: string;
   readonly #watch: DirectoryWatch;
   readonly #watchRetry: WatchRetry;
-  readonly #settling = new Settling();
-  /** Ends the wait for a set to settle. */
+  readonly #removals = new RemovalCheck();
+  /** Ends the delay before a set with missing files is read again. */
   #endWait: () => void = () => {};
   #active = false;
   #watchDue = false;
@@ -56,9 +56,9 @@ export class FileRuleSource implements Service {
   #reading: Promise<void> | null = null;
   #waiting: (() => void)[] = [];
   #ignored: ReadonlySet<string> = new Set();
-  /** The last read gave no rule files. */
+  /** The last read found no rule files. */
   #lacking = false;
-  /** The tree was missing or empty and is filled file by file, so each file counts even when the root is watched. */
+  /** The tree was missing or empty and is being filled file by file, so each file triggers a reload. */
   #filling = false;
 
   constructor(options: FileRuleSourceOptions, loader: RuleSetLoader) {
@@ -78,14 +78,14 @@ export class FileRuleSource implements Service {
     });
   }
 
-  /** Resolves once the loader has heard the first outcome, be it good or bad. */
+  /** Resolves when the loader has received the first set or its failure. */
   async start(): Promise<void> {
     this.#active = true;
     this.#watchDue = true;
     await Promise.all([this.reload(), this.#warnUnlessSwappable()]);
   }
 
-  /** Warns when nothing on the way to the rule files is a link: then changes of them are not noticed. */
+  /** Warns if no part of the path is a symbolic link: with `watchRoot`, changes of the files are then not noticed. */
   async #warnUnlessSwappable(): Promise<void> {
     const { root, watchRoot, logger } = this.#options;
     if (!watchRoot || (await leadsOverLink(root, this.#directory)) || !this.#active) return;
@@ -97,7 +97,7 @@ export class FileRuleSource implements Service {
     );
   }
 
-  /** Resolves once the loader has heard the outcome of a read that began after this call, or the source is stopped. */
+  /** Resolves when the loader has received the outcome of a read that began after this call, or on `stop`. */
   reload(): Promise<void> {
     if (!this.#active) return Promise.resolve();
     return new Promise(resolve => {
@@ -106,7 +106,7 @@ export class FileRuleSource implements Service {
     });
   }
 
-  /** Waits for a read under way, whose outcome is dropped: the loader hears nothing after this was called. */
+  /** Waits for a read in progress and drops its outcome: the loader receives nothing after this call. */
   async stop(): Promise<void> {
     this.#active = false;
     this.#watchRetry.stop();
@@ -148,8 +148,8 @@ export class FileRuleSource implements Service {
         stale++;
         continue;
       }
-      if (!this.#believes(outcome)) {
-        await this.#wait();
+      if (!this.#isComplete(outcome)) {
+        await this.#waitForRecheck();
         this.#readDue = true;
         continue;
       }
@@ -157,21 +157,20 @@ export class FileRuleSource implements Service {
       this.#handOn(outcome);
       for (const resolve of served.splice(0)) resolve();
     }
-    // Without an await between the last look at `#readDue` and this, no change can be missed.
+    // There is no await since `#readDue` was checked, so no change is missed.
     this.#reading = null;
     for (const resolve of served) resolve();
   }
 
-  #believes(outcome: Outcome): boolean {
-    if ('files' in outcome) return this.#settling.believes(outcome.files);
-    this.#settling.forget();
+  #isComplete(outcome: Outcome): boolean {
+    if ('files' in outcome) return this.#removals.isComplete(outcome.files);
+    this.#removals.forget();
     return true;
   }
 
-  /** Until a set that lacks files may have settled, or the source is stopped. */
-  #wait(): Promise<void> {
+  #waitForRecheck(): Promise<void> {
     return new Promise(resolve => {
-      const timer = (this.#options.clock ?? systemClock).after(SETTLE_MS, resolve);
+      const timer = (this.#options.clock ?? systemClock).after(RECHECK_MS, resolve);
       this.#endWait = () => {
         timer.cancel();
         resolve();
@@ -184,30 +183,30 @@ export class FileRuleSource implements Service {
     this.#watchDue = false;
     if (moved) await this.#watch.set();
     const outcome = await this.#outcome();
-    this.#judge(outcome, moved);
+    this.#noteFilling(outcome, moved);
     return outcome;
   }
 
   async #outcome(): Promise<Outcome> {
     try {
       const { files, ignored } = await readRuleDirectory(this.#directory, this.#options);
-      this.#tellIgnored(ignored);
+      this.#logIgnored(ignored);
       return { files };
     } catch (failure) {
       return { fault: this.#withSettings(asError(failure)) };
     }
   }
 
-  /** A tree counts as complete when it took the place of one with rules, for then it was swapped. */
-  #judge(outcome: Outcome, moved: boolean): void {
+  /** A tree that replaced one with rules was swapped, so it is complete. */
+  #noteFilling(outcome: Outcome, moved: boolean): void {
     const lacking = 'fault' in outcome || outcome.files.length === 0;
     if (lacking) this.#filling = true;
     else if (moved && !this.#lacking) this.#filling = false;
     this.#lacking = lacking;
   }
 
-  /** Once per name for as long as it is there: dated directories of Kubernetes would fill a list kept for ever. */
-  #tellIgnored(ignored: readonly string[]): void {
+  /** Logs each name once while it exists. Names that are gone are forgotten: Kubernetes creates dated directories. */
+  #logIgnored(ignored: readonly string[]): void {
     for (const name of ignored) {
       if (this.#ignored.has(name)) continue;
       const path = join(this.#directory, name);
@@ -220,7 +219,7 @@ export class FileRuleSource implements Service {
     if (!(fault instanceof RuleSourceFault) || fault.problem !== 'directory') return fault;
     const { root, subdirectory, appDirectory } = this.#options;
     const settings = `RUNTIME_ROOT='${root}', RUNTIME_SUBDIRECTORY='${subdirectory}' and RUNTIME_APPDIRECTORY='${appDirectory}'`;
-    const text = `${fault.message}, or correct the settings that make this path: ${settings}`;
+    const text = `${fault.message}, or fix the settings that make up this path: ${settings}`;
     return new RuleSourceFault('directory', text, { cause: fault.cause });
   }
 
@@ -229,7 +228,7 @@ export class FileRuleSource implements Service {
       if ('files' in outcome) void this.#loader.load(outcome.files);
       else this.#loader.refuse([outcome.fault.message]);
     } catch (failure) {
-      // A defect of the loader must not end the watching.
+      // A bug in the loader must not stop the watching.
       this.#options.logger.error('Could not load the rule files (this is a bug; please report it)', {
         error: asError(failure).stack,
       });
@@ -237,31 +236,31 @@ export class FileRuleSource implements Service {
   }
 }
 
-/** How long a set that lacks files must stay as it is before it is believed. */
-export const SETTLE_MS = 100;
+/** How long to wait, in milliseconds, before a set with missing files is read again. */
+export const RECHECK_MS = 100;
 
-/** Reads in a row that find files lacking, and never the same; the last of them is believed. */
-export const MAX_LACKING_READS = 10;
+/** Maximum number of consecutive reads with missing files that all differ. The last one is accepted. */
+export const MAX_RECHECKS = 10;
 
 /**
- * Tells files that were removed from files that are being replaced. Editors and backups move the old file away before
- * they write the new one, `cp` empties a file before it fills it, and a directory is emptied before it is removed: a
- * set that is read in between would take rules out of force for a moment.
+ * Distinguishes removed files from files that are being replaced. Editors and backup programs move the old file away
+ * before they write the new one, `cp` truncates a file before it fills it, and a directory is emptied before it is
+ * removed. Loading a set that was read in between would briefly disable rules.
  */
-export class Settling {
-  /** Of the set that was believed last. */
+export class RemovalCheck {
+  /** The names in the last complete set. */
   #known: ReadonlySet<string> = new Set();
-  /** The names of the last read, when it lacked files. */
+  /** The names in the last set with missing files. */
   #lacking: string | null = null;
   #reads = 0;
 
-  /** True when the set may be handed on; false when it is to be read again after {@link SETTLE_MS}. */
-  believes(files: readonly RuleFile[]): boolean {
+  /** False if files are missing and the set should be read again after {@link RECHECK_MS}. */
+  isComplete(files: readonly RuleFile[]): boolean {
     const names = new Set(files.filter(file => file.content.length > 0).map(file => file.name));
     const text = [...names].join('\0');
     this.#reads++;
     const settled = [...this.#known].every(name => names.has(name)) || text === this.#lacking;
-    if (!settled && this.#reads < MAX_LACKING_READS) {
+    if (!settled && this.#reads < MAX_RECHECKS) {
       this.#lacking = text;
       return false;
     }
@@ -270,7 +269,7 @@ export class Settling {
     return true;
   }
 
-  /** The files could not be read: the next set is judged anew, by the set that was believed last. */
+  /** The files could not be read. The next set is compared with the last complete one. */
   forget(): void {
     this.#lacking = null;
     this.#reads = 0;

@@ -6,16 +6,16 @@ import { readWhole } from '../../base/files/auth-file.ts';
 import type { RuleFile } from '../rule-set.ts';
 
 /**
- * What a rule source stumbled over.
+ * Why rule files could not be read.
  *
- * - `directory`: it is missing, is no directory, or may not be read
- * - `file`: a rule file is no regular file or may not be read
- * - `bound`: there is more than the source takes in
- * - `unsettled`: what was listed was gone or had changed when it was read; reading again helps
+ * - `directory`: the directory is missing, is not a directory, or is not readable
+ * - `file`: a rule file is not a regular file or is not readable
+ * - `bound`: a {@link RuleDirectoryLimits limit} is exceeded
+ * - `unsettled`: a listed file was gone or changed while it was read; reading again may succeed
  */
 type RuleSourceProblem = 'directory' | 'file' | 'bound' | 'unsettled';
 
-/** Rule files could not be had from where they are kept. The message says what, where, and what to do. */
+/** Rule files could not be read. The message names the path, the cause and the remedy. */
 export class RuleSourceFault extends Error {
   readonly problem: RuleSourceProblem;
 
@@ -46,21 +46,24 @@ export const RULE_DIRECTORY_LIMITS: RuleDirectoryLimits = {
   bytes: 256 * MEBIBYTE,
 };
 
-/** How often a directory that is swapped while it is read is read in all. */
+/** Maximum number of attempts to read a directory that is swapped while it is read. */
 export const MAX_READ_ATTEMPTS = 5;
 
-/** The link that Kubernetes swaps to publish a new generation of a mounted volume; file links lead through it. */
+/**
+ * The symbolic link that Kubernetes swaps to publish a new version of a mounted volume. The links of the files lead
+ * through it.
+ */
 export const DATA_LINK = '..data';
 
 interface RuleNameOptions {
-  /** True: whatever starts with a dot is as good as absent. */
+  /** Ignore names that start with a dot. */
   readonly ignoreDotFiles: boolean;
 }
 
 export interface RuleDirectoryContent {
   /** In byte order of their names, so that merging and faults do not depend on the file system. */
   files: RuleFile[];
-  /** Names of entries that are no rule files. */
+  /** Names of entries that are not rule files. */
   ignored: string[];
 }
 
@@ -75,10 +78,10 @@ function isHidden(name: string, options: RuleNameOptions): boolean {
 
 /**
  * Reads the rule files (`*.yaml`, `*.yml`) directly in `directory`; links to files are followed, directories are
- * not entered (spec 2.7). Files are named by `directory` joined with their name. All files are of one generation:
- * when the directory or its `..data` link is swapped meanwhile, or a listed file is gone, everything is read again.
+ * not entered (spec 2.7). Files are named by `directory` joined with their name. All files are of one version: if the
+ * directory or its `..data` link is swapped during the read, or a listed file is gone, everything is read again.
  *
- * @throws RuleSourceFault when the directory or a rule file cannot be read, or when there is too much
+ * @throws RuleSourceFault if the directory or a rule file cannot be read, or a limit is exceeded
  */
 export async function readRuleDirectory(
   directory: string,
@@ -87,7 +90,7 @@ export async function readRuleDirectory(
 ): Promise<RuleDirectoryContent> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await readGeneration(directory, options, limits);
+      return await readOnce(directory, options, limits);
     } catch (failure) {
       const again = failure instanceof RuleSourceFault && failure.problem === 'unsettled';
       if (!again || attempt === MAX_READ_ATTEMPTS) throw failure;
@@ -95,16 +98,16 @@ export async function readRuleDirectory(
   }
 }
 
-async function readGeneration(
+async function readOnce(
   directory: string,
   options: RuleNameOptions,
   limits: RuleDirectoryLimits,
 ): Promise<RuleDirectoryContent> {
-  // Links on the way are resolved once: a swap of one cannot put files of two releases into one set.
+  // Links in the path are resolved once, so that a swapped link cannot mix the files of two releases.
   const real = await realpath(directory).catch(cause => {
     throw directoryFault(directory, cause);
   });
-  const generation = await dataTarget(real);
+  const target = await dataTarget(real);
   const { names, ignored } = await listEntries(directory, real, { ...options, limits });
 
   const files: RuleFile[] = [];
@@ -117,16 +120,16 @@ async function readGeneration(
     files.push({ name: path, content });
   }
 
-  if ((await dataTarget(real)) !== generation) {
-    const text = `'${join(directory, DATA_LINK)}' was swapped ${MAX_READ_ATTEMPTS} times in a row while rule files were read; publish less often`;
+  if ((await dataTarget(real)) !== target) {
+    const text = `'${join(directory, DATA_LINK)}' was swapped during each of ${MAX_READ_ATTEMPTS} reads of the rule files; publish less often`;
     throw new RuleSourceFault('unsettled', text);
   }
   return { files, ignored };
 }
 
 /**
- * True when the root, something between it and the directory, or the directory's data is a link, or when there is no
- * such directory yet.
+ * True if the root, a directory between the root and `directory`, `directory` itself, or its `..data` is a symbolic
+ * link. Also true if the directory does not exist yet.
  */
 export async function leadsOverLink(root: string, directory: string): Promise<boolean> {
   try {
@@ -138,7 +141,7 @@ export async function leadsOverLink(root: string, directory: string): Promise<bo
   }
 }
 
-/** Where the `..data` link leads, null when there is none. */
+/** The target of the `..data` link, or null if there is none. */
 async function dataTarget(real: string): Promise<string | null> {
   return readlink(join(real, DATA_LINK)).catch(() => null);
 }
@@ -161,14 +164,14 @@ async function listEntries(
     }
   } catch (failure) {
     if (failure instanceof RuleSourceFault) throw failure;
-    // It was there a moment ago: a swap is under way.
+    // `realpath` found it a moment ago, so a swap is in progress.
     if (systemCode(failure) === 'ENOENT') throw unsettledDirectory(directory, failure);
     throw directoryFault(directory, failure);
   }
   return { names: inByteOrder(names), ignored: inByteOrder(ignored) };
 }
 
-/** The default order of strings is that of UTF-16, which puts U+10000 and up before U+E000. */
+/** Sorts by UTF-8 bytes. The default order compares UTF-16 units, which puts U+10000 and above before U+E000. */
 function inByteOrder(names: string[]): string[] {
   return names
     .map(name => ({ name, bytes: Buffer.from(name) }))
@@ -179,16 +182,16 @@ function inByteOrder(names: string[]): string[] {
 /**
  * Reads one rule file.
  *
- * @param path how messages name the file
- * @param real the file itself; differs from `path` if links to its directory were resolved
- * @throws RuleSourceFault if the file cannot be read, is no regular file or is too large
+ * @param path the path that messages show
+ * @param real the path to open; differs from `path` if links to its directory were resolved
+ * @throws RuleSourceFault if the file cannot be read, is not a regular file or is too large
  */
 export async function readRuleFile(
   path: string,
   real: string = path,
   limits: Pick<RuleDirectoryLimits, 'bytesPerFile'> = RULE_DIRECTORY_LIMITS,
 ): Promise<Uint8Array> {
-  // Without O_NONBLOCK a named pipe would hold a thread of the pool until somebody writes to it.
+  // Without O_NONBLOCK, opening a named pipe blocks a thread of the pool until something writes to the pipe.
   const handle = await open(real, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(async cause => {
     throw await fileFault(path, real, cause);
   });
@@ -217,11 +220,11 @@ function directoryFault(directory: string, cause: unknown): RuleSourceFault {
 }
 
 function unsettledDirectory(directory: string, cause: unknown): RuleSourceFault {
-  const text = `rule directory '${directory}' disappears while it is read; swap it by renaming a link over it`;
+  const text = `rule directory '${directory}' disappeared while it was read; swap it by renaming a link over it`;
   return new RuleSourceFault('unsettled', text, { cause });
 }
 
-/** A listed file that is not there was moved by a swap, or is a link to nothing: only reading again can tell. */
+/** A listed file that is missing was moved by a swap, or is a broken link. Reading again shows which. */
 async function fileFault(path: string, real: string, cause: unknown): Promise<RuleSourceFault> {
   const code = systemCode(cause);
   if (code !== 'ENOENT') {
@@ -231,18 +234,18 @@ async function fileFault(path: string, real: string, cause: unknown): Promise<Ru
   const target = await readlink(real).catch(() => null);
   const text =
     target === null
-      ? `rule file '${path}' disappears while it is read; replace it by renaming a new file over it`
-      : `rule file '${path}' is a link to '${target}', which does not exist; correct or remove the link`;
+      ? `rule file '${path}' disappeared while it was read; replace it by renaming a new file over it`
+      : `rule file '${path}' is a link to '${target}', which does not exist; fix or remove the link`;
   return new RuleSourceFault('unsettled', text, { cause });
 }
 
 function notAFile(path: string, what: string): RuleSourceFault {
-  const text = `'${path}' is ${what}, but its name is that of a rule file; rename it or move it elsewhere`;
+  const text = `'${path}' is ${what}, but has the name of a rule file; rename it or move it elsewhere`;
   return new RuleSourceFault('file', text);
 }
 
 function tooManyEntries(directory: string, most: string): RuleSourceFault {
-  const text = `rule directory '${directory}' holds more than ${most}; write more rules into one file, or remove what is not needed`;
+  const text = `rule directory '${directory}' holds more than ${most}; put more rules into each file, or remove unneeded files`;
   return new RuleSourceFault('bound', text);
 }
 
@@ -252,6 +255,6 @@ function tooLarge(path: string, most: number): RuleSourceFault {
 }
 
 function tooManyBytes(path: string, most: number): RuleSourceFault {
-  const text = `with '${path}' the rule files of its directory come to more than ${most} bytes; remove rules`;
+  const text = `the rule files up to '${path}' have more than ${most} bytes in total; remove rules`;
   return new RuleSourceFault('bound', text);
 }

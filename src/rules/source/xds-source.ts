@@ -29,46 +29,46 @@ export interface XdsRuleSourceOptions
   extends Pick<AdsStreamOptions, 'target' | 'headers' | 'maxMessageBytes'> {
   /** Null for a connection without TLS. */
   readonly tls: XdsTls | null;
-  /** Who asks, as the server knows us. */
+  /** How this instance identifies itself to the server. */
   readonly node: { readonly id: string; readonly metadata: JsonObject };
-  /** Time between attempts while the server cannot be reached. */
+  /** Delay between connection attempts. */
   readonly connectRetryMs: number;
-  /** Waits after streams that ended, one after the other. */
+  /** Delays after consecutive streams that ended. */
   readonly backoff: BackoffBounds;
   readonly logger: Logger;
-  /** Is told when the server becomes unavailable and when it is available again. */
+  /** Receives the outages of the server. */
   readonly outages: OutageListener;
   readonly clock: Clock;
-  /** From 0 to below 1, to spread the waits; always 1 for waits that are as long as they may be. */
+  /** Jitter: a random number, 0 inclusive to 1 exclusive. Always 1 for delays without jitter. */
   readonly random: () => number;
 }
 
 /**
- * How long a refused version waits for its second refusal and the later ones, while its server sends it again. Most
- * servers send corrected rules only in answer to a refusal, so a correction may wait for as long.
+ * Delays before a version that was already refused is refused again. Most servers send corrected rules only in response
+ * to a refusal, so a correction can be delayed by this much.
  */
 const RESENT_BACKOFF: BackoffBounds = { initialMs: 1_000, maxMs: 4_000, multiplier: 2 };
 
-/** The longest text of a refusal; it is for people. */
+/** Maximum length of the error message in a NACK. */
 const MAX_REFUSAL_CHARACTERS = 8_192;
 
 /**
- * Rules from an xDS server: an aggregated discovery stream, state of the world. Each response is the whole of the
- * rules; it is put into force and accepted (ACK), or refused with every fault (NACK). While the server is away the
- * last good rules stay, and the server is asked again, without end.
+ * Rules from an xDS server: an aggregated discovery stream, state of the world. Each response is the complete set of
+ * rules. The set is loaded and accepted (ACK), or refused with all its faults (NACK). While the server is unavailable,
+ * the last good rules stay active and the source keeps reconnecting.
  *
- * A new stream begins with the last version that was accepted, so that a server with nothing new need not send it.
+ * A new stream starts with the last accepted version, so that the server need not send it again.
  */
 export class XdsRuleSource implements Service {
   readonly name = 'xDS rules';
   readonly #options: XdsRuleSourceOptions;
   readonly #loader: RuleSetLoader;
   readonly #node: Uint8Array;
-  /** The version of the rules in force; empty for none. */
+  /** The version of the active rules; empty for none. */
   #accepted = '';
-  /** The version that was refused last, and how often it was refused again; null once another one is in use. */
+  /** The version refused last, and how often it was refused again; null after a set was accepted. */
   #refused: { readonly version: string; readonly times: number } | null = null;
-  /** Streams that ended since a response came last. */
+  /** Number of streams that ended since the last response. */
   #endedStreams = 0;
   readonly #outage: Outage;
   #stream: AdsStream | null = null;
@@ -84,8 +84,8 @@ export class XdsRuleSource implements Service {
   }
 
   /**
-   * Begins to ask. Rules come later, if at all.
-   * @throws Error naming the setting, when a file for TLS cannot be used
+   * Starts connecting, without waiting for rules.
+   * @throws Error that names the setting if a TLS file cannot be used
    */
   async start(): Promise<void> {
     await channelCredentials(this.#options.tls);
@@ -106,13 +106,13 @@ export class XdsRuleSource implements Service {
     }
   }
 
-  /** One stream from its opening to its end; returns how long to wait for the next one. */
+  /** Runs one stream from connecting to its end. Returns the delay before the next one, in milliseconds. */
   async #attempt(): Promise<number> {
     try {
       await this.#connect();
     } catch (failure) {
       const waitMs = this.#options.connectRetryMs;
-      this.#tell('cannot connect to the xDS server', asError(failure).message, waitMs);
+      this.#disconnected('Could not connect to the xDS server', asError(failure).message, waitMs);
       this.#stream?.close();
       return waitMs;
     }
@@ -123,7 +123,7 @@ export class XdsRuleSource implements Service {
     this.#stream?.close();
     const { backoff, random } = this.#options;
     const waitMs = backoffMs(backoff, this.#endedStreams++, random);
-    this.#tell('the stream of the xDS server ended', reason, waitMs);
+    this.#disconnected('The xDS stream ended', reason, waitMs);
     return waitMs;
   }
 
@@ -132,8 +132,8 @@ export class XdsRuleSource implements Service {
     const credentials = await channelCredentials(tls);
     const channelOptions = serverNameOptions(tls);
     this.#stream = new AdsStream({ target, credentials, channelOptions, headers, maxMessageBytes, clock });
-    // A stop before this found no stream to close.
-    if (this.#stopped) throw new Error('the service stops');
+    // A `stop` before this line found no stream to close.
+    if (this.#stopped) throw new Error('the service is shutting down');
     await this.#stream.open();
     logger.info('Connected to the xDS server', { address: target });
     this.#outage.connected(target);
@@ -153,7 +153,7 @@ export class XdsRuleSource implements Service {
     const { version, nonce, typeUrl } = response;
     const { logger } = this.#options;
     logger.debug('xDS response', { version, nonce, resources: response.resources.length });
-    // Resources of another kind say nothing about the rules, not even that there are none.
+    // Resources of another type say nothing about the rules, so they must not replace them.
     if (typeUrl !== '' && !isConfigType(typeUrl)) {
       logger.warning('Ignored resources of another type from the xDS server', { type: typeUrl });
       return;
@@ -173,7 +173,7 @@ export class XdsRuleSource implements Service {
     }
   }
 
-  /** Servers based on go-control-plane answer a refusal by sending the same version again, at once and without end. */
+  /** Servers based on go-control-plane respond to every refusal by sending the same version again, immediately. */
   #pauseBeforeRefusing(): Promise<void> {
     return this.#pause(backoffMs(RESENT_BACKOFF, this.#refused?.times ?? 0, () => 1));
   }
@@ -192,8 +192,8 @@ export class XdsRuleSource implements Service {
     );
   }
 
-  /** Attempts are repeated without end, so the log tells of the outage, and of each attempt only at `debug`. */
-  #tell(message: string, reason: string, waitMs: number): void {
+  /** Retries never end, so the log has one line for the outage, and each attempt at `debug` only. */
+  #disconnected(message: string, reason: string, waitMs: number): void {
     if (this.#stopped) return;
     const { logger, target, tls } = this.#options;
     const explained = tls === null ? reason : explainTlsFailure(reason, XDS_TLS_REMEDIES);
@@ -219,45 +219,47 @@ function outageTexts(address: string): OutageTexts {
   };
 }
 
-/** @throws Error: without a nonce there is no way to refuse it, so the stream has to end */
+/** @throws Error if the message is invalid: without a nonce it cannot be refused, so the stream has to end */
 function decoded(bytes: Uint8Array): DiscoveryResponse {
   try {
     return decodeDiscoveryResponse(bytes);
   } catch (failure) {
-    const text = `a message is no DiscoveryResponse: ${asError(failure).message}`;
+    const text = `the server sent an invalid DiscoveryResponse: ${asError(failure).message}`;
     throw new Error(text, { cause: failure });
   }
 }
 
-/** The kind of resource that holds the rules of a domain. */
+/** The type of the resources that hold the rules of a domain. */
 export const CONFIG_TYPE_URL = 'type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig';
 
-/** The resources of a response as rule files, or what keeps them from being tried. */
+/** The resources of a response as rule files, or the reasons why they cannot be loaded. */
 interface ResourceFiles {
   readonly files: readonly RuleFile[];
   readonly faults: readonly string[];
 }
 
-/** Whether a type URL names that kind; only what stands behind its last slash counts (protobuf, `Any`). */
+/** Whether a type URL is {@link CONFIG_TYPE_URL}. Only the part after the last slash counts (protobuf, `Any`). */
 function isConfigType(typeUrl: string): boolean {
   return typeUrl.slice(typeUrl.lastIndexOf('/')) === CONFIG_TYPE_URL.slice(CONFIG_TYPE_URL.lastIndexOf('/'));
 }
 
-/** Resources go by their place in the response until their own name is read. */
+/** Resources are named by their index in the response until their own name is decoded. */
 function resourceFiles(resources: readonly Resource[]): ResourceFiles {
   if (resources.length > MAX_RESOURCES) {
     return {
       files: [],
-      faults: [`there are more than ${MAX_RESOURCES} resources: put more rules into each`],
+      faults: [`there are more than ${MAX_RESOURCES} resources: put more rules into each resource`],
     };
   }
   const faults = resources.flatMap(({ typeUrl }, index) =>
     isConfigType(typeUrl)
       ? []
-      : [`resources[${index}]: the type is ${JSON.stringify(typeUrl)}, and only ${CONFIG_TYPE_URL} is read`],
+      : [
+          `resources[${index}]: the type is ${JSON.stringify(typeUrl)}, and only ${CONFIG_TYPE_URL} is accepted`,
+        ],
   );
   const files = resources.map(
-    // A copy: to hand a view to another thread would take all that it is a view of along.
+    // A copy: passing a view to another thread would transfer the whole buffer behind it.
     ({ value }, index): RuleFile => ({
       name: `resources[${index}]`,
       content: value.slice(),

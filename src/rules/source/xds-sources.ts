@@ -5,8 +5,8 @@ import type { LoadOutcome, RuleSetLoader } from './rule-set-loader.ts';
 import { XdsRuleSource, type XdsRuleSourceOptions } from './xds-source.ts';
 
 /**
- * Rules from one xDS server, or from several at once. Each has a stream, versions and retries of its own, so that a
- * server that is unavailable or sends rules with faults changes nothing about the rules of the others.
+ * Rules from one or more xDS servers. Each server has its own stream, versions and retries, so that a server that is
+ * unavailable or sends faulty rules does not affect the rules of the others.
  */
 export class XdsSources implements Service {
   readonly name = 'xDS rules';
@@ -20,7 +20,7 @@ export class XdsSources implements Service {
     );
   }
 
-  /** @throws Error naming the setting, when a file for TLS cannot be used; then no source is left running */
+  /** @throws Error that names the setting if a TLS file cannot be used; no source is left running then */
   async start(): Promise<void> {
     try {
       await Promise.all(this.#sources.map(source => source.start()));
@@ -36,30 +36,30 @@ export class XdsSources implements Service {
 }
 
 interface Source {
-  /** Names the source in messages; null when there is no other. */
+  /** Names the source in messages; null if it is the only source. */
   readonly address: string | null;
   accepted: readonly RuleFile[];
   refusal: Refusal | null;
 }
 
-/** The set of a source that was refused last. */
+/** The last refused set of a source. */
 interface Refusal {
   readonly digest: string;
-  /** How many sets had been accepted by then. */
+  /** Number of accepted sets of all sources at that time. */
   readonly after: number;
   readonly outcome: LoadOutcome;
 }
 
 /**
- * The rules of one source or several as one set. A set of one source is loaded together with the accepted sets of the
- * others, and accepted or refused for that source alone. Sources that have sent nothing yet count as empty.
+ * Joins the rules of several sources into one set. A new set of one source is loaded together with the accepted sets of
+ * the others, and accepted or refused for that source alone. A source that has not sent rules yet counts as empty.
  */
 class JoinedRuleSets {
   readonly #loader: RuleSetLoader;
   readonly #mergeDomains: boolean;
   readonly #sources: Source[] = [];
   #acceptedSets = 0;
-  /** Ends when the last set that was given is loaded. Each source gives its next one only after that. */
+  /** Resolves when the last set is loaded. Sets are loaded one at a time. */
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(loader: RuleSetLoader, mergeDomains: boolean) {
@@ -67,7 +67,7 @@ class JoinedRuleSets {
     this.#mergeDomains = mergeDomains;
   }
 
-  /** Takes the sets of one more source; without an address it is the only one. */
+  /** Adds a source and returns the loader for its sets. The address is null if it is the only source. */
   addSource(address: string | null): RuleSetLoader {
     const source: Source = { address, accepted: [], refusal: null };
     this.#sources.push(source);
@@ -85,7 +85,7 @@ class JoinedRuleSets {
   async #load(source: Source, files: readonly RuleFile[]): Promise<LoadOutcome> {
     const digest = digestOf(files);
     const { refusal } = source;
-    // Servers send a refused set again. Nothing has changed, so it is neither logged nor counted for a second time.
+    // Servers send a refused set again. If nothing has changed, it is not logged or counted a second time.
     if (refusal?.digest === digest && refusal.after === this.#acceptedSets) return refusal.outcome;
     const after = this.#acceptedSets;
     const outcome = await this.#loader.load(this.#joined(source, files));
@@ -98,11 +98,11 @@ class JoinedRuleSets {
   }
 
   #joined(source: Source, files: readonly RuleFile[]): RuleFile[] {
-    // The order of the sources decides between wildcards of one domain, whichever source has sent its rules first.
+    // The order of the sources decides between wildcards of one domain, so it must not depend on arrival order.
     if (this.#mergeDomains) {
       return this.#sources.flatMap(each => (each === source ? files : each.accepted));
     }
-    // A domain that is named twice is reported where it is named for the second time: in the new set.
+    // A duplicate domain is reported at its second occurrence, which must be in the new set.
     const others = this.#sources.flatMap(each => (each === source ? [] : each.accepted));
     return [...others, ...files];
   }

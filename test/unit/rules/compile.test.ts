@@ -198,5 +198,5 @@ t.test('names and what replaces them become numbers that agree over all domains'
 t.test('rules of another layout are refused', async t => {
   const buffer = compileRules({ domains: [] });
   new Int32Array(buffer)[HEADER.version] = 99;
-  t.throws(() => new CompiledRules(buffer), { message: /layout 99, this program reads \d+/ });
+  t.throws(() => new CompiledRules(buffer), { message: /layout version 99, this program reads version \d+/ });
 });

@@ -2,33 +2,32 @@ import { MAX_YAML_DEPTH } from './bounds.ts';
 import { CODE, YamlCursor } from './yaml-cursor.ts';
 import type { YamlList, YamlMap, YamlNode, YamlPair } from './yaml-node.ts';
 
-/** The tree of a text (null when it holds nothing), or where the reader met something that it does not know. */
+/** The tree of a text (null if the text is empty), or the offset of the first construct that the reader does not know. */
 export type BlockReading =
   | { readonly known: true; readonly root: YamlNode | null }
   | { readonly known: false; readonly offset: number };
 
 /**
- * Reads the YAML that rule files are written in: block maps and lists, one-line scalars and flow collections, comments.
- * One pass, ten to twenty times as fast as a complete YAML reader. At anything else (anchors, aliases, tags, texts of
- * several lines, merge keys, tabs, directives, a second document, every error) it stops and says where: it never
- * guesses, so that whatever it accepts means the same to the complete reader.
+ * Reads the subset of YAML that most rule files use: block maps and lists, one-line scalars and flow collections,
+ * comments. One pass, ten to twenty times as fast as a complete YAML reader. At anything else (anchors, aliases, tags,
+ * multi-line texts, merge keys, tabs, directives, a second document, any error) the reader stops and returns the offset.
+ * It never guesses: the complete reader gives the same tree for every text that this reader accepts.
  *
- * @param words texts that are expected often: they come back as the very strings given here, which makes comparing them
- *   with these strings cheap
+ * @param words frequent texts. The tree contains these very strings, which makes comparisons with them cheap
  */
 export function readBlockYaml(text: string, words: readonly string[] = []): BlockReading {
   return new BlockReader(text, words).read();
 }
 
-/** Where the text ends: less than every indent. */
+/** The indent at the end of the text: less than any other. */
 const NO_LINE = -1;
 
-/** Methods that give null or false have stopped; the cursor is where. */
+/** A method that returns null or false has stopped at the position of the cursor. */
 class BlockReader {
   readonly #cursor: YamlCursor;
-  /** Column from 0 of the content that comes next; {@link NO_LINE} at the end. */
+  /** Column, from 0, of the next content; {@link NO_LINE} at the end. */
   #indent = 0;
-  /** Items and pairs of the collections that are being read; arrays that grow one by one would keep their slack. */
+  /** Items and pairs of the collections being read. Growing an array for each collection would waste memory. */
   readonly #openItems: YamlNode[] = [];
   readonly #openPairs: YamlPair[] = [];
 
@@ -44,7 +43,7 @@ class BlockReader {
     return root === null || this.#indent !== NO_LINE ? stopped() : { known: true, root };
   }
 
-  /** To the first content, over comments and one mark of a document's start. */
+  /** Moves to the first content, past comments and one `---`. */
   #start(): boolean {
     if (this.#nextLine()) return true;
     if (!this.#cursor.text.startsWith('---', this.#cursor.at)) return false;
@@ -52,7 +51,7 @@ class BlockReader {
     return this.#endLine();
   }
 
-  /** From the start of a line to the next content, whose column is kept. */
+  /** Moves from the start of a line to the next content, and sets `#indent`. */
   #nextLine(): boolean {
     const cursor = this.#cursor;
     while (cursor.at < cursor.text.length) {
@@ -75,7 +74,7 @@ class BlockReader {
     return text.startsWith('---', at) || text.startsWith('...', at);
   }
 
-  /** From the end of a value over spaces and a comment to the next content. */
+  /** Moves from the end of a value, past spaces and a comment, to the next content. */
   #endLine(): boolean {
     this.#cursor.passSpaces();
     return this.#cursor.passLineEnd() && this.#nextLine();
@@ -85,11 +84,11 @@ class BlockReader {
   #block(depth: number): YamlNode | null {
     const cursor = this.#cursor;
     if (cursor.atDash()) return this.#list(this.#indent, depth);
-    // A scalar on a line of its own may go on in the next one, so only keys are read here.
+    // A scalar on a separate line may continue on the next line, so only keys are read here.
     return cursor.scan() && cursor.atKeyColon() ? this.#map(this.#indent, depth) : null;
   }
 
-  /** A list whose dashes stand in the column `indent`, from its first dash. */
+  /** A list with its dashes in column `indent`, from the first dash. */
   #list(indent: number, depth: number): YamlList | null {
     const cursor = this.#cursor;
     if (depth > MAX_YAML_DEPTH) return null;
@@ -100,11 +99,11 @@ class BlockReader {
       if (item === null) return null;
       this.#openItems.push(item);
     } while (this.#indent === indent && cursor.atDash());
-    // A line that stands further in than the dashes fits nowhere above either, and stops the reader there.
+    // A line that is indented further than the dashes stops the reader in one of the callers.
     return { kind: 'list', items: this.#openItems.splice(first), offset };
   }
 
-  /** What follows a dash in the column `indent`. */
+  /** The item after a dash in column `indent`. */
   #item(indent: number, depth: number): YamlNode | null {
     const cursor = this.#cursor;
     const dash = cursor.at++;
@@ -114,12 +113,12 @@ class BlockReader {
     if (atFlow(cursor)) return this.#inOneLine(readFlow(cursor, depth + 1), indent);
     if (!cursor.scan()) return null;
     if (!cursor.atKeyColon()) return this.#inOneLine(this.#scalar(), indent);
-    // `- key: value`: the map's column is that of its first key.
+    // `- key: value`: the column of the map is the column of its first key.
     this.#indent = indent + cursor.scalarOffset - dash;
     return this.#map(this.#indent, depth + 1);
   }
 
-  /** A map whose keys stand in the column `indent`, from the colon of its first key. */
+  /** A map with its keys in column `indent`, from the colon of the first key. */
   #map(indent: number, depth: number): YamlMap | null {
     const cursor = this.#cursor;
     if (depth > MAX_YAML_DEPTH) return null;
@@ -136,7 +135,7 @@ class BlockReader {
     }
   }
 
-  /** What follows the colon of a key in the column `indent`. */
+  /** The value after the colon of a key in column `indent`. */
   #value(indent: number, depth: number): YamlNode | null {
     const cursor = this.#cursor;
     const keyOffset = cursor.scalarOffset;
@@ -148,32 +147,32 @@ class BlockReader {
     }
     if (!this.#endLine()) return null;
     if (this.#indent > indent) return this.#block(depth + 1);
-    // A list may stand in the column of the key that it belongs to.
+    // The dashes of a list may be in the column of its key.
     if (this.#indent === indent && cursor.atDash()) return this.#list(indent, depth + 1);
     return { kind: 'scalar', text: '', plain: true, offset: keyOffset };
   }
 
-  /** The scalar that was scanned. */
+  /** The last scanned scalar. */
   #scalar(): YamlNode {
     const { scalarText: text, scalarPlain: plain, scalarOffset: offset } = this.#cursor;
     return { kind: 'scalar', text, plain, offset };
   }
 
-  /** Ends the line of a value that belongs to something in the column `indent`. */
+  /** Ends the line of a value whose parent is in column `indent`. */
   #inOneLine(value: YamlNode | null, indent: number): YamlNode | null {
-    // A deeper line after it would be more of the same value. At a colon the value is a key, and the line does not end.
+    // A deeper line would continue the value. At a colon, the value is a key and the line does not end.
     return value !== null && this.#endLine() && this.#indent <= indent ? value : null;
   }
 }
 
-/** At the start of a flow collection. */
+/** Whether the cursor is at the start of a flow collection. */
 function atFlow(cursor: YamlCursor): boolean {
   return cursor.code === CODE.openMap || cursor.code === CODE.openList;
 }
 
 /**
- * Reads a flow collection that begins and ends in one line, as in `rate_limit: {unit: day, requests_per_unit: 5}`,
- * and the spaces behind it. Null for everything unusual: keys without a value, `:` without a space, comments.
+ * Reads a flow collection within one line, as in `rate_limit: {unit: day, requests_per_unit: 5}`, and the spaces after
+ * it. Null for anything unusual: keys without a value, `:` without a space, comments.
  */
 function readFlow(cursor: YamlCursor, depth: number): YamlNode | null {
   if (depth > MAX_YAML_DEPTH) return null;
@@ -220,7 +219,7 @@ function readFlowValue(cursor: YamlCursor, depth: number): YamlNode | null {
   return { kind: 'scalar', text: cursor.scalarText, plain: cursor.scalarPlain, offset: cursor.scalarOffset };
 }
 
-/** Passes over one character and the spaces behind it. */
+/** Skips one character and the spaces after it. */
 function pass(cursor: YamlCursor): void {
   cursor.at++;
   cursor.passSpaces();

@@ -1,27 +1,28 @@
-/** Largest rule file, in bytes: about 600 000 rules in block form. */
+/** Maximum size of a rule file, in bytes: about 600 000 rules in block form. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024;
 
 /**
- * Most tokens that the complete YAML reader takes: a little more than 100 000 ordinary rules, which need some 8 s and
- * 0.7 GB. Larger files have to keep to the form that the fast reader knows.
+ * Maximum number of tokens for the complete YAML reader: slightly more than 100 000 ordinary rules, which take about 8 s
+ * and 0.7 GB. Larger files must use the subset of YAML that the fast reader knows.
  */
 export const MAX_FULL_YAML_TOKENS = 4_000_000;
 
 /**
- * Deepest nesting of maps and lists in a file, aliases included: the readers and the checks call themselves. A level of
- * entries takes two, and metadata of the deepest entry has some left. The stack of a thread holds several times as many.
+ * Maximum nesting of maps and lists in a file, aliases included: the readers and the checks are recursive. A level of
+ * entries takes two levels, which leaves room for metadata in the deepest entry. The stack of a thread holds several
+ * times as many.
  */
 export const MAX_YAML_DEPTH = 600;
 
-/** Most values that the fast reader takes from one file: 64 MiB of shorter ones would not fit into memory. */
+/** Maximum number of values in one file for the fast reader: 64 MiB of very short values would not fit into memory. */
 export const MAX_YAML_NODES = 8_000_000;
 
-/** Most values that a file with aliases may stand for, each alias counted as if it were written out. */
+/** Maximum number of values in a file with aliases, each alias counted as if it were written out. */
 export const MAX_EXPANDED_NODES = 4_000_000;
 
 /**
- * The largest share of a file's values that aliases may stand for, by the number of values up to there: the bounds of
- * the reference implementation's YAML library, which refuses the same files.
+ * Maximum fraction of values that come from aliases, by the number of values so far. These are the limits of the YAML
+ * library of envoyproxy/ratelimit, so both reject the same files.
  */
 export function allowedAliasShare(values: number): number {
   const few = 400_000;
@@ -30,11 +31,11 @@ export function allowedAliasShare(values: number): number {
   return values >= many ? 0.1 : 0.99 - (0.89 * (values - few)) / (many - few);
 }
 
-/** Most levels of nested entries: as many as a descriptor of a request may have entries. */
+/** Maximum nesting of entries: the maximum number of entries in a descriptor of a request. */
 export const MAX_ENTRY_LEVELS = 256;
 
-/** Most entries in all files of one load. */
+/** Maximum number of entries in all files of one load. */
 export const MAX_ENTRIES = 1_000_000;
 
-/** Most characters in the full names of all entries of one load: each name holds those of the levels above it. */
+/** Maximum total length of the full names of all entries. A full name contains the names of the levels above. */
 export const MAX_NAME_CHARACTERS = 512 * 1024 * 1024;

@@ -4,16 +4,15 @@ import { MAX_YAML_DEPTH } from './bounds.ts';
 import type { YamlFault, YamlReading } from './yaml-node.ts';
 import { YamlTree } from './yaml-tree.ts';
 
-/** Control characters that YAML does not allow in a text (YAML 1.2, 5.1). */
+/** Control characters that YAML does not allow (YAML 1.2, section 5.1). */
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]/;
 
-/** A line end in YAML, which the package takes for text. */
+/** A line break in YAML, which the `yaml` package treats as text. */
 const LONE_CARRIAGE_RETURN = /\r(?!\n)/g;
 
 /**
- * Reads any YAML: anchors, aliases, merge keys, flow collections, texts of several lines. Only the first document of a
- * text counts, as in the reference implementation; what follows is not even looked at. Null when the text has more
- * than `maxTokens` of YAML's tokens.
+ * Reads any YAML: anchors, aliases, merge keys, flow collections, multi-line texts. As in envoyproxy/ratelimit, only the
+ * first document is read; the rest of the text is not checked. Null if the text has more than `maxTokens` YAML tokens.
  */
 export function readFullYaml(source: string, maxTokens: number): YamlReading | null {
   const text = source.replace(LONE_CARRIAGE_RETURN, '\n');
@@ -31,7 +30,7 @@ export function readFullYaml(source: string, maxTokens: number): YamlReading | n
   return { root: empty ? null : root, faults: [] };
 }
 
-/** The failsafe schema leaves every scalar as text, as the fast reader does: types depend on the field. */
+/** The failsafe schema keeps scalars as text, as the fast reader does. Their types depend on the field. */
 const OPTIONS = {
   version: '1.1',
   schema: 'failsafe',
@@ -47,23 +46,23 @@ function refused(offset: number, message: string): YamlReading {
   return { root: null, faults: [{ offset, message }] };
 }
 
-/** Composes the first document. Its depth is checked on the way, because the composer calls itself for each level. */
+/** Composes the first document. Its depth is limited during parsing, because the composer is recursive. */
 function firstDocument(text: string, maxTokens: number): Document.Parsed | YamlFault | null {
   const parser = new Parser();
   const parsed: CST.Token[] = [];
   let tokens = 0;
   let documents = 0;
   let before = '';
-  // Without a line feed at the end the package would not miss the closing quote of a text that ends with two of them.
+  // Without a final line feed, the package does not notice a missing quote after a text that ends with two quotes.
   for (const source of new Lexer().lex(text.endsWith('\n') ? text : `${text}\n`)) {
     if (++tokens > maxTokens) return null;
-    // A document begins with a marker of the lexer's own and maybe `---`, or with `---` alone.
+    // A document begins with a marker of the lexer and an optional `---`, or with `---` alone.
     const begins =
       source === CST.DOCUMENT || (source === '---' && before !== CST.DOCUMENT && before !== CST.SCALAR);
     if (begins && ++documents > 1) break;
     before = source;
     for (const token of parser.next(source)) parsed.push(token);
-    // The document and the scalar in the making stand on the stack too.
+    // The stack also contains the document and the current scalar.
     if (parser.stack.length > MAX_YAML_DEPTH + 2) return { offset: parser.offset, message: TOO_DEEP };
   }
   for (const token of parser.end()) parsed.push(token);
@@ -71,7 +70,7 @@ function firstDocument(text: string, maxTokens: number): Document.Parsed | YamlF
   return document as Document.Parsed;
 }
 
-/** The error that stands first in the text: later ones are mostly its consequences. */
+/** The first error in the text: later errors are mostly its consequences. */
 function firstError(document: Document.Parsed): YAMLError | null {
   let first: YAMLError | null = null;
   for (const error of document.errors) if (first === null || error.pos[0] < first.pos[0]) first = error;
@@ -88,7 +87,7 @@ const LONGEST_MESSAGE = 200;
 const ADVICE: Readonly<Partial<Record<YAMLError['code'], string>>> = {
   BAD_ALIAS: 'put quotes around text that begins with `*` or `&`',
   BAD_DQ_ESCAPE: 'write `\\\\` for a backslash in double quotes, or use single quotes',
-  BAD_INDENT: 'align the line with its neighbours, and check that every bracket is closed',
+  BAD_INDENT: 'align the line with the lines around it, and check that every bracket is closed',
   BAD_SCALAR_START: 'put quotes around text that begins with a special character',
   BLOCK_AS_IMPLICIT_KEY: 'put quotes around text that holds `: `, or begin a new line for a nested map',
   MULTILINE_IMPLICIT_KEY: 'write `: ` after the key, and check the indentation',
@@ -111,7 +110,7 @@ function syntaxFault(document: Document.Parsed, error: YAMLError, text: string):
   );
 }
 
-/** The package reports a missing quote at the end of the file; what helps is where the text begins. */
+/** The package reports a missing quote at the end of the file; this finds the opening quote. */
 function startOfScalar(document: Document.Parsed, end: number): number {
   let start = 0;
   visit(document, {

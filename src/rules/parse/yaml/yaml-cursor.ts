@@ -1,6 +1,6 @@
 import { MAX_YAML_NODES } from './bounds.ts';
 
-/** Codes of the ASCII characters that the fast reader asks for. */
+/** Codes of the ASCII characters that the fast reader distinguishes. */
 export const CODE = {
   tab: 0x09,
   lineFeed: 0x0a,
@@ -25,40 +25,40 @@ const NO_BREAK_SPACE = 0xa0;
 const BYTE_ORDER_MARK = 0xfeff;
 const LAST_CHARACTER = 0xfffd;
 
-/** Rule files repeat a few keys and values all the time: holding on to that many saves most strings. */
+/** Rule files repeat a few keys and values: a cache of this size avoids most string allocations. */
 const RECENT_TEXTS = 64;
 
-/** 1 for ASCII characters that no plain scalar starts with. `-` is not among them: `-1` is one. */
+/** 1 for ASCII characters that cannot start a plain scalar. `-` can, as in `-1`. */
 const INDICATOR = new Uint8Array(128);
 for (const character of '?:,[]{}#&*!|>\'"%@`') INDICATOR[character.charCodeAt(0)] = 1;
 
-/** Line ends, tabs, and characters that YAML does not allow: what ends or spoils every one-line scalar. */
+/** Line breaks, tabs, and characters that YAML does not allow: they end or invalidate a one-line scalar. */
 function isStrange(code: number): boolean {
   if (code < CODE.delete) return code < CODE.space;
   return code < NO_BREAK_SPACE || code === BYTE_ORDER_MARK || code > LAST_CHARACTER;
 }
 
-/** YAML allows keys of up to 1024 characters (YAML 1.2, 7.4.2). Near that, the complete reader counts. */
+/** YAML allows keys of up to 1024 characters (YAML 1.2, section 7.4.2). The complete reader checks longer keys. */
 const LONGEST_KEY = 1000;
 
 /**
- * A place in a YAML text, and the scalar that was scanned last. Scans within one line only; methods that give false
- * have met something that they do not know, and `at` is where.
+ * A position in a YAML text, and the last scanned scalar. Scans within one line only. A method that returns false has
+ * found an unknown construct, and `at` is its position.
  */
 export class YamlCursor {
-  /** Ends with a line feed, so that no loop over a line has to look for the end of the text. */
+  /** Ends with a line feed, so that loops over a line need not check for the end of the text. */
   readonly text: string;
   at = 0;
   scalarText = '';
   scalarPlain = true;
   scalarOffset = 0;
-  /** Texts met lately, by length and first letter. */
+  /** Recent texts, by length and first letter. */
   readonly #recent: string[] = new Array(RECENT_TEXTS).fill('');
-  /** The expected words by length. */
+  /** The frequent words, by length. */
   readonly #words: string[][] = [];
   #nodes = 0;
 
-  /** @param words texts that are expected often */
+  /** @param words frequent texts */
   constructor(text: string, words: readonly string[]) {
     for (const word of words) {
       this.#words[word.length] ??= [];
@@ -71,7 +71,7 @@ export class YamlCursor {
     return this.text.charCodeAt(this.at);
   }
 
-  /** Counts one more value of the tree; false when there are too many. */
+  /** Counts a value of the tree; false if there are too many. */
   countNode(): boolean {
     return ++this.#nodes <= MAX_YAML_NODES;
   }
@@ -84,23 +84,23 @@ export class YamlCursor {
     return this.code === CODE.dash && this.text.charCodeAt(this.at + 1) <= CODE.space;
   }
 
-  /** At the colon that makes the scalar before it a key. */
+  /** Whether the cursor is at the colon after a key. */
   atKeyColon(): boolean {
     return this.code === CODE.colon && this.text.charCodeAt(this.at + 1) <= CODE.space;
   }
 
-  /** True when the scalar before the colon is more than a key: a merge, or longer than a key may be. */
+  /** Whether the scalar before the colon is not an ordinary key: a merge key, or too long. */
   isOddKey(): boolean {
     return this.scalarText === '<<' || this.at - this.scalarOffset > LONGEST_KEY;
   }
 
-  /** At a line's end, or at a comment, given that there is a space before it. */
+  /** Whether the cursor is at a line break, or at a comment if a space precedes it. */
   atLineEnd(): boolean {
     const code = this.code;
     return code === CODE.lineFeed || code === CODE.carriageReturn || code === CODE.hash;
   }
 
-  /** Passes over a comment and the line's end. */
+  /** Skips a comment and the line break. */
   passLineEnd(): boolean {
     const text = this.text;
     let at = this.at;
@@ -115,13 +115,13 @@ export class YamlCursor {
     return true;
   }
 
-  /** Scans a scalar outside flow collections, and the spaces behind it. */
+  /** Scans a scalar outside flow collections, and the spaces after it. */
   scan(): boolean {
     const quoted = this.#scanQuoted();
     return quoted ?? this.#scanPlain();
   }
 
-  /** The same inside of a flow collection, where `,`, brackets and braces end a plain scalar. */
+  /** Scans a scalar inside a flow collection, where `,`, brackets and braces end a plain scalar. */
   scanInFlow(): boolean {
     const quoted = this.#scanQuoted();
     return quoted ?? this.#scanPlainInFlow();
@@ -134,7 +134,7 @@ export class YamlCursor {
     let at = this.at;
     for (; ; at++) {
       const code = text.charCodeAt(at);
-      // Letters first: they are most of every file, and end nothing.
+      // Letters first: they are most of every file.
       if (code > CODE.colon && code < CODE.delete) end = at + 1;
       else if (code === CODE.colon && text.charCodeAt(at + 1) <= CODE.space) break;
       else if (code === CODE.hash && text.charCodeAt(at - 1) === CODE.space) break;
@@ -151,7 +151,7 @@ export class YamlCursor {
     let at = this.at;
     for (; ; at++) {
       const code = text.charCodeAt(at);
-      // Where `-`, `:` and `#` are text and where not is left to the complete reader, unless letters follow a dash.
+      // `:` and `#` may be text here, and so may a dash without letters: that is left to the complete reader.
       if (code === CODE.comma || code === CODE.colon || code === CODE.hash) break;
       if (code === CODE.openList || code === CODE.closeList) break;
       if (code === CODE.openMap || code === CODE.closeMap || isStrange(code)) break;
@@ -170,7 +170,7 @@ export class YamlCursor {
     return true;
   }
 
-  /** The text between two offsets; the same string for each of the expected words and for texts met a while ago. */
+  /** The text between two offsets. Frequent words and recent texts share one string. */
   #shared(start: number, end: number): string {
     const text = this.text;
     const length = end - start;
@@ -184,7 +184,7 @@ export class YamlCursor {
     return fresh;
   }
 
-  /** Scans a quoted scalar; null when there is none. */
+  /** Scans a quoted scalar; null if there is none. */
   #scanQuoted(): boolean | null {
     const quote = this.code;
     if (quote !== CODE.singleQuote && quote !== CODE.doubleQuote) return null;
@@ -227,7 +227,7 @@ export class YamlCursor {
       if (isStrange(code)) return null;
       if (code === CODE.backslash) {
         escaped = true;
-        // What is escaped may be a quote; a line's end is left for the next turn, which stops at it.
+        // The escaped character may be a quote. A line break is left for the next iteration, which stops there.
         if (!isStrange(text.charCodeAt(at + 1))) at++;
       } else if (code === CODE.doubleQuote) {
         this.at = at + 1;
@@ -255,7 +255,7 @@ const ESCAPED: Readonly<Record<string, string>> = {
   '\\': '\\',
 };
 
-/** A double-quoted text without its escapes; null for the rare ones, which are left to the complete reader. */
+/** A double-quoted text without its escapes; null if it has rare escapes, which only the complete reader knows. */
 function unescaped(raw: string): string | null {
   let known = true;
   const text = raw.replace(ESCAPE, (_, hex: string | undefined, letter: string) => {
@@ -264,6 +264,6 @@ function unescaped(raw: string): string | null {
     if (meaning === undefined) known = false;
     return meaning ?? '';
   });
-  // Half of a surrogate pair is no character.
+  // A lone surrogate is not a character.
   return known && text.isWellFormed() ? text : null;
 }

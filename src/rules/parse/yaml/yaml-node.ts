@@ -1,15 +1,15 @@
 /**
- * The small tree that both YAML readers give. Values stay text: what they mean depends on the field.
- * Offsets count UTF-16 units from the start of the text; lines and columns are worked out when a fault needs them.
+ * The tree that both YAML readers return. Scalars are kept as text: their types depend on the field. Offsets count UTF-16
+ * units from the start of the text; lines and columns are computed when a fault needs them.
  */
 export type YamlNode = YamlScalar | YamlList | YamlMap;
 
 export interface YamlScalar {
   readonly kind: 'scalar';
   readonly text: string;
-  /** True when YAML gives the text a type (`yes`, `010`, `~`); false for quoted and block text. */
+  /** True if YAML gives the text a type (`yes`, `010`, `~`); false for quoted and block text. */
   readonly plain: boolean;
-  /** For a value that is left out, the offset of its key. */
+  /** For an omitted value, the offset of its key. */
   readonly offset: number;
 }
 
@@ -21,7 +21,7 @@ export interface YamlList {
 
 export interface YamlMap {
   readonly kind: 'map';
-  /** In the order in which they take effect, repeated keys included. Pairs of a merge stand where its `<<` stands. */
+  /** In the order in which they apply, with repeated keys. Merged pairs are at the position of their `<<`. */
   readonly pairs: readonly YamlPair[];
   readonly offset: number;
 }
@@ -31,25 +31,25 @@ export interface YamlPair {
   readonly keyPlain: boolean;
   readonly keyOffset: number;
   readonly value: YamlNode;
-  /** For a pair that a merge brings, the offset of the `<<` in the map that it is brought into. */
+  /** For a merged pair, the offset of the `<<`. */
   readonly mergedAt?: number;
 }
 
-/** What is wrong with a text as YAML, and at which offset. */
+/** A fault in the YAML syntax, with its offset. */
 export interface YamlFault {
   readonly offset: number;
   readonly message: string;
 }
 
-/** A tree (its root is null when the text holds nothing), or at least one fault. */
+/** A tree (with a null root if the text is empty), or at least one fault. */
 export interface YamlReading {
   readonly root: YamlNode | null;
   readonly faults: readonly YamlFault[];
 }
 
 /**
- * What a plain scalar means under YAML 1.1 as the reference implementation reads it:
- * `bigint` for whole numbers of up to 64 bits, `number` for every other number, `string` for text.
+ * The YAML 1.1 value of a plain scalar, as envoyproxy/ratelimit reads it: `bigint` for whole numbers of up to 64 bits,
+ * `number` for other numbers, `string` for text.
  */
 export type TypedScalar = null | boolean | bigint | number | string;
 
@@ -67,14 +67,14 @@ const WORDS: ReadonlyMap<string, null | boolean | number> = new Map<string, null
 ]);
 const LONGEST_WORD = 5;
 
-/** What most numbers in rule files look like. */
+/** Matches most numbers in rule files. */
 const SHORT_DECIMAL = /^[1-9][0-9]{0,14}$/;
 const INTEGER = /^([-+]?)(0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+|0[0-7]*|[1-9][0-9]*)$/;
 const FLOAT = /^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$/;
 const NO_MORE_THAN_64_BITS = 70;
 const LEAST_INT64 = -(2n ** 63n);
 const GREATEST_UINT64 = 2n ** 64n - 1n;
-/** The greatest whole number that a rule file may hold outside `metadata`. */
+/** The greatest whole number that is accepted outside `metadata`. */
 export const GREATEST_INT64 = 2n ** 63n - 1n;
 
 const PLUS = 0x2b;
@@ -83,7 +83,7 @@ const DOT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
 
-/** Gives a plain scalar its type. Dates stay text, as in the reference implementation. */
+/** The value of a plain scalar. Dates remain text, as in envoyproxy/ratelimit. */
 export function typedScalar(text: string): TypedScalar {
   if (text.length <= LONGEST_WORD) {
     const word = WORDS.get(text);
@@ -94,10 +94,10 @@ export function typedScalar(text: string): TypedScalar {
   return mayBeNumber ? (integer(text) ?? float(text) ?? text) : text;
 }
 
-/** Whole numbers: decimal, `0x`, `0o`, `0b`, octal by a leading zero; `_` may stand between digits. */
+/** A whole number: decimal, `0x`, `0o`, `0b`, or octal with a leading zero. `_` may separate digits. */
 function integer(text: string): bigint | null {
   if (SHORT_DECIMAL.test(text)) return BigInt(text);
-  // Turning digits into a bigint costs more than linear time, so very long ones are not tried.
+  // Converting digits to a bigint takes more than linear time, so very long texts are not converted.
   if (text.length > NO_MORE_THAN_64_BITS && text.replaceAll('_', '').length > NO_MORE_THAN_64_BITS)
     return null;
   const match = text.charCodeAt(0) === DOT ? null : INTEGER.exec(text.replaceAll('_', ''));
@@ -108,7 +108,7 @@ function integer(text: string): bigint | null {
   return value >= LEAST_INT64 && value <= GREATEST_UINT64 ? value : null;
 }
 
-/** Every other number. What is too large for a double is text, as in the reference implementation. */
+/** Any other number. A number too large for a double is text, as in envoyproxy/ratelimit. */
 function float(text: string): number | null {
   const digits = text.charCodeAt(0) === DOT ? text : text.replaceAll('_', '');
   if (!FLOAT.test(digits)) return null;

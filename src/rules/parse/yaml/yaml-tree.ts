@@ -17,9 +17,9 @@ import { typedScalar, type YamlFault, type YamlNode, type YamlPair } from './yam
 /** A node with an anchor, ready for its aliases. */
 interface Anchored {
   readonly node: YamlNode;
-  /** How many nodes it stands for, aliases expanded. */
+  /** Number of nodes, aliases expanded. */
   readonly size: number;
-  /** How many levels it adds below an alias. */
+  /** Number of levels below the node. */
   readonly height: number;
 }
 
@@ -29,34 +29,33 @@ interface Built {
 }
 
 const CORE = 'tag:yaml.org,2002:';
-/** Tags whose scalars are read as if they were plain. */
+/** Tags whose scalars are typed like plain scalars. */
 const TYPED_TAGS: ReadonlySet<string> = new Set(
   ['int', 'float', 'bool', 'null', 'timestamp'].map(name => CORE + name),
 );
-/** Tags of YAML's own that change nothing. */
+/** Standard tags that have no effect. */
 const NEUTRAL_TAGS: ReadonlySet<string> = new Set(['str', 'map', 'seq'].map(name => CORE + name));
 const MERGE_TAG = `${CORE}merge`;
 
-/** Below these counts, aliases are never too many. */
+/** Below these counts, the share of aliases is not limited. */
 const FEW_ALIASED = 100;
 const FEW_NODES = 1000;
 
 /**
- * Turns the document of the `yaml` package into a {@link YamlNode} tree: resolves aliases and merge keys.
- * Aliases share the node that they stand for, so a bomb of aliases costs no memory. It is counted as if it were written
- * out, and refused beyond {@link MAX_EXPANDED_NODES} and {@link allowedAliasShare}, which bounds the work of every later
- * walk over the tree.
+ * Converts a document of the `yaml` package to a {@link YamlNode} tree and resolves aliases and merge keys. Aliases share
+ * the node of their anchor, so an alias bomb takes no memory. Its nodes are counted as if they were written out, and
+ * rejected beyond {@link MAX_EXPANDED_NODES} and {@link allowedAliasShare}, which limits the work of later passes.
  */
 export class YamlTree {
   readonly faults: YamlFault[] = [];
-  /** Null while the node with the anchor is being built: an alias to it then contains itself. */
+  /** By name. Null while the node of the anchor is being built: an alias within it would contain itself. */
   readonly #anchors = new Map<string, Anchored | null>();
   #size = 0;
-  /** How much of the size stands for aliases. */
+  /** Number of nodes that come from aliases. */
   #aliased = 0;
   #tooManyAliases = false;
 
-  /** The tree of a document; worth something only when `faults` stays empty. */
+  /** The tree of a document. Valid only if `faults` is empty afterwards. */
   build(root: unknown): YamlNode {
     return this.#build(root, 0, 1).node;
   }
@@ -65,7 +64,7 @@ export class YamlTree {
     if (this.faults.length < MAX_REPORTED_FAULTS) this.faults.push({ offset, message });
   }
 
-  /** Counts nodes; once there are too many, says so once. */
+  /** Counts nodes, and reports once if there are too many. */
   #count(size: number, offset: number): void {
     const before = this.#size;
     this.#size += size;
@@ -78,23 +77,23 @@ export class YamlTree {
     this.#checkAliasShare(offset);
   }
 
-  /** The share only grows while an alias is expanded, so that checking after it is as good as checking at each value. */
+  /** The share only grows with an alias, so checking after each alias is sufficient. */
   #checkAliasShare(offset: number): void {
     if (this.#tooManyAliases || this.#aliased <= FEW_ALIASED || this.#size <= FEW_NODES) return;
     if (this.#aliased / this.#size <= allowedAliasShare(this.#size)) return;
     this.#tooManyAliases = true;
     this.#fault(
       offset,
-      `aliases stand for ${this.#aliased} of the ${this.#size} values up to here, which is too many: use fewer aliases`,
+      `${this.#aliased} of the ${this.#size} values up to here come from aliases, which is too many: use fewer aliases`,
     );
   }
 
-  /** True when going on is of no use. */
+  /** True if the rest of the tree is not needed because the document is rejected. */
   get #full(): boolean {
     return this.#tooManyAliases || this.#size > MAX_EXPANDED_NODES;
   }
 
-  /** @param emptyOffset where a value that is left out is said to be */
+  /** @param emptyOffset the offset of an omitted value */
   #build(node: unknown, emptyOffset: number, depth: number): Built {
     if (isAlias(node)) return this.#alias(node, depth);
     const sizeBefore = this.#size;
@@ -117,10 +116,7 @@ export class YamlTree {
     const name = alias.source;
     const anchored = this.#anchors.get(name);
     if (anchored === null) {
-      this.#fault(
-        offset,
-        `the alias \`*${excerpt(name)}\` stands inside its own anchor: write the values out`,
-      );
+      this.#fault(offset, `the alias \`*${excerpt(name)}\` is inside its own anchor: write the values out`);
       return { node: emptyScalar(offset), height: 0 };
     }
     if (anchored === undefined) {
@@ -145,17 +141,20 @@ export class YamlTree {
     const text = scalar?.source ?? '';
     if (scalar === null || (text === '' && scalar.type === 'PLAIN')) return emptyScalar(emptyOffset);
     if (!text.isWellFormed()) {
-      this.#fault(offset, 'an escape stands for half of a surrogate pair: write the character itself');
+      this.#fault(offset, 'an escape is half of a surrogate pair: write the character itself');
     }
     this.#checkTag(scalar, offset);
     if (scalar.tag !== undefined && !fitsTag(text, scalar.tag)) {
-      this.#fault(offset, `${quote(text)} is not what its tag says: remove the tag, or correct the value`);
+      this.#fault(
+        offset,
+        `${quote(text)} does not have the type of its tag: remove the tag, or fix the value`,
+      );
     }
     const plain = scalar.tag === undefined ? scalar.type === 'PLAIN' : TYPED_TAGS.has(scalar.tag);
     return { kind: 'scalar', text, plain, offset };
   }
 
-  /** YAML's own tags for sets, binary data and the like would change a value; local ones (`!x`) are passed over. */
+  /** Standard tags for sets, binary data and so on are rejected because they change the value. Local tags are ignored. */
   #checkTag(node: Node, offset: number): void {
     const tag = node.tag;
     if (tag === undefined || tag.startsWith('!') || TYPED_TAGS.has(tag) || NEUTRAL_TAGS.has(tag)) return;
@@ -198,9 +197,9 @@ export class YamlTree {
     return { node: { kind: 'map', pairs, offset }, height: height + 1 };
   }
 
-  /** Adds the pairs that a `<<` at `mergedAt` brings. As in the reference implementation, a list has to be written out. */
+  /** Adds the pairs merged by a `<<` at `mergedAt`. As in envoyproxy/ratelimit, a list cannot be an alias. */
   #merge(written: unknown, value: YamlNode, mergedAt: number, into: YamlPair[]): void {
-    // Of several maps the earlier one wins.
+    // The earlier of several maps wins.
     const maps = value.kind === 'list' && !isAlias(written) ? value.items.toReversed() : [value];
     for (const map of maps) {
       if (map.kind !== 'map') {
@@ -214,7 +213,7 @@ export class YamlTree {
   }
 }
 
-/** False when YAML gives the text another type than its tag. */
+/** Whether the YAML type of a text is the type of its tag. */
 function fitsTag(text: string, tag: string): boolean {
   const type = typedScalar(text);
   if (tag === `${CORE}int`) return typeof type === 'bigint';

@@ -177,7 +177,7 @@ t.test('bytes that are no such message are refused, with the reason', async t =>
   };
   for (const [reason, content] of Object.entries(cases)) {
     t.strictSame(refusal(resource(content)), [
-      `resources[0]: the resource is no RateLimitConfig that can be read: ${reason}`,
+      `resources[0]: the resource is not a valid RateLimitConfig: ${reason}`,
     ]);
   }
 });

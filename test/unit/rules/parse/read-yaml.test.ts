@@ -15,8 +15,5 @@ t.test('a text too large for the complete reader is refused where the fast one s
   t.equal(root, null);
   t.equal(faults.length, 1);
   t.equal(faults[0].offset, 8);
-  t.match(
-    faults[0].message,
-    /^a file as large as this one has to be plain block YAML of at most 8000000 values, and here/,
-  );
+  t.match(faults[0].message, /^a file this large must be plain block YAML with at most 8000000 values/);
 });

@@ -10,7 +10,7 @@ t.test('a missing directory fails with the settings that make its path', async t
   t.strictSame(first, {
     failed:
       `rule directory '${path}' does not exist; create it and put the rule files (*.yaml) there, ` +
-      `or correct the settings that make this path: RUNTIME_ROOT='${root}', RUNTIME_SUBDIRECTORY='sub' ` +
+      `or fix the settings that make up this path: RUNTIME_ROOT='${root}', RUNTIME_SUBDIRECTORY='sub' ` +
       `and RUNTIME_APPDIRECTORY='config'`,
   });
 });

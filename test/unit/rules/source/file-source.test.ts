@@ -155,7 +155,7 @@ t.test('a file that cannot be read fails the whole set until it is mended', asyn
   const { first, loader } = await startSource(t, { root, watchRoot: false });
   const path = join(root, 'config', 'x.yaml');
   t.strictSame(first, {
-    failed: `rule file '${path}' is a link to 'nowhere', which does not exist; correct or remove the link`,
+    failed: `rule file '${path}' is a link to 'nowhere', which does not exist; fix or remove the link`,
   });
   rmSync(path);
   t.strictSame(await loader.next(), { loaded: 'a' });

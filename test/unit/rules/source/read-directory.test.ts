@@ -198,7 +198,7 @@ t.test('gives up on a directory that is swapped during every read', async t => {
   await t.rejects(readRuleDirectory(directory, ALL), {
     name: 'RuleSourceFault',
     problem: 'unsettled',
-    message: `'${join(directory, '..data')}' was swapped 5 times in a row while rule files were read; publish less often`,
+    message: `'${join(directory, '..data')}' was swapped during each of 5 reads of the rule files; publish less often`,
   });
   t.equal(openings, MAX_READ_ATTEMPTS);
 });
@@ -231,7 +231,7 @@ t.test('refuses directories, pipes and links to nothing under the name of a rule
   const path = join(directory, 'x.yaml');
   await t.rejects(readRuleDirectory(directory, ALL), {
     problem: 'file',
-    message: `'${path}' is a directory, but its name is that of a rule file; rename it or move it elsewhere`,
+    message: `'${path}' is a directory, but has the name of a rule file; rename it or move it elsewhere`,
   });
   rmSync(path, { recursive: true });
   execFileSync('mkfifo', [path]);
@@ -240,7 +240,7 @@ t.test('refuses directories, pipes and links to nothing under the name of a rule
   symlinkSync('nowhere', path);
   await t.rejects(readRuleDirectory(directory, ALL), {
     problem: 'unsettled',
-    message: `rule file '${path}' is a link to 'nowhere', which does not exist; correct or remove the link`,
+    message: `rule file '${path}' is a link to 'nowhere', which does not exist; fix or remove the link`,
   });
   rmSync(path);
   symlinkSync('x.yaml', path);

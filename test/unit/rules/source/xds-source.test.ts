@@ -112,7 +112,7 @@ t.test('resources of another type are refused with their place', async t => {
   const other = { type_url: 'type.googleapis.com/x.Y', value: Buffer.of(1) };
   const head = { version_info: 'v1', nonce: 'n', type_url: CONFIG_TYPE_URL };
   (await ads.stream()).sendRaw({ ...head, resources: [good, other] });
-  const reason = `resources[1]: the type is "type.googleapis.com/x.Y", and only ${CONFIG_TYPE_URL} is read`;
+  const reason = `resources[1]: the type is "type.googleapis.com/x.Y", and only ${CONFIG_TYPE_URL} is accepted`;
   t.match(await ads.request(), {
     version_info: '',
     response_nonce: 'n',
@@ -167,7 +167,7 @@ t.test('after a lost stream the last accepted version is announced, not one that
   t.match(logger.lines.slice(-4), [
     {
       level: 'debug',
-      message: 'the stream of the xDS server ended',
+      message: 'The xDS stream ended',
       fields: { address: ads.address, reason: 'the server ended the stream', retryInMs: 10_000 },
     },
     { level: 'error', message: 'xDS server unavailable; the rules loaded before stay active' },
@@ -228,7 +228,7 @@ t.test('a server that cannot be reached is tried again at the interval for that'
   ]);
   t.match(logger.lines[0], {
     level: 'debug',
-    message: 'cannot connect to the xDS server',
+    message: 'Could not connect to the xDS server',
     fields: { address: gone.address, reason: /^UNAVAILABLE: .*ECONNREFUSED/, retryInMs: 1_234 },
   });
 });

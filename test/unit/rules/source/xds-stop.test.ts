@@ -51,7 +51,7 @@ t.test('a connection that is not made within its bound is given up', async t => 
   await closed;
   await clock.pass(3_000);
   t.match(logger.lines[0], {
-    message: 'cannot connect to the xDS server',
+    message: 'Could not connect to the xDS server',
     fields: { reason: 'no connection within 20 s' },
   });
 });

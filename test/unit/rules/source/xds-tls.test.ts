@@ -49,7 +49,7 @@ t.test('a server is not asked without the CA file, nor with that of another CA',
     const { logger, clock } = await startXds(t, ads.address, { tls: { ...NO_TLS_FILES, ...files } });
     await clock.pass(3_000);
     t.match(logger.lines[0], {
-      message: 'cannot connect to the xDS server',
+      message: 'Could not connect to the xDS server',
       fields: { reason: /unable to verify the first.*set CONFIG_GRPC_XDS_SERVER_TLS_CACERT/s },
     });
   }
@@ -143,7 +143,7 @@ t.test('files that cannot be used end the start, with the setting that names the
       { caFile: '/nowhere/ca.pem' },
       /^CONFIG_GRPC_XDS_SERVER_TLS_CACERT="\/nowhere\/ca.pem" cannot be read: ENOENT/,
     ],
-    [{ caFile: junk }, /^CONFIG_GRPC_XDS_SERVER_TLS_CACERT=".*junk.pem" holds no certificate in PEM form$/],
+    [{ caFile: junk }, /^CONFIG_GRPC_XDS_SERVER_TLS_CACERT=".*junk.pem" contains no PEM certificate$/],
     [{ certFile: '/nowhere/c.pem', keyFile: key }, /^CONFIG_GRPC_XDS_CLIENT_TLS_CERT=.* cannot be read/],
     [{ certFile: cert, keyFile: '/nowhere/k.pem' }, /^CONFIG_GRPC_XDS_CLIENT_TLS_KEY=.* cannot be read/],
     [{ certFile: cert, keyFile: junk }, /^CONFIG_GRPC_XDS_CLIENT_TLS_CERT=.* and .* cannot be used/],

@@ -99,7 +99,11 @@ t.test('a value that is not what its tag says is refused', async t => {
     'a: !!bool "x"',
     'a: !!null x',
   ]) {
-    t.match(faultOf(text)?.message, /is not what its tag says: remove the tag, or correct the value$/, text);
+    t.match(
+      faultOf(text)?.message,
+      /does not have the type of its tag: remove the tag, or fix the value$/,
+      text,
+    );
   }
   for (const text of ['a: !!int 0x1F', 'a: !!float 5', 'a: !!bool "yes"', 'a: !!null ~']) {
     t.equal(faultOf(text), undefined, text);
@@ -132,9 +136,9 @@ t.test('a text that is not YAML gives the first fault, its place and advice', as
       3,
       /^no anchor `&b` comes before this alias: define it, or write "\*b" in quotes for the text$/,
     ],
-    'a: &b [*b]': [7, /^the alias `\*b` stands inside its own anchor/],
-    'a: &b 1\nc: &b [*b]': [15, /^the alias `\*b` stands inside its own anchor/],
-    'a: &b {<<: *b}': [11, /^the alias `\*b` stands inside its own anchor/],
+    'a: &b [*b]': [7, /^the alias `\*b` is inside its own anchor/],
+    'a: &b 1\nc: &b [*b]': [15, /^the alias `\*b` is inside its own anchor/],
+    'a: &b {<<: *b}': [11, /^the alias `\*b` is inside its own anchor/],
     'a: &b [{c: d}]\ne: {<<: *b}': [6, /^the merge key `<<` takes a map or a list of maps/],
     'a: {<<: ~}': [8, /^the merge key `<<` takes a map or a list of maps/],
     'a: {<<: [[]]}': [8, /^the merge key `<<` takes a map or a list of maps/],
@@ -172,12 +176,12 @@ t.test('a bomb of aliases or of merges is refused without being expanded', async
     ['- &a0 [x, x]', ...Array.from({ length: 30 }, (_, i) => `- &a${i + 1} [*a${i}, *a${i}]`), last].join(
       '\n',
     );
-  t.match(faultOf(bomb(''))?.message, /^aliases stand for \d+ of the \d+ values up to here/);
+  t.match(faultOf(bomb(''))?.message, /^\d+ of the \d+ values up to here come from aliases/);
   const merges = [
     '- &a0 {x: 1}',
     ...Array.from({ length: 30 }, (_, i) => `- &a${i + 1} {<<: [*a${i}, *a${i}]}`),
   ];
-  t.match(faultOf(merges.join('\n'))?.message, /^aliases stand for \d+ of the \d+ values up to here/);
+  t.match(faultOf(merges.join('\n'))?.message, /^\d+ of the \d+ values up to here come from aliases/);
 });
 
 t.test('a text of too many tokens is not read at all', async t => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import t from 'tap';
 import type { Timer } from '../../../../src/base/clock.ts';
-import { SETTLE_MS } from '../../../../src/rules/source/file-source.ts';
+import { RECHECK_MS } from '../../../../src/rules/source/file-source.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { startSource } from './started-source.ts';
 
@@ -39,7 +39,7 @@ t.test('a file that is moved away and written anew is never missing', async t =>
   renameSync(a, `${a}~`);
   await waitedOn;
   writeFileSync(a, 'new');
-  clock.advance(SETTLE_MS);
+  clock.advance(RECHECK_MS);
   t.strictSame(await loader.next(), { loaded: 'new b' });
 });
 
@@ -49,7 +49,7 @@ t.test('a file that is emptied before it is filled is never empty', async t => {
   truncateSync(a);
   await waitedOn;
   writeFileSync(a, 'new');
-  clock.advance(SETTLE_MS);
+  clock.advance(RECHECK_MS);
   t.strictSame(await loader.next(), { loaded: 'new b' });
 });
 
@@ -58,9 +58,9 @@ t.test('a file that stays away counts as removed after a while', async t => {
   const waitedOn = clock.waitedOn();
   rmSync(a);
   await waitedOn;
-  t.strictSame(clock.pendingDelaysMs, [SETTLE_MS]);
+  t.strictSame(clock.pendingDelaysMs, [RECHECK_MS]);
   t.equal(loader.heard.length, 1, 'not yet');
-  clock.advance(SETTLE_MS);
+  clock.advance(RECHECK_MS);
   t.strictSame(await loader.next(), { loaded: 'b' });
 });
 
@@ -71,10 +71,10 @@ t.test('of a directory that is removed file by file no smaller set is handed on'
   await waitedOn;
   rmSync(b);
   waitedOn = clock.waitedOn();
-  clock.advance(SETTLE_MS);
+  clock.advance(RECHECK_MS);
   await waitedOn;
   rmSync(config, { recursive: true });
-  clock.advance(SETTLE_MS);
+  clock.advance(RECHECK_MS);
   t.match(await loader.next(), { failed: /does not exist/ });
 });
 
