@@ -1,20 +1,20 @@
-/** Bounds that are asked for by others: those of the Prometheus buckets, which are exact for it. */
+/** Bounds of the usual Prometheus buckets, so that these are exact. */
 const ROUND_BOUNDS_MS = [1, 2.5, 5].flatMap(step => [0.1, 1, 10, 100, 1_000].map(ten => step * ten));
 
-/** Upper bounds of the buckets in milliseconds: steps of about 1.3 from 10 µs to a minute, and the round ones. */
+/** Upper bounds of the buckets in milliseconds: factors of 1.3 from 10 µs to a minute, and the round bounds. */
 export const BOUNDS_MS: Float64Array = Float64Array.from([
   ...Array.from({ length: 61 }, (_, step) => 0.01 * 1.3 ** step),
   ...ROUND_BOUNDS_MS,
   10_000,
 ]).sort();
 
-/** Durations in milliseconds: count, sum, maximum, and quantiles to within a bucket (a third of the value). */
+/** Durations in milliseconds: count, sum, maximum, and quantiles with the precision of a bucket (30 % of the value). */
 export class Histogram {
   count = 0;
   maxMs = 0;
-  /** How many durations each bucket holds; the last one those above all bounds. For reading only. */
+  /** Number of durations per bucket. The last bucket is for durations above all bounds. Read only. */
   readonly counts = new Float64Array(BOUNDS_MS.length + 1);
-  /** The sum of the durations in each bucket. For reading only. */
+  /** Sum of the durations per bucket. Read only. */
   readonly sumsMs = new Float64Array(BOUNDS_MS.length + 1);
 
   get sumMs(): number {
@@ -37,7 +37,7 @@ export class Histogram {
     this.sumsMs[low] += durationMs;
   }
 
-  /** Takes in all that `other` has recorded. */
+  /** Adds everything that `other` has recorded. */
   add(other: Pick<Histogram, 'count' | 'maxMs' | 'counts' | 'sumsMs'>): void {
     this.count += other.count;
     this.maxMs = Math.max(this.maxMs, other.maxMs);
@@ -47,7 +47,7 @@ export class Histogram {
     }
   }
 
-  /** The bound that the share `quantile` (0 to 1) of all durations stays within; 0 while nothing was recorded. */
+  /** Upper bound of the given `quantile` (0 to 1) in milliseconds; 0 if nothing was recorded. */
   quantileMs(quantile: number): number {
     const rank = Math.ceil(quantile * this.count);
     let seen = 0;
@@ -59,8 +59,8 @@ export class Histogram {
   }
 
   /**
-   * How many durations are at most `boundMs`: exact where that is the bound of a bucket, else as if those of the bucket
-   * around it lay evenly in it.
+   * Number of durations of at most `boundMs`. Exact if that is the bound of a bucket. Otherwise the durations of a
+   * bucket are assumed to be evenly distributed.
    */
   countWithin(boundMs: number): number {
     if (boundMs >= this.maxMs) return this.count;

@@ -1,4 +1,4 @@
-/** Names of the statistics of a rule, in the order of their slots (spec 6). */
+/** Names of the statistics of a rule, in slot order (spec 6). */
 export const RULE_STATS = [
   'total_hits',
   'within_limit',
@@ -9,7 +9,7 @@ export const RULE_STATS = [
   'total_negative_hits',
 ] as const;
 
-/** Slots of the statistics of a rule; a row of them has `RULE_STATS.length` numbers. */
+/** Slots of the statistics of a rule. A row has `RULE_STATS.length` numbers. */
 export const RULE_STAT = {
   totalHits: 0,
   withinLimit: 1,
@@ -20,18 +20,19 @@ export const RULE_STAT = {
   totalNegativeHits: 6,
 } as const;
 
-/** What rule statistics begin with. */
+/** Prefix of the names of rule statistics. */
 export const RULE_PREFIX = 'ratelimit.service.rate_limit.';
 
-/** Whatever of {@link sanitiseStatName} may apply. Most names need none of it, and this is asked for each decision. */
+/**
+ * Matches all names that {@link sanitiseStatName} may change. Most names stay the same, and every decision checks one.
+ */
 const UNFIT = /[:|\r\n]|\d\.\d{1,3}\.\d{1,3}\.\d/;
 
 const DOTTED_QUAD = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}/g;
 
 /**
- * Makes a domain or metric key fit for line protocols: `:` and `|` become `_`, and so do the dots of whatever looks
- * like an IPv4 address, which would otherwise spread over four levels of the name. Line breaks, which would end a
- * line of the protocol, become `_` as well.
+ * Replaces characters of a domain or metric key that line protocols reserve: `:`, `|` and line breaks become `_`. The
+ * dots of an IPv4 address become `_` as well, because they would otherwise be read as levels of the name.
  */
 export function sanitiseStatName(name: string): string {
   if (!UNFIT.test(name)) return name;

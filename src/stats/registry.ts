@@ -1,29 +1,31 @@
 import { Histogram } from './histogram.ts';
 
-/** A number that only grows. Names are full, for example `ratelimit.service.config_load_success`. */
+/** A number that only grows. It has a full name, for example `ratelimit.service.config_load_success`. */
 export interface Counter {
   add(count: number): void;
 }
 
-/** The full name of a counter and its total since the start of the process, or since its name was let go of last. */
+/**
+ * The full name of a counter and its total since the process started, or since a bounded source last evicted the name.
+ */
 export type CounterTotal = readonly [name: string, total: number];
 
 /**
- * Where an iteration over counters may be interrupted: work was done, but there is no counter to tell of. Readers show
- * no total of 0, so this needs no care of them; one that shares its thread lets others run here.
+ * Marks a point where an iteration over counters may be interrupted: work was done, but no counter was found. Readers
+ * skip totals of 0, so they may ignore it. A reader that shares its thread lets other work run here.
  */
 export const PAUSE: CounterTotal = ['', 0];
 
 /**
- * Statistics that somebody else keeps and hands over when asked, such as those of the compiled rules. There may be
- * hundreds of thousands, so they are handed over one by one, and time may pass between two of them.
+ * Counters that are kept outside the registry, for example the statistics of the rules. There may be hundreds of
+ * thousands, so they are read one at a time, and time may pass between two of them.
  */
 export interface CounterSource {
-  /** Every counter that is not zero, once each; {@link PAUSE} in between. Names are those of no other source. */
+  /** Every counter that is not zero, once each, with {@link PAUSE} in between. No other source has the same names. */
   totals(): Iterable<CounterTotal>;
 }
 
-/** What a sink or `/stats` reads. Totals only grow, but for names that a bounded source has let go of meanwhile. */
+/** The view of sinks and `/stats`. Totals only grow, except for names that a bounded source has evicted meanwhile. */
 export interface StatsReader {
   counters(): Iterable<CounterTotal>;
   gauges(): ReadonlyMap<string, number>;
@@ -45,7 +47,7 @@ export class StatsRegistry implements StatsReader {
   readonly #timers = new Map<string, Histogram>();
   readonly #sources: CounterSource[] = [];
 
-  /** The counter of this name; made on first use. */
+  /** Returns the counter with this name, which is created on first use. */
   counter(name: string): Counter {
     let counter = this.#counters.get(name);
     if (counter === undefined) {
@@ -55,17 +57,17 @@ export class StatsRegistry implements StatsReader {
     return counter;
   }
 
-  /** Declares a gauge that is read when statistics are collected. A later one of the same name takes its place. */
+  /** Declares a gauge that is read when statistics are collected. It replaces an earlier gauge with the same name. */
   gauge(name: string, read: () => number): void {
     this.#gauges.set(name, read);
   }
 
-  /** Adds what somebody else knows of a gauge: its value is the sum of all parts. */
+  /** Adds a part to a gauge, whose value is the sum of all parts. */
   gaugePart(name: string, read: () => number): void {
     this.#gaugeParts.push([name, read]);
   }
 
-  /** The timer of this name, in milliseconds; made on first use. */
+  /** Returns the timer with this name, in milliseconds. It is created on first use. */
   timer(name: string): Histogram {
     let timer = this.#timers.get(name);
     if (timer === undefined) {
@@ -79,12 +81,14 @@ export class StatsRegistry implements StatsReader {
     this.#sources.push(source);
   }
 
-  /** Of the counters that are made here, also of those that are zero. */
+  /** Names of the counters of the registry itself, including counters that are zero. */
   counterNames(): Iterable<string> {
     return this.#counters.keys();
   }
 
-  /** All counters that are not zero: those made here by name in the order of UTF-16, then those of the sources. */
+  /**
+   * All counters that are not zero: those of the registry itself sorted by name (UTF-16), then those of the sources.
+   */
   *counters(): Iterable<CounterTotal> {
     for (const name of [...this.#counters.keys()].sort()) {
       const { total } = this.#counters.get(name) as NamedCounter;

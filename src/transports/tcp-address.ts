@@ -2,28 +2,30 @@ import { createServer, type ListenOptions } from 'node:net';
 
 /** A TCP address to listen on. */
 export interface TcpAddress {
-  /** A name or address of this machine; empty for all of them. */
+  /** A name or address of this machine. Empty: all addresses. */
   readonly host: string;
   readonly port: number;
-  /** Other processes of this user that share it may listen there as well (SO_REUSEPORT). Linux only. */
+  /** Lets other processes of the same user listen on the port as well (SO_REUSEPORT). Linux only. */
   readonly shared?: boolean;
 }
 
-/** The settings that an address comes from, for messages. */
+/** Names of the settings that an address comes from, for error messages. */
 export interface AddressSettings {
   readonly host: string;
   readonly port: string;
-  /** `never` for ports that each process needs for itself, also with SHARE_PORTS=true. */
+  /** `never` for ports that each process needs for itself, even with SHARE_PORTS=true. */
   readonly sharing: 'by SHARE_PORTS' | 'never';
 }
 
-/** Exclusive, because the workers of a Node.js cluster (PM2 has such) would share what nobody asked to be shared. */
+/**
+ * The port is exclusive: in cluster mode (PM2), Node.js would otherwise share it between workers without being asked.
+ */
 export function listenOptions({ host, port, shared = false }: TcpAddress): ListenOptions {
   const anywhere = host === '' ? {} : { host };
   return { ...anywhere, port, exclusive: true, ...(shared && { reusePort: true }) };
 }
 
-/** The system's code for the reason why an address cannot be listened on; null when it can be. */
+/** Tries to listen on an address. Resolves with the system's error code, such as `EADDRINUSE`, or null on success. */
 export function listenProblem(address: TcpAddress): Promise<string | null> {
   return new Promise(resolve => {
     const probe = createServer();
@@ -32,7 +34,7 @@ export function listenProblem(address: TcpAddress): Promise<string | null> {
   });
 }
 
-/** The address, the cause and what to do: which setting to change, and to what. */
+/** Error message for a failed `listen`: the address, the cause, and which setting to change. */
 export function listenFailure(address: TcpAddress, code: string, settings: AddressSettings): string {
   const { host, port } = address;
   const shown = host.includes(':') ? `[${host}]` : host || '0.0.0.0';

@@ -7,31 +7,31 @@ export type HeaderReader = (name: string) => string;
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** One call, or one part of it, as traces show it. Ended once. */
+/** A span of a trace: one call, or one part of a call. It is ended exactly once. */
 export interface CallSpan {
-  /** False for a call that is not sampled: what is worked out only for the trace may be left out. */
+  /** False if the call is not sampled. Work that serves only the trace can then be skipped. */
   readonly recording: boolean;
-  /** Begins a part of what this span covers. */
+  /** Starts a child span. */
   child(name: string, attributes: SpanAttributes): CallSpan;
-  /** @param failure what went wrong with us, not with the caller; empty when nothing did */
+  /** @param failure what failed in this service; empty if nothing did, or if the caller is at fault */
   end(attributes: SpanAttributes, failure: string): void;
 }
 
-/** Where calls are traced. There is none while tracing is off, so that a call then costs no more than a comparison. */
+/** Starts spans. While tracing is disabled there is no such object, so a call costs only a comparison with null. */
 export interface CallTracing {
-  /** Begins the span of a call. Its parent is what the header fields say (W3C trace context, B3), else it has none. */
+  /** Starts the span of a call. Its parent comes from the header fields (W3C trace context, B3), if they name one. */
   begin(name: string, attributes: SpanAttributes, header: HeaderReader): CallSpan;
   readonly current: CurrentSpan;
 }
 
 /**
- * The span of the call in hand. Set while a front hands a request to the decider, which happens within one turn, so a
- * plain field does what an asynchronous context would do at a cost for every promise.
+ * The span of the call that is being passed to the decider. Passing it on is synchronous, so a plain field is enough.
+ * An asynchronous context would make every promise slower.
  */
 export class CurrentSpan {
   span: CallSpan | null = null;
 
-  /** Runs `work` with `span` as the current one. */
+  /** Runs `work` with `span` as the current span. */
   during(span: CallSpan, work: () => void): void {
     const outer = this.span;
     this.span = span;
@@ -43,23 +43,23 @@ export class CurrentSpan {
   }
 }
 
-/** What a span says of what became of a request. */
-export interface SpanWords {
+/** Describes the outcome of a request for its span. */
+export interface SpanOutcomes {
   answered(overLimit: boolean): SpanAttributes;
-  /** The second is what went wrong with us; empty when nothing did. */
+  /** `failure` as for {@link CallSpan.end}. */
   refused(fault: Fault): readonly [attributes: SpanAttributes, failure: string];
 }
 
-/** The same reply, which ends a span first. */
-export class TracedReply implements DecisionReply {
+/** A reply that ends a span before it passes the outcome on. */
+export class TracedDecisionReply implements DecisionReply {
   readonly #reply: DecisionReply;
   readonly #span: CallSpan;
-  readonly #words: SpanWords;
+  readonly #outcomes: SpanOutcomes;
 
-  constructor(reply: DecisionReply, span: CallSpan, words: SpanWords) {
+  constructor(reply: DecisionReply, span: CallSpan, outcomes: SpanOutcomes) {
     this.#reply = reply;
     this.#span = span;
-    this.#words = words;
+    this.#outcomes = outcomes;
   }
 
   get caller(): object | undefined {
@@ -71,28 +71,28 @@ export class TracedReply implements DecisionReply {
   }
 
   answered(response: Uint8Array, overLimit: boolean): void {
-    this.#span.end(this.#words.answered(overLimit), '');
+    this.#span.end(this.#outcomes.answered(overLimit), '');
     this.#reply.answered(response, overLimit);
   }
 
   refused(fault: Fault): void {
-    this.#span.end(...this.#words.refused(fault));
+    this.#span.end(...this.#outcomes.refused(fault));
     this.#reply.refused(fault);
   }
 }
 
-/** The name of the reference implementation for this span. */
+/** The reference implementation uses this span name. */
 const SPAN_NAME = 'ShouldRateLimit Execution';
 
-/** Refusals that are ours to mend. Bad requests are not, and neither is a full queue or a missing rule. */
+/** Faults that are failures of this service. Bad requests, full queues and missing rules are not. */
 const FAILURES: ReadonlySet<Fault['code']> = new Set(['store_failed', 'internal']);
 
-const WORDS: SpanWords = {
+const OUTCOMES: SpanOutcomes = {
   answered: overLimit => ({ overall_code: overLimit ? 'OVER_LIMIT' : 'OK' }),
   refused: fault => [{ refused: fault.code }, FAILURES.has(fault.code) ? fault.message : ''],
 };
 
-/** The same decider with a span for each decision, below the span of the call it is for. */
+/** A decider that creates a span for each decision, as a child of the span of the call. */
 export class TracedDecider implements Decider {
   readonly #decider: Decider;
   readonly #current: CurrentSpan;
@@ -109,6 +109,6 @@ export class TracedDecider implements Decider {
       return;
     }
     const span = call.child(SPAN_NAME, { domain: domainOf(request) });
-    this.#decider.decide(request, format, new TracedReply(reply, span, WORDS));
+    this.#decider.decide(request, format, new TracedDecisionReply(reply, span, OUTCOMES));
   }
 }

@@ -28,7 +28,7 @@ async function statusOfHttp10(address: string): Promise<number> {
   return status;
 }
 
-const TELLS = 'uWebSockets.js does not load here';
+const TELLS = 'uWebSockets.js could not be loaded';
 
 const HEADS = { HTTP_MAX_HEADER_BYTES: '40000' };
 

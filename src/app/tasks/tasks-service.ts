@@ -20,7 +20,7 @@ import { MAX_TESTS, type WorkerTester } from '../../tasks/scheduler/workers/work
 import type { MasterKeys } from '../../tasks/sealing/sealer.ts';
 import { MeasuredStore } from '../../tasks/store/measured-store.ts';
 import type { TaskStore } from '../../tasks/store/task-store.ts';
-import { NotReadyBecause, type ReadinessChecks } from '../../transports/http/routes/health-routes.ts';
+import { NotReadyError, type ReadinessChecks } from '../../transports/http/routes/health-routes.ts';
 import { tasksRoutes } from '../../transports/http/routes/tasks-routes.ts';
 import { jsonNotFound, type Route } from '../../transports/http/routes.ts';
 import type { CallTracing } from '../../transports/tracing.ts';
@@ -135,7 +135,7 @@ export class TasksService implements Service {
 async function partReady(engine: KeptEngine, part: TroubledPart): Promise<void> {
   if (!engine.running) throw new Error('not known: the thread that watches it is starting');
   const notReady = engine.notReady(part);
-  if (notReady !== null) throw new NotReadyBecause(notReady.cause, notReady.text);
+  if (notReady !== null) throw new NotReadyError(notReady.cause, notReady.text);
 }
 
 /** What the threads share. */

@@ -2,8 +2,8 @@ import { BOUNDS_MS, type Histogram } from '../histogram.ts';
 import { GrowingNumbers, NameHash, NameIndex } from './off-heap.ts';
 
 /**
- * After this many flushes names that have not come since are forgotten. More than one: while rules are replaced, a flush
- * may miss the names of rules, which would otherwise begin at 0 with the next.
+ * Names that have not appeared for this many flushes are forgotten. A flush during a rule reload may miss names of
+ * rules. With a value of 1, their next total would be sent in full.
  */
 const FLUSHES_KEPT = 8;
 
@@ -18,15 +18,15 @@ class Totals {
   }
 }
 
-/** How much counters have grown since they were asked for last: statsd is sent differences. One for each sink. */
+/** Computes how much counters have grown since the last flush, because statsd expects differences. One per sink. */
 export class CounterDeltas {
-  /** Names of this span of flushes, and of the one before. A name that comes again moves from the latter. */
+  /** Names of the current period of {@link FLUSHES_KEPT} flushes, and of the previous period. */
   #current = new Totals();
   #before = new Totals();
   #flushes = 0;
   readonly #hash = new NameHash();
 
-  /** What was added to `total` since the last call with this name; all of it where it began again meanwhile. */
+  /** Returns the growth of `total` since the last call with this name; the whole total if the counter has restarted. */
   take(name: string, total: number): number {
     const hash = this.#hash.of(name);
     const { index, values } = this.#current;
@@ -42,7 +42,7 @@ export class CounterDeltas {
     return total < last ? total : total - last;
   }
 
-  /** Every counter that there is was asked for. */
+  /** Called after every counter has been taken. */
   flushed(): void {
     this.#flushes++;
     if (this.#flushes % FLUSHES_KEPT !== 0) return;
@@ -51,7 +51,7 @@ export class CounterDeltas {
   }
 }
 
-/** Durations that lie close to each other: how many, and their mean. */
+/** Durations of one bucket: their number and mean. */
 export interface Durations {
   readonly count: number;
   readonly meanMs: number;
@@ -62,11 +62,11 @@ interface Seen {
   readonly sumsMs: Float64Array;
 }
 
-/** What timers have recorded since they were asked for last. */
+/** Computes what timers have recorded since the last flush. */
 export class TimerDeltas {
   readonly #seen = new Map<string, Seen>();
 
-  /** One for each bucket that has grown: a line for each call would be a line for each decision. */
+  /** Yields one item per bucket that has grown. One item per recorded duration would mean one line per decision. */
   *take(name: string, timer: Histogram): Iterable<Durations> {
     let seen = this.#seen.get(name);
     if (seen === undefined) {

@@ -1,24 +1,26 @@
 import type { Clock } from '../../base/clock.ts';
 import type { Durations } from './deltas.ts';
 
-/** How a sink writes statistics: whole lines, each with its line feed. Empty for one that it does not show. */
+/** Formats statistics as whole lines, each with its line feed. An empty string omits a statistic. */
 export interface LineFormat {
-  /** What a counter grew by since the last flush. */
+  /** `delta` is the growth of the counter since the last flush. */
   counter(name: string, delta: number): string;
   gauge(name: string, value: number): string;
   timer(name: string, durations: Durations): string;
-  /** Ends a flush. */
+  /** Text at the end of a flush. */
   end(): string;
 }
 
-/** Whole numbers as they are, others with six decimals: never with an exponent, which not every receiver reads. */
+/**
+ * Whole numbers without decimals, other numbers with six. Never with an exponent, which some receivers cannot parse.
+ */
 export function plainNumber(value: number): string {
   return Number.isInteger(value) ? BigInt(value).toString() : value.toFixed(6);
 }
 
 /**
- * The share of values that is sent, as `@0.25`, when one line stands for `count` of them. Receivers take one divided by
- * it, some of them cut to a whole number, so it is never above the true share.
+ * The sample rate, such as `|@0.25`, of a line that represents `count` values. Receivers compute 1 / rate, and some
+ * round the result down, so the rate is never above the exact value.
  */
 export function sampleRate(count: number): string {
   if (count === 1) return '';
@@ -27,15 +29,15 @@ export function sampleRate(count: number): string {
   return `|@0.${String(share).padStart(decimals, '0').replace(/0+$/, '')}`;
 }
 
-/** A name and a value that tell statistics of one deployment from those of another. */
+/** A name and a value that distinguish the statistics of deployments. */
 export type Tag = readonly [name: string, value: string];
 
-/** What stands between a name and its tags where a protocol knows no tags. */
+/** Separates a name from its tags in protocols without tags. */
 const TAG_MARK = '.__';
 
 /**
- * Tags as the end of a name, in the order of their names: `.__env=prod.__zone=a`. The reference implementation puts
- * them there; tags without a name or value are left out.
+ * Tags as the suffix of a name, sorted: `.__env=prod.__zone=a`. The reference implementation does the same. Tags
+ * without a name or value are omitted.
  */
 export function tagsInName(tags: readonly Tag[]): string {
   return inOrder(tags)
@@ -44,17 +46,19 @@ export function tagsInName(tags: readonly Tag[]): string {
     .join('');
 }
 
-/** Tags in the order of their names. */
+/** Sorts tags by name. */
 export function inOrder(tags: readonly Tag[]): readonly Tag[] {
   return tags.toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** A tag's value that neither ends a name nor begins a part of it. */
+/** Replaces characters of a tag value that would end a name or start a new part of it. */
 function lineValue(value: string): string {
   return value.replace(/[.:|\r\n]/g, '_');
 }
 
-/** The lines of statsd, as the reference implementation writes them. It knows no tags, so they end the name. */
+/**
+ * statsd lines in the form of the reference implementation. statsd has no tags, so they become a suffix of the name.
+ */
 export function statsdLines(tags: readonly Tag[]): LineFormat {
   const ending = tagsInName(tags);
   return {
@@ -66,19 +70,19 @@ export function statsdLines(tags: readonly Tag[]): LineFormat {
 }
 
 /**
- * Makes a name and tags out of a name that is a path: `ratelimit.service.rate_limit.shop.user.over_limit` with the
- * pattern `rate_limit\.(\w+)\.(.+)\.(\w+)$` becomes `limits.$3` with the tag `rule:$2`.
+ * Turns a long name into a shorter name and tags. For example, the pattern `rate_limit\.(\w+)\.(.+)\.(\w+)$` can turn
+ * `ratelimit.service.rate_limit.shop.user.over_limit` into `limits.$3` with the tag `rule:$2`.
  */
 interface Mogrifier {
-  /** Found anywhere in the name. */
+  /** Matches anywhere in the name. */
   readonly pattern: RegExp;
-  /** A template: `$1` is what the first group of the pattern matched, `$0` the whole match. */
+  /** A template. `$1` is the text of the first group of the pattern, `$0` the whole match. */
   readonly name: string;
   /** The values are templates too. */
   readonly tags: readonly Tag[];
 }
 
-/** What the first mogrifier whose pattern is found makes of a name; null when there is none. */
+/** Applies the first mogrifier whose pattern matches. Returns null if none matches. */
 function mogrified(
   mogrifiers: readonly Mogrifier[],
   name: string,
@@ -94,7 +98,7 @@ function mogrified(
   return null;
 }
 
-/** A number beyond the groups stays as it is written; a group that took no part is empty. */
+/** Fills a template. References to missing groups stay as they are. Groups that did not match are empty. */
 function filled(template: string, match: RegExpExecArray): string {
   return template.replace(/\$(\d+)/g, (written, digits: string) =>
     Number(digits) < match.length ? (match[Number(digits)] ?? '') : written,
@@ -102,15 +106,15 @@ function filled(template: string, match: RegExpExecArray): string {
 }
 
 interface DogStatsdOptions {
-  /** Of the process, as its orchestration names it; first, and as they are. */
+  /** Tags of the process from its orchestration. They come first and are not changed. */
   readonly globalTags: readonly Tag[];
-  /** Of all statistics. */
+  /** Tags of all statistics. */
   readonly tags: readonly Tag[];
-  /** The first that fits a name applies. */
+  /** The first mogrifier that matches a name applies. */
   readonly mogrifiers: readonly Mogrifier[];
 }
 
-/** The lines of DogStatsD: those of statsd with tags behind a `#`. */
+/** DogStatsD lines: statsd lines with tags after `#`. */
 export function dogStatsdLines({ globalTags, tags, mogrifiers }: DogStatsdOptions): LineFormat {
   const given = [
     ...globalTags.filter(([, value]) => value !== ''),
@@ -133,14 +137,14 @@ export function dogStatsdLines({ globalTags, tags, mogrifiers }: DogStatsdOption
   };
 }
 
-/** What a request brought must not begin a tag, a field or a line of its own. */
+/** Replaces characters with which text from a request could start another tag, field or line. */
 function fieldText(text: string): string {
   return text.replace(/[,|\r\n]/g, '_');
 }
 
 /**
- * A JSON object per line, as the reference implementation writes statistics that have no sink. A timer's line stands
- * for `count` durations, and has their mean.
+ * One JSON object per line, in the form in which the reference implementation logs statistics without a sink. The line
+ * of a timer represents `count` durations and shows their mean.
  */
 export function jsonLines(tags: readonly Tag[], clock: Clock): LineFormat {
   const ending = tagsInName(tags);

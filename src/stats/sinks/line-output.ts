@@ -1,28 +1,30 @@
 import type { Writable } from 'node:stream';
 
-/** Where the lines of a push sink go. One flush at a time uses it. */
+/** The destination of a push sink. Flushes use it one at a time. */
 export interface LineOutput {
-  /** For messages: `statsd at localhost:8125 (tcp)`. */
+  /** Name for messages, such as `statsd at localhost:8125 (tcp)`. */
   readonly name: string;
-  /** Begins to connect, where that is needed. Does not wait for it. */
+  /** Starts to connect, if the output needs a connection. Does not wait for it. */
   open(): void;
   /**
-   * Gets ready for a flush.
-   * @throws Error with the reason why nothing can be sent now
+   * Prepares for a flush.
+   * @throws Error with the reason if nothing can be sent now
    */
   ready(): Promise<void>;
   /**
-   * Hands over whole lines, and resolves when there is room for more.
-   * @throws Error with the reason why they are lost, or some of them
+   * Sends whole lines. Resolves when there is room for more.
+   * @throws Error with the reason if some of the lines may be lost
    */
   write(lines: string): Promise<void>;
-  /** Resolves when what was handed over has left. */
+  /** Resolves when all lines have been sent. */
   end(): Promise<void>;
-  /** Ends everything at once; a write that waits fails. Nothing can be sent after it. */
+  /** Closes the output immediately. A write that waits fails, and nothing can be sent afterwards. */
   close(): void;
 }
 
-/** Lines into a stream of this process that stays open: standard output. A reader that has stalled holds up its flush. */
+/**
+ * Lines into a stream of this process that stays open: standard output. A reader that has stalled holds up its flush.
+ */
 export class StreamOutput implements LineOutput {
   readonly name: string;
   readonly #stream: Writable;
@@ -31,9 +33,9 @@ export class StreamOutput implements LineOutput {
   constructor(name: string, stream: Writable) {
     this.name = name;
     this.#stream = stream;
-    // Nobody may be waiting when it is closed.
+    // Without a handler, `close` would cause an unhandled rejection if no write is waiting.
     this.#given.promise.catch(() => {});
-    // Each write is told its own failure. Without a listener it would end the process as well.
+    // Each write gets its own failure. Without a listener, the error event would end the process as well.
     stream.on('error', ignore);
   }
 

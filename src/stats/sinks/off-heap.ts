@@ -1,31 +1,31 @@
 import { randomInt } from 'node:crypto';
 
-/** Each is a table of its own, so that none is ever large: making one larger stops the thread. */
+/** Number of separate tables. With many tables, each stays small, because growing a large table blocks the thread. */
 const SHARDS = 64;
 
-/** A slot: two words of the hash, and the number + 1 (0: free). */
+/** A slot has two words for the hash, and one for the number + 1 (0: free). */
 const SLOT_WORDS = 3;
 
 const FIRST_SLOTS = 16;
 
-/** Names come from callers too. Without a secret they could be chosen to be taken for each other. */
+/** Names may come from callers. Without a secret seed, callers could choose names with equal hashes. */
 const SEED = randomInt(2 ** 32);
 
 /**
- * Numbers names from 0 on, in the order in which they come. It keeps a hash of 64 bits in place of the name: of a
- * million names some two would be taken for one once in forty million processes. As strings in a map they would take
- * several times the memory, and the time of the garbage collector.
+ * Numbers names from 0 in the order in which they are added. It stores a 64-bit hash instead of the name: with a
+ * million names, the probability that two of them are confused is about one in forty million. Strings in a map would
+ * need several times the memory and slow down garbage collection.
  */
 export class NameIndex {
   readonly #shards: Shard[] = Array.from({ length: SHARDS }, () => new Shard());
   #size = 0;
 
-  /** How many names have a number. */
+  /** Number of names. */
   get size(): number {
     return this.#size;
   }
 
-  /** The number of a name; where it has none, the next one, which is {@link size} before the call. */
+  /** Returns the number of a name. A new name gets the next number, which is {@link size} before the call. */
   add({ high, low }: NameHash): number {
     const number = this.#shardOf(low).add(high, low, this.#size);
     if (number === this.#size) this.#size++;
@@ -65,7 +65,7 @@ class Shard {
     return number;
   }
 
-  /** The slot that holds this hash, or the free one where it belongs. */
+  /** Returns the slot with this hash, or the free slot where it belongs. */
   #slotOf(high: number, low: number): number {
     for (let at = high & this.#mask; ; at = (at + 1) & this.#mask) {
       const slot = at * SLOT_WORDS;
@@ -96,7 +96,7 @@ export class NameHash {
   high = 0;
   low = 0;
 
-  /** Becomes the hash of `name`. One object serves many names: hundreds of thousands are hashed in a row. */
+  /** Computes the hash of `name` into this object. One object is reused for hundreds of thousands of names in a row. */
   of(name: string): this {
     let high = SEED ^ 0xdeadbeef;
     let low = SEED ^ 0x41c6ce57;
@@ -119,7 +119,7 @@ function spread(own: number, other: number): number {
 
 const CHUNK = 4_096;
 
-/** A list of numbers that grows by chunks, so that no push ever copies what is there. */
+/** A list of numbers that grows in chunks, so that `push` never copies existing numbers. */
 export class GrowingNumbers {
   readonly #chunks: Float64Array[] = [];
   #length = 0;
@@ -145,17 +145,17 @@ export class GrowingNumbers {
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Many short texts, kept as bytes outside the heap: as strings, hundreds of thousands of them would be copied about by
- * the garbage collector, and everybody would wait for it.
+ * Stores many short texts as bytes outside the JavaScript heap. As strings, hundreds of thousands of them would be
+ * copied by the garbage collector, which blocks the thread.
  */
 export class TextArena {
   readonly #chunks: Buffer[] = [];
   #free = 0;
   #room = 0;
 
-  /** Keeps a text; {@link get} finds it at the number that is returned. */
+  /** Stores a text and returns its number for {@link get}. */
   add(text: string): number {
-    // No text has more than three bytes for each UTF-16 unit.
+    // UTF-8 needs at most three bytes per UTF-16 code unit.
     if (this.#room < text.length * 3 + 4) this.#addChunk(text.length * 3 + 4);
     const chunk = this.#chunks[this.#chunks.length - 1];
     const at = this.#free;

@@ -8,7 +8,7 @@ import { CounterDeltas, TimerDeltas } from './deltas.ts';
 import type { LineFormat } from './line-formats.ts';
 import type { LineOutput } from './line-output.ts';
 
-/** Longest wait for the last flush: the end of a process must not wait for a receiver that has gone. */
+/** Timeout of the last flush, so that an unavailable receiver does not delay the shutdown. */
 export const LAST_FLUSH_MS = 2_000;
 
 interface PushSinkOptions {
@@ -16,21 +16,22 @@ interface PushSinkOptions {
   readonly format: LineFormat;
   readonly output: LineOutput;
   readonly intervalMs: number;
-  /** Counts flushes that did not get to their end. */
+  /** Counts flushes that failed. */
   readonly failedFlushes: Counter;
-  /** Counts lines that were on their way when that happened, and those that are too long. */
+  /** Counts lines that were in flight when a flush failed, and lines that are too long. */
   readonly lostLines: Counter;
-  /** Of the receiver. */
+  /** Logs the availability of the receiver. */
   readonly outage: Outage;
   readonly clock: Clock;
 }
 
 /**
- * Sends statistics at an interval, and a last time when it is stopped.
+ * Sends statistics at an interval, and once more during shutdown.
  *
- * Lines are made piece by piece, and the next one when the last has left, so a slow receiver costs the memory of one
- * piece, and decisions run between two. A flush that takes longer than the interval puts off the next one. What is not
- * sent stays in the difference that the next flush tells; only lines on their way to a receiver that fails are lost.
+ * Lines are produced in pieces. The next piece is produced when the previous one has been sent, so a slow receiver
+ * costs the memory of one piece, and decisions run between two pieces. A flush that takes longer than the interval
+ * delays the next one. Changes that were not sent are part of the next flush. Only lines in flight to a receiver that
+ * fails are lost.
  */
 export class PushSink implements Service {
   readonly name: string;
@@ -87,7 +88,7 @@ export class PushSink implements Service {
     await this.#options.output.end().catch(() => {});
   }
 
-  /** Never fails: that is counted and logged. */
+  /** Never rejects: failures are counted and logged. */
   async #flush(): Promise<void> {
     try {
       await this.#send();
@@ -127,13 +128,13 @@ export class PushSink implements Service {
   }
 }
 
-/** A piece is sent at once. Larger ones would take longer to make than a decision may wait. */
+/** Size of a piece, which is sent as a whole. Producing a larger piece would delay decisions too long. */
 const PIECE_CHARACTERS = 16 * 1024;
 
-/** Longer lines are left out: no datagram could hold them, and they would end each flush. */
+/** Longer lines are omitted: no datagram can hold them, so they would make every flush fail. */
 const MAX_LINE_CHARACTERS = 16 * 1024;
 
-/** Counters that are looked at in a row, when none of them has grown. */
+/** After this many unchanged counters in a row, other work may run. */
 const COUNTERS_AT_ONCE = 256;
 
 interface FlushParts {
@@ -146,8 +147,8 @@ interface FlushParts {
 }
 
 /**
- * What has changed since the flush before, and all gauges, in pieces of whole lines. They are made one by one, as they
- * are asked for. An empty piece is where others may run.
+ * Yields all gauges, and the changes since the previous flush, in pieces of whole lines. Pieces are produced on demand.
+ * After an empty piece, the reader may let other work run.
  */
 export function* flushLines(parts: FlushParts): Iterable<string> {
   let piece = '';
@@ -164,7 +165,7 @@ export function* flushLines(parts: FlushParts): Iterable<string> {
   if (piece !== '') yield piece;
 }
 
-/** Empty ones as well, which are pauses. */
+/** Yields single lines. An empty line is a pause. */
 function* lines({ stats, format, counters, timers }: FlushParts): Iterable<string> {
   for (const [name, value] of stats.gauges()) {
     if (Number.isFinite(value)) yield format.gauge(name, value);

@@ -5,7 +5,7 @@ import type { LineOutput } from './line-output.ts';
 
 const CONNECT_TIMEOUT_MS = 1_500;
 
-/** A receiver that takes nothing for this long is given up: the flush would wait for it for ever. */
+/** The connection to a receiver that accepts no data for this long is closed. */
 const WRITE_TIMEOUT_MS = 5_000;
 
 const RECONNECT = { initialMs: 1_000, maxMs: 30_000 } as const;
@@ -14,7 +14,7 @@ interface TcpOutputOptions {
   readonly name: string;
   readonly host: string;
   readonly port: number;
-  /** 0 for either version of IP. */
+  /** IP version; 0: either. */
   readonly family: 0 | 4 | 6;
   readonly clock: Clock;
   /** From 0 to below 1. */
@@ -22,14 +22,14 @@ interface TcpOutputOptions {
 }
 
 /**
- * Lines over one TCP connection, which is kept, and made again with growing waits when it is lost. While there is none
- * nothing is sent, so nothing is lost either: what counters count meanwhile is in the next difference.
+ * Sends lines over one persistent TCP connection, and reconnects with increasing delays. Nothing is lost while the
+ * connection is down, because the next flush includes what counters have counted meanwhile.
  */
 export class TcpOutput implements LineOutput {
   readonly name: string;
   readonly #options: TcpOutputOptions;
   #socket: Socket | null = null;
-  /** The attempt under way. */
+  /** The connection attempt in progress. */
   #connecting: Promise<void> | null = null;
   #retry: Timer | null = null;
   #attempts = 0;
@@ -72,12 +72,12 @@ export class TcpOutput implements LineOutput {
     this.#socket?.destroy();
   }
 
-  /** Resolves when the attempt has ended, well or not. */
+  /** Resolves when the attempt has succeeded or failed. */
   async #connect(): Promise<void> {
     const { host, port, family } = this.#options;
     const socket = connect({ host, port, family, noDelay: true });
     this.#socket = socket;
-    // Nothing is expected. Unread, what comes would stop the end of the connection from being noticed.
+    // No input is expected, but unread input would hide the end of the connection.
     socket.resume();
     socket.on('error', failure => {
       this.#reason = reasonOf(failure);
@@ -90,7 +90,7 @@ export class TcpOutput implements LineOutput {
       this.#attempts = 0;
       this.#reason = 'the connection was closed';
     } catch {
-      // `#lost` makes the next attempt, and `ready` tells the reason.
+      // `#lost` schedules the next attempt, and `ready` throws the reason.
     }
   }
 
@@ -103,7 +103,7 @@ export class TcpOutput implements LineOutput {
     this.#retry = clock.after(backoffMs(RECONNECT, this.#attempts++, random), () => this.open());
   }
 
-  /** Waits for `begin` to be done; fails when the socket closes first, and ends the socket when it takes too long. */
+  /** Waits until `begin` is done. Rejects if the socket closes first, and closes the socket after `ms`. */
   async #within(
     ms: number,
     tooLong: string,
@@ -117,7 +117,7 @@ export class TcpOutput implements LineOutput {
       socket.destroy();
     });
     socket.once('close', closed);
-    // A failure closes the socket, and by then its reason is known.
+    // A failure closes the socket. The `closed` listener then rejects with the reason.
     begin(failure => {
       if (!failure) outcome.resolve();
     });
@@ -130,7 +130,7 @@ export class TcpOutput implements LineOutput {
   }
 }
 
-/** A name with several addresses fails with all of their failures, and no text of its own. */
+/** If a name has several addresses, the error contains one failure per address and has no message of its own. */
 function reasonOf(failure: Error): string {
   return failure instanceof AggregateError ? failure.errors.map(reasonOf).join(', ') : failure.message;
 }

@@ -3,14 +3,14 @@ import { lookup } from 'node:dns/promises';
 import { systemCode } from '../../base/fault.ts';
 import type { LineOutput } from './line-output.ts';
 
-/** What fits into one packet of an Ethernet, with room for what tunnels add. */
+/** Maximum payload of a packet: fits into an Ethernet frame with room for tunnel headers. */
 const MAX_PACKET_BYTES = 1_432;
 
 interface UdpOutputOptions {
   readonly name: string;
   readonly host: string;
   readonly port: number;
-  /** 0 for either version of IP. */
+  /** IP version; 0: either. */
   readonly family: 0 | 4 | 6;
 }
 
@@ -20,7 +20,9 @@ interface Target {
   readonly socket: Socket;
 }
 
-/** Lines in UDP packets, as many as fit in each. Whether anybody receives them is not noticed: that is UDP. */
+/**
+ * Sends lines in UDP packets, with as many lines per packet as fit. UDP does not report whether anybody receives them.
+ */
 export class UdpOutput implements LineOutput {
   readonly name: string;
   readonly #options: UdpOutputOptions;
@@ -34,7 +36,7 @@ export class UdpOutput implements LineOutput {
 
   open(): void {}
 
-  /** The host is looked up for each flush: names of receivers outlive their addresses. */
+  /** Resolves the host name for each flush, because the address of a receiver may change. */
   async ready(): Promise<void> {
     const { host, family: wanted } = this.#options;
     const { address, family } = await lookup(host, { family: wanted, order: 'ipv4first' });
@@ -74,13 +76,13 @@ export class UdpOutput implements LineOutput {
 
 function openSocket(family: number): Socket {
   const socket = createSocket(family === 6 ? 'udp6' : 'udp4');
-  // What fails is told to the send that failed. Without a listener it would end the process.
+  // Each `send` gets its own failure. Without a listener, the error event would end the process.
   socket.on('error', () => {});
   socket.unref();
   return socket;
 }
 
-/** Whole lines put together to packets; a longer line is a packet of its own. */
+/** Joins whole lines into packets. A line that is longer than a packet gets its own packet. */
 function packets(lines: string): string[] {
   const made: string[] = [];
   let packet = '';

@@ -15,12 +15,12 @@ export interface DebugServerOptions extends TcpAddress {
   readonly engine: HttpEngine;
   /** The settings that hold host and port, for the message when listening fails. */
   readonly settings: AddressSettings;
-  /** The lines of the rules in force, for `/rlconfig`; none while no rules are loaded. */
+  /** The lines of the active rules, for `/rlconfig`; no lines while no rules are loaded. */
   readonly dumpRules: () => Iterable<string>;
   readonly stats: StatsReader;
   /** For `/explain`. */
   readonly explain: Explain;
-  /** How long `stop` waits for answers that are still being read. */
+  /** How long `stop` waits for answers that clients are still reading. */
   readonly drainMs: number;
   readonly clock: Clock;
   readonly log: Logger;
@@ -31,7 +31,10 @@ interface Running {
   readonly recorders: readonly ProfileRecorder[];
 }
 
-/** The debug port (spec 4.3): loaded rules, statistics, explanations, profiles of the main thread. Callers need no credentials. */
+/**
+ * The debug port (spec 4.3): rules, statistics, explanations, and profiles of the main thread. Callers need no
+ * credentials.
+ */
 export class DebugServer implements Service {
   readonly name = 'debug';
   readonly #options: DebugServerOptions;
@@ -42,7 +45,7 @@ export class DebugServer implements Service {
     this.#options = options;
   }
 
-  /** The port that is listened on; 0 while there is none. */
+  /** The port number; 0 while the port is closed. */
   get port(): number {
     return this.#running?.listener.port ?? 0;
   }
@@ -50,7 +53,7 @@ export class DebugServer implements Service {
   /**
    * Opens the port.
    *
-   * @throws Error naming the address and the settings to change, when it cannot be opened
+   * @throws Error naming the address and the settings to change, if the port cannot be opened
    */
   async start(): Promise<void> {
     const { dumpRules, stats, explain, clock } = this.#options;
@@ -72,7 +75,7 @@ export class DebugServer implements Service {
     this.#running = { listener, recorders };
   }
 
-  /** Ends running profiles, whose callers are told so, then closes the port and its connections. */
+  /** Stops running profiles, whose callers get an error, then closes the port and its connections. */
   stop(): Promise<void> {
     const running = this.#running;
     if (running !== null) {

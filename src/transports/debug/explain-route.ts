@@ -8,7 +8,7 @@ import type { Exchange } from '../http/exchange.ts';
 import { convert } from '../http/routes/decision-routes.ts';
 import type { Route } from '../http/routes.ts';
 
-/** Explains a `RateLimitRequest` in protobuf wire format, of which it keeps no byte. Rejects with a Fault. */
+/** Explains a `RateLimitRequest` in protobuf wire format and keeps no reference to its bytes. Rejects with a Fault. */
 export type Explain = (request: Uint8Array) => Promise<Explanation>;
 
 /** Maximum number of requests that wait for their turn or for the store. Further requests are rejected. */
@@ -34,8 +34,8 @@ const TOO_LARGE = errorAnswer({
 });
 
 /**
- * `/explain`: what `/json` would answer to the same body, and why, as JSON. Nothing is counted. The status is 200
- * whatever the answer would be; a request that would be refused is refused here as well.
+ * `/explain`: what `/json` would answer to the same body, and why, as JSON. Nothing is counted. The status is 200 even
+ * if the decision is OVER_LIMIT. A request that `/json` would reject is rejected here as well.
  */
 export function explainRoute(explain: Explain, clock: Clock): Route {
   let running = 0;

@@ -4,7 +4,7 @@ import { errorAnswer, TEXT_PAGE, textAnswer } from '../http/answer.ts';
 import type { Exchange } from '../http/exchange.ts';
 import type { Handler, Route } from '../http/routes.ts';
 
-/** Pages of any length are made for this many readers at once; each of them costs the decisions some time. */
+/** Maximum number of concurrent readers of long pages. Each of them takes some time from decisions. */
 export const MAX_PAGE_READERS = 8;
 
 const TOO_MANY_READERS = errorAnswer({
@@ -12,11 +12,11 @@ const TOO_MANY_READERS = errorAnswer({
   message: `${MAX_PAGE_READERS} clients are already reading /rlconfig or /stats; retry when one of them has finished`,
 });
 
-/** The pages that may be long, and how many are being read. */
+/** Limits the number of long pages that are being sent. */
 class LongPages {
   #readers = 0;
 
-  /** Sends the lines while they are made. */
+  /** Sends the lines as they are produced. */
   async send(exchange: Exchange, lines: () => Iterable<string>): Promise<void> {
     if (this.#readers === MAX_PAGE_READERS) return exchange.answer(TOO_MANY_READERS);
     this.#readers++;
@@ -31,8 +31,8 @@ class LongPages {
 }
 
 /**
- * `/rlconfig`: the rules in force, as `dump` writes them; empty while none are loaded. `/stats`: every statistic, one
- * `name: value` line each (spec 4.3). They share one bound of readers.
+ * `/rlconfig`: the active rules, as `dump` writes them; empty while no rules are loaded. `/stats`: every statistic, one
+ * `name: value` line each (spec 4.3). The limit of readers applies to both pages together.
  */
 export function longPageRoutes(dump: () => Iterable<string>, stats: StatsReader): Route[] {
   const pages = new LongPages();
@@ -57,7 +57,7 @@ export function indexPages(routes: readonly Route[]): { readonly root: Route; re
   const lines = routes.map(route => `${route.path}: ${route.help}\n`);
   const page = lines.sort().join('');
   const found = textAnswer(page);
-  // The reference implementation says 200 here, which hides a mistyped path from scripts.
+  // The reference implementation answers with 200 here, which hides a mistyped path from scripts.
   const notFound = textAnswer(page, '404 Not Found');
   return {
     root: { path: '/', method: 'GET or POST', help: 'this list', handle: exchange => exchange.answer(found) },
@@ -65,19 +65,20 @@ export function indexPages(routes: readonly Route[]): { readonly root: Route; re
   };
 }
 
-/** The quantiles that a timer is shown with, by the end of their names. */
+/** The quantiles that are shown for a timer, by the suffix of their names. */
 const QUANTILES = { p50_ms: 0.5, p95_ms: 0.95, p99_ms: 0.99 };
 
-/** Names may hold text of callers, who could otherwise write lines of their own. */
+/** Names may contain text from callers, who could otherwise add lines to the page. */
 const LINE_BREAKS = /[\r\n]/g;
 
 /**
- * Statistics as lines, `name: value` each: gauges and timers by name in the order of UTF-16, then counters in theirs.
- * A timer `t` gives `t.count`, `t.sum_ms`, `t.max_ms`, `t.p50_ms`, `t.p95_ms` and `t.p99_ms`, in milliseconds to the
- * microsecond. Lines are made as they are asked for; an empty text is where the reader may let others run.
+ * Statistics as lines of the form `name: value`: gauges and timers sorted by name, then counters in the order of
+ * {@link StatsReader}. A timer `t` gives `t.count`, `t.sum_ms`, `t.max_ms`, `t.p50_ms`, `t.p95_ms` and `t.p99_ms`, in
+ * milliseconds with three decimals. Lines are produced on demand. An empty string means that the reader may let other
+ * work run.
  */
 export function* statsLines(stats: StatsReader): Iterable<string> {
-  // A few dozen of these; sorting the counters of all rules with them would stop the process for a second.
+  // These are a few dozen. Sorting the counters of all rules as well would block the process for a second.
   const few = [...stats.gauges(), ...timerValues(stats.timers())];
   few.sort(([one], [other]) => (one < other ? -1 : 1));
   for (const value of few) yield line(value);

@@ -3,16 +3,16 @@ import { type FunctionInput, type LocationInput, Profile, type SampleInput, Stri
 
 const FILE_SCHEME = 'file://';
 
-/** What one number of a sample counts, such as `{ type: 'cpu', unit: 'nanoseconds' }`. */
+/** The meaning of one number of a sample, such as `{ type: 'cpu', unit: 'nanoseconds' }`. */
 interface ValueKind {
   readonly type: string;
   readonly unit: string;
 }
 
-/** A V8 call tree: where a node is, what was seen exactly there, and what it called. */
+/** A node of a V8 call tree: a function, the values measured in the function itself, and the functions it called. */
 export interface CallNode {
   readonly callFrame: Runtime.CallFrame;
-  /** One whole number per {@link ValueKind}, without those of the children. */
+  /** One whole number per {@link ValueKind}, excluding the children. */
   readonly values: readonly number[];
   readonly children: readonly CallNode[];
 }
@@ -24,7 +24,7 @@ export interface CallTree {
   readonly durationMs: number;
 }
 
-/** Encodes a call tree in the format of pprof (`profile.proto`), not compressed. */
+/** Encodes a call tree in the format of pprof (`profile.proto`), uncompressed. */
 export function encodePprof(tree: CallTree): Uint8Array {
   const strings = new StringTable();
   const places = new Places(strings);
@@ -41,12 +41,12 @@ export function encodePprof(tree: CallTree): Uint8Array {
     stringTable: strings,
     timeNanos: BigInt(Math.round(tree.startedAtMs)) * 1_000_000n,
     durationNanos: Math.round(tree.durationMs * 1e6),
-    // pprof shows this kind unless it is told otherwise.
+    // pprof shows this kind by default.
     defaultSampleType: sampleType[sampleType.length - 1].type,
   }).encode();
 }
 
-/** One sample per node with a value, with its stack from the innermost call outwards; the root is no call. */
+/** One sample per node that has a value, with its stack from the innermost call outwards. The root is not a call. */
 function samplesOf(root: CallNode, places: Places): SampleInput[] {
   const samples: SampleInput[] = [];
   const stack: number[] = [];
@@ -60,12 +60,12 @@ function samplesOf(root: CallNode, places: Places): SampleInput[] {
       stack.pop();
     }
   };
-  // V8 records stacks of at most 255 calls, so the recursion is as shallow.
+  // V8 records stacks of at most 255 calls, which limits the recursion.
   visit(root);
   return samples;
 }
 
-/** The functions of a profile, each with the one location that V8 tells of it: where it is defined. */
+/** The functions of a profile, each with the only location that V8 reports: where the function is defined. */
 class Places {
   readonly locations: LocationInput[] = [];
   readonly functions: FunctionInput[] = [];
@@ -92,7 +92,9 @@ class Places {
   }
 }
 
-/** pprof adds up what has the same name, so functions without a name are told apart by their place. */
+/**
+ * pprof adds up functions with the same name, so functions without a name are named after their place in the source.
+ */
 function nameOf(frame: Runtime.CallFrame): string {
   if (frame.functionName !== '') return frame.functionName;
   if (frame.url === '') return '(native)';

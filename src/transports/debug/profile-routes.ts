@@ -15,7 +15,7 @@ const STOPPING = errorAnswer({
 
 const compress = promisify(gzip);
 
-/** `/debug/pprof/`: how to ask for the profiles. */
+/** `/debug/pprof/`: lists the profiles and explains how to request them. */
 export function profileIndexRoute(kinds: readonly ProfileKind[]): Route {
   const lines = kinds.map(kind => `/debug/pprof/${kind.name}?seconds=${kind.defaultSeconds}: ${kind.help}\n`);
   const jsonFormats = kinds.map(kind => `${kind.name}?format=${kind.jsonFormat}`).join(', ');
@@ -30,7 +30,7 @@ export function profileIndexRoute(kinds: readonly ProfileKind[]): Route {
   };
 }
 
-/** `/debug/pprof/<kind>?seconds=N&format=F`: takes a profile and answers when it is done. */
+/** `/debug/pprof/<kind>?seconds=N&format=F`: takes a profile and answers when it has finished. */
 export function profileRoute(recorder: ProfileRecorder): Route {
   const { kind } = recorder;
   const busy = errorAnswer({
@@ -42,7 +42,7 @@ export function profileRoute(recorder: ProfileRecorder): Route {
     method: 'GET or POST',
     help: kind.help,
     handle: (exchange, request) => {
-      const wanted = readWish(kind, new URLSearchParams(request.query));
+      const wanted = readProfileRequest(kind, new URLSearchParams(request.query));
       if (typeof wanted === 'string') {
         exchange.answer(errorAnswer({ code: 'bad_request', message: wanted }));
       } else if (recorder.busy) {
@@ -54,13 +54,13 @@ export function profileRoute(recorder: ProfileRecorder): Route {
   };
 }
 
-interface Wish {
+interface ProfileRequest {
   readonly seconds: number;
   readonly format: 'pprof' | 'json';
 }
 
-/** What the query asks for; a text when it is not understood. */
-function readWish(kind: ProfileKind, query: URLSearchParams): Wish | string {
+/** Parses the query. Returns an error message if it is not valid. */
+function readProfileRequest(kind: ProfileKind, query: URLSearchParams): ProfileRequest | string {
   const [seconds, format] = [query.get('seconds'), query.get('format')];
   const count = seconds === null ? kind.defaultSeconds : Number(seconds);
   if (seconds !== null && (!/^\d{1,3}$/.test(seconds) || count < 1 || count > MAX_SECONDS)) {
@@ -71,11 +71,15 @@ function readWish(kind: ProfileKind, query: URLSearchParams): Wish | string {
   return `format must be pprof (the default) or ${kind.jsonFormat}`;
 }
 
-async function answerProfile(exchange: Exchange, recorder: ProfileRecorder, wanted: Wish): Promise<void> {
+async function answerProfile(
+  exchange: Exchange,
+  recorder: ProfileRecorder,
+  wanted: ProfileRequest,
+): Promise<void> {
   const gone = new AbortController();
   exchange.onGone(() => gone.abort());
   const recording = await recorder.record(wanted.seconds, gone.signal);
-  // When it is the caller that has gone, this writes nothing.
+  // If the caller has disconnected, this writes nothing.
   if (recording === null) return exchange.answer(STOPPING);
   const { name, jsonFormat } = recorder.kind;
   if (wanted.format === 'json') {

@@ -3,26 +3,26 @@ import { Session } from 'node:inspector/promises';
 import type { Clock } from '../../base/clock.ts';
 import type { CallNode, CallTree } from './pprof.ts';
 
-/** What a profile found, in V8's own form and as a call tree. */
+/** The result of a profile, as V8's JSON and as a call tree. */
 interface FinishedProfile {
-  /** V8's JSON, which Chrome DevTools opens. */
+  /** V8's JSON format, for Chrome DevTools. */
   json(): string;
   callTree(): Pick<CallTree, 'root' | 'valueKinds'>;
 }
 
-/** One kind of profile that V8 takes of the thread that asks for it. */
+/** One kind of profile that V8 can take of the current thread. */
 export interface ProfileKind {
-  /** Its path below `/debug/pprof/`, as Go programs have it. */
+  /** The path below `/debug/pprof/`, the same as in Go programs. */
   readonly name: string;
   readonly help: string;
   readonly defaultSeconds: number;
-  /** The `format` that asks for V8's JSON, and the ending of its file name in DevTools. */
+  /** The value of `format` that selects V8's JSON, and the file name extension for DevTools. */
   readonly jsonFormat: string;
   start(session: Session): Promise<void>;
   finish(session: Session): Promise<FinishedProfile>;
 }
 
-/** A profile and when it was taken. */
+/** A profile and the time when it was taken. */
 export interface Recording {
   readonly profile: FinishedProfile;
   readonly startedAtMs: number;
@@ -45,7 +45,7 @@ export class ProfileRecorder {
     return this.#current !== null;
   }
 
-  /** Profiles for `seconds`; null when `cancel` or `stop` comes before their end. Ask {@link busy} first. */
+  /** Profiles for `seconds`. Returns null if `cancel` or `stop` comes first. Throws while {@link busy}. */
   async record(seconds: number, cancel: AbortSignal): Promise<Recording | null> {
     if (this.#current !== null) throw new Error(`a ${this.kind.name} profile is already being taken`);
     this.#current = this.#run(seconds * 1000, AbortSignal.any([cancel, this.#stop.signal]));
@@ -56,10 +56,10 @@ export class ProfileRecorder {
     }
   }
 
-  /** Ends the running profile. Nothing is sampled once this has resolved. */
+  /** Stops the running profile. After this has resolved, nothing is sampled. */
   async stop(): Promise<void> {
     this.#stop.abort();
-    // Whoever asked for the profile hears of its failure.
+    // The caller of `record` handles the failure.
     await this.#current?.catch(() => {});
   }
 
@@ -75,12 +75,12 @@ export class ProfileRecorder {
       const profile = await this.kind.finish(session);
       return { profile, startedAtMs, durationMs };
     } finally {
-      // Ends the sampling as well, where it was cancelled.
+      // This also stops the sampling of a cancelled profile.
       session.disconnect();
     }
   }
 
-  /** Resolves after `durationMs`, or at once when cancelled. */
+  /** Resolves after `durationMs`, or immediately when cancelled. */
   #elapsed(durationMs: number, cancelled: AbortSignal): Promise<void> {
     if (cancelled.aborted) return Promise.resolve();
     return new Promise(resolve => {
@@ -94,7 +94,7 @@ export class ProfileRecorder {
   }
 }
 
-/** Where the CPU time goes: V8 looks at the stack about once a millisecond. */
+/** Where CPU time is spent. V8 samples the stack about once per millisecond. */
 export const CPU_PROFILE: ProfileKind = {
   name: 'profile',
   help: 'CPU time of the main thread during the next `seconds`',
@@ -119,36 +119,36 @@ export const CPU_PROFILE: ProfileKind = {
   },
 };
 
-/** The call tree of a V8 CPU profile; per node the number of samples and their nanoseconds. */
+/** The call tree of a V8 CPU profile. The values of a node are its number of samples and their nanoseconds. */
 export function cpuTree(profile: Profiler.Profile): CallNode {
   const selfMicros = selfTimes(profile);
   const nodes = new Map(profile.nodes.map(node => [node.id, node]));
   const build = (node: Profiler.ProfileNode): CallNode => {
     const children = (node.children ?? []).flatMap(id => nodes.get(id) ?? []).map(build);
     const { callFrame, hitCount = 0 } = node;
-    // V8 also looks while the thread waits for work, which takes no CPU time.
+    // V8 also samples while the thread waits for work, which takes no CPU time.
     if (callFrame.functionName === '(idle)') return { callFrame, values: [0, 0], children };
     return { callFrame, values: [hitCount, (selfMicros.get(node.id) ?? 0) * 1000], children };
   };
   return build(profile.nodes[0]);
 }
 
-/** Microseconds by node id: a sample stands for the time until the next one, the last one until the end. */
+/** Microseconds by node id. A sample represents the time until the next sample, or until the end of the profile. */
 function selfTimes({ samples = [], timeDeltas = [], startTime, endTime }: Profiler.Profile) {
   const micros = new Map<number, number>();
   let at = startTime;
   for (let i = 0; i < samples.length; i++) {
     at += timeDeltas[i];
     const untilNext = i + 1 < samples.length ? timeDeltas[i + 1] : endTime - at;
-    // V8 sorts samples after the fact, and a delta can come out below zero.
+    // V8 sorts samples afterwards, so a delta can be negative.
     micros.set(samples[i], (micros.get(samples[i]) ?? 0) + Math.max(0, untilNext));
   }
   return micros;
 }
 
 /**
- * Where memory is taken and kept. V8 only knows of what was allocated while it sampled, and sampling costs each
- * allocation a little, so it does not run all the time: the profile covers the next seconds, not the whole past.
+ * Where memory is allocated and retained. V8 knows only allocations that were made while it was sampling. Sampling
+ * slows every allocation a little, so it does not run all the time. The profile covers the next seconds, not the past.
  */
 export const HEAP_PROFILE: ProfileKind = {
   name: 'heap',
@@ -170,7 +170,7 @@ export const HEAP_PROFILE: ProfileKind = {
   },
 };
 
-/** The call tree of a V8 sampling heap profile; per node the bytes that it allocated itself. */
+/** The call tree of a V8 sampling heap profile. The value of a node is the number of bytes that it allocated itself. */
 export function heapTree(node: HeapProfiler.SamplingHeapProfileNode): CallNode {
   return {
     callFrame: node.callFrame,

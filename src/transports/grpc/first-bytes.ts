@@ -1,12 +1,15 @@
 import { PREFACE } from '../../http2/connection/partial-input.ts';
 
-/** What a peer speaks, by its first bytes; `undecided` asks for more of them. */
+/** The protocol of a peer, according to its first bytes. `undecided`: more bytes are needed. */
 export type Protocol = 'http2' | 'http1' | 'other' | 'undecided';
 
-/** Octets that tell: no method of HTTP/1.1 begins so (RFC 9113, 3.4 reserves it). */
-const TELLING_BYTES = 'PRI '.length;
+/** Bytes of the preface that identify HTTP/2: no method of HTTP/1.1 starts with them (RFC 9113, 3.4). */
+const DECISIVE_BYTES = 'PRI '.length;
 
-/** A request line is waited for up to here: it is kept, and uncounted. A longer one is taken if it comes in one piece. */
+/**
+ * Maximum number of bytes to wait for the end of a request line. They are kept and not counted as held memory. A longer
+ * line is accepted if it arrives in one piece.
+ */
 const MAX_LINE_BYTES = 1_024;
 
 const LINE_FEED = 0x0a;
@@ -14,12 +17,12 @@ const LINE_FEED = 0x0a;
 /** Method, target, version. */
 const REQUEST_LINE = /^[A-Za-z-]+ \S+ HTTP\/1\.[01]\r?$/;
 
-/** What the peer speaks that began with `bytes`. */
+/** Returns the protocol of a peer whose first bytes are `bytes`. */
 export function protocolOf(bytes: Uint8Array): Protocol {
-  const seen = Math.min(bytes.length, TELLING_BYTES);
+  const seen = Math.min(bytes.length, DECISIVE_BYTES);
   let same = 0;
   while (same < seen && bytes[same] === PREFACE[same]) same++;
-  if (same === TELLING_BYTES) return 'http2';
+  if (same === DECISIVE_BYTES) return 'http2';
   if (same === bytes.length) return 'undecided';
   if (!isLetter(bytes[0])) return 'other';
   const lineEnd = bytes.indexOf(LINE_FEED);
@@ -28,7 +31,7 @@ export function protocolOf(bytes: Uint8Array): Protocol {
   return REQUEST_LINE.test(line) ? 'http1' : 'other';
 }
 
-/** What callers of HTTP/1.1 are told: they read text, not frames. */
+/** The answer to callers that use HTTP/1.1. They read text, not frames. */
 export const HTTP1_ANSWER = [
   'HTTP/1.1 505 HTTP Version Not Supported',
   'content-type: text/plain; charset=utf-8',

@@ -22,18 +22,18 @@ import {
 import { type ListenAddress, Listener } from './listener.ts';
 import { type GrpcServer, type GrpcServerOptions, STOPPING_MESSAGE } from './server.ts';
 
-/** Calls that one connection may have open; a client with more waits or opens another connection. */
+/** Maximum number of open calls per connection. A client with more calls waits or opens another connection. */
 const MAX_STREAMS_PER_CONNECTION = 1024;
 
-/** Messages that wait for a caller who does not read; with more, its stream ends. */
+/** Maximum number of messages that wait for a caller that does not read. With more, its stream ends. */
 const MAX_QUEUED_MESSAGES = 64;
 
-/** Node's timers hold 2^31 - 1 ms, and fire at once beyond; the library adds up to a tenth to the age. */
+/** Timers of Node.js fire immediately above 2^31 - 1 ms. The library adds up to a tenth to the age. */
 const MAX_TIMER_MS = Math.floor((2 ** 31 - 1) / 1.1);
 
 /**
- * {@link GrpcServer} on `@grpc/grpc-js`. The listening socket is ours and connections are handed to the library:
- * that gives exact listen errors, control of the socket file, and a stop that ends although a peer holds on.
+ * {@link GrpcServer} on `@grpc/grpc-js`. This class owns the listening socket and passes connections to the library.
+ * That gives exact listen errors, control of the socket file, and a `stop` that ends even if a peer stays connected.
  */
 export class GrpcJsServer implements GrpcServer {
   readonly name = 'grpc';
@@ -80,7 +80,7 @@ export class GrpcJsServer implements GrpcServer {
   async #drain(grpc: Server, listener: Listener): Promise<void> {
     const { clock, drainTimeoutMs, logger } = this.#options;
     this.#accepting = false;
-    // First of all: an open stream keeps its connection, and with it the whole stop, waiting.
+    // Streams end first, because an open stream keeps its connection open and `stop` would wait for it.
     for (const stream of this.#streams) stream.end(GRPC_STATUS.unavailable, STOPPING_MESSAGE);
     const closed = listener.close();
     const shutDown = new Promise<void>(resolve => grpc.tryShutdown(() => resolve()));
@@ -123,7 +123,7 @@ export class GrpcJsServer implements GrpcServer {
   }
 }
 
-/** Messages stay bytes: encoding and decoding are the methods' own business. */
+/** Messages stay bytes, because methods encode and decode them. */
 function asBytes(message: Buffer): Buffer {
   return message;
 }
@@ -133,7 +133,7 @@ function libraryOptions(options: GrpcServerOptions): ServerOptions {
   return {
     'grpc.max_receive_message_length': options.maxMessageBytes,
     'grpc.max_concurrent_streams': MAX_STREAMS_PER_CONNECTION,
-    // Nobody reads the library's own call statistics, and they cost time on each call.
+    // Call statistics of the library take time on each call, and nothing reads them.
     'grpc.enable_channelz': 0,
     ...(age > 0 && { 'grpc.max_connection_age_ms': Math.min(age, MAX_TIMER_MS) }),
     ...(grace > 0 && { 'grpc.max_connection_age_grace_ms': Math.min(grace, MAX_TIMER_MS) }),
@@ -160,7 +160,7 @@ function unaryHandler(path: string, method: UnaryMethod, logger: Logger) {
   };
 }
 
-/** Answers once: a method that throws after it has answered must not answer again. */
+/** Sends one answer only: a method that throws after it has answered must not answer again. */
 class GrpcJsReply implements UnaryReply {
   readonly #callback: sendUnaryData<Buffer>;
   readonly #call: ServerUnaryCall<Buffer, Buffer>;
@@ -198,7 +198,7 @@ class GrpcJsStream implements ReplyStream {
   readonly #failed: (thrown: unknown) => void;
   #closed = false;
 
-  /** @param failed takes what listeners throw */
+  /** @param failed called with what a listener throws */
   constructor(call: ServerWritableStream<Buffer, Buffer>, failed: (thrown: unknown) => void) {
     this.#call = call;
     this.#failed = failed;
@@ -214,7 +214,7 @@ class GrpcJsStream implements ReplyStream {
   end(status: GrpcStatus, message: string): void {
     if (this.#closed) return;
     if (status === GRPC_STATUS.ok) this.#call.end();
-    // The way of the library to end a stream with a status; its own listener takes the event.
+    // The library ends a stream with a status through this event, which its own listener handles.
     else this.#call.emit('error', { code: status, details: statusMessage(message) });
     this.#close();
   }

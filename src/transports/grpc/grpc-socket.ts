@@ -8,30 +8,30 @@ import type { GrpcStatus } from '../../grpc/service.ts';
 import type { ConnectionTurns, TurnTaker } from './connection-turns.ts';
 import { HTTP1_ANSWER, protocolOf } from './first-bytes.ts';
 
-/** Bytes that the system has not taken yet; above this no more is read from the peer until it has read. */
+/** Maximum number of written bytes that the system has not accepted. Above it, reading from the peer stops. */
 const PAUSE_BYTES = 262_144;
 
-/** Output buffers larger than this are given back once they are empty. */
+/** Larger output buffers are freed when they are empty. */
 const KEEP_BYTES = 65_536;
 
-/** Output buffers larger than this are given back every second: to grow again costs a busy connection next to nothing. */
+/** Larger output buffers are freed every second. Growing them again costs a busy connection almost nothing. */
 const IDLE_OUTPUT_BYTES = 4_096;
 
-/** Memory that output begins with. */
+/** Initial size of an output buffer. */
 const OUTPUT_BYTES = 1_024;
 
-/** How long, and for how many bytes, a peer is listened to after the last word was written. */
+/** Limits of time and bytes for reading from a peer after the last frame was written. */
 const LINGER_MS = 2_000;
 const LINGER_BYTES = 1_048_576;
 
 const NOTHING = new Uint8Array(0);
 
-/** What all sockets of a server share. */
+/** Shared by all sockets of a server. */
 export interface GrpcSocketOptions extends GrpcConnectionOptions {
   readonly clock: Clock;
-  /** How long the calls of a peer that was told may still run. 0: without end. */
+  /** Maximum time for calls of a connection that has reached its age. 0: no limit. */
   readonly ageGraceMs: number;
-  /** The ages of all connections. */
+  /** Times at which connections reach their age. */
   readonly ages: Deadlines;
   /** Shares the thread between the connections. */
   readonly turns: ConnectionTurns;
@@ -39,16 +39,16 @@ export interface GrpcSocketOptions extends GrpcConnectionOptions {
   readonly answers: HeldBytes;
   /** Called when the memory held by connections may have grown: unfinished requests, or waiting answers. */
   readonly grown: () => void;
-  /** Called with what the system says of a connection that failed. */
+  /** Called with the system's error when a connection fails. */
   readonly failed: (failure: Error) => void;
-  /** Called once, when the socket is gone. */
+  /** Called once, when the socket has closed. */
   readonly closed: (socket: GrpcSocket) => void;
 }
 
 /**
- * How a connection stands. `opening`: what the peer speaks is not known, and nothing is said before it is. `ending`: the
- * last word is written, and the peer has some time to close its end; what it still sends is read and dropped, because
- * a socket that is closed over unread bytes is reset, and the reset may destroy the last word on its way.
+ * State of a connection. `opening`: the protocol of the peer is not known yet, and nothing is written. `ending`: the
+ * last frame has been written, and the peer has some time to close the connection. Its input is read and discarded,
+ * because closing a socket with unread input sends a reset, which can overtake the last frame.
  */
 type Phase = 'opening' | 'open' | 'ending';
 
@@ -58,7 +58,7 @@ type Phase = 'opening' | 'open' | 'ending';
  * the moment, input waits for the connection's turn, and no more is read meanwhile.
  */
 export class GrpcSocket implements Dated, Transport, TurnTaker {
-  /** When the connection has reached its age, and then when its grace time is over; milliseconds since the epoch. */
+  /** When the connection reaches its age, and afterwards when its grace time ends; milliseconds since the epoch. */
   deadlineMs: number;
   served = 0;
   due = 0;
@@ -67,26 +67,26 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   readonly #options: GrpcSocketOptions;
   readonly #grpc: GrpcConnection;
   #phase: Phase = 'opening';
-  /** What came while the connection is opening. */
+  /** Input that arrived while the connection is opening. */
   #first: Uint8Array = NOTHING;
   #lingered = 0;
   /** Input that waits for its turn. The socket is paused until then, so this is at most one read. */
   #input: Uint8Array = NOTHING;
   #flushDue = false;
   #draining = false;
-  /** Not read from because it does not read. */
+  /** Reading is stopped because the peer does not read. */
   #paused = false;
   /** Whether any input was handled since the last tick. */
   #wasRead = false;
-  /** The peer was not read from since the last tick because it does not read, so it cannot be blamed for its silence. */
+  /** Reading was stopped since the last tick, so the peer is not responsible for missing input. */
   #wasPaused = false;
-  /** Since when the peer has not read what was written; -1 while it does. */
+  /** Since when the peer has not read what was written; -1 while it reads. */
   #blockedSinceMs = -1;
   #cutAtMs = Number.POSITIVE_INFINITY;
   /** Memory of the answers that the peer has not received yet, as last added to the total of all connections. */
   #answerBytes = 0;
 
-  /** @param maxAgeMs time until the peer is told to go away; infinite: never */
+  /** @param maxAgeMs time until the peer gets GOAWAY; infinite: never */
   constructor(socket: Socket, options: GrpcSocketOptions, maxAgeMs: number) {
     const nowMs = options.clock.nowMs();
     this.#socket = socket;
@@ -107,7 +107,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     });
   }
 
-  /** Bytes that wait for the peer: in the socket, in the output, and for its windows. */
+  /** Bytes that wait for the peer: in the socket, in the output buffer, and for flow control windows. */
   get queuedBytes(): number {
     return this.#grpc.queuedBytes;
   }
@@ -135,12 +135,12 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     this.#scheduleFlush();
   }
 
-  /** Ends every open stream of answers. */
+  /** Ends all open streaming responses. */
   endStreams(status: GrpcStatus, message: string): void {
     this.#grpc.endStreams(status, message);
   }
 
-  /** Tells the peer to open no more streams. */
+  /** Sends GOAWAY: the peer opens no more streams. */
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;
@@ -148,7 +148,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     this.#scheduleFlush();
   }
 
-  /** The connection has reached its age, or the grace time is over. */
+  /** Called when the connection has reached its age, or when the grace time is over. */
   expire(): void {
     if (this.#draining) {
       this.cut();
@@ -161,7 +161,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     ages.add(this);
   }
 
-  /** Closes at once. */
+  /** Closes the connection immediately. */
   cut(): void {
     this.#grpc.abort();
     this.#socket.destroy();
@@ -169,7 +169,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     this.#countAnswers();
   }
 
-  /** Does what the time asks for: silence, peers that do not read or do not go. */
+  /** Called every second. Enforces timeouts: silent peers, peers that do not read, and peers that do not disconnect. */
   tick(nowMs: number): void {
     const { stallMs } = this.#options.limits;
     const isBlocked = this.#blockedSinceMs >= 0;
@@ -179,8 +179,8 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     }
     const wasPaused = this.#wasPaused;
     this.#wasPaused = this.#paused;
-    // What the peer is late with may be in the input. A connection that has had a turn is looked at even if more input
-    // waits: under load, that is always the case.
+    // Overdue input may be among the input that waits. A connection that has had a turn is checked even if more input
+    // waits, because under load more input always waits.
     const hadNoTurn = this.inputBytes > 0 && !this.#wasRead;
     if (wasPaused || this.#paused || hadNoTurn || this.#phase === 'ending') return;
     this.#guard(() => this.#grpc.tick(nowMs));
@@ -235,7 +235,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   /** Returns the number of bytes handled. */
   #handle(bytes: Uint8Array, maxWork: number): number {
     this.#wasRead = true;
-    // What idle connections give back; it would grow to this in many small steps.
+    // The buffer of an idle connection has been freed. Without this, it would grow in many small steps.
     if (this.#grpc.output.bytes.length === 0) this.#grpc.output.reserve(OUTPUT_BYTES);
     let taken = bytes.length;
     this.#guard(() => {
@@ -262,7 +262,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     this.#receive(bytes);
   }
 
-  /** What is thrown here is a defect of ours; it may cost this connection, but not the others. */
+  /** An exception is a bug. It closes this connection and leaves the others alone. */
   #guard(run: () => void): void {
     try {
       run();
@@ -312,7 +312,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     socket.write(out.view(), this.#taken);
     const backlog = socket.writableLength;
     this.#grpc.backlogBytes = backlog;
-    // What the system did not take at once is still read from this memory, so it is left to the socket.
+    // The socket still reads from this memory what the system has not accepted.
     if (backlog > 0 || out.bytes.length > KEEP_BYTES) out.bytes = NOTHING;
     out.reset();
     if (backlog > 0) this.#block(backlog);
@@ -326,7 +326,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     this.#socket.resume();
     if (fault === null) return;
     this.#options.logger.debug('gRPC connection closed', { reason: fault.message });
-    // Whoever broke the rules is not waited for until it has read everything.
+    // A peer that violated the protocol does not get unlimited time to read.
     this.#linger();
   }
 
@@ -343,8 +343,8 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
   }
 
   /**
-   * The system has taken a write. Waiting for 'drain' would not do: it comes only after large amounts, while a write
-   * over TLS, however small, always ends later.
+   * Called when the system has accepted a write. The 'drain' event is not enough: it follows large writes only, but
+   * over TLS even a small write completes later.
    */
   readonly #taken = (): void => {
     const backlog = this.#socket.writableLength;

@@ -19,18 +19,18 @@ import { RATE_LIMIT_SERVICE } from './rate-limit-service.ts';
 
 const HEALTH_SERVICE = 'grpc.health.v1.Health';
 
-/** The names that carry the real state: the reference implementation's, and the service's own, which users try first. */
+/** Services that report the real state: the name of the reference implementation, and the full name of the service. */
 const STATEFUL_NAMES: readonly string[] = ['ratelimit', RATE_LIMIT_SERVICE];
 
-/** Each open watch holds a call and is told of each change. */
+/** Maximum number of open watches. Each of them holds a call and gets a message for each change. */
 const MAX_WATCHES = 10_000;
 
-/** How much of an unknown service name goes into the error text. */
+/** Maximum length of an unknown service name in the error message. */
 const MAX_QUOTED_NAME_LENGTH = 100;
 
 /**
- * `grpc.health.v1.Health`: `Check`, `List` and `Watch`. The empty name is SERVING as long as the process answers,
- * also while it stops, as in the reference implementation.
+ * `grpc.health.v1.Health`: `Check`, `List` and `Watch`. The empty name is SERVING as long as the process answers, even
+ * during shutdown, as in the reference implementation.
  */
 export function healthService(health: Health): GrpcService {
   return {
@@ -94,7 +94,7 @@ function watch(health: Health): StreamMethod {
   };
 }
 
-/** Runs `handle`; a request that is not a message is refused with INTERNAL, as gRPC libraries do. */
+/** Runs `handle`. A request that cannot be decoded is rejected with INTERNAL, as gRPC libraries do. */
 function readOrRefuse(refuse: (status: GrpcStatus, message: string) => void, handle: () => void): void {
   try {
     handle();

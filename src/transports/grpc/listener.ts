@@ -8,26 +8,26 @@ export type ListenAddress = TcpAddress | { readonly path: string };
 
 interface ListenerEvents {
   readonly onConnection: (socket: Socket) => void;
-  /** A connection could not be accepted (for example: too many open files). Listening goes on. */
+  /** A connection could not be accepted, for example because too many files are open. Listening continues. */
   readonly onAcceptError: (error: Error) => void;
-  /** With it, connections are handed on once their TLS handshake is done. */
+  /** If set, connections are passed on after their TLS handshake. */
   readonly tls?: TlsHandshakes | undefined;
 }
 
-/** The settings of the address, when it is a TCP one. */
+/** The settings of a TCP address. */
 const SETTINGS: AddressSettings = { host: 'GRPC_HOST', port: 'GRPC_PORT', sharing: 'by SHARE_PORTS' };
 
 const PATH_ADVICE: Readonly<Record<string, string>> = {
   EADDRINUSE: 'another process took the path just now: stop it, or set GRPC_UDS to another path',
-  // Also the code that Node gives for a directory that does not exist.
+  // Node.js reports this code for a missing directory as well.
   EACCES:
     'the directory is missing, or this process may not write to it: create it, or set GRPC_UDS to a path elsewhere',
 };
 
-/** What the system's socket addresses hold. A longer path would be cut without a word and the socket made elsewhere. */
+/** The system's limit for socket paths. A longer path would be truncated silently. */
 const MAX_PATH_BYTES = process.platform === 'linux' ? 107 : 103;
 
-/** A listening socket that knows its connections, so that whoever stops it can cut those that linger. */
+/** A listening socket that keeps a list of its connections, so that they can be closed at shutdown. */
 export class Listener {
   readonly address: ListenAddress;
   readonly #server: Server;
@@ -48,7 +48,7 @@ export class Listener {
     });
   }
 
-  /** Fails with a text that names the address, the cause and the setting to change. */
+  /** @throws Error naming the address, the cause and the setting to change */
   static async open(listen: ListenAddress, events: ListenerEvents): Promise<Listener> {
     if ('path' in listen) await preparePath(listen.path);
     const server = createServer();
@@ -62,7 +62,7 @@ export class Listener {
     return new Listener(server, listen, events);
   }
 
-  /** Accepts no more, cuts handshakes, and removes the socket file. Resolves once every connection has ended. */
+  /** Stops listening, aborts handshakes, and removes the socket file. Resolves when every connection has closed. */
   close(): Promise<void> {
     const closed = new Promise<void>(resolve => this.#server.close(() => resolve()));
     this.#tls?.cut();
@@ -73,7 +73,7 @@ export class Listener {
     for (const socket of this.#connections) socket.destroy();
   }
 
-  /** How many connections are open. */
+  /** Number of open connections. */
   get connections(): number {
     return this.#connections.size;
   }
@@ -91,8 +91,8 @@ function openFailure(listen: ListenAddress, cause: Error): Error {
 }
 
 /**
- * Checks the path, and removes the socket file that a killed process left: else one crash would keep the service
- * down until somebody deletes the file. Nothing else is ever removed.
+ * Checks the path, and removes a socket file that a killed process has left behind. Otherwise the service could not
+ * start after a crash until somebody deletes the file. Nothing else is ever removed.
  */
 async function preparePath(path: string): Promise<void> {
   const bytes = Buffer.byteLength(path);
@@ -124,7 +124,7 @@ async function preparePath(path: string): Promise<void> {
   });
 }
 
-/** Only a refused connection proves that nobody listens; any other failure counts as somebody. */
+/** Only a refused connection proves that no process listens. After any other failure, the path counts as in use. */
 function isAccepting(path: string): Promise<boolean> {
   return new Promise(resolve => {
     const probe = connect({ path });

@@ -14,13 +14,18 @@ import { type GrpcServer, type GrpcServerOptions, STOPPING_MESSAGE } from './ser
 export interface ServerLimits {
   readonly connection: ConnectionLimits;
   readonly calls: CallLimits;
-  /** Connections beyond these are closed at once. */
+  /** Maximum number of connections. Further connections are closed immediately. */
   readonly maxConnections: number;
-  /** Bytes of unfinished requests, frames and header sections, of all connections; close to it, those that hold the most are cut. */
+  /**
+   * Maximum bytes of unfinished requests, frames and header sections of all connections. Close to it, the connections
+   * that hold the most are closed.
+   */
   readonly maxHeldBytes: number;
-  /** Bytes of answers that peers do not take, of all connections; beyond, those that hold the most are cut. */
+  /** Maximum bytes of unread answers of all connections. Close to it, the connections that hold the most are closed. */
   readonly maxQueuedBytes: number;
-  /** Bytes that compressed messages of all connections inflate to beyond `FREE_RATIO` times their size. */
+  /**
+   * Budget for the bytes to which compressed messages of all connections inflate beyond `FREE_RATIO` times their size.
+   */
   readonly inflation: BudgetTerms;
 }
 
@@ -30,11 +35,11 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   maxConnections: 20_000,
   maxHeldBytes: 64 * 1_048_576,
   maxQueuedBytes: 64 * 1_048_576,
-  // To inflate as much takes about a twentieth of a core.
+  // Inflating this much per second takes about a twentieth of a core.
   inflation: { burst: 64 * 1_048_576, perSecond: 16 * 1_048_576, perRequest: 0 },
 };
 
-/** What tests replace. */
+/** Parts that tests replace. */
 export interface OwnServerParts {
   readonly limits?: ServerLimits;
   /** From 0 to below 1; spreads the ages of connections. */
@@ -43,10 +48,10 @@ export interface OwnServerParts {
   readonly nextTurn?: (run: () => void) => void;
 }
 
-/** How often connections are asked what time has brought about. */
+/** How often connections check their timeouts. */
 const TICK_MS = 1_000;
 
-/** The age of a connection is up to so much shorter or longer, so that clients do not all come back at once. */
+/** Maximum relative deviation of a connection's age, so that clients do not all reconnect at the same moment. */
 const AGE_JITTER = 0.1;
 
 /**
@@ -66,7 +71,7 @@ interface Cuts {
   readonly bytes: number;
 }
 
-/** The gRPC server on our own HTTP/2. */
+/** The gRPC server on Sluice's own HTTP/2 implementation. */
 export class OwnGrpcServer implements GrpcServer {
   readonly name = 'grpc';
   readonly #options: GrpcServerOptions;
@@ -81,8 +86,8 @@ export class OwnGrpcServer implements GrpcServer {
   #isMakingRoom = false;
   /** Indexed by the reason. */
   readonly #cuts = new Map<string, Cuts>();
-  /** Told when a connection is gone. */
-  #oneLess = (): void => {};
+  /** Called when a connection has closed. */
+  #onClosed = (): void => {};
   #listener: Listener | null = null;
   #tick: Timer | null = null;
   #address: ListenAddress;
@@ -128,7 +133,7 @@ export class OwnGrpcServer implements GrpcServer {
     return this.#sockets.size;
   }
 
-  /** Open streams of all connections. */
+  /** Number of open streams of all connections. */
   get streamCount(): number {
     let count = 0;
     for (const socket of this.#sockets) count += socket.streamCount;
@@ -142,17 +147,17 @@ export class OwnGrpcServer implements GrpcServer {
     return bytes;
   }
 
-  /** Bytes that unfinished requests hold. */
+  /** Bytes of unfinished requests. */
   get heldBytes(): number {
     return this.#held.held;
   }
 
-  /** Connections whose input waits for its turn. */
+  /** Number of connections whose input waits for its turn. */
   get waitingCount(): number {
     return this.#shared.turns.waiting;
   }
 
-  /** Calls that run against a deadline. */
+  /** Number of calls with a deadline. */
   get deadlineCount(): number {
     return this.#deadlines.size;
   }
@@ -191,8 +196,8 @@ export class OwnGrpcServer implements GrpcServer {
       listener.destroyConnections();
     });
     await closed;
-    // Sockets are destroyed by then, but tell so a moment later.
-    while (this.#sockets.size > 0) await new Promise<void>(resolve => (this.#oneLess = resolve));
+    // By now all sockets are destroyed, but their `close` events follow a moment later.
+    while (this.#sockets.size > 0) await new Promise<void>(resolve => (this.#onClosed = resolve));
     timer.cancel();
     this.#tick?.cancel();
     this.#logCuts();
@@ -235,7 +240,7 @@ export class OwnGrpcServer implements GrpcServer {
 
   #gone(socket: GrpcSocket): void {
     this.#sockets.delete(socket);
-    this.#oneLess();
+    this.#onClosed();
   }
 
   /** Closes the connections that hold the most, until the total is low enough. */

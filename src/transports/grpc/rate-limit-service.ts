@@ -22,7 +22,7 @@ function shouldRateLimit(decider: Decider): UnaryMethod {
   return (request, reply) => decider.decide(request, 'protobuf', new UnaryDecisionReply(reply));
 }
 
-/** Over limit is an answer like any other here: the code is inside the message, the call itself is OK. */
+/** A request over the limit has the gRPC status OK: the code OVER_LIMIT is inside the response message. */
 class UnaryDecisionReply implements DecisionReply {
   readonly #reply: UnaryReply;
 
@@ -47,16 +47,16 @@ class UnaryDecisionReply implements DecisionReply {
   }
 }
 
-/** The status that answers a call which was refused. UNAVAILABLE and RESOURCE_EXHAUSTED tell callers that trying again may help. */
+/** gRPC status by fault code. UNAVAILABLE and RESOURCE_EXHAUSTED tell callers that a retry may help. */
 const STATUS_OF_FAULT: Readonly<Record<FaultCode, GrpcStatus>> = {
   bad_request: GRPC_STATUS.invalidArgument,
-  // Not INVALID_ARGUMENT: gRPC libraries answer INTERNAL when a request does not parse, so callers know it as that.
+  // Not INVALID_ARGUMENT, because gRPC libraries answer INTERNAL if a request does not parse.
   unparseable: GRPC_STATUS.internal,
   too_large: GRPC_STATUS.resourceExhausted,
   no_rules: GRPC_STATUS.unavailable,
   store_failed: GRPC_STATUS.unavailable,
   overloaded: GRPC_STATUS.resourceExhausted,
-  // Nobody hears it; the call was ended before.
+  // The call has already ended, so nobody receives this status.
   cancelled: GRPC_STATUS.cancelled,
   internal: GRPC_STATUS.internal,
 };

@@ -7,48 +7,48 @@ import type { ListenAddress } from './listener.ts';
 import type { TlsHandshakes } from './tls/tls.ts';
 
 /**
- * A gRPC server, whatever library is behind it; `test/exam/grpc-server.ts` holds what each must do.
+ * A gRPC server, independent of its library. `test/exam/grpc-server.ts` checks every implementation.
  *
- * - `start` fails with a text that names the address, the cause and the setting to change.
- * - `stop` takes no new connections, ends open streams with UNAVAILABLE, lets unary calls that run finish,
- *   and cuts what is still open after `drainTimeoutMs`.
- * - A method that throws is answered with INTERNAL and logged.
+ * - `start` fails with an error that names the address, the cause and the setting to change.
+ * - `stop` accepts no new connections, ends open streams with UNAVAILABLE, waits for unary calls in flight, and closes
+ *   the remaining connections after `drainTimeoutMs`.
+ * - If a method throws, the call is answered with INTERNAL and the error is logged.
  */
 export interface GrpcServer extends Service {
-  /** Where it listens. With port 0, the port that the system chose is known once started. */
+  /** The address of the server. With port 0, the port is known after `start`. */
   readonly address: ListenAddress;
 }
 
 export interface GrpcServerOptions {
   readonly listen: ListenAddress;
-  /** Serves over TLS only. */
+  /** If set, all connections use TLS. */
   readonly tls?: TlsHandshakes | undefined;
   readonly service: GrpcService;
-  /** A longer request message is answered with RESOURCE_EXHAUSTED. */
+  /** Maximum size of a request message. A larger message is answered with RESOURCE_EXHAUSTED. */
   readonly maxMessageBytes: number;
-  /** Bytes of the header fields of a request; for grpc-js those of Node.js hold. */
+  /** Maximum bytes of the header fields of a request. grpc-js ignores it and uses the limit of Node.js. */
   readonly maxMetadataBytes: number;
-  /** After this time, give or take a tenth at random, a connection is told to go away. 0: never. */
+  /** A connection gets GOAWAY after this time, which varies at random by up to a tenth. 0: never. */
   readonly maxConnectionAgeMs: number;
-  /** How long the calls of a connection that was told to go away may still run. 0: without end. */
+  /** Maximum time for calls in flight after GOAWAY. 0: no limit. */
   readonly maxConnectionAgeGraceMs: number;
-  /** How long `stop` waits for calls that run. */
+  /** How long `stop` waits for calls in flight. */
   readonly drainTimeoutMs: number;
   readonly logger: Logger;
   /** Times the drain. */
   readonly clock: Clock;
 }
 
-/** The request size that gRPC libraries accept unless told otherwise. */
+/** The default of gRPC libraries for the maximum size of a request. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024;
 
-/** Lets in the 64 KiB that callers of the reference implementation are known to send, and as much again. */
+/** Twice the 64 KiB that callers of the reference implementation are known to send. */
 export const DEFAULT_MAX_METADATA_BYTES = DEFAULT_LIMITS.maxHeaderListBytes;
 
 /** The status message of streams that end because the server stops. */
 export const STOPPING_MESSAGE = 'the server is shutting down; reconnect';
 
-/** One service with the methods of all, for a server that serves them on one port. */
+/** Returns one service with the methods of all `services`. */
 export function joinServices(services: readonly GrpcService[]): GrpcService {
   const unary = new Map<string, UnaryMethod>();
   const serverStreaming = new Map<string, StreamMethod>();

@@ -1,26 +1,26 @@
 import type { FaultCode } from '../../base/fault.ts';
 
-/** One HTTP answer but for its body. */
+/** An HTTP answer without its body. */
 export interface AnswerHead {
   /** Code and reason, such as `200 OK`. */
   readonly status: string;
   /** Empty for an answer without a body. */
   readonly contentType: string;
-  /** Further header fields. `Content-Length`, `Date` and `Connection` are added when it is written. */
+  /** Other header fields. `Content-Length`, `Date` and `Connection` are added when the answer is written. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** One HTTP answer, complete. */
+/** A complete HTTP answer. */
 export interface Answer extends AnswerHead {
-  /** Text goes out as UTF-8. Bytes need to stay valid only until the call that hands them over returns. */
+  /** Text is sent as UTF-8. Bytes must stay valid only until the call that passes them on returns. */
   readonly body: string | Uint8Array;
-  /** The bytes do not change any more, so a large body is sent without a copy. */
+  /** The bytes never change, so a large body can be sent without a copy. */
   readonly lasting?: true;
 }
 
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
 
-/** A page of plain text that is made while it is sent. */
+/** The head of a plain text page whose body is streamed. */
 export const TEXT_PAGE: AnswerHead = { status: '200 OK', contentType: PLAIN_TEXT };
 
 /** A page of plain text. */
@@ -33,7 +33,7 @@ export function lastingBytes({ body, lasting }: Answer): Uint8Array {
   return lasting === true && typeof body !== 'string' ? body : Buffer.from(body);
 }
 
-/** Returns the bytes of an answer that closes the connection, for a request that Node.js could not parse. */
+/** Returns the bytes of an answer that closes the connection, for cases in which the library writes no answer. */
 export function rawAnswer({ status, contentType, headers = {}, body }: Answer): string {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString();
   const fields = Object.entries({
@@ -46,7 +46,7 @@ export function rawAnswer({ status, contentType, headers = {}, body }: Answer): 
   return `HTTP/1.1 ${status}\r\n${fields.join('')}\r\n${text}`;
 }
 
-/** Why a request got no decision or page: the causes of a {@link FaultCode}, and those that HTTP itself brings. */
+/** Why a request failed: the codes of a {@link FaultCode}, and codes that exist only for HTTP. */
 export type ErrorCode =
   | FaultCode
   | 'not_found'
@@ -60,7 +60,7 @@ export type ErrorCode =
   | 'expectation_failed'
   | 'version_not_supported';
 
-/** The one place where causes become HTTP statuses (spec 7). */
+/** HTTP statuses by error code (spec 7). */
 const STATUSES: Readonly<Record<ErrorCode, string>> = {
   bad_request: '400 Bad Request',
   unparseable: '400 Bad Request',
@@ -69,7 +69,7 @@ const STATUSES: Readonly<Record<ErrorCode, string>> = {
   method_not_allowed: '405 Method Not Allowed',
   conflict: '409 Conflict',
   body_too_large: '413 Content Too Large',
-  // Nobody hears it; no registered status says so.
+  // The caller has disconnected, so nobody receives this status. No registered status describes the case.
   cancelled: '499 Client Closed Request',
   internal: '500 Internal Server Error',
   no_rules: '503 Service Unavailable',
@@ -83,13 +83,13 @@ const STATUSES: Readonly<Record<ErrorCode, string>> = {
   version_not_supported: '505 HTTP Version Not Supported',
 };
 
-/** A full queue empties within milliseconds; a second is the least that `Retry-After` can say (RFC 9110, 10.2.3). */
+/** A full queue empties within milliseconds. One second is the minimum for `Retry-After` (RFC 9110, 10.2.3). */
 const RETRY_SOON = { 'Retry-After': '1' };
 
-/** What an error body holds under `error`. */
+/** The value of `error` in the body of an error answer. */
 export interface ErrorText {
   readonly code: ErrorCode;
-  /** What was wrong, where, and what to do instead. */
+  /** What is wrong, where, and what to do instead. */
   readonly message: string;
   /** The place in the caller's document, such as `descriptors[0].entries`. */
   readonly path?: string;

@@ -3,13 +3,13 @@ import { type Answer, errorAnswer } from './answer.ts';
 import type { Exchange } from './exchange.ts';
 import { bodyWork, pieceWork, READ_WORK } from './request-turns.ts';
 
-/** The largest body that is read, and what is said about a larger one: an answer with 413. */
+/** Maximum size of a body, and the answer (413) to a larger one. */
 interface BodyBound {
   readonly bytes: number;
   tooLarge(): Answer;
 }
 
-/** The largest `/json` body that is read: what gRPC accepts by default as a message, far more than any proxy sends. */
+/** Maximum size of a `/json` body: the default limit of gRPC messages, far more than any proxy sends. */
 const DECISION_BYTES = 4 * 1024 * 1024;
 
 const DECISION_TOO_LARGE = errorAnswer({
@@ -20,11 +20,11 @@ const DECISION_TOO_LARGE = errorAnswer({
 const DECISION_BOUND: BodyBound = { bytes: DECISION_BYTES, tooLarge: () => DECISION_TOO_LARGE };
 
 /**
- * A body beyond its bound is still received, and dropped, up to so many times the bound: a caller that is still
- * sending when the connection closes gets a reset and never sees the answer. Beyond this the connection is closed
- * anyway.
+ * A body above the limit is still received and discarded, up to this multiple of the limit. If the connection closed
+ * while the caller is sending, the caller would get a reset and never see the answer. Above this multiple the
+ * connection is closed anyway.
  */
-const DROPPED_UP_TO = 4;
+export const DROPPED_UP_TO = 4;
 
 /** Initial capacity of the buffer for a body that arrives in pieces. */
 const LEAST_CAPACITY = 16 * 1024;

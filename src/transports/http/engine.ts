@@ -27,8 +27,8 @@ export async function loadHttpEngine(settings: EngineSettings, log: Logger): Pro
         );
       }
       log.warning(
-        'uWebSockets.js does not load here; the HTTP ports use the HTTP server of Node.js, which takes more processor ' +
-          'time for each request. Set HTTP_SERVER_ENGINE=node to choose it without this message',
+        'uWebSockets.js could not be loaded; the HTTP ports use the HTTP server of Node.js, which needs more CPU time ' +
+          'per request. Set HTTP_SERVER_ENGINE=node to select it without this warning',
         { error, node: process.version },
       );
     }

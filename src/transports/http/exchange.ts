@@ -5,7 +5,7 @@ import { type Answer, type AnswerHead, errorAnswer } from './answer.ts';
 import { MAX_WAITING, type RequestTurns } from './request-turns.ts';
 import type { HeldMemory, Holder, Traffic } from './traffic.ts';
 
-/** What the exchanges of one listener share. */
+/** Shared by the exchanges of one listener. */
 export interface ExchangeContext {
   readonly traffic: Traffic;
   readonly memory: HeldMemory;
@@ -67,14 +67,14 @@ export abstract class Exchange implements Holder {
   }
 
   /**
-   * Identifies the connection of the request while it waits. An engine that does not know the connection has at most one
-   * waiting request per connection, and the request stands for it.
+   * Identifies the connection of the request while it waits. An engine that does not know the connection has at most
+   * one waiting request per connection, and the request stands for it.
    */
   get caller(): object {
     return this;
   }
 
-  /** An answer has left, or the caller has gone away before there was one. */
+  /** True once the answer has been sent, or the caller has disconnected before. */
   get over(): boolean {
     return this.#state === 'over';
   }
@@ -84,7 +84,7 @@ export abstract class Exchange implements Holder {
     return this.#state !== 'waiting';
   }
 
-  /** Calls `listener` when the caller goes away before it has been answered; null for nothing. */
+  /** Sets the function that is called if the caller disconnects before an answer is started; null for none. */
   onGone(listener: (() => void) | null): void {
     this.#gone = listener;
   }
@@ -178,7 +178,9 @@ export abstract class Exchange implements Holder {
     else this.cut();
   }
 
-  /** Writes the answer, unless there has been one or the caller has gone. `close` ends the connection after it. */
+  /**
+   * Writes the answer, unless an answer has been started or the caller has disconnected. `close` closes the connection.
+   */
   answer(answer: Answer, connection: 'keep' | 'close' = 'keep'): void {
     if (this.#state !== 'waiting') return;
     this.#state = 'sending';
@@ -203,11 +205,11 @@ export abstract class Exchange implements Holder {
   abstract refuseBody(answer: Answer, dropped: number): void;
 
   /**
-   * Writes an answer whose body is made while the caller reads it: a slow reader costs a chunk or two of memory, and
-   * others run between two chunks. Empty pieces are places where they may run as well.
+   * Writes an answer whose body is produced while the caller reads it. A slow reader costs at most two chunks of
+   * memory, and other callbacks run between two chunks. An empty piece also lets other callbacks run.
    *
-   * @returns when the answer has left or the caller has gone; rejects when making the body failed, and then the caller
-   *   gets whatever {@link fail} answers or, where the body had begun, an end that shows that there should be more
+   * Resolves when the answer has been sent or the caller has disconnected. Rejects if producing the body fails. The
+   * caller then gets the answer of {@link fail} or, if the body has been started, sees that the body is incomplete.
    */
   async stream(head: AnswerHead, pieces: Iterable<string>): Promise<void> {
     if (this.#state !== 'waiting') return;
@@ -221,7 +223,7 @@ export abstract class Exchange implements Holder {
     this.finished();
   }
 
-  /** Answers a request whose handling threw, which is a defect of ours: the cause goes to the log, not to the caller. */
+  /** Answers a request whose handler threw, which is a bug. The cause is logged and not sent to the caller. */
   fail(thrown: unknown): void {
     const error = asError(thrown);
     this.#context.log.error('Request failed (this is a bug; please report it)', {
@@ -247,8 +249,8 @@ export abstract class Exchange implements Holder {
     return this.#state === 'waiting';
   }
 
-  /** True if a listener waits for a disconnect of the caller. */
-  protected get minded(): boolean {
+  /** True if a disconnect of the caller would call a listener. */
+  protected get hasGoneListener(): boolean {
     return this.#state === 'waiting' && this.#gone !== null;
   }
 
@@ -327,13 +329,13 @@ export abstract class Exchange implements Holder {
 }
 
 /**
- * A chunk has at least this many characters, which two things ask for. uWebSockets.js tells whether the socket has
- * taken a write only for one that its own buffer of 16 KiB does not hold. And the system calls a socket writable when
- * a third of its buffer is free: that is more than a chunk, so no more than two of them ever wait in memory.
+ * Minimum number of characters of a chunk. uWebSockets.js reports whether the socket has accepted a write only if the
+ * write does not fit into its own buffer of 16 KiB. The system reports a socket as writable when a third of its buffer
+ * is free, which is more than a chunk, so at most two chunks wait in memory.
  */
 const CHUNK_CHARACTERS = 16 * 1024;
 
-/** Puts the pieces of a long text together to chunks that are worth a write each. */
+/** Joins the pieces of a long text into chunks that are large enough for a write each. */
 class TextChunks {
   readonly #pieces: Iterator<string>;
   #gathered = '';
@@ -343,12 +345,15 @@ class TextChunks {
     this.#pieces = pieces[Symbol.iterator]();
   }
 
-  /** True once all pieces are taken. */
+  /** True once all pieces have been read. */
   get ended(): boolean {
     return this.#ended;
   }
 
-  /** The next chunk, of which the last may be short or empty; null when an empty piece, a pause, comes before its end. */
+  /**
+   * Returns the next chunk; null if a pause (an empty piece) comes before its end. The last chunk may be short or
+   * empty.
+   */
   next(): string | null {
     while (this.#gathered.length < CHUNK_CHARACTERS) {
       const { done, value } = this.#pieces.next();
@@ -364,7 +369,7 @@ class TextChunks {
     return chunk;
   }
 
-  /** Gives the rest up. */
+  /** Discards the remaining pieces. */
   close(): void {
     this.#pieces.return?.();
   }

@@ -29,25 +29,26 @@ export interface EngineServer {
   close(): void;
 }
 
-/** Port 0 takes any free port, which is then not shared. */
+/** With port 0, the system chooses a free port, which is not shared. */
 export interface HttpListenerOptions extends TcpAddress, RouteTable {
   readonly name: string;
   readonly engine: HttpEngine;
   /** The settings that hold host and port, for the message when listening fails. */
   readonly settings: AddressSettings;
-  /** How long `stop` waits for requests that are still being answered. */
+  /** How long `stop` waits for requests in flight. */
   readonly drainMs: number;
   readonly limits?: HttpLimits;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-interface Made {
+/** A server that may not be listening yet. */
+interface Created {
   readonly server: EngineServer;
   readonly context: ExchangeContext;
 }
 
-interface Running extends Made {
+interface Running extends Created {
   readonly port: number;
 }
 
@@ -60,7 +61,7 @@ export class HttpListener implements Service {
    * The server of a start that failed because the port was in use. The next start reuses it, because uWebSockets.js
    * never frees an app.
    */
-  #made: Made | null = null;
+  #created: Created | null = null;
   /** The start in progress; it never rejects. */
   #starting: Promise<void> | null = null;
   #stopped: Promise<void> = Promise.resolve();
@@ -70,12 +71,12 @@ export class HttpListener implements Service {
     this.#options = options;
   }
 
-  /** The port that is listened on; 0 while there is none. */
+  /** The port number; 0 while the port is closed. */
   get port(): number {
     return this.#running?.port ?? 0;
   }
 
-  /** How many requests wait for their answer. */
+  /** Number of requests in flight. */
   get inFlight(): number {
     return this.#running?.context.traffic.inFlight ?? 0;
   }
@@ -83,7 +84,7 @@ export class HttpListener implements Service {
   /**
    * Opens the port.
    *
-   * @throws Error naming the address and the settings to change, when it cannot be opened
+   * @throws Error naming the address and the settings to change, if the port cannot be opened
    */
   start(): Promise<void> {
     const opened = this.#open();
@@ -92,8 +93,8 @@ export class HttpListener implements Service {
   }
 
   /**
-   * From now on every answer asks its caller to close the connection, so that callers move elsewhere. A shared port is
-   * closed for this listener, because callers that come back here would be asked to leave again.
+   * From now on every answer asks the caller to close the connection, so that callers move to other processes. A shared
+   * port is closed for this listener, because callers that reconnect here would be asked to leave again.
    */
   drain(): void {
     if (this.#running === null) return;
@@ -102,8 +103,7 @@ export class HttpListener implements Service {
   }
 
   /**
-   * Closes the port, lets callers finish within the bound, then closes every connection.
-   * @param drainMs the bound, where it is not the one of the options
+   * Closes the port, waits up to `drainMs` for requests in flight, then closes every connection.
    */
   stop(drainMs = this.#options.drainMs): Promise<void> {
     const running = this.#running;
@@ -117,12 +117,12 @@ export class HttpListener implements Service {
   }
 
   async #open(): Promise<void> {
-    this.#made ??= make(this.#options);
-    const made = this.#made;
+    this.#created ??= create(this.#options);
+    const created = this.#created;
     try {
-      const port = await made.server.listen(this.#options);
-      this.#made = null;
-      this.#running = { ...made, port };
+      const port = await created.server.listen(this.#options);
+      this.#created = null;
+      this.#running = { ...created, port };
     } catch (thrown) {
       throw new Error(listenFailure(this.#options, systemCode(thrown), this.#options.settings));
     } finally {
@@ -144,7 +144,7 @@ export class HttpListener implements Service {
   }
 }
 
-function make(options: HttpListenerOptions): Made {
+function create(options: HttpListenerOptions): Created {
   const { name, log, limits = DEFAULT_HTTP_LIMITS } = options;
   const context: ExchangeContext = {
     traffic: new Traffic(limits.maxConnections),

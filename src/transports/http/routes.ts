@@ -40,7 +40,7 @@ export interface RouteTable {
   readonly unknown: Handler;
 }
 
-/** The methods of a path as the `Allow` field has them. */
+/** Methods of a path, in the form of the `Allow` field. */
 const ALLOWED = { GET: 'GET, HEAD', POST: 'POST', 'GET or POST': 'GET, HEAD, POST' } as const;
 
 /** The methods that a route serves; null if it serves all methods. */
@@ -65,7 +65,7 @@ export function run(handle: Handler, exchange: Exchange, request: RequestHead): 
   }
 }
 
-/** A path that is none of the routes: 404 with a JSON body that lists those there are. */
+/** Answers unknown paths with 404 and a JSON body that lists the available paths. */
 export function jsonNotFound(routes: readonly Route[]): Handler {
   const paths = routes.map(({ method, path }) => (method === 'any' ? path : `${method} ${path}`)).join(', ');
   const answer = errorAnswer({

@@ -1,12 +1,12 @@
 import type { Clock, Timer } from '../../base/clock.ts';
 
 /**
- * A listener that drains asks every caller to close. Callers that send one request after the other learn of it within
- * this time; connections that stay silent for as long are idle, and are closed.
+ * While a listener drains, every answer asks its caller to close the connection. Callers that send one request after
+ * the other receive such an answer within this time. Connections that are silent for this long are idle and get closed.
  */
 const SILENCE_MS = 100;
 
-/** The connections of one listener, the requests that wait for their answer, and whether the listener is closing down. */
+/** The connections of one listener, its requests in flight, and whether it is draining. */
 export class Traffic {
   readonly #maxConnections: number;
   #connections = 0;
@@ -24,12 +24,12 @@ export class Traffic {
     return this.#connections > this.#maxConnections;
   }
 
-  /** How many requests have arrived and are neither answered nor given up by their caller. */
+  /** Number of requests that have arrived, have no complete answer yet, and whose callers are still connected. */
   get inFlight(): number {
     return this.#inFlight;
   }
 
-  /** True once answers tell the caller to close the connection. */
+  /** True once answers ask the caller to close the connection. */
   get draining(): boolean {
     return this.#draining;
   }
@@ -38,7 +38,7 @@ export class Traffic {
     this.#draining = true;
   }
 
-  /** A connection has been opened (1) or has ended (-1). */
+  /** Called when a connection has been opened (1) or closed (-1). */
   connectionsChanged(change: number): void {
     this.#connections += change;
     if (this.#connections === 0) this.#whenEmpty?.();
@@ -54,8 +54,8 @@ export class Traffic {
   }
 
   /**
-   * Resolves once every connection has ended, or the ones that are left have been silent for {@link SILENCE_MS}, or
-   * after `boundMs`, at once where that is 0. To close a connection any earlier would reset a request that is on its way.
+   * Resolves when every connection has closed, when the remaining ones have been silent for {@link SILENCE_MS}, or
+   * after `boundMs` (0: immediately). Closing a connection earlier could reset a request that is already on its way.
    */
   drained(clock: Clock, boundMs: number): Promise<void> {
     if (this.#connections === 0 || boundMs === 0) return Promise.resolve();
@@ -68,7 +68,7 @@ export class Traffic {
       };
       const listen = (): Timer => {
         const before = this.#arrivals;
-        // Once sockets have been read: when this process got no time, requests wait there that came long ago.
+        // Judges after sockets have been read: if this process got no CPU time, old requests may be waiting there.
         return clock.after(SILENCE_MS, () => setImmediate(judge, before));
       };
       const judge = (before: number): void => {

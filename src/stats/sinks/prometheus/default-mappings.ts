@@ -1,6 +1,6 @@
 import { DEFAULT_BUCKETS, type Mapping, type Mappings, PLAIN_MAPPING } from './mapping.ts';
 
-/** Statistics of rules that are mapped. `over_limit_with_local_cache` is none of them, as in the reference implementation. */
+/** Mapped statistics of rules. The reference implementation does not map `over_limit_with_local_cache` either. */
 const RULE_STATS = {
   total_hits: 'Hits of all kinds.',
   within_limit: 'Hits within the limit.',
@@ -18,13 +18,13 @@ const LEVELS = [
   ['key2', '$3'],
 ] as const;
 
-/** Below those of Prometheus, because most calls take less than the smallest of them. */
+/** Buckets below the default ones of Prometheus, because most calls are faster than the smallest default bucket. */
 const FINE_BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025];
 
 /**
- * The mapping of spec 4.4, and that of tasks. A rule with more than two levels counts in the series of its first two,
- * as in the reference implementation.
- * @param responseTimeIn the unit of `ratelimit_service_response_time_seconds`, whose name stays
+ * The mappings of spec 4.4, and those of tasks. A rule with more than two levels is added to the series of its first
+ * two levels, as in the reference implementation.
+ * @param responseTimeIn the unit of `ratelimit_service_response_time_seconds`; the name does not change with it
  */
 export function defaultMappings(responseTimeIn: 'seconds' | 'milliseconds'): Mappings {
   const list = [
@@ -54,7 +54,7 @@ export function defaultMappings(responseTimeIn: 'seconds' | 'milliseconds'): Map
   return { list, globOrder: 'first' };
 }
 
-/** A rule of one level. */
+/** Rules with one level. */
 function oneLevel(stat: string, help: string): Mapping {
   return glob(`ratelimit.service.rate_limit.*.*.${stat}`, `${RULE_METRIC}${stat}`, {
     labels: LEVELS.slice(0, 2),
@@ -62,9 +62,9 @@ function oneLevel(stat: string, help: string): Mapping {
   });
 }
 
-/** A rule of two levels or more. One pattern for all of its statistics: there may be hundreds of thousands. */
+/** Rules with two or more levels. One pattern serves all statistics, because there may be hundreds of thousands. */
 function deeperLevels(stats: readonly string[]): Mapping {
-  // Values of requests may be part of a name, and so may two dots in a row: the level between them is an empty label.
+  // Names may contain values from requests and therefore two dots in a row. The level between them is an empty label.
   const part = '([^.]*)';
   const pattern = `^ratelimit\\.service\\.rate_limit\\.${part}\\.${part}\\.${part}(?:\\..+)?\\.(${stats.join('|')})$`;
   return {
@@ -90,11 +90,11 @@ function glob(match: string, name: string, rest: Partial<Mapping>): Mapping {
   return { ...PLAIN_MAPPING, match: { glob: match.split('.') }, name, ...rest };
 }
 
-/** Attempts may take a quarter of an hour, and a task may wait as long as its worker lets it. */
+/** Attempts may take a quarter of an hour, and tasks may wait longer than that. */
 const LONG_BUCKETS = [...DEFAULT_BUCKETS, 30, 60, 300, 900];
 const STORE_BUCKETS = [0.0005, 0.001, 0.0025, ...DEFAULT_BUCKETS];
 
-/** How the statistics of tasks are shown; their names are those of `src/tasks/model/task-statistics.ts`. */
+/** Mappings of the task statistics, which are named in `src/tasks/model/task-statistics.ts`. */
 export const TASK_MAPPINGS: readonly Mapping[] = [
   counter('created', 'tasks_created_total', 'Tasks created.'),
   counter('finished.*', 'tasks_finished_total', 'Tasks that reached a final status.', 'status'),
@@ -144,7 +144,7 @@ function counter(match: string, name: string, help: string, label?: string): Map
   return { ...mapping(match, name, help), kind: 'counter', labels };
 }
 
-/** Timers are kept in milliseconds and shown in seconds. */
+/** Timers record milliseconds; the metrics show seconds. */
 function timer(match: string, name: string, help: string, buckets: readonly number[]): Mapping {
   return { ...mapping(match, name, help), observer: { type: 'histogram', buckets }, scale: 0.001 };
 }

@@ -10,27 +10,30 @@ import { helpText, observerLines, seriesText, valueText } from './text-format.ts
 
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Counters or series that are handled before others may run. */
+/** After this many counters or series, other work may run. */
 const AT_ONCE = 128;
 
-/** Metrics whose conflict is logged: their names may hold values of requests. */
-const MAX_TOLD = 100;
+/** Maximum number of metrics whose conflicts are logged, because names may contain values from requests. */
+const MAX_LOGGED = 100;
 
 interface ExpositionOptions {
   readonly stats: StatsRegistry;
   readonly mappings: Mappings;
-  /** They become labels of every metric. */
+  /** Become labels of every metric. */
   readonly tags: readonly Tag[];
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Statistics in the text format of Prometheus. Nothing is kept between two scrapes but what a time to live asks for. */
+/**
+ * Statistics in the text format of Prometheus. Between two scrapes, only series with a time to live are remembered.
+ */
 export class Exposition {
   readonly #options: ExpositionOptions;
   readonly #mapper: Mapper;
   readonly #ageing = new Ageing();
-  readonly #told = new Set<string>();
+  /** Metrics whose conflict has been logged. */
+  readonly #logged = new Set<string>();
   readonly #process: ProcessMetrics;
 
   constructor(options: ExpositionOptions) {
@@ -39,7 +42,7 @@ export class Exposition {
     this.#process = new ProcessMetrics(options.clock);
   }
 
-  /** Begins to measure what a page tells of the process. */
+  /** Starts measuring the process metrics. */
   start(): void {
     this.#process.start();
   }
@@ -48,11 +51,11 @@ export class Exposition {
     this.#process.stop();
   }
 
-  /** The page, made as it is asked for. An empty text is where others may run. */
+  /** The page, produced on demand. After an empty string, the reader may let other work run. */
   *lines(): Iterable<string> {
     const families = new Families();
     yield* this.#gather(families);
-    this.#tellConflicts(families.conflicts);
+    this.#logConflicts(families.conflicts);
     const look = this.#ageing.look(this.#options.clock.nowMs());
     for (const family of families) yield* this.#familyLines(families, family, look);
     look.done();
@@ -69,7 +72,7 @@ export class Exposition {
       const mapped = this.#mapper.map(name, 'observer');
       if (mapped !== null) families.addTimer(mapped, timer);
     }
-    // So that the first failure is a step from 0: a series that begins with it has no step.
+    // Counters start with 0, because a series that starts with the first failure shows no increase.
     for (const name of stats.counterNames()) {
       const mapped = this.#mapper.map(name, 'counter');
       if (mapped !== null) families.add(mapped, 'counter', 0);
@@ -106,11 +109,11 @@ export class Exposition {
     return help === '' ? '' : `# HELP ${metric} ${helpText(help)}\n`;
   }
 
-  /** Each once: a scrape comes every few seconds. */
-  #tellConflicts(metrics: ReadonlySet<string>): void {
+  /** Logs each conflict only once, because there is a scrape every few seconds. */
+  #logConflicts(metrics: ReadonlySet<string>): void {
     for (const metric of metrics) {
-      if (this.#told.has(metric) || this.#told.size >= MAX_TOLD) continue;
-      this.#told.add(metric);
+      if (this.#logged.has(metric) || this.#logged.size >= MAX_LOGGED) continue;
+      this.#logged.add(metric);
       this.#options.logger.warning(
         'Statistics of different kinds map to one metric; only those of the first kind are exported. Change PULLSTATS_MAPPER_YAML',
         { metric },
@@ -124,11 +127,11 @@ interface Seen {
   readonly sinceMs: number;
 }
 
-/** Which series with a time to live have not changed for that time. Changes are noticed when somebody looks. */
+/** Finds series with a time to live that have not changed for that time. Changes are noticed only when it is asked. */
 class Ageing {
   #seen: ReadonlyMap<string, Seen> = new Map();
 
-  /** One look at all series, at this time. */
+  /** Starts a pass over all series. */
   look(nowMs: number): Look {
     const before = this.#seen;
     const found = new Map<string, Seen>();
@@ -147,8 +150,8 @@ class Ageing {
 }
 
 interface Look {
-  /** True when the series has had this value for longer than `ttlMs`. */
+  /** True if the series has had this value for longer than `ttlMs`. */
   isOld(series: string, value: number, ttlMs: number): boolean;
-  /** All series that there are were asked for: the others are forgotten. */
+  /** Ends the pass. Series that were not part of it are forgotten. */
   done(): void;
 }

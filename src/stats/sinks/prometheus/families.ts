@@ -8,12 +8,12 @@ import { seriesText } from './text-format.ts';
 export interface Family {
   readonly metric: string;
   readonly kind: 'counter' | 'gauge' | 'observer';
-  /** The first that gave it a series; null where none did. */
+  /** The mapping of its first series; null if no mapping matched. */
   readonly mapping: Mapping | null;
   /** Number of its first and last series, or -1. */
   first: number;
   last: number;
-  /** Its timers, by their labels; null where it has none. */
+  /** Timers by their labels; null if the family has other statistics. */
   readonly timers: Map<string, Histogram> | null;
 }
 
@@ -23,23 +23,23 @@ interface Series {
 }
 
 /**
- * The series of one scrape. Statistics that are mapped to one series are summed; those of one metric are listed
- * together, as the text format asks, in whatever order they came.
+ * The series of one scrape. Statistics that map to the same series are added up. Series of the same metric are listed
+ * together, as the text format requires.
  */
 export class Families {
-  /** Statistics of another kind than those before them that have the same metric: they are left out. */
+  /** Metrics with statistics of different kinds. Only statistics of the first kind are listed. */
   readonly conflicts = new Set<string>();
   readonly #families = new Map<string, Family>();
   readonly #index = new NameIndex();
   readonly #hash = new NameHash();
   readonly #values = new GrowingNumbers();
-  /** The place of each series' labels. */
+  /** Number of the labels of each series in {@link TextArena}. */
   readonly #labels = new GrowingNumbers();
   /** The number of the next series of the same family, or -1. */
   readonly #next = new GrowingNumbers();
   readonly #texts = new TextArena();
 
-  /** Adds to a series; a new one begins at 0. */
+  /** Adds to a series. A new series starts at 0. */
   add(mapped: Mapped, kind: 'counter' | 'gauge', value: number): void {
     const family = this.#family(mapped, kind);
     if (family === null) return;
@@ -80,7 +80,7 @@ export class Families {
     family.last = number;
   }
 
-  /** Null where the metric is there already and is of another kind. */
+  /** Returns the family of a metric, or null if the metric already has another kind. */
   #family({ metric, mapping }: Mapped, kind: Family['kind']): Family | null {
     let family = this.#families.get(metric);
     if (family === undefined) {

@@ -21,7 +21,7 @@ const KINDS: Readonly<Record<string, EventKind>> = {
 const METRIC_NAME = /^(?:[A-Za-z_]|\$(?:\d+|\{\d+\}))(?:\w|\$(?:\w+|\{\w+\}))*$/;
 const LABEL_NAME = /^[A-Za-z_]\w+$/;
 
-/** Every fault of a mapper file. */
+/** A mapper file is invalid. The message lists every fault. */
 export class MapperFileRefused extends Error {
   constructor(faults: readonly string[]) {
     super(faults.join('; '));
@@ -30,9 +30,10 @@ export class MapperFileRefused extends Error {
 }
 
 /**
- * Reads a mapper file, in the form that the statsd exporter of Prometheus has and the reference implementation reads.
- * @param parseDuration milliseconds of `1m30s`, or null
- * @throws MapperFileRefused with every fault, where each is, and what is accepted
+ * Parses a mapper file in the format of the Prometheus statsd exporter, which the reference implementation uses as
+ * well.
+ * @param parseDuration returns the milliseconds of a text such as `1m30s`; null if it is not a duration
+ * @throws MapperFileRefused with every fault, its place, and what is accepted
  */
 export function parseMapperFile(text: string, parseDuration: (text: string) => number | null): Mappings {
   let content: unknown;
@@ -121,7 +122,10 @@ function observerType(node: Node): string | null {
   return node.choice('observer_type', types) ?? node.choice('timer_type', types);
 }
 
-/** Without a list null. The reference implementation crashes on the old place, beside the options. */
+/**
+ * Returns null without a list. The reference implementation crashes if the list is at its old place, beside the
+ * options.
+ */
 function bucketsOf(node: Node): readonly number[] | null {
   const options = node.child('histogram_options');
   options.knows(['buckets', 'native_histogram_bucket_factor', 'native_histogram_max_buckets']);
@@ -132,7 +136,7 @@ function bucketsOf(node: Node): readonly number[] | null {
   return buckets;
 }
 
-/** How exact they are to be is read and not needed. */
+/** The allowed errors of quantiles are accepted and ignored. */
 function quantilesOf(node: Node): readonly number[] | null {
   const options = node.child('summary_options');
   options.knows(['quantiles', 'max_age', 'age_buckets', 'buf_cap']);

@@ -1,10 +1,13 @@
-/** A map of a mapper file: reads its fields, and gathers what is wrong with them. */
+/** A map in a mapper file. It reads the fields and collects their faults. */
 export class Node {
   readonly faults: string[];
   readonly #fields: Readonly<Record<string, unknown>>;
   readonly #place: string;
 
-  /** `place` is empty for the whole file. Faults go to `faults`, which all nodes of a file share. */
+  /**
+   * @param place path of the map in the file; empty for the whole file
+   * @param faults receives faults; shared by all nodes of a file
+   */
   constructor(value: unknown, place: string, faults: string[]) {
     this.faults = faults;
     this.#place = place;
@@ -17,7 +20,7 @@ export class Node {
     return Object.keys(this.#fields);
   }
 
-  /** A field with another name is a fault: most likely it is misspelt. */
+  /** Reports fields with other names, which are probably misspelled. */
   knows(names: readonly string[]): void {
     const others = this.keys().filter(key => !names.includes(key));
     for (const key of others)
@@ -28,7 +31,7 @@ export class Node {
     this.faults.push(`${this.#path(field)} is ${shown(this.#fields[field])}; accepted: ${accepted}`);
   }
 
-  /** Empty where the field is not there. Numbers and bools are texts that need no quotation marks. */
+  /** Returns an empty string if the field is missing. Numbers and booleans count as texts without quotation marks. */
   text(field: string): string {
     const value = this.#fields[field] ?? '';
     if (typeof value === 'object') this.fault(field, 'a text');
@@ -65,12 +68,12 @@ export class Node {
     return null;
   }
 
-  /** The map in a field; an empty one where the field is not there. */
+  /** Returns the map in a field; an empty map if the field is missing. */
   child(field: string): Node {
     return new Node(this.#fields[field] ?? {}, this.#path(field), this.faults);
   }
 
-  /** The maps in a list; none where the field is not there. */
+  /** Returns the maps in a list; an empty list if the field is missing. */
   items(field: string): Node[] {
     const value = this.#fields[field] ?? [];
     if (Array.isArray(value)) {

@@ -9,10 +9,10 @@ import {
 } from './mapping.ts';
 import { labelText, metricName } from './text-format.ts';
 
-/** What a statistic becomes. */
+/** The metric and labels of a statistic. */
 export interface Mapped {
   readonly metric: string;
-  /** `domain="shop",key1="user"`: the text between the braces. */
+  /** The text between the braces, such as `domain="shop",key1="user"`. */
   readonly labels: string;
   /** Null for a statistic that no mapping matches. */
   readonly mapping: Mapping | null;
@@ -21,7 +21,7 @@ export interface Mapped {
 interface Compiled {
   readonly mapping: Mapping;
   readonly metric: Template;
-  /** In the order of their names, so that the same labels always give the same text. */
+  /** Sorted by name, so that equal labels always give the same text. */
   readonly labels: readonly { readonly name: string; readonly value: Template }[];
 }
 
@@ -33,18 +33,18 @@ interface Pattern extends Compiled {
   readonly pattern: RegExp;
 }
 
-/** Finds for the name of a statistic the metric and labels that it is shown with. */
+/** Maps names of statistics to metrics and labels. */
 export class Mapper {
-  /** By their number of parts, in the order in which they are tried. */
+  /** Globs by their number of parts, in the order in which they are tried. */
   readonly #globs = new Map<number, Glob[]>();
   readonly #patterns: Pattern[] = [];
-  /** By the name of their metric, where that is no template. */
+  /** Help texts by metric name. */
   readonly #helps = new Map<string, string>();
   readonly #otherwise: Mapper | null;
-  /** The labels of what no mapping gives labels. */
+  /** Labels of statistics without a mapping. */
   readonly tagLabels: string;
 
-  /** The tags become labels of every metric. */
+  /** @param tags become labels of every metric */
   constructor({ list, globOrder, otherwise }: Mappings, tags: readonly Tag[]) {
     const own = new Map(inOrder(tags).map(([name, value]) => [metricName(name), value]));
     this.tagLabels = [...own].map(([name, value]) => labelText(name, value)).join(',');
@@ -59,7 +59,7 @@ export class Mapper {
       otherwise === undefined ? null : new Mapper({ list: otherwise, globOrder: 'first' }, tags);
   }
 
-  /** Null for a statistic that a mapping drops. All globs are tried before all patterns. */
+  /** Returns null if a mapping drops the statistic. All globs are tried before all patterns. */
   map(name: string, kind: EventKind): Mapped | null {
     const byGlob = this.#byGlob(name, kind);
     if (byGlob !== undefined) return byGlob;
@@ -68,7 +68,7 @@ export class Mapper {
     return this.#otherwise === null ? this.#unmapped(name) : this.#otherwise.map(name, kind);
   }
 
-  /** The help of a metric whose own mapping has none; empty where no other has it either. */
+  /** Returns the help text of a metric from any of its mappings; empty if none has a help text. */
   helpOf(metric: string): string {
     return this.#helps.get(metric) ?? this.#otherwise?.helpOf(metric) ?? '';
   }
@@ -79,7 +79,7 @@ export class Mapper {
     else same.push(glob);
   }
 
-  /** Undefined where none matches. */
+  /** Returns undefined if no glob matches. */
   #byGlob(name: string, kind: EventKind): Mapped | null | undefined {
     const globs = this.#globs.get(partCount(name));
     if (globs === undefined) return undefined;
@@ -136,7 +136,7 @@ function isOfKind(mapping: Mapping, kind: EventKind): boolean {
 }
 
 function fits(glob: readonly string[], parts: readonly string[]): boolean {
-  // From the end: names differ there most.
+  // Compares from the end, because names differ most there.
   for (let at = parts.length - 1; at >= 0; at--) {
     if (glob[at] !== '*' && glob[at] !== parts[at]) return false;
   }
@@ -149,7 +149,7 @@ function partCount(name: string): number {
   return count;
 }
 
-/** Text before `*`, part by part from the left; the order of the file where that says nothing. */
+/** Orders text before `*`, part by part from the left. Equal globs keep the order of the file. */
 function bySpecificity(one: Glob, other: Glob): number {
   for (let at = 0; at < one.parts.length; at++) {
     const stars = Number(one.parts[at] === '*') - Number(other.parts[at] === '*');

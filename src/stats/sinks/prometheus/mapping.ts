@@ -1,4 +1,60 @@
-/** A text in which `$1`, `${1}`, `$name` or `${name}` stands for what a glob's `*` or a pattern's group matched. */
+/** Kinds of statistics, as mapper files name them. */
+export type EventKind = 'counter' | 'gauge' | 'observer';
+
+/** Maps a group of statistics to a metric: an entry of a mapper file. */
+export interface Mapping {
+  readonly match: { readonly glob: readonly string[] } | { readonly pattern: RegExp };
+  /** The kind of statistics to match; null: any. */
+  readonly kind: EventKind | null;
+  /** `drop` omits the statistic. */
+  readonly action: 'map' | 'drop';
+  /** Name of the metric: a {@link Template}. */
+  readonly name: string;
+  /** The values are templates as well. */
+  readonly labels: readonly (readonly [name: string, value: string])[];
+  /** How timers are shown. */
+  readonly observer: ObserverOptions;
+  /** Factor on every value. */
+  readonly scale: number;
+  /** A series that has not changed for this long is omitted; 0: never. */
+  readonly ttlMs: number;
+  /** Help text of the metric; may be empty. */
+  readonly help: string;
+  /** Tags of all statistics take precedence over labels with the same name. */
+  readonly honorLabels: boolean;
+}
+
+export type ObserverOptions =
+  | { readonly type: 'histogram'; readonly buckets: readonly number[] }
+  | { readonly type: 'summary'; readonly quantiles: readonly number[] };
+
+/** Mappings, and how their globs are tried. */
+export interface Mappings {
+  /** Mappings in the order of the file. */
+  readonly list: readonly Mapping[];
+  /** Which matching glob applies: the first, or the one with text where others have `*`. */
+  readonly globOrder: 'first' | 'most specific';
+  /** Mappings for statistics that match nothing in `list`. */
+  readonly otherwise?: readonly Mapping[];
+}
+
+export const DEFAULT_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+export const DEFAULT_QUANTILES: readonly number[] = [0.5, 0.9, 0.99];
+
+/** Defaults of a mapping. */
+export const PLAIN_MAPPING: Omit<Mapping, 'match' | 'name'> = {
+  kind: null,
+  action: 'map',
+  labels: [],
+  observer: { type: 'summary', quantiles: DEFAULT_QUANTILES },
+  scale: 1,
+  ttlMs: 0,
+  help: '',
+  honorLabels: false,
+};
+
+/** A text in which `$1`, `${1}`, `$name` or `${name}` stands for the text that a `*` of a glob or a group matched. */
 export type Template = (groups: Groups) => string;
 
 /** The whole match, then the groups. */
@@ -9,8 +65,8 @@ export type Groups = readonly (string | undefined)[] & {
 const REFERENCE = /\$(?:\$|\{(\w+)\}|(\w+))/g;
 
 /**
- * Takes the text apart once: it is filled for hundreds of thousands of names. A group that does not exist, or took no
- * part, is empty; `$$` is a dollar sign.
+ * Parses a template once, because it is filled for hundreds of thousands of names. A group that does not exist or did
+ * not match is empty. `$$` is a dollar sign.
  */
 export function template(text: string): Template {
   const parts: Template[] = [];
@@ -38,59 +94,3 @@ function group(name: string): Template {
   const number = Number(name);
   return groups => groups[number] ?? '';
 }
-
-/** What a statistic is, as mappings name it. */
-export type EventKind = 'counter' | 'gauge' | 'observer';
-
-/** How one group of statistics becomes a metric, as a mapper file says it. */
-export interface Mapping {
-  readonly match: { readonly glob: readonly string[] } | { readonly pattern: RegExp };
-  /** Only statistics of this kind; null for any. */
-  readonly kind: EventKind | null;
-  /** `drop` leaves the statistic out. */
-  readonly action: 'map' | 'drop';
-  /** Name of the metric: a template, in which `$1` or `${1}` is what the first `*` or group matched. */
-  readonly name: string;
-  /** The values are templates too. */
-  readonly labels: readonly (readonly [name: string, value: string])[];
-  /** How timers are shown. */
-  readonly observer: ObserverOptions;
-  /** Factor on every value. */
-  readonly scale: number;
-  /** A series that has not changed for this long is left out; 0 for never. */
-  readonly ttlMs: number;
-  /** Empty for none. */
-  readonly help: string;
-  /** A tag of all statistics wins over a label of the same name. */
-  readonly honorLabels: boolean;
-}
-
-export type ObserverOptions =
-  | { readonly type: 'histogram'; readonly buckets: readonly number[] }
-  | { readonly type: 'summary'; readonly quantiles: readonly number[] };
-
-/** Mappings, and how their globs are tried. */
-export interface Mappings {
-  /** In the order of the file. */
-  readonly list: readonly Mapping[];
-  /** Which of several globs that match applies: the first, or the one with text where others have `*`. */
-  readonly globOrder: 'first' | 'most specific';
-  /** For what none of the list matches, whatever its form. */
-  readonly otherwise?: readonly Mapping[];
-}
-
-export const DEFAULT_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
-export const DEFAULT_QUANTILES: readonly number[] = [0.5, 0.9, 0.99];
-
-/** Everything that a mapping need not say. */
-export const PLAIN_MAPPING: Omit<Mapping, 'match' | 'name'> = {
-  kind: null,
-  action: 'map',
-  labels: [],
-  observer: { type: 'summary', quantiles: DEFAULT_QUANTILES },
-  scale: 1,
-  ttlMs: 0,
-  help: '',
-  honorLabels: false,
-};

@@ -3,10 +3,10 @@ import { PerformanceObserver } from 'node:perf_hooks';
 import type { Clock } from '../../../base/clock.ts';
 import { seriesText, valueText } from './text-format.ts';
 
-/** What every process shows, under the names that Prometheus' own libraries use and dashboards ask for. */
+/** Metrics of the process, under the names that Prometheus client libraries and dashboards use. */
 export class ProcessMetrics {
   readonly #clock: Clock;
-  /** Of the main thread; the decision threads have heaps of their own. */
+  /** Garbage collection time of the main thread. Decision threads have their own heaps. */
   #collectingMs = 0;
   readonly #collections = new PerformanceObserver(list => {
     for (const { duration } of list.getEntries()) this.#collectingMs += duration;
@@ -16,7 +16,7 @@ export class ProcessMetrics {
     this.#clock = clock;
   }
 
-  /** Begins to measure garbage collection. */
+  /** Starts measuring garbage collection. */
   start(): void {
     this.#collections.observe({ entryTypes: ['gc'] });
   }
@@ -49,11 +49,11 @@ export class ProcessMetrics {
   }
 }
 
-/** Virtual memory in bytes, where the system tells it as Linux does; null elsewhere. */
+/** Virtual memory in bytes; null on systems other than Linux. */
 function virtualMemory(): number | null {
   try {
     const stat = readFileSync('/proc/self/stat', 'utf8');
-    // The name of the program, in parentheses, may hold anything. `vsize` is the 21st field after it.
+    // The name of the program, in parentheses, may contain any characters. `vsize` is the 21st field after it.
     const bytes = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[20]);
     return Number.isFinite(bytes) ? bytes : null;
   } catch {

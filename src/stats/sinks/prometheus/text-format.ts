@@ -1,11 +1,13 @@
 import type { Histogram } from '../../histogram.ts';
 import type { ObserverOptions } from './mapping.ts';
 
-/** The text format 0.0.4 of Prometheus: names, labels and values as it writes them. */
+/*
+ * The text format 0.0.4 of Prometheus.
+ */
 
 /**
- * A statistic's name as that of a metric: what a metric's name cannot hold becomes `_`, a leading digit gets one in
- * front, and of several `-` in a row one is left.
+ * Converts the name of a statistic into the name of a metric. Characters that are not allowed become `_`, several `-`
+ * in a row become one `_`, and a leading digit gets a `_` in front.
  */
 export function metricName(name: string): string {
   if (FIT_NAME.test(name)) return name;
@@ -15,7 +17,7 @@ export function metricName(name: string): string {
 
 const FIT_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** A label without the comma that stands between two. */
+/** A label, without a comma. */
 export function labelText(name: string, value: string): string {
   return `${name}="${UNFIT.test(value) ? value.replace(/[\\"\n]/g, escaped) : value}"`;
 }
@@ -26,7 +28,7 @@ function escaped(char: string): string {
   return char === '\n' ? '\\n' : `\\${char}`;
 }
 
-/** The text behind `# HELP name`. */
+/** The text after `# HELP name`. */
 export function helpText(help: string): string {
   return help.replace(/[\\\n]/g, escaped);
 }
@@ -41,7 +43,7 @@ export function seriesText(name: string, labels: string): string {
   return labels === '' ? name : `${name}{${labels}}`;
 }
 
-/** One label more at the end. */
+/** Appends a label to labels. */
 function withLabel(labels: string, label: string): string {
   return labels === '' ? label : `${labels},${label}`;
 }
@@ -51,11 +53,11 @@ export interface Observed {
   readonly labels: string;
   readonly timer: Histogram;
   readonly observer: ObserverOptions;
-  /** Factor from milliseconds to the unit that is shown. */
+  /** Factor from milliseconds to the unit of the metric. */
   readonly scale: number;
 }
 
-/** A timer as a histogram or summary. The quantiles of a summary are those since the start of the process. */
+/** Formats a timer as a histogram or summary. Quantiles of a summary cover the time since the process started. */
 export function observerLines(observed: Observed): string {
   const { metric, labels, timer, observer, scale } = observed;
   const lines =
@@ -84,7 +86,7 @@ function quantileLines({ metric, labels, timer, scale }: Observed, quantiles: re
   });
 }
 
-/** What a factor of a thousandth leaves behind the twelfth digit would put a bound beside that of its bucket. */
+/** Rounds to twelve digits. The rounding error of a factor such as 0.001 would move a bound away from its bucket. */
 function withoutNoise(value: number): number {
   return Number(value.toPrecision(12));
 }

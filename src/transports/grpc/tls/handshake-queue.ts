@@ -1,24 +1,26 @@
 import type { Socket } from 'node:net';
 import { isHelloComplete } from '../first-bytes.ts';
 
-/** A longer ClientHello is refused. Those of clients with post-quantum keys and long tickets take a quarter of it. */
+/** Maximum size of a ClientHello. With post-quantum keys and long tickets, clients send about a quarter of it. */
 const MAX_HELLO_BYTES = 16_384;
 
 const NOTHING = Buffer.alloc(0);
 
 interface HandshakeQueueEvents {
-  /** The ClientHello is complete, and it is the connection's turn. The bytes are in the socket, as if never read. */
+  /** The ClientHello is complete, and it is the connection's turn. The bytes have been put back into the socket. */
   readonly start: (socket: Socket) => void;
-  /** The ClientHello cannot be used, or the client has closed the connection. The connection is no longer in the queue. */
+  /**
+   * The ClientHello cannot be used, or the client has closed the connection. The connection is no longer in the queue.
+   */
   readonly failed: (socket: Socket, reason: string) => void;
   /** Runs a callback after the event loop has polled the sockets: `setImmediate`. */
   readonly nextTurn: (run: () => void) => void;
 }
 
 /**
- * Connections whose TLS handshake has not started. A handshake costs up to a millisecond, all of it when the ClientHello
- * is handled. So this queue waits for the complete ClientHello, and starts one handshake per turn of the event loop:
- * however many clients connect, established connections are served between two handshakes.
+ * Connections whose TLS handshake has not started. A handshake costs up to a millisecond, all of it when the
+ * ClientHello is handled. So this queue waits for the complete ClientHello, and starts one handshake per turn of the
+ * event loop: however many clients connect, established connections are served between two handshakes.
  */
 export class HandshakeQueue {
   readonly #events: HandshakeQueueEvents;

@@ -3,29 +3,29 @@ import { open } from 'node:fs/promises';
 import { systemCode } from '../../../base/fault.ts';
 import { readWhole } from '../../../base/files/auth-file.ts';
 
-/** The files of TLS, by what is in them (spec 2.7). */
+/** Paths of the TLS files (spec 2.7). */
 export interface TlsPaths {
   readonly certificate: string;
   readonly key: string;
-  /** Null: clients show no certificate. */
+  /** Null: clients need no certificate. */
   readonly clientCa: string | null;
 }
 
-/** What the files hold. The key in here is secret. */
+/** Contents of the TLS files. The key is secret. */
 export interface TlsTexts {
   readonly certificate: string;
   readonly key: string;
   readonly clientCa: string | null;
 }
 
-/** The setting that names each file, for the texts of faults. */
+/** The setting that names each file, for error messages. */
 export const TLS_SETTINGS: Readonly<Record<keyof TlsPaths, string>> = {
   certificate: 'GRPC_SERVER_TLS_CERT',
   key: 'GRPC_SERVER_TLS_KEY',
   clientCa: 'GRPC_CLIENT_TLS_CACERT',
 };
 
-/** A file of TLS cannot be used. The text names file and setting, and never quotes what the file holds. */
+/** A TLS file cannot be used. The message names the file and the setting, and never quotes the content of the file. */
 export class TlsFault extends Error {
   constructor(message: string, options?: ErrorOptions) {
     super(message, options);
@@ -33,7 +33,7 @@ export class TlsFault extends Error {
   }
 }
 
-/** Bundles of all public CAs have a fifth of this. */
+/** Maximum size of a file. A bundle of all public CAs has a fifth of it. */
 const MAX_FILE_BYTES = 1_048_576;
 
 /** @throws TlsFault for the first file that cannot be read */
@@ -48,7 +48,7 @@ export async function readTlsFiles(paths: TlsPaths): Promise<TlsTexts> {
 async function readFileOf(part: keyof TlsPaths, path: string): Promise<string> {
   const place = `${TLS_SETTINGS[part]}: '${path}'`;
   try {
-    // Without O_NONBLOCK a named pipe would hold a thread of the pool until somebody writes to it.
+    // Without O_NONBLOCK, opening a named pipe would block a pool thread until another process writes to the pipe.
     const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const stats = await handle.stat();

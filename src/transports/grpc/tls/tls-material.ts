@@ -7,11 +7,13 @@ import { TLS_SETTINGS, TlsFault, type TlsPaths, type TlsTexts } from './tls-file
 interface PemBlock {
   /** `CERTIFICATE`, `PRIVATE KEY`, … */
   readonly label: string;
-  /** The whole block, with its first and its last line. */
+  /** The whole block, including its first and last line. */
   readonly text: string;
 }
 
-/** The blocks of a text, in order. What stands between them is skipped, and what follows one without an end. */
+/**
+ * Returns the blocks of a text in order. Text between blocks is skipped, and so is everything from a block without end.
+ */
 function pemBlocks(text: string): PemBlock[] {
   const blocks: PemBlock[] = [];
   const begin = /-----BEGIN ([A-Z0-9 ]{1,64})-----/g;
@@ -25,19 +27,19 @@ function pemBlocks(text: string): PemBlock[] {
   return blocks;
 }
 
-/** Certificate, key and CA that were checked and fit together. */
+/** A checked set of certificate, key and client CA. */
 export interface TlsMaterial {
   /** For `tls.createSecureContext`; holds the key. */
   readonly context: SecureContextOptions;
   /** The subject of the server's certificate, on one line. */
   readonly subject: string;
-  /** When the server's certificate ends, as it says. */
+  /** When the server's certificate expires, in the form of the certificate. */
   readonly validTo: string;
-  /** What will make peers refuse the certificate, or their certificates be refused, although all else is right. */
+  /** Reasons why clients will reject the certificate, or why their certificates will be rejected, such as expiry. */
   readonly warnings: readonly string[];
 }
 
-/** Those of TLS 1.3, and of TLS 1.2 those that HTTP/2 does not prohibit (RFC 9113, appendix A). */
+/** The ciphers of TLS 1.3, and the ciphers of TLS 1.2 that HTTP/2 does not prohibit (RFC 9113, appendix A). */
 const CIPHERS = [
   'TLS_AES_256_GCM_SHA384',
   'TLS_CHACHA20_POLY1305_SHA256',
@@ -47,10 +49,10 @@ const CIPHERS = [
 ].join(':');
 
 /**
- * Makes of the texts of the files at `paths` what a TLS server needs. The key may stand in one file with the
- * certificate; blocks of other kinds are skipped, as other servers do.
+ * Parses and checks the contents of the files at `paths`. Key and certificate may be in the same file. Blocks of other
+ * kinds are skipped, as in other servers.
  *
- * @throws TlsFault when certificates or key are missing, damaged, or no pair
+ * @throws TlsFault if a certificate or the key is missing or damaged, or if certificate and key are not a pair
  */
 export function checkTlsMaterial(texts: TlsTexts, paths: TlsPaths, nowMs: number): TlsMaterial {
   const chain = certificatesOf('certificate', texts.certificate, paths.certificate);
@@ -87,12 +89,12 @@ interface Parts {
 }
 
 function contextOptions({ chain, key, roots }: Parts): SecureContextOptions {
-  // A resumed session would not show its certificate again, and live on when the CA is replaced.
+  // A resumed session does not send its certificate again, so it would outlive a replacement of the CA.
   const noResumption = roots === null ? 0 : constants.SSL_OP_NO_TICKET;
   return {
     cert: chain.map(String).join(''),
     key: key.export({ type: 'pkcs8', format: 'pem' }),
-    // With a CA of its own a context trusts that one only, not those of the system.
+    // With its own CA, a context does not trust the CAs of the system.
     ...(roots !== null && { ca: roots.map(String) }),
     minVersion: 'TLSv1.2',
     ciphers: CIPHERS,
@@ -101,7 +103,7 @@ function contextOptions({ chain, key, roots }: Parts): SecureContextOptions {
   };
 }
 
-/** At least one. */
+/** Parses the certificates of a file; at least one. */
 function certificatesOf(part: keyof TlsPaths, text: string, path: string): X509Certificate[] {
   const place = `${TLS_SETTINGS[part]}: '${path}'`;
   const blocks = pemBlocks(text).filter(({ label }) => label === 'CERTIFICATE');
@@ -145,7 +147,7 @@ function privateKeyOf(text: string, path: string): KeyObject {
 function clientRootsOf(texts: TlsTexts, paths: TlsPaths): X509Certificate[] | null {
   if (texts.clientCa === null || paths.clientCa === null) return null;
   const certificates = certificatesOf('clientCa', texts.clientCa, paths.clientCa);
-  // TLS of Node.js trusts chains that end in a root; with an intermediate CA alone every client would be refused.
+  // Node.js trusts only chains that end in a root. With an intermediate CA alone, every client would be rejected.
   if (!certificates.some(certificate => certificate.checkIssued(certificate))) {
     throw new TlsFault(
       `${TLS_SETTINGS.clientCa}: '${paths.clientCa}' holds no root certificate; add the one that signed ${certificates[0].subject.replaceAll('\n', ', ')}`,

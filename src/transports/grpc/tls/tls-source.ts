@@ -10,9 +10,11 @@ import { checkTlsMaterial, type TlsMaterial } from './tls-material.ts';
 
 interface TlsSourceOptions {
   readonly paths: TlsPaths;
-  /** Takes each good material: the first before `start` resolves, then one for each change. */
+  /** Called with valid material: before `start` resolves, and after each change. */
   readonly loaded: (material: TlsMaterial) => void;
-  /** `certs.load_attempts` and `certs.load_failures`: how often the files held something new, and how often it was of no use. */
+  /**
+   * `certs.load_attempts` and `certs.load_failures`: how often the files changed, and how often the change was invalid.
+   */
   readonly loadAttempts: Counter;
   readonly loadFailures: Counter;
   readonly logger: Logger;
@@ -20,9 +22,9 @@ interface TlsSourceOptions {
 }
 
 /**
- * The files of TLS, read at the start and after every change: written in place, replaced, or swapped by a link
- * anywhere on the way to them. What is of no use is told once, and what was loaded before stays in use. A certificate
- * and its key need not change at once: the change that completes the pair is loaded like any other.
+ * Loads the TLS files at startup and after every change: files written in place, files replaced, and links swapped
+ * anywhere on their paths. If the new contents are invalid, this is logged once and the previous contents stay in use.
+ * Certificate and key need not change at the same moment: the change that completes the pair is loaded.
  */
 export class TlsSource implements Service {
   readonly name = 'TLS files';
@@ -30,11 +32,11 @@ export class TlsSource implements Service {
   readonly #watches: readonly DirectoryWatch[];
   readonly #watchRetry: WatchRetry;
   #active = false;
-  /** Watches that are to be set before the next read. */
+  /** Watches to set again before the next read. */
   #moved = new Set<DirectoryWatch>();
   #readDue = false;
   #reading: Promise<void> | null = null;
-  /** What the last read found: a hash of the files, or why they could not be read. */
+  /** Result of the last read: a hash of the files, or why they could not be read. */
   #seen = '';
 
   constructor(options: TlsSourceOptions) {
@@ -45,7 +47,7 @@ export class TlsSource implements Service {
     this.#watches = [...paths].map(path => this.#watch(path));
   }
 
-  /** @throws TlsFault when the files are of no use */
+  /** @throws TlsFault if the files cannot be used */
   async start(): Promise<void> {
     this.#active = true;
     this.#moved = new Set(this.#watches);
@@ -84,7 +86,7 @@ export class TlsSource implements Service {
     this.#read();
   }
 
-  /** Reads never overlap; all changes that fall into one are served by the next. */
+  /** Reads never overlap. Changes during a read cause one more read. */
   #read(): void {
     if (!this.#active) return;
     this.#readDue = true;
@@ -99,11 +101,11 @@ export class TlsSource implements Service {
         reason: fault.message,
       });
     }
-    // Without an await between the last look at `#readDue` and this, no change can be missed.
+    // No change can be missed, because there is no `await` between the last check of `#readDue` and this line.
     this.#reading = null;
   }
 
-  /** One read. Gives the fault when the files hold something new and it is of no use. */
+  /** Reads the files once. Returns the fault if the files have changed and cannot be used. */
   async #refresh(): Promise<Error | null> {
     this.#readDue = false;
     const moved = [...this.#moved];

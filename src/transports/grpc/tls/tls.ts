@@ -6,13 +6,13 @@ import type { Logger } from '../../../base/logger.ts';
 import { HandshakeQueue } from './handshake-queue.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
-/** Time from the connection to the end of the handshake; however busy, a client needs a few round trips only. */
+/** Timeout from accepting a connection to the end of its handshake, which needs only a few round trips. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 
-/** A handshake holds some 35 KB. With more at once the oldest, which is the likeliest to be stuck, gives way. */
+/** Maximum number of pending handshakes, of about 35 KB each. With more, the oldest is dropped: it is likely stuck. */
 const MAX_PENDING_HANDSHAKES = 1_024;
 
-/** For clients that did not ask for a protocol: those are not of gRPC, and read text. */
+/** The answer to clients that offer no protocol. They are not gRPC clients and read text. */
 const NO_ALPN_ANSWER = [
   'HTTP/1.1 505 HTTP Version Not Supported',
   'content-type: text/plain; charset=utf-8',
@@ -23,9 +23,9 @@ const NO_ALPN_ANSWER = [
 ].join('\r\n');
 
 interface TlsHandshakesOptions {
-  /** What clients must prove; null: they show no certificate. */
+  /** Requirements for client certificates; null: clients need no certificate. */
   readonly clients: {
-    /** The name that their certificates must be valid for; empty: any. */
+    /** The name that client certificates must be valid for; empty: any name. */
     readonly name: string;
   } | null;
   readonly logger: Logger;
@@ -37,16 +37,16 @@ interface TlsHandshakesOptions {
 }
 
 interface Pending {
-  /** For log lines: who it was is not known any more when the connection has failed. */
+  /** Address for log lines. A failed connection no longer knows its peer. */
   readonly peer: string;
   readonly timer: Timer;
   readonly ready: (socket: TLSSocket) => void;
 }
 
 /**
- * Turns accepted connections into TLS connections that have agreed on HTTP/2 (RFC 9113, 3.2 and 9.2). With a client
- * CA the certificate of the client is verified against it, its extended key usage included; the handshake fails when
- * there is none. What is refused is logged and closed, before a byte of it is served.
+ * Turns accepted connections into TLS connections that have negotiated HTTP/2 (RFC 9113, 3.2 and 9.2). With a client
+ * CA, every client needs a certificate, which is verified against the CA, including its extended key usage. A rejected
+ * connection is logged and closed before any of its requests is read.
  */
 export class TlsHandshakes {
   readonly #options: TlsHandshakesOptions;
@@ -68,12 +68,14 @@ export class TlsHandshakes {
     });
   }
 
-  /** What handshakes use from now on. Needed before the first; connections that stand are left alone. */
+  /**
+   * Sets the material for new handshakes. Called before the first handshake. Established connections are unaffected.
+   */
   use(material: TlsMaterial): void {
     this.#server.setSecureContext(material.context);
   }
 
-  /** Queues the connection for its handshake. `ready` gets the connection when it is done, or is not called. */
+  /** Queues a connection for its handshake. `ready` is called with the TLS connection if the handshake succeeds. */
   accept(socket: Socket, ready: (socket: TLSSocket) => void): void {
     const { clock, maxPending = MAX_PENDING_HANDSHAKES } = this.#options;
     const [oldest] = this.#pending.keys();
@@ -85,7 +87,7 @@ export class TlsHandshakes {
     this.#queue.add(socket);
   }
 
-  /** Cuts the handshakes that wait or are in progress. */
+  /** Aborts the handshakes that wait or are in progress. */
   cut(): void {
     for (const socket of this.#pending.keys()) {
       this.#take(socket);
@@ -93,12 +95,12 @@ export class TlsHandshakes {
     }
   }
 
-  /** How many handshakes wait or are in progress. */
+  /** Number of handshakes that wait or are in progress. */
   get pending(): number {
     return this.#pending.size;
   }
 
-  /** How many connections have sent their ClientHello and wait for their handshake. */
+  /** Number of connections that have sent their ClientHello and wait for their handshake. */
   get waiting(): number {
     return this.#queue.waiting;
   }
@@ -110,7 +112,8 @@ export class TlsHandshakes {
       socket.destroy();
     } else if (socket.alpnProtocol !== 'h2') {
       this.#options.logger.debug('TLS handshake refused', { peer, reason: 'the client did not offer h2' });
-      // Read, or the answer could be lost in a reset. Until the client has closed, the time of the handshake runs on.
+      // Input is read and discarded, because a reset could overtake the answer. The handshake timeout stays active
+      // until the client has closed the connection.
       socket.once('close', () => this.#take(accepted));
       socket.resume();
       socket.end(NO_ALPN_ANSWER);
@@ -162,7 +165,7 @@ export class TlsHandshakes {
   }
 }
 
-/** The connection below a TLS connection, which Node.js tells nowhere else. */
+/** The connection below a TLS connection. Node.js has no public property for it. */
 function acceptedSocketOf(socket: TLSSocket): Socket {
   return (socket as TLSSocket & { readonly _parent: Socket })._parent;
 }
@@ -173,10 +176,13 @@ function peerOf(socket: Socket): string {
   return remoteAddress.includes(':') ? `[${remoteAddress}]:${remotePort}` : `${remoteAddress}:${remotePort}`;
 }
 
-/** What OpenSSL makes of the first bytes of a client without TLS. */
+/** Errors of OpenSSL for the first bytes of a client that does not use TLS. */
 const WITHOUT_TLS: ReadonlySet<string> = new Set(['wrong version number', 'http request']);
 
-/** OpenSSL's errors carry a short reason beside a text full of numbers; those of certificates Node.js keeps apart. */
+/**
+ * The short reason of an OpenSSL error, whose message is full of numbers. Node.js reports certificate errors
+ * separately.
+ */
 function reasonOf(error: Error, authorizationError: unknown): string {
   if (authorizationError) return `client certificate: ${String(authorizationError)}`;
   const reason = 'reason' in error ? String(error.reason) : error.message;
@@ -184,8 +190,8 @@ function reasonOf(error: Error, authorizationError: unknown): string {
 }
 
 /**
- * Whether a certificate is valid for `name`, a DNS name or an IP address, by its subject alternative names alone
- * (RFC 9525): the common name does not count, and a wildcard stands for one whole label, the first.
+ * Whether a certificate is valid for `name`, a DNS name or an IP address, according to its subject alternative names
+ * (RFC 9525). The common name is ignored, and a wildcard matches exactly one label, the first.
  */
 function isValidFor(certificate: X509Certificate, name: string): boolean {
   const plain = name.replace(/\.$/, '');

@@ -122,7 +122,7 @@ export class NodeExchange extends Exchange {
    * for a disconnect, the connection is closed; otherwise the caller still receives its answer.
    */
   inputEnded(): void {
-    if (this.minded) this.#request.socket.destroy();
+    if (this.hasGoneListener) this.#request.socket.destroy();
   }
 
   protected send(answer: Answer, close: boolean): void {

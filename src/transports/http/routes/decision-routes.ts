@@ -8,8 +8,8 @@ import {
   type CallSpan,
   type CallTracing,
   type HeaderReader,
-  type SpanWords,
-  TracedReply,
+  type SpanOutcomes,
+  TracedDecisionReply,
 } from '../../tracing.ts';
 import { type ErrorCode, type ErrorText, errorAnswer } from '../answer.ts';
 import { readBody } from '../body.ts';
@@ -18,11 +18,11 @@ import { FAULT_WORK } from '../request-turns.ts';
 import type { RequestHead, Route } from '../routes.ts';
 
 /**
- * `/json`: a decision for a `RateLimitRequest` in proto3 JSON, whatever the `Content-Type` says. 200 when no limit
- * is exceeded, else 429, with the `RateLimitResponse` as body (spec 4.1); other failures as `status.ts` has them.
+ * `/json`: a decision for a `RateLimitRequest` in proto3 JSON, regardless of the `Content-Type`. 200 if no limit is
+ * exceeded, otherwise 429, with the `RateLimitResponse` as body (spec 4.1). Failures have the statuses of `answer.ts`.
  */
 export function jsonRoute(decider: Decider, log: Logger, tracing: CallTracing | null = null): Route {
-  // One buffer for all requests: it is filled and handed over within one call, and the decider copies it.
+  // One buffer serves all requests: it is filled and passed on within one call, and the decider copies it.
   const request = new ByteWriter(1024);
   const decide = (exchange: Exchange, body: Uint8Array, span: CallSpan | null): void => {
     request.reset();
@@ -36,10 +36,10 @@ export function jsonRoute(decider: Decider, log: Logger, tracing: CallTracing | 
     const reply = new JsonReply(exchange, log);
     if (span === null) decider.decide(request.view(), 'json', reply);
     else {
-      const traced = new TracedReply(reply, span, STATUS_WORDS);
+      const traced = new TracedDecisionReply(reply, span, STATUS_OUTCOMES);
       tracing?.current.during(span, () => decider.decide(request.view(), 'json', traced));
     }
-    // A store in memory answers before this turn is over, and then the connection need not be held.
+    // The embedded store answers before this turn ends. The connection then need not be held.
     queueMicrotask(() => exchange.holdInput());
   };
   return {
@@ -47,7 +47,7 @@ export function jsonRoute(decider: Decider, log: Logger, tracing: CallTracing | 
     method: 'POST',
     help: 'decides the RateLimitRequest in the body',
     handle: (exchange, asked) => {
-      // A call whose body never comes to its end has no span: there was nothing to decide.
+      // A call whose body never arrives completely exports no span, because there is nothing to decide.
       const span = tracing === null ? null : tracing.begin('POST /json', SPAN_ATTRIBUTES, headersOf(asked));
       readBody(exchange, body => decide(exchange, body, span));
     },
@@ -56,12 +56,12 @@ export function jsonRoute(decider: Decider, log: Logger, tracing: CallTracing | 
 
 const SPAN_ATTRIBUTES = { 'http.request.method': 'POST', 'http.route': '/json' };
 
-/** Only valid until the handler returns, as the request is. */
+/** Valid only until the handler returns, like the request. */
 function headersOf(request: RequestHead): HeaderReader {
   return name => request.header(name);
 }
 
-/** Appends the request that a body of proto3 JSON holds to `writer`, or says why it holds none. */
+/** Converts a body of proto3 JSON and appends the request to `writer`. Returns what is wrong, or null. */
 export function convert(body: Uint8Array, writer: ByteWriter): ErrorText | null {
   try {
     jsonToRequest(body, writer);
@@ -104,8 +104,8 @@ function statusOf({ code }: { readonly code: ErrorCode }): number {
   return Number.parseInt(errorAnswer({ code, message: '' }).status, 10);
 }
 
-/** The span of a call has the status that it is answered with. */
-const STATUS_WORDS: SpanWords = {
+/** The span of a call has the HTTP status of the answer. */
+const STATUS_OUTCOMES: SpanOutcomes = {
   answered: overLimit => ({ 'http.response.status_code': overLimit ? 429 : 200 }),
   refused: fault => {
     const status = statusOf(fault);
@@ -114,8 +114,8 @@ const STATUS_WORDS: SpanWords = {
 };
 
 /**
- * The caller is told the cause, so the log repeats it at debug only: the reference implementation warns of each,
- * which lets any caller fill the log.
+ * The answer names the cause, so the log repeats it only at level debug. The reference implementation logs a warning
+ * for each rejected request, which lets any caller fill the log.
  */
 function refuse(exchange: Exchange, error: ErrorText, log: Logger): void {
   if (log.enabled('debug'))

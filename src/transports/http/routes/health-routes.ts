@@ -9,12 +9,12 @@ const UNHEALTHY_STATUS = '500 Internal Server Error';
 const HEALTHY = textAnswer('OK', HEALTHY_STATUS);
 const UNHEALTHY: Answer = { status: UNHEALTHY_STATUS, contentType: '', body: '' };
 
-/** The query that asks for the components: `verbose`, with or without a value. */
+/** The query parameter that requests the components: `verbose`, with or without a value. */
 const VERBOSE = /^verbose(=|$)/;
 
 /**
- * `/healthcheck`: 200 with the body `OK`, or 500 with none, whatever the method (spec 4.1, 3.4). With `?verbose` the
- * body tells of each component whether it works and whether it decides, and what is worth knowing about some:
+ * `/healthcheck`: 200 with the body `OK`, or 500 with an empty body, for every method (spec 4.1, 3.4). With `?verbose`
+ * the body shows for each component whether it works, whether it affects the status, and notes on some components:
  *
  *     {"healthy": true, "components": {"termination": true, "store": false},
  *      "decides": {"termination": true, "store": false}, "notes": {"store": "Redis at ... is not connected: ..."}}
@@ -46,39 +46,39 @@ function componentsOf({ healthy, components }: Health): Answer {
   };
 }
 
-/** What has to hold before requests are sent here: resolves when it does, rejects with what is wrong. */
+/** A condition for sending requests to this process. Resolves if it holds, rejects with what is wrong. */
 type ReadinessCheck = () => Promise<void>;
 
-/** What a check rejects with that knows a name for the reason. */
-export class NotReadyBecause extends StacklessError {
+/** The error of a check that has a name for the reason. */
+export class NotReadyError extends StacklessError {
   /** For programs, such as `disk_full`. */
   readonly reason: string;
 
   constructor(reason: string, message: string) {
     super(message);
-    this.name = 'NotReadyBecause';
+    this.name = 'NotReadyError';
     this.reason = reason;
   }
 }
 
-/** By the name of the component that each is about. */
+/** Checks by the name of their component. */
 export type ReadinessChecks = Readonly<Record<string, ReadinessCheck>>;
 
-/** A check that takes longer has failed. */
-const BOUND_MS = 2_000;
+/** Timeout of a check. */
+const CHECK_TIMEOUT_MS = 2_000;
 
 const ALIVE = textAnswer('OK');
 
 /**
- * `/healthz`: 200 while the process answers at all. `/readyz`: 200 while the process is healthy and every check holds,
- * else 503. The body, also with `?verbose`, tells of each component `ok` or what is wrong, whether it decides, and the
- * names of the reasons that have one:
+ * `/healthz`: 200 while the process answers at all. `/readyz`: 200 while the process is healthy and every check
+ * succeeds, otherwise 503. The body, with or without `?verbose`, shows for each component `ok` or what is wrong,
+ * whether it affects the status, and the names of the reasons that have one:
  *
  *     {"ready": false, "components": {"termination": "ok", "task_store": "... the disk is full: make room"},
  *      "decides": {"termination": true, "task_store": true}, "causes": {"task_store": "disk_full"}}
  */
 export function readinessRoutes(health: Health, checks: ReadinessChecks, clock: Clock): readonly Route[] {
-  // Whoever asks while checks run gets their outcome: asking often does not ask the store more often.
+  // Requests that arrive while checks run share their result, so that frequent requests do not load the store.
   let running: Promise<Answer> | null = null;
   const ask = (): Promise<Answer> => {
     running ??= readiness(health, checks, clock).finally(() => {
@@ -145,8 +145,8 @@ interface Outcome {
 
 function outcomeOf(check: ReadinessCheck, clock: Clock): Promise<Outcome> {
   return new Promise(resolve => {
-    const bound = clock.after(BOUND_MS, () =>
-      resolve({ outcome: `the check timed out after ${BOUND_MS} ms`, cause: null }),
+    const bound = clock.after(CHECK_TIMEOUT_MS, () =>
+      resolve({ outcome: `the check timed out after ${CHECK_TIMEOUT_MS} ms`, cause: null }),
     );
     const done = (outcome: string, cause: string | null = null): void => {
       bound.cancel();
@@ -154,7 +154,7 @@ function outcomeOf(check: ReadinessCheck, clock: Clock): Promise<Outcome> {
     };
     check().then(
       () => done('ok'),
-      thrown => done(asError(thrown).message, thrown instanceof NotReadyBecause ? thrown.reason : null),
+      thrown => done(asError(thrown).message, thrown instanceof NotReadyError ? thrown.reason : null),
     );
   });
 }

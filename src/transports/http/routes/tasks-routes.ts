@@ -11,7 +11,7 @@ import {
 import { BODY_LIMIT_BYTES, bodyTooLarge } from '../../../tasks/rest/http/read-request.ts';
 import type { CallSpan, CallTracing, SpanAttributes } from '../../tracing.ts';
 import type { Answer } from '../answer.ts';
-import { hasTooManyChunks, KeptPieces, LEAST_CHUNK_BYTES } from '../body.ts';
+import { DROPPED_UP_TO, hasTooManyChunks, KeptPieces, LEAST_CHUNK_BYTES } from '../body.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Handler, RequestHead, Route } from '../routes.ts';
 
@@ -19,13 +19,6 @@ import type { Handler, RequestHead, Route } from '../routes.ts';
  * Bodies up to this size are received together with the head. Larger ones wait until the caller has been identified.
  */
 const WITH_HEAD_BYTES = 64 * 1024;
-
-/**
- * A body above the limit is still received and discarded, up to this multiple of the limit. If the connection closed
- * while the caller is sending, the caller would get a reset and never see the answer. Above this multiple the
- * connection is closed anyway.
- */
-const DROPPED_UP_TO = 4;
 
 interface TasksRoutesOptions {
   readonly calls: RestCalls;
@@ -37,7 +30,7 @@ interface TasksRoutesOptions {
   readonly tracing?: CallTracing | null;
 }
 
-/** The paths of the REST interface of tasks: `/api/…`, `/accounts`, and `/` on the host of accounts. */
+/** The routes of the REST API for tasks: `/api/…`, `/accounts`, and `/` on the accounts host. */
 export function tasksRoutes(options: TasksRoutesOptions): readonly Route[] {
   const { calls, serviceHost, unknown, tracing = null } = options;
   const serve: Handler = (exchange, request) => {
@@ -61,7 +54,7 @@ export function tasksRoutes(options: TasksRoutesOptions): readonly Route[] {
   ];
 }
 
-/** What is asked for, without ids: what callers write into a path does not become a name. */
+/** The part of a path that is used as the route of a span. It excludes ids, so that span names stay few. */
 const TRACED_PATH = /^\/api\/v1\/(tasks|workers|leases|schedules|users|limits)(?=\/|$)|^\/accounts(?=\/|$)/;
 
 function spanOf(tracing: CallTracing, request: RequestHead): CallSpan {
@@ -81,7 +74,7 @@ function statusOf(status: number): SpanAttributes {
  */
 class TaskCall implements RestReply {
   readonly #calls: RestCalls;
-  /** Null without tracing, and when it has ended. */
+  /** Null without tracing, and after the span has ended. */
   #span: CallSpan | null;
   readonly #exchange: Exchange;
   readonly #head: RestHead;
@@ -167,7 +160,7 @@ class TaskCall implements RestReply {
   #whole(): void {
     this.#isWhole = true;
     if (this.#call === null) {
-      // From here on a caller may close its side of the connection and still read the answer.
+      // From now on the caller may close its sending side and still read the answer.
       this.#exchange.onGone(null);
       this.#call = this.#calls.begin(this.#head, this.#pieces.take(), this);
       this.#exchange.release();
@@ -236,7 +229,7 @@ function chunksTooSmall(): Problem {
 /** The paths of all calls with a tenant. */
 const TENANT_PATHS = '/api/';
 
-/** Without the port and the dot at the end of a whole name (RFC 1034, 3.1), in lower case. */
+/** The host in lower case, without the port and without the final dot of an absolute name (RFC 1034, 3.1). */
 function hostOf(request: RequestHead): string {
   const host = request.header('host').toLowerCase();
   const port = host.lastIndexOf(':');
@@ -247,8 +240,8 @@ function hostOf(request: RequestHead): string {
 const READ: ReadonlySet<string> = new Set(READ_HEADERS);
 
 /**
- * The values of the fields that are read. A field without a value is the empty text, not missing. The values of a
- * repeated field are joined with commas (RFC 9110, 5.3), so that no part of an `Idempotency-Key` is lost.
+ * The values of the fields in {@link READ_HEADERS}. A field without a value is an empty string, not missing. The values
+ * of a repeated field are joined with commas (RFC 9110, 5.3), so that no part of an `Idempotency-Key` is lost.
  */
 function headersOf(request: RequestHead): RestHead['headers'] {
   const headers: { [name: string]: string } = {};

@@ -10,7 +10,7 @@ import { type ChunkListener, Exchange, type ExchangeContext, type RequestShape }
  */
 const WHOLE_BODY_BYTES = 64 * 1024;
 
-/** The status that uWebSockets.js writes by default. */
+/** uWebSockets.js writes this status by default. */
 const OK = '200 OK';
 
 /** The status of answers that never have a body. */
@@ -21,7 +21,7 @@ const NOTHING = new Uint8Array(0);
 /** uWebSockets.js collects smaller writes, and sends them when the callback of the request has returned. */
 const COLLECTED_BYTES = 16 * 1024;
 
-/** What `writeStatus` writes by itself. */
+/** `writeStatus` writes this text itself. */
 const VERSION = 'HTTP/1.1 ';
 
 /** A caller that has sent nothing for this long is considered to have stopped sending a discarded body. */
@@ -45,7 +45,7 @@ const NOT_FREED = (): void => {};
  */
 export class UwsExchange extends Exchange {
   readonly #res: HttpResponse;
-  /** uWebSockets.js closes the connection on its own, and then does not announce that to the caller. */
+  /** uWebSockets.js closes the connection on its own and does not announce that to the caller. */
   readonly #endsItself: boolean;
   readonly #expectsContinue: boolean;
   /**
@@ -254,8 +254,8 @@ export class UwsExchange extends Exchange {
 
   /**
    * Answers and closes the connection while a chunk is passed on. The parser would pass on all other chunks of the same
-   * read, up to 512 KiB, until the connection is closed. A closed connection loses what has not been sent, so the answer
-   * is made large enough to be sent at once.
+   * read, up to 512 KiB, until the connection is closed. A closed connection loses what has not been sent, so the
+   * answer is made large enough to be sent at once.
    */
   #refuseChunks(answer: Answer): void {
     const body = String(answer.body).padEnd(COLLECTED_BYTES);
