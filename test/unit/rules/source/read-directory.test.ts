@@ -267,17 +267,17 @@ t.test('takes as much as the bounds allow and no more', async t => {
   const less = (bound: Partial<typeof exact>) => readRuleDirectory(directory, ALL, { ...exact, ...bound });
   await t.rejects(less({ entries: 2 }), {
     problem: 'bound',
-    message: /holds more than 2 entries; write more/,
+    message: /holds more than 2 entries; put more/,
   });
   await t.rejects(less({ files: 1 }), {
     problem: 'bound',
-    message: /holds more than 1 rule files; write more/,
+    message: /holds more than 1 rule files; put more/,
   });
   await t.rejects(less({ bytesPerFile: 2 }), {
     problem: 'bound',
     message: /a\.yaml' is larger than 2 bytes/,
   });
-  await t.rejects(less({ bytes: 5 }), { problem: 'bound', message: /with '.*b\.yaml' .* more than 5 bytes/ });
+  await t.rejects(less({ bytes: 5 }), { problem: 'bound', message: /up to '.*b\.yaml' have more than 5 bytes/ });
   t.match(RULE_DIRECTORY_LIMITS, { files: 10_000, bytesPerFile: 2 ** 26, bytes: 2 ** 28 });
 });
 
