@@ -45,7 +45,7 @@ for (const store of ['sqlite', 'redis'] as const) {
     t.match(await fatal, {
       status: 503,
       headers: { 'content-type': 'application/problem+json', 'retry-after': '1' },
-      json: { code: 'interrupted', detail: /may have been carried out/ },
+      json: { code: 'interrupted', detail: /may have taken effect/ },
     });
     t.match(await askOverHttp(service.http, DECISION), { status: 200 }, 'decisions go on');
     t.match(await poll, { status: 503, json: { code: 'interrupted' } });

@@ -5,7 +5,7 @@ import { PROBLEMS, type ProblemCode } from './checks/problem.ts';
 import { kindOf } from './http/parts.ts';
 import type { AnswerDescription, Route } from './http/route.ts';
 
-/** Problems that every route of a tenant has. */
+/** Problems of all routes of a tenant. */
 const COMMON: readonly ProblemCode[] = [
   'invalid_parameter',
   'authentication_required',
@@ -33,7 +33,7 @@ const OF_BODIES: readonly ProblemCode[] = [
 ];
 const OF_KEYS: readonly ProblemCode[] = ['idempotency_in_progress', 'idempotency_key_reused'];
 
-/** Either of them. */
+/** Either of these authenticates the caller. */
 const TENANT_SECURITY = [{ token: [] }, { jwt: [] }];
 
 const PROBLEM: JsonSchema = {
@@ -65,7 +65,7 @@ const PROBLEM: JsonSchema = {
 
 const REQUEST_ID = { $ref: '#/components/headers/RequestId' };
 
-/** The OpenAPI 3.1 document of these routes and of the calls that need no tenant (specification 3.14). */
+/** The OpenAPI 3.1 document of these routes and of the operator API (specification 3.14). */
 export function openApiDocument(routes: readonly Route[], version: string): object {
   const schemas = new SchemaTable();
   const paths: Record<string, Record<string, unknown>> = {};
@@ -80,8 +80,8 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
       title: 'Sluice tasks',
       version,
       description:
-        'Multi-tenant task scheduling. Execution is at least once; a task that was answered with 2xx survives the ' +
-        'crash of any process of the service; a task has at most one live lease, and starts no earlier than its ' +
+        'Multi-tenant task scheduling. Tasks are executed at least once. A task that was accepted with 2xx survives the ' +
+        'crash of any process of the service. A task has at most one active lease and starts no earlier than its ' +
         '`run_at`.',
     },
     servers: [{ url: '/api', description: 'The host of the tenant.' }],
@@ -106,7 +106,8 @@ export function openApiDocument(routes: readonly Route[], version: string): obje
       },
       headers: {
         RequestId: {
-          description: 'The id of the request; that of the field `X-Request-Id` where the caller gives one.',
+          description:
+            'The id of the request: the `X-Request-Id` of the caller if it is valid, otherwise a new one.',
           schema: { type: 'string' },
         },
       },
@@ -123,7 +124,7 @@ function operationOf(route: Route, schemas: SchemaTable): object {
   const { access } = route;
   const writes = kindOf(route.method) === 'write';
   const hasBody = route.body !== undefined;
-  // Where the method could have a body and the route takes none, one is checked all the same.
+  // A body is checked even if the route has none, because it must be empty then.
   const checksBody = route.method !== 'GET' && route.method !== 'DELETE';
   const problems = [
     ...COMMON,
@@ -137,8 +138,8 @@ function operationOf(route: Route, schemas: SchemaTable): object {
     summary: route.summary,
     tags: [route.path.split('/')[2]],
     description:
-      `Takes the role ${access.role} or one above it; a narrowed token needs the scope \`${access.scope}\`.` +
-      (access.workers === true ? ' Pull workers may call with their own token.' : ''),
+      `Requires the role ${access.role} or a higher one. A token with scopes needs the scope \`${access.scope}\`.` +
+      (access.workers === true ? ' Pull workers can use their own token.' : ''),
     security: TENANT_SECURITY,
     parameters: parametersOf(route),
     ...(hasBody && {
@@ -151,7 +152,7 @@ function operationOf(route: Route, schemas: SchemaTable): object {
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
-  description: 'The same key with the same request gets the first answer again, for 24 hours.',
+  description: 'A repeated request with the same key gets the response to the first one, for 24 hours.',
   schema: { type: 'string', minLength: 1, maxLength: 255 },
 };
 
@@ -171,7 +172,7 @@ function parametersOf(route: OperatorDescription): object[] {
   const version = {
     name: 'If-Match',
     in: 'header',
-    description: 'The ETag of the version that is to be changed; of several, any of them; or `*`.',
+    description: 'The ETag of the expected version, a list of ETags, or `*`.',
     schema: { type: 'string' },
   };
   return [
@@ -204,7 +205,7 @@ function answersOf(
   );
 }
 
-/** One answer for each status, with the codes that it can have. */
+/** One response for each status, with its problem codes. */
 function problemAnswers(codes: readonly ProblemCode[]): Record<string, object> {
   const byStatus = new Map<number, Set<string>>();
   for (const code of codes) {
@@ -224,10 +225,13 @@ function problemAnswers(codes: readonly ProblemCode[]): Record<string, object> {
 }
 
 const OF_THE_SERVICE = [
-  { url: '/', description: 'The host of the service; `/` on its sub-domain `accounts` is `/accounts`.' },
+  {
+    url: '/',
+    description: 'The host of the service. On its subdomain `accounts`, the path `/accounts` is `/`.',
+  },
 ];
 
-/** Accounts are managed on a host of their own; its address is not known to a document of relative ones. */
+/** The paths of accounts. They have their own host, whose name is not known here, so the server is described in words. */
 function accountsPaths(schemas: SchemaTable): Record<string, Record<string, unknown>> {
   const common = COMMON.filter(code => !code.startsWith('insufficient') && code !== 'token_expired');
   const problems = [...common, ...OF_BODIES, ...OF_KEYS, ...ACCOUNT_PROBLEMS];
@@ -236,7 +240,7 @@ function accountsPaths(schemas: SchemaTable): Record<string, Record<string, unkn
       servers: OF_THE_SERVICE,
       post: {
         operationId: 'createAccount',
-        summary: 'Create an account: a tenant with its own sub-domain, and its first owner',
+        summary: 'Create an account: a tenant with its own subdomain, and its first owner',
         tags: ['accounts'],
         security: [{ operator: [] }, {}],
         parameters: [IDEMPOTENCY_KEY],

@@ -20,7 +20,7 @@ import { requestIdOf, requireJsonAccepted } from './http/request-headers.ts';
 import { type Call, type Caller, type RestAnswer, type Route, TenantCall } from './http/route.ts';
 import { openApiDocument } from './openapi.ts';
 
-/** Told of each answer, for statistics. */
+/** Called for each response, for statistics. */
 type AnswerListener = (operation: string, status: number) => void;
 
 interface RestServiceOptions {
@@ -32,7 +32,7 @@ interface RestServiceOptions {
   readonly onAnswer?: AnswerListener;
 }
 
-/** A route with everything that can be prepared. */
+/** A route with its compiled checks. */
 interface Prepared {
   readonly route: Route;
   readonly query: ReadonlySet<string>;
@@ -41,26 +41,26 @@ interface Prepared {
   readonly kind: CallKind;
 }
 
-/** One request on its way: what its answer needs, whatever becomes of it. */
+/** State of a request that its response needs, even if the request fails. */
 interface Passage {
   readonly requestId: string;
-  /** Of the route, for statistics. */
+  /** The operation of the route, for statistics. */
   operation: string;
   limitHeaders: Readonly<Record<string, string>>;
 }
 
-/** The operation of what finds no route. */
+/** The operation of requests without a route. */
 const UNKNOWN = 'unknown';
 const API_PREFIX = '/api';
 const OPENAPI_PATH = '/api/v1/openapi.json';
 const NO_FIELDS: Readonly<Record<string, string>> = {};
 const NO_BODY: Readonly<Record<string, unknown>> = {};
-/** For methods with a body whose route has none: a field in it is a mistake that somebody should hear of. */
+/** Rejects all fields in the body of a route that has none. */
 const NO_FIELDS_CHECK = compileSchema({ type: 'object', properties: {} });
 
 /**
- * The REST interface of tasks (specification 3): finds tenant and route, lets in whom the route is for, counts the call,
- * checks what came, and turns what the route answers or throws into an answer. Each request has exactly one.
+ * The REST interface of tasks (specification 3). Finds the tenant and the route, authenticates and authorizes the caller,
+ * counts the call against the API limits, checks the request, and renders the response or the problem.
  */
 export class RestService implements RestHandler {
   readonly #parts: RestParts;
@@ -191,7 +191,7 @@ export class RestService implements RestHandler {
     return account;
   }
 
-  /** What {@link #forTenant} checks of account, token and role, without counting the call again. */
+  /** Checks account, token and role as {@link #forTenant} does, without counting the call again. */
   async #checkAgain(request: RestRequest, tenant: string, { route, kind }: Prepared): Promise<void> {
     const account = await this.#accountOf(tenant);
     const { caller } = await this.#authenticate(request, account, this.#parts.clock.nowMs(), null);
@@ -209,7 +209,7 @@ export class RestService implements RestHandler {
     return { prepared: found.entry, params: found.params };
   }
 
-  /** Calls without a valid token are counted apart, so that nobody can use up what is the tenant's. */
+  /** Authenticates and counts a call. Calls without a valid token are counted separately, so they cannot use up limits. */
   async #letIn(
     request: RestRequest,
     passage: Passage,
@@ -232,7 +232,7 @@ export class RestService implements RestHandler {
     return authenticated;
   }
 
-  /** @param requestId of a request by which a user may be created; null for none */
+  /** @param requestId the id of a request that may create a user; null if it may not */
   #authenticate(
     { headers: { authorization } }: RestRequest,
     account: Call['account'],
@@ -252,7 +252,7 @@ export class RestService implements RestHandler {
   }
 }
 
-/** Whose idempotency keys they are. Those of a login outlive its token, which the provider renews all the time. */
+/** The scope of idempotency keys. For logins it is the user, because the provider renews tokens frequently. */
 function scopeOf(caller: Caller): string {
   return caller.kind === 'user' ? (caller.tokenId ?? caller.userId) : caller.secretId;
 }
@@ -295,7 +295,7 @@ function isMethod(request: RestRequest, method: 'GET'): boolean {
   return request.method === method || request.method === 'HEAD';
 }
 
-/** For callers it is not there: being deleted, or deleted. */
+/** Whether the account is deleted or being deleted. Callers see neither. */
 function isGone({ status }: Account): boolean {
   return status === 'deleting' || status === 'deleted';
 }
@@ -303,20 +303,24 @@ function isGone({ status }: Account): boolean {
 function unknownPath(path: string): Problem {
   return new Problem(
     'not_found',
-    `there is no path ${JSON.stringify(path.slice(0, 100))}: ${OPENAPI_PATH} lists those there are`,
+    `There is no path ${JSON.stringify(path.slice(0, 100))}. ${OPENAPI_PATH} describes all paths.`,
   );
 }
 
 function wrongMethod(method: string, allowed: readonly string[]): Problem {
   const methods = allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed;
-  return new Problem('method_not_allowed', `${method} is not served here; what is: ${methods.join(', ')}`, {
-    headers: { Allow: methods.join(', ') },
-  });
+  return new Problem(
+    'method_not_allowed',
+    `${method} is not allowed for this path. Allowed methods: ${methods.join(', ')}.`,
+    {
+      headers: { Allow: methods.join(', ') },
+    },
+  );
 }
 
 function suspended(): Problem {
   return new Problem(
     'tenant_suspended',
-    'the account is suspended: nothing can be changed; ask its operator',
+    'The account is suspended, so nothing can be changed. Contact the operator.',
   );
 }

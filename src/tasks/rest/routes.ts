@@ -16,7 +16,7 @@ import { updateTaskRoutes } from './tasks/task-update.ts';
 import { secretRoutes } from './workers/secrets.ts';
 import { workerRoutes } from './workers/workers.ts';
 
-/** Everything about tasks, workers, secrets and leases. */
+/** The routes of tasks, workers, secrets and leases. */
 export function taskRoutes(parts: RestParts): readonly Route[] {
   return [
     createTaskRoute(parts),

@@ -11,19 +11,19 @@ const SECRET_BYTES = 32;
 const SECRET_LENGTH = 43;
 /** 32 bits in base 62. */
 const CHECKSUM_LENGTH = 6;
-/** `wkt_`, a domain of 40 characters, secret and checksum, with `_` between them. */
+/** `wkt_`, a domain of 40 characters, secret and checksum, separated by `_`. */
 const MAX_LENGTH = 95;
 const PATTERN = /^(?:tk|wkt)_([a-z0-9-]{1,40})_[0-9A-Za-z]{43}_[0-9A-Za-z]{6}$/;
 
 /**
- * What a token begins with: `tk` for those of users, `wkt` for those of pull workers. Prefix and checksum are there for
- * scanners that look for leaked tokens.
+ * The prefix of a token: `tk` for users, `wkt` for pull workers. Prefix and checksum help scanners that look for leaked
+ * tokens.
  */
 type TokenPrefix = 'tk' | 'wkt';
 
 /**
- * A new token: `<prefix>_<domain>_<43 characters, 256 random bits>_<checksum>` (specification 3.12). It is shown once;
- * only its {@link tokenHash} is kept.
+ * Creates a token: `<prefix>_<domain>_<43 characters, 256 random bits>_<checksum>` (specification 3.12). Only its
+ * {@link tokenHash} is stored.
  */
 export function newToken(
   prefix: TokenPrefix,
@@ -36,22 +36,22 @@ export function newToken(
 }
 
 /**
- * The name under which a token is looked up: SHA-256, hex. A plain hash will do, because nobody can guess 256 random
- * bits.
+ * The key under which a token is stored: SHA-256 in hexadecimal. A plain hash is sufficient, because 256 random bits
+ * cannot be guessed.
  */
 export function tokenHash(token: string): string {
   return hash('sha256', token, 'hex');
 }
 
 /**
- * The domain in the text of a token, which may be forged; null if it has not the form of a token. Tokens of earlier
- * versions contain only the first 8 characters of a domain.
+ * The domain in a token that has not been verified; null if the text does not have the form of a token. Tokens of
+ * earlier versions contain only the first 8 characters of a domain.
  */
 export function tokenDomain(text: string): string | null {
   return text.length > MAX_LENGTH ? null : (PATTERN.exec(text)?.[1] ?? null);
 }
 
-/** True when a text has the form of a token and its checksum: what is mistyped costs no look-up. */
+/** Whether a text has the form and the checksum of a token. Mistyped tokens are rejected without a lookup. */
 export function isTokenText(text: string): boolean {
   if (text.length > MAX_LENGTH || !PATTERN.test(text)) return false;
   const end = text.length - CHECKSUM_LENGTH;
@@ -82,7 +82,7 @@ interface TokenRequest {
   readonly tenant: string;
   readonly userId: string;
   readonly name: string;
-  /** Null: all that the role of the user allows. */
+  /** Null for everything that the role of the user allows. */
   readonly scopes: readonly Scope[] | null;
   readonly expiresAt: number;
   readonly createdBy: Actor;
@@ -90,7 +90,7 @@ interface TokenRequest {
   readonly nowMs: number;
 }
 
-/** A token that is about to be made: its text, which is kept nowhere, and its document. */
+/** A new token: its text, which is not stored, and the change that stores its document. */
 interface MadeToken {
   readonly text: string;
   readonly change: PutDocument<'token'>;

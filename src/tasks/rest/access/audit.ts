@@ -8,31 +8,31 @@ import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/p
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 
-/** How long entries are kept, and how many of one tenant. */
+/** How long entries are kept, and the maximum number of entries per tenant. */
 const KEEP_MS = 90 * DAY_MS;
 const MAX_ENTRIES = 5_000;
 
-/** The operator, as entries name it. */
+/** The actor of entries about changes by the operator. */
 const OPERATOR: Actor = { type: 'system', id: 'operator' };
 
-/** What an entry says beside who, when and in which request. */
+/** The contents of an entry that do not follow from the call. */
 export interface Audited {
   readonly action: AuditAction;
   readonly targetId?: string;
   readonly targetName?: string;
-  /** Names of fields. */
+  /** Names of the fields in the request. */
   readonly changed?: readonly string[];
-  /** Nothing confidential. */
+  /** Must not contain anything confidential. */
   readonly details?: AuditEntry['details'];
 }
 
-/** A call, as far as an entry tells of it. */
+/** The parts of a call that an entry records. */
 interface AuditedCall extends Pick<Call, 'requestId' | 'nowMs'> {
-  /** Null: the operator. */
+  /** Null for the operator. */
   readonly caller: Call['caller'] | null;
 }
 
-/** The change that adds an entry to the audit log: to be made in the same step as what it tells of. */
+/** The change that adds an entry to the audit log. Apply it in the same step as the change that it records. */
 export function auditEntry(
   { ids }: Pick<RestParts, 'ids'>,
   { caller, requestId, nowMs }: AuditedCall,
@@ -72,27 +72,28 @@ const ENTRY: ObjectSchema = {
     action: { type: 'string', enum: AUDIT_ACTIONS },
     actor: {
       type: 'object',
-      description: 'Who made the change; `system` `operator` for the operator of the service.',
+      description:
+        'The caller that made the change; type `system` with id `operator` for the operator of the service.',
       properties: { type: { type: 'string' }, id: { type: 'string' } },
     },
-    token_id: { ...ID, description: 'The token with which the change was made.' },
-    target_id: { ...ID, description: 'What was changed; null for bulk actions.' },
+    token_id: { ...ID, description: 'The token that was used.' },
+    target_id: { ...ID, description: 'The id of the changed resource; null for bulk actions.' },
     target_name: { ...ID, description: 'The name of a worker, schedule, token or secret.' },
     changed: {
       type: 'array',
       items: { type: 'string' },
-      description: 'The fields that the request named. Their values are not kept.',
+      description: 'Names of the fields in the request. Their values are not recorded.',
     },
     details: {
       type: 'record',
       values: { type: 'one_of', of: [{ type: 'string' }, { type: 'number' }] },
-      description: 'What else there is to know, such as the number of tasks that a bulk action changed.',
+      description: 'Further details, such as the number of tasks that a bulk action changed.',
     },
     request_id: { type: 'string', description: 'The `X-Request-Id` of the request.' },
   },
 };
 
-/** `GET /v1/audit`: who changed what (specification 3.12). */
+/** `GET /v1/audit` (specification 3.12). */
 export function auditRoutes(parts: RestParts): readonly Route[] {
   const cursors = new Cursors(parts.config.cursorKey);
   return [
@@ -100,12 +101,13 @@ export function auditRoutes(parts: RestParts): readonly Route[] {
       method: 'GET',
       path: '/v1/audit',
       operation: 'listAudit',
-      summary: 'List changes of users, tokens, workers, secrets, schedules and the account, the newest first',
+      summary:
+        'List the audit log: changes of users, tokens, workers, secrets, schedules and the account, newest first',
       access: { role: 'admin', scope: 'users:read' },
       query: PAGE_QUERY,
       answers: {
         200: {
-          description: `A page of entries. They are kept for 90 days, and the newest ${MAX_ENTRIES} at most.`,
+          description: `A page of entries. Entries are kept for 90 days, at most ${MAX_ENTRIES} of them.`,
           schema: pageSchema('AuditPage', ENTRY),
         },
       },

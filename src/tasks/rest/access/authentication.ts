@@ -12,26 +12,26 @@ import type { Caller } from '../http/route.ts';
 import { isTokenText, tokenHash } from './api-token.ts';
 import { userNames } from './user-fields.ts';
 
-/** A token, and the hash by which it was found. */
+/** A token and its hash. */
 interface UsedToken {
   readonly hash: string;
   readonly document: StoredDocument<'token'> | StoredDocument<'secret'>;
 }
 
-/** A caller, and the documents that say who it is. */
+/** A caller, and the documents that identify it. */
 export interface Authenticated {
   readonly caller: Caller;
-  /** Null for a login with the identity provider. */
+  /** Null for a login at the identity provider. */
   readonly token: UsedToken | null;
   /** Null for a pull worker. */
   readonly user: StoredDocument<'user'> | null;
 }
 
 /**
- * Whom the token of a request belongs to (specification 3.12). A token that is unknown, of another tenant, mistyped,
- * or of a user who is gone or disabled gets one and the same answer.
+ * Finds the caller that a token belongs to (specification 3.12). The error is the same for a token that is unknown,
+ * mistyped, of another tenant, or of a deleted or disabled user.
  *
- * @param authorization the field, if there is one
+ * @param authorization the `Authorization` field; undefined if there is none
  * @throws Problem authentication_required, invalid_token or token_expired
  */
 export async function authenticate(
@@ -69,7 +69,7 @@ function callerOf(token: UsedToken['document'], user: StoredDocument<'user'> | n
   };
 }
 
-/** The token of a `Bearer` field; null for none, or another scheme. */
+/** The token of an `Authorization` field; null if there is none, or the scheme is not `Bearer`. */
 export function bearerToken(authorization: string | undefined): string | null {
   if (authorization === undefined || authorization.length < 8) return null;
   if (!authorization.startsWith('Bearer ') && authorization.slice(0, 7).toLowerCase() !== 'bearer ')
@@ -86,30 +86,34 @@ function workerOf({ id, body }: StoredDocument<'secret'>): Caller {
   };
 }
 
-/** The answer to a request without a token. */
+/** The response to a request without a token. */
 function tokenRequired(): Problem {
-  return new Problem('authentication_required', 'a token is required: Authorization: Bearer tk_…', {
-    headers: { 'WWW-Authenticate': 'Bearer' },
-  });
+  return new Problem(
+    'authentication_required',
+    'A token is required. Send the header `Authorization: Bearer tk_…`.',
+    {
+      headers: { 'WWW-Authenticate': 'Bearer' },
+    },
+  );
 }
 
-/** The answer to a token that is not accepted. For tokens of this service the reason is not told. */
-export function invalidToken(detail = 'the token is not valid here'): Problem {
+/** The response to a rejected token. For tokens of this service, it does not reveal the reason. */
+export function invalidToken(detail = 'The token is not valid for this account.'): Problem {
   return new Problem('invalid_token', detail, {
     headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
   });
 }
 
-export function tokenExpired(detail = 'the token has expired: make a new one'): Problem {
+export function tokenExpired(detail = 'The token has expired. Create a new one.'): Problem {
   return new Problem('token_expired', detail, {
     headers: { 'WWW-Authenticate': 'Bearer error="invalid_token", error_description="expired"' },
   });
 }
 
 /**
- * Whether somebody may make an account: the operator always; callers on this machine, or all, where the operator says
- * so. A request that a proxy has forwarded has no address here. A proxy that adds no field to its requests cannot be
- * told from a caller on this machine: `loopback` is for trying things out.
+ * Checks that the caller may create accounts: the operator always, and callers on this machine or all callers if the
+ * operator has enabled it. Requests that a proxy has forwarded have no address here. A proxy that adds no header field
+ * cannot be distinguished from a caller on this machine, so `loopback` is only for trying out the service.
  *
  * @throws Problem authentication_required or invalid_token
  */
@@ -123,7 +127,7 @@ export function requireSignup(
 }
 
 /**
- * Only the operator may do this, however accounts can be created.
+ * Checks that the caller is the operator.
  *
  * @throws Problem authentication_required or invalid_token
  */
@@ -133,7 +137,7 @@ export function requireOperator(request: RestRequest, config: Pick<RestConfig, '
   if (config.operatorToken === '' || !isEqual(token, config.operatorToken)) throw invalidToken();
 }
 
-/** In a time that does not tell where they differ. */
+/** Compares in constant time, so that the duration does not reveal where the texts differ. */
 function isEqual(given: string, expected: string): boolean {
   return timingSafeEqual(digest(given), digest(expected));
 }
@@ -142,18 +146,18 @@ function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** `::1`, `127.0.0.0/8` and its form in IPv6, in the texts that sockets have. */
+/** `::1`, `127.0.0.0/8` and its IPv4-mapped form, as sockets report them. */
 export function isLoopback(address: string): boolean {
   if (address === '::1' || address === '0000:0000:0000:0000:0000:0000:0000:0001') return true;
   const v4 = address.replace(/^(?:::|0000:0000:0000:0000:0000:)ffff:/i, '');
   return /^127(?:\.\d{1,3}){3}$/.test(v4) || /^7f[0-9a-f]{2}:[0-9a-f]{1,4}$/i.test(v4);
 }
 
-/** When a token was used is kept this exactly: a write for each request would be too many. */
+/** Accuracy of the time of last use. Writing it for each request would be too expensive. */
 const EXACT_TO_MS = 600_000;
 const MAX_TOKENS = 20_000;
 
-/** Notes when tokens were last used, and their users last seen, beside the requests, which do not wait for it. */
+/** Records when tokens were last used and users last seen. Requests do not wait for these writes. */
 export class LastUse {
   readonly #store: TaskStore;
   readonly #log: Logger;
@@ -165,14 +169,14 @@ export class LastUse {
   }
 
   used(tenant: string, used: Authenticated, nowMs: number): void {
-    // After a login with the identity provider there is no token, only the user.
+    // A login at the identity provider has no token, only a user.
     const { id, lastUsedAt } = used.token === null ? seenUser(used) : usedToken(used.token);
     const before = this.#notedAt.get(id) ?? lastUsedAt ?? 0;
     if (nowMs - before < EXACT_TO_MS) return;
     this.#notedAt.set(id, nowMs);
-    // Where a document has changed meanwhile nothing is written, and it is noted the next time.
+    // If a document has changed in the meantime, the write fails and the next use is recorded.
     this.#store.apply(tenant, changesOf(used, nowMs)).catch(thrown => {
-      this.#log.debug(`tasks: the last use of ${id} was not noted: ${asError(thrown).message}`);
+      this.#log.debug('Could not record the last use of a token', { id, error: asError(thrown).message });
     });
   }
 }

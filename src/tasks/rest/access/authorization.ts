@@ -5,13 +5,13 @@ import type { TaskStore } from '../../store/task-store.ts';
 import { Problem } from '../checks/problem.ts';
 import type { Access, Call, Caller } from '../http/route.ts';
 
-/** True when the role allows all that the least one does. */
+/** Whether a role allows everything that the role `least` allows. */
 export function isAtLeast(role: Role, least: Role): boolean {
   return ROLES.indexOf(role) <= ROLES.indexOf(least);
 }
 
 /**
- * Whether somebody may call a route (specification 3.12).
+ * Checks that the caller may use a route (specification 3.12).
  *
  * @throws Problem insufficient_role or insufficient_scope
  */
@@ -20,32 +20,36 @@ export function requireAccess(caller: Caller, access: Access): void {
     if (access.workers === true) return;
     throw new Problem(
       'insufficient_role',
-      'the token of a worker is good for the leases of this worker only',
+      'The token of a worker allows only requests for the leases of that worker.',
     );
   }
   if (!isAtLeast(caller.role, access.role)) {
     throw new Problem(
       'insufficient_role',
-      `this takes the role ${access.role}, and the user has ${caller.role}`,
+      `This request requires the role ${access.role}. The role of the caller is ${caller.role}.`,
     );
   }
   if (caller.scopes !== null && !caller.scopes.includes(access.scope)) {
-    throw new Problem('insufficient_scope', `this takes a token with the scope ${access.scope}`, {
+    throw new Problem('insufficient_scope', `This request requires a token with the scope ${access.scope}.`, {
       headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${access.scope}"` },
     });
   }
 }
 
 /**
- * Whether somebody may see payloads, headers, results and what workers replied: a role above viewer, and the scope
- * `tasks:payload` where a token is narrowed (specification 3.12).
+ * Whether the caller may see payloads, headers, results and responses of workers. This requires a role above viewer
+ * and, if the token has scopes, the scope `tasks:payload` (specification 3.12).
  */
 export function seesPayloads(caller: Caller): boolean {
   if (caller.kind !== 'user' || caller.role === 'viewer') return false;
   return caller.scopes === null || caller.scopes.includes('tasks:payload');
 }
 
-/** The user that the path names, as it is in the store now. @throws Problem not_found */
+/**
+ * Reads the current version of the user that the path names.
+ *
+ * @throws Problem `not_found`
+ */
 export async function readUser(store: TaskStore, call: Call): Promise<StoredDocument<'user'>> {
   const id = call.params['id'];
   const user = isId('user', id) ? await store.getDocument(call.tenant, 'user', id) : null;
@@ -54,34 +58,34 @@ export async function readUser(store: TaskStore, call: Call): Promise<StoredDocu
 }
 
 export function noSuchUser(): Problem {
-  return new Problem('not_found', 'there is no such user: give the id of one, usr_…');
+  return new Problem('not_found', 'There is no such user. User ids begin with usr_.');
 }
 
 /**
- * Whether somebody may see a user and its tokens: oneself; others from admin on.
+ * Checks that the caller may see a user and their tokens. Admins and owners may see all users, others only themselves.
  *
- * @throws Problem not_found, as for a user that there is not
+ * @throws Problem `not_found`, as for a user that does not exist
  */
 export function requireSeeing(caller: Caller, user: StoredDocument<'user'>): void {
   if (!isSelf(caller, user) && !isAdmin(caller)) throw noSuchUser();
 }
 
 /**
- * Whether somebody may change a user, or its tokens: admins those of all but owners, owners all. Of themselves, users
- * of all roles may change the tokens.
+ * Checks that the caller may change a user or their tokens. Owners may change all users, and admins all except owners.
+ * All users may change their own tokens.
  *
- * @throws Problem insufficient_role, or not_found for those who may not see the user
+ * @throws Problem `insufficient_role`, or `not_found` if the caller may not see the user
  */
 export function requireChanging(caller: Caller, user: StoredDocument<'user'>, what: 'user' | 'tokens'): void {
   requireSeeing(caller, user);
   if (what === 'tokens' && isSelf(caller, user)) return;
-  if (!isAdmin(caller)) throw new Problem('insufficient_role', 'users are changed by admins and owners');
+  if (!isAdmin(caller)) throw new Problem('insufficient_role', 'Only admins and owners can change users.');
   requireRank(caller, user.body.role);
 }
 
 /**
- * A token acts with the role of its user. A caller with a lesser role must not create one: an identity provider may give
- * a user a lesser role than the user has here.
+ * A token has the role of its user, so a caller with a lower role must not create one. An identity provider may give a
+ * user a lower role than the user has here.
  *
  * @throws Problem insufficient_role
  */
@@ -89,14 +93,18 @@ export function requireRoleOf(caller: Caller, { body }: StoredDocument<'user'>):
   if (caller.kind === 'user' && isAtLeast(caller.role, body.role)) return;
   throw new Problem(
     'insufficient_role',
-    `a token of this user would have the role ${body.role}, which is more than the role of this login`,
+    `A token of this user would have the role ${body.role}, which is higher than the role of the caller.`,
   );
 }
 
-/** Only owners make somebody an owner, or change one. @throws Problem insufficient_role */
+/**
+ * Checks that the caller may assign or change a role: only owners may do so for the role owner.
+ *
+ * @throws Problem `insufficient_role`
+ */
 export function requireRank(caller: Caller, role: Role): void {
   if (role !== 'owner' || (caller.kind === 'user' && caller.role === 'owner')) return;
-  throw new Problem('insufficient_role', 'owners are made and changed by owners only');
+  throw new Problem('insufficient_role', 'Only owners can make a user an owner, or change an owner.');
 }
 
 function isSelf(caller: Caller, user: StoredDocument<'user'>): boolean {
@@ -107,13 +115,13 @@ function isAdmin(caller: Caller): boolean {
   return caller.kind === 'user' && isAtLeast(caller.role, 'admin');
 }
 
-/** What tokens can be narrowed to: each scope, and `tasks:*` for all scopes of tasks. */
+/** The scopes that a token can have: each scope, and names such as `tasks:*` for all scopes of tasks. */
 export const SCOPE_NAMES: readonly string[] = [
   ...SCOPES,
   ...new Set(SCOPES.filter(scope => scope.includes(':')).map(scope => `${scope.split(':')[0]}:*`)),
 ];
 
-/** Scopes by the names of {@link SCOPE_NAMES}, each once. */
+/** The scopes that names of {@link SCOPE_NAMES} stand for, each once. */
 export function expandScopes(names: readonly string[]): readonly Scope[] {
   return SCOPES.filter(scope =>
     names.some(name => name === scope || (name.endsWith('*') && scope.startsWith(name.slice(0, -1)))),
@@ -121,10 +129,10 @@ export function expandScopes(names: readonly string[]): readonly Scope[] {
 }
 
 /**
- * What a token may have that a caller makes: not more than the caller's own token, or one that is narrowed could make
- * one that is not.
+ * Checks that a new token has no scopes beyond those of the caller's token. Otherwise a token with scopes could create
+ * one without.
  *
- * @param scopes null: all that the role of the user allows
+ * @param scopes null for everything that the role of the user allows
  * @throws Problem insufficient_scope
  */
 export function requireWithin(caller: Caller, scopes: readonly Scope[] | null): void {
@@ -133,6 +141,6 @@ export function requireWithin(caller: Caller, scopes: readonly Scope[] | null): 
   if (scopes?.every(scope => own.includes(scope))) return;
   throw new Problem(
     'insufficient_scope',
-    `a narrowed token makes tokens only within its own scopes: ${own.join(', ')}`,
+    `A token with scopes can create only tokens within these scopes: ${own.join(', ')}.`,
   );
 }

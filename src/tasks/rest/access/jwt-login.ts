@@ -13,13 +13,13 @@ import { userNames } from './user-fields.ts';
 /** A call whose token is a JSON Web Token. */
 interface LoginCall extends Pick<Call, 'tenant' | 'account' | 'nowMs'> {
   readonly token: string;
-  /** Of the request that may create the user; null if none may be created. */
+  /** The id of the request that may create the user; null if no user may be created. */
   readonly requestId: string | null;
 }
 
 /**
- * Logs users in with tokens of the identity provider (specification 3.12). The provider says who somebody is; whether
- * this user has access to the tenant is looked up for each call, so a user who is disabled here is locked out at once.
+ * Logs users in with tokens of the identity provider (specification 3.12). The token identifies the user. Access to the
+ * tenant is looked up for each call, so disabling a user here takes effect immediately.
  */
 export class JwtLogin {
   readonly #parts: RestParts;
@@ -35,11 +35,11 @@ export class JwtLogin {
     const identity = await this.#verified(call);
     const { tenantClaim } = this.#parts.config.jwt;
     if (tenantClaim !== '' && identity.tenant !== call.tenant) {
-      throw invalidToken(`the claim ${tenantClaim} of the token does not name this account`);
+      throw invalidToken(`The claim ${tenantClaim} of the token does not name this account.`);
     }
     const user = await this.#userOf(call, identity);
     if (user === null || user.body.status === 'disabled') {
-      throw invalidToken('no active user of this account has the subject (sub) of the token as external_id');
+      throw invalidToken('No active user of this account has the subject (sub) of the token as external_id.');
     }
     return { caller: callerOf(user.id, roleOf(identity, user)), token: null, user };
   }
@@ -75,17 +75,18 @@ export class JwtLogin {
     ]);
     directory.changed(call.tenant);
     if (applied.kind === 'refused' && applied.reason === 'too_many') {
-      throw quotaExceeded('users', users, `the account has ${users} users, and may have no more`);
+      throw quotaExceeded('users', users, `The account already has ${users} users, which is its limit.`);
     }
     // Any other refusal means that another call has just created the user.
   }
 }
 
-/** The role that the provider names, the highest of several; that of the user if it names none. */
+/** The highest role that the token names, or the role of the user if the token names none. */
 function roleOf({ roles }: Identity, { body }: StoredDocument<'user'>): Role {
   if (roles === null) return body.role;
   const role = ROLES.find(one => roles.includes(one));
-  if (role === undefined) throw invalidToken(`the role claim of the token has none of: ${ROLES.join(', ')}`);
+  if (role === undefined)
+    throw invalidToken(`The role claim of the token must contain one of: ${ROLES.join(', ')}.`);
   return role;
 }
 
@@ -94,8 +95,8 @@ function callerOf(id: string, role: Role): Caller {
 }
 
 /**
- * The email of a token is not used: nobody has checked here that it belongs to the user, and other users are found by
- * theirs. The address that the user gets is one that no mail reaches.
+ * The email in the token is not used, because the service has not verified it and users are found by their emails. The
+ * user gets an address that receives no mail.
  */
 function newUser(id: string, { tenant, nowMs }: LoginCall, { subject, name }: Identity, role: Role): User {
   return {
@@ -113,7 +114,7 @@ function newUser(id: string, { tenant, nowMs }: LoginCall, { subject, name }: Id
 function problemOf({ code, message }: IdentityFault): Problem {
   if (code === 'expired') return tokenExpired(message);
   if (code === 'invalid') return invalidToken(message);
-  return new Problem('identity_unavailable', `${message}: repeat the request in a few seconds`, {
+  return new Problem('identity_unavailable', `${message}. Retry the request in a few seconds.`, {
     headers: { 'Retry-After': '5' },
   });
 }

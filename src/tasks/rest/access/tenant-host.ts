@@ -5,10 +5,10 @@ import type { RestConfig } from '../http/parts.ts';
 import { tokenDomain } from './api-token.ts';
 import { bearerToken } from './authentication.ts';
 
-/** What a domain looks like; the form of specification 3.1. */
+/** The form of a domain (specification 3.1). */
 const DOMAIN = /^[a-z](?:[a-z0-9]|-(?!-)){1,38}[a-z0-9]$/;
 
-/** True for what an account could have as its domain, reserved words included. */
+/** Whether a text has the form of a domain. Reserved domains have it, too. */
 export function isDomainText(text: string): boolean {
   return DOMAIN.test(text);
 }
@@ -26,7 +26,7 @@ const ACCOUNTS: Place = { kind: 'accounts' };
 const SERVICE: Place = { kind: 'service' };
 const UNKNOWN: Place = { kind: 'unknown' };
 
-/** Where accounts are managed on the host of the service. */
+/** The path of the accounts on the host of the service. */
 export const ACCOUNTS_PATH = '/accounts';
 
 interface PlaceConfig extends Pick<RestConfig, 'serviceHost' | 'tenantHeader'> {
@@ -34,8 +34,9 @@ interface PlaceConfig extends Pick<RestConfig, 'serviceHost' | 'tenantHeader'> {
 }
 
 /**
- * The host names the tenant, or `X-Tenant-Domain` if the operator has enabled it. If neither names one, as with an IP
- * address, the token does. The token has not been checked here, so it proves no more than the host does.
+ * Finds the tenant of a request: from the host, from `X-Tenant-Domain` if the operator has enabled it, or from the token
+ * if neither names a tenant, as with an IP address. The token has not been verified here, so it proves no more than the
+ * host does.
  */
 export function placeOf(
   { host, path, headers }: Pick<RestHead, 'host' | 'path' | 'headers'>,
@@ -68,7 +69,7 @@ function tenantPlace(domain: string): Place {
   return isDomainText(domain) ? { kind: 'tenant', tenant: domain } : UNKNOWN;
 }
 
-/** The answer to a request for a tenant that does not exist, or for none. */
+/** The response to a request that does not name an existing tenant. */
 export function unknownTenant({
   serviceHost,
   tenantHeader,
@@ -76,12 +77,12 @@ export function unknownTenant({
   const header = tenantHeader ? 'the header X-Tenant-Domain, ' : '';
   return new Problem(
     'tenant_not_found',
-    `the request names no existing tenant: use the host {domain}.${serviceHost}, ${header}or a valid token of the ` +
-      `tenant at a host that names no tenant (${serviceHost}, an IP address)`,
+    `The request does not name an existing tenant. Use the host {domain}.${serviceHost}, ${header}or a valid token of the ` +
+      `tenant at a host that does not name a tenant (${serviceHost}, an IP address).`,
   );
 }
 
-/** The address of a tenant: `https://acme.tasks.example`, with the port where it is not the usual one. */
+/** The origin of a tenant, such as `https://acme.tasks.example`; with the port unless it is the default one. */
 export function tenantOrigin(config: RestConfig, domain: string): string {
   const port = config.publicPort === 0 ? '' : `:${config.publicPort}`;
   return `${config.scheme}://${domain}.${config.serviceHost}${port}`;

@@ -7,19 +7,19 @@ import type { NumberSchema, ObjectSchema, StringSchema } from '../checks/schema.
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 
-/** What this tenant may have: the defaults, and what its operator has changed. */
+/** The limits of a tenant: the defaults, with the changes by the operator. */
 export function limitsOf(parts: Pick<RestParts, 'config'>, call: Pick<Call, 'account'>): TenantLimits {
   return { ...parts.config.limits, ...call.account.body.limits };
 }
 
-/** How long to wait before asking again, where room comes only as others make it. */
+/** Quotas have no fixed time at which they are available again. */
 const RETRY_AFTER = { 'Retry-After': '60' } as const;
 
 /**
- * A quota is used up.
+ * The response if a quota is used up.
  *
- * @param limit its name, as clients know it
- * @param detail what there is too much of, and what makes room
+ * @param limit the name of the limit in the API
+ * @param detail which quota is used up, and what the caller can do
  */
 export function quotaExceeded(limit: string, max: number, detail: string): Problem {
   return new Problem('quota_exceeded', detail, { members: { limit, max }, headers: RETRY_AFTER });
@@ -32,7 +32,7 @@ export const LIMITS_SCHEMA: ObjectSchema = {
   type: 'object',
   name: 'TenantLimits',
   properties: {
-    open_tasks: { ...COUNT, description: 'Tasks whose status is not final.' },
+    open_tasks: { ...COUNT, description: 'Maximum number of open (not yet finished) tasks.' },
     retain_succeeded: { ...DURATION, description: 'How long succeeded tasks are kept.' },
     retain_other: { ...DURATION, description: 'How long failed, canceled and expired tasks are kept.' },
     payload_bytes: COUNT,
@@ -40,8 +40,8 @@ export const LIMITS_SCHEMA: ObjectSchema = {
     schedules: COUNT,
     users: COUNT,
     tokens_per_user: COUNT,
-    in_flight: { ...COUNT, description: 'Attempts at once.' },
-    dispatch_per_second: { ...COUNT, description: 'Attempts that start in a second.' },
+    in_flight: { ...COUNT, description: 'Maximum number of concurrent attempts.' },
+    dispatch_per_second: { ...COUNT, description: 'Maximum number of attempts that start per second.' },
   },
 };
 
@@ -60,16 +60,16 @@ const ANSWER: ObjectSchema = {
   },
 };
 
-/** `GET /v1/limits`: what the tenant may have, and has. Limits on calls are in the `RateLimit` fields of each answer. */
+/** `GET /v1/limits`. The rate limits of calls are in the `RateLimit` header fields of each response. */
 export function limitRoutes(parts: RestParts): readonly Route[] {
   return [
     {
       method: 'GET',
       path: '/v1/limits',
       operation: 'getLimits',
-      summary: 'Limits of the account, and how much of them is used',
+      summary: 'Read the limits of the account and their current use',
       access: { role: 'viewer', scope: 'tasks:read' },
-      answers: { 200: { description: 'Limits and use.', schema: ANSWER } },
+      answers: { 200: { description: 'The limits and their use.', schema: ANSWER } },
       problems: [],
       handle: call => showLimits(parts, call),
     },
@@ -87,7 +87,7 @@ async function showLimits(parts: RestParts, call: Call): Promise<RestAnswer> {
   };
 }
 
-/** Limits as answers show them: {@link LIMITS_SCHEMA}. */
+/** Limits in the form of {@link LIMITS_SCHEMA}. */
 export function limitsView(limits: TenantLimits): Record<string, string | number> {
   return {
     open_tasks: limits.openTasks,
@@ -103,7 +103,7 @@ export function limitsView(limits: TenantLimits): Record<string, string | number
   };
 }
 
-/** How much of its limits a tenant uses: {@link USE_SCHEMA}. */
+/** The current use of the limits, in the form of {@link USE_SCHEMA}. */
 export async function useOf(store: TaskStore, tenant: string): Promise<Record<string, number>> {
   const [counts, workers, schedules, users] = await Promise.all([
     store.counts(tenant, null),

@@ -3,28 +3,28 @@ import { formatTime, formatTimeOrNull } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { ObjectSchema, StringSchema } from '../checks/schema.ts';
 
-/** Names by which users are found: no control characters, and no halves of characters, which a store could not keep. */
+/** Excludes control characters, and lone surrogates, which stores could not keep. */
 const EMAIL: StringSchema = {
   type: 'string',
   max: 254,
   pattern: /^[^\s@\p{Cc}\p{Cs}]+@[^\s@\p{Cc}\p{Cs}]+$/u,
-  accepts: 'be an address: texts without spaces before and after one @',
-  description: 'Unique in the account, in capital letters or not. Letters of any alphabet.',
+  accepts: 'be an email address: text without spaces before and after one @',
+  description: 'Unique in the account, ignoring case. May contain non-ASCII letters.',
 };
 const NAME: StringSchema = { type: 'string', max: 100 };
 const ROLE: StringSchema = { type: 'string', enum: ROLES };
 const STATUS: StringSchema = {
   type: 'string',
   enum: ['invited', 'active', 'disabled'],
-  description: 'Tokens of disabled users are not accepted.',
+  description: 'Tokens of disabled users are rejected.',
 };
 const EXTERNAL_ID: StringSchema = {
   type: 'string',
   min: 1,
   max: 255,
   pattern: /^[^\p{Cc}\p{Cs}]+$/u,
-  accepts: 'have no control characters',
-  description: 'Who it is for an identity provider; unique in the account.',
+  accepts: 'not contain control characters',
+  description: 'The subject (`sub`) of the user at the identity provider; unique in the account.',
 };
 
 export const NEW_USER: ObjectSchema = {
@@ -33,7 +33,7 @@ export const NEW_USER: ObjectSchema = {
   properties: {
     email: EMAIL,
     name: { ...NAME, optional: true },
-    role: { ...ROLE, optional: true, description: '`member` when left out.' },
+    role: { ...ROLE, optional: true, description: 'Default: `member`.' },
     status: { ...STATUS, optional: true },
     external_id: { ...EXTERNAL_ID, optional: true, nullable: true },
   },
@@ -66,11 +66,11 @@ export const USER: ObjectSchema = {
     last_seen_at: { ...TIME, nullable: true },
     created_at: TIME,
     updated_at: TIME,
-    version: { type: 'number', integer: true, min: 1, description: 'Also the ETag.' },
+    version: { type: 'number', integer: true, min: 1, description: 'Also sent as the ETag.' },
   },
 };
 
-/** A user as answers show it. */
+/** A user in the form of {@link USER}. */
 export function showUser({
   id,
   version,
@@ -90,7 +90,7 @@ export function showUser({
   };
 }
 
-/** The user with the fields of a body that has been checked against one of the schemas above; the others stay. */
+/** Applies the fields of a body that one of the schemas above has accepted. Other fields stay unchanged. */
 export function withFields(user: User, body: Readonly<Record<string, unknown>>, nowMs: number): User {
   const {
     email,
@@ -116,14 +116,14 @@ export function withFields(user: User, body: Readonly<Record<string, unknown>>, 
   };
 }
 
-/** The names under which a user is found. */
+/** The unique names under which a user is found. */
 export function userNames({ email, externalId }: User): string[] {
   const names = [`email:${email.toLowerCase()}`];
   if (externalId !== null) names.push(`external:${externalId}`);
   return names;
 }
 
-/** Counted in the account, which has at least one. */
+/** The account counts its active owners, and always has at least one. */
 export function isActiveOwner({ role, status }: User): boolean {
   return role === 'owner' && status === 'active';
 }

@@ -8,7 +8,7 @@ import { Problem, type ProblemPart } from '../checks/problem.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import type { RestConfig } from '../http/parts.ts';
 
-/** A limit that the operator can change: where it is kept, and its bounds, of durations in milliseconds. */
+/** A limit that the operator can change, and its bounds; for durations in milliseconds. */
 interface LimitField {
   readonly field: keyof TenantLimits;
   readonly min: number;
@@ -37,12 +37,12 @@ export const ACCOUNT_CHANGE: ObjectSchema = {
       type: 'string',
       enum: ['active', 'suspended'],
       optional: true,
-      description: 'A suspended account can be read, and nothing in it changes: no task starts.',
+      description: 'A suspended account is read-only, and its tasks do not start.',
     },
     limits: {
       type: 'object',
       optional: true,
-      description: 'Limits that are left out stay; null is the default again.',
+      description: 'Limits that are left out stay unchanged; null restores the default.',
       properties: Object.fromEntries(
         Object.entries(FIELDS).map(([name, { min, max, isDuration }]): [string, Schema] => [
           name,
@@ -76,18 +76,18 @@ export const ACCOUNT_STATE: ObjectSchema = {
   name: 'AccountState',
   properties: {
     ...ACCOUNT_PROPERTIES,
-    owners: { type: 'number', integer: true, min: 0, description: 'Active owners.' },
+    owners: { type: 'number', integer: true, min: 0, description: 'Number of active owners.' },
     limits: LIMITS_SCHEMA,
     changed_limits: {
       type: 'array',
       items: { type: 'string' },
-      description: 'Limits that the operator has changed; the others are the defaults.',
+      description: 'Names of the limits that the operator has changed; the others have their defaults.',
     },
     use: USE_SCHEMA,
     deletion: {
       type: 'object',
       nullable: true,
-      description: 'Null unless the account is being deleted, or was.',
+      description: 'Null unless the account is being deleted or has been deleted.',
       properties: {
         requested_at: TIME,
         tasks_left: { type: 'number', integer: true, min: 0 },
@@ -108,7 +108,10 @@ export function listedAccount(account: Account, config: RestConfig): Record<stri
   };
 }
 
-/** @param use what {@link USE_SCHEMA} shows · @param tasksLeft tasks of all statuses */
+/**
+ * @param use in the form of {@link USE_SCHEMA}
+ * @param tasksLeft number of tasks in all statuses
+ */
 export function accountState(
   account: Account,
   config: RestConfig,
@@ -136,9 +139,9 @@ export function accountState(
 }
 
 /**
- * The limits of an account after a change.
+ * Applies a change to the limits of an account.
  *
- * @param asked what {@link ACCOUNT_CHANGE} has accepted
+ * @param asked limits that {@link ACCOUNT_CHANGE} has accepted
  * @throws Problem validation_failed
  */
 export function changedLimits(
@@ -153,7 +156,7 @@ export function changedLimits(
     if (value === null) delete after[field];
     else if (read !== null && read >= min && read <= max) after[field] = read;
     else {
-      const detail = `${name} has to be ${DURATION_ACCEPTED}, from 1h to 366d`;
+      const detail = `/limits/${name} must be ${DURATION_ACCEPTED}, from 1h to 366d`;
       errors.push({ pointer: `/limits/${name}`, code: 'validation_failed', detail });
     }
   }

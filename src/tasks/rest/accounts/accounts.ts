@@ -24,12 +24,12 @@ import { readJsonBody, readQuery } from '../http/read-request.ts';
 import { requireJsonAccepted } from '../http/request-headers.ts';
 import type { AnswerDescription, RestAnswer } from '../http/route.ts';
 
-/** Nobody's tenant: calls that make accounts are counted under it. */
+/** The name under which API limits count calls that create accounts. It is a reserved domain. */
 const COUNTED_AS = 'accounts';
-/** The first token of an account: as long as a token may be good. */
+/** Lifetime of the first token of an account: the maximum for tokens. */
 const OWNER_TOKEN_MS = 366 * DAY_MS;
 
-/** Names of hosts that belong to the service or that callers would take for something else. */
+/** Domains that belong to the service, or that callers could mistake for something else. */
 const RESERVED: ReadonlySet<string> = new Set(
   'www api accounts auth admin app status docs mail static cdn localhost ns1 ns2 metrics'.split(' '),
 );
@@ -44,14 +44,14 @@ export const ACCOUNT_BODY: ObjectSchema = {
       type: 'string',
       max: 64,
       description:
-        'The sub-domain of the tenant: 3 to 40 of a-z, 0-9 and single hyphens, beginning with a letter. Capital ' +
-        'letters become small ones. It never changes.',
+        'The subdomain of the tenant: 3 to 40 of a-z, 0-9 and single hyphens, beginning with a letter. Uppercase ' +
+        'letters are converted to lowercase. The domain never changes.',
     },
   },
 };
 
 export const ACCOUNT_ANSWER: AnswerDescription = {
-  description: 'The account, and the first token of its owner, which no other answer has.',
+  description: 'The account, and the first token of its owner, which is shown only here.',
   schema: {
     type: 'object',
     name: 'Account',
@@ -65,7 +65,8 @@ export const ACCOUNT_ANSWER: AnswerDescription = {
       token: {
         type: 'string',
         nullable: true,
-        description: 'Null when an `Idempotency-Key` found an earlier answer: it is kept nowhere.',
+        description:
+          'Null if the response is replayed for an `Idempotency-Key`, because the token is not stored.',
       },
       token_expires_at: { type: 'string', format: 'date-time' },
     },
@@ -76,7 +77,7 @@ export const ACCOUNT_PROBLEMS: readonly ProblemCode[] = ['domain_taken', 'invali
 
 const checkBody = compileSchema(ACCOUNT_BODY);
 
-/** Makes tenants (specification 3.1). */
+/** Creates accounts (specification 3.1). */
 export class Accounts {
   readonly #parts: RestParts;
   readonly #limits: CallLimits;
@@ -164,11 +165,11 @@ export class Accounts {
 function muchTooLarge(): Problem {
   return new Problem(
     'body_too_large',
-    'the body is far too large for what an account is made from: a domain',
+    'The body is too large. The body of this request contains only a domain.',
   );
 }
 
-/** Null when the account was made. */
+/** Null if the account was created. */
 function answerOf(applied: ApplyAnswer, domain: string): RestAnswer | null {
   switch (applied.kind) {
     case 'done':
@@ -178,7 +179,7 @@ function answerOf(applied: ApplyAnswer, domain: string): RestAnswer | null {
     case 'reused':
       throw keyReused();
     case 'refused':
-      throw new Problem('domain_taken', `the domain ${domain} is taken: choose another one`);
+      throw new Problem('domain_taken', `The domain ${domain} is taken. Choose another one.`);
   }
 }
 
@@ -186,9 +187,9 @@ function answerOf(applied: ApplyAnswer, domain: string): RestAnswer | null {
 function domainOf(text: string): string {
   const domain = text.toLowerCase();
   const detail = !isDomainText(domain)
-    ? 'a domain has 3 to 40 of a-z, 0-9 and single hyphens, begins with a letter, and does not end with a hyphen'
+    ? '/domain must have 3 to 40 characters out of a-z, 0-9 and single hyphens, begin with a letter, and not end with a hyphen'
     : RESERVED.has(domain)
-      ? `the domain ${domain} belongs to the service: choose another one`
+      ? `/domain must not be ${domain}, which is reserved for the service`
       : null;
   if (detail === null) return domain;
   throw new Problem('invalid_domain', detail, {
@@ -213,7 +214,7 @@ function putAccount(body: Account): DocumentChange {
   };
 }
 
-/** Nobody has said who the owner is: the address is one that no mail reaches, until the owner gives another one. */
+/** The email of the owner is unknown, so the owner gets an address that receives no mail and can be changed later. */
 function putOwner(id: string, domain: string, nowMs: number): DocumentChange {
   const body: User = {
     email: `owner@${domain}.invalid`,

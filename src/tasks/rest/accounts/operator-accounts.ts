@@ -23,7 +23,7 @@ import {
 } from './account-fields.ts';
 import { allOf } from './user-changes.ts';
 
-/** A checked request of the operator. */
+/** A validated request of the operator. */
 interface OperatorCall {
   readonly path: string;
   readonly params: Readonly<Record<string, string>>;
@@ -34,21 +34,21 @@ interface OperatorCall {
   readonly nowMs: number;
 }
 
-/** A call that only the operator may make, as the document describes it. Paths are below the host of the service. */
+/** A route for the operator, without its handler. Paths are relative to the host of the service. */
 export type OperatorDescription = Omit<Route, 'access' | 'handle'>;
 
 export interface OperatorRoute extends OperatorDescription {
   handle(call: OperatorCall): Promise<RestAnswer>;
 }
 
-/** Calls without a tenant are counted and paged under this name. */
+/** The name in cursors in place of a tenant. */
 const LISTED_AS = 'accounts';
-/** How long a token of an owner is valid, and how many an owner can have if the operator creates them. */
+/** Lifetime of a token of an owner, and the maximum number of tokens of an owner if the operator creates them. */
 const OWNER_TOKEN_MS = 366 * DAY_MS;
 const MAX_OWNER_TOKENS = 10_000;
-/** How often a change begins again because the account was changed in between. */
+/** Maximum number of attempts if other requests change the account at the same time. */
 const MAX_TRIES = 8;
-/** The deletion begins after processes have noticed the status, which they keep for a second. */
+/** The deletion starts after all processes have seen the status, which they cache for one second. */
 const DELETE_AFTER_MS = 3_000;
 
 const OWNER_TOKEN: ObjectSchema = {
@@ -60,7 +60,7 @@ const OWNER_TOKEN: ObjectSchema = {
     token: {
       type: 'string',
       nullable: true,
-      description: 'Shown only here. Null when an `Idempotency-Key` found an earlier answer.',
+      description: 'Shown only here. Null if the response is replayed for an `Idempotency-Key`.',
     },
     expires_at: { type: 'string', format: 'date-time' },
   },
@@ -103,21 +103,21 @@ export const OPERATOR_ROUTES = [
     method: 'DELETE',
     path: '/accounts/:domain',
     operation: 'deleteAccount',
-    summary: 'Delete an account and everything in it. The deletion goes on after the answer.',
-    answers: { 202: { ...ONE, description: 'The deletion has begun. `deletion` shows the progress.' } },
+    summary: 'Delete an account and everything in it; the deletion continues after the response',
+    answers: { 202: { ...ONE, description: 'The deletion has started. `deletion` shows its progress.' } },
     problems: [],
   },
   {
     method: 'POST',
     path: '/accounts/:domain/owner-token',
     operation: 'createOwnerToken',
-    summary: 'Create a token for the first active owner of an account that has lost its own',
+    summary: 'Create a token for the first active owner of an account, if the owners have lost theirs',
     answers: { 201: { description: 'The token.', schema: OWNER_TOKEN } },
     problems: ['invalid_transition'],
   },
 ] as const satisfies readonly OperatorDescription[];
 
-/** The routes with what they do. */
+/** The routes with their handlers. */
 export function operatorRoutes(parts: RestParts): readonly OperatorRoute[] {
   const accounts = new OperatorAccounts(parts);
   type Operation = (typeof OPERATOR_ROUTES)[number]['operation'];
@@ -219,7 +219,11 @@ class OperatorAccounts {
     return answer(text);
   }
 
-  /** Changes the account in one step with the entries of the audit log. Null from `change`: it stays as it is. */
+  /**
+   * Changes the account in one step with the entries of the audit log.
+   *
+   * @param change returns null to leave the account unchanged
+   */
   async #write(
     call: OperatorCall,
     change: (account: StoredDocument<'account'>) => {
@@ -244,20 +248,24 @@ class OperatorAccounts {
       directory.changed(body.domain);
       signals.tell('accountChanged', body.domain);
       for (const { action } of audited) {
-        logger.info('tasks: the operator changed an account', { tenant: body.domain, action });
+        logger.info('Account changed by the operator', { tenant: body.domain, action });
       }
       return body;
     }
-    throw new Problem('store_unavailable', 'the account changes too often at the moment: try again', {
-      headers: { 'Retry-After': '1' },
-    });
+    throw new Problem(
+      'store_unavailable',
+      'Other requests are changing the account at the same time. Retry the request.',
+      {
+        headers: { 'Retry-After': '1' },
+      },
+    );
   }
 
   #entry({ requestId, nowMs }: OperatorCall, audited: Audited): DocumentChange {
     return auditEntry(this.#parts, { caller: null, requestId, nowMs }, audited);
   }
 
-  /** Other processes have put the workers off: they look at them again within a second. */
+  /** Other processes have postponed the workers of the suspended account. They check them again within a second. */
   async #wakeWorkers(domain: string): Promise<void> {
     const { store } = this.#parts;
     const now = await store.now();
@@ -277,7 +285,7 @@ class OperatorAccounts {
   async #account({ params }: OperatorCall): Promise<StoredDocument<'account'>> {
     const domain = params['domain'].toLowerCase();
     const account = await this.#parts.store.getDocument(domain, 'account', ACCOUNT_ID);
-    if (account === null) throw new Problem('tenant_not_found', 'there is no account with this domain');
+    if (account === null) throw new Problem('tenant_not_found', 'There is no account with this domain.');
     return account;
   }
 
@@ -316,9 +324,12 @@ function isOpen({ status }: Account): boolean {
 }
 
 function isBeingDeleted({ domain, status }: Account): Problem {
-  return new Problem('invalid_transition', `the account ${domain} is ${status}: it cannot be changed`);
+  return new Problem(
+    'invalid_transition',
+    `The account ${domain} cannot be changed because its status is ${status}.`,
+  );
 }
 
 function noOwner(domain: string): Problem {
-  return new Problem('not_found', `the account ${domain} has no active owner`);
+  return new Problem('not_found', `The account ${domain} has no active owner.`);
 }

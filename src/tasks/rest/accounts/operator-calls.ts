@@ -10,7 +10,7 @@ import { requireJsonAccepted } from '../http/request-headers.ts';
 import type { RestAnswer } from '../http/route.ts';
 import { type OperatorRoute, operatorRoutes } from './operator-accounts.ts';
 
-/** Calls of the operator have no tenant: they are counted under this name. */
+/** Calls of the operator have no tenant. API limits count them under this name, which is a reserved domain. */
 const COUNTED_AS = 'accounts';
 
 interface Prepared {
@@ -19,16 +19,16 @@ interface Prepared {
   readonly check: SchemaCheck | null;
 }
 
-/** A call of the operator that was found. */
+/** The route and the path parameters of a call. */
 interface OperatorMatch {
   readonly entry: Prepared;
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** A field in the body of a route that has none is a mistake. */
+/** Rejects all fields in the body of a route that has none. */
 const NO_FIELDS = compileSchema({ type: 'object', properties: {} });
 
-/** Calls that manage accounts: lets in the operator alone, and checks what came. */
+/** Routes the calls of the operator API: checks the token of the operator and the request. */
 export class OperatorCalls {
   readonly #parts: RestParts;
   readonly #limits: CallLimits;

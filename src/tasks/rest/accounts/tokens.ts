@@ -25,7 +25,7 @@ import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { accountWithoutOwner } from './user-changes.ts';
 
-/** How often a deletion begins again because owners were changed in between. */
+/** Maximum number of attempts if other requests change owners at the same time. */
 const MAX_TRIES = 8;
 const DEFAULT_LIFE_MS = 90 * DAY_MS;
 const MAX_LIFE_MS = 366 * DAY_MS;
@@ -34,7 +34,7 @@ const NEW_TOKEN: ObjectSchema = {
   type: 'object',
   name: 'NewToken',
   properties: {
-    name: { type: 'string', max: 100, optional: true, description: 'What it is for.' },
+    name: { type: 'string', max: 100, optional: true, description: 'The purpose of the token.' },
     scopes: {
       type: 'array',
       items: { type: 'string', enum: SCOPE_NAMES },
@@ -42,14 +42,15 @@ const NEW_TOKEN: ObjectSchema = {
       max: SCOPE_NAMES.length,
       optional: true,
       nullable: true,
-      description: 'Narrows what the role of the user allows; null or left out: all of it.',
+      description:
+        'Restricts the token to these scopes. If null or left out, the token allows everything that the role of the user allows.',
     },
     expires_at: {
       type: 'string',
       format: 'date-time',
       max: 64,
       optional: true,
-      description: 'At most 366 days ahead; in 90 days when left out.',
+      description: 'At most 366 days ahead. Default: 90 days ahead.',
     },
   },
 };
@@ -65,7 +66,7 @@ const TOKEN: ObjectSchema = {
     name: { type: 'string' },
     scopes: { type: 'array', items: { type: 'string' }, nullable: true },
     expires_at: TIME,
-    last_used_at: { ...TIME, nullable: true, description: 'Exact to ten minutes.' },
+    last_used_at: { ...TIME, nullable: true, description: 'Accurate to ten minutes.' },
     created_at: TIME,
     created_by: { type: 'object', properties: { type: { type: 'string' }, id: { type: 'string' } } },
   },
@@ -79,7 +80,7 @@ const MADE_TOKEN: ObjectSchema = {
     token: {
       type: 'string',
       nullable: true,
-      description: 'Shown here only. Null when an `Idempotency-Key` found an earlier answer.',
+      description: 'Shown only here. Null if the response is replayed for an `Idempotency-Key`.',
     },
   },
 };
@@ -93,7 +94,7 @@ export function tokenRoutes(parts: RestParts): readonly Route[] {
       method: 'GET',
       path,
       operation: 'listTokens',
-      summary: 'List the tokens of a user: of oneself, or from admin on of any',
+      summary: 'List the tokens of a user; only admins and owners can list those of other users',
       access: { role: 'viewer', scope: 'users:read' },
       query: PAGE_QUERY,
       answers: { 200: { description: 'A page of tokens.', schema: pageSchema('TokenPage', TOKEN) } },
@@ -104,7 +105,8 @@ export function tokenRoutes(parts: RestParts): readonly Route[] {
       method: 'POST',
       path,
       operation: 'createToken',
-      summary: 'Create a token of a user: of oneself; of others from admin on, of owners as an owner',
+      summary:
+        'Create a token of a user; only admins and owners can create tokens of other users, and only owners those of owners',
       access: { role: 'viewer', scope: 'users:write' },
       body: NEW_TOKEN,
       bodyOptional: true,
@@ -116,9 +118,9 @@ export function tokenRoutes(parts: RestParts): readonly Route[] {
       method: 'DELETE',
       path: `${path}/:token_id`,
       operation: 'deleteToken',
-      summary: 'Delete a token; it is refused within a second',
+      summary: 'Delete a token; requests with it are rejected after at most one second',
       access: { role: 'viewer', scope: 'users:write' },
-      answers: { 204: { description: 'It is gone.' } },
+      answers: { 204: { description: 'Deleted.' } },
       problems: ['last_owner_token'],
       handle: call => tokens.remove(call),
     },
@@ -218,9 +220,13 @@ class Tokens {
       directory.changed(call.tenant);
       if (applied.kind === 'done') return { status: 204 };
     }
-    throw new Problem('store_unavailable', 'others change owners at the same time: repeat the request', {
-      headers: { 'Retry-After': '1' },
-    });
+    throw new Problem(
+      'store_unavailable',
+      'Other requests are changing owners at the same time. Retry the request.',
+      {
+        headers: { 'Retry-After': '1' },
+      },
+    );
   }
 
   /** @throws Problem last_owner_token */
@@ -248,9 +254,9 @@ interface NewToken {
 function readExpiry(text: string | undefined, nowMs: number): number {
   if (text === undefined) return nowMs + DEFAULT_LIFE_MS;
   const at = parseTime(text);
-  if (at === null) throw expiryFault(`expires_at has to be ${TIME_ACCEPTED}`);
-  if (at <= nowMs) throw expiryFault('expires_at has to lie ahead');
-  if (at > nowMs + MAX_LIFE_MS) throw expiryFault('expires_at has to lie at most 366 days ahead');
+  if (at === null) throw expiryFault(`/expires_at must be ${TIME_ACCEPTED}`);
+  if (at <= nowMs) throw expiryFault('/expires_at must be in the future');
+  if (at > nowMs + MAX_LIFE_MS) throw expiryFault('/expires_at must be at most 366 days ahead');
   return at;
 }
 
@@ -262,11 +268,15 @@ function expiryFault(detail: string): Problem {
 
 function refused(reason: DocumentRefusal, most: number): Problem {
   if (reason !== 'too_many') return noSuchUser();
-  return quotaExceeded('tokens_per_user', most, `the user has ${most} tokens: delete one that is not needed`);
+  return quotaExceeded(
+    'tokens_per_user',
+    most,
+    `The user already has ${most} tokens, which is the limit. Delete a token that is not needed.`,
+  );
 }
 
 function noSuchToken(): Problem {
-  return new Problem('not_found', 'the user has no such token: give the id of one, tok_…');
+  return new Problem('not_found', 'The user has no such token. Token ids begin with tok_.');
 }
 
 function showToken({ id, body }: Pick<StoredDocument<'token'>, 'id' | 'body'>): object {

@@ -16,14 +16,14 @@ import type { RestParts } from '../http/parts.ts';
 import { versionMismatch } from '../http/request-headers.ts';
 import type { Call } from '../http/route.ts';
 
-/** Changes of owners meet at the account: so often one that came second begins again. */
+/** Maximum number of attempts if other requests change owners at the same time. */
 const MAX_TRIES = 8;
 
-/** A change of one user, beside which the account may have to change. */
+/** A change of one user. It may require a change of the account. */
 interface UserChange {
   /** Null for a new user. */
   readonly before: User | null;
-  /** Null for one that is deleted. */
+  /** Null if the user is deleted. */
   readonly after: User | null;
   readonly change: DocumentChange;
 }
@@ -31,11 +31,11 @@ interface UserChange {
 type Applied = Exclude<ApplyAnswer, { readonly kind: 'refused' }>;
 
 /**
- * Makes a change of a user. Where the number of active owners changes, the account changes in the same step, under its
- * version: so the last owner stays, whoever else is at it.
+ * Applies a change of a user. If the number of active owners changes, the account changes in the same step, conditional
+ * on its version. So the last owner cannot be removed, even by concurrent requests.
  *
- * @param plan reads what there is, and says what to do; called again when somebody else was faster
- * @param isConditional whether the caller asks for a version of the user, which `plan` compares
+ * @param plan reads the user and returns the change; called again if another request was faster
+ * @param isConditional whether the request names versions of the user, which `plan` compares
  * @throws Problem last_owner, version_mismatch, not_found, name_taken, quota_exceeded, store_unavailable
  */
 export async function changeUser(
@@ -62,12 +62,16 @@ export async function changeUser(
     if (applied.reason !== 'version') throw applied.index === 0 ? refusal(applied.reason) : noSuchUser();
     if (applied.index === 0 && isConditional) throw versionMismatch();
   }
-  throw new Problem('store_unavailable', 'others change owners at the same time: repeat the request', {
-    headers: { 'Retry-After': '1' },
-  });
+  throw new Problem(
+    'store_unavailable',
+    'Other requests are changing owners at the same time. Retry the request.',
+    {
+      headers: { 'Retry-After': '1' },
+    },
+  );
 }
 
-/** The email of a user is personal, and is not kept after it. */
+/** The entry has no email, because it would outlive the user. */
 function audited({ before, after, change }: UserChange, { body }: Call): Audited {
   const targetId = change.id;
   if (after === null) return { action: 'user.deleted', targetId };
@@ -92,39 +96,39 @@ async function accountChange(store: TaskStore, call: Call, change: UserChange): 
     return [await accountWithoutOwner(store, call.tenant, { leaving, owners, nowMs: call.nowMs })];
   }
   const account = await store.getDocument(call.tenant, 'account', ACCOUNT_ID);
-  if (account === null) throw new Problem('tenant_not_found', 'the account is gone');
+  if (account === null) throw new Problem('tenant_not_found', 'The account no longer exists.');
   return [putAccount(account, account.body.owners + difference)];
 }
 
 const PAGE = 100;
 
-/** What is about to go: a user, or one token. */
+/** The user or the token that is about to be removed. */
 export type Leaving = { readonly userId: string } | { readonly tokenId: string };
 
 /**
- * The change of the account that must be made in the same step as anything that takes an owner's access away. It changes
- * nothing but the version, so that of two owners who lock each other out at the same time only one succeeds.
+ * The change of the account that must be part of each step that removes access of an owner. It changes the version of
+ * the account, so that if two owners lock each other out at the same time, only one of them succeeds.
  *
- * @param owners how many active owners there are afterwards
- * @throws Problem `last_owner` or `last_owner_token` unless an active owner is left with a token that can manage users
+ * @param owners returns the number of active owners after the change
+ * @throws Problem `last_owner` or `last_owner_token` if no active owner with a token that can manage users would be left
  */
 export async function accountWithoutOwner(
   store: TaskStore,
   tenant: string,
   { leaving, owners, nowMs }: { leaving: Leaving; owners: (before: number) => number; nowMs: number },
 ): Promise<PutDocument<'account'>> {
-  // Read before the tokens: whatever changes them afterwards changes the version of the account.
+  // Read before the tokens, because each later change of them changes the version of the account.
   const account = await store.getDocument(tenant, 'account', ACCOUNT_ID);
-  if (account === null) throw new Problem('tenant_not_found', 'the account is gone');
+  if (account === null) throw new Problem('tenant_not_found', 'The account no longer exists.');
   const left = owners(account.body.owners);
   if (left < 1) {
-    throw new Problem('last_owner', 'this is the last active owner: make somebody else an owner first');
+    throw new Problem('last_owner', 'This user is the last active owner. Make another user an owner first.');
   }
   if (!(await hasOwnerToken(store, tenant, leaving, nowMs))) throw lastToken(leaving);
   return putAccount(account, left);
 }
 
-/** Writes the account in place of the version that was read, with this number of active owners. */
+/** Sets the number of active owners, on condition that the account has not changed since it was read. */
 function putAccount(account: StoredDocument<'account'>, owners: number): PutDocument<'account'> {
   const { id, version, parent, dueAt, body } = account;
   const changed = { ...body, owners };
@@ -134,10 +138,10 @@ function putAccount(account: StoredDocument<'account'>, owners: number): PutDocu
 function lastToken(leaving: Leaving): Problem {
   const [code, detail]: [ProblemCode, string] =
     'userId' in leaving
-      ? ['last_owner', 'no other active owner has a token: create a token for another owner first']
+      ? ['last_owner', 'No other active owner has a token that can manage users. Create one first.']
       : [
           'last_owner_token',
-          'this is the last token of an active owner that can manage users: create another one first',
+          'This token is the last one of an active owner that can manage users. Create another one first.',
         ];
   return new Problem(code, detail);
 }
@@ -162,7 +166,7 @@ function canManageUsers({ scopes, expiresAt }: ApiToken, nowMs: number): boolean
   return expiresAt > nowMs && (scopes === null || scopes.includes('users:write'));
 }
 
-/** All documents of a kind, the oldest first, page by page. */
+/** Reads all documents of a kind page by page, oldest first. */
 export async function* allOf<K extends DocumentKind>(
   store: Pick<TaskStore, 'listDocuments'>,
   tenant: string,

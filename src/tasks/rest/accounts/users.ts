@@ -18,7 +18,7 @@ import { entityTag, expectedVersion, type MeantVersions, meantVersions } from '.
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { changeUser } from './user-changes.ts';
 
-/** What changes when a user uses a token. */
+/** Fields that change when a user uses a token. */
 const MOVING: ReadonlySet<string> = new Set(['last_seen_at', 'version']);
 
 /** `/v1/users`: list, create, read, update, delete (specification 3.12). */
@@ -40,7 +40,7 @@ export function userRoutes(parts: RestParts): readonly Route[] {
       method: 'GET',
       path: '/v1/users',
       operation: 'listUsers',
-      summary: 'List users, the newest first',
+      summary: 'List users, newest first',
       access: { role: 'admin', scope: 'users:read' },
       query: PAGE_QUERY,
       answers: { 200: { description: 'A page of users.', schema: pageSchema('UserPage', USER) } },
@@ -62,7 +62,7 @@ export function userRoutes(parts: RestParts): readonly Route[] {
       method: 'GET',
       path: '/v1/users/:id',
       operation: 'getUser',
-      summary: 'Read a user: oneself, or from admin on any',
+      summary: 'Read a user; only admins and owners can read other users',
       access: { role: 'viewer', scope: 'users:read' },
       answers: { 200: one },
       problems: [],
@@ -74,9 +74,9 @@ export function userRoutes(parts: RestParts): readonly Route[] {
       method: 'DELETE',
       path: '/v1/users/:id',
       operation: 'deleteUser',
-      summary: 'Delete a user; its tokens go with it',
+      summary: 'Delete a user and their tokens',
       access: { role: 'admin', scope: 'users:write' },
-      answers: { 204: { description: 'It is gone.' } },
+      answers: { 204: { description: 'Deleted.' } },
       problems: ['last_owner', 'version_mismatch'],
       handle: call => users.remove(call),
     },
@@ -184,10 +184,14 @@ class Users {
 
   #refused(reason: DocumentRefusal, maxUsers: number): Problem {
     if (reason === 'name_taken') {
-      return new Problem('name_taken', 'another user of the account has this email or external_id');
+      return new Problem('name_taken', 'Another user of the account has this email or external_id.');
     }
     if (reason === 'too_many') {
-      return quotaExceeded('users', maxUsers, `the account has ${maxUsers} users, and may have no more`);
+      return quotaExceeded(
+        'users',
+        maxUsers,
+        `The account already has ${maxUsers} users, which is its limit.`,
+      );
     }
     return noSuchUser();
   }

@@ -1,28 +1,30 @@
 import { randomBytes } from 'node:crypto';
 import type { Schema } from './schema.ts';
 
-/** Of ECMAScript's "JSON.parse source text access", which the declarations do not know yet. */
+/** From ECMAScript's "JSON.parse source text access"; the type declarations do not have it yet. */
 const { rawJSON, isRawJSON } = JSON as unknown as {
   rawJSON(text: string): unknown;
   isRawJSON(value: unknown): boolean;
 };
 
-/** A number of JSON: digits before and behind the point, and the exponent. */
+/** A JSON number: integer digits, fraction digits and exponent. */
 const NUMBER = /^-?(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** What a long number is replaced by, as a text that nobody can have written. */
+/** Marks a string that stands for a long number. It is random, so no body can contain it. */
 const MARK = `${randomBytes(16).toString('base64')} `;
-/** Each costs some microseconds. More than a payload can hold, and far less than a body. */
+/** Each takes some microseconds. A payload cannot hold this many, but a body can hold far more. */
 const MAX_LONG_NUMBERS = 100_000;
 /** A double represents every number with this many digits exactly, unless it has an exponent (`DBL_DIG` in C). */
 const SAFE_DIGITS = 15;
 
 /**
- * `JSON.parse` that loses no digit: ids of 64 bits are numbers to many, and payloads are passed on. A number that no
- * double holds becomes an object that `JSON.stringify` writes as the number was; all others are numbers.
+ * `JSON.parse` without loss of digits. Payloads are passed on, and many systems use 64-bit ids as numbers. A number that
+ * a double cannot represent becomes an object that `JSON.stringify` writes with the original digits.
  *
- * @param schema of what is read: where it asks for numbers they are numbers, if not the same; null: it may be anything
- * @throws SyntaxError as `JSON.parse` does · RangeError when too many numbers have too many digits
+ * @param schema the schema of the value: fields that it defines as numbers become numbers, with loss of digits; null if
+ *   there is no schema
+ * @throws SyntaxError as `JSON.parse` does
+ * @throws RangeError if too many numbers have too many digits
  */
 export function parseExactly(text: string, schema: Schema | null = null): unknown {
   const plain = JSON.parse(text);
@@ -30,16 +32,16 @@ export function parseExactly(text: string, schema: Schema | null = null): unknow
   return marked === text ? plain : restored(JSON.parse(marked), schema);
 }
 
-/** True for what {@link parseExactly} has put in the place of a number that no double holds. */
+/** Whether a value is the replacement of {@link parseExactly} for a number that a double cannot represent. */
 export function isRawNumber(value: unknown): boolean {
   return isRawJSON(value);
 }
 
-const TOO_MANY = `there are more than ${MAX_LONG_NUMBERS} numbers with more digits than a double holds: send them as texts`;
+const TOO_MANY = `The body has more than ${MAX_LONG_NUMBERS} numbers with more digits than a double can represent. Send them as strings.`;
 
-/** JSON in which each number that no double holds is a text: {@link MARK} and the number. */
+/** Replaces each number that a double cannot represent by a string of {@link MARK} and the number. */
 function withMarks(text: string): string {
-  // What is left as it is, and a number, by turns.
+  // Alternates between unchanged text and a number.
   const marked: string[] = [];
   let done = 0;
   for (let i = 0; i < text.length; i++) {
@@ -84,13 +86,13 @@ function mayLoseDigits(text: string, start: number, end: number): boolean {
   return false;
 }
 
-/** True when the number is written again as the same one, though perhaps with other digits: `1.50` as `1.5`. */
+/** Whether a double represents the number exactly, though it may be written differently: `1.50` as `1.5`. */
 function isDouble(number: string): boolean {
   const written = String(Number(number));
   return written === number || normalForm(number) === normalForm(written);
 }
 
-/** Sign, digits without zeros around them, and the power of ten of the last one: equal for equal numbers. */
+/** Sign, digits without leading and trailing zeros, and the power of ten of the last digit. Equal numbers have equal forms. */
 function normalForm(number: string): string {
   const match = NUMBER.exec(number);
   if (match === null) return number;
@@ -102,14 +104,14 @@ function normalForm(number: string): string {
   return `${number.startsWith('-') ? '-' : ''}${short}e${power}`;
 }
 
-/** Without those at the end. A pattern would look at each row of zeros from each of its places. */
+/** Without trailing zeros. A regular expression would take quadratic time for long runs of zeros. */
 function withoutZeros(digits: string): string {
   let end = digits.length;
   while (end > 0 && digits.charCodeAt(end - 1) === 48) end--;
   return digits.slice(0, end);
 }
 
-/** Puts numbers in place of marks, in place. */
+/** Replaces marked strings by numbers, in place. */
 function restored(value: unknown, schema: Schema | null): unknown {
   if (typeof value === 'string') {
     if (!value.startsWith(MARK)) return value;
@@ -135,7 +137,7 @@ function restoreFields(fields: Record<string, unknown>, schema: Schema | null): 
   }
 }
 
-/** The schema of a field; null where it may be anything, or is refused anyway. */
+/** The schema of a field; null if it may have any value, or is rejected anyway. */
 function below(schema: Schema | null, name: string): Schema | null {
   if (schema?.type === 'record') return shown(schema.values);
   if (schema?.type !== 'object' || !Object.hasOwn(schema.properties, name)) return null;
@@ -148,7 +150,7 @@ function shown(schema: Schema): Schema | null {
 
 const BACKSLASH = 92;
 
-/** The place of the quote that ends a string; the end of the text when there is none. */
+/** The index of the quote that ends a string; the length of the text if there is none. */
 export function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start);
   while (end !== -1 && isEscaped(text, end)) end = text.indexOf('"', end + 1);

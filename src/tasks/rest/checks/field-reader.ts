@@ -9,7 +9,7 @@ import {
 import { Problem, type ProblemPart } from './problem.ts';
 import type { AnySchema, ObjectSchema } from './schema.ts';
 
-/** Fields of a body, or of an object in it, as JSON has them. */
+/** Fields of a body, or of an object in it, as parsed from JSON. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export interface DurationBounds {
@@ -17,46 +17,46 @@ export interface DurationBounds {
   readonly maxMs: number;
 }
 
-/** No more faults than so many are told of. */
+/** Maximum number of faults in a response. */
 const MAX_FAULTS = 20;
 
 /**
- * Reads fields that a schema alone cannot check, and gathers what is wrong with them, so that a caller learns of
- * everything at once. A field that is left out is undefined, and one that is to be cleared is null; a field at fault is
- * undefined too, and {@link finish} throws.
+ * Reads fields that a schema alone cannot check, and collects all faults, so that one response reports all of them. A
+ * field that is left out is read as undefined, and a field that is to be cleared as null. A faulty field is read as
+ * undefined, and {@link finish} throws.
  */
 export class FieldReader {
   readonly #at: string;
   readonly #faults: ProblemPart[] = [];
 
-  /** @param at pointer of the object that is read; empty for the whole body */
+  /** @param at JSON pointer of the object that is read; empty for the whole body */
   constructor(at = '') {
     this.#at = at;
   }
 
-  /** Whole milliseconds. */
+  /** Reads a duration in whole milliseconds. */
   duration(value: unknown, pointer: string, bounds: DurationBounds): number | null | undefined {
     if (value === undefined || value === null) return value;
     const ms = parseDuration(value);
     if (ms === null) {
-      this.fault(pointer, 'invalid', `has to be ${DURATION_ACCEPTED}`);
+      this.fault(pointer, 'invalid', `must be ${DURATION_ACCEPTED}`);
     } else if (ms < bounds.minMs || ms > bounds.maxMs) {
       const range = `from ${formatDuration(bounds.minMs)} to ${formatDuration(bounds.maxMs)}`;
-      this.fault(pointer, 'out_of_range', `has to be ${range}, and is ${formatDuration(ms)}`);
+      this.fault(pointer, 'out_of_range', `must be ${range}, but is ${formatDuration(ms)}`);
     } else return ms;
     return undefined;
   }
 
-  /** Milliseconds since the epoch. */
+  /** Reads a time in milliseconds since the Unix epoch. */
   time(value: unknown, pointer: string): number | null | undefined {
     if (value === undefined || value === null) return value;
     const ms = typeof value === 'string' ? parseTime(value) : null;
     if (ms !== null) return ms;
-    this.fault(pointer, 'invalid', `has to be ${TIME_ACCEPTED}`);
+    this.fault(pointer, 'invalid', `must be ${TIME_ACCEPTED}`);
     return undefined;
   }
 
-  /** @param detail goes on from the name of the field: `has to be …` */
+  /** @param detail continues the name of the field: `must be …` */
   fault(pointer: string, code: string, detail: string): void {
     const whole = this.#at + pointer;
     if (this.#faults.length < MAX_FAULTS) {
@@ -65,7 +65,7 @@ export class FieldReader {
     }
   }
 
-  /** @throws Problem `validation_failed` with everything that was wrong */
+  /** @throws Problem `validation_failed` with all faults, if there are any */
   finish(): void {
     if (this.#faults.length === 0) return;
     const [first] = this.#faults;
@@ -75,14 +75,14 @@ export class FieldReader {
 }
 
 /**
- * Of two fields at most one may have a value.
+ * Checks that at most one of two fields has a value.
  *
- * @param at pointer of the object that has them; empty for the whole body
+ * @param at JSON pointer of the object that has the fields; empty for the whole body
  * @throws Problem `conflicting_fields`
  */
 export function excludeEachOther(fields: Fields, one: string, other: string, at = ''): void {
   if (fields[one] == null || fields[other] == null) return;
-  const detail = `${one} and ${other} exclude each other: give one of them`;
+  const detail = `${at}/${one} and ${at}/${other} exclude each other. Give only one of them.`;
   throw new Problem('conflicting_fields', detail, {
     errors: [one, other].map(name => ({ pointer: `${at}/${name}`, code: 'conflicting_fields', detail })),
   });
@@ -93,10 +93,10 @@ const READ_ONLY: AnySchema = {
   optional: true,
   nullable: true,
   readOnly: true,
-  description: 'Accepted as GET shows it, so that what was read can be sent back.',
+  description: 'Read-only. Accepted with the value that GET returns, so that a response can be sent back.',
 };
 
-/** The schema of a change that accepts the other fields of the answer, too: see {@link writableFields}. */
+/** The schema of a change that also accepts the read-only fields of the response; see {@link writableFields}. */
 export function acceptingAnswer(changes: ObjectSchema, answer: ObjectSchema): ObjectSchema {
   const others = Object.keys(answer.properties).filter(name => !Object.hasOwn(changes.properties, name));
   const readOnly = Object.fromEntries(others.map(name => [name, READ_ONLY]));
@@ -104,12 +104,12 @@ export function acceptingAnswer(changes: ObjectSchema, answer: ObjectSchema): Ob
 }
 
 /**
- * The fields of a body that a change can set. The others are left out if they are as the answer to a GET shows them.
+ * The fields of a body that a change can set. Read-only fields are ignored if they have the values that a GET returns.
  *
  * @param writable the fields that can be set, before {@link acceptingAnswer}
- * @param shown what a GET shows now
- * @param moving names of fields that change without anybody's request: they are left out whatever they are
- * @throws Problem `validation_failed` that names each read-only field with another value
+ * @param shown what a GET returns now
+ * @param moving names of fields that change without a request, and are therefore always ignored
+ * @throws Problem `validation_failed` for each read-only field with a different value
  */
 export function writableFields(
   body: Fields,
@@ -122,13 +122,13 @@ export function writableFields(
   for (const [name, value] of Object.entries(body)) {
     if (Object.hasOwn(writable.properties, name)) fields[name] = value;
     else if (!moving.has(name) && !isDeepStrictEqual(value, shown[name]))
-      reader.fault(`/${name}`, 'read_only', 'is read-only, and has another value: leave it out');
+      reader.fault(`/${name}`, 'read_only', 'is read-only and differs from the current value: leave it out');
   }
   reader.finish();
   return fields;
 }
 
-/** The fields that are not as they are shown. */
+/** The fields whose values differ from those that are shown. */
 export function changedFields(fields: Fields, shown: Fields): Fields {
   const changed = Object.entries(fields).filter(([name, value]) => !isDeepStrictEqual(value, shown[name]));
   return Object.fromEntries(changed);

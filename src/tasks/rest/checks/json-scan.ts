@@ -101,8 +101,8 @@ function listOf(
 }
 
 /**
- * The number of names in all objects of a value that was parsed. It is smaller than the number of names in the text if
- * an object there has a name twice, of which the parser keeps the last one.
+ * The number of names in all objects of a parsed value. It is smaller than the number of names in the text if an object
+ * in the text has a name twice, because the parser keeps only the last one.
  */
 export function countNames(value: unknown): number {
   if (typeof value !== 'object' || value === null || isRawNumber(value)) return 0;
@@ -119,18 +119,18 @@ export function countNames(value: unknown): number {
   return names;
 }
 
-/** An object or an array that a scan is in. */
+/** An object or an array that the scan is in. */
 interface Level {
   readonly pointer: string;
-  /** The names that it has so far; null for an array. */
+  /** The names found so far; null for an array. */
   readonly names: Set<string> | null;
-  /** The name, or the index, of the member that the scan is at. */
+  /** The name or the index of the current member. */
   member: string | number;
 }
 
 /**
- * The JSON pointer of the first name that an object has twice; null if there is none. It reads all names as texts, so it
- * is only for a text of which {@link countNames} says that it has one.
+ * The JSON pointer of the first name that occurs twice in an object; null if there is none. It is slow, so call it only
+ * if {@link countNames} shows that the text has such a name.
  *
  * @param text valid JSON
  */
@@ -169,7 +169,7 @@ export function repeatedName(text: string): string | null {
   return null;
 }
 
-/** Of the member of a level that the scan is at; empty for the whole text. */
+/** The JSON pointer of the current member of a level; empty for the whole text. */
 function pointerOf(level: Level | undefined): string {
   return level === undefined ? '' : `${level.pointer}/${pointerPart(String(level.member))}`;
 }

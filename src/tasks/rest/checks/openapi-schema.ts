@@ -3,13 +3,13 @@ import type { ObjectSchema, Schema } from './schema.ts';
 /** A schema of JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** Gathers the schemas that have a name, for `components.schemas`. */
+/** Collects the named schemas for `components.schemas`. */
 export class SchemaTable {
   readonly #named = new Map<string, JsonSchema>();
 
   /**
-   * The schema of a request or an answer. A request refuses fields that it does not name; answers may get further ones
-   * in later versions.
+   * The schema of a request or a response. A request schema rejects unknown fields; responses may get further fields in
+   * later versions.
    */
   schemaOf(schema: Schema, use: 'request' | 'answer'): JsonSchema {
     if (schema.type !== 'object' || schema.name === undefined) return this.#inPlace(schema, use);

@@ -91,7 +91,7 @@ function rulesOf(schema: Schema): Rules {
     case 'string': {
       const { type, min, max, pattern, accepts = `match ${pattern}`, enum: values } = schema;
       // The library writes messages into source code without escaping them.
-      const messages = pattern && { stringPattern: JSON.stringify(`it has to ${accepts}`).slice(1, -1) };
+      const messages = pattern && { stringPattern: JSON.stringify(`must ${accepts}`).slice(1, -1) };
       return { ...common, type, min, max, pattern, enum: values, messages };
     }
     case 'number': {
@@ -162,7 +162,10 @@ function partsOf(faults: readonly Fault[], body: unknown): readonly ProblemPart[
   for (const [pointer, { value, all }] of byPlace(faults, body)) {
     for (const fault of all) {
       if (fault.type === 'objectStrict') parts.push(...unknownFields(pointer, value, String(fault.expected)));
-      else parts.push({ pointer, code: 'validation_failed', detail: detailOf(fault, value) });
+      else {
+        const detail = `${pointer === '' ? 'The body' : pointer} ${detailOf(fault, value)}`;
+        parts.push({ pointer, code: 'validation_failed', detail });
+      }
       if (parts.length >= MAX_FAULTS) return parts.slice(0, MAX_FAULTS);
     }
   }
@@ -200,17 +203,17 @@ function valueAt(body: unknown, steps: Fault['steps']): unknown {
   return value;
 }
 
-function unknownFields(pointer: string, value: unknown, allowed: string): ProblemPart[] {
+function unknownFields(parent: string, value: unknown, allowed: string): ProblemPart[] {
   const known = new Set(allowed.split(', '));
   const names = Object.keys(value as object).filter(name => !known.has(name));
-  return names.slice(0, MAX_FAULTS).map(name => ({
-    pointer: `${pointer}/${pointerPart(name)}`,
-    code: 'unknown_field',
-    detail: `there is no such field; the fields here are: ${allowed}`,
-  }));
+  return names.slice(0, MAX_FAULTS).map(name => {
+    const pointer = `${parent}/${pointerPart(name)}`;
+    const detail = `${pointer} is not a known field; known fields are: ${allowed}`;
+    return { pointer, code: 'unknown_field', detail };
+  });
 }
 
-/** Rules about the kind of a value, and what they ask for. */
+/** Rules about the type of a value, and the type that they require. */
 const KINDS: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
@@ -225,22 +228,21 @@ function kindsOf(faults: readonly Fault[]): string {
 
 function detailOf({ type, expected, message }: Fault, value: unknown): string {
   if (type === 'stringPattern') return message;
-  if (type in KINDS) return `it has to be ${KINDS[type]}`;
+  if (type in KINDS) return `must be ${KINDS[type]}`;
   const detail = DETAILS[type];
-  return detail === undefined ? 'it is not valid' : detail(expected, value);
+  return detail === undefined ? 'is not valid' : detail(expected, value);
 }
 
 const DETAILS: Readonly<Record<string, (expected: unknown, value: unknown) => string>> = {
-  required: (_, value) => (value === null ? 'it must not be null' : 'it is required'),
-  kinds: expected => `it has to be ${expected}`,
-  stringMin: expected =>
-    expected === 1 ? 'it must not be empty' : `it has to have at least ${expected} characters`,
-  stringMax: expected => `it has to have at most ${expected} characters`,
-  stringEnum: expected => `it has to be one of: ${expected}`,
-  numberMin: expected => `it has to be at least ${expected}`,
-  numberMax: expected => `it has to be at most ${expected}`,
-  numberInteger: () => 'it has to be a whole number',
-  arrayMin: expected => `it has to have at least ${expected} items`,
-  arrayMax: expected => `it has to have at most ${expected} items`,
-  recordMax: expected => `it has to have at most ${expected} entries`,
+  required: (_, value) => (value === null ? 'must not be null' : 'is required'),
+  kinds: expected => `must be ${expected}`,
+  stringMin: expected => (expected === 1 ? 'must not be empty' : `must have at least ${expected} characters`),
+  stringMax: expected => `must have at most ${expected} characters`,
+  stringEnum: expected => `must be one of: ${expected}`,
+  numberMin: expected => `must be at least ${expected}`,
+  numberMax: expected => `must be at most ${expected}`,
+  numberInteger: () => 'must be a whole number',
+  arrayMin: expected => `must have at least ${expected} items`,
+  arrayMax: expected => `must have at most ${expected} items`,
+  recordMax: expected => `must have at most ${expected} entries`,
 };

@@ -1,8 +1,8 @@
 import type { ProblemCode } from './problem.ts';
 
 /**
- * A schema in the notation of fastest-validator, as far as we use it. Requests are checked by it, and the OpenAPI
- * document is made from it. Every object refuses fields that it does not name.
+ * The schema of a request or a response. Requests are checked against it, and the OpenAPI document is generated from
+ * it. Objects in requests must not have fields that the schema does not name.
  */
 export type Schema =
   | StringSchema
@@ -19,7 +19,7 @@ interface Common {
   readonly optional?: true;
   /** May be null. */
   readonly nullable?: true;
-  /** What it is, for the document. */
+  /** For the OpenAPI document. */
   readonly description?: string;
 }
 
@@ -28,12 +28,12 @@ export interface StringSchema extends Common {
   readonly min?: number;
   readonly max?: number;
   readonly pattern?: RegExp;
-  /** The pattern in words, as they go on from `it has to`. */
+  /** The pattern in words, as a continuation of `must`. */
   readonly accepts?: string;
   readonly enum?: readonly string[];
-  /** `date-time`, `uri`, … for the document only: patterns and handlers check. */
+  /** `date-time`, `uri` and so on. For the OpenAPI document only; patterns and handlers check the value. */
   readonly format?: string;
-  /** How bytes are written as text, for the document only. */
+  /** How bytes are encoded. For the OpenAPI document only. */
   readonly encoding?: 'base64';
 }
 
@@ -53,18 +53,18 @@ export interface ArraySchema extends Common {
   readonly items: Schema;
   readonly min?: number;
   readonly max?: number;
-  /** Items of this member of a body are counted before the body is parsed. More than `max` is this problem. */
+  /** If present, the items are counted before the body is parsed, and more than `max` of them are this problem. */
   readonly tooMany?: ProblemCode;
 }
 
 export interface ObjectSchema extends Common {
   readonly type: 'object';
   readonly properties: Readonly<Record<string, Schema>>;
-  /** The name under which the document lists it; without one it is written in place. */
+  /** The name in `components.schemas` of the OpenAPI document. Schemas without a name are inlined. */
   readonly name?: string;
 }
 
-/** An object whose names are not known: names and values have a form each. */
+/** An object with arbitrary names. */
 export interface RecordSchema extends Common {
   readonly type: 'record';
   readonly values: Schema;
@@ -73,13 +73,13 @@ export interface RecordSchema extends Common {
 
 export interface AnySchema extends Common {
   readonly type: 'any';
-  /** What it looks like, for the document: the handler checks. */
+  /** For the OpenAPI document. The handler checks the value. */
   readonly shows?: ObjectSchema;
-  /** A field of an answer that a request may only repeat; see `put-back.ts`. */
+  /** A field of a response that a request can only send back unchanged; see `acceptingAnswer`. */
   readonly readOnly?: true;
 }
 
-/** One of several, the first that fits. */
+/** A value that matches one of several schemas. */
 export interface OneOfSchema extends Common {
   readonly type: 'one_of';
   readonly of: readonly Schema[];

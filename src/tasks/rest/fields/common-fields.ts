@@ -4,7 +4,7 @@ import { formatDuration } from '../../model/time.ts';
 import type { FieldReader, Fields } from '../checks/field-reader.ts';
 import type { ObjectSchema, OneOfSchema, Schema } from '../checks/schema.ts';
 
-/** A duration as requests give it: a text with units, or a number of seconds. Readers check it, and say what is accepted. */
+/** A duration in a request: a text with units, or a number of seconds. {@link FieldReader.duration} checks it. */
 export const DURATION: OneOfSchema = {
   type: 'one_of',
   of: [
@@ -13,23 +13,29 @@ export const DURATION: OneOfSchema = {
   ],
 };
 
-/** A duration that may be left out, or cleared. */
+/** A duration that may be left out or null. */
 export function durationField(description: string): Schema {
   return { ...DURATION, optional: true, nullable: true, description };
 }
 
-/** When to try again, as requests give it: any subset of the fields (specification 3.6). */
+/** A retry policy in a request: any subset of the fields (specification 3.6). */
 export const RETRY_SCHEMA: ObjectSchema = {
   type: 'object',
   name: 'RetryFields',
   optional: true,
   nullable: true,
-  description: 'When to try again. What is left out stays as it is, or is the default.',
+  description: 'The retry policy. Fields that are left out stay unchanged, or have their defaults.',
   properties: {
     max_attempts: { type: 'number', integer: true, min: 1, max: 100, optional: true },
-    base: { ...DURATION, optional: true, description: 'First wait, 100ms to 1h.' },
-    factor: { type: 'number', min: 1, max: 10, optional: true, description: '1 waits the same each time.' },
-    max: { ...DURATION, optional: true, description: 'Longest wait, at most 24h.' },
+    base: { ...DURATION, optional: true, description: 'Initial delay, 100ms to 1h.' },
+    factor: {
+      type: 'number',
+      min: 1,
+      max: 10,
+      optional: true,
+      description: 'Factor by which the delay grows; 1 keeps it constant.',
+    },
+    max: { ...DURATION, optional: true, description: 'Maximum delay, at most 24h.' },
     jitter: { type: 'number', min: 0, max: 1, optional: true },
     schedule: {
       type: 'array',
@@ -38,9 +44,12 @@ export const RETRY_SCHEMA: ObjectSchema = {
       max: 50,
       optional: true,
       nullable: true,
-      description: 'Waits in place of base, factor, max and jitter, each at most 30d; the last one repeats.',
+      description:
+        'Delays that replace base, factor, max and jitter, each at most 30d; the last one repeats.',
     },
-    max_age: durationField('No further attempt so long after the first one began, 1s to 366d.'),
+    max_age: durationField(
+      'No further attempt is made this long after the start of the first one, 1s to 366d.',
+    ),
   },
 };
 
@@ -49,7 +58,7 @@ const LONGEST = { minMs: 100, maxMs: DAY_MS };
 const WAIT = { minMs: 0, maxMs: 30 * DAY_MS };
 const AGE = { minMs: 1_000, maxMs: 366 * DAY_MS };
 
-/** What a body says of a policy; only what it says. */
+/** Reads a retry policy. The result has only the fields that the body contains. */
 export function readRetry(
   value: unknown,
   pointer: string,
@@ -81,7 +90,7 @@ function readWaits(
   return (value as unknown[]).map((wait, place) => reader.duration(wait, `${pointer}/${place}`, WAIT) ?? 0);
 }
 
-/** A policy as answers have it. */
+/** A retry policy in responses. */
 export const RETRY_ANSWER: ObjectSchema = {
   type: 'object',
   name: 'Retry',
@@ -108,7 +117,7 @@ export function retryView(policy: RetryPolicy): Record<string, unknown> {
   };
 }
 
-/** How workers and schedules are paused. */
+/** The fields that pause workers and schedules. */
 export const PAUSE_FIELDS = {
   paused: { type: 'boolean', optional: true },
   pause_reason: { type: 'string', max: 256, optional: true, nullable: true },
@@ -118,11 +127,11 @@ export const PAUSE_FIELDS = {
     format: 'date-time',
     optional: true,
     nullable: true,
-    description: 'Goes on by itself then; only for one that is paused.',
+    description: 'When the pause ends automatically; only allowed while paused.',
   },
 } as const satisfies Record<string, Schema>;
 
-/** What can be paused; {@link readPause} changes it. */
+/** A worker or schedule that {@link readPause} changes. */
 interface Pausable {
   paused: boolean;
   pauseReason: string | null;
@@ -130,9 +139,9 @@ interface Pausable {
 }
 
 /**
- * Reads {@link PAUSE_FIELDS} into `target`. What is not paused has neither a reason nor an end of the pause.
+ * Reads {@link PAUSE_FIELDS} into `target`. Without a pause there is no reason and no end of the pause.
  *
- * @param noun for faults: `worker`
+ * @param noun the kind of the target for faults, such as `worker`
  */
 export function readPause(fields: Fields, target: Pausable, noun: string, reader: FieldReader): void {
   if (fields.paused !== undefined) target.paused = fields.paused as boolean;
@@ -142,7 +151,7 @@ export function readPause(fields: Fields, target: Pausable, noun: string, reader
   if (target.paused) return;
   for (const name of ['resume_at', 'pause_reason'] as const) {
     if (fields[name] == null) continue;
-    reader.fault(`/${name}`, 'forbidden', `is for a ${noun} that is paused: give paused true with it`);
+    reader.fault(`/${name}`, 'forbidden', `is only allowed while the ${noun} is paused: set paused to true`);
   }
   target.pauseReason = null;
   target.resumeAt = null;

@@ -77,5 +77,5 @@ export function noSuchSchedule(idOrName: string): Problem {
 
 function notFound(kind: NamedKind, idOrName: string): Problem {
   const shown = JSON.stringify(idOrName.slice(0, 64));
-  return new Problem('not_found', `there is no ${kind} ${shown}: give the name or the id of one`);
+  return new Problem('not_found', `There is no ${kind} ${shown}.`);
 }

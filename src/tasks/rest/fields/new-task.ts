@@ -16,13 +16,13 @@ import { durationField } from './common-fields.ts';
 import { CONTENT_FIELDS, checkContentFor, GROUP_FIELD, readContent } from './task-fields.ts';
 import { checkUrl } from './worker-fields.ts';
 
-/** How far ahead a task may be planned. */
+/** How far ahead a task can be scheduled. */
 const MAX_AHEAD_MS = 366 * DAY_MS;
 const DELAY = { minMs: 0, maxMs: MAX_AHEAD_MS };
 export const EXPIRES_IN = { minMs: 1, maxMs: 2 * MAX_AHEAD_MS };
 const KEY_TTL = { minMs: 0, maxMs: 30 * DAY_MS };
 
-/** When a task is to start, and until when: fields of creating and changing. */
+/** The times of a task: fields of new and of changed tasks. */
 export const TIME_FIELDS = {
   run_at: {
     type: 'string',
@@ -30,7 +30,7 @@ export const TIME_FIELDS = {
     format: 'date-time',
     optional: true,
     nullable: true,
-    description: 'Not to start before: at most 366 days ahead; a time that has passed means now.',
+    description: 'Earliest start, at most 366 days ahead. A time in the past means now.',
   },
   expires_at: {
     type: 'string',
@@ -38,9 +38,11 @@ export const TIME_FIELDS = {
     format: 'date-time',
     optional: true,
     nullable: true,
-    description: 'It expires when it has not started by then.',
+    description: 'The task expires if it has not started by this time.',
   },
-  expires_in: durationField('The same from now on. Excludes expires_at.'),
+  expires_in: durationField(
+    'The task expires if it has not started within this time. Cannot be combined with expires_at.',
+  ),
 } as const;
 
 /** The URL of one task. */
@@ -50,10 +52,11 @@ export const TASK_URL: Schema = {
   format: 'uri',
   optional: true,
   nullable: true,
-  description: 'Where it is pushed to; for workers with task_urls, and required for them.',
+  description:
+    'The URL that the task is pushed to. Required for workers with task_urls, and not allowed for others.',
 };
 
-/** The body that makes a task (specification 3.2). */
+/** The body that creates a task (specification 3.2). */
 export const NEW_TASK_SCHEMA: ObjectSchema = {
   type: 'object',
   name: 'NewTask',
@@ -62,29 +65,29 @@ export const NEW_TASK_SCHEMA: ObjectSchema = {
     url: TASK_URL,
     ...CONTENT_FIELDS,
     ...TIME_FIELDS,
-    delay: durationField('Start so long from now. Excludes run_at.'),
+    delay: durationField('Delay until the earliest start. Cannot be combined with run_at.'),
     key: {
       type: 'string',
       min: 1,
       max: 255,
       pattern: /^[A-Za-z0-9._:/-]+$/,
-      accepts: 'be letters and digits of ASCII, and . _ : / -',
+      accepts: 'consist of ASCII letters and digits, and . _ : / -',
       optional: true,
       nullable: true,
-      description: 'A worker has at most one live task with this key.',
+      description: 'A worker has at most one open task with this key.',
     },
     on_conflict: {
       type: 'string',
       enum: ['return', 'reject', 'replace', 'replace_keep_time'],
       optional: true,
-      description: 'What happens when a live task has the key; return by default.',
+      description: 'What to do if an open task has the key. Default: return.',
     },
     group: GROUP_FIELD,
-    key_ttl: durationField('How long the key stays taken after the end, at most 30d.'),
+    key_ttl: durationField('How long the key stays reserved after the task has finished, at most 30d.'),
   },
 };
 
-/** Where a new task comes from, beside its fields. */
+/** The context of a new task. */
 interface NewTaskContext {
   readonly parts: Pick<RestParts, 'ids' | 'config'>;
   readonly limits: TenantLimits;
@@ -93,7 +96,8 @@ interface NewTaskContext {
 }
 
 /**
- * A new task from fields that {@link NEW_TASK_SCHEMA} has accepted. What they leave out is the worker's.
+ * Reads a new task from fields that {@link NEW_TASK_SCHEMA} has accepted. Fields that are left out have the defaults of
+ * the worker.
  *
  * @throws Problem `conflicting_fields`, `payload_too_large`, `validation_failed`, `invalid_url` or `forbidden_address`
  */
@@ -146,7 +150,7 @@ export function readNewTask(
 }
 
 /**
- * Reads {@link TIME_FIELDS}. A start that has passed is now. Delays stay delays, which the store adds to its own clock.
+ * Reads {@link TIME_FIELDS}. A start in the past means now. The store adds delays to its own clock.
  *
  * @throws Problem `conflicting_fields`
  */
@@ -158,16 +162,12 @@ export function readTimes(
   excludeEachOther(fields, 'expires_at', 'expires_in');
   const runAt = reader.time(fields.run_at, '/run_at');
   if (runAt != null && runAt > nowMs + MAX_AHEAD_MS) {
-    reader.fault(
-      '/run_at',
-      'out_of_range',
-      'is more than 366 days ahead: use a schedule, or create it later',
-    );
+    reader.fault('/run_at', 'out_of_range', 'must be at most 366 days ahead');
   }
   const expiresIn = reader.duration(fields.expires_in, '/expires_in', EXPIRES_IN);
   const expiresAt = reader.time(fields.expires_at, '/expires_at');
   if (expiresAt != null && expiresAt > nowMs + EXPIRES_IN.maxMs) {
-    reader.fault('/expires_at', 'out_of_range', 'is more than 732 days ahead');
+    reader.fault('/expires_at', 'out_of_range', 'must be at most 732 days ahead');
   }
   return {
     runAt: runAt != null && runAt <= nowMs ? { afterMs: 0 } : runAt,
@@ -176,7 +176,7 @@ export function readTimes(
   };
 }
 
-/** A task that expires before it may start can never start. */
+/** Adds a fault if the task would expire before it can start. */
 export function checkExpiry(
   expiresAt: GivenTime | null | undefined,
   startsAt: GivenTime,
@@ -184,11 +184,11 @@ export function checkExpiry(
   nowMs: number,
 ): void {
   if (expiresAt != null && resolveTime(expiresAt, nowMs) <= resolveTime(startsAt, nowMs)) {
-    reader.fault('/expires_at', 'out_of_range', 'has to be later than the time at which the task may start');
+    reader.fault('/expires_at', 'out_of_range', 'must be later than the time at which the task can start');
   }
 }
 
-/** The URL that a task names; null for that of the worker. Faults are the reader's. */
+/** Reads the URL of a task; null if it uses the URL of the worker. Adds faults to the reader. */
 export function readUrl(
   fields: Fields,
   worker: Pick<Worker, 'name' | 'taskUrls'>,
@@ -197,16 +197,20 @@ export function readUrl(
   const url = (fields.url as string | null | undefined) ?? null;
   const { taskUrls = false, name } = worker;
   if (taskUrls && url === null) {
-    reader.fault('/url', 'required', `is required: worker "${name}" has no URL of its own`);
+    reader.fault('/url', 'required', `is required, because worker "${name}" has task_urls`);
   } else if (!taskUrls && url !== null) {
-    reader.fault('/url', 'forbidden', `is for workers with task_urls, and "${name}" is not one of them`);
+    reader.fault(
+      '/url',
+      'forbidden',
+      `is only allowed for workers with task_urls, and worker "${name}" has a URL of its own`,
+    );
   }
   return url;
 }
 
-/** The worker that a body names is not there. */
+/** The response if the worker that a body names does not exist. */
 export function unknownWorker(text: string): Problem {
-  const detail = `there is no worker ${JSON.stringify(text)}: create it first, or give the name or id of another`;
+  const detail = `/worker does not exist: ${JSON.stringify(text)}`;
   return new Problem('validation_failed', detail, {
     errors: [{ pointer: '/worker', code: 'not_found', detail }],
   });

@@ -6,11 +6,11 @@ import type { Schema } from '../checks/schema.ts';
 
 const DEFAULT_CONTENT_TYPE = 'application/octet-stream';
 
-/** A media type with parameters (RFC 9110, section 8.3.1); quoted values have no escapes. */
+/** A media type with parameters (RFC 9110, section 8.3.1). Quoted values must not contain escapes. */
 const CONTENT_TYPE =
   /^[!#$%&'*+.^_`|~0-9A-Za-z-]+\/[!#$%&'*+.^_`|~0-9A-Za-z-]+(?: ?; ?[!#$%&'*+.^_`|~0-9A-Za-z-]+=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"[ !#-[\]-~]*"))*$/;
 
-/** A payload: JSON, or bytes in place of it (specification 3.2). */
+/** A payload, as JSON or as bytes (specification 3.2). */
 export const PAYLOAD_FIELDS = {
   payload: { type: 'any', optional: true, nullable: true, description: 'Any JSON, at most 256 KiB.' },
   payload_base64: {
@@ -19,7 +19,7 @@ export const PAYLOAD_FIELDS = {
     optional: true,
     nullable: true,
     description:
-      'A payload that is not JSON: bytes in base64, with padding and without line breaks. The limit of the size is that of payload, and applies to the decoded bytes. Excludes payload.',
+      'A payload that is not JSON: bytes in base64, with padding and without line breaks. The size limit is that of payload and applies to the decoded bytes. Cannot be combined with payload.',
   },
   content_type: {
     type: 'string',
@@ -29,17 +29,18 @@ export const PAYLOAD_FIELDS = {
     accepts: 'be a media type such as text/csv or text/plain; charset=utf-8',
     optional: true,
     nullable: true,
-    description: `The Content-Type of payload_base64; ${DEFAULT_CONTENT_TYPE} by default.`,
+    description: `The Content-Type of payload_base64. Default: ${DEFAULT_CONTENT_TYPE}.`,
   },
 } as const satisfies Record<string, Schema>;
 
 /**
- * Reads {@link PAYLOAD_FIELDS}. Faults are the reader's.
+ * Reads {@link PAYLOAD_FIELDS}. Adds faults to the reader.
  *
  * @param at pointer of the object that has the fields; empty for the whole body
- * @param maxBytes of JSON text, or of decoded bytes
- * @param before the payload that is changed: its bytes and their content type stay if the fields give only one of them
- * @returns the payload as one text (`../../model/task.ts`); null for none, undefined if the fields leave it as it is
+ * @param maxBytes maximum size of the JSON text, or of the decoded bytes
+ * @param before the current payload. If it has bytes and the fields contain only bytes or only a content type, the other
+ *   one is kept.
+ * @returns the payload in the form of the store (`../../model/task.ts`); null for none, undefined if it is unchanged
  * @throws Problem `conflicting_fields` or `payload_too_large`
  */
 export function readPayload(
@@ -61,13 +62,17 @@ export function readPayload(
     return bytesPayload({ ...known, contentType: typeOf(contentType, known) });
   }
   if (contentType != null) {
-    reader.fault(`${at}/content_type`, 'forbidden', 'is for payload_base64: a payload is application/json');
+    reader.fault(
+      `${at}/content_type`,
+      'forbidden',
+      'is only allowed with payload_base64, because the content type of payload is application/json',
+    );
   }
   if (payload != null) return readJson(payload, `${at}/payload`, reader, maxBytes);
   return isReplaced ? null : undefined;
 }
 
-/** @param given undefined if the content type stays as it is, null for the default */
+/** @param given undefined if the content type is unchanged, null for the default */
 function typeOf(given: unknown, known: BytesPayload | null): string {
   if (given === undefined && known !== null) return known.contentType;
   return (given as string | null | undefined) ?? DEFAULT_CONTENT_TYPE;
@@ -77,12 +82,12 @@ function typeOf(given: unknown, known: BytesPayload | null): string {
 function checkBase64(text: string, pointer: string, reader: FieldReader, maxBytes: number): void {
   const bytes = Buffer.byteLength(text, 'base64');
   if (bytes > maxBytes) throw tooLarge(pointer, `${bytes} bytes`, maxBytes);
-  // The decoder skips what is not base64, and bits at the end that make no byte.
+  // The decoder ignores invalid characters, and bits at the end that do not form a byte.
   if (Buffer.from(text, 'base64').toString('base64') === text) return;
   reader.fault(
     pointer,
     'invalid',
-    'has to be base64 with the characters A-Z, a-z, 0-9, + and /, padded with = to a multiple of four',
+    'must be base64 with the characters A-Z, a-z, 0-9, + and /, padded with = to a multiple of four',
   );
 }
 
@@ -94,14 +99,14 @@ function readJson(
 ): string | undefined {
   const text = jsonText(value);
   if (text === null) {
-    reader.fault(pointer, 'too_large', 'is nested too deep: make it flatter, or send it as text');
+    reader.fault(pointer, 'too_large', 'is nested too deeply: flatten it, or send it as a string');
     return undefined;
   }
   checkJsonSize(text, pointer, maxBytes);
   return text;
 }
 
-/** JSON text of what was parsed; null when it is nested deeper than the language can write. */
+/** The JSON text of a parsed value; null if it is nested too deeply for `JSON.stringify`. */
 export function jsonText(value: unknown): string | null {
   try {
     return JSON.stringify(value);
@@ -113,36 +118,36 @@ export function jsonText(value: unknown): string | null {
 
 /** @throws Problem `payload_too_large` */
 export function checkJsonSize(text: string, pointer: string, maxBytes: number): void {
-  // No text has more bytes than three for each of its units, so most need not be counted.
+  // A UTF-16 code unit has at most three bytes in UTF-8, so most texts need not be counted.
   if (text.length * 3 <= maxBytes) return;
   const bytes = Buffer.byteLength(text);
   if (bytes > maxBytes) throw tooLarge(pointer, `${bytes} bytes of JSON`, maxBytes);
 }
 
 function tooLarge(pointer: string, size: string, maxBytes: number): Problem {
-  const detail = `${pointer} has ${size}, and may have ${maxBytes}: keep what is large elsewhere and send where it is`;
+  const detail = `${pointer} must have at most ${maxBytes} bytes, but has ${size}. Store large data elsewhere and send a reference to it.`;
   return new Problem('payload_too_large', detail, { errors: [{ pointer, code: 'too_large', detail }] });
 }
 
-/** The payload of a task, or of a template, in answers. */
+/** The payload of a task or of a schedule in responses. */
 export const PAYLOAD_ANSWER = {
   payload: {
     type: 'any',
     nullable: true,
     optional: true,
     description:
-      'Only where the caller may see payloads, as with headers and result; in lists only when asked for.',
+      'Shown, like headers and result, only if the caller may see payloads; in lists only with `include=payload`.',
   },
   payload_base64: {
     type: 'string',
     encoding: 'base64',
     optional: true,
-    description: 'Only if the payload is not JSON, and payload is null. Shown as payload is.',
+    description: 'In place of payload, which is null, if the payload is not JSON.',
   },
   content_type: { type: 'string', optional: true, description: 'Only with payload_base64.' },
 } as const satisfies Record<string, Schema>;
 
-/** The fields of a payload as JSON text, without braces. JSON is inserted as the store has it. */
+/** The fields of a payload as JSON text, without braces. The JSON of the store is inserted unchanged. */
 export function payloadText(payload: string | null): string {
   const bytes = bytesOf(payload);
   if (bytes === null) return `"payload":${payload}`;

@@ -5,13 +5,13 @@ import type { ObjectSchema, Schema } from '../checks/schema.ts';
 
 const MAX_ENTRIES = 8;
 
-/** Part of a descriptor. */
+/** The key or the value of a descriptor entry. */
 const TEXT = {
   type: 'string',
   min: 1,
   max: 128,
   pattern: /^[^\p{Cc}]*$/u,
-  accepts: 'have no control characters',
+  accepts: 'not contain control characters',
 } as const satisfies Schema;
 
 const DOMAIN: Schema = { type: 'string', min: 1, max: 255 };
@@ -23,14 +23,14 @@ export const START_LIMIT = {
   optional: true,
   nullable: true,
   description:
-    'A limit of the decision service: each start of a task is one hit of the descriptor. Tasks over the limit wait ' +
-    'until its window ends, which is not an attempt. null: no such limit.',
+    'A limit of the decision service: each start of a task counts as one hit of the descriptor. Tasks over the limit wait ' +
+    'until its window ends, without using an attempt. null: no limit.',
   properties: {
     domain: {
       ...DOMAIN,
       description:
-        'One of those that the operator lists in TASKS_LIMIT_DOMAINS or TASKS_LIMIT_SHARED_DOMAINS. For the former, ' +
-        'the descriptor that is asked about begins with the entry `tenant`, the domain of the account.',
+        'A domain that the operator lists in TASKS_LIMIT_DOMAINS or TASKS_LIMIT_SHARED_DOMAINS. For the former, ' +
+        'the service puts the entry `tenant` (the domain of the account) before the descriptor.',
     },
     descriptor: {
       type: 'array',
@@ -60,10 +60,10 @@ export const START_LIMIT_ANSWER: ObjectSchema = {
 };
 
 /**
- * Undefined if the field is left out, or at fault. A limit that stays as it is may have a domain that the operator has
- * taken off the list, so that what was read can be sent back.
+ * Undefined if the field is left out or faulty. An unchanged limit may have a domain that the operator has removed from
+ * the list, so that a response can be sent back.
  *
- * @param domains those that workers may name
+ * @param domains the domains that workers may name
  */
 export function readStartLimit(
   field: unknown,
@@ -76,12 +76,12 @@ export function readStartLimit(
   if (domains.includes(limit.domain)) return limit;
   const accepted =
     domains.length === 0
-      ? 'TASKS_LIMIT_DOMAINS lists none'
-      : `accepted are ${domains.join(', ')} (TASKS_LIMIT_DOMAINS)`;
+      ? 'TASKS_LIMIT_DOMAINS is empty'
+      : `allowed are ${domains.join(', ')} (TASKS_LIMIT_DOMAINS)`;
   reader.fault(
     '/limit/domain',
     'forbidden',
-    `has to be a domain that the operator lets workers name: ${accepted}`,
+    `must be a domain that the operator has enabled for workers: ${accepted}`,
   );
   return undefined;
 }

@@ -9,19 +9,19 @@ import type { Schema } from '../checks/schema.ts';
 import { durationField, RETRY_SCHEMA, readRetry } from './common-fields.ts';
 import { PAYLOAD_FIELDS, readPayload } from './payload-fields.ts';
 
-/** How long an attempt of a push worker may take. */
+/** Bounds of the timeout of an attempt of a push worker. */
 export const PUSH_TIMEOUT = { minMs: 1_000, maxMs: 900_000 };
-/** How long a lease of a pull worker may last in all. */
+/** Bounds of the total duration of a lease of a pull worker. */
 export const PULL_TIMEOUT = { minMs: 1_000, maxMs: DAY_MS };
 
 export const MAX_HEADERS = 32;
 const MAX_HEADER_BYTES = 8 * 1024;
 const MAX_METADATA_BYTES = 4 * 1024;
 
-/** The type travels in a header field of each attempt. */
+/** The type is sent in a header field of each push. */
 const TYPE = /^[!-~](?:[ -~]*[!-~])?$/;
 
-/** What a task is about: fields that creating, changing and schedules share (specification 3.2). Null clears. */
+/** The content of a task: fields of new tasks, changed tasks and schedules (specification 3.2). Null clears a field. */
 export const CONTENT_FIELDS = {
   type: {
     type: 'string',
@@ -29,7 +29,7 @@ export const CONTENT_FIELDS = {
     max: 128,
     optional: true,
     nullable: true,
-    description: 'A label such as email.welcome. Printable ASCII.',
+    description: 'A label such as email.welcome, in printable ASCII.',
   },
   ...PAYLOAD_FIELDS,
   headers: {
@@ -38,17 +38,17 @@ export const CONTENT_FIELDS = {
     maxEntries: MAX_HEADERS,
     optional: true,
     nullable: true,
-    description: 'Header fields for a push worker, at most 8 KiB.',
+    description: 'Header fields for a push worker, at most 8 KiB in total.',
   },
   priority: {
     type: 'string',
     enum: PRIORITIES,
     optional: true,
     nullable: true,
-    description: "The worker's where there is none.",
+    description: 'Default: the priority of the worker.',
   },
   timeout: durationField(
-    'How long an attempt may take: 1s to 15m, 24h in all for leases. Else as the worker has it.',
+    'Timeout of an attempt: 1s to 15m for push workers, up to 24h for the leases of pull workers. Default: the timeout of the worker.',
   ),
   retry: RETRY_SCHEMA,
   tags: {
@@ -64,25 +64,24 @@ export const CONTENT_FIELDS = {
     maxEntries: 16,
     optional: true,
     nullable: true,
-    description: 'Texts that are never sent to the worker, at most 4 KiB.',
+    description: 'Key-value pairs that are never sent to the worker, at most 4 KiB in total.',
   },
 } as const satisfies Record<string, Schema>;
 
-/** The group of a task, which never changes. */
+/** The group of a task. It never changes. */
 export const GROUP_FIELD: Schema = {
   type: 'string',
   min: 1,
   max: 128,
   optional: true,
   nullable: true,
-  description:
-    "Tasks of a worker with the same group share the worker's group_concurrency, and its group_order.",
+  description: "Tasks of a worker with the same group share the worker's group_concurrency and group_order.",
 };
 
-/** What was read of {@link CONTENT_FIELDS}: undefined where a field was left out, null where it is to be cleared. */
+/** The values of {@link CONTENT_FIELDS}: undefined if a field was left out, null if it is to be cleared. */
 export interface TaskContent {
   readonly type: string | null | undefined;
-  /** As stores have it (`../../model/task.ts`). */
+  /** In the form of the store (`../../model/task.ts`). */
   readonly payload: string | null | undefined;
   readonly headers: Readonly<Record<string, string>> | null | undefined;
   readonly priority: Priority | null | undefined;
@@ -93,10 +92,10 @@ export interface TaskContent {
 }
 
 /**
- * Reads the content of a task from fields that their schema has accepted. Faults are the reader's.
+ * Reads the content of a task from fields that the schema has accepted. Adds faults to the reader.
  *
- * @param pointer where the fields are, below the reader's own place; empty for there
- * @param payload the one that is changed; null for none
+ * @param pointer JSON pointer of the object with the fields, relative to the reader's object
+ * @param payload the current payload of the task; null if there is none
  * @throws Problem `conflicting_fields` or `payload_too_large`
  */
 export function readContent(
@@ -118,7 +117,7 @@ export function readContent(
   };
 }
 
-/** Faults of content that this worker's mode does not allow. */
+/** Adds a fault for content that the mode of the worker does not allow. */
 export function checkContentFor(
   worker: Pick<Worker, 'name' | 'mode'>,
   content: Pick<TaskContent, 'headers' | 'timeoutMs'>,
@@ -131,14 +130,14 @@ export function checkContentFor(
     reader.fault(
       `${pointer}/timeout`,
       'out_of_range',
-      `is ${formatDuration(timeoutMs)}, and worker "${worker.name}" is pushed to, which takes at most ${longest}`,
+      `must be at most ${longest} for the push worker "${worker.name}", but is ${formatDuration(timeoutMs)}`,
     );
   }
   if (worker.mode === 'pull' && headers != null && Object.keys(headers).length > 0) {
     reader.fault(
       `${pointer}/headers`,
       'forbidden',
-      `are for workers that are pushed to, and "${worker.name}" pulls: put it into the payload`,
+      `are only allowed for push workers, and "${worker.name}" is a pull worker: put the data into the payload`,
     );
   }
 }
@@ -146,7 +145,7 @@ export function checkContentFor(
 function readType(value: unknown, pointer: string, reader: FieldReader): string | null | undefined {
   if (value === undefined || value === null) return value;
   if (!TYPE.test(value as string)) {
-    reader.fault(pointer, 'invalid', 'has to be printable ASCII, without spaces around it');
+    reader.fault(pointer, 'invalid', 'must be printable ASCII without leading or trailing spaces');
   }
   return value as string;
 }
@@ -165,17 +164,17 @@ function readMetadata(
     reader.fault(
       pointer,
       'too_large',
-      `has ${bytes} bytes of names and texts, and may have ${MAX_METADATA_BYTES}`,
+      `must have at most ${MAX_METADATA_BYTES} bytes of names and values, but has ${bytes}`,
     );
   }
   return metadata;
 }
 
 /**
- * Reads header fields that are sent to a push worker (specification 3.2).
+ * Reads header fields for a push worker (specification 3.2).
  *
- * @param value what a schema has found to be an object of texts
- * @returns names in lower case
+ * @param value an object of strings, as checked by the schema
+ * @returns the header fields, with names in lower case
  */
 export function readHeaders(
   value: unknown,
@@ -190,19 +189,19 @@ export function readHeaders(
     const lower = name.toLowerCase();
     const shown = JSON.stringify(name.slice(0, 64));
     const fault = headerNameFault(name) ?? headerValueFault(text);
-    if (fault !== null) reader.fault(pointer, 'invalid', `cannot be taken: ${shown} ${fault}`);
-    else if (read.has(lower)) reader.fault(pointer, 'invalid', `names ${shown} twice`);
+    if (fault !== null) reader.fault(pointer, 'invalid', `has an invalid entry: ${shown} ${fault}`);
+    else if (read.has(lower)) reader.fault(pointer, 'invalid', `has ${shown} twice`);
     read.set(lower, text);
     bytes += name.length + text.length;
   }
   if (read.size > MAX_HEADERS) {
-    reader.fault(pointer, 'too_large', `has ${read.size} entries, and may have ${MAX_HEADERS}`);
+    reader.fault(pointer, 'too_large', `must have at most ${MAX_HEADERS} entries, but has ${read.size}`);
   }
   if (bytes > MAX_HEADER_BYTES) {
     reader.fault(
       pointer,
       'too_large',
-      `has ${bytes} bytes of names and values, and may have ${MAX_HEADER_BYTES}`,
+      `must have at most ${MAX_HEADER_BYTES} bytes of names and values, but has ${bytes}`,
     );
   }
   return Object.fromEntries(read);

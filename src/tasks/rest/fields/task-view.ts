@@ -19,7 +19,7 @@ const COUNT: Schema = { type: 'number', integer: true, min: 0 };
 export const TIME: Schema = { type: 'string', format: 'date-time' };
 export const TIME_OR_NULL: Schema = { type: 'string', format: 'date-time', nullable: true };
 
-/** Who did something, as answers have it. */
+/** The actor of a change in responses. */
 export const ACTOR_ANSWER: ObjectSchema = {
   type: 'object',
   name: 'Actor',
@@ -38,46 +38,46 @@ const LAST_ERROR: ObjectSchema = {
   },
 };
 
-/** Why a due task has not started, in the order in which they are looked for. */
+/** Reasons why a due task has not started, in the order in which they are checked. */
 const WAITING_REASONS = {
-  held: 'the task in `held_by` has not ended',
+  held: 'the task in `held_by` has not finished',
   tenant_suspended: 'the account is suspended',
   worker_deleted: 'the worker is being deleted',
   paused: 'the worker is paused',
   group:
-    'as many tasks of its `group` run as `group_concurrency` of the worker allows, or with `group_order: fifo` another task is before it',
-  throttled: 'the worker answered with Retry-After, which is not over',
-  concurrency: 'as many tasks of the worker run as its `concurrency` allows',
-  rate: 'the `rate` of the worker allows no further start yet',
-  limit:
-    'the `limit` of the worker is used up until its window ends, or the decision service does not answer',
+    'the `group_concurrency` of the worker is reached for its `group`, or with `group_order: fifo` another task is before it',
+  throttled: 'the worker answered with Retry-After, and the delay has not passed',
+  concurrency: 'the `concurrency` of the worker is reached',
+  rate: 'the `rate` of the worker is reached',
+  limit: 'the `limit` of the worker is used up until its window ends, or the decision service is unavailable',
   tenant_share:
-    'the account has as many tasks in flight, or has started as many in this second, as its limits allow, or it has its share of the deliveries of the process',
+    'the account has reached its limit of tasks in flight or of starts per second, or its share of the deliveries of the process',
   secrets_unreadable: 'a secret of the worker cannot be decrypted with the master key',
   capacity: 'all slots for deliveries are in use, or the task is just about to start',
-  pull_worker: 'no worker has asked for it',
+  pull_worker: 'no pull worker has leased it',
 } as const;
 export type WaitingReason = keyof typeof WAITING_REASONS;
 
 const MEANING = Object.entries(WAITING_REASONS).map(([name, meaning]) => `\`${name}\`: ${meaning}`);
 
-/** Fields of a task where it is read, alone or in a list. */
+/** Fields of a task that only reads and lists show. */
 const WAITING_FIELDS = {
   waiting_for: {
     type: 'string',
     enum: Object.keys(WAITING_REASONS),
     nullable: true,
     optional: true,
-    description: `Where tasks are read or listed: why a due task has not started; null if it is not due. ${MEANING.join('; ')}.`,
+    description: `Why a due task has not started; null if it is not due. Only present when tasks are read or listed. ${MEANING.join('; ')}.`,
   },
   waiting_since: {
     ...TIME_OR_NULL,
     optional: true,
-    description: 'When the task became due, or would have if it were not held; null with `waiting_for`.',
+    description:
+      'When the task became due, or would have become due if it were not held; null if `waiting_for` is null.',
   },
 } as const satisfies Record<string, Schema>;
 
-/** Fields of a task in answers (specification 3.2). */
+/** Fields of a task in responses (specification 3.2). */
 export const TASK_FIELDS = {
   id: TEXT,
   worker: { type: 'string', description: 'Name of the worker.' },
@@ -88,13 +88,13 @@ export const TASK_FIELDS = {
   run_at: TIME,
   next_attempt_at: {
     ...TIME_OR_NULL,
-    description: 'When it is due; null while it runs or waits for another task, and when it is over.',
+    description: 'When the task is due; null while it is running, held by another task, or finished.',
   },
   ...WAITING_FIELDS,
   expires_at: TIME_OR_NULL,
   timeout: TEXT,
   retry: RETRY_ANSWER,
-  attempt: { ...COUNT, description: 'Attempts that were started and counted.' },
+  attempt: { ...COUNT, description: 'Number of attempts that were started and counted.' },
   max_attempts: COUNT,
   deferrals: COUNT,
   key: TEXT_OR_NULL,
@@ -106,10 +106,10 @@ export const TASK_FIELDS = {
   group: TEXT_OR_NULL,
   schedule_id: TEXT_OR_NULL,
   scheduled_for: TIME_OR_NULL,
-  held_by: { ...TEXT_OR_NULL, description: 'The task that has to end before this one can start.' },
+  held_by: { ...TEXT_OR_NULL, description: 'The task that must finish before this one can start.' },
   callback_of: {
     ...TEXT_OR_NULL,
-    description: 'The task whose end this one tells of: it was created by the `on_finish` of its worker.',
+    description: 'The task that this callback reports on; created by the `on_finish` of its worker.',
   },
   created_by: ACTOR_ANSWER,
   created_at: TIME,
@@ -121,7 +121,8 @@ export const TASK_FIELDS = {
   url: {
     ...TEXT_OR_NULL,
     optional: true,
-    description: 'The URL that the task names; null for that of its worker. Shown as the payload is.',
+    description:
+      'The URL of the task; null if it uses the URL of its worker. Shown under the same conditions as payload.',
   },
   headers: { type: 'record', values: TEXT, optional: true },
   result: { type: 'any', nullable: true, optional: true },
@@ -134,7 +135,7 @@ export function actorView({ type, id }: Actor): Record<string, unknown> {
 }
 
 /**
- * JSON text of a task as answers show it. Payload and result are inserted as the store has them, because parsing and
+ * The JSON text of a task. The payload and the result of the store are inserted unchanged, because parsing and
  * serializing them again would take many times as long.
  *
  * @param body as for {@link taskView}
@@ -153,9 +154,9 @@ export function taskText(
 }
 
 /**
- * A task as answers show it.
+ * A task in the form of {@link TASK_ANSWER}.
  *
- * @param body null where it is not asked for, or not to be seen: then payload, headers and result are left out
+ * @param body null to leave out payload, headers and result: they were not requested, or the caller may not see them
  */
 export function taskView(task: Task, body: TaskBody | null): Record<string, unknown> {
   const shown: Record<string, unknown> = {

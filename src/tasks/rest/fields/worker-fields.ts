@@ -22,7 +22,7 @@ import { ON_FINISH_FIELDS } from './worker-on-finish.ts';
 const LEASE = { minMs: 5_000, maxMs: 12 * HOUR_MS };
 const RATE_PERIOD = { minMs: 1_000, maxMs: DAY_MS };
 const AUTO_PAUSE = { minMs: 60_000, maxMs: 366 * DAY_MS };
-/** A burst is at most so many times the limit. */
+/** Maximum ratio of burst and limit. */
 const MAX_BURST_FACTOR = 10;
 
 const DEFAULT_PUSH_TIMEOUT_MS = 30_000;
@@ -35,7 +35,8 @@ const WORKER_FIELDS = {
     type: 'string',
     enum: ['push', 'pull'],
     optional: true,
-    description: 'push where there is a url, else pull. Changes only while nothing runs.',
+    description:
+      'Default: push if url or task_urls is given, otherwise pull. Can only change while no task is running.',
   },
   url: {
     type: 'string',
@@ -43,13 +44,12 @@ const WORKER_FIELDS = {
     format: 'uri',
     optional: true,
     nullable: true,
-    description: 'Where tasks are pushed to.',
+    description: 'The URL that tasks are pushed to.',
   },
   task_urls: {
     type: 'boolean',
     optional: true,
-    description:
-      'Each task names the URL that it is pushed to, in place of url. Confidential headers are not sent then.',
+    description: 'Each task has its own URL, in place of url. Header secrets are not sent to these URLs.',
   },
   method: { type: 'string', enum: ['POST', 'PUT', 'PATCH'], optional: true, nullable: true },
   headers: {
@@ -59,12 +59,12 @@ const WORKER_FIELDS = {
     optional: true,
     nullable: true,
     description:
-      'Sent with each push, at most 8 KiB; anybody may read them. What is confidential is a secret.',
+      'Header fields of each push, at most 8 KiB. All users of the account can read them; use header secrets for confidential values.',
   },
   timeout: durationField(
-    'How long an attempt may take, where the task does not say: push 1s to 15m (30s), pull to 24h (24h).',
+    'Timeout of attempts whose task has none: 1s to 15m for push (default: 30s), 1s to 24h for pull (default: 24h).',
   ),
-  lease: durationField('How long a lease lasts without a heartbeat: 5s to 12h (60s).'),
+  lease: durationField('How long a lease lasts without a heartbeat: 5s to 12h. Default: 60s.'),
   retry: RETRY_SCHEMA,
   concurrency: {
     type: 'number',
@@ -73,24 +73,25 @@ const WORKER_FIELDS = {
     max: 1000,
     optional: true,
     nullable: true,
-    description: 'Attempts at once, over all processes; 10 for push, null for no bound.',
+    description:
+      'Maximum number of concurrent attempts, over all processes; null: no limit. Default: 10 for push, null for pull.',
   },
   rate: {
     type: 'object',
     name: 'RateFields',
     optional: true,
     nullable: true,
-    description: 'How many attempts start in a time: a token bucket.',
+    description: 'Maximum rate of attempts (a token bucket).',
     properties: {
       limit: { type: 'number', integer: true, min: 1, max: 1_000_000 },
-      per: { ...DURATION, description: '1s to 1d' },
+      per: { ...DURATION, description: '1s to 1d.' },
       burst: {
         type: 'number',
         integer: true,
         min: 1,
         max: 10_000_000,
         optional: true,
-        description: 'At once; the limit by default, and at most ten times it.',
+        description: 'Size of the bucket, at most ten times the limit. Default: the limit.',
       },
     },
   },
@@ -112,7 +113,7 @@ const WORKER_FIELDS = {
     nullable: true,
     description:
       'fifo, only with a group_concurrency of 1: tasks of a group start in the order of run_at, then of creation. ' +
-      'A task that waits for a retry holds up the tasks behind it. A paused task does not. any by default.',
+      'A task that waits for a retry blocks the tasks behind it; a paused task does not. Default: any.',
   },
   on_finish: ON_FINISH_FIELDS,
   priority: { type: 'string', enum: PRIORITIES, optional: true, nullable: true },
@@ -122,7 +123,7 @@ const WORKER_FIELDS = {
     max: 100,
     optional: true,
     nullable: true,
-    description: 'Statuses of replies after which a task fails for good.',
+    description: 'HTTP statuses after which a task fails without further retries.',
   },
   ...PAUSE_FIELDS,
   auto_pause: {
@@ -130,23 +131,24 @@ const WORKER_FIELDS = {
     name: 'AutoPauseFields',
     optional: true,
     nullable: true,
-    description: 'Pauses itself after so long with nothing but failures, 1m to 366d (120h); null: never.',
+    description:
+      'Pauses the worker automatically after this long with failures only, 1m to 366d; null: never. Default: 120h.',
     properties: { after: DURATION },
   },
 } as const satisfies Record<string, Schema>;
 
-/** Names of workers and schedules. */
+/** The form of names of workers and schedules. */
 export const NAME_FORM = {
   type: 'string',
   min: 1,
   max: 63,
   pattern: /^[a-z0-9][a-z0-9._-]*$/,
-  accepts: 'be small letters, digits and . _ -, and begin with a letter or a digit',
+  accepts: 'consist of lowercase letters, digits and . _ -, and begin with a letter or a digit',
 } as const satisfies Schema;
 
 const NAME: Schema = {
   ...NAME_FORM,
-  description: 'Unique; it does not begin with wrk_, and is fixed once there are tasks.',
+  description: 'Unique in the account. Must not begin with wrk_. Cannot change while the worker has tasks.',
 };
 
 export const NEW_WORKER: ObjectSchema = {
@@ -164,8 +166,8 @@ export const WORKER_CHANGES: ObjectSchema = {
 type Draft = { -readonly [K in keyof Worker]: Worker[K] };
 
 /**
- * A worker as the fields want it, from what it was before; what is left out stays, null is the default again. In another
- * mode what belongs to the old one is the default again, unless it is given. `on_finish` is read by `withOnFinish`.
+ * Applies fields to a worker. Fields that are left out stay unchanged, and null restores the default. If the mode changes,
+ * fields that depend on the mode have their defaults unless they are given. `withOnFinish` reads `on_finish`.
  *
  * @param before null for a new one
  * @throws Problem `validation_failed`, `invalid_url` or `forbidden_address`
@@ -200,7 +202,7 @@ function modeOf(fields: Fields, before: Worker | null): Worker['mode'] {
   return before.mode;
 }
 
-/** What a worker of the mode has unless somebody says otherwise. */
+/** Defaults that depend on the mode. */
 function modeDefaults(
   mode: Worker['mode'],
 ): Pick<Worker, 'url' | 'taskUrls' | 'headers' | 'timeoutMs' | 'concurrency'> {
@@ -240,37 +242,34 @@ function newWorker(nowMs: number): Worker {
 function readName({ name }: Fields, worker: Draft, reader: FieldReader): void {
   if (name === undefined) return;
   worker.name = name as string;
-  if (worker.name.startsWith('wrk_')) reader.fault('/name', 'invalid', 'cannot begin with wrk_, as ids do');
+  if (worker.name.startsWith('wrk_'))
+    reader.fault('/name', 'invalid', 'must not begin with wrk_, which is reserved for ids');
 }
 
-/** Where tasks are pushed to, and how. */
+/** Reads where tasks are pushed to, and how. */
 function readTarget(fields: Fields, worker: Draft, reader: FieldReader): void {
   if (fields.url !== undefined) worker.url = fields.url as string | null;
   if (fields.task_urls !== undefined) worker.taskUrls = fields.task_urls as boolean;
   const { taskUrls = false } = worker;
   if (taskUrls && worker.mode === 'pull') {
-    reader.fault('/task_urls', 'forbidden', 'is for workers that tasks are pushed to');
+    reader.fault('/task_urls', 'forbidden', 'is only allowed for push workers');
   } else if (taskUrls && worker.url !== null) {
-    reader.fault('/url', 'forbidden', 'has to be null for a worker whose tasks name their URLs (task_urls)');
+    reader.fault('/url', 'forbidden', 'must be null for a worker with task_urls');
   } else if (!taskUrls && worker.mode === 'push' && worker.url === null) {
-    reader.fault(
-      '/url',
-      'required',
-      'is required for a worker that tasks are pushed to; one that pulls has mode "pull"',
-    );
+    reader.fault('/url', 'required', 'is required for a push worker; for a pull worker, set mode to "pull"');
   }
   if (worker.mode === 'pull' && worker.url !== null) {
     reader.fault(
       '/url',
       'forbidden',
-      'is for workers that tasks are pushed to, and this one has mode "pull"',
+      'is only allowed for push workers, and the mode of this worker is "pull"',
     );
   }
   if (fields.method !== undefined) worker.method = (fields.method as Worker['method'] | null) ?? 'POST';
   const headers = readHeaders(fields.headers, '/headers', reader);
   if (headers !== undefined) worker.headers = headers ?? {};
   if (worker.mode === 'pull' && Object.keys(worker.headers).length > 0) {
-    reader.fault('/headers', 'forbidden', 'are for workers that tasks are pushed to');
+    reader.fault('/headers', 'forbidden', 'are only allowed for push workers');
   }
 }
 
@@ -291,7 +290,7 @@ function readTimes(fields: Fields, worker: Draft, reader: FieldReader): void {
   }
 }
 
-/** Undefined when it is left out. */
+/** Undefined if the field is left out or faulty. */
 function durationOr(
   reader: FieldReader,
   fields: Fields,
@@ -338,7 +337,7 @@ function readRate(fields: Fields | null, reader: FieldReader): Rate | null {
     reader.fault(
       '/rate/burst',
       'out_of_range',
-      `is ${burst}, and may be ten times the limit: ${limit * MAX_BURST_FACTOR}`,
+      `must be at most ten times the limit (${limit * MAX_BURST_FACTOR}), but is ${burst}`,
     );
   }
   return { limit, perMs, burst };

@@ -8,7 +8,7 @@ import type { ObjectSchema } from '../checks/schema.ts';
 import type { RestParts } from '../http/parts.ts';
 import { findWorker } from './named-documents.ts';
 
-/** Workers that are looked at together. */
+/** Number of workers that are read at once. */
 const PAGE = 500;
 
 /** The field `on_finish` of a worker. */
@@ -18,7 +18,7 @@ export const ON_FINISH_FIELDS: ObjectSchema = {
   optional: true,
   nullable: true,
   description:
-    'Another worker gets a task (a callback) when a task of this one has ended. Applies to tasks that are created later; ' +
+    'Another worker gets a task (a callback) when a task of this worker has finished. Applies to tasks that are created later; ' +
     'null: no callbacks.',
   properties: {
     worker: { type: 'string', min: 1, max: 64, description: 'Name or id of the other worker.' },
@@ -28,12 +28,12 @@ export const ON_FINISH_FIELDS: ObjectSchema = {
       min: 1,
       max: FINAL_STATUSES.length,
       optional: true,
-      description: 'The statuses that it gets a task for; all by default.',
+      description: 'The final statuses that cause a callback. Default: all.',
     },
   },
 };
 
-/** `on_finish` in answers. */
+/** `on_finish` in responses. */
 export const ON_FINISH_ANSWER: ObjectSchema = {
   type: 'object',
   name: 'OnFinish',
@@ -44,13 +44,13 @@ export const ON_FINISH_ANSWER: ObjectSchema = {
   },
 };
 
-/** As answers show it, and requests accept it. */
+/** In the form of {@link ON_FINISH_ANSWER}. */
 export function onFinishView(onFinish: OnFinish | null): Record<string, unknown> | null {
   return onFinish === null ? null : { worker: onFinish.workerId, events: onFinish.events };
 }
 
 /**
- * The worker with what the fields say about callbacks; what is left out stays.
+ * Applies the field `on_finish` to a worker. If it is left out, the callbacks stay unchanged.
  *
  * @param id of the worker; null for a new one
  * @throws (rejects with) Problem `validation_failed` when the other worker is missing, has no URL or is the worker itself
@@ -69,15 +69,15 @@ export async function withOnFinish(
   if (given === null) return { ...worker, onFinish: null };
   const other = given.worker === worker.name ? null : await findWorker(directory, tenant, given.worker);
   if (given.worker === worker.name || given.worker === id || other?.id === id) {
-    throw refused('invalid', 'is the worker itself: callbacks go to another worker');
+    throw refused('invalid', 'must not be the worker itself');
   }
   if (other === null) {
-    throw refused('not_found', `is ${JSON.stringify(given.worker)}, which does not exist: create it first`);
+    throw refused('not_found', `does not exist: ${JSON.stringify(given.worker)}`);
   }
   if (other.body.taskUrls === true) {
     throw refused(
       'invalid',
-      `is "${other.body.name}", which has no URL for callbacks: its tasks name their URLs`,
+      `must not be "${other.body.name}", because a worker with task_urls has no URL for callbacks`,
     );
   }
   const { events = FINAL_STATUSES } = given;
@@ -93,7 +93,7 @@ function refused(code: string, detail: string): Problem {
 }
 
 /**
- * Refuses to delete a worker that others name: their outcomes would be told to nobody.
+ * Checks that no other worker refers to this worker in its `on_finish`: its callbacks would be lost.
  *
  * @throws (rejects with) Problem `worker_in_use`
  */
@@ -103,7 +103,7 @@ export async function refuseInUse(store: TaskStore, tenant: string, id: string):
     const page = (await store.listDocuments(tenant, query)) as readonly StoredDocument<'worker'>[];
     const naming = page.find(({ body }) => body.onFinish?.workerId === id);
     if (naming !== undefined) {
-      const detail = `worker "${naming.body.name}" names it in on_finish: change that first`;
+      const detail = `The on_finish of worker "${naming.body.name}" refers to this worker. Change it first.`;
       throw new Problem('worker_in_use', detail, { members: { worker: naming.body.name } });
     }
     if (page.length < PAGE) return;

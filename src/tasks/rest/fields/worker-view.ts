@@ -26,16 +26,16 @@ const HEALTH: ObjectSchema = {
   type: 'object',
   name: 'WorkerHealth',
   optional: true,
-  description: 'Only where one worker is read.',
+  description: 'Only present when a single worker is read.',
   properties: {
-    in_flight: { ...COUNT, description: 'Attempts that run.' },
-    waiting: { ...COUNT, description: 'Tasks that wait for their time, or for room.' },
+    in_flight: { ...COUNT, description: 'Number of running attempts.' },
+    waiting: { ...COUNT, description: 'Number of tasks that wait for their start.' },
     paused: COUNT,
     failed: COUNT,
   },
 };
 
-/** A worker in answers (specification 3.5). */
+/** A worker in responses (specification 3.5). */
 export const WORKER_ANSWER: ObjectSchema = {
   type: 'object',
   name: 'Worker',
@@ -69,7 +69,7 @@ export const WORKER_ANSWER: ObjectSchema = {
   },
 };
 
-/** A worker as answers show it. */
+/** A worker in the form of {@link WORKER_ANSWER}, without its health. */
 export function workerView({
   id,
   version,
@@ -110,7 +110,7 @@ export function healthView(counts: StatusCounts): Record<string, unknown> {
   return { in_flight: running, waiting: scheduled + retry, paused, failed };
 }
 
-/** The change that writes a worker; it is due when it is to go on. */
+/** The change that writes a worker. The document is due when the pause ends. */
 export function putWorker(id: string, body: Worker, expect: number | 'absent'): PutDocument<'worker'> {
   return {
     op: 'put',
@@ -124,7 +124,7 @@ export function putWorker(id: string, body: Worker, expect: number | 'absent'): 
   };
 }
 
-/** To be called after every change of a worker or of its secrets. */
+/** Tells all threads and processes about a change of a worker or its secrets. Call it after each such change. */
 export function workerChanged(
   { directory, signals }: Pick<RestParts, 'directory' | 'signals'>,
   tenant: string,

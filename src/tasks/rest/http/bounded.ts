@@ -1,6 +1,11 @@
 import { FairShares } from '../../../base/turns/fair-shares.ts';
 
-/** Runs something for each item, so many at once; ends with the first failure, when those under way have ended. */
+/**
+ * Runs a function for each item with limited concurrency. After a failure it starts no further items, waits for those in
+ * progress, and rejects with the failure.
+ *
+ * @param atOnce maximum number of concurrent runs
+ */
 export async function eachAtMost<T>(
   items: readonly T[],
   atOnce: number,

@@ -5,12 +5,12 @@ import { Problem } from '../checks/problem.ts';
 import type { RestRequest } from './http.ts';
 import type { ApiCall, ApiLimits, ApiLimitVerdict } from './parts.ts';
 
-/** One line in so long says that the engine cannot answer. */
+/** Minimum interval between log lines about failures of the decision engine. */
 const LOG_EVERY_MS = 10_000;
 
 const NO_HEADERS: Readonly<Record<string, string>> = {};
 
-/** Asks whether a call is within the limits, and puts the answer into header fields. */
+/** Checks calls against the API limits, and writes the verdict into header fields. */
 export class CallLimits {
   readonly #limits: ApiLimits;
   readonly #clock: Clock;
@@ -24,11 +24,11 @@ export class CallLimits {
   }
 
   /**
-   * Counts the call, unless it was counted before. One that the engine cannot decide about is let through.
+   * Counts the call, unless it was counted before. If the decision engine fails, the call is allowed.
    *
-   * @param request where the call came from
-   * @returns the fields that every answer of the call gets: `RateLimit` and `RateLimit-Policy`
-   *   (draft-ietf-httpapi-ratelimit-headers), none where no rule applies
+   * @param request the request of the call
+   * @returns the header fields for all responses to the call: `RateLimit` and `RateLimit-Policy`
+   *   (draft-ietf-httpapi-ratelimit-headers); none if no rule applies
    * @throws Problem rate_limited
    */
   async count(call: ApiCall, request: RestRequest): Promise<Readonly<Record<string, string>>> {
@@ -38,7 +38,7 @@ export class CallLimits {
     const headers = nearest === null ? NO_HEADERS : limitHeaders(nearest);
     if (allowed) return headers;
     const waitSeconds = Math.max(1, nearest?.resetSeconds ?? 1);
-    throw new Problem('rate_limited', `too many requests: ask again in ${waitSeconds} s`, {
+    throw new Problem('rate_limited', `Too many requests. Retry in ${waitSeconds} s.`, {
       headers: { ...headers, 'Retry-After': String(waitSeconds) },
     });
   }
@@ -53,7 +53,9 @@ export class CallLimits {
       const nowMs = this.#clock.nowMs();
       if (nowMs - this.#loggedAt >= LOG_EVERY_MS) {
         this.#loggedAt = nowMs;
-        this.#log.warning(`tasks: calls are not limited for now: ${asError(thrown).message}`);
+        this.#log.warning('API limits are not enforced because the decision engine failed', {
+          error: asError(thrown).message,
+        });
       }
       return null;
     }

@@ -69,7 +69,7 @@ export interface RenderedResponse extends Omit<RestResponse, 'body'> {
   readonly body: string | Uint8Array;
 }
 
-/** Whatever answers requests. */
+/** Answers requests. */
 export interface RestHandler {
   /** Never rejects. */
   handle(request: RestRequest): Promise<RestResponse>;

@@ -6,25 +6,28 @@ import { invalidParameter, Problem } from '../checks/problem.ts';
 import type { RestRequest } from './http.ts';
 import type { Call, RestAnswer } from './route.ts';
 
-/** How long an answer is remembered (specification 3.7). */
+/** How long a response is remembered (specification 3.7). */
 const KEEP_MS = DAY_MS;
 /** Printable ASCII. */
 const KEY_PATTERN = /^[\x20-\x7e]{1,255}$/;
 
-/** On answers that are those of an earlier request. */
+/** The header field of replayed responses. */
 export const REPLAYED = { 'Idempotency-Replayed': 'true' } as const;
 
 /**
- * What the `Idempotency-Key` of a POST asks to be remembered; null without one.
+ * Reads the `Idempotency-Key` of a POST; null if there is none.
  *
- * @param caller the id of the token, or whatever else tells callers apart
- * @throws Problem invalid_parameter when the key is not 1 to 255 printable characters of ASCII
+ * @param caller an id that distinguishes callers, such as the id of the token
+ * @throws Problem `invalid_parameter` unless the key has 1 to 255 printable ASCII characters
  */
 export function idempotencyOf(request: RestRequest, caller: string): Idempotency | null {
   const key = request.headers['idempotency-key'];
   if (key === undefined || request.method !== 'POST') return null;
   if (!KEY_PATTERN.test(key)) {
-    throw invalidParameter('Idempotency-Key', 'Idempotency-Key has 1 to 255 printable characters of ASCII');
+    throw invalidParameter(
+      'Idempotency-Key',
+      'Idempotency-Key must have 1 to 255 printable ASCII characters',
+    );
   }
   const fingerprint = createHash('sha256')
     .update(`${request.method} ${request.path}?${request.query}\n`)
@@ -33,21 +36,21 @@ export function idempotencyOf(request: RestRequest, caller: string): Idempotency
   return { scope: `${caller} ${request.path}`, key, fingerprint, keepMs: KEEP_MS, note: '' };
 }
 
-/** The keys of requests that run in this process, so that the same one cannot run twice at once. */
+/** The idempotency keys of requests in progress in this process. A request runs only once at a time. */
 export class RunningKeys {
   readonly #running = new Set<string>();
 
   /**
-   * Runs a request unless one with the same key runs already.
+   * Runs a request unless a request with the same key is in progress.
    *
-   * @throws Problem idempotency_in_progress when one does
+   * @throws Problem `idempotency_in_progress`
    */
   async during<T>(tenant: string, { scope, key }: Idempotency, run: () => T | Promise<T>): Promise<T> {
     const name = `${tenant}\n${scope}\n${key}`;
     if (this.#running.has(name)) {
       throw new Problem(
         'idempotency_in_progress',
-        'the first request with this Idempotency-Key is still running: repeat this one in a second',
+        'A request with this Idempotency-Key is still in progress. Retry in a second.',
         { headers: { 'Retry-After': '1' } },
       );
     }
@@ -60,28 +63,28 @@ export class RunningKeys {
   }
 }
 
-/** What to throw when a key comes with another request than before. */
+/** The response if a key was used for a different request. */
 export function keyReused(): Problem {
   return new Problem(
     'idempotency_key_reused',
-    'another request had this Idempotency-Key: a key belongs to one method, path and body',
+    'This Idempotency-Key was used for a different request. A key belongs to one method, path and body.',
   );
 }
 
-/** The note that holds an answer. */
+/** The note that stores a response. */
 export function answerNote({ status, headers, json }: RestAnswer): string {
   return JSON.stringify({ status, headers, json });
 }
 
-/** The answer that a note holds. */
+/** The response that a note stores, marked as replayed. */
 export function replayedAnswer(note: string): RestAnswer {
   const answer = JSON.parse(note) as RestAnswer;
   return { ...answer, headers: { ...answer.headers, ...REPLAYED } };
 }
 
 /**
- * What the same request was answered before, though it could not be accepted any more: what it needs may be gone, and
- * what it asks for may be over. Null for a request that is new.
+ * The response to an earlier request with the same key; null for a new request. A repeated request gets this response
+ * even if it would now be rejected, for example because its worker was deleted.
  *
  * @throws Problem idempotency_key_reused
  */
@@ -95,12 +98,12 @@ export async function earlierAnswer(
   return known.kind === 'replayed' ? replayedAnswer(known.note) : null;
 }
 
-/** Longer answers are not remembered: stores take no more. */
+/** Maximum size of a note. Longer responses are not remembered. */
 const MAX_NOTE_BYTES = 64 * 1024;
 
 /**
- * For handlers that are no single call of the store: runs once for each key, and answers the same again afterwards. A
- * crash between the run and the note makes it run again.
+ * Runs a handler once per idempotency key, and replays its response afterwards. For handlers that make several calls of
+ * the store: if the process crashes before the response is stored, the handler runs again.
  */
 export async function remembered(
   store: TaskStore,

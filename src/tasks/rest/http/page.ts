@@ -13,28 +13,28 @@ export const PAGE_BYTES = 1024 * 1024;
 /** Maximum number of full pages that are read and rendered at the same time; see {@link LargeReads}. */
 export const PAGES_AT_ONCE = 4;
 
-/** Parameters that every list has (specification 3.10). */
+/** The query parameters of all lists (specification 3.10). */
 export const PAGE_QUERY = {
-  limit: `How many items a page has at most: 1 to ${MAX_LIMIT}, by default ${DEFAULT_LIMIT}. A page that comes to 1 MiB has fewer, and so may one with a filter.`,
-  cursor: 'The `next_cursor` of the page before.',
-  order: '`asc` or `desc`.',
+  limit: `Maximum number of items on the page: 1 to ${MAX_LIMIT}. Default: ${DEFAULT_LIMIT}. A page can have fewer items if it reaches 1 MiB or if a filter is used.`,
+  cursor: 'The `next_cursor` of the previous page.',
+  order: 'Order of the list: `asc` or `desc`.',
 } as const;
 
-/** Which page of a list somebody asks for. */
+/** The page that a request asks for. */
 export interface Page {
   readonly identity: ListIdentity;
   readonly limit: number;
   readonly order: 'asc' | 'desc';
-  /** The place behind which it begins; null for the first. */
+  /** The place after which the page begins; null for the first page. */
   readonly after: string | null;
-  /** Where the next page is, without its cursor. */
+  /** The URL of the next page, without its cursor. */
   readonly target: string;
 }
 
 /**
- * Reads limit, cursor and order of a call. All other parameters are filters, which the cursor holds fast.
+ * Reads limit, cursor and order of a call. All other parameters are filters, which the cursor must match.
  *
- * @param list the operation of the route, with the id of what the list belongs to
+ * @param list the operation of the route, followed by the id of the parent if there is one
  * @throws Problem invalid_parameter or invalid_cursor
  */
 export function readPage(
@@ -45,7 +45,7 @@ export function readPage(
 ): Page {
   const { limit, cursor, ...filters } = call.query;
   const order = filters['order'] ?? defaultOrder;
-  if (order !== 'asc' && order !== 'desc') throw invalidParameter('order', 'order is asc or desc');
+  if (order !== 'asc' && order !== 'desc') throw invalidParameter('order', 'order must be asc or desc');
   const identity = { tenant: call.tenant, list, filters: { ...filters, order } };
   return {
     identity,
@@ -67,17 +67,17 @@ function readLimit(text: string | undefined): number {
   if (text === undefined) return DEFAULT_LIMIT;
   const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (limit < 1 || limit > MAX_LIMIT)
-    throw invalidParameter('limit', `limit is a whole number from 1 to ${MAX_LIMIT}`);
+    throw invalidParameter('limit', `limit must be a whole number from 1 to ${MAX_LIMIT}`);
   return limit;
 }
 
 /**
- * The envelope of a list. `found` holds one more item than the page, where there is one: ask the store for
- * `page.limit + 1`.
+ * The response with a page of a list.
  *
- * @param idOf the place of an item in the order of the list
- * @param write JSON text of an item
- * @param behind where the next page begins although `found` holds no item of it; null at the end of the list
+ * @param found up to `page.limit + 1` items; the additional item shows that there is a next page
+ * @param idOf returns the place of an item in the order of the list
+ * @param write returns the JSON text of an item
+ * @param behind the place after which the next page begins if `found` has no item of it; null at the end of the list
  */
 export function pageAnswer<T>(
   page: Page,
@@ -105,7 +105,7 @@ export function pageAnswer<T>(
   };
 }
 
-/** The schema of a list's answer. */
+/** The schema of a page. */
 export function pageSchema(name: string, items: Schema): ObjectSchema {
   return {
     type: 'object',
@@ -116,43 +116,43 @@ export function pageSchema(name: string, items: Schema): ObjectSchema {
         type: 'string',
         nullable: true,
         description:
-          'For the parameter `cursor` of the next page; null: this is the last one. The header `Link` has the address of the next page.',
+          'The value of the parameter `cursor` for the next page; null on the last page. The header `Link` has the URL of the next page.',
       },
     },
   };
 }
 
-/** A cursor is base64url of: a byte for the layout, the hash of the filters, the place, and the tag over all of it. */
+/** A cursor is the base64url of a layout byte, a hash of the filters, the place, and an authentication tag over these. */
 const LAYOUT = 1;
 const FILTER_BYTES = 8;
 const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + FILTER_BYTES;
-/** What a cursor of ours is never longer than. */
+/** Maximum length of a cursor. */
 const MAX_TEXT_LENGTH = 256;
 
-const NOT_OURS = 'the cursor is none that this service gave';
+const NOT_OURS = 'cursor must be the next_cursor of an earlier page';
 
-/** What a list is of: its tenant, its path, and all parameters but cursor and limit. */
+/** Identifies a list: its tenant, its operation, and all parameters except cursor and limit. */
 export interface ListIdentity {
   readonly tenant: string;
-  /** The operation of the route; with the id of what it belongs to, where there is one. */
+  /** The operation of the route, followed by the id of the parent if there is one. */
   readonly list: string;
   readonly filters: Readonly<Record<string, string>>;
 }
 
 /**
- * Cursors of lists: opaque, authenticated, without an end (specification 3.10). One is good for the list with the
- * filters that it came from, and for no other tenant.
+ * Cursors of lists: opaque, authenticated and without expiry (specification 3.10). A cursor is valid only for the tenant,
+ * the list and the filters that it was created for.
  */
 export class Cursors {
   readonly #key: Buffer;
 
-  /** @param key the same in every process of the service, or cursors are refused by the others */
+  /** @param key must be the same in all processes of the service, so that each accepts the cursors of the others */
   constructor(key: Buffer) {
     this.#key = key;
   }
 
-  /** @param after the place that the next page begins behind: an id, or a number as text */
+  /** @param after the place after which the next page begins: an id, or a number as text */
   write(identity: ListIdentity, after: string): string {
     const head = Buffer.alloc(HEAD_BYTES);
     head[0] = LAYOUT;
@@ -161,7 +161,7 @@ export class Cursors {
     return Buffer.concat([signed, this.#tag(signed)]).toString('base64url');
   }
 
-  /** @throws Problem invalid_cursor when it is none, was changed, or belongs to another list or other filters */
+  /** @throws Problem `invalid_cursor` if it is malformed, was changed, or belongs to another list or other filters */
   read(identity: ListIdentity, text: string): string {
     if (text.length > MAX_TEXT_LENGTH) throw refused(NOT_OURS);
     const bytes = Buffer.from(text, 'base64url');
@@ -171,7 +171,7 @@ export class Cursors {
     const signed = bytes.subarray(0, end);
     if (!timingSafeEqual(this.#tag(signed), bytes.subarray(end))) throw refused(NOT_OURS);
     if (!filterHash(identity).equals(bytes.subarray(1, HEAD_BYTES))) {
-      throw refused('the cursor belongs to another list: begin again without it when the filters change');
+      throw refused('cursor belongs to a list with other filters: leave it out when the filters change');
     }
     return signed.toString('latin1', HEAD_BYTES);
   }

@@ -12,7 +12,7 @@ import type { Sealer } from '../../sealing/sealer.ts';
 import type { Directory } from '../../store/directory.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 
-/** What routes are made from. */
+/** What the handlers of routes need. */
 export interface RestParts {
   readonly store: TaskStore;
   readonly directory: Directory;
@@ -23,11 +23,11 @@ export interface RestParts {
   /** Whether a tenant has used its share of the push deliveries of this process. */
   readonly usedShares: { has(tenant: string): boolean };
   readonly limitAsker: Pick<LimitAsker, 'ask'>;
-  /** Null without an identity provider. */
+  /** Null if no identity provider is configured. */
   readonly identities: VerifiedTokens | null;
   readonly ids: IdMaker;
   readonly clock: Clock;
-  /** So many random bytes, for tokens and leases. */
+  /** Returns random bytes for tokens and leases. */
   readonly randomBytes: (count: number) => Buffer;
   readonly logger: Logger;
   readonly config: RestConfig;
@@ -36,29 +36,29 @@ export interface RestParts {
 export interface RestConfig {
   /** `{domain}.<this>` is the host of a tenant. */
   readonly serviceHost: string;
-  /** `https`, or `http` where callers reach the port itself, and the port as it is shown in URLs; 0 for the usual one. */
+  /** The scheme and the port of URLs in responses; port 0 stands for the default port of the scheme. */
   readonly scheme: 'http' | 'https';
   readonly publicPort: number;
   readonly signup: 'operator' | 'loopback' | 'open';
-  /** Empty: there is none. */
+  /** Empty if the operator API is disabled. */
   readonly operatorToken: string;
-  /** `X-Tenant-Domain` may name the tenant. */
+  /** Whether `X-Tenant-Domain` may name the tenant. */
   readonly tenantHeader: boolean;
   readonly jwt: JwtConfig;
-  /** What URLs workers may have; the same that deliveries check. */
+  /** The rules for URLs of workers. Deliveries check the same rules. */
   readonly urls: UrlRules;
   readonly limits: TenantLimits;
-  /** Domains of the decision service whose limits workers may name. */
+  /** Domains of the decision service that the `limit` of workers may name. */
   readonly limitDomains: readonly string[];
   /** Signs cursors. */
   readonly cursorKey: Buffer;
 }
 
-/** How tokens of the identity provider are used. */
+/** The use of tokens of the identity provider. */
 export interface JwtConfig {
-  /** The claim with the domain of the tenant; empty: only the host or the header names it. */
+  /** The claim with the domain of the tenant; empty if only the host or the header names the tenant. */
   readonly tenantClaim: string;
-  /** Creates users who are not known yet, with this role. */
+  /** Whether unknown users are created, with the default role. */
   readonly autoProvision: boolean;
   readonly defaultRole: Exclude<Role, 'owner'>;
 }
@@ -72,13 +72,13 @@ export interface ApiLimits {
 export interface ApiCall {
   readonly tenant: string;
   readonly kind: CallKind;
-  /** The user, the worker, or empty for a caller without a token. */
+  /** The id of the user or the worker; empty for a caller without a valid token. */
   readonly user: string;
 }
 
 export interface ApiLimitVerdict {
   readonly allowed: boolean;
-  /** The limit that is nearest to its end; null when no rule applies. */
+  /** The limit with the least remaining quota; null if no rule applies. */
   readonly nearest: {
     readonly limit: number;
     readonly remaining: number;
@@ -87,7 +87,7 @@ export interface ApiLimitVerdict {
   } | null;
 }
 
-/** The two kinds of calls, which have limits of their own. */
+/** The kinds of calls with API limits of their own. */
 export type CallKind = 'read' | 'write';
 
 /** The kind of a call by its method. */

@@ -1,10 +1,10 @@
-/** A path that was found: what stands under its method, and the segments that have a name. */
+/** A path that was found: the entry of its method, and its named segments. */
 interface PathMatch<T> {
   readonly entry: T;
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** A path that is there, but not with this method: those that it has. */
+/** A path that exists, but not with the requested method. */
 export interface OtherMethods {
   readonly allowed: readonly string[];
 }
@@ -22,21 +22,21 @@ interface Leaf<T> {
 }
 
 const NO_PARAMS: Readonly<Record<string, string>> = {};
-/** Collections whose members have no names: a fixed segment below them never stands for a member. */
+/** Collections whose members have ids only, so that a fixed segment below them is never a member. */
 const WITHOUT_NAMES: ReadonlySet<string> = new Set(['tasks', 'leases']);
-/** No path of ours is deeper. */
+/** More than any route has. */
 const MAX_SEGMENTS = 12;
 
 /**
- * Finds what stands under a method and a path such as `/v1/tasks/:id`. A path without named segments costs one look-up;
- * others are walked down. A fixed segment wins over a named one, unless only the latter has the method and a member of
- * the collection may be called like it.
+ * Finds the entry of a method and a path such as `/v1/tasks/:id`. A path without named segments takes one lookup, and
+ * other paths one step per segment. A fixed segment takes precedence over a named one, unless it lacks the method and a
+ * member of the collection can have its name.
  */
 export class PathTable<T> {
   readonly #plain = new Map<string, Map<string, PathMatch<T>>>();
   readonly #root: Node<T> = newNode();
 
-  /** @throws Error when the method and path are there already */
+  /** @throws Error if the table already has the method and path */
   add(method: string, path: string, entry: T): void {
     const segments = segmentsOf(path);
     const names: string[] = [];
@@ -59,7 +59,7 @@ export class PathTable<T> {
     this.#plain.set(path, methods.set(method, { entry, params: NO_PARAMS }));
   }
 
-  /** Named segments come as they are in the path, still encoded. Null when there is no such path. */
+  /** Returns null if there is no such path. Named segments are still percent-encoded. */
   find(method: string, path: string): PathMatch<T> | OtherMethods | null {
     const plain = this.#plain.get(path)?.get(method);
     if (plain !== undefined) return plain;
@@ -72,7 +72,7 @@ export class PathTable<T> {
   }
 }
 
-/** Gathers the methods of what has the path but not the method. */
+/** Adds the methods of paths that lack the requested method to `allowed`. */
 function walk<T>(
   node: Node<T>,
   segments: readonly string[],
@@ -108,7 +108,7 @@ function newNode<T>(): Node<T> {
   return { fixed: new Map(), named: null, leaves: new Map() };
 }
 
-/** Bounded, so that a path of slashes costs nothing. */
+/** The number of segments is limited, so that a path of many slashes is cheap. */
 function segmentsOf(path: string): string[] {
   return path.split('/', MAX_SEGMENTS + 2).slice(1);
 }

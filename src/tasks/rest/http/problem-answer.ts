@@ -4,13 +4,13 @@ import { PROBLEMS, Problem } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
 import type { RestResponse } from './http.ts';
 
-/** On every answer. Answers hold tokens and the data of tenants: nobody in between keeps them. */
+/** Header fields of all responses. They contain tokens and data of tenants, so caches must not store them. */
 export const COMMON_HEADERS = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
 } as const;
 
-/** The answer that tells of a problem (RFC 9457). */
+/** The response for a problem (RFC 9457). */
 export function problemResponse(
   problem: Problem,
   requestId: string,
@@ -41,29 +41,33 @@ export function problemResponse(
   };
 }
 
-/** What is thrown while a request is handled, as a problem. Whatever is no fault of the caller goes to the log. */
+/** Converts an error to a problem. Errors that the caller did not cause are logged. */
 export function problemOf(thrown: unknown, requestId: string, log: Logger): Problem {
   if (thrown instanceof Problem) return thrown;
   const error = asError(thrown);
   if (error instanceof Fault && (error.code === 'store_failed' || error.code === 'overloaded')) {
-    // An outage has its own lines; here each request would be one.
+    // The store logs outages itself. A warning for each request would flood the log.
     log.info('Task request failed because the task store is unavailable', {
       reason: error.message,
       request_id: requestId,
     });
     return new Problem(
       'store_unavailable',
-      'the store does not answer: repeat the request, a POST with the same Idempotency-Key',
+      'The task store is unavailable. Retry the request; retry a POST with the same Idempotency-Key.',
       { headers: { 'Retry-After': '1' } },
     );
   }
-  log.error(`tasks: a request failed for a reason nobody foresaw: ${error.stack ?? error.message}`, {
+  log.error('Unexpected error in a task request (this is a bug; please report it)', {
     request_id: requestId,
+    stack: error.stack ?? error.message,
   });
-  return new Problem('internal', `internal error: the log of the service has its cause, under ${requestId}`);
+  return new Problem(
+    'internal',
+    `Internal error. The log of the service has the cause, with the request id ${requestId}.`,
+  );
 }
 
-/** Why an item of a request was refused, as answers that tell of each item have it. */
+/** Why an item of a request was rejected, in responses with a result for each item. */
 export const ITEM_ERROR: ObjectSchema = {
   type: 'object',
   name: 'ItemError',
@@ -72,7 +76,7 @@ export const ITEM_ERROR: ObjectSchema = {
     code: { type: 'string', enum: Object.keys(PROBLEMS) },
     title: { type: 'string' },
     detail: { type: 'string' },
-    task_id: { type: 'string', optional: true, description: 'The task that has the key.' },
+    task_id: { type: 'string', optional: true, description: 'The open task that has the key.' },
     limit: { type: 'string', optional: true },
     max: { type: 'number', optional: true },
     errors: {
@@ -81,7 +85,7 @@ export const ITEM_ERROR: ObjectSchema = {
       items: {
         type: 'object',
         properties: {
-          pointer: { type: 'string', optional: true, description: 'Below the item.' },
+          pointer: { type: 'string', optional: true, description: 'Relative to the item.' },
           parameter: { type: 'string', optional: true },
           code: { type: 'string' },
           detail: { type: 'string' },
@@ -91,7 +95,7 @@ export const ITEM_ERROR: ObjectSchema = {
   },
 };
 
-/** What became of one item: a status as if it had been asked for alone, and the task or the reason. */
+/** The result of an item: the status that a request for it alone would have, and the task or the error. */
 export interface ItemResult {
   readonly status: number;
   readonly task?: Record<string, unknown>;

@@ -2,23 +2,23 @@ import { invalidParameter, Problem } from '../checks/problem.ts';
 import type { RestHead } from './http.ts';
 import type { Call } from './route.ts';
 
-/** The entity tag of a version, for the field `ETag`. */
+/** The value of the header field `ETag` for a version. */
 export function entityTag(version: number): string {
   return `"${version}"`;
 }
 
-/** The versions that a request is meant for; null for any. */
+/** The versions that `If-Match` allows; null for any version. */
 export type MeantVersions = readonly number[] | null;
 
-/** One member of a list of entity tags (RFC 9110, 8.8.3), which may be empty; and what ends it. */
+/** A member of a list of entity tags (RFC 9110, section 8.8.3), which may be empty, and the separator after it. */
 const MEMBER = /[ \t]*(?:(W\/)?"([!#-~\x80-\uffff]*)")?[ \t]*(,|$)/y;
 const VERSION = /^(?:0|[1-9]\d{0,14})$/;
 
 /**
- * The versions that `If-Match` names; null when there is no such field, or any version will do (`*`). Tags that are weak
- * or none of ours match nothing (RFC 9110, 13.1.1).
+ * Reads the versions in `If-Match`; null if the field is missing or is `*`. Weak tags and tags of other services do not
+ * match any version (RFC 9110, section 13.1.1).
  *
- * @throws Problem invalid_parameter when the field is neither a list of entity tags nor `*`
+ * @throws Problem `invalid_parameter` if the field is neither a list of entity tags nor `*`
  */
 export function meantVersions({ headers }: Pick<Call, 'headers'>): MeantVersions {
   const text = headers['if-match'];
@@ -41,14 +41,14 @@ export function meantVersions({ headers }: Pick<Call, 'headers'>): MeantVersions
 function noTags(): Problem {
   return invalidParameter(
     'If-Match',
-    'If-Match is a list of entity tags in quotes, such as the ETag "3" of an earlier answer, or *',
+    'If-Match must be a list of entity tags in quotes, such as the ETag "3" of an earlier response, or *',
   );
 }
 
 /**
- * The version that is to be changed: the current one; null for any.
+ * Checks that the request allows the current version, and returns it; null if the request allows any version.
  *
- * @throws Problem version_mismatch when the request is meant for others
+ * @throws Problem `version_mismatch`
  */
 export function expectedVersion(meant: MeantVersions, current: number): number | null {
   if (meant === null) return null;
@@ -56,20 +56,20 @@ export function expectedVersion(meant: MeantVersions, current: number): number |
   return current;
 }
 
-/** What to throw when the version is another one. */
+/** The response if the current version differs from the expected one. */
 export function versionMismatch(): Problem {
   return new Problem(
     'version_mismatch',
-    'it has changed since the version that If-Match names: read it again, and repeat the change on what it is now',
+    'The resource has changed since the version that If-Match names. Read it again, and repeat the change.',
   );
 }
 
-/** @throws Problem not_acceptable when the caller takes no JSON */
+/** @throws Problem `not_acceptable` if `Accept` does not allow JSON */
 export function requireJsonAccepted(request: RestHead): void {
   const accept = request.headers['accept'];
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return;
   if (accept.trim() === '' || accept.split(',').some(acceptsJson)) return;
-  throw new Problem('not_acceptable', 'answers are JSON: Accept has to take application/json');
+  throw new Problem('not_acceptable', 'Responses are JSON. The Accept header must allow application/json.');
 }
 
 const JSON_RANGES = new Set(['*/*', 'application/*', 'application/json']);
@@ -82,7 +82,7 @@ function acceptsJson(range: string): boolean {
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
-/** The request's own id where it is well formed, else a new one. */
+/** The `X-Request-Id` of the request if it is well-formed, otherwise a new id. */
 export function requestIdOf(request: RestHead, next: () => string): string {
   const given = request.headers['x-request-id'];
   return given !== undefined && REQUEST_ID.test(given) ? given : next();

@@ -6,89 +6,89 @@ import type { ProblemCode } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
 import type { ReadHeader, RestRequest, RestResponse } from './http.ts';
 
-/** Who asks: a user by a token or by a login with the identity provider, or a pull worker by a token of its own. */
+/** The caller of a request: a user with a token or a login at the identity provider, or a pull worker with its token. */
 export type Caller =
   | {
       readonly kind: 'user';
       readonly userId: string;
-      /** Null for a user who has logged in with the identity provider. */
+      /** Null for a user who has logged in at the identity provider. */
       readonly tokenId: string | null;
       readonly role: Role;
-      /** Null: all that the role allows. */
+      /** Null for everything that the role allows. */
       readonly scopes: readonly Scope[] | null;
       readonly actor: Actor;
     }
   | { readonly kind: 'worker'; readonly workerId: string; readonly secretId: string; readonly actor: Actor };
 
-/** Who may call: the least role, and the scope that a narrowed token must have. */
+/** Who may use a route: the lowest role, and the scope that a token with scopes needs. */
 export interface Access {
   readonly role: Role;
   readonly scope: Scope;
-  /** Pull workers may call with their own token; the handler sees to it that it is about this worker. */
+  /** Whether pull workers can use their own token. The handler checks that the call is about this worker. */
   readonly workers?: true;
 }
 
-/** A checked request, as handlers get it. */
+/** A validated request. */
 export interface Call {
   readonly tenant: string;
   readonly account: StoredDocument<'account'>;
   readonly caller: Caller;
-  /** As it came, without the query: `/api/v1/tasks`. */
+  /** The path as received, without the query: `/api/v1/tasks`. */
   readonly path: string;
-  /** Decoded segments of the path, by their names. */
+  /** The decoded named segments of the path. */
   readonly params: Readonly<Record<string, string>>;
-  /** The parameters that the route declares; each at most once. */
+  /** The query parameters that the route declares. */
   readonly query: Readonly<Record<string, string>>;
-  /** What the schema of the route has accepted; empty where the route has none. */
+  /** The body that the schema of the route has accepted; empty if the route has none. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** Of the body as it came. */
+  /** Size of the body as received. */
   readonly bodyBytes: number;
   readonly headers: Readonly<Partial<Record<ReadHeader, string>>>;
   readonly requestId: string;
-  /** What to give the store, when the request has an `Idempotency-Key`; with an empty note. */
+  /** The idempotency record for the store, with an empty note; null if the request has no `Idempotency-Key`. */
   readonly idempotency: Idempotency | null;
   readonly nowMs: number;
   readonly gone: AbortSignal;
   /**
-   * Lets the caller in again, for calls that wait.
-   * @throws (rejects with) Problem as a new call would be answered: the account, the token, the user or the role has changed
+   * Checks the caller again, for calls that have waited.
+   * @throws (rejects with) Problem if the account, the token, the user or the role no longer allows the call
    */
   readonly stillAllowed: () => Promise<void>;
 }
 
-/** What a handler answers; the router adds what every answer has. */
+/** The response of a handler. {@link RestService} adds the common header fields. */
 export interface RestAnswer extends Pick<RestResponse, 'status'> {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Becomes JSON; undefined for no body. */
+  /** The body, to be serialized as JSON; undefined for no body. */
   readonly json?: unknown;
-  /** JSON text that is ready, in place of `json`. */
+  /** The body as JSON text, in place of `json`. */
   readonly text?: string;
 }
 
-/** One answer of a route, for the OpenAPI document and the tests that check answers against it. */
+/** A response of a route, for the OpenAPI document and for tests that check responses against it. */
 export interface AnswerDescription {
   readonly description: string;
-  /** Absent for an answer without a body. */
+  /** Absent for a response without a body. */
   readonly schema?: ObjectSchema;
 }
 
-/** One method of one path: how it is checked, who may call it, what it does, and how it is documented. */
+/** A method of a path: its schema, access rules, handler and documentation. */
 export interface Route {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below `/api`: `/v1/tasks/:id`. */
+  /** The path below `/api`, such as `/v1/tasks/:id`. */
   readonly path: string;
-  /** Unique: `createTask`. */
+  /** A unique name, such as `createTask`. */
   readonly operation: string;
   readonly summary: string;
   readonly access: Access;
-  /** Names of query parameters, and what each accepts. The handler checks their texts. */
+  /** The query parameters and their descriptions. The handler checks the values. */
   readonly query?: Readonly<Record<string, string>>;
   /** Only for methods with a body. */
   readonly body?: ObjectSchema;
-  /** A body may be left out: it is taken as `{}`. */
+  /** Whether an empty body stands for `{}`. */
   readonly bodyOptional?: true;
   readonly answers: Readonly<Record<number, AnswerDescription>>;
-  /** Codes of its own; those that every route has are not listed. */
+  /** Problem codes of this route, in addition to those that all routes have. */
   readonly problems: readonly ProblemCode[];
   handle(call: Call): RestAnswer | Promise<RestAnswer>;
 }
@@ -103,8 +103,8 @@ interface TenantCallParts
 }
 
 /**
- * A checked request of a tenant. It is a class because an object literal with a getter gets a hidden class of its own
- * each time, which only a full garbage collection frees.
+ * A validated request of a tenant. It is a class because each object literal with a getter gets its own hidden class,
+ * which only a full garbage collection frees.
  */
 export class TenantCall implements Call {
   readonly tenant: Call['tenant'];
@@ -140,7 +140,7 @@ export class TenantCall implements Call {
     this.#request = request;
   }
 
-  /** Read only by calls that wait, since the connection is then watched. */
+  /** Only calls that wait should read it, because reading it makes the connection be watched for a disconnect. */
   get gone(): AbortSignal {
     return this.#request.gone;
   }

@@ -17,7 +17,7 @@ const MAX_DETAILS_BYTES = 4 * 1024;
 const MAX_MESSAGE_LENGTH = 1_000;
 const LEASE_ID = /^[0-9a-f]{32}$/;
 
-/** How a worker can end an attempt: the last segments of the paths. */
+/** The ways to end an attempt, which are the last segments of the paths. */
 export const OUTCOMES = ['complete', 'fail', 'release'] as const;
 export type OutcomeKind = (typeof OUTCOMES)[number];
 
@@ -42,22 +42,22 @@ export const FAILURE: ObjectSchema = {
           type: 'any',
           optional: true,
           nullable: true,
-          description: 'At most 4 KiB of JSON; added to the message, which keeps 1000 characters.',
+          description: 'At most 4 KiB of JSON. Appended to the message, which is cut to 1,000 characters.',
         },
       },
     },
-    retry: { type: 'boolean', optional: true, description: 'False: the task fails for good.' },
-    retry_after: durationField('At least so long until the next attempt, at most 7d.'),
+    retry: { type: 'boolean', optional: true, description: 'false: the task fails without further retries.' },
+    retry_after: durationField('Minimum delay until the next attempt, at most 7d.'),
   },
 };
 
 export const RELEASE: ObjectSchema = {
   type: 'object',
   name: 'Release',
-  properties: { delay: durationField('How long until the next attempt, at most 7d; none by default.') },
+  properties: { delay: durationField('Delay until the next attempt, at most 7d. Default: none.') },
 };
 
-/** How an attempt has ended, as its worker says. */
+/** The outcome of an attempt, as reported by its worker. */
 export type Outcome =
   | { readonly kind: 'complete'; readonly result: string | null }
   | { readonly kind: 'fail'; readonly failure: PullFailure }
@@ -84,11 +84,15 @@ export function readOutcome(kind: OutcomeKind, fields: Fields): Outcome {
   }
 }
 
-/** JSON text of what may not be larger; null for nothing. @throws Problem `payload_too_large` */
+/**
+ * The JSON text of a value of limited size; null if there is none.
+ *
+ * @throws Problem `payload_too_large` or `validation_failed`
+ */
 function boundedJson(value: unknown, pointer: string, maxBytes: number): string | null {
   if (value === undefined || value === null) return null;
   const text = jsonText(value);
-  if (text === null) throw new Problem('validation_failed', `${pointer} is nested too deep`);
+  if (text === null) throw new Problem('validation_failed', `${pointer} is nested too deeply`);
   checkJsonSize(text, pointer, maxBytes);
   return text;
 }
@@ -96,7 +100,7 @@ function boundedJson(value: unknown, pointer: string, maxBytes: number): string 
 type Asked = Pick<Call, 'tenant' | 'caller'>;
 
 /**
- * Ends the attempt that has this lease. To say the same again is fine.
+ * Ends the attempt that has this lease. Reporting the same outcome again succeeds.
  *
  * @throws Problem `lease_lost`
  */
@@ -121,8 +125,8 @@ export async function endAttempt(
 }
 
 /**
- * The id of the lease, which for the token of a worker has to be one of this worker's. Of a lease that is over the
- * answer to settling it tells.
+ * Checks that the caller may use a lease, and returns its id. The token of a worker allows only the leases of this worker.
+ * Whether a lease is still active is only known when it is used.
  *
  * @throws Problem `lease_lost`
  */
@@ -138,19 +142,19 @@ export async function ownLease(
   return leaseId;
 }
 
-/** The same for leases that never were. */
+/** The response for a lease that is unknown or no longer active. */
 export function leaseLost(): Problem {
   return new Problem(
     'lease_lost',
-    'the lease is not, or not any more, that of a running task: stop working on it, its result does not count',
+    'The lease is unknown or no longer active. Stop working on the task; its result is not recorded.',
   );
 }
 
 const MAX_LEASES = 20_000;
 
 /**
- * Whose leases are whose, for callers that come with the token of a worker. Those that were taken here are known; of
- * others the store is asked. What a lease is of never changes, so nothing here grows old.
+ * Knows the worker of each lease, for callers with the token of a worker. It remembers leases that were taken here, and
+ * asks the store about others. The worker of a lease never changes, so the cache cannot be outdated.
  */
 export class LeaseOwners {
   readonly #pullDesk: PullDesk;
@@ -164,7 +168,7 @@ export class LeaseOwners {
     this.#known.set(leaseId, workerId);
   }
 
-  /** False for a lease that is live and another worker's. Of one that is over, only those taken here are told. */
+  /** False if the lease is known to belong to another worker. Inactive leases are only known if they were taken here. */
   async mayBeOf(tenant: string, leaseId: string, workerId: string): Promise<boolean> {
     const known = this.#known.get(leaseId);
     if (known !== undefined) return known === workerId;

@@ -19,7 +19,7 @@ import {
 
 const MAX_OUTCOMES = 100;
 
-/** Which outcome each further field belongs to. */
+/** The fields of each outcome. */
 const FIELDS_OF: Readonly<Record<OutcomeKind, Readonly<Record<string, Schema>>>> = {
   complete: COMPLETION.properties,
   fail: { ...FAILURE.properties, error: { ...(FAILURE.properties.error as ObjectSchema), optional: true } },
@@ -55,7 +55,7 @@ const SETTLEMENT_ANSWER: ObjectSchema = {
   properties: {
     results: {
       type: 'array',
-      description: 'One for each outcome, in their order.',
+      description: 'One result for each outcome, in the same order.',
       items: {
         type: 'object',
         name: 'OutcomeResult',
@@ -64,7 +64,7 @@ const SETTLEMENT_ANSWER: ObjectSchema = {
           status: {
             type: 'number',
             integer: true,
-            description: 'As the outcome alone would have been answered.',
+            description: 'The HTTP status that a request for this outcome alone would have returned.',
           },
           task: { ...TASK_ANSWER, optional: true },
           error: ITEM_ERROR,
@@ -74,22 +74,22 @@ const SETTLEMENT_ANSWER: ObjectSchema = {
   },
 };
 
-/** `POST /v1/leases/settle`: ends many attempts in one request (specification 3.5.3). */
+/** `POST /v1/leases/settle` (specification 3.5.3). */
 export function settleLeasesRoute(parts: RestParts, owners: LeaseOwners): Route {
   return {
     method: 'POST',
     path: '/v1/leases/settle',
     operation: 'settleLeases',
-    summary: 'Say how many attempts have ended',
+    summary: 'Report the outcomes of many attempts',
     access: { role: 'member', scope: 'leases', workers: true },
     body: SETTLEMENT,
-    answers: { 200: { description: 'What became of each', schema: SETTLEMENT_ANSWER } },
+    answers: { 200: { description: 'The result of each outcome', schema: SETTLEMENT_ANSWER } },
     problems: [],
     handle: call => remembered(parts.store, call, () => settleLeases(parts, owners, call)),
   };
 }
 
-/** All at once: the store takes what comes together in one step. */
+/** Settles all leases concurrently, so that the store handles them in one step. */
 async function settleLeases(parts: RestParts, owners: LeaseOwners, call: Call): Promise<RestAnswer> {
   const outcomes = call.body['outcomes'] as readonly Fields[];
   const results = await Promise.all(outcomes.map(fields => settleOne(parts, owners, call, fields)));
@@ -114,7 +114,7 @@ async function settleOne(
   }
 }
 
-/** @throws Problem `validation_failed` for a field of another outcome, or one that is missing */
+/** @throws Problem `validation_failed` for a field of another outcome, or a missing field */
 function checkFields(kind: OutcomeKind, fields: Fields): void {
   const known = FIELDS_OF[kind];
   const strange = Object.keys(fields).find(
@@ -124,7 +124,7 @@ function checkFields(kind: OutcomeKind, fields: Fields): void {
   const name = strange ?? missing;
   if (name === undefined) return;
   const pointer = `/${name}`;
-  const detail = `${pointer} ${strange === undefined ? 'is required' : 'is no field'} where the outcome is ${kind}`;
+  const detail = `${pointer} ${strange === undefined ? 'is required' : 'is not allowed'} for the outcome ${kind}`;
   throw new Problem('validation_failed', detail, {
     errors: [{ pointer, code: 'validation_failed', detail }],
   });

@@ -26,20 +26,23 @@ const LEASES_SCHEMA: ObjectSchema = {
       min: 1,
       max: MAX_LEASES,
       optional: true,
-      description: '1 by default. Fewer come where their payloads are larger than 1 MiB in all.',
+      description:
+        'Maximum number of tasks. Default: 1. Fewer are returned if their payloads exceed 1 MiB in total.',
     },
     wait: {
       ...DURATION,
       optional: true,
-      description: 'How long to wait for the first task: 0s (by default) to 30s.',
+      description: 'How long to wait for the first task: 0s to 30s. Default: 0s.',
     },
-    lease: durationField("How long a lease lasts without a heartbeat: 5s to 12h; the worker's by default."),
+    lease: durationField(
+      'How long a lease lasts without a heartbeat: 5s to 12h. Default: the lease of the worker.',
+    ),
     instance: {
       type: 'string',
       min: 1,
       max: 128,
       optional: true,
-      description: 'What the caller calls itself, for the history.',
+      description: 'Name of the calling instance, recorded in the history.',
     },
   },
 };
@@ -59,7 +62,7 @@ const LEASES_ANSWER: ObjectSchema = {
   },
 };
 
-/** `POST /v1/workers/:id/leases`: takes tasks of a worker that pulls (specification 3.5.3). */
+/** `POST /v1/workers/:id/leases` (specification 3.5.3). */
 export function takeLeasesRoute(parts: RestParts, owners: LeaseOwners): Route {
   return {
     method: 'POST',
@@ -70,7 +73,10 @@ export function takeLeasesRoute(parts: RestParts, owners: LeaseOwners): Route {
     body: LEASES_SCHEMA,
     bodyOptional: true,
     answers: {
-      200: { description: 'Tasks, with their payloads; none when none came in time', schema: LEASES_ANSWER },
+      200: {
+        description: 'Leased tasks with their payloads; empty if no task became due in time',
+        schema: LEASES_ANSWER,
+      },
     },
     problems: ['not_found', 'worker_mode_mismatch', 'idempotency_key_reused', 'shutting_down'],
     handle: call => takeLeases(parts, owners, call),
@@ -86,9 +92,13 @@ async function takeLeases(parts: RestParts, owners: LeaseOwners, call: Call): Pr
   const earlier = await earlierLeases(parts, call);
   if (earlier !== null) return { status: 200, headers: REPLAYED, text: leasesText(earlier) };
   if (parts.pullDesk.stopped) {
-    throw new Problem('shutting_down', 'this process is stopping and leases nothing more: ask again', {
-      headers: { 'Retry-After': '1' },
-    });
+    throw new Problem(
+      'shutting_down',
+      'This instance is shutting down and no longer hands out leases. Retry the request; another instance will answer.',
+      {
+        headers: { 'Retry-After': '1' },
+      },
+    );
   }
   const claimed = await parts.pullDesk.lease({
     tenant: call.tenant,
@@ -111,7 +121,7 @@ async function takeLeases(parts: RestParts, owners: LeaseOwners, call: Call): Pr
   return { status: 200, text: leasesText(claimed) };
 }
 
-/** @throws Problem when there is no such worker, the caller may not lease its tasks, or it does not pull */
+/** @throws Problem if the worker does not exist, is not a pull worker, or the caller may not lease its tasks */
 async function pullWorker(
   { directory }: RestParts,
   { tenant, caller, params }: Call,
@@ -121,22 +131,22 @@ async function pullWorker(
   if (caller.kind === 'worker' && caller.workerId !== worker.id) {
     throw new Problem(
       'insufficient_scope',
-      'the token of a worker is good for the leases of this worker only',
+      'The token of a worker allows only requests for the leases of that worker.',
     );
   }
   const { name, mode } = worker.body;
   if (mode !== 'pull') {
     throw new Problem(
       'worker_mode_mismatch',
-      `worker "${name}" is pushed to: only those with mode "pull" can lease`,
+      `Worker "${name}" is a push worker. Only tasks of pull workers can be leased.`,
     );
   }
   return worker;
 }
 
 /**
- * What the same request was given before, as far as it is still leased: who has not heard the answer asks again with the
- * same key, and has lost nothing. Null for a request that is new.
+ * The leases that an earlier request with the same key got, as far as they are still active; null for a new request. So
+ * a caller that missed the response can repeat the request without losing leases.
  */
 async function earlierLeases({ store, pullDesk }: RestParts, call: Call): Promise<readonly Leased[] | null> {
   const { tenant, idempotency } = call;
@@ -152,7 +162,7 @@ async function earlierLeases({ store, pullDesk }: RestParts, call: Call): Promis
   const whole: Leased[] = [];
   for (let read = 0; read < live.length; ) {
     const some = live.slice(read);
-    // The bodies may not all be read in one call.
+    // One call may return only some of the bodies.
     const bodies = await store.bodies(
       tenant,
       some.map(({ task }) => task.id),
@@ -168,7 +178,7 @@ async function earlierLeases({ store, pullDesk }: RestParts, call: Call): Promis
 
 type Leased = Pick<ClaimedTask, 'leaseId' | 'leaseUntil' | 'task' | 'body'>;
 
-/** JSON text of the answer. A worker that may work on a task sees its payload. */
+/** The JSON text of the response. A caller that may lease a task sees its payload. */
 function leasesText(leased: readonly Leased[]): string {
   const items = leased.map(({ leaseId, leaseUntil, task, body }) => {
     return `{"lease_id":"${leaseId}","expires_at":"${formatTime(leaseUntil)}","task":${taskText(task, body)}}`;

@@ -24,7 +24,7 @@ const HEARTBEAT: ObjectSchema = {
   type: 'object',
   name: 'Heartbeat',
   properties: {
-    extend: durationField("The lease lasts so long from now: 5s to 12h; the worker's lease by default."),
+    extend: durationField('How long the lease lasts from now: 5s to 12h. Default: the lease of the worker.'),
     progress: { type: 'number', min: 0, max: 100, optional: true, nullable: true },
     note: { type: 'string', max: 200, optional: true, nullable: true },
   },
@@ -35,12 +35,15 @@ const HEARTBEAT_ANSWER: ObjectSchema = {
   name: 'HeartbeatResult',
   properties: {
     expires_at: TIME,
-    cancel_requested: { type: 'boolean', description: 'Somebody wants the task to stop: end the attempt.' },
+    cancel_requested: {
+      type: 'boolean',
+      description: 'The cancellation of the task was requested: end the attempt.',
+    },
   },
 };
 
 const TASK: Record<number, AnswerDescription> = {
-  200: { description: 'The task as it is now, without payload, headers and result', schema: TASK_ANSWER },
+  200: { description: 'The task after the change, without payload, headers and result', schema: TASK_ANSWER },
 };
 
 /** Leases of pull workers (specification 3.5.3). */
@@ -72,21 +75,21 @@ export function leaseRoutes(parts: RestParts): readonly Route[] {
   });
   return [
     takeLeasesRoute(parts, owners),
-    route('heartbeat', 'Say that an attempt goes on', HEARTBEAT, {
+    route('heartbeat', 'Extend a lease', HEARTBEAT, {
       bodyOptional: true,
-      answers: { 200: { description: 'Until when the lease lasts now', schema: HEARTBEAT_ANSWER } },
+      answers: { 200: { description: 'The new end of the lease', schema: HEARTBEAT_ANSWER } },
       handle: call => heartbeat(parts, owners, call),
     }),
-    route('complete', 'Say that a task is done', COMPLETION, {
+    route('complete', 'Complete a task', COMPLETION, {
       ...ending('complete'),
       bodyOptional: true,
       problems: ['lease_lost', 'payload_too_large'],
     }),
-    route('fail', 'Say that an attempt has failed', FAILURE, {
+    route('fail', 'Report a failed attempt', FAILURE, {
       ...ending('fail'),
       problems: ['lease_lost', 'payload_too_large'],
     }),
-    route('release', 'Give a task back; the attempt is not counted', RELEASE, {
+    route('release', 'Return a task without counting the attempt', RELEASE, {
       ...ending('release'),
       bodyOptional: true,
     }),

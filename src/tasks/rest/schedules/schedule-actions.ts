@@ -30,14 +30,14 @@ const PREVIEW_FIELDS: ObjectSchema = {
       min: 1,
       max: MAX_COUNT,
       optional: true,
-      description: `Number of times; ${DEFAULT_COUNT} by default.`,
+      description: `Number of times. Default: ${DEFAULT_COUNT}.`,
     },
     from: {
       type: 'string',
       max: 64,
       format: 'date-time',
       optional: true,
-      description: 'The first moment that counts, at most ten years ahead; now by default.',
+      description: 'Start of the preview, at most ten years ahead. Default: now.',
     },
   },
 };
@@ -57,15 +57,18 @@ const PREVIEW: ObjectSchema = {
         name: 'PreviewedTime',
         properties: {
           at: TIME,
-          local: { type: 'string', description: 'The same on the clock of the time zone, with its offset.' },
+          local: {
+            type: 'string',
+            description: 'The time in the time zone of the schedule, with its offset.',
+          },
           note: {
             type: 'string',
             enum: DST_NOTES,
             nullable: true,
             description:
-              'What a change of the clocks does. moved_by_dst: the clock leaves the time out, and the run is at the ' +
-              'first moment after it. first_of_two, second_of_two: the clock shows the time twice. ' +
-              'previous_skipped_by_dst: the clock left out a time before this one, and so does gap: skip.',
+              'Effect of a clock change. moved_by_dst: the local time does not exist, and the run is at the ' +
+              'first moment after the gap. first_of_two, second_of_two: the local time occurs twice. ' +
+              'previous_skipped_by_dst: the run before this one was skipped, because its local time does not exist and gap is skip.',
           },
         },
       },
@@ -73,7 +76,7 @@ const PREVIEW: ObjectSchema = {
   },
 };
 
-/** `POST /v1/schedules/preview` (specification 3.9). Nothing is stored. */
+/** `POST /v1/schedules/preview` (specification 3.9). It stores nothing. */
 export function previewScheduleRoute(parts: RestParts): Route {
   return {
     method: 'POST',
@@ -92,7 +95,7 @@ async function preview({ store }: RestParts, { body }: Call): Promise<RestAnswer
   const nowMs = await store.now();
   const reader = new FieldReader();
   const from = reader.time(body['from'], '/from') ?? nowMs;
-  if (from > nowMs + MAX_START_MS) reader.fault('/from', 'out_of_range', 'is more than ten years ahead');
+  if (from > nowMs + MAX_START_MS) reader.fault('/from', 'out_of_range', 'must be at most ten years ahead');
   const timing = readTimingFields(body, nowMs, reader);
   const times = previewTimes(timing, from, (body['count'] as number | undefined) ?? DEFAULT_COUNT);
   if ('kind' in times) throw timingProblem(times);
@@ -117,7 +120,7 @@ export function triggerScheduleRoute(parts: RestParts): Route {
     method: 'POST',
     path: '/v1/schedules/:id/trigger',
     operation: 'triggerSchedule',
-    summary: 'Make a task of a schedule now, whatever its overlap says, and also while it is paused',
+    summary: 'Create a task of a schedule now, regardless of its overlap and even while it is paused',
     access: { role: 'member', scope: 'tasks:write' },
     answers: { 201: { description: 'The new task', schema: TASK_ANSWER } },
     problems: ['not_found', 'quota_exceeded', 'idempotency_key_reused'],
@@ -136,7 +139,7 @@ async function trigger(parts: RestParts, call: Call): Promise<RestAnswer> {
   }
   const { kind, results } = doneOrThrow(answer);
   const [result] = results;
-  if (result.kind === 'refused') throw new Error('what was refused is not remembered');
+  if (result.kind === 'refused') throw new Error('a rejected request must not be remembered');
   if (kind === 'done') tellDue(parts, call.tenant, results);
   const { task } = result;
   const headers = {

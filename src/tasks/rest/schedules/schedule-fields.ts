@@ -28,11 +28,11 @@ const EVERY = { minMs: 10_000, maxMs: 366 * DAY_MS };
 const PHASE = { minMs: 0, maxMs: 366 * DAY_MS };
 const WINDOW = { minMs: 10_000, maxMs: 7 * DAY_MS };
 const JITTER = { minMs: 0, maxMs: 3_600_000 };
-/** How far ahead a schedule may start. Later years are a year's work for the calendar each. */
+/** How far ahead a schedule can start. The search for the first run takes longer with each year. */
 export const MAX_START_MS = 3_660 * DAY_MS;
-/** As many tasks as the store makes in one step. */
+/** The maximum number of tasks that the store creates in one step. */
 const MAX_CAUGHT_UP = 500;
-/** The template is read and written with each run. */
+/** Kept small, because each run reads and writes the template. */
 export const MAX_TEMPLATE_PAYLOAD_BYTES = 64 * 1024;
 
 const DEFAULT_CATCH_UP: Schedule['catchUp'] = { mode: 'latest', windowMs: 3_600_000, max: 100 };
@@ -50,7 +50,7 @@ const EMPTY_TASK: ScheduledTask = {
   expiresInMs: null,
 };
 
-/** When a schedule fires. */
+/** The fields that define when a schedule fires. */
 export const TIMING_FIELDS = {
   cron: {
     type: 'string',
@@ -59,37 +59,39 @@ export const TIMING_FIELDS = {
     optional: true,
     nullable: true,
     description:
-      'Minute, hour, day of month, month, day of week; or six fields with the second first; or @hourly … @yearly. ' +
-      'A day matches when either of its fields does, if neither is *. Excludes every.',
+      'Minute, hour, day of month, month, day of week; or six fields beginning with seconds; or @hourly … @yearly. ' +
+      'If neither day field is *, a day matches if either of them does. Cannot be combined with every.',
   },
-  every: durationField('So often, counted from the epoch: 10s to 366d. Excludes cron.'),
-  phase: durationField('So long after the full period; only with every, and shorter than it.'),
+  every: durationField(
+    'Interval between runs, counted from the Unix epoch: 10s to 366d. Cannot be combined with cron.',
+  ),
+  phase: durationField('Offset of the runs within the interval; only with every, and shorter than it.'),
   timezone: {
     type: 'string',
     min: 1,
     max: 64,
     optional: true,
     nullable: true,
-    description: 'IANA name of the zone that cron is read in; UTC by default.',
+    description: 'IANA name of the time zone of cron. Default: UTC.',
   },
   dst: {
     type: 'object',
     name: 'DstFields',
     optional: true,
     nullable: true,
-    description: 'When clocks change; of no matter where the hour of cron is *.',
+    description: 'What happens when clocks change. Has no effect if the hour of cron is *.',
     properties: {
       gap: {
         type: 'string',
         enum: ['run_after', 'skip'],
         optional: true,
-        description: 'A time that the clock leaves out: once when it goes on, or not at all.',
+        description: 'For a local time that does not exist: run right after the gap, or skip the run.',
       },
       overlap: {
         type: 'string',
         enum: ['once', 'twice'],
         optional: true,
-        description: 'A time that the clock shows twice.',
+        description: 'For a local time that occurs twice: run once or twice.',
       },
     },
   },
@@ -99,7 +101,7 @@ export const TIMING_FIELDS = {
     format: 'date-time',
     optional: true,
     nullable: true,
-    description: 'No run for a time before this one; at most ten years ahead.',
+    description: 'No runs before this time; at most ten years ahead.',
   },
   end_at: {
     type: 'string',
@@ -107,7 +109,7 @@ export const TIMING_FIELDS = {
     format: 'date-time',
     optional: true,
     nullable: true,
-    description: 'No run for this time or a later one.',
+    description: 'No runs at or after this time.',
   },
 } as const satisfies Record<string, Schema>;
 
@@ -117,11 +119,12 @@ const SCHEDULE_FIELDS = {
     name: 'ScheduledTaskFields',
     optional: true,
     nullable: true,
-    description: 'What each task gets; its payload is at most 64 KiB. What is left out is the worker’s.',
+    description:
+      'Template of the tasks. The payload can have at most 64 KiB. Fields that are left out have the defaults of the worker.',
     properties: {
       ...CONTENT_FIELDS,
       group: GROUP_FIELD,
-      expires_in: durationField('Each task expires when it has not started this long after it may start.'),
+      expires_in: durationField('A task expires if it has not started this long after its run_at.'),
     },
   },
   overlap: {
@@ -129,22 +132,22 @@ const SCHEDULE_FIELDS = {
     enum: ['skip', 'allow', 'queue_one', 'cancel_running'],
     optional: true,
     nullable: true,
-    description: 'What happens when a task of this schedule is not over yet; skip by default.',
+    description: 'What to do if an earlier task of this schedule is still open. Default: skip.',
   },
   catch_up: {
     type: 'object',
     name: 'CatchUpFields',
     optional: true,
     nullable: true,
-    description: 'Which of the times are made up for that the service missed.',
+    description: 'Which runs that were missed during an outage are made up for.',
     properties: {
       mode: { type: 'string', enum: ['none', 'latest', 'all'], optional: true },
-      window: durationField('Nothing that is older: 10s to 7d (1h).'),
+      window: durationField('Maximum age of a missed run: 10s to 7d. Default: 1h.'),
       max: { type: 'number', integer: true, min: 1, max: MAX_CAUGHT_UP, optional: true },
     },
   },
   jitter: durationField(
-    'Each run starts up to this much later, and before the next time: 0s to 1h (0s). The delay of a time never changes.',
+    'Maximum delay that is added to a run, 0s to 1h; a run never starts after the next one. The delay of a run never changes. Default: 0s.',
   ),
   ...TIMING_FIELDS,
   max_runs: {
@@ -154,15 +157,14 @@ const SCHEDULE_FIELDS = {
     max: 1_000_000_000,
     optional: true,
     nullable: true,
-    description:
-      'The schedule ends after this number of runs. Times without a run and triggers do not count.',
+    description: 'The schedule ends after this number of runs. Skipped runs and triggers do not count.',
   },
   ...PAUSE_FIELDS,
 } as const satisfies Record<string, Schema>;
 
 const NAME: Schema = {
   ...NAME_FORM,
-  description: 'Unique; it does not begin with sch_.',
+  description: 'Unique in the account. Must not begin with sch_.',
 };
 const WORKER: Schema = { type: 'string', min: 1, max: 64, description: 'Name or id of the worker.' };
 
@@ -187,7 +189,7 @@ type Draft = { -readonly [K in keyof Schedule]: Schedule[K] };
 interface ScheduleContext {
   /** Null for a new one. */
   readonly before: Schedule | null;
-  /** The one that the fields name, or that it had before. */
+  /** The worker that the fields name, or the current one. */
   readonly worker: StoredDocument<'worker'>;
   readonly limits: Pick<TenantLimits, 'payloadBytes'>;
   /** By the store's clock. */
@@ -195,8 +197,8 @@ interface ScheduleContext {
 }
 
 /**
- * A schedule as the fields want it, from what it was before; what is left out stays, null is the default again. Its next
- * time is another one only where something is changed that it follows from.
+ * Applies fields to a schedule. Fields that are left out stay unchanged, and null restores the default. The next run
+ * changes only if a field changes that it depends on.
  *
  * @throws Problem `validation_failed`, `conflicting_fields`, `payload_too_large`, `invalid_cron` or `invalid_timezone`
  */
@@ -207,7 +209,8 @@ export function readScheduleFields(fields: Fields, context: ScheduleContext): Sc
   schedule.workerId = worker.id;
   schedule.worker = worker.body.name;
   if (fields.name !== undefined) schedule.name = fields.name as string;
-  if (schedule.name.startsWith('sch_')) reader.fault('/name', 'invalid', 'cannot begin with sch_, as ids do');
+  if (schedule.name.startsWith('sch_'))
+    reader.fault('/name', 'invalid', 'must not begin with sch_, which is reserved for ids');
   readTask(fields, schedule, context, reader);
   readTiming(fields, schedule, reader);
   readPolicies(fields, schedule, reader);
@@ -216,16 +219,16 @@ export function readScheduleFields(fields: Fields, context: ScheduleContext): Sc
   reader.finish();
   schedule.nextAt = nextOf(schedule, before, nowMs);
   if (before === null && schedule.nextAt === null) {
-    reader.fault('/end_at', 'out_of_range', 'comes before the first time of the schedule');
+    reader.fault('/end_at', 'out_of_range', 'must be later than the first run of the schedule');
     reader.finish();
   }
   return schedule;
 }
 
 /**
- * When a schedule with these fields would fire, as {@link TIMING_FIELDS} say it.
+ * Reads when a schedule with these {@link TIMING_FIELDS} would fire.
  *
- * @throws Problem `validation_failed`, with the faults that the reader has found before, or `conflicting_fields`
+ * @throws Problem `validation_failed`, including the faults that the reader already has, or `conflicting_fields`
  */
 export function readTimingFields(fields: Fields, nowMs: number, reader: FieldReader): ScheduleTiming {
   const schedule: Draft = newSchedule(nowMs);
@@ -285,10 +288,10 @@ function readTask(
     reader.fault(
       '/worker',
       'forbidden',
-      'names a worker with task_urls: a schedule needs one with a URL of its own',
+      'must not be a worker with task_urls: a schedule requires a worker with a URL of its own',
     );
   }
-  // Also where only the worker is another one.
+  // Also checked if only the worker changes.
   checkContentFor(worker.body, schedule.task, '/task', reader);
 }
 
@@ -311,19 +314,19 @@ function readTiming(fields: Fields, schedule: Draft, reader: FieldReader): void 
   const everyMs = reader.duration(every, '/every', EVERY);
   if (cron !== undefined) schedule.cron = cron as string | null;
   if (everyMs !== undefined) schedule.everyMs = everyMs;
-  // Who gives the one takes the other away.
+  // Setting one of them removes the other.
   if (cron != null) schedule.everyMs = null;
   if (every != null) schedule.cron = null;
   if (schedule.cron === null && schedule.everyMs === null && every == null) {
-    reader.fault('', 'required', 'a schedule needs cron or every: give one of them');
+    reader.fault('', 'required', 'A schedule requires cron or every.');
   }
   const phaseMs = reader.duration(fields.phase, '/phase', PHASE);
   if (phaseMs !== undefined) schedule.phaseMs = phaseMs ?? 0;
   if (schedule.cron !== null) {
-    if (phaseMs != null && phaseMs > 0) reader.fault('/phase', 'forbidden', 'is for schedules with every');
+    if (phaseMs != null && phaseMs > 0) reader.fault('/phase', 'forbidden', 'is only allowed with every');
     schedule.phaseMs = 0;
   } else if (schedule.everyMs !== null && schedule.phaseMs >= schedule.everyMs) {
-    reader.fault('/phase', 'out_of_range', 'has to be shorter than every');
+    reader.fault('/phase', 'out_of_range', 'must be shorter than every');
   }
   if (fields.timezone !== undefined) schedule.timezone = (fields.timezone as string | null) ?? 'UTC';
 }
@@ -352,12 +355,12 @@ function readBounds(fields: Fields, schedule: Draft, nowMs: number, reader: Fiel
   const startAt = reader.time(fields.start_at, '/start_at');
   if (startAt !== undefined) schedule.startAt = startAt;
   if (startAt != null && startAt > nowMs + MAX_START_MS) {
-    reader.fault('/start_at', 'out_of_range', 'is more than ten years ahead');
+    reader.fault('/start_at', 'out_of_range', 'must be at most ten years ahead');
   }
   const endAt = reader.time(fields.end_at, '/end_at');
   if (endAt !== undefined) schedule.endAt = endAt;
   if (schedule.startAt != null && schedule.endAt != null && schedule.endAt <= schedule.startAt) {
-    reader.fault('/end_at', 'out_of_range', 'has to be later than start_at');
+    reader.fault('/end_at', 'out_of_range', 'must be later than start_at');
   }
   if (fields.max_runs !== undefined) schedule.maxRuns = fields.max_runs as number | null;
 }
@@ -367,19 +370,19 @@ function nextOf(schedule: Schedule, before: Schedule | null, nowMs: number): num
   const times = nominalTimes(schedule, nowMs);
   if (times.kind === 'fault') throw timingProblem(times);
   if (runsLeft(schedule) === 0) return null;
-  // Other times: a person has decided that they are to come, whatever there was before.
+  // New times apply from now on, regardless of earlier runs.
   if (before === null || timed(before) !== timed(schedule)) return times.next(nowMs);
   const resumed = before.paused && !schedule.paused;
   if (resumed || before.nextAt === null) return nextAfter(schedule, times, nowMs);
   return schedule.endAt != null && before.nextAt >= schedule.endAt ? null : before.nextAt;
 }
 
-/** Equal where all times are, up to an end. */
+/** Equal if all times are equal, apart from the end. */
 function timed({ cron, everyMs, phaseMs, timezone, dst, startAt = null }: Schedule): string {
   return JSON.stringify([cron, everyMs, phaseMs, timezone, dst.gap, dst.overlap, startAt]);
 }
 
-/** The answer to a schedule that has no times. */
+/** The response to a schedule whose cron expression or time zone is invalid. */
 export function timingProblem({ field, detail }: TimingFault): Problem {
   const code = field === 'cron' ? 'invalid_cron' : 'invalid_timezone';
   const whole = `/${field}: ${detail}`;

@@ -11,14 +11,14 @@ import { PAYLOAD_ANSWER, payloadView } from '../fields/payload-fields.ts';
 import { TIME, TIME_OR_NULL } from '../fields/task-view.ts';
 import type { Caller } from '../http/route.ts';
 
-/** So many of the next times are shown. */
+/** Number of next runs in responses. */
 const NEXT_RUNS = 5;
 
 const TEXT: Schema = { type: 'string' };
 const TEXT_OR_NULL: Schema = { type: 'string', nullable: true };
 const COUNT: Schema = { type: 'number', integer: true, min: 0 };
 
-/** All fields of a policy, of which the template says some. */
+/** A retry policy of which a template may set only some fields. */
 const RETRY_PART: ObjectSchema = {
   type: 'object',
   name: 'RetryPart',
@@ -57,12 +57,12 @@ const LAST_RUN: ObjectSchema = {
       enum: TASK_STATUSES,
       nullable: true,
       optional: true,
-      description: 'Only where one schedule is read; null when the task is not kept any more.',
+      description: 'Only present when a single schedule is read; null if the task no longer exists.',
     },
   },
 };
 
-/** A schedule in answers (specification 3.9). */
+/** A schedule in responses (specification 3.9). */
 export const SCHEDULE_ANSWER: ObjectSchema = {
   type: 'object',
   name: 'Schedule',
@@ -87,7 +87,11 @@ export const SCHEDULE_ANSWER: ObjectSchema = {
     start_at: TIME_OR_NULL,
     end_at: TIME_OR_NULL,
     max_runs: { ...COUNT, nullable: true },
-    runs_left: { ...COUNT, nullable: true, description: 'Of max_runs; null without it.' },
+    runs_left: {
+      ...COUNT,
+      nullable: true,
+      description: 'Remaining runs of max_runs; null if max_runs is null.',
+    },
     paused: { type: 'boolean' },
     pause_reason: TEXT_OR_NULL,
     resume_at: TIME_OR_NULL,
@@ -96,14 +100,17 @@ export const SCHEDULE_ANSWER: ObjectSchema = {
       items: TIME,
       max: NEXT_RUNS,
       description:
-        'The next nominal times, without jitter; of a paused schedule, those that it would have. Empty when it has ended.',
+        'The next nominal times, without jitter. For a paused schedule, the times after the pause. Empty if the schedule has ended.',
     },
     last_run: LAST_RUN,
     fired: COUNT,
-    skipped_overlap: { ...COUNT, description: 'Times without a run because a task was not over.' },
+    skipped_overlap: {
+      ...COUNT,
+      description: 'Number of runs skipped because an earlier task was still open.',
+    },
     skipped_window: {
       ...COUNT,
-      description: 'Missed times that were not made up for; of one outage, at most a thousand are counted.',
+      description: 'Number of missed runs that were not made up for. At most 1,000 are counted per outage.',
     },
     created_at: TIME,
     updated_at: TIME,
@@ -111,7 +118,7 @@ export const SCHEDULE_ANSWER: ObjectSchema = {
   },
 };
 
-/** A schedule as answers show it, without the status of its last run. */
+/** A schedule in the form of {@link SCHEDULE_ANSWER}, without the status of its last run. */
 export function scheduleView(
   { id, version, body }: Pick<StoredDocument<'schedule'>, 'id' | 'version' | 'body'>,
   caller: Caller,
@@ -151,7 +158,7 @@ export function scheduleView(
   };
 }
 
-/** From the next time that it waits for; of a paused one, from now, or from when it goes on. */
+/** The next runs; for a paused schedule, those after the end of the pause, or from now on if it has no end. */
 function nextRuns(schedule: Schedule, nowMs: number): number[] {
   const times = nominalTimes(schedule, nowMs);
   if (times.kind === 'fault') return [];
@@ -181,7 +188,7 @@ function templateView(task: ScheduledTask, caller: Caller): Record<string, unkno
   };
 }
 
-/** What the template says of a policy, and nothing else. */
+/** The fields of the retry policy that the template sets. */
 function retryPartView(retry: Partial<RetryPolicy>): Record<string, unknown> {
   const view = retryView({ ...DEFAULT_RETRY_POLICY, ...retry });
   return Object.fromEntries(

@@ -35,12 +35,12 @@ import {
 } from './schedule-fields.ts';
 import { SCHEDULE_ANSWER, scheduleView } from './schedule-view.ts';
 
-/** Each may have a payload of 64 KiB. */
+/** Number of schedules that are read at once; each may have a payload of 64 KiB. */
 const SCHEDULES_AT_ONCE = 20;
-/** How often a change begins again because the schedule has fired, or somebody else changed it, in between. */
+/** Maximum number of attempts if the schedule fires or is changed at the same time. */
 const MAX_TRIES = 5;
 
-/** What changes when a schedule fires, or with the time. */
+/** Fields that change over time or when the schedule fires. */
 const MOVING: ReadonlySet<string> = new Set([
   ...['next_runs', 'last_run', 'runs_left', 'fired', 'skipped_overlap', 'skipped_window'],
   ...['updated_at', 'version'],
@@ -77,7 +77,7 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
       method: 'GET',
       path: '/v1/schedules',
       operation: 'listSchedules',
-      summary: 'List schedules, by the time of their creation',
+      summary: 'List schedules, newest first',
       access: READS,
       query: PAGE_QUERY,
       answers: {
@@ -103,11 +103,11 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
         operation: method === 'PUT' ? 'updateSchedule' : 'patchSchedule',
         summary:
           method === 'PUT'
-            ? 'Change a schedule: what is left out stays, null is the default again'
+            ? 'Change a schedule; fields that are left out stay unchanged, null restores the default'
             : 'Change a schedule, as PUT does',
         access: WRITES,
         body: acceptingAnswer(SCHEDULE_CHANGES, SCHEDULE_ANSWER),
-        answers: { 200: { description: 'The schedule as it is now', schema: SCHEDULE_ANSWER } },
+        answers: { 200: { description: 'The schedule after the change', schema: SCHEDULE_ANSWER } },
         problems: [...FIELD_PROBLEMS, 'not_found', 'version_mismatch'],
         handle: call => updateSchedule(parts, call),
       }),
@@ -116,9 +116,9 @@ export function scheduleRoutes(parts: RestParts): readonly Route[] {
       method: 'DELETE',
       path: '/v1/schedules/:id',
       operation: 'deleteSchedule',
-      summary: 'Delete a schedule; its tasks stay',
+      summary: 'Delete a schedule; its tasks are kept',
       access: WRITES,
-      answers: { 204: { description: 'It is gone' } },
+      answers: { 204: { description: 'Deleted' } },
       problems: ['not_found', 'version_mismatch'],
       handle: call => deleteSchedule(parts, call),
     },
@@ -153,7 +153,7 @@ async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
   if (applied.kind === 'replayed') return withPayload(replayedAnswer(applied.note), call);
   if (applied.kind === 'refused') {
     if (applied.reason === 'name_taken') throw nameTaken(schedule.name);
-    const detail = `the account may have ${limits.schedules} schedules: delete one of them`;
+    const detail = `The account already has ${limits.schedules} schedules, which is its limit. Delete a schedule first.`;
     throw quotaExceeded('schedules', limits.schedules, detail);
   }
   parts.signals.tell('scheduleDue', call.tenant, id, scheduleDueAt(id, schedule));
@@ -164,7 +164,7 @@ interface ScheduleJson {
   readonly task: Fields;
 }
 
-/** The payload is too large for a note. It is that of the request, which is the same when the note is read. */
+/** The payload is too large for a note. It is restored from the repeated request, which is identical. */
 function noteOf(answer: RestAnswer): string {
   const { task, ...json } = answer.json as ScheduleJson;
   const { payload: _, payload_base64: __, content_type: ___, ...rest } = task;
@@ -192,7 +192,7 @@ async function listSchedules(parts: RestParts, cursors: Cursors, call: Call): Pr
   );
 }
 
-/** Reads one more than the page has room for, or fewer if their payloads reach the maximum size of a page. */
+/** Reads one schedule more than the page holds, or fewer if their payloads reach the maximum size of a page. */
 async function readSchedules(
   store: RestParts['store'],
   tenant: string,
@@ -216,7 +216,7 @@ async function showSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
   return shown(parts, call, schedule);
 }
 
-/** One schedule, with what became of its last run. */
+/** A schedule with the status of its last run. */
 async function shown(
   { store }: RestParts,
   call: Call,
@@ -252,11 +252,14 @@ async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
       return shown(parts, call, { id: before.id, version: applied.versions[0], body: schedule });
     }
     if (applied.kind !== 'refused')
-      throw new Error('a change without an idempotency key cannot be a repeated one');
+      throw new Error('a change without an idempotency key must not be replayed');
     if (applied.reason === 'name_taken') throw nameTaken(schedule.name);
     if (applied.reason === 'missing') throw noSuchSchedule(call.params['id']);
   }
-  throw new Problem('version_mismatch', 'it changes too often at the moment: try again');
+  throw new Problem(
+    'version_mismatch',
+    'Other requests are changing the resource at the same time. Retry the request.',
+  );
 }
 
 async function deleteSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
@@ -296,6 +299,6 @@ async function namedWorker(
 }
 
 function nameTaken(name: Schedule['name']): Problem {
-  const detail = `another schedule has the name ${JSON.stringify(name)}: choose another one`;
+  const detail = `Another schedule has the name ${JSON.stringify(name)}. Choose another name.`;
   return new Problem('name_taken', detail, { errors: [{ pointer: '/name', code: 'name_taken', detail }] });
 }

@@ -10,9 +10,9 @@ import type { Call } from '../http/route.ts';
 export type TaskAction = TaskChange['action'];
 
 /**
- * The id of a task in a path.
+ * Checks the id of a task in a path.
  *
- * @throws Problem not_found for what can be no id, without asking the store
+ * @throws Problem `not_found` if the text is not an id, without a call of the store
  */
 export function taskId(text: string): string {
   if (!isId('task', text)) throw noSuchTask(text);
@@ -20,12 +20,12 @@ export function taskId(text: string): string {
 }
 
 export function noSuchTask(text: string): Problem {
-  return new Problem('not_found', `there is no task ${JSON.stringify(text.slice(0, 64))}`);
+  return new Problem('not_found', `There is no task ${JSON.stringify(text.slice(0, 64))}.`);
 }
 
 /**
- * The version of a task that a request is meant for; null for any. The task is read only if `If-Match` does not name
- * exactly one version.
+ * The version of a task that `If-Match` requires; null for any version. The task is read only if `If-Match` names several
+ * versions.
  *
  * @throws Problem invalid_parameter, not_found or version_mismatch
  */
@@ -41,7 +41,7 @@ export async function meantVersion(
   return expectedVersion(meant, task.version);
 }
 
-/** Changes a task, and wakes whoever has to know. A task whose worker is gone is not replayed. */
+/** Changes a task and sends the signals about it. A task of a deleted worker cannot be replayed. */
 export async function changeTask(
   parts: Pick<RestParts, 'store' | 'directory' | 'signals'>,
   tenant: string,
@@ -59,9 +59,9 @@ export async function changeTask(
 }
 
 /**
- * Removes a task, and wakes those that it held.
+ * Deletes a task, and signals that tasks held by it can start.
  *
- * @param known the task as it was a moment ago; null where it was not read
+ * @param known the task as read a moment ago; null if it was not read
  */
 export async function removeTask(
   { store, signals }: Pick<RestParts, 'store' | 'signals'>,
@@ -98,7 +98,7 @@ function tellChange(
 
 type RefusedChange = Extract<ChangeAnswer, { readonly kind: 'refused' }>;
 
-/** What a refused change means to the caller. */
+/** The response to a change that the store rejected. */
 export function changeProblem(id: string, action: TaskAction, { reason, task }: RefusedChange): Problem {
   switch (reason) {
     case 'missing':
@@ -106,7 +106,7 @@ export function changeProblem(id: string, action: TaskAction, { reason, task }: 
     case 'version':
       return versionMismatch();
     case 'key_taken': {
-      const detail = `another task of the worker has the key ${JSON.stringify(task?.key)} by now: wait for its end, or make a new task`;
+      const detail = `Another open task of the worker has the key ${JSON.stringify(task?.key)}. Wait until it finishes, or create a new task.`;
       return new Problem('task_key_exists', detail);
     }
     case 'status':
@@ -114,10 +114,10 @@ export function changeProblem(id: string, action: TaskAction, { reason, task }: 
   }
 }
 
-/** An action that the status of a task does not allow. */
+/** The response to an action that the status of the task does not allow. */
 export function transitionProblem(action: TaskAction, task: Task | null): Problem {
   const status = task?.status;
-  const detail = `a task that is ${WORDS[status ?? 'scheduled']} cannot be ${DONE[action]}${adviceOn(action, task)}`;
+  const detail = `A task that is ${WORDS[status ?? 'scheduled']} cannot be ${DONE[action]}.${adviceOn(action, task)}`;
   const code = status === 'running' && action === 'update' ? 'task_running' : 'invalid_transition';
   return new Problem(code, detail, { members: { task_status: status } });
 }
@@ -145,13 +145,15 @@ const DONE: Readonly<Record<TaskAction, string>> = {
 
 function adviceOn(action: TaskAction, task: Task | null): string {
   if (task === null) return '';
-  if (task.status === 'running') return ': wait for the end of the attempt, or cancel it';
+  if (task.status === 'running') return ' Wait until the attempt ends, or cancel the task.';
   if (isFinal(task.status)) {
-    if (action === 'replay') return `: its worker "${task.worker}" is gone; make a new task for another`;
-    return action === 'cancel' ? '' : ': replay it, by POST …/retry or by the status "scheduled"';
+    if (action === 'replay')
+      return ` Its worker "${task.worker}" was deleted. Create a new task for another worker.`;
+    return action === 'cancel' ? '' : ' Replay it with POST …/retry or with the status "scheduled".';
   }
-  if (action === 'replay') return ': that is for tasks that are over; to start it at once use POST …/run';
-  if (task.heldBy !== null) return `: it waits for the end of task ${task.heldBy}`;
-  if (task.status === 'paused') return ': resume it first';
+  if (action === 'replay')
+    return ' Only finished tasks can be replayed. To start the task now, use POST …/run.';
+  if (task.heldBy !== null) return ` It waits until task ${task.heldBy} finishes.`;
+  if (task.status === 'paused') return ' Resume it first.';
   return '';
 }

@@ -13,13 +13,13 @@ import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { changeProblem, changeTask, removeTask, type TaskAction } from './change-task.ts';
 import { FILTER_DESCRIPTIONS, readTaskFilter, type TaskFilterTexts } from './task-filter.ts';
 
-/** What can be done to many tasks at once. */
+/** The actions for many tasks. */
 const BULK_ACTIONS = ['retry', 'cancel', 'pause', 'resume', 'run', 'delete'] as const;
 type BulkAction = (typeof BULK_ACTIONS)[number];
 
 /**
- * Which tasks a filter without a status means: those that the action is for. Succeeded tasks are retried, and others
- * than those that are over are deleted, only by those who say so.
+ * The statuses that a filter without a status selects. Succeeded tasks are retried, and unfinished tasks are deleted, only
+ * if the filter names their status.
  */
 const MEANT_STATUSES: Readonly<Record<BulkAction, readonly TaskStatus[]>> = {
   retry: ['failed', 'expired'],
@@ -38,17 +38,17 @@ const CHANGES: Readonly<Record<Exclude<BulkAction, 'delete'>, TaskAction>> = {
   run: 'run',
 };
 
-/** Why a task was left as it is: a problem's code, or `unchanged` where it is so already. */
+/** Why a task was not changed: a problem code, or `unchanged` if it already was in the requested state. */
 type SkipCode = ProblemCode | 'unchanged';
 
 const MAX_IDS = 1_000;
 const MAX_LIMIT = 10_000;
 const DEFAULT_LIMIT = 1_000;
-/** Tasks are looked for so many at a time. */
+/** Number of tasks per search. */
 const PAGE = 500;
-/** Changes under way: more of them would keep the store from everybody else. */
+/** Maximum number of concurrent changes of a request, so that it does not block the store for others. */
 const AT_ONCE = 16;
-/** How often one request searches: a filter may pass few tasks among very many. */
+/** Maximum number of searches of a request. A filter may match few tasks among very many. */
 const MAX_SEARCHES = 40;
 const MAX_SKIPPED_SHOWN = 100;
 
@@ -56,13 +56,13 @@ const ACTION_SCHEMA: ObjectSchema = {
   type: 'object',
   name: 'TaskAction',
   properties: {
-    action: { type: 'string', enum: BULK_ACTIONS, description: 'delete takes the role admin.' },
+    action: { type: 'string', enum: BULK_ACTIONS, description: 'delete requires the role admin.' },
     ids: { type: 'array', items: { type: 'string', max: 64 }, min: 1, max: MAX_IDS, optional: true },
     filter: {
       type: 'object',
       optional: true,
       description:
-        'In place of ids, as in lists. Without a status it means those that the action is for; for retry failed and expired ones.',
+        'Selects tasks in place of ids, with the filters of lists. Without a status, it selects tasks with the statuses that the action applies to; for retry, failed and expired tasks.',
       properties: Object.fromEntries(
         Object.entries(FILTER_DESCRIPTIONS).map(([name, description]): [string, Schema] => [
           name,
@@ -76,15 +76,15 @@ const ACTION_SCHEMA: ObjectSchema = {
       min: 1,
       max: MAX_LIMIT,
       optional: true,
-      description: `At most so many tasks of a filter; ${DEFAULT_LIMIT} by default.`,
+      description: `Maximum number of tasks that a filter selects. Default: ${DEFAULT_LIMIT}.`,
     },
     cursor: {
       type: 'string',
       max: 256,
       optional: true,
-      description: 'The next_cursor of the answer before.',
+      description: 'The next_cursor of the previous response.',
     },
-    dry_run: { type: 'boolean', optional: true, description: 'Says what would be done.' },
+    dry_run: { type: 'boolean', optional: true, description: 'Report what would be done, without doing it.' },
   },
 };
 
@@ -92,12 +92,12 @@ const ACTION_ANSWER: ObjectSchema = {
   type: 'object',
   name: 'TaskActionResult',
   properties: {
-    matched: { type: 'number', integer: true, min: 0, description: 'Tasks that were looked at.' },
+    matched: { type: 'number', integer: true, min: 0, description: 'Number of selected tasks.' },
     changed: { type: 'number', integer: true, min: 0 },
     skipped: {
       type: 'array',
       max: MAX_SKIPPED_SHOWN,
-      description: `The first ${MAX_SKIPPED_SHOWN} that were left as they are.`,
+      description: `The first ${MAX_SKIPPED_SHOWN} tasks that were not changed.`,
       items: {
         type: 'object',
         properties: {
@@ -106,11 +106,15 @@ const ACTION_ANSWER: ObjectSchema = {
         },
       },
     },
-    next_cursor: { type: 'string', nullable: true, description: 'To go on, where more tasks match.' },
+    next_cursor: {
+      type: 'string',
+      nullable: true,
+      description: 'The cursor for the next request if more tasks match.',
+    },
   },
 };
 
-/** `POST /v1/tasks/actions`: the same for many tasks (specification 3.2). */
+/** `POST /v1/tasks/actions` (specification 3.2). */
 export function taskActionsRoute(parts: RestParts): Route {
   const cursors = new Cursors(parts.config.cursorKey);
   return {
@@ -120,7 +124,7 @@ export function taskActionsRoute(parts: RestParts): Route {
     summary: 'Retry, cancel, pause, resume, run or delete many tasks',
     access: { role: 'member', scope: 'tasks:write' },
     body: ACTION_SCHEMA,
-    answers: { 200: { description: 'What was done', schema: ACTION_ANSWER } },
+    answers: { 200: { description: 'The result of the action', schema: ACTION_ANSWER } },
     problems: [
       'conflicting_fields',
       'invalid_status',
@@ -133,7 +137,7 @@ export function taskActionsRoute(parts: RestParts): Route {
   };
 }
 
-/** What was done so far. */
+/** The result so far. */
 interface Tally {
   matched: number;
   changed: number;
@@ -156,8 +160,8 @@ async function actOnTasks(parts: RestParts, cursors: Cursors, call: Call): Promi
 
 function oneOfBoth(both: boolean): Problem {
   const detail = both
-    ? 'ids and filter exclude each other: give one of them'
-    : 'say which tasks, by ids or by a filter';
+    ? '/ids and /filter exclude each other. Give only one of them.'
+    : 'Either /ids or /filter is required.';
   const code = both ? 'conflicting_fields' : 'validation_failed';
   return new Problem(code, detail, {
     errors: ['/ids', '/filter'].map(pointer => ({ pointer, code, detail })),
@@ -167,7 +171,7 @@ function oneOfBoth(both: boolean): Problem {
 /** @throws Problem `insufficient_role` */
 function requireAdmin({ caller }: Call): void {
   if (caller.kind === 'user' && isAtLeast(caller.role, 'admin')) return;
-  throw new Problem('insufficient_role', 'to delete many tasks at once takes the role admin');
+  throw new Problem('insufficient_role', 'Deleting many tasks at once requires the role admin.');
 }
 
 async function actOnIds(
@@ -188,7 +192,7 @@ async function actOnIds(
   });
 }
 
-/** @returns the cursor to go on with; null when nothing is left */
+/** @returns the cursor for the next request; null if no more tasks match */
 async function actOnFilter(
   parts: RestParts,
   cursors: Cursors,
@@ -247,15 +251,21 @@ async function tellOfAction(parts: RestParts, call: Call, action: BulkAction, ta
   const { matched, changed } = tally;
   const details = { action, matched, changed };
   await parts.store.apply(call.tenant, [auditEntry(parts, call, { action: 'tasks.bulk_action', details })]);
-  parts.logger.info(`tasks: ${action} of many tasks`, {
+  parts.logger.info('Bulk action on tasks finished', {
     tenant: call.tenant,
+    action,
     by: call.caller.actor.id,
     matched,
     changed,
   });
 }
 
-/** Does it to one task, by its id or as it was a moment ago. @returns null when it was changed */
+/**
+ * Applies the action to a task.
+ *
+ * @param what the id of the task, or the task as read a moment ago
+ * @returns null if the task was changed
+ */
 export async function actOn(
   parts: RestParts,
   tenant: string,
@@ -275,7 +285,7 @@ export async function actOn(
   return answer.kind === 'unchanged' ? 'unchanged' : null;
 }
 
-/** What {@link actOn} would come to, as far as the task itself can tell: whether its key is free is not looked at. */
+/** Predicts the result of {@link actOn} from the task itself. It does not check whether the key is free. */
 function wouldSkip(task: Task, action: BulkAction): SkipCode | null {
   const { status, heldBy, cancelRequestedAt } = task;
   const waits = status === 'scheduled' || status === 'retry';

@@ -29,7 +29,7 @@ const MAX_BATCH_BYTES = 5 * 1024 * 1024;
  * invalid input.
  */
 const MAX_BATCH_FAULTS = 1_000;
-/** Room in an idempotency record for what was refused before the store was asked. */
+/** Maximum size of the note about items that were rejected before the store was called. */
 const MAX_NOTE_BYTES = 60 * 1024;
 
 const BATCH_SCHEMA: ObjectSchema = {
@@ -42,9 +42,13 @@ const BATCH_SCHEMA: ObjectSchema = {
       min: 1,
       max: MAX_BATCH_TASKS,
       tooMany: 'batch_too_large',
-      description: `At most ${MAX_BATCH_TASKS}, in at most 5 MiB.`,
+      description: `At most ${MAX_BATCH_TASKS} tasks in at most 5 MiB.`,
     },
-    atomic: { type: 'boolean', optional: true, description: 'All or none: one that is refused refuses all.' },
+    atomic: {
+      type: 'boolean',
+      optional: true,
+      description: 'Create all tasks or none: if one is rejected, none is created.',
+    },
   },
 };
 
@@ -54,12 +58,16 @@ const BATCH_ANSWER: ObjectSchema = {
   properties: {
     results: {
       type: 'array',
-      description: 'One for each task, in their order.',
+      description: 'One result for each task, in the same order.',
       items: {
         type: 'object',
         name: 'NewTaskResult',
         properties: {
-          status: { type: 'number', integer: true, description: 'As POST /v1/tasks would have answered.' },
+          status: {
+            type: 'number',
+            integer: true,
+            description: 'The HTTP status that POST /v1/tasks would have returned.',
+          },
           task: { ...CREATED_TASK, optional: true },
           error: ITEM_ERROR,
         },
@@ -68,7 +76,7 @@ const BATCH_ANSWER: ObjectSchema = {
   },
 };
 
-/** `POST /v1/tasks/batch`: up to 500 tasks in one step (specification 3.2). */
+/** `POST /v1/tasks/batch` (specification 3.2). */
 export function createTasksRoute(parts: RestParts): Route {
   return {
     method: 'POST',
@@ -77,7 +85,7 @@ export function createTasksRoute(parts: RestParts): Route {
     summary: 'Create many tasks',
     access: { role: 'member', scope: 'tasks:write' },
     body: BATCH_SCHEMA,
-    answers: { 200: { description: 'What became of each task', schema: BATCH_ANSWER } },
+    answers: { 200: { description: 'The result of each task', schema: BATCH_ANSWER } },
     problems: [
       'batch_too_large',
       'conflicting_fields',
@@ -90,7 +98,7 @@ export function createTasksRoute(parts: RestParts): Route {
   };
 }
 
-/** An item that is refused before the store is asked. */
+/** An item that was rejected before the store was called. */
 interface Refused {
   readonly index: number;
   readonly problem: Problem;
@@ -122,7 +130,7 @@ function checkSize(bytes: number): void {
   if (bytes > MAX_BATCH_BYTES) {
     throw new Problem(
       'batch_too_large',
-      `the body has ${bytes} bytes: send at most ${MAX_BATCH_BYTES} at once`,
+      `The body has ${bytes} bytes. A batch can have at most ${MAX_BATCH_BYTES}.`,
     );
   }
 }
@@ -175,7 +183,7 @@ function withFewerFaults(problem: Problem, room: number): Problem {
   return new Problem(code, message, { ...extras, errors: errors.slice(0, Math.max(room, 1)) });
 }
 
-/** All faults of all items; the code is that of the first. */
+/** The response with the faults of all items. Its code is that of the first item. */
 function atomicProblem(refused: readonly Refused[]): Problem {
   const errors: ProblemPart[] = [];
   for (const { index, problem } of refused) {
@@ -187,19 +195,19 @@ function atomicProblem(refused: readonly Refused[]): Problem {
     }
   }
   const [{ index, problem }] = refused;
-  const detail = `no task was created, because ${refused.length} cannot be; the first is /tasks/${index}: ${problem.message}`;
+  const detail = `No task was created, because ${refused.length} of them are not valid. The first is /tasks/${index}: ${problem.message}`;
   return new Problem(problem.code, detail, { ...problem.extras, errors });
 }
 
-/** No more faults than so many are told of. */
+/** Maximum number of faults in a response. */
 const MAX_TOLD = 50;
 
-/** Items that were refused, so that the same request again gets the same answer, whatever has changed since. */
+/** The note about rejected items, so that a repeated request gets the same response. */
 function noteOf(refused: readonly Refused[]): string {
   if (refused.length === 0) return '';
   const whole = JSON.stringify(refused.map(({ index, problem }) => [index, refusedItem(problem)]));
   if (Buffer.byteLength(whole) <= MAX_NOTE_BYTES) return whole;
-  // All 500 fit without their details.
+  // Without details, 500 items always fit.
   const short = ({ index, problem: { code } }: Refused) => [
     index,
     refusedItem(new Problem(code, PROBLEMS[code][1])),

@@ -16,16 +16,16 @@ import {
   taskId,
 } from './change-task.ts';
 
-/** Last segments of paths, what they do to a task, and how they are documented. */
+/** The last segments of the paths, their actions and their summaries. */
 const COMMANDS = [
-  ['cancel', 'cancel', 'Cancel a task; one that runs is asked to stop'],
-  ['retry', 'replay', 'Run a task again that is over, from its first attempt'],
+  ['cancel', 'cancel', 'Cancel a task; a running task is asked to stop'],
+  ['retry', 'replay', 'Replay a finished task from its first attempt'],
   ['run', 'run', 'Make a waiting task due now'],
-  ['pause', 'pause', 'Hold a waiting task'],
-  ['resume', 'resume', 'Let a paused task go on'],
+  ['pause', 'pause', 'Pause a waiting task'],
+  ['resume', 'resume', 'Resume a paused task'],
 ] as const satisfies readonly (readonly [string, TaskAction, string])[];
 
-/** `POST /v1/tasks/:id/{cancel,retry,run,pause,resume}`: short for a change of the status (specification 3.2). */
+/** `POST /v1/tasks/:id/{cancel,retry,run,pause,resume}`: shortcuts for changes of the status (specification 3.2). */
 export function taskCommandRoutes(parts: RestParts): readonly Route[] {
   return COMMANDS.map(([name, action, summary]) => ({
     method: 'POST',
@@ -34,7 +34,10 @@ export function taskCommandRoutes(parts: RestParts): readonly Route[] {
     summary,
     access: { role: 'member', scope: 'tasks:write' },
     answers: {
-      200: { description: 'The task as it is now, without payload, headers and result', schema: TASK_ANSWER },
+      200: {
+        description: 'The task after the change, without payload, headers and result',
+        schema: TASK_ANSWER,
+      },
     },
     problems: [
       'not_found',
@@ -67,12 +70,15 @@ export function deleteTaskRoute(parts: RestParts): Route {
     method: 'DELETE',
     path: '/v1/tasks/:id',
     operation: 'deleteTask',
-    summary: 'Delete a task, with its history',
+    summary: 'Delete a task and its history',
     access: { role: 'member', scope: 'tasks:write' },
-    query: { force: '`true`: a running task is canceled, and removed when it has ended.' },
+    query: { force: '`true`: cancel a running task, and delete it when it has finished.' },
     answers: {
-      204: { description: 'It is gone' },
-      202: { description: 'It runs: it was asked to stop, and is removed when it has', schema: TASK_ANSWER },
+      204: { description: 'Deleted' },
+      202: {
+        description: 'The task is running: it was asked to stop, and is deleted when it has finished',
+        schema: TASK_ANSWER,
+      },
     },
     problems: ['not_found', 'task_running', 'version_mismatch', 'invalid_parameter'],
     handle: call => deleteTask(parts, call),
@@ -86,7 +92,7 @@ async function deleteTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   const answer = await removeTask(parts, call.tenant, id, expected, null);
   switch (answer) {
     case 'removed':
-      parts.logger.info('tasks: a task was removed', {
+      parts.logger.info('Task deleted', {
         tenant: call.tenant,
         task: id,
         by: call.caller.actor.id,
@@ -103,11 +109,12 @@ async function deleteTask(parts: RestParts, call: Call): Promise<RestAnswer> {
 }
 
 function taskRunning(): Problem {
-  const detail = 'the task is running: wait for its end, or say force=true to cancel it and remove it then';
+  const detail =
+    'The task is running. Wait until it finishes, or use force=true to cancel it and delete it afterwards.';
   return new Problem('task_running', detail);
 }
 
-/** The removal is written first: whatever happens next, somebody will look at it. */
+/** Writes the removal before the cancellation, so that a crash in between does not lose it. */
 async function removeAtEnd(parts: RestParts, call: Call, id: string): Promise<RestAnswer> {
   const { store, logger } = parts;
   const { actor } = call.caller;
@@ -118,8 +125,12 @@ async function removeAtEnd(parts: RestParts, call: Call, id: string): Promise<Re
   ]);
   const change = { action: 'cancel', patch: {}, expectVersion: null, actor } as const;
   const answer = await changeTask(parts, call.tenant, id, change);
-  logger.info('tasks: a running task is removed at its end', { tenant: call.tenant, task: id, by: actor.id });
-  // A task that has ended since is removed all the same.
+  logger.info('Running task canceled; it is deleted when it has finished', {
+    tenant: call.tenant,
+    task: id,
+    by: actor.id,
+  });
+  // A task that has finished in the meantime is removed as well.
   if (answer.task === null) throw noSuchTask(id);
   return { status: 202, json: taskView(answer.task, null) };
 }

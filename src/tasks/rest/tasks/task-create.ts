@@ -13,17 +13,21 @@ import type { RestParts } from '../http/parts.ts';
 import { entityTag } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 
-/** A task that somebody wanted to make: it, or the one that has its key. */
+/** A new task, or the open task that has its key. */
 export const CREATED_TASK: ObjectSchema = {
   type: 'object',
   name: 'CreatedTask',
   properties: {
     ...TASK_FIELDS,
-    deduplicated: { type: 'boolean', description: 'A live task had the key: this is that task.' },
-    replaced: { type: 'boolean', optional: true, description: 'It was given the content of this request.' },
+    deduplicated: { type: 'boolean', description: 'An open task has the key, and this is that task.' },
+    replaced: {
+      type: 'boolean',
+      optional: true,
+      description: 'The task was replaced with the content of this request.',
+    },
     key_free_at: {
       ...TIME_OR_NULL,
-      description: 'Until when the key stays taken; null while the task is not over.',
+      description: 'Until when the key stays reserved; null while the task is open.',
     },
   },
 };
@@ -39,7 +43,7 @@ export function createTaskRoute(parts: RestParts): Route {
     body: NEW_TASK_SCHEMA,
     answers: {
       201: { description: 'The new task', schema: CREATED_TASK },
-      200: { description: 'The live task that has the key', schema: CREATED_TASK },
+      200: { description: 'The open task that has the key', schema: CREATED_TASK },
     },
     problems: [
       'conflicting_fields',
@@ -81,8 +85,8 @@ async function createTask(parts: RestParts, call: Call): Promise<RestAnswer> {
 }
 
 /**
- * What a request with this key was answered before, though it could not be accepted any more: its worker may have gone
- * since. A request without tasks finds what is remembered, and leaves nothing behind.
+ * The response to an earlier request with the same key; null if there is none. It is used if the repeated request would be
+ * rejected, for example because its worker was deleted. Creating no tasks reads the record without changing anything.
  */
 export async function firstAnswer(parts: RestParts, call: Call): Promise<CreateAnswer | null> {
   if (call.idempotency === null) return null;
@@ -96,7 +100,7 @@ export async function firstAnswer(parts: RestParts, call: Call): Promise<CreateA
   return answer.kind === 'done' ? null : answer;
 }
 
-/** The part of a store's request that makes it remembered. */
+/** The part of a store request that makes it remembered. */
 export function remembering(call: Call, note = ''): { idempotency?: NonNullable<Call['idempotency']> } {
   return call.idempotency === null ? {} : { idempotency: { ...call.idempotency, note } };
 }
@@ -112,12 +116,12 @@ export function doneOrThrow(answer: CreateAnswer): DoneCreate {
 }
 
 /**
- * Tasks that are due later are not told: the dispatcher reads the store's hints each second, and a call that waits for
- * a task waits less long. Telling costs the thread that hears it as much as a tenth of creating the task.
+ * Tasks that are due later are not signaled: the dispatcher reads hints of the store each second, and long polls end
+ * earlier. Receiving a signal costs about a tenth of creating a task.
  */
 const TOLD_AHEAD_MS = 5 * 60_000;
 
-/** Tells those who serve the workers of new tasks when the tasks are due. */
+/** Signals when new tasks are due. */
 export function tellDue(parts: RestParts, tenant: string, results: readonly CreateResult[]): void {
   const latestMs = parts.clock.nowMs() + TOLD_AHEAD_MS;
   const earliest = new Map<string, number>();
@@ -152,7 +156,7 @@ function bodyOf(fields: Fields): Fields {
   };
 }
 
-/** What became of a task that was to be made, without its body. */
+/** A created or found task in the form of {@link CREATED_TASK}, without its body. */
 export function createdView(result: Exclude<CreateResult, Refusal>): Record<string, unknown> {
   const view = taskView(result.task, null);
   view.deduplicated = result.kind !== 'created';
@@ -164,26 +168,26 @@ export function createdView(result: Exclude<CreateResult, Refusal>): Record<stri
 type Refusal = Extract<CreateResult, { readonly kind: 'refused' }>;
 
 /**
- * What a refusal of the store means to the caller.
+ * The response to a task that the store rejected.
  *
- * @param worker as the caller named it
+ * @param worker the worker as the caller named it
  */
 export function refusedProblem(parts: RestParts, call: Call, worker: string, refusal: Refusal): Problem {
   switch (refusal.reason) {
     case 'task_key_exists': {
-      const detail = `task ${refusal.taskId} is live and has this key: wait for its end, or choose another on_conflict`;
+      const detail = `A task with this key is already open (${refusal.taskId}). Wait until it finishes, or set on_conflict to replace or return.`;
       return new Problem('task_key_exists', detail, { members: { task_id: refusal.taskId } });
     }
     case 'quota_exceeded': {
       const { openTasks } = limitsOf(parts, call);
-      const detail = `the account may have ${openTasks} tasks that are not over: cancel some, or wait until some have ended`;
+      const detail = `The account already has ${openTasks} open tasks, which is its limit. Cancel some, or wait until some finish.`;
       return quotaExceeded('open_tasks', openTasks, detail);
     }
     case 'worker_missing':
-      // It was deleted within the last second, by this process or another.
+      // The worker was deleted within the last second, and the directory still had it.
       parts.directory.changed(call.tenant);
       return unknownWorker(worker);
     case 'not_created':
-      throw new Error('a task is left out because of another only where another was refused');
+      throw new Error('a task is only left out if another one was rejected');
   }
 }

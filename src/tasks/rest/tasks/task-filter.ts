@@ -8,35 +8,35 @@ import type { RestParts } from '../http/parts.ts';
 
 export const FILTER_DESCRIPTIONS = {
   worker: 'Name or id of a worker.',
-  status: `One status, or several with commas between: ${TASK_STATUSES.join(', ')}.`,
+  status: `One status or a comma-separated list: ${TASK_STATUSES.join(', ')}.`,
   start:
-    'Created at or after: a time, a date, a month, a year, Unix seconds or milliseconds, or a time ago such as -24h.',
-  end: 'Created before; a date, a month or a year is meant with all of it.',
+    'Created at or after this time: a time, a date, a month, a year, Unix seconds or milliseconds, or a relative time such as -24h.',
+  end: 'Created before this time. A date, a month or a year is included entirely.',
   schedule: 'Id or name of a schedule.',
-  key: 'The `key` of the task, whether it still holds it or not.',
-  type: 'The whole `type`.',
-  tag: 'One of the `tags`.',
+  key: 'The `key` of the task, even if it is no longer reserved.',
+  type: 'The exact `type` of the task.',
+  tag: 'One of the `tags` of the task.',
   group: 'The `group` of the task.',
-  error: 'Part of the code or of the message of `last_error`, in upper or lower case.',
-  by: '`created_at` (default), or `run_at`: the waiting tasks (`scheduled`, `retry`) of one `worker` by the time at which they are due, to which `start` and `end` then apply.',
+  error: 'Part of the code or the message of `last_error`, ignoring case.',
+  by: '`created_at` (default), or `run_at` to list the waiting tasks (`scheduled`, `retry`) of one `worker` by their due time. `start` and `end` then apply to the due time.',
 } as const satisfies Readonly<Record<string, string>>;
 
-/** Which tasks a list or an action is about, as texts (specification 3.10). */
+/** The filter of a list or an action, as texts (specification 3.10). */
 export type TaskFilterTexts = Readonly<Partial<Record<keyof typeof FILTER_DESCRIPTIONS, string>>>;
 
 type TaskFilter = Omit<TaskSearch, 'after' | 'limit' | 'order'>;
 
-/** The longest texts that tasks can have there, and a bound for what is looked for in messages. */
+/** Maximum lengths: those of the fields of tasks, and a limit for the text that is searched in errors. */
 const MAX_LENGTHS = { key: 255, type: 128, tag: 64, group: 128, error: 200 } as const;
 
-/** What can be listed by the time at which it is due. */
+/** The statuses of tasks that can be listed by due time. */
 const WAITING: readonly TaskStatus[] = ['scheduled', 'retry'];
 
 /**
- * Reads a filter. An empty text is as good as none.
+ * Reads a filter. Empty texts are ignored.
  *
- * @param meant statuses that a filter without any is about; null for all
- * @returns null when no task can match, because there is no such schedule
+ * @param meant the statuses of a filter without a status; null for all
+ * @returns null if no task can match, because the schedule does not exist
  * @throws Problem `invalid_status`, `invalid_time_range`, `invalid_parameter`, or `validation_failed` for an unknown worker
  */
 export async function readTaskFilter(
@@ -72,27 +72,30 @@ export async function readTaskFilter(
 
 function readOrder({ by, worker }: TaskFilterTexts): TaskFilter['by'] {
   if (by === undefined || by === '' || by === 'created_at') return 'created_at';
-  if (by !== 'run_at') throw invalidParameter('by', 'by is created_at or run_at');
+  if (by !== 'run_at') throw invalidParameter('by', 'by must be created_at or run_at');
   if (worker) return by;
-  throw invalidParameter('by', 'by=run_at lists the waiting tasks of one worker: name it with worker');
+  throw invalidParameter(
+    'by',
+    'by=run_at lists the waiting tasks of one worker and requires the parameter worker',
+  );
 }
 
-/** Null for both, which needs no filter. */
+/** Null for all waiting tasks, which need no filter by status. */
 function waitingStatuses(statuses: readonly TaskStatus[] | null): readonly TaskStatus[] | null {
   const waiting = WAITING.filter(status => statuses?.includes(status) ?? true);
   if (waiting.length > 0) return waiting.length === WAITING.length ? null : waiting;
-  throw invalidParameter('by', `by=run_at is for tasks that wait: ${WAITING.join(', ')}`);
+  throw invalidParameter('by', `by=run_at lists only waiting tasks: ${WAITING.join(', ')}`);
 }
 
 function readText(texts: TaskFilterTexts, name: keyof typeof MAX_LENGTHS): string | null {
   const text = texts[name] ?? '';
   if (text === '') return null;
   if (text.length <= MAX_LENGTHS[name]) return text;
-  throw invalidParameter(name, `${name} has at most ${MAX_LENGTHS[name]} characters`);
+  throw invalidParameter(name, `${name} must have at most ${MAX_LENGTHS[name]} characters`);
 }
 
 /**
- * The id of a worker by its name or id. A worker that was deleted is found by its id as long as it has tasks.
+ * Finds the id of a worker by name or id. A deleted worker can be found by its id while it has tasks.
  *
  * @throws Problem `validation_failed`
  */
@@ -107,7 +110,7 @@ export async function findWorkerId(
     const counts = await store.counts(tenant, text);
     if (Object.values(counts).some(count => count > 0)) return text;
   }
-  const detail = `there is no worker ${JSON.stringify(text.slice(0, 64))}: give the name or the id of one`;
+  const detail = `There is no worker ${JSON.stringify(text.slice(0, 64))}.`;
   throw new Problem('validation_failed', detail, {
     errors: [{ parameter: 'worker', code: 'not_found', detail }],
   });
@@ -119,7 +122,7 @@ function readStatuses(text: string | undefined): readonly TaskStatus[] | null {
   const unknown = names.find(name => !(TASK_STATUSES as readonly string[]).includes(name));
   if (unknown === undefined) return names as TaskStatus[];
   const shown = JSON.stringify(unknown.slice(0, 40));
-  const detail = `${shown} is no status: there are ${TASK_STATUSES.join(', ')}`;
+  const detail = `${shown} is not a status; statuses are: ${TASK_STATUSES.join(', ')}`;
   throw new Problem('invalid_status', detail, {
     errors: [{ parameter: 'status', code: 'invalid_status', detail }],
     members: { allowed: TASK_STATUSES },
@@ -143,7 +146,7 @@ async function findScheduleId(
   tenant: string,
   text: string,
 ): Promise<string | null> {
-  // Tasks outlive their schedule.
+  // Tasks can outlive their schedule, so the id is not looked up.
   if (isId('schedule', text)) return text;
   const found = await store.findDocument(tenant, `name:schedule:${text.slice(0, 255)}`);
   return found?.kind === 'schedule' ? found.id : null;

@@ -29,7 +29,7 @@ const HISTORY_ENTRY: ObjectSchema = {
       properties: {
         status: { type: 'number', integer: true },
         duration_ms: { type: 'number' },
-        response: { ...OPTIONAL_TEXT, description: 'Only where the caller may see payloads.' },
+        response: { ...OPTIONAL_TEXT, description: 'Only present if the caller may see payloads.' },
         truncated: { type: 'boolean' },
       },
     },
@@ -42,7 +42,7 @@ const HISTORY_ENTRY: ObjectSchema = {
     changed: { type: 'array', items: { type: 'string' }, optional: true },
     progress: { type: 'number', min: 0, max: 100, optional: true },
     note: OPTIONAL_TEXT,
-    dropped: { ...COUNT, optional: true, description: 'For `gap`: how many entries are gone.' },
+    dropped: { ...COUNT, optional: true, description: 'For `gap`: the number of entries that were removed.' },
   },
 };
 
@@ -53,7 +53,7 @@ export function taskHistoryRoute(parts: RestParts): Route {
     method: 'GET',
     path: '/v1/tasks/:id/history',
     operation: 'readTaskHistory',
-    summary: 'What has happened to a task',
+    summary: 'Read the history of a task',
     access: { role: 'viewer', scope: 'tasks:read' },
     query: PAGE_QUERY,
     answers: { 200: { description: 'A page of entries', schema: pageSchema('HistoryPage', HISTORY_ENTRY) } },

@@ -15,7 +15,7 @@ import { waitingOf } from './task-waiting.ts';
 
 const READS = { role: 'viewer', scope: 'tasks:read' } as const;
 
-/** Each may have a payload of up to 1 MiB, depending on the settings. */
+/** Maximum number of concurrent reads; each task may have a payload of up to 1 MiB, depending on the settings. */
 const TASKS_AT_ONCE = 16;
 
 /** `GET /v1/tasks/:id` (specification 3.2). */
@@ -47,7 +47,7 @@ async function readTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   };
 }
 
-/** A task after a change, with its body where the caller may see that. */
+/** The response with a task after a change, with its body if the caller may see it. */
 export async function changedAnswer({ store }: RestParts, call: Call, task: Task): Promise<RestAnswer> {
   const bodies = seesPayloads(call.caller) ? await store.bodies(call.tenant, [task.id]) : null;
   return {
@@ -70,7 +70,7 @@ const COUNTS: ObjectSchema = {
   },
 };
 
-/** `GET /v1/tasks/counts`: how many tasks there are by status, from counters. */
+/** `GET /v1/tasks/counts`. The store maintains the counters. */
 export function countTasksRoute(parts: RestParts): Route {
   return {
     method: 'GET',
@@ -78,8 +78,8 @@ export function countTasksRoute(parts: RestParts): Route {
     operation: 'countTasks',
     summary: 'Count tasks by status',
     access: READS,
-    query: { worker: 'Name or id of a worker: only its tasks.' },
-    answers: { 200: { description: 'How many tasks have each status', schema: COUNTS } },
+    query: { worker: 'Name or id of a worker; counts only its tasks.' },
+    answers: { 200: { description: 'The number of tasks by status', schema: COUNTS } },
     problems: ['validation_failed'],
     handle: call => countTasks(parts, call),
   };
@@ -100,12 +100,12 @@ export function listTasksRoute(parts: RestParts): Route {
     method: 'GET',
     path: '/v1/tasks',
     operation: 'listTasks',
-    summary: 'List tasks, by the time of their creation or that at which they are due',
+    summary: 'List tasks by creation time or due time',
     access: { role: 'viewer', scope: 'tasks:read' },
     query: {
       ...FILTER_DESCRIPTIONS,
       ...PAGE_QUERY,
-      include: '`payload`: with payloads, headers and results, where the caller may see them.',
+      include: '`payload`: include payloads, headers and results. Requires permission to see payloads.',
     },
     answers: { 200: { description: 'A page of tasks', schema: pageSchema('TaskPage', TASK_ANSWER) } },
     problems: [
@@ -156,10 +156,10 @@ const NO_BODIES: ReadonlyMap<string, TaskBody | null> = new Map();
 function readInclude(call: Call): boolean {
   const text = call.query['include'] ?? '';
   if (text === '') return false;
-  if (text !== 'payload') throw invalidParameter('include', 'include is payload, or left out');
+  if (text !== 'payload') throw invalidParameter('include', 'include must be payload, or left out');
   if (seesPayloads(call.caller)) return true;
   throw new Problem(
     'payload_hidden',
-    'payloads take the role member and, where the token is narrowed, the scope tasks:payload: leave out include=payload',
+    'Payloads require the role member and, if the token has scopes, the scope tasks:payload. Leave out include=payload.',
   );
 }

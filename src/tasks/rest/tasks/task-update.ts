@@ -30,7 +30,7 @@ import {
 } from './change-task.ts';
 import { changedAnswer } from './task-read.ts';
 
-/** How often a change begins again because something else changed the task in between. */
+/** Maximum number of attempts if the task is changed at the same time. */
 const MAX_TRIES = 5;
 
 const TASK_CHANGES: ObjectSchema = {
@@ -44,21 +44,21 @@ const TASK_CHANGES: ObjectSchema = {
       enum: TASK_STATUSES,
       optional: true,
       description:
-        'scheduled, paused or canceled, or the status that the task has. scheduled resumes a task that is paused, and ' +
-        'replays one that is over, with the other fields of this change.',
+        'scheduled, paused or canceled, or the current status. scheduled resumes a paused task and ' +
+        'replays a finished task, with the other fields of this request.',
     },
   },
 };
 
-/** What `status` can be changed to. */
+/** The values of `status` that a change can request. */
 const WANTED_STATUSES: readonly unknown[] = ['scheduled', 'paused', 'canceled'] satisfies TaskStatus[];
 
-/** Shown only with the body of a task. */
+/** Fields that are stored in the body of a task. */
 const BODY_FIELDS = ['payload', 'payload_base64', 'content_type', 'url', 'headers', 'result'];
-/** What changes while a task waits. */
+/** Fields that change while a task waits. */
 const MOVING: ReadonlySet<string> = new Set(['waiting_for', 'waiting_since']);
 
-/** `PUT /v1/tasks/:id` and its alias `PATCH`: what is left out stays as it is (specification 3.2). */
+/** `PUT /v1/tasks/:id` and its alias `PATCH` (specification 3.2). Fields that are left out stay unchanged. */
 export function updateTaskRoutes(parts: RestParts): readonly Route[] {
   return (['PUT', 'PATCH'] as const).map(method => ({
     method,
@@ -67,7 +67,7 @@ export function updateTaskRoutes(parts: RestParts): readonly Route[] {
     summary: method === 'PUT' ? 'Change a task' : 'Change a task, as PUT does',
     access: { role: 'member', scope: 'tasks:write' },
     body: acceptingAnswer(TASK_CHANGES, TASK_ANSWER),
-    answers: { 200: { description: 'The task as it is now', schema: TASK_ANSWER } },
+    answers: { 200: { description: 'The task after the change', schema: TASK_ANSWER } },
     problems: [
       'not_found',
       'conflicting_fields',
@@ -91,10 +91,13 @@ async function updateTask(parts: RestParts, call: Call): Promise<RestAnswer> {
     const steps = await planSteps(parts, call, changesOf(call.body, shownTo(call, before)), before);
     const outcome = await takeSteps(parts, call, task, steps);
     if (outcome.kind === 'done') return changedAnswer(parts, call, outcome.task);
-    // What the caller expected was there for the first step; the rest holds for what it has become.
+    // The first step has checked the expected version. The remaining steps apply to the version that it created.
     if (outcome.taken > 0) meant = null;
   }
-  throw new Problem('version_mismatch', 'it changes too often at the moment: try again');
+  throw new Problem(
+    'version_mismatch',
+    'Other requests are changing the resource at the same time. Retry the request.',
+  );
 }
 
 interface Before {
@@ -102,7 +105,7 @@ interface Before {
   readonly body: TaskBody | null;
 }
 
-/** The task; with its body only if the request has fields of it, which may be as they are. */
+/** Reads the task. Its body is read only if the request has fields of it, to compare them. */
 async function readBefore({ store }: RestParts, call: Call, id: string): Promise<Before> {
   const isWhole = BODY_FIELDS.some(name => Object.hasOwn(call.body, name));
   const whole = isWhole ? await store.getWhole(call.tenant, id) : null;
@@ -112,8 +115,8 @@ async function readBefore({ store }: RestParts, call: Call, id: string): Promise
 }
 
 /**
- * The fields that are to change something: a task that is sent back as GET shows it changes nothing, whatever its status
- * allows.
+ * The fields that differ from the current task. So a task can be sent back unchanged, even if its status does not allow
+ * changes.
  *
  * @throws Problem `validation_failed`
  */
@@ -121,10 +124,10 @@ function changesOf(body: Fields, shown: Fields): Fields {
   const fields = changedFields(writableFields(body, TASK_CHANGES, shown, MOVING), shown);
   if (fields.status !== undefined && !WANTED_STATUSES.includes(fields.status)) {
     const reader = new FieldReader();
-    reader.fault('/status', 'invalid', `has to be one of: ${WANTED_STATUSES.join(', ')}`);
+    reader.fault('/status', 'invalid', `must be one of: ${WANTED_STATUSES.join(', ')}`);
     reader.finish();
   }
-  // Bytes are shown with `payload: null`. Sent without them, it clears the payload.
+  // A payload of bytes is shown with `payload: null`. If a request has only this field, it clears the payload.
   const cleared = isClearing(body, shown) ? { payload: null } : {};
   if (fields.retry == null) return { ...fields, ...cleared };
   return { ...fields, ...cleared, retry: changedFields(fields.retry as Fields, shown.retry as Fields) };
@@ -134,7 +137,7 @@ function isClearing(body: Fields, shown: Fields): boolean {
   return body.payload === null && body.payload_base64 === undefined && shown.payload_base64 !== undefined;
 }
 
-/** The task as a GET shows it to the caller. */
+/** The task as GET returns it to the caller. */
 function shownTo({ caller }: Call, { task, body }: Before): Fields {
   return taskView(task, seesPayloads(caller) ? body : null);
 }
@@ -149,7 +152,7 @@ type Outcome =
   /** Something else changed the task in between. */
   | { readonly kind: 'overtaken'; readonly taken: number };
 
-/** Each step holds for exactly the version that it was planned for. */
+/** Takes the steps. Each requires the version that it was planned for. */
 async function takeSteps(
   parts: RestParts,
   call: Call,
@@ -172,8 +175,8 @@ async function takeSteps(
 const NOTHING: TaskPatch = {};
 
 /**
- * The steps to what the body asks for. Their order sees to it that nothing runs with half of the change: a task is
- * paused before it is changed, and changed before it goes on.
+ * Plans the steps of a change. Their order prevents a task from running with only a part of the change: it is paused
+ * before it is changed, and changed before it is resumed.
  */
 async function planSteps(
   parts: RestParts,
@@ -201,7 +204,7 @@ async function planSteps(
   }
 }
 
-/** New headers do not change the URL that a task names. */
+/** Keeps the URL of the task, which the store keeps among the headers, when the headers change. */
 async function keepingTarget(
   { store }: RestParts,
   tenant: string,
@@ -225,7 +228,7 @@ function actionTowards(wanted: TaskStatus, task: Task): TaskAction | null {
   return task.status === 'paused' ? 'resume' : null;
 }
 
-/** @param worker null when it is gone, which it can be once the task is over */
+/** @param worker null if it was deleted, which is possible for finished tasks */
 function readPatch(
   parts: RestParts,
   call: Call,
@@ -250,7 +253,7 @@ function readPatch(
   };
 }
 
-/** What is cleared becomes the worker's, or nothing. */
+/** Fields that are cleared get the default of the worker, or no value. */
 function contentPatch(content: TaskContent, task: Task, worker: Worker | null): TaskPatch {
   const { type, payload, headers, priority, timeoutMs, retry, tags, metadata } = content;
   return {
@@ -279,8 +282,12 @@ function checkStatusAllows(fields: Fields, task: Task): void {
     ...(fields.retry === null ? ['retry'] : retry.map(name => `retry/${name}`)),
   ];
   if (fixed.length === 0) return;
-  const detail = `while a task runs only metadata, tags and retry.max_attempts can change, and not ${fixed.join(', ')}`;
+  const detail = `While a task is running, only metadata, tags and retry.max_attempts can change; these fields cannot: ${fixed.join(', ')}.`;
   throw new Problem('task_running', detail, {
-    errors: fixed.map(name => ({ pointer: `/${name}`, code: 'task_running', detail: 'cannot change now' })),
+    errors: fixed.map(name => ({
+      pointer: `/${name}`,
+      code: 'task_running',
+      detail: 'cannot change while the task is running',
+    })),
   });
 }

@@ -12,12 +12,12 @@ import type { Call } from '../http/route.ts';
 
 const NOT_WAITING = { waiting_for: null, waiting_since: null };
 
-/** Workers whose secrets are read at the same time. */
+/** Maximum number of workers that are checked concurrently. */
 const AT_ONCE = 4;
 
 /**
- * What the tasks of an answer wait for: a function from a task to its fields. The store is only asked if a task is due,
- * once for all of them.
+ * Finds why due tasks have not started. Returns a function from a task to its fields `waiting_for` and `waiting_since`.
+ * The store is called only if a task is due, and once for all tasks.
  */
 export async function waitingOf(
   parts: RestParts,
@@ -37,7 +37,7 @@ export async function waitingOf(
   };
 }
 
-/** Null if the task does not wait, or not yet. */
+/** Since when the task is due; null if it is not waiting or not due yet. */
 function dueSince({ status, heldBy, dueAt, runAt, expiresAt }: Task, nowMs: number): number | null {
   if (status !== 'scheduled' && status !== 'retry') return null;
   const since = heldBy === null ? dueAt : runAt;
@@ -45,7 +45,7 @@ function dueSince({ status, heldBy, dueAt, runAt, expiresAt }: Task, nowMs: numb
   return expiresAt !== null && expiresAt <= nowMs ? null : since;
 }
 
-/** By task. */
+/** The reasons by the ids of the tasks. */
 async function reasonsOf(
   parts: RestParts,
   call: Call,
@@ -91,14 +91,14 @@ async function workersOf(
   return workers;
 }
 
-/** What keeps all tasks of the worker from starting until somebody changes it. */
+/** The reason that keeps all tasks of the worker from starting, if there is one. */
 function standstill({ account }: Call, worker: StoredDocument<'worker'> | null): WaitingReason | null {
   if (account.body.status !== 'active') return 'tenant_suspended';
   if (worker === null) return 'worker_deleted';
   return worker.body.paused ? 'paused' : null;
 }
 
-/** What blocks each of the tasks. Those that the same holds for are one question to the store. */
+/** Asks the store which limit blocks each of the tasks. Tasks with the same limits share one entry of the query. */
 async function blocksOf(
   { config, store }: RestParts,
   call: Call,
@@ -129,7 +129,7 @@ function reasonOf(blocked: Block): WaitingReason | null {
   return blocked === 'tenant_in_flight' || blocked === 'tenant_rate' ? 'tenant_share' : blocked;
 }
 
-/** What is left if no limit keeps the tasks of the worker from starting. */
+/** The reason if no limit in the store blocks the tasks of the worker. */
 async function unblockedReason(
   parts: RestParts,
   { tenant, account }: Call,

@@ -35,7 +35,7 @@ export class AskedLimits implements ApiLimits {
   }
 }
 
-/** Has tests made by another thread: a REST thread asks the primary, and the primary the thread with the engine. */
+/** Sends worker tests to another thread: REST threads ask the primary thread, which asks the thread of the engine. */
 export class AskedTests implements WorkerTester {
   readonly #send: (ask: number, test: WorkerTest) => void;
   readonly #waiting = new Map<number, PromiseWithResolvers<WorkerTestAnswer>>();
@@ -53,10 +53,10 @@ export class AskedTests implements WorkerTester {
     return waiting.promise;
   }
 
-  /** The other thread has ended. */
+  /** Rejects all waiting tests, because the other thread has ended. */
   lost(): void {
     for (const { reject } of this.#waiting.values()) {
-      reject(new Fault('store_failed', 'the thread that makes tests has ended: repeat the request'));
+      reject(new Fault('store_failed', 'The thread that sends tests has ended. Retry the request.'));
     }
     this.#waiting.clear();
   }

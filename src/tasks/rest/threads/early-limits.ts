@@ -66,7 +66,7 @@ export class EarlyLimits {
   }
 }
 
-/** What is asked about the calls of a user: the same objects each time. */
+/** The questions about calls of a user. The objects are reused for each call. */
 interface Caller {
   readonly limit: CallLimit;
   readonly read: ApiCall;

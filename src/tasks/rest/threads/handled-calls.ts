@@ -125,7 +125,7 @@ class SentRequest implements RestRequest {
   callerGone(): void {
     this.#isGone = true;
     this.#gone?.abort();
-    this.#coming?.reject(new Problem('interrupted', 'the caller has gone before the body had come'));
+    this.#coming?.reject(new Problem('interrupted', 'The caller disconnected before the body was received.'));
   }
 
   #take(): Promise<void> {

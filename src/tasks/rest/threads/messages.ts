@@ -19,7 +19,7 @@ export type CallLimit = 'none' | 'unknown_caller' | { readonly user: string };
 /** A verdict of the decision engine, or null and the reason why the engine could not decide. */
 export type VerdictMessage = readonly [verdict: ApiLimitVerdict | null, reason: string];
 
-/** What came of a test, or null and the reason why the store failed. */
+/** The result of a test, or null and the reason why the store failed. */
 export type TestMessage = readonly [answer: WorkerTestAnswer | null, reason: string];
 
 /** A new call. The thread that has the connections numbers the calls. */
@@ -42,7 +42,7 @@ export interface AnswerMessage {
 /** Everything that a REST thread is sent in one turn of the event loop. The fields are processed in this order. */
 export interface TurnToRestThread {
   readonly kind: 'turn';
-  /** What the thread has asked for. */
+  /** The verdicts that the thread has asked for. */
   readonly verdicts: readonly (readonly [ask: number, verdict: VerdictMessage])[];
   readonly tested: readonly (readonly [ask: number, answer: TestMessage])[];
   readonly calls: readonly CallMessage[];
@@ -57,7 +57,7 @@ export interface TurnToRestThread {
 export interface TurnFromRestThread {
   readonly kind: 'turn';
   readonly asks: readonly (readonly [ask: number, call: ApiCall, authorization: string])[];
-  /** Workers that are to be tested: the thread that delivers tasks does it. */
+  /** Requests to test workers, for the thread that delivers tasks. */
   readonly tests: readonly (readonly [ask: number, test: WorkerTest])[];
   /** Calls whose body may be received. */
   readonly admitted: readonly number[];
@@ -98,7 +98,7 @@ export type FromRestThread<Stats = unknown> =
   /** The thread has a store operation to run, but no port to the store. */
   | { readonly kind: 'store_wanted' };
 
-/** A message that is being put together. */
+/** A message that is being assembled. */
 export type Filling<T> = {
   -readonly [K in keyof T]: T[K] extends readonly (infer E)[] ? E[] : T[K];
 };

@@ -42,13 +42,13 @@ export async function serveRest(
   open: (limits: ApiLimits, tester: WorkerTester, limitAsker: LimitAsker) => Promise<ThreadService>,
 ): Promise<void> {
   const outbox = new Outbox(emptyTurn, turn => {
-    // A caller that has its answer may at once ask another thread for what its call changed.
+    // Signals are sent first: after its response, a caller may read the change from another thread immediately.
     signals.flush();
     port.postMessage(turn, memoryOf(turn));
   });
   const limits = new AskedLimits((...ask) => outbox.turn.asks.push(ask));
   const tests = new AskedTests((...ask) => outbox.turn.tests.push(ask));
-  // Messages of their own: turns of those who do not need them stay as they are.
+  // Start limits are asked in separate messages, because most turns have none.
   const startLimits = new AskedStartLimits(message => port.postMessage(message));
   const service = await open(limits, tests, startLimits);
   const out: HandledCallsOut = {
@@ -61,7 +61,7 @@ export async function serveRest(
   acceptMessages<ToRestThread>(port, message => {
     switch (message.kind) {
       case 'turn':
-        // Before the calls, which may be about what the signals say is outdated.
+        // Before the calls, because the signals invalidate cached documents that the calls may need.
         signals.receive();
         limits.heard(message.verdicts);
         tests.heard(message.tested);

@@ -263,7 +263,7 @@ const RETRY_SOON = { headers: { 'Retry-After': '1' } } as const;
 function full(): Problem {
   return new Problem(
     'overloaded',
-    'too many requests of this tenant wait, or too large ones: repeat this one in a second',
+    'Too many or too large requests of this tenant are waiting. Retry in a second.',
     RETRY_SOON,
   );
 }
@@ -271,7 +271,7 @@ function full(): Problem {
 function noThread(): Problem {
   return new Problem(
     'overloaded',
-    'the interface is being started again, and nothing was done: repeat the request in a second',
+    'The REST interface is restarting, and the request was not processed. Retry in a second.',
     RETRY_SOON,
   );
 }
@@ -282,8 +282,8 @@ function interrupted({ state, head }: OpenCall): Problem {
   return new Problem(
     'interrupted',
     mayHaveChanged
-      ? 'the request was interrupted and may have been carried out: repeat it, a POST with the same Idempotency-Key'
-      : 'the request was interrupted and nothing was changed: repeat it',
+      ? 'The request was interrupted and may have taken effect. Retry it; retry a POST with the same Idempotency-Key.'
+      : 'The request was interrupted and had no effect. Retry it.',
     RETRY_SOON,
   );
 }

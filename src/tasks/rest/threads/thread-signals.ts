@@ -49,14 +49,14 @@ export class PullSignals {
   }
 }
 
-/** The dispatcher says it every second for as long as it is so. */
+/** The dispatcher repeats the signal every second while the share is used up. */
 const VALID_MS = 2_500;
 const MAX_TENANTS = 10_000;
 
-/** The tenants whose tasks wait because the tenant has its share of the deliveries of this process, as last heard. */
+/** The tenants that have used their shares of the push deliveries of this process, according to the last signals. */
 export class UsedShares {
   readonly #clock: Clock;
-  /** By tenant, the time of the last signal. */
+  /** The time of the last signal, by tenant. */
   readonly #heardAt = new LRUCache<string, number>({ max: MAX_TENANTS });
 
   constructor(clock: Clock, signals: Signals) {
@@ -66,7 +66,7 @@ export class UsedShares {
 
   has(tenant: string): boolean {
     const heardAt = this.#heardAt.get(tenant);
-    // A clock that was set back must not make it last.
+    // The signal must expire even if the clock was set back.
     return heardAt !== undefined && Math.abs(this.#clock.nowMs() - heardAt) <= VALID_MS;
   }
 }

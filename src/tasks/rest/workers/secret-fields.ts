@@ -12,7 +12,7 @@ import { ACTOR_ANSWER, actorView, TIME, TIME_OR_NULL } from '../fields/task-view
 const GRACE = { minMs: 0, maxMs: 7 * DAY_MS };
 const DEFAULT_GRACE_MS = DAY_MS;
 
-/** The body that makes a secret (specification 3.5.4). */
+/** The body that creates a secret (specification 3.5.4). */
 export const NEW_SECRET: ObjectSchema = {
   type: 'object',
   name: 'NewSecret',
@@ -21,14 +21,15 @@ export const NEW_SECRET: ObjectSchema = {
       type: 'string',
       enum: ['signing', 'header', 'token'],
       optional: true,
-      description: 'signing by default. header: a confidential header field. token: for a worker that pulls.',
+      description:
+        'signing: signs pushes. header: a confidential header field. token: authenticates a pull worker. Default: signing.',
     },
     name: {
       type: 'string',
       min: 1,
       max: 64,
       optional: true,
-      description: 'For header the name of the field; else a label.',
+      description: 'For type header, the name of the header field; otherwise a label.',
     },
     value: {
       type: 'string',
@@ -36,19 +37,19 @@ export const NEW_SECRET: ObjectSchema = {
       max: 4096,
       optional: true,
       description:
-        'For header required; for signing "whsec_" and base64 of 24 to 64 bytes, made when left out; a token is always made.',
+        'Required for type header. For type signing, "whsec_" and the base64 of 24 to 64 bytes; generated if left out. Not allowed for type token, which is always generated.',
     },
     expire_previous_in: durationField(
-      'How long older ones of the type and name are still good: 0s to 7d (24h).',
+      'How long earlier secrets with the same type and name stay valid: 0s to 7d. Default: 24h.',
     ),
   },
 };
 
 export interface SecretFields {
   readonly type: Secret['type'];
-  /** Of a header in lower case. */
+  /** For a header secret, the name of the header field in lower case. */
   readonly name: string;
-  /** Null: it is to be made. */
+  /** Null if the service generates the value. */
   readonly value: string | null;
   readonly graceMs: number;
 }
@@ -62,7 +63,11 @@ export function readSecretFields(fields: Fields): SecretFields {
   if (type === 'header') checkHeader(name, value, reader);
   if (type === 'signing' && value !== undefined) checkSigning(value, reader);
   if (type === 'token' && value !== undefined) {
-    reader.fault('/value', 'forbidden', 'cannot be given for a token: it is made here, and shown once');
+    reader.fault(
+      '/value',
+      'forbidden',
+      'is not allowed for a token: the service generates it and shows it once',
+    );
   }
   const graceMs = reader.duration(fields.expire_previous_in, '/expire_previous_in', GRACE);
   reader.finish();
@@ -75,12 +80,14 @@ export function readSecretFields(fields: Fields): SecretFields {
 }
 
 function checkHeader(name: string | undefined, value: string | undefined, reader: FieldReader): void {
-  if (name === undefined) reader.fault('/name', 'required', 'is required: the name of the header field');
+  if (name === undefined)
+    reader.fault('/name', 'required', 'is required for a header secret: the name of the header field');
   else {
     const fault = headerNameFault(name);
     if (fault !== null) reader.fault('/name', 'invalid', fault);
   }
-  if (value === undefined) reader.fault('/value', 'required', 'is required: the value of the header field');
+  if (value === undefined)
+    reader.fault('/value', 'required', 'is required for a header secret: the value of the header field');
   else {
     const fault = headerValueFault(value);
     if (fault !== null) reader.fault('/value', 'invalid', fault);
@@ -90,7 +97,7 @@ function checkHeader(name: string | undefined, value: string | undefined, reader
 function checkSigning(value: string, reader: FieldReader): void {
   if (isSigningSecret(value)) return;
   const form = '"whsec_" and the base64 of 24 to 64 bytes';
-  reader.fault('/value', 'invalid', `has to be ${form}, or left out to have one made`);
+  reader.fault('/value', 'invalid', `must be ${form}; if it is left out, the service generates a secret`);
 }
 
 const FINGERPRINT_DIGITS = 12;
@@ -101,11 +108,11 @@ const SECRET_FIELDS = {
   id: TEXT,
   type: { type: 'string', enum: ['signing', 'header', 'token'] },
   name: TEXT,
-  fingerprint: { type: 'string', description: 'The same for equal values.' },
+  fingerprint: { type: 'string', description: 'Equal for equal values.' },
   state: { type: 'string', enum: ['active', 'expiring', 'expired'] },
   created_at: TIME,
   created_by: ACTOR_ANSWER,
-  last_used_at: { ...TIME_OR_NULL, description: 'Exact to ten minutes.' },
+  last_used_at: { ...TIME_OR_NULL, description: 'Accurate to ten minutes.' },
   expires_at: TIME_OR_NULL,
 } as const satisfies Record<string, Schema>;
 
@@ -119,13 +126,12 @@ export const CREATED_SECRET: ObjectSchema = {
     value: {
       type: 'string',
       nullable: true,
-      description:
-        'Once, and only if it was made here: no other answer has it, not even that to the same request again.',
+      description: 'The value, if the service generated it. Shown only here, and null in replayed responses.',
     },
   },
 };
 
-/** A secret as answers show it: never with its value. */
+/** A secret in the form of {@link SECRET_ANSWER}, which never contains the value. */
 export function secretView(
   { id, body }: Pick<StoredDocument<'secret'>, 'id' | 'body'>,
   nowMs: number,

@@ -54,9 +54,9 @@ export function secretRoutes(parts: RestParts): readonly Route[] {
       method: 'DELETE',
       path: '/v1/workers/:id/secrets/:sid',
       operation: 'deleteSecret',
-      summary: 'Delete a secret: from now on it is good for nothing',
+      summary: 'Delete a secret; it is no longer used or accepted',
       access: { role: 'admin', scope: 'workers:write' },
-      answers: { 204: { description: 'It is gone' } },
+      answers: { 204: { description: 'Deleted' } },
       problems: ['not_found'],
       handle: call => deleteSecret(parts, call),
     },
@@ -95,7 +95,7 @@ async function deleteSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
   ]);
   if (applied.kind === 'refused') throw noSuchSecret(id);
   workerChanged(parts, tenant, worker.id);
-  parts.logger.info('tasks: a secret was deleted', {
+  parts.logger.info('Secret deleted', {
     tenant,
     worker: worker.id,
     secret: id,
@@ -105,18 +105,19 @@ async function deleteSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
 }
 
 function noSuchSecret(id: string): Problem {
-  return new Problem('not_found', `the worker has no secret ${JSON.stringify(id.slice(0, 64))}`);
+  return new Problem('not_found', `The worker has no secret ${JSON.stringify(id.slice(0, 64))}.`);
 }
 
-/** All that are live sign, so there are few. */
+/** All active signing secrets sign each push, so there can be only a few. */
 const MAX_LIVE_SIGNING = 5;
-/** Of all types, those that have expired among them. */
+/** Maximum number of secrets of all types, including expired ones. */
 const MAX_SECRETS = 100;
-/** One that has expired is shown for so long; then it goes with the next one that is made. */
+/** How long an expired secret is listed. After that, it is deleted when the next secret is created. */
 const SHOW_EXPIRED_MS = 7 * DAY_MS;
-/** How often a change begins again because somebody else changed something in between. */
+/** Maximum number of attempts if other requests change the secrets at the same time. */
 const MAX_TRIES = 5;
-/** Makes a secret; the older ones of its type and name get their term in the same step. */
+
+/** Creates a secret. Earlier secrets with the same type and name get their expiry in the same step. */
 async function createSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
   const fields = readSecretFields(call.body);
   const earlier = await earlierAnswer(parts.store, call);
@@ -128,11 +129,11 @@ async function createSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
   }
   throw new Problem(
     'version_mismatch',
-    'the secrets of the worker change too often at the moment: try again',
+    'Other requests are changing the secrets of the worker at the same time. Retry the request.',
   );
 }
 
-/** Null when something was changed by somebody else in between. */
+/** Null if another request has changed the secrets in the meantime. */
 async function tryCreate(
   parts: RestParts,
   call: Call,
@@ -175,7 +176,7 @@ async function tryCreate(
     case 'done':
       workerChanged(parts, tenant, workerId);
       if (account.changes.length > 0) parts.signals.tell('accountChanged', tenant);
-      parts.logger.info('tasks: a secret was made', {
+      parts.logger.info('Secret created', {
         tenant,
         worker: workerId,
         secret: id,
@@ -210,7 +211,7 @@ function tooMany(limit: string, max: number): Problem {
   return quotaExceeded(
     limit,
     max,
-    `a worker may have ${max} ${words}: delete one, or wait until one expires`,
+    `The worker already has ${max} ${words}, which is the limit. Delete one, or wait until one expires.`,
   );
 }
 
@@ -221,13 +222,13 @@ interface KeyedAccount {
   readonly changes: readonly DocumentChange[];
 }
 
-/** Tokens are not sealed. */
+/** Tokens are stored as hashes, so they need no data key. */
 const NO_KEY: KeyedAccount = { dataKey: null, changes: [] };
 
-/** The data key of the tenant, and what makes it if this is the first secret that is sealed. */
+/** The data key of the tenant, and the change that creates it for the first secret. */
 async function withDataKey({ store, sealer }: RestParts, tenant: string): Promise<KeyedAccount> {
   const account = await store.getDocument(tenant, 'account', ACCOUNT_ID);
-  if (account === null) throw new Problem('tenant_not_found', 'the account is gone');
+  if (account === null) throw new Problem('tenant_not_found', 'The account no longer exists.');
   const { version, parent, dueAt, body } = account;
   if (body.dataKey !== null) return { dataKey: body.dataKey, changes: [] };
   const dataKey = sealer.newDataKey(tenant);
@@ -262,7 +263,7 @@ interface Unsealed {
   readonly dataKey: DataKey | null;
 }
 
-/** What is kept of it: the value sealed, or for a token its hash. */
+/** The stored form of a secret: the encrypted value, or the hash of a token. */
 function sealedSecret(
   { sealer }: RestParts,
   { tenant, caller, nowMs }: Call,
@@ -287,7 +288,7 @@ function sealedSecret(
   };
 }
 
-/** Older ones of the same type and name get their term; those that ended long ago go. */
+/** Sets the expiry of an earlier secret with the same type and name, or deletes a secret that expired long ago. */
 function changesOfOlder(
   { id, version, body }: StoredDocument<'secret'>,
   { type, name, graceMs }: SecretFields,

@@ -12,10 +12,10 @@ import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { actOn } from '../tasks/task-actions.ts';
 
 const PAGE = 500;
-/** So many tasks at most are canceled by one request. */
+/** Maximum number of tasks that one request cancels. */
 const MAX_CANCELED = 10_000;
 const AT_ONCE = 16;
-/** How long a request waits for running tasks to stop, and how often it looks. */
+/** How often a request checks whether running tasks have stopped, and at which interval. */
 const LOOKS = 20;
 const LOOK_EVERY_MS = 100;
 
@@ -27,10 +27,10 @@ export function deleteWorkerRoute(parts: RestParts): Route {
     method: 'DELETE',
     path: '/v1/workers/:id',
     operation: 'deleteWorker',
-    summary: 'Delete a worker, with its secrets',
+    summary: 'Delete a worker and its secrets',
     access: { role: 'admin', scope: 'workers:write' },
-    query: { cancel_tasks: '`true`: its tasks that are not over are canceled.' },
-    answers: { 204: { description: 'It is gone; tasks of it that are over stay' } },
+    query: { cancel_tasks: '`true`: cancel the open tasks of the worker.' },
+    answers: { 204: { description: 'Deleted. Finished tasks of the worker are kept.' } },
     problems: ['not_found', 'worker_has_tasks', 'worker_in_use', 'version_mismatch', 'invalid_parameter'],
     handle: call => deleteWorker(parts, call),
   };
@@ -55,7 +55,7 @@ async function deleteWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
 }
 
 /**
- * Removes the worker unless it has tasks that are not over.
+ * Deletes the worker unless it has open tasks.
  *
  * @throws Problem `not_found` or `version_mismatch`
  */
@@ -71,15 +71,14 @@ async function removed(
   ]);
   if (applied.kind === 'done') {
     workerChanged(parts, call.tenant, id);
-    parts.logger.info('tasks: a worker was removed', {
+    parts.logger.info('Worker deleted', {
       tenant: call.tenant,
       worker: id,
       by: call.caller.actor.id,
     });
     return true;
   }
-  if (applied.kind !== 'refused')
-    throw new Error('a change without an idempotency key cannot be a repeated one');
+  if (applied.kind !== 'refused') throw new Error('a change without an idempotency key must not be replayed');
   if (applied.reason === 'missing') throw noSuchWorker(call.params['id']);
   if (applied.reason === 'version') throw versionMismatch();
   return false;
@@ -111,6 +110,6 @@ async function cancelTasks(parts: RestParts, call: Call, workerId: string): Prom
 async function hasTasks({ store }: RestParts, tenant: string, id: string): Promise<Problem> {
   const counts = await store.counts(tenant, id);
   const open = OPEN.reduce((sum, status) => sum + counts[status], 0);
-  const detail = `the worker has ${open} tasks that are not over, of which ${counts.running} run: say cancel_tasks=true, or wait for their end; those that run may take a while to stop`;
+  const detail = `The worker has ${open} open tasks, of which ${counts.running} are running. Use cancel_tasks=true, or wait until they finish. Running tasks may take a while to stop.`;
   return new Problem('worker_has_tasks', detail, { members: { open, running: counts.running } });
 }

@@ -22,12 +22,12 @@ const TEST_FIELDS: ObjectSchema = {
     ...PAYLOAD_FIELDS,
     payload: {
       ...PAYLOAD_FIELDS.payload,
-      description: 'Any JSON, at most 64 KiB; {"test":true} by default, null for an empty body.',
+      description: 'Any JSON, at most 64 KiB; null for an empty body. Default: {"test":true}.',
     },
   },
 };
 
-/** What an attempt with this outcome means for a task (specification 3.5.1). */
+/** What the outcome of an attempt means for a task (specification 3.5.1). */
 const OUTCOMES = ['succeeded', 'attempt_failed', 'timed_out', 'deferred', 'no_retry'] as const;
 
 const TEST_ANSWER: ObjectSchema = {
@@ -51,7 +51,7 @@ const TEST_ANSWER: ObjectSchema = {
         headers: {
           type: 'record',
           values: { type: 'string' },
-          description: 'All of them, by name in lower case. Values of secrets are shown as [hidden].',
+          description: 'All header fields, with names in lowercase. Values of secrets are shown as [hidden].',
         },
         body: {
           type: 'string',
@@ -65,7 +65,7 @@ const TEST_ANSWER: ObjectSchema = {
       type: 'object',
       name: 'WorkerTestResponse',
       nullable: true,
-      description: 'What the worker answered; null if it did not.',
+      description: 'The response of the worker; null if there was none.',
       properties: {
         status: { type: 'number', integer: true },
         body: { type: 'string', description: 'The first 4 KiB, as text.' },
@@ -81,18 +81,18 @@ const TEST_ANSWER: ObjectSchema = {
   },
 };
 
-/** `POST /v1/workers/:id/test` (specification 3.5). Nothing is stored. */
+/** `POST /v1/workers/:id/test` (specification 3.5). It stores nothing. */
 export function testWorkerRoute(parts: RestParts): Route {
   return {
     method: 'POST',
     path: '/v1/workers/:id/test',
     operation: 'testWorker',
     summary:
-      'Send one signed request to a push worker, also if it is paused, and show what was sent and answered',
+      'Send one signed test request to a push worker, even if it is paused, and show the request and the response',
     access: { role: 'admin', scope: 'workers:write' },
     body: TEST_FIELDS,
     bodyOptional: true,
-    answers: { 200: { description: 'What was sent and answered', schema: TEST_ANSWER } },
+    answers: { 200: { description: 'The request and the response', schema: TEST_ANSWER } },
     problems: [
       'not_found',
       'worker_mode_mismatch',
@@ -119,7 +119,7 @@ async function testWorker({ store, tester, ids, config }: RestParts, call: Call)
   return { status: 200, json: answerView(await tester.test(test), payload, call.params['id']) };
 }
 
-/** @throws Problem if nothing was sent for a reason that lies in the worker, or in this service */
+/** @throws Problem if no request was sent because of the worker or of this service */
 function answerView(
   answer: WorkerTestAnswer,
   payload: string | null,
@@ -129,7 +129,7 @@ function answerView(
   if (answer.kind === 'refused') throw refused(answer);
   const { event, outcome } = answer;
   if (outcome.kind === 'aborted') {
-    throw new Problem('interrupted', 'the test was interrupted: repeat it', RETRY_SOON);
+    throw new Problem('interrupted', 'The test was interrupted. Retry the request.', RETRY_SOON);
   }
   const { http, error, sent, durationMs } = outcome;
   return {
@@ -155,27 +155,24 @@ function impossible(
 ): Problem {
   if (reason === 'gone') return noSuchWorker(worker);
   if (reason === 'not_pushed') {
-    return new Problem(
-      'worker_mode_mismatch',
-      'the worker pulls its tasks, so there is nothing to send to it',
-    );
+    return new Problem('worker_mode_mismatch', 'Only push workers can be tested, and this is a pull worker.');
   }
   return new Problem(
     'secrets_unreadable',
-    'a secret of the worker cannot be decrypted, so nothing is sent to it: replace the secret, or ask the operator ' +
-      'whether the master key has changed',
+    'A secret of the worker cannot be decrypted, so no request is sent. Replace the secret, or ask the operator ' +
+      'whether the master key has changed.',
   );
 }
 
 function refused({ reason, retryAfterMs }: Extract<WorkerTestAnswer, { kind: 'refused' }>): Problem {
   const headers = { 'Retry-After': String(Math.ceil(retryAfterMs / 1_000)) };
   return reason === 'rate'
-    ? new Problem('rate_limited', 'an account may send 10 tests a minute: wait, then repeat the request', {
+    ? new Problem('rate_limited', 'An account can send 10 tests per minute. Retry the request later.', {
         headers,
       })
     : new Problem(
         'overloaded',
-        'too many tests or deliveries are in progress: repeat the request in a second',
+        'Too many tests or deliveries are in progress. Retry the request in a second.',
         {
           headers,
         },

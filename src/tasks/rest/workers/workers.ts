@@ -18,10 +18,10 @@ import { remembering } from '../tasks/task-create.ts';
 import { deleteWorkerRoute } from './worker-delete.ts';
 import { testWorkerRoute } from './worker-test.ts';
 
-/** How often a change begins again because somebody else changed the worker in between. */
+/** Maximum number of attempts if other requests change the worker at the same time. */
 const MAX_TRIES = 5;
 
-/** What {@link showWorker} adds to a worker. */
+/** The field that {@link showWorker} adds to a worker. */
 const MOVING: ReadonlySet<string> = new Set(['health']);
 
 const READS = { role: 'viewer', scope: 'workers:read' } as const;
@@ -52,7 +52,7 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
       method: 'GET',
       path: '/v1/workers',
       operation: 'listWorkers',
-      summary: 'List workers, by the time of their creation',
+      summary: 'List workers, newest first',
       access: READS,
       query: PAGE_QUERY,
       answers: { 200: { description: 'A page of workers', schema: pageSchema('WorkerPage', WORKER_ANSWER) } },
@@ -76,11 +76,11 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
         operation: method === 'PUT' ? 'updateWorker' : 'patchWorker',
         summary:
           method === 'PUT'
-            ? 'Change a worker: what is left out stays, null is the default again'
+            ? 'Change a worker; fields that are left out stay unchanged, null restores the default'
             : 'Change a worker, as PUT does',
         access: WRITES,
         body: acceptingAnswer(WORKER_CHANGES, WORKER_ANSWER),
-        answers: { 200: { description: 'The worker as it is now', schema: WORKER_ANSWER } },
+        answers: { 200: { description: 'The worker after the change', schema: WORKER_ANSWER } },
         problems: [
           'not_found',
           'name_taken',
@@ -118,7 +118,11 @@ async function createWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
   if (applied.kind === 'replayed') return replayedAnswer(applied.note);
   if (applied.kind === 'refused') {
     if (applied.reason === 'name_taken') throw nameTaken(worker.name);
-    throw quotaExceeded('workers', workers, `the account may have ${workers} workers: delete one of them`);
+    throw quotaExceeded(
+      'workers',
+      workers,
+      `The account already has ${workers} workers, which is its limit. Delete a worker first.`,
+    );
   }
   workerChanged(parts, call.tenant, id);
   return answer;
@@ -170,15 +174,18 @@ async function updateWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
       return { status: 200, headers: { ETag: entityTag(version) }, json };
     }
     if (applied.kind !== 'refused')
-      throw new Error('a change without an idempotency key cannot be a repeated one');
+      throw new Error('a change without an idempotency key must not be replayed');
     if (applied.reason === 'name_taken') throw nameTaken(worker.name);
     if (applied.reason === 'missing') throw noSuchWorker(call.params['id']);
   }
-  throw new Problem('version_mismatch', 'it changes too often at the moment: try again');
+  throw new Problem(
+    'version_mismatch',
+    'Other requests are changing the resource at the same time. Retry the request.',
+  );
 }
 
 /**
- * Some changes take that there are no tasks that would be left behind.
+ * Checks that the tasks of the worker allow a change of its name or mode.
  *
  * @throws Problem `worker_has_tasks`
  */
@@ -194,22 +201,22 @@ async function checkTasksAllow(
   const counts = await store.counts(tenant, id);
   const all = TASK_STATUSES.reduce((sum, status) => sum + counts[status], 0);
   if (renamed && all > 0) {
-    const detail = `the name is fixed while there are tasks, and there are ${all}, those that are over among them`;
+    const detail = `The name cannot change while the worker has tasks. It has ${all}, including finished ones.`;
     throw new Problem('worker_has_tasks', detail);
   }
   if (turned && counts.running > 0) {
-    const detail = `the mode is fixed while tasks run, and ${counts.running} do: pause the worker, and wait for their end`;
+    const detail = `The mode cannot change while tasks are running. ${counts.running} are running. Pause the worker, and wait until they finish.`;
     throw new Problem('worker_has_tasks', detail);
   }
 }
 
-/** Whether tasks that had to wait for the worker itself can be pushed now. */
+/** Whether the change lets the worker push tasks again. */
 function canGoOn(before: Worker, after: Worker): boolean {
   if (after.mode !== 'push' || after.paused) return false;
   return before.paused || before.mode !== 'push';
 }
 
 function nameTaken(name: string): Problem {
-  const detail = `another worker has the name ${JSON.stringify(name)}: choose another one`;
+  const detail = `Another worker has the name ${JSON.stringify(name)}. Choose another name.`;
   return new Problem('name_taken', detail, { errors: [{ pointer: '/name', code: 'name_taken', detail }] });
 }

@@ -44,7 +44,7 @@ t.test('each claim that is missing or wrong is named, and its value is not', asy
     [{ sub: 5 }, /^401 invalid_token: the subject \(sub\) /],
     [{ sub: 'x'.repeat(256) }, /^401 invalid_token: the subject \(sub\) /],
     [{ sub: `${secret}\n` }, /^401 invalid_token: the subject \(sub\) /],
-    [{ sub: secret }, /^401 invalid_token: no active user of this account has the subject/],
+    [{ sub: secret }, /^401 invalid_token: No active user of this account has the subject/],
   ];
   for (const [claims, expected] of cases) {
     const told = await scene.try(await provider.token(key, { ...claims }));
@@ -130,16 +130,16 @@ t.test('a user who is disabled, deleted or another person is locked out at once'
   };
   t.equal(await scene.try(token), '200');
   await change({ status: 'disabled' });
-  t.match(await scene.try(token), /^401 invalid_token: no active user/);
+  t.match(await scene.try(token), /^401 invalid_token: No active user/);
   await change({ status: 'active' });
   t.equal(await scene.try(token), '200');
   await change({ role: 'admin' });
   t.equal((await scene.rest.ask('GET', '/api/v1/users', { token })).status, 200, 'the new role');
   await change({ external_id: 'bob' });
-  t.match(await scene.try(token), /^401 invalid_token: no active user/);
+  t.match(await scene.try(token), /^401 invalid_token: No active user/);
   await change({ external_id: 'ann' });
   t.equal((await scene.rest.ask('DELETE', `/api/v1/users/${scene.ann}`, { token: scene.owner })).status, 204);
-  t.match(await scene.try(token), /^401 invalid_token: no active user/);
+  t.match(await scene.try(token), /^401 invalid_token: No active user/);
 });
 
 t.test(

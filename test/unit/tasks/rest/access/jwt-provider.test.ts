@@ -3,7 +3,7 @@ import { HOUR_MS, MINUTE_MS } from '../../../../../src/base/clock.ts';
 import { JwtScene } from '../../../../support/tasks/jwt-scene.ts';
 
 const UNAVAILABLE =
-  /^503 identity_unavailable: the keys of the identity provider cannot be downloaded: repeat/;
+  /^503 identity_unavailable: the keys of the identity provider cannot be downloaded\. Retry/;
 const UNKNOWN_KEY = /^401 invalid_token: the key \(kid\) of the token is not among those of the provider$/;
 
 t.test(

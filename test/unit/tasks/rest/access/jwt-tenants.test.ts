@@ -27,7 +27,7 @@ t.test('a claim for the tenant names it at hosts that name none, and must be tha
     t.match(await scene.ask(token, { host }), { status: 200, json: { id: scene.ann } }, host);
   }
   const refused = await scene.ask(token, { host: 'globex.tasks.test' });
-  const detail = 'the claim org of the token does not name this account';
+  const detail = 'The claim org of the token does not name this account.';
   t.match(refused, { status: 401, json: { code: 'invalid_token', detail } }, 'although it has such a user');
   for (const org of [undefined, 'globex', 'ACME', 5, ['acme'], '']) {
     t.match(

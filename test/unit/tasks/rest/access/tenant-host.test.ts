@@ -139,8 +139,9 @@ t.test('the 404 names all ways', async t => {
     const rest = new TaskHarness({ tenantHeader });
     return (await rest.at('GET', 'tasks', undefined, { host: 'localhost' })).json.detail;
   };
-  const start = 'the request names no existing tenant: use the host {domain}.tasks.test, ';
-  const end = 'or a valid token of the tenant at a host that names no tenant (tasks.test, an IP address)';
+  const start = 'The request does not name an existing tenant. Use the host {domain}.tasks.test, ';
+  const end =
+    'or a valid token of the tenant at a host that does not name a tenant (tasks.test, an IP address).';
   t.equal(await detail(false), start + end);
   t.equal(await detail(true), `${start}the header X-Tenant-Domain, ${end}`);
 });

@@ -168,7 +168,7 @@ t.test('the last token of an owner that can manage users stays until there is an
   const codes = async () => [await remove(first)];
   t.match((await rest.ask('DELETE', `${path}/${first}`, { token })).json, {
     code: 'last_owner_token',
-    detail: /create another one first/,
+    detail: /Create another one first/,
   });
   await rest.ask('POST', path, { token, body: { scopes: ['tasks:read'] } });
   t.same(await codes(), ['last_owner_token'], 'a narrowed one does not count');

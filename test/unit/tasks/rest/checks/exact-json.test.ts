@@ -87,6 +87,6 @@ t.test('a body that is nothing but long numbers is refused, and says why', async
   const answer = await rest.at('POST', 'tasks', `[${`${LONG[0]},`.repeat(100_000)}${LONG[0]}]`);
   t.match(answer.json, {
     code: 'invalid_json',
-    detail: /more digits than a double holds: send them as texts/,
+    detail: /more digits than a double can represent. Send them as strings/,
   });
 });

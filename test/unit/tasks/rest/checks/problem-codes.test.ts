@@ -38,11 +38,11 @@ type FrontCode = 'overloaded' | 'interrupted' | 'chunks_too_small' | 'identity_u
 
 const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation>> = {
   invalid_json: {
-    detail: /not JSON/,
+    detail: /not valid JSON/,
     provoke: ({ ask }) => ask('POST', 'tasks', '{"worker":'),
   },
   invalid_parameter: {
-    detail: /no parameter "workers" here; those there are: .*worker/,
+    detail: /"workers" is not a known parameter; known parameters are: worker/,
     provoke: ({ ask }) => ask('GET', 'tasks?workers=acme-mailer'),
   },
   invalid_cursor: {
@@ -50,11 +50,11 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
     provoke: ({ ask }) => ask('GET', 'tasks?cursor=AQEBAQ'),
   },
   invalid_status: {
-    detail: /"done" is no status: there are scheduled, running/,
+    detail: /"done" is not a status; statuses are: scheduled, running/,
     provoke: ({ ask }) => ask('GET', 'tasks?status=retry,done'),
   },
   conflicting_fields: {
-    detail: /run_at and delay exclude each other: give one/,
+    detail: /\/run_at and \/delay exclude each other\. Give only one/,
     provoke: ({ ask, mine }) =>
       ask('POST', 'tasks', { worker: mine.worker, delay: 5, run_at: '2026-03-02T00:00:00Z' }),
   },
@@ -72,14 +72,14 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
   },
   token_expired: {
     alone: true,
-    detail: /make a new one/,
+    detail: /Create a new one/,
     provoke: async ({ rest, ask, mine }) => {
       rest.clock.advance(367 * 86_400_000);
       return ask('GET', 'tasks', undefined, { token: mine.token });
     },
   },
   insufficient_role: {
-    detail: /takes the role admin, and the user has member/,
+    detail: /requires the role admin\. The role of the caller is member/,
     provoke: async ({ rest, ask, mine }) => {
       const { token } = await rest.addUser(mine.token, 'member');
       return ask('POST', 'workers', { name: 'new' }, { token });
@@ -94,47 +94,48 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
   },
   tenant_suspended: {
     alone: true,
-    detail: /suspended: nothing can be changed; ask its operator/,
+    detail: /suspended, so nothing can be changed\. Contact the operator/,
     provoke: async ({ rest, ask, mine }) => {
       await rest.change('acme', 'account', 'account', body => ({ ...body, status: 'suspended' }));
       return ask('DELETE', `tasks/${mine.task}`);
     },
   },
   payload_hidden: {
-    detail: /leave out include=payload/,
+    detail: /Leave out include=payload/,
     provoke: async ({ rest, ask, mine }) => {
       const { token } = await rest.addUser(mine.token, 'viewer');
       return ask('GET', 'tasks?include=payload', undefined, { token });
     },
   },
   not_found: {
-    detail: /there is no task "tsk_7/,
+    detail: /There is no task "tsk_7/,
     provoke: ({ ask }) => ask('GET', `tasks/${NOBODYS.task}`),
   },
   tenant_not_found: {
-    detail: /names no existing tenant: use the host \{domain\}\.tasks\.test, or a valid token of the tenant/,
+    detail:
+      /does not name an existing tenant\. Use the host \{domain\}\.tasks\.test, or a valid token of the tenant/,
     provoke: ({ ask }) => ask('GET', 'tasks', undefined, { host: 'nobody.tasks.test' }),
   },
   method_not_allowed: {
-    detail: /DELETE is not served here; what is: GET, POST, HEAD/,
+    detail: /DELETE is not allowed for this path\. Allowed methods: GET, POST, HEAD/,
     provoke: ({ ask }) => ask('DELETE', 'tasks'),
   },
   not_acceptable: {
-    detail: /Accept has to take application\/json/,
+    detail: /Accept header must allow application\/json/,
     provoke: ({ ask }) => ask('GET', 'tasks', undefined, { headers: { accept: 'text/html' } }),
   },
-  domain_taken: { detail: /acme is taken: choose another/, provoke: accounts('acme') },
+  domain_taken: { detail: /acme is taken\. Choose another/, provoke: accounts('acme') },
   name_taken: {
-    detail: /"acme-mailer": choose another/,
+    detail: /"acme-mailer"\. Choose another/,
     provoke: ({ ask }) => ask('POST', 'workers', { name: 'acme-mailer' }),
   },
   task_key_exists: {
-    detail: /task tsk_\w+ is live and has this key: wait for its end, or choose another on_conflict/,
+    detail: /already open \(tsk_\w+\)\. Wait until it finishes, or set on_conflict/,
     provoke: ({ ask, mine }) =>
       ask('POST', 'tasks', { worker: mine.worker, key: 'acme', on_conflict: 'reject' }),
   },
   idempotency_in_progress: {
-    detail: /still running: repeat this one in a second/,
+    detail: /still in progress\. Retry in a second/,
     provoke: async ({ ask, mine }) => {
       const asked = { headers: { 'idempotency-key': 'both' } };
       const both = [1, 2].map(() => ask('POST', 'tasks', { worker: mine.worker }, asked));
@@ -144,26 +145,26 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
   },
   task_running: {
     alone: true,
-    detail: /wait for its end, or say force=true/,
+    detail: /Wait until it finishes, or use force=true/,
     provoke: async ({ rest, ask, mine }) => {
       await rest.start(mine.worker, 10);
       return ask('DELETE', `tasks/${mine.task}`);
     },
   },
   invalid_transition: {
-    detail: /a task that is scheduled cannot be replayed.*POST …\/run/,
+    detail: /A task that is scheduled cannot be replayed\. .*POST …\/run/,
     provoke: ({ ask, mine }) => ask('POST', `tasks/${mine.task}/retry`),
   },
   lease_lost: {
-    detail: /stop working on it/,
+    detail: /Stop working on the task/,
     provoke: ({ ask }) => ask('POST', `leases/${NOBODYS.lease}/complete`),
   },
   worker_has_tasks: {
-    detail: /\d tasks that are not over.*cancel_tasks=true/,
+    detail: /\d open tasks.*cancel_tasks=true/,
     provoke: ({ ask, mine }) => ask('DELETE', `workers/${mine.worker}`),
   },
   worker_in_use: {
-    detail: /"naming" names it in on_finish: change that first/,
+    detail: /on_finish of worker "naming" refers to this worker/,
     provoke: async ({ ask }) => {
       await ask('POST', 'workers', { name: 'told' });
       await ask('POST', 'workers', { name: 'naming', on_finish: { worker: 'told' } });
@@ -171,11 +172,11 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
     },
   },
   worker_mode_mismatch: {
-    detail: /"acme-mailer" is pushed to: only those with mode "pull" can lease/,
+    detail: /"acme-mailer" is a push worker\. Only tasks of pull workers can be leased/,
     provoke: ({ ask }) => ask('POST', 'workers/acme-mailer/leases'),
   },
   secrets_unreadable: {
-    detail: /replace the secret/,
+    detail: /Replace the secret/,
     provoke: ({ ask, rest }) => {
       rest.testAnswer = { kind: 'impossible', reason: 'secrets_unreadable' };
       return ask('POST', 'workers/acme-mailer/test');
@@ -183,7 +184,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
   },
   last_owner_token: {
     alone: true,
-    detail: /create another one first/,
+    detail: /Create another one first/,
     provoke: async ({ ask }) => {
       const [owner] = (await ask('GET', 'users?order=asc&limit=1')).json.data;
       const [token] = (await ask('GET', `users/${owner.id}/tokens`)).json.data;
@@ -192,19 +193,20 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
   },
   last_owner: {
     alone: true,
-    detail: /make somebody else an owner first/,
+    detail: /Make another user an owner first/,
     provoke: async ({ ask }) => {
       const { json } = await ask('GET', 'users?order=asc&limit=1');
       return ask('DELETE', `users/${json.data[0].id}`);
     },
   },
   version_mismatch: {
-    detail: /read it again, and repeat the change/,
+    detail: /Read it again, and repeat the change/,
     provoke: ({ ask, mine }) =>
       ask('PUT', `tasks/${mine.task}`, { type: 'x' }, { headers: { 'if-match': '"99"' } }),
   },
   payload_too_large: {
-    detail: /\/payload has \d+ bytes of JSON, and may have 262144: keep what is large elsewhere/,
+    detail:
+      /\/payload must have at most 262144 bytes, but has \d+ bytes of JSON\. Store large data elsewhere/,
     provoke: ({ ask, mine }) => ask('POST', 'tasks', { worker: mine.worker, payload: 'x'.repeat(262_143) }),
   },
   body_too_large: {
@@ -212,7 +214,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
     provoke: ({ ask }) => ask('POST', 'tasks', Buffer.alloc(6 * 1024 * 1024 + 1, ' ')),
   },
   batch_too_large: {
-    detail: /more than 500 tasks: send at most 500/,
+    detail: /\/tasks must have at most 500 items/,
     provoke: ({ ask, mine }) =>
       ask('POST', 'tasks/batch', { tasks: Array.from({ length: 501 }, () => ({ worker: mine.worker })) }),
   },
@@ -221,11 +223,11 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
     provoke: ({ ask }) => ask('POST', 'tasks', 'a=b', { headers: { 'content-type': 'text/plain' } }),
   },
   validation_failed: {
-    detail: /\/worker: it is required/,
+    detail: /\/worker is required/,
     provoke: ({ ask }) => ask('POST', 'tasks', {}),
   },
   unknown_field: {
-    detail: /\/runat: there is no such field; the fields here are: .*run_at/,
+    detail: /\/runat is not a known field; known fields are: .*run_at/,
     provoke: ({ ask, mine }) => ask('POST', 'tasks', { worker: mine.worker, runat: '2027-01-01' }),
   },
   invalid_cron: {
@@ -247,17 +249,17 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
     provoke: ({ ask }) => ask('POST', 'workers', { name: 'x', url: 'https://169.254.169.254/latest' }),
   },
   idempotency_key_reused: {
-    detail: /another request had this Idempotency-Key/,
+    detail: /Idempotency-Key was used for a different request/,
     provoke: async ({ ask, mine }) => {
       const asked = { headers: { 'idempotency-key': 'k' } };
       await ask('POST', 'tasks', { worker: mine.worker }, asked);
       return ask('POST', 'tasks', { worker: mine.worker, type: 'other' }, asked);
     },
   },
-  invalid_domain: { detail: /belongs to the service: choose another/, provoke: accounts('www') },
+  invalid_domain: { detail: /reserved for the service/, provoke: accounts('www') },
   rate_limited: {
     alone: true,
-    detail: /ask again in 3 s/,
+    detail: /Retry in 3 s/,
     provoke: ({ rest, ask }) => {
       rest.limits.verdict = { allowed: false, nearest: WITHIN_LIMIT };
       return ask('GET', 'tasks');
@@ -265,7 +267,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
   },
   quota_exceeded: {
     alone: true,
-    detail: /may have 2 workers: delete one/,
+    detail: /already has 2 workers.*Delete a worker/,
     provoke: async scene => {
       await limited(scene, { workers: 2 });
       return scene.ask('POST', 'workers', { name: 'third' });
@@ -273,7 +275,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
   },
   internal: {
     alone: true,
-    detail: /the log of the service has its cause, under req_/,
+    detail: /The log of the service has the cause, with the request id req_/,
     provoke: ({ rest, ask, mine }) => {
       rest.store.get = async () => {
         throw new TypeError('a defect');
@@ -284,7 +286,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
   },
   store_unavailable: {
     alone: true,
-    detail: /repeat the request, a POST with the same Idempotency-Key/,
+    detail: /retry a POST with the same Idempotency-Key/,
     provoke: ({ rest, ask, mine }) => {
       rest.store.create = async () => {
         throw new Fault('store_failed', 'gone');
@@ -294,7 +296,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
   },
   shutting_down: {
     alone: true,
-    detail: /leases nothing more: ask again/,
+    detail: /no longer hands out leases\. Retry/,
     provoke: async ({ rest, ask, made }) => {
       await made('workers', { name: 'puller', mode: 'pull' });
       await (rest.parts.pullDesk as unknown as Service).stop();

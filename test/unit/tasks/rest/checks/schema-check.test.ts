@@ -37,9 +37,12 @@ const SCHEMA: ObjectSchema = {
 };
 const check = compileSchema(SCHEMA);
 
-/** Pointers and details, one line each. */
+/** Pointers and details without the pointers that they begin with, one line each. */
 function faultsOf(body: unknown): string[] {
-  return (check(body) ?? []).map(({ pointer, code, detail }) => `${pointer} ${code}: ${detail}`);
+  return (check(body) ?? []).map(({ pointer = '', code, detail }) => {
+    const where = pointer === '' ? 'The body' : pointer;
+    return detail.startsWith(`${where} `) ? `${pointer} ${code}: ${detail.slice(where.length + 1)}` : detail;
+  });
 }
 
 t.test('a body that fits has no faults and stays as it is', async t => {
@@ -62,50 +65,48 @@ t.test('a body that fits has no faults and stays as it is', async t => {
 
 t.test('each fault has a pointer, and says what is accepted', async t => {
   const cases: [unknown, string][] = [
-    [{}, '/worker validation_failed: it is required'],
-    [{ worker: null }, '/worker validation_failed: it must not be null'],
-    [{ worker: 5 }, '/worker validation_failed: it has to be a string'],
-    [{ worker: 'abcdefghi' }, '/worker validation_failed: it has to have at most 8 characters'],
-    [{ worker: 'A' }, '/worker validation_failed: it has to match /^[a-z]+$/'],
-    [{ worker: 'a', priority: 'x' }, '/priority validation_failed: it has to be one of: high, low'],
-    [{ worker: 'a', priority: null }, '/priority validation_failed: it must not be null'],
-    [{ worker: 'a', attempts: 1.5 }, '/attempts validation_failed: it has to be a whole number'],
-    [{ worker: 'a', attempts: 0 }, '/attempts validation_failed: it has to be at least 1'],
-    [{ worker: 'a', attempts: 4 }, '/attempts validation_failed: it has to be at most 3'],
-    [{ worker: 'a', atomic: 'yes' }, '/atomic validation_failed: it has to be true or false'],
-    [{ worker: 'a', tags: 'x' }, '/tags validation_failed: it has to be an array'],
-    [{ worker: 'a', tags: [] }, '/tags validation_failed: it has to have at least 1 items'],
-    [{ worker: 'a', tags: ['a', 'b', 'c'] }, '/tags validation_failed: it has to have at most 2 items'],
-    [{ worker: 'a', tags: ['a', null] }, '/tags/1 validation_failed: it must not be null'],
-    [{ worker: 'a', headers: [] }, '/headers validation_failed: it has to be an object'],
+    [{}, '/worker validation_failed: is required'],
+    [{ worker: null }, '/worker validation_failed: must not be null'],
+    [{ worker: 5 }, '/worker validation_failed: must be a string'],
+    [{ worker: 'abcdefghi' }, '/worker validation_failed: must have at most 8 characters'],
+    [{ worker: 'A' }, '/worker validation_failed: must match /^[a-z]+$/'],
+    [{ worker: 'a', priority: 'x' }, '/priority validation_failed: must be one of: high, low'],
+    [{ worker: 'a', priority: null }, '/priority validation_failed: must not be null'],
+    [{ worker: 'a', attempts: 1.5 }, '/attempts validation_failed: must be a whole number'],
+    [{ worker: 'a', attempts: 0 }, '/attempts validation_failed: must be at least 1'],
+    [{ worker: 'a', attempts: 4 }, '/attempts validation_failed: must be at most 3'],
+    [{ worker: 'a', atomic: 'yes' }, '/atomic validation_failed: must be true or false'],
+    [{ worker: 'a', tags: 'x' }, '/tags validation_failed: must be an array'],
+    [{ worker: 'a', tags: [] }, '/tags validation_failed: must have at least 1 items'],
+    [{ worker: 'a', tags: ['a', 'b', 'c'] }, '/tags validation_failed: must have at most 2 items'],
+    [{ worker: 'a', tags: ['a', null] }, '/tags/1 validation_failed: must not be null'],
+    [{ worker: 'a', headers: [] }, '/headers validation_failed: must be an object'],
     [
       { worker: 'a', headers: { a: '', b: '', c: '' } },
-      '/headers validation_failed: it has to have at most 2 entries',
+      '/headers validation_failed: must have at most 2 entries',
     ],
     [
       { worker: 'a', headers: { a: '', 'a.b[]~2/c': 1 } },
-      '/headers/a.b[]~02~1c validation_failed: it has to be a string',
+      '/headers/a.b[]~02~1c validation_failed: must be a string',
     ],
-    [{ worker: 'a', retry: {} }, '/retry/max validation_failed: it is required'],
-    [{ worker: 'a', tasks: [{ key: 'a' }, {}] }, '/tasks/1/key validation_failed: it is required'],
-    [[], ' validation_failed: it has to be an object'],
-    ['x', ' validation_failed: it has to be an object'],
+    [{ worker: 'a', retry: {} }, '/retry/max validation_failed: is required'],
+    [{ worker: 'a', tasks: [{ key: 'a' }, {}] }, '/tasks/1/key validation_failed: is required'],
+    [[], ' validation_failed: must be an object'],
+    ['x', ' validation_failed: must be an object'],
   ];
   for (const [body, fault] of cases) t.same(faultsOf(body), [fault], JSON.stringify(body));
 });
 
 t.test('where one of several schemas has to fit, the fault is told once', async t => {
-  t.same(faultsOf({ worker: 'a', delay: true }), [
-    '/delay validation_failed: it has to be a string or a number',
-  ]);
-  t.same(faultsOf({ worker: 'a', delay: 'soon' }), ['/delay validation_failed: it has to match /^\\d+s$/']);
-  t.same(faultsOf({ worker: 'a', delay: -1 }), ['/delay validation_failed: it has to be at least 0']);
+  t.same(faultsOf({ worker: 'a', delay: true }), ['/delay validation_failed: must be a string or a number']);
+  t.same(faultsOf({ worker: 'a', delay: 'soon' }), ['/delay validation_failed: must match /^\\d+s$/']);
+  t.same(faultsOf({ worker: 'a', delay: -1 }), ['/delay validation_failed: must be at least 0']);
 });
 
 t.test('a field that there is not is a fault of its own, at any depth', async t => {
   const body = { worker: 'a', run_att: 1, retry: { max: 1, bse: 2 } };
   const faults = faultsOf(body);
-  t.match(faults[0], /^\/retry\/bse unknown_field: there is no such field; the fields here are: base, max$/);
+  t.match(faults[0], /^\/retry\/bse unknown_field: is not a known field; known fields are: base, max$/);
   t.match(faults[1], /^\/run_att unknown_field: .*worker, priority/);
   t.equal(faults.length, 2);
   t.equal(check(JSON.parse('{"worker":"a","__proto__":{}}'))?.[0].pointer, '/__proto__');

@@ -160,7 +160,7 @@ t.test('a lease that is not live is lost, whatever is done with it', async t => 
       const answer = await rest.at('POST', `leases/${id}/${name}`, body, { token });
       t.match(
         answer,
-        { status: 409, json: { code: 'lease_lost', detail: /stop working on it/ } },
+        { status: 409, json: { code: 'lease_lost', detail: /Stop working on the task/ } },
         `${id} ${name}`,
       );
     }
@@ -178,7 +178,10 @@ t.test('the token of a worker is good for the leases of this worker alone', asyn
   const { rest, token } = await pulling();
   await rest.pullWorker({ name: 'other' });
   const other = await rest.at('POST', 'workers/other/leases', {}, { token });
-  t.match(other, { status: 403, json: { code: 'insufficient_scope', detail: /this worker only/ } });
+  t.match(other, {
+    status: 403,
+    json: { code: 'insufficient_scope', detail: /only requests for the leases of that worker/ },
+  });
   for (const [method, path, body] of [
     ['GET', 'tasks'],
     ['POST', 'tasks', { worker: 'crawler' }],
@@ -198,7 +201,7 @@ t.test('workers that are pushed to have no leases to take', async t => {
   await rest.pushWorker();
   const { status, json } = await rest.at('POST', 'workers/mailer/leases');
   t.equal(status, 409);
-  t.match(json, { code: 'worker_mode_mismatch', detail: /worker "mailer" is pushed to/ });
+  t.match(json, { code: 'worker_mode_mismatch', detail: /Worker "mailer" is a push worker/ });
   t.equal((await rest.at('POST', 'workers/nobody/leases')).status, 404);
 });
 

@@ -166,6 +166,6 @@ t.test('the log has one line for an action, and none for a dry run', async t => 
   t.equal(rest.logger.lines.length, 0);
   await act(rest, { action: 'cancel', filter: {} });
   t.match(rest.logger.lines, [
-    { level: 'info', message: /cancel of many tasks/, fields: { matched: 4, changed: 4 } },
+    { level: 'info', message: /^Bulk action/, fields: { action: 'cancel', matched: 4, changed: 4 } },
   ]);
 });

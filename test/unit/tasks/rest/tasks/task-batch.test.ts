@@ -68,7 +68,7 @@ t.test('an atomic batch is made whole or not at all', async t => {
   t.equal(early.status, 422);
   t.match(early.json, {
     code: 'validation_failed',
-    detail: /no task was created, because 2 cannot be; the first is \/tasks\/1/,
+    detail: /No task was created, because 2 of them are not valid. The first is \/tasks\/1/,
     errors: [{ pointer: '/tasks/1/timeout' }, { pointer: '/tasks/2/worker', code: 'not_found' }],
   });
   const late = await rest.at('POST', 'tasks/batch', {
@@ -104,11 +104,11 @@ t.test('a batch has at most 500 tasks and 5 MiB, and at least one task', async t
   await rest.pushWorker();
   const many = await rest.at('POST', 'tasks/batch', { tasks: Array(501).fill({ worker: 'mailer' }) });
   t.equal(many.status, 413);
-  t.match(many.json, { code: 'batch_too_large', detail: /more than 500 tasks: send at most 500/ });
+  t.match(many.json, { code: 'batch_too_large', detail: /must have at most 500 items/ });
   const large = Array(25).fill({ worker: 'mailer', payload: 'x'.repeat(220_000) });
   const bytes = await rest.at('POST', 'tasks/batch', { tasks: large });
   t.equal(bytes.status, 413);
-  t.match(bytes.json, { code: 'batch_too_large', detail: /send at most 5242880/ });
+  t.match(bytes.json, { code: 'batch_too_large', detail: /can have at most 5242880/ });
   t.equal((await rest.at('POST', 'tasks/batch', { tasks: [] })).status, 422);
 });
 

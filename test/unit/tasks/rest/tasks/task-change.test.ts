@@ -106,7 +106,7 @@ t.test('fields are checked as when a task is made, and what only makers may say 
   t.match(large, { status: 413, json: { code: 'payload_too_large' } });
 });
 
-t.test('while a task runs only metadata, tags and the number of attempts change', async t => {
+t.test('While a task is running, only metadata, tags and the number of attempts change', async t => {
   const rest = await TaskHarness.open();
   const worker = await rest.pushWorker();
   const id = await rest.taskIn('running', worker);
@@ -121,7 +121,11 @@ t.test('while a task runs only metadata, tags and the number of attempts change'
   for (const [fields, pointer] of fixed) {
     const { status, json } = await rest.at('PUT', `tasks/${id}`, fields);
     t.equal(status, 409);
-    t.match(json, { code: 'task_running', detail: /while a task runs only metadata/, errors: [{ pointer }] });
+    t.match(json, {
+      code: 'task_running',
+      detail: /While a task is running, only metadata/,
+      errors: [{ pointer }],
+    });
   }
 });
 
@@ -131,7 +135,7 @@ t.test('a task that is over changes only by being replayed', async t => {
   const id = await rest.taskIn('failed', worker);
   const { status, json } = await rest.at('PUT', `tasks/${id}`, { type: 'b' });
   t.equal(status, 409);
-  t.match(json, { code: 'invalid_transition', task_status: 'failed', detail: /replay it/ });
+  t.match(json, { code: 'invalid_transition', task_status: 'failed', detail: /Replay it/ });
 });
 
 t.test('a status that is written leads where the status before lets it', async t => {
@@ -197,7 +201,7 @@ t.test('the version that a change is meant for is said by If-Match', async t => 
     rest.at('PUT', `tasks/${id}`, fields, { headers: { 'if-match': version } });
   t.equal((await change('"1"', { type: 'a' })).json.version, 2);
   const late = await change('"1"', { type: 'b' });
-  t.match(late, { status: 412, json: { code: 'version_mismatch', detail: /read it again/ } });
+  t.match(late, { status: 412, json: { code: 'version_mismatch', detail: /Read it again/ } });
   t.equal((await change('*', { type: 'b' })).status, 200);
   t.match(await change('3', { type: 'b' }), { status: 400, json: { code: 'invalid_parameter' } });
   t.equal((await change('"3"', { status: 'paused', type: 'c' })).json.version, 5, 'two steps, one condition');
@@ -236,7 +240,7 @@ t.test('one that is always overtaken is refused in the end', async t => {
   rest.store.change = async () => ({ kind: 'refused', reason: 'version', task: null });
   const { status, json } = await rest.at('PUT', `tasks/${id}`, { type: 'a' });
   t.equal(status, 412);
-  t.match(json.detail, /changes too often/);
+  t.match(json.detail, /at the same time/);
 });
 
 t.test('short commands do what their names say, and repeat their answer for the same key', async t => {
@@ -250,7 +254,7 @@ t.test('short commands do what their names say, and repeat their answer for the 
   t.equal((await post('pause')).status, 200, 'what is so already is fine');
   t.match(await post('run'), {
     status: 409,
-    json: { code: 'invalid_transition', detail: /resume it first/ },
+    json: { code: 'invalid_transition', detail: /Resume it first/ },
   });
   t.equal((await post('resume')).json.status, 'scheduled');
   rest.told.length = 0;
@@ -277,13 +281,16 @@ t.test('a task whose key another has by now, or whose worker is gone, is not rep
   const second = await rest.task({ key: 'k' });
   const { status, json } = await rest.at('POST', `tasks/${first.id}/retry`);
   t.equal(status, 409);
-  t.match(json, { code: 'task_key_exists', detail: /another task of the worker has the key "k"/ });
+  t.match(json, { code: 'task_key_exists', detail: /Another open task of the worker has the key "k"/ });
   await rest.at('POST', `tasks/${second.id}/cancel`);
   t.equal((await rest.at('DELETE', `workers/${worker.id}`)).status, 204);
   const gone = await rest.at('PUT', `tasks/${first.id}`, { status: 'scheduled' });
-  t.match(gone, { status: 409, json: { code: 'invalid_transition', detail: /worker "mailer" is gone/ } });
+  t.match(gone, { status: 409, json: { code: 'invalid_transition', detail: /worker "mailer" was deleted/ } });
   const short = await rest.at('POST', `tasks/${first.id}/retry`);
-  t.match(short, { status: 409, json: { code: 'invalid_transition', detail: /worker "mailer" is gone/ } });
+  t.match(short, {
+    status: 409,
+    json: { code: 'invalid_transition', detail: /worker "mailer" was deleted/ },
+  });
   const many = await rest.at('POST', 'tasks/actions', { action: 'retry', ids: [first.id] });
   t.match(many.json, { changed: 0, skipped: [{ code: 'invalid_transition' }] });
 });
@@ -326,7 +333,7 @@ t.test('tasks that are not there have no history, and nothing can be done to the
     for (const [method, rest1, body] of asked) {
       const { status, json } = await rest.at(method, `tasks/${id}${rest1}`, body);
       t.equal(status, 404, `${method} ${id}${rest1}`);
-      t.match(json, { code: 'not_found', detail: /there is no task/ });
+      t.match(json, { code: 'not_found', detail: /There is no task/ });
     }
   }
 });

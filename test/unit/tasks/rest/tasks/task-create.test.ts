@@ -120,7 +120,7 @@ t.test('fields that exclude each other are refused, with both of their names', a
     const names = Object.keys(fields);
     t.equal(status, 400);
     t.equal(json.code, 'conflicting_fields');
-    t.equal(json.detail, `${names.join(' and ')} exclude each other: give one of them`);
+    t.equal(json.detail, `/${names.join(' and /')} exclude each other. Give only one of them.`);
     t.same(
       json.errors.map((error: { pointer: string }) => error.pointer),
       names.map(name => `/${name}`),
@@ -151,9 +151,9 @@ t.test('each field has its bounds, and the answer says which field and what is a
     [{ expires_in: '1h', delay: '1h' }, '/expires_at', /later than the time/],
     [{ expires_at: '2030-01-01T00:00:00Z' }, '/expires_at', /732 days/],
     [{ timeout: '999ms' }, '/timeout', /from 1s to 1d/],
-    [{ timeout: '16m' }, '/timeout', /"mailer" is pushed to, which takes at most 15m/],
+    [{ timeout: '16m' }, '/timeout', /at most 15m for the push worker "mailer"/],
     [{ key: '' }, '/key', /must not be empty/],
-    [{ key: 'a b' }, '/key', /letters and digits of ASCII/],
+    [{ key: 'a b' }, '/key', /ASCII letters and digits/],
     [{ key: 'x'.repeat(256) }, '/key', /at most 255/],
     [{ key_ttl: '31d' }, '/key_ttl', /from 0s to 30d/],
     [{ on_conflict: 'ignore' }, '/on_conflict', /return.*replace/],
@@ -243,7 +243,7 @@ t.test('a payload has as many bytes of JSON as the account may have', async t =>
     payload: 'ü'.repeat(limit / 2),
   });
   t.equal(status, 413);
-  t.match(json, { code: 'payload_too_large', detail: /262146 bytes of JSON, and may have 262144/ });
+  t.match(json, { code: 'payload_too_large', detail: /at most 262144 bytes, but has 262146 bytes of JSON/ });
   await rest.change('acme', 'account', 'account', body => ({ ...body, limits: { payloadBytes: 10 } }));
   t.equal((await rest.at('POST', 'tasks', { worker: 'mailer', payload: 'x'.repeat(9) })).status, 413);
 });
@@ -252,7 +252,10 @@ t.test('headers are for workers that are pushed to; leases may last longer than 
   const rest = await TaskHarness.open();
   await rest.pullWorker();
   const { json } = await rest.at('POST', 'tasks', { worker: 'crawler', headers: { a: 'b' } });
-  t.match(json, { code: 'validation_failed', errors: [{ pointer: '/headers', detail: /"crawler" pulls/ }] });
+  t.match(json, {
+    code: 'validation_failed',
+    errors: [{ pointer: '/headers', detail: /"crawler" is a pull worker/ }],
+  });
   t.equal((await rest.task({ worker: 'crawler', timeout: '24h' })).timeout, '1d');
 });
 
@@ -263,7 +266,7 @@ t.test('the tasks that are not over are counted against the limit of the account
   await rest.task();
   const { status, json, headers } = await rest.at('POST', 'tasks', { worker: 'mailer' });
   t.equal(status, 429);
-  t.match(json, { code: 'quota_exceeded', limit: 'open_tasks', max: 1, detail: /may have 1 tasks/ });
+  t.match(json, { code: 'quota_exceeded', limit: 'open_tasks', max: 1, detail: /already has 1 open tasks/ });
   t.equal(headers['Retry-After'], '60');
 });
 

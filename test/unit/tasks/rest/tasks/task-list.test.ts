@@ -44,7 +44,7 @@ t.test(
         t.equal(status, 422);
         t.match(json, {
           code: 'validation_failed',
-          detail: /^there is no worker "/,
+          detail: /^There is no worker "/,
           errors: [{ parameter: 'worker', code: 'not_found' }],
         });
       }
@@ -87,7 +87,7 @@ t.test('a status that there is not is refused, with those there are', async t =>
     t.match(answer.json, {
       code: 'invalid_status',
       detail:
-        /is no status: there are scheduled, running, retry, paused, succeeded, failed, canceled, expired/,
+        /is not a status; statuses are: scheduled, running, retry, paused, succeeded, failed, canceled, expired/,
       errors: [{ parameter: 'status' }],
     });
   }

@@ -48,8 +48,8 @@ t.test('a task names the URL that it is pushed to, which is shown as its payload
 t.test('the URL has to be given for such a worker, and for no other', async t => {
   const rest = await open();
   for (const [fields, code, detail] of [
-    [{ worker: 'direct' }, 'validation_failed', /required: worker "direct" has no URL/],
-    [{ worker: 'mailer', url: URL }, 'validation_failed', /for workers with task_urls, and "mailer"/],
+    [{ worker: 'direct' }, 'validation_failed', /required, because worker "direct" has task_urls/],
+    [{ worker: 'mailer', url: URL }, 'validation_failed', /for workers with task_urls, and worker "mailer"/],
     [{ worker: 'direct', url: 'http://hooks.example.com/' }, 'invalid_url', /https/],
     [{ worker: 'direct', url: 'https://u:p@hooks.example.com/' }, 'invalid_url', /user name/],
     [{ worker: 'direct', url: 'https://169.254.169.254/' }, 'forbidden_address', /169\.254/],

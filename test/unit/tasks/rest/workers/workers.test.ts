@@ -426,7 +426,7 @@ t.test('a name that is not accepted is refused in words, for workers and schedul
     );
   }
   const { json } = await rest.at('POST', 'schedules', { name: 'a', worker: 'mailer' });
-  t.equal(json.detail, 'a schedule needs cron or every: give one of them');
+  t.equal(json.detail, 'A schedule requires cron or every.');
 });
 
 t.test('group_order fifo requires a group_concurrency of 1', async t => {
