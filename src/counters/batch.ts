@@ -4,13 +4,13 @@ import { SECOND } from './window.ts';
 
 const INITIAL_OPS = 256;
 
-/** Changes the identity of a key, so that a limit per second and another one do not share a slot. */
+/** Changes the fingerprint of a key with a per-second limit, so that it does not share a slot with other limits. */
 const APART = 0x5ec0_11d5;
 
-/** What is to be counted under a key. */
+/** The hits to count under a key. */
 export interface CounterOp {
   readonly hits: number;
-  /** The hits are given back: they come off the count, which stops at 0. */
+  /** The hits are given back: they are subtracted from the count, which stops at 0. */
   readonly isRefund: boolean;
   /** `requests_per_unit` of the limit. */
   readonly limit: number;
@@ -21,60 +21,60 @@ export interface CounterOp {
 }
 
 /**
- * The counting of one batch of requests, as columns.
+ * The counter operations of one batch of requests, in columns.
  *
- * An *op* is one descriptor that counts: a key, hits, a limit. Ops of equal keys share one *slot*, so the store sees
- * each key once, with what all its ops change; the count after each op follows from its place in the batch, as if the
- * requests had come one after the other. The ops of one request are a *group* (needed only for holding back).
+ * An *op* is one descriptor to count: a key, hits, a limit. Ops with equal keys share one *slot*, so the store sees each
+ * key once, with the changes of all its ops. The count after each op follows from its position in the batch, as if the
+ * requests had arrived one after the other. The ops of one request are a *group*, which matters only for holding back.
  */
 export class CounterBatch {
-  /** Whole seconds since the epoch; one reading for the whole batch. */
+  /** Seconds since the epoch, the same for the whole batch. */
   nowS = 0;
 
   slotCount = 0;
-  /** Keys of all slots, one after the other: slot `s` is `keys.bytes[keyEnds[s - 1], keyEnds[s])`. */
+  /** Keys of all slots. The key of slot `s` is `keys.bytes[keyEnds[s - 1], keyEnds[s])`. */
   readonly keys = new ByteWriter(16_384);
   keyEnds = new Int32Array(INITIAL_OPS);
-  /** What all ops do to each slot, in order. */
+  /** The changes of all ops to each slot. */
   readonly changes = new SlotChanges(INITIAL_OPS);
-  /** Seconds that the store keeps the count; the largest that an op asked for. */
+  /** Time to live of the count, in seconds: the maximum of the ops. */
   ttls = new Int32Array(INITIAL_OPS);
-  /** Last second, exclusive, in which the count matters: the end of the window. */
+  /** End of the window, in seconds since the epoch. */
   expiries = new Float64Array(INITIAL_OPS);
-  /** Identity of the key: three 32-bit words a slot. */
+  /** Fingerprint of the key: three 32-bit words per slot. */
   prints = new Int32Array(INITIAL_OPS * 3);
-  /** Unit of the window that ends last; numbers as in `window.ts`. */
+  /** Unit of the window that ends last; see `window.ts`. */
   units = new Uint8Array(INITIAL_OPS);
-  /** Filled by the store: the count before the batch; NaN when this key could not be counted. */
+  /** Set by the store: the count before the batch; NaN if the key could not be counted. */
   counts = new Float64Array(INITIAL_OPS);
 
   opCount = 0;
   opSlots = new Int32Array(INITIAL_OPS);
   opHits = new Float64Array(INITIAL_OPS);
-  /** 1 when the op gives its hits back. */
+  /** 1 if the op gives its hits back. */
   opRefunds = new Uint8Array(INITIAL_OPS);
-  /** How many ops give hits back. */
+  /** Number of ops that give hits back. */
   refundCount = 0;
-  /** `requests_per_unit` of the op's limit. */
+  /** `requests_per_unit` of the limit of the op. */
   opLimits = new Float64Array(INITIAL_OPS);
-  /** The count right after this op; NaN when its key could not be counted. */
+  /** The count after the op; NaN if the key could not be counted. */
   opAfters = new Float64Array(INITIAL_OPS);
-  /** 1 when holding back kept the op's hits from being added. */
+  /** 1 if the hits of the op were held back. */
   opHeld = new Uint8Array(INITIAL_OPS);
 
   groupCount = 0;
-  /** Ops of group `g` are `[groupEnds[g - 1], groupEnds[g])`. */
+  /** The ops of group `g` are `[groupEnds[g - 1], groupEnds[g])`. */
   groupEnds = new Int32Array(INITIAL_OPS);
-  /** 1 when a descriptor of the request is known to be over its limit, so that nothing of the group is added. */
+  /** 1 if a descriptor of the request is already known to be over its limit, so that all hits are held back. */
   groupHeld = new Uint8Array(INITIAL_OPS);
 
-  /** True when limits per second have a store of their own, where equal keys are others. */
+  /** True if per-second limits are counted in a separate store, where equal keys are different counters. */
   secondsApart = false;
 
-  /** Filled by the store: why a key could not be counted, in its own words; of several keys the first. Else empty. */
+  /** Set by the store: the reason why the first of the uncounted keys could not be counted. Else empty. */
   failureText = '';
 
-  /** Open addressing over slots: slot + 1, 0 for free. Twice as large as the number of slots can be. */
+  /** Open addressing table of slots: slot + 1, 0 for free. At most half full. */
   #index = new Int32Array(INITIAL_OPS * 4);
   readonly #print: Fingerprinter;
 
@@ -117,7 +117,7 @@ export class CounterBatch {
     return number;
   }
 
-  /** Closes the group of the ops added since the last one. */
+  /** Ends the group of the ops added since the last group. */
   endGroup(held: boolean): void {
     if (this.groupCount === this.groupEnds.length) {
       this.groupEnds = doubled(this.groupEnds, Int32Array);
@@ -141,7 +141,10 @@ export class CounterBatch {
     );
   }
 
-  /** Works out `opAfters` from `counts`, op by op; `counts` then hold what the batch leaves. For stores that change whole slots. */
+  /**
+   * Computes `opAfters` from `counts`, op by op. Afterwards, `counts` are the counts after the batch. For stores that
+   * change whole slots.
+   */
   spreadCounts(): void {
     const { counts, opSlots, opHits, opAfters } = this;
     if (this.refundCount > 0) {
@@ -155,12 +158,12 @@ export class CounterBatch {
     }
   }
 
-  /** A word of the fingerprint of an op's key, by which `RefundMarks` know it. */
+  /** The word of the fingerprint of an op that selects its bucket in `RefundMarks`. */
   markWord(op: number): number {
     return this.prints[this.opSlots[op] * 3 + 1];
   }
 
-  /** Lets an op change the count of its slot, and fills in its `opAfters`. */
+  /** Applies an op to the count of its slot, and sets `opAfters` of the op. */
   spreadOp(op: number): void {
     const slot = this.opSlots[op];
     const hits = this.opHits[op];
@@ -200,7 +203,7 @@ export class CounterBatch {
     return slot;
   }
 
-  /** Takes every slot out of the index: by its own place, because the index may be far larger than this batch was. */
+  /** Removes slot by slot, because the index can be much larger than the batch. */
   #clearIndex(): void {
     const mask = this.#index.length - 1;
     for (let slot = 0; slot < this.slotCount; slot++) {
@@ -235,16 +238,16 @@ export class CounterBatch {
 }
 
 /**
- * What is to be done to the count of each slot: `refunds` come off the count that is there, which stops at 0, and then
- * `amounts` are added. Any sequence of hits and refunds comes down to these two numbers: a refund takes back hits that
- * came before it in the sequence first, and only the rest of it reaches what was there before.
+ * The changes to the count of each slot: `refunds` are subtracted from the stored count, which stops at 0, then `amounts`
+ * are added. These two numbers represent any sequence of hits and refunds: a refund first takes back earlier hits of the
+ * sequence, and only its rest reaches the stored count.
  */
 export class SlotChanges {
   /** Hits to add. */
   amounts: Float64Array<ArrayBuffer>;
-  /** Hits to take off what is there before. */
+  /** Hits to subtract from the stored count. */
   refunds: Float64Array<ArrayBuffer>;
-  /** 1 when there are hits to add, be it 0 of them. A key that is only refunded stays absent when it is. */
+  /** 1 if hits are added, even 0 hits. A key that is only refunded is not created. */
   opens: Uint8Array<ArrayBuffer>;
 
   constructor(slots: number) {
@@ -253,18 +256,18 @@ export class SlotChanges {
     this.opens = new Uint8Array(slots);
   }
 
-  /** True when the slot needs more than an addition. */
+  /** Whether the slot needs more than an addition. */
   givesBack(slot: number): boolean {
     return this.refunds[slot] > 0 || this.opens[slot] === 0;
   }
 
-  /** Appends hits to what is done to a slot. */
+  /** Appends hits to the changes of a slot. */
   add(slot: number, hits: number): void {
     this.amounts[slot] += hits;
     this.opens[slot] = 1;
   }
 
-  /** Appends a refund to what is done to a slot. */
+  /** Appends a refund to the changes of a slot. */
   giveBack(slot: number, hits: number): void {
     const fromHere = Math.min(this.amounts[slot], hits);
     this.amounts[slot] -= fromHere;
@@ -284,12 +287,12 @@ export class SlotChanges {
   }
 }
 
-/** The count after a refund: it never takes more than there is. */
+/** The count after a refund, which never goes below 0. */
 export function afterRefund(count: number, hits: number): number {
   return count - Math.min(hits, Math.max(count, 0));
 }
 
-/** Requests of a batch that have something to count. */
+/** Number of requests in a batch that have ops. */
 export function callsOf(batch: CounterBatch): number {
   let calls = 0;
   let first = 0;
@@ -301,7 +304,7 @@ export function callsOf(batch: CounterBatch): number {
   return calls;
 }
 
-/** Requests of a batch with a key that has no count. */
+/** Number of requests in a batch with a key that could not be counted. */
 export function callsWithoutCount(batch: CounterBatch): number {
   let calls = 0;
   let first = 0;

@@ -1,25 +1,25 @@
 import type { Clock } from '../base/clock.ts';
 
-/** How long a reason that was written stays unwritten. */
+/** Minimum interval between two log lines with the same reason, in milliseconds. */
 const QUIET_MS = 10_000;
 
-/** Reasons that are told apart; more of them in one quiet time are not written at all. */
+/** Maximum number of reasons per interval. Further reasons are not logged. */
 const MAX_REASONS = 16;
 
 interface Known {
   readonly writtenMs: number;
-  /** How often it came since. */
+  /** Number of failures since then. */
   times: number;
 }
 
 /**
- * Failures that come with every request, as few log lines: a reason is written at once when it is new, and then at
- * most once in ten seconds, with how often it came meanwhile.
+ * Limits the log lines for failures that can occur with every request. A new reason is logged immediately, then at most
+ * once in ten seconds, with the number of failures.
  */
 export class FailureLog {
   readonly #clock: Clock;
   readonly #write: (reason: string, times: number) => void;
-  /** The one written longest ago comes first. */
+  /** In the order in which they were logged. */
   readonly #known = new Map<string, Known>();
 
   constructor(clock: Clock, write: (reason: string, times: number) => void) {
@@ -48,7 +48,7 @@ export class FailureLog {
   }
 }
 
-/** A clock that was set back ends the quiet as well. */
+/** Also false if the clock was set back. */
 function isQuiet(known: Known, nowMs: number): boolean {
   return Math.abs(nowMs - known.writtenMs) < QUIET_MS;
 }

@@ -2,10 +2,10 @@
 export type FingerprintKey = readonly [number, number, number, number];
 
 /**
- * Gives counter keys their identity inside the process: 96 bits of a keyed hash.
+ * Computes the fingerprint that identifies a counter key within the process: 96 bits of a keyed hash.
  *
- * Two of a million live keys share a fingerprint with a chance of about 6 in 10^18. The key of the hash is drawn at
- * random at start, so that nobody who chooses descriptor values can choose values that collide.
+ * With a million live keys, the probability that any two share a fingerprint is about 6 in 10^18. The key of the hash is
+ * random, so that callers cannot choose descriptor values that collide.
  */
 export class Fingerprinter {
   /** The three words of the last fingerprint. */
@@ -21,8 +21,8 @@ export class Fingerprinter {
   /**
    * Sets `a`, `b` and `c` to the fingerprint of `bytes[start, end)`.
    *
-   * Four lanes in the manner of MurmurHash3 (x86, 128 bits), a word of four bytes at a time, each lane fed by its
-   * neighbour so that a difference in one word reaches every lane; one lane is folded into the others at the end.
+   * Four lanes in the manner of MurmurHash3 (x86, 128 bits), four bytes at a time. Each lane is mixed with its neighbor,
+   * so that a difference in one word reaches all lanes. At the end, one lane is folded into the others.
    */
   take(bytes: Uint8Array, start: number, end: number): void {
     let [a, b, c, d] = this.#key;

@@ -10,14 +10,16 @@ import type { CounterStore } from './store.ts';
 interface GuardedStoreParts {
   /** The store that may fail. */
   readonly store: CounterStore;
-  /** Counts while it does; null when nobody is to, so that the keys stay without a count. */
+  /** Counts while the store fails; null to leave the keys without a count. */
   readonly local: CounterStore | null;
-  /** Of the store as a whole; its texts say what becomes of requests meanwhile. */
+  /** The outage of the whole store. Its texts say how requests are decided meanwhile. */
   readonly outage: Outage;
-  readonly uncounted: UncountedOps;
-  readonly probes: ProbeKeys;
+  /** The key of the batches. */
+  readonly fingerprintKey: FingerprintKey;
+  /** `CACHE_KEY_PREFIX`, the prefix of the keys. */
+  readonly keyPrefix: string;
   readonly counters: {
-    /** Calls that the store did not decide. */
+    /** Requests that the store did not count. */
     readonly storeError: Counter;
     readonly outages: Counter;
   };
@@ -25,32 +27,37 @@ interface GuardedStoreParts {
   readonly logger: Logger;
 }
 
-/** This store among the parts of the outage: it lasts until the probe has an answer. */
+/** The part of the outage for the whole store: it ends when a probe succeeds. */
 const GUARD = 'guard';
 
-/** Waits between two looks whether the store is back. */
+/** Interval between probes of the store. */
 const PROBE_MS = 1_000;
 
-/** How long a start waits for the store, before it begins with one that fails. */
+/** How long `start` waits for the store before it treats the store as failing. */
 const START_MS = 5_000;
 
-/** Waits between attempts to start a store that has given up. */
+/** Delay between attempts to start a store that failed to start. */
 const RESTART_MS = 5_000;
 
 /**
- * A store that never fails a batch. From the first batch that its store fails on, none goes to it any more: they are
- * counted in the local store, or left without a count for the decision to fill in. In the background the store is asked
- * with 0 hits for keys of the batch that failed; once it answers, it counts again, from where it was.
+ * A store that never fails a batch (`STORE_FAILURE_MODE`). After the first failed batch, batches no longer go to the
+ * guarded store: they are counted in the local store, or left without a count, which the evaluator decides. In the
+ * background, the guarded store is probed with 0 hits for keys of the failed batch. When a probe succeeds, it counts
+ * again.
  */
 export class GuardedStore implements CounterStore {
   readonly name: string;
   readonly #parts: GuardedStoreParts;
+  readonly #uncounted: UncountedOps;
+  readonly #probes: ProbeKeys;
   #reason: string | null = null;
   readonly #timers = new Set<Timer>();
   #stopped = false;
 
   constructor(parts: GuardedStoreParts) {
     this.#parts = parts;
+    this.#uncounted = new UncountedOps(parts.fingerprintKey);
+    this.#probes = new ProbeKeys(parts.fingerprintKey, parts.keyPrefix);
     this.name = parts.store.name;
   }
 
@@ -58,7 +65,7 @@ export class GuardedStore implements CounterStore {
     return this.#parts.store.secondsApart === true;
   }
 
-  /** Why the store does not count; null while it does. */
+  /** Why the store does not count; null while it counts. */
   get reason(): string | null {
     return this.#reason;
   }
@@ -82,8 +89,8 @@ export class GuardedStore implements CounterStore {
   }
 
   /**
-   * Starts the store. One that does not answer within five seconds is one that fails, and the start is done.
-   * @throws Error when the store gives up within that time
+   * Starts the store. If the store does not respond within five seconds, it is treated as failing, and the start is done.
+   * @throws Error if the store fails to start within that time
    */
   async start(): Promise<void> {
     const { store, clock } = this.#parts;
@@ -95,7 +102,7 @@ export class GuardedStore implements CounterStore {
     } finally {
       timer.cancel();
     }
-    this.#fails(`it did not answer within ${START_MS} ms`);
+    this.#fail(`it did not respond within ${START_MS} ms`);
     starting.catch((failure: unknown) => this.#startAgain(failure));
   }
 
@@ -111,13 +118,13 @@ export class GuardedStore implements CounterStore {
     if (this.#reason !== null) return this.#countElsewhere(batch, count, this.#reason);
     return count(this.#parts.store, batch)?.then(
       () => {
-        if (batch.failureText !== '') this.#countLeftOvers(batch, count);
+        if (batch.failureText !== '') this.#countUncounted(batch, count);
       },
       (failure: unknown) => {
         if (!(failure instanceof Fault && failure.code === 'store_failed')) throw failure;
         if (this.#reason === null) {
-          this.#parts.probes.take(batch);
-          this.#fails(failure.message);
+          this.#probes.take(batch);
+          this.#fail(failure.message);
         }
         this.#countElsewhere(batch, count, failure.message);
       },
@@ -136,9 +143,10 @@ export class GuardedStore implements CounterStore {
     }
   }
 
-  /** Some keys could not be counted, for instance those of one node. */
-  #countLeftOvers(batch: CounterBatch, count: Count): void {
-    const { local, uncounted, counters } = this.#parts;
+  /** Handles a batch of which some keys could not be counted, for example those of one node. */
+  #countUncounted(batch: CounterBatch, count: Count): void {
+    const { local, counters } = this.#parts;
+    const uncounted = this.#uncounted;
     const calls = uncounted.take(batch);
     counters.storeError.add(calls);
     this.#parts.outage.callsFailed(calls);
@@ -147,7 +155,7 @@ export class GuardedStore implements CounterStore {
     uncounted.giveBack(batch);
   }
 
-  #fails(reason: string): void {
+  #fail(reason: string): void {
     const { outage, counters } = this.#parts;
     this.#reason = reason;
     counters.outages.add(1);
@@ -155,14 +163,14 @@ export class GuardedStore implements CounterStore {
     this.#after(PROBE_MS, () => void this.#probe());
   }
 
-  #isBack(): void {
+  #recover(): void {
     this.#reason = null;
     this.#parts.outage.connected(GUARD);
   }
 
   async #probe(): Promise<void> {
-    const { store, probes, clock, logger } = this.#parts;
-    const batch = probes.batch(Math.floor(clock.nowMs() / 1_000));
+    const { store, clock, logger } = this.#parts;
+    const batch = this.#probes.batch(Math.floor(clock.nowMs() / 1_000));
     try {
       await store.increment(batch);
     } catch (failure) {
@@ -173,8 +181,8 @@ export class GuardedStore implements CounterStore {
       batch.opAfters.fill(Number.NaN, 0, batch.opCount);
     }
     if (this.#stopped) return;
-    // A key that cannot be counted says nothing about the others.
-    if (batch.opAfters.subarray(0, batch.opCount).some(after => !Number.isNaN(after))) this.#isBack();
+    // One counted key is enough: the others may be on a node that still fails.
+    if (batch.opAfters.subarray(0, batch.opCount).some(after => !Number.isNaN(after))) this.#recover();
     else this.#after(PROBE_MS, () => void this.#probe());
   }
 
@@ -198,7 +206,7 @@ export class GuardedStore implements CounterStore {
   }
 }
 
-/** Reads the counts of a batch; those of a store that cannot be read are not known. */
+/** Reads the counts of a batch; NaN if the store cannot be read. */
 async function readOrLeave(store: CounterStore | null, batch: CounterBatch): Promise<void> {
   if (store?.read !== undefined) await store.read(batch);
   else batch.counts.fill(Number.NaN, 0, batch.slotCount);
@@ -209,33 +217,33 @@ type Count = (store: CounterStore, batch: CounterBatch) => void | Promise<void>;
 const countAll: Count = (store, batch) => store.increment(batch);
 const countHoldingBack: Count = (store, batch) => store.incrementHoldingBack(batch);
 
-/** Keys that a failing store is asked for: few, and enough to meet several of its servers. */
+/** Maximum number of keys in a probe: few, but enough to reach several servers. */
 const MAX_KEYS = 8;
 
-/** Seconds that a key lives that was made up to ask for it. */
-const MADE_UP_TTL_S = 60;
+/** Time to live of the key that is probed if no batch has failed yet. */
+const PROBE_KEY_TTL_S = 60;
 
 const MINUTE = 2;
 
-/** Keys by which it is found out whether a store counts again: with 0 hits, which change no count. */
-export class ProbeKeys {
+/** Creates the batches that probe a store: keys with 0 hits, which do not change a count. */
+class ProbeKeys {
   readonly #fingerprintKey: FingerprintKey;
-  readonly #madeUp: Uint8Array;
+  readonly #probeKey: Uint8Array;
   #keys: { readonly bytes: Uint8Array; readonly op: CounterOp }[] = [];
   #secondsApart = false;
 
-  /** @param prefix what keys of this service begin with */
+  /** @param prefix the prefix of the keys of this service */
   constructor(fingerprintKey: FingerprintKey, prefix: string) {
     this.#fingerprintKey = fingerprintKey;
-    this.#madeUp = Buffer.from(`${prefix}sluice_store_probe`);
+    this.#probeKey = Buffer.from(`${prefix}sluice_store_probe`);
   }
 
-  /** Takes keys of a batch that failed, whose servers are those that must come back. */
+  /** Takes over keys of a failed batch: their servers must become available again. */
   take(batch: CounterBatch): void {
     this.#secondsApart = batch.secondsApart;
     this.#keys = [];
     for (let slot = 0; slot < batch.slotCount && this.#keys.length < MAX_KEYS; slot++) {
-      // Asking makes a key that is not there, and one that was only refunded must stay absent.
+      // A probe creates a missing key, and a key that is only refunded must not be created.
       if (batch.changes.opens[slot] === 0) continue;
       this.#keys.push({
         bytes: batch.keys.bytes.slice(batch.keyStart(slot), batch.keyEnds[slot]),
@@ -251,41 +259,41 @@ export class ProbeKeys {
     }
   }
 
-  /** A batch of these keys; before a batch has failed, of one that was made up. */
+  /** A batch of these keys; if no batch has failed yet, of a key made for probing. */
   batch(nowS: number): CounterBatch {
     const batch = new CounterBatch(this.#fingerprintKey);
     batch.secondsApart = this.#secondsApart;
     batch.reset(nowS);
     for (const { bytes, op } of this.#keys) batch.addOp(bytes, { start: 0, end: bytes.length }, op);
     if (batch.opCount === 0) {
-      const times = { ttlS: MADE_UP_TTL_S, expiryS: nowS + MADE_UP_TTL_S };
+      const times = { ttlS: PROBE_KEY_TTL_S, expiryS: nowS + PROBE_KEY_TTL_S };
       const op = { hits: 0, isRefund: false, limit: 0, unit: MINUTE, ...times };
-      batch.addOp(this.#madeUp, { start: 0, end: this.#madeUp.length }, op);
+      batch.addOp(this.#probeKey, { start: 0, end: this.#probeKey.length }, op);
     }
     batch.endGroup(false);
     return batch;
   }
 }
 
-/** No key of the batch has a count. */
+/** Marks all keys of a batch as uncounted. */
 function leaveUncounted(batch: CounterBatch, reason: string): void {
   batch.opAfters.fill(Number.NaN, 0, batch.opCount);
   batch.opHeld.fill(0, 0, batch.opCount);
   batch.failureText = reason;
 }
 
-/** The ops of a batch that its store left without a count, as a batch of their own for another store. */
-export class UncountedOps {
+/** The uncounted ops of a batch, as a separate batch for another store. */
+class UncountedOps {
   readonly batch: CounterBatch;
-  /** By op of {@link batch}: its number in the batch that it comes from. */
+  /** By op of {@link batch}: its number in the original batch. */
   readonly #origins: number[] = [];
 
-  /** @param key the one of the batches that are taken from, so that a key is the same in both */
+  /** @param key the fingerprint key of the original batches, so that fingerprints are equal in both */
   constructor(key: FingerprintKey) {
     this.batch = new CounterBatch(key);
   }
 
-  /** Takes the ops without a count; how many requests they belong to. */
+  /** Takes over the ops without a count. Returns the number of their requests. */
   take(from: CounterBatch): number {
     this.batch.secondsApart = from.secondsApart;
     this.batch.reset(from.nowS);
@@ -305,7 +313,7 @@ export class UncountedOps {
     return calls;
   }
 
-  /** Puts the counts into the batch that the ops were taken from. */
+  /** Writes the counts into the original batch. */
   giveBack(to: CounterBatch): void {
     for (const [op, origin] of this.#origins.entries()) {
       to.opAfters[origin] = this.batch.opAfters[op];

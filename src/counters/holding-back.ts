@@ -1,11 +1,10 @@
 import { type CounterBatch, SlotChanges } from './batch.ts';
 
 /**
- * Holds the requests of a batch back against the counts that were read into it (NaN where one is not known), for stores
- * that cannot decide it themselves: request by request, in order. Fills in `opHeld` and `opAfters`; `counts` then hold
- * what is there with what is to be added.
+ * Decides which hits of a batch are held back, from the counts that were read into the batch (NaN if unknown). For stores
+ * that cannot decide this themselves. Sets `opHeld` and `opAfters`; afterwards, `counts` include the hits to add.
  *
- * Refunds are never held back, and those of a request come before its hits: what it gives back is there for them.
+ * Refunds are never held back. The refunds of a request apply before its hits, so they make room for the hits.
  */
 export function holdBack(batch: CounterBatch): void {
   let first = 0;
@@ -30,7 +29,7 @@ export function holdBack(batch: CounterBatch): void {
   }
 }
 
-/** What the ops that are not held back do to each slot, in the order in which {@link holdBack} lets them. */
+/** The changes of all ops that are not held back, in the order of {@link holdBack}. */
 export function heldBackChanges(batch: CounterBatch): SlotChanges {
   const changes = new SlotChanges(batch.slotCount);
   inOrder(batch, op => {
@@ -41,7 +40,7 @@ export function heldBackChanges(batch: CounterBatch): SlotChanges {
   return changes;
 }
 
-/** Works out `opAfters` once more, from the counts that the store found when it made the changes. */
+/** Computes `opAfters` again, from the counts that the store found when it applied the changes. */
 export function spreadHeldBack(batch: CounterBatch): void {
   inOrder(batch, op => {
     if (batch.opHeld[op] === 0) batch.spreadOp(op);
@@ -58,7 +57,7 @@ function refund(batch: CounterBatch, first: number, end: number): void {
   }
 }
 
-/** Visits all ops: of each request the refunds first. */
+/** Visits all ops, for each request the refunds first. */
 function inOrder(batch: CounterBatch, visit: (op: number) => void): void {
   let first = 0;
   for (let group = 0; group < batch.groupCount; group++) {

@@ -1,38 +1,39 @@
 import type { CounterBatch } from './batch.ts';
 
 /**
- * A place where hits are counted. It is asked in whole batches; counts come back in the batch.
- * One exam (`test/exam/counter-store.ts`) holds for every store.
+ * Counts hits, one batch per call. The store writes the counts into the batch. `test/exam/counter-store.ts` tests every
+ * store.
  */
 export interface CounterStore {
   readonly name: string;
 
-  /** True when limits per second are counted in a place of their own, where equal keys are others. */
+  /** True if per-second limits are counted in a separate store, where equal keys are different counters. */
   readonly secondsApart?: boolean;
 
   /**
-   * Makes the changes of every key of the batch and fills in what its ops find. A count that did not exist starts
-   * at 0 and has its time to live from then on; a key that is only refunded is not made, and its time to live stays.
-   * A store that counts in memory returns nothing, the others a promise.
-   * @throws (or rejects with) Fault `store_failed`: no count of the batch is valid, hits may or may not be counted.
+   * Applies the changes of the batch and sets its counts. A new count starts at 0 with the time to live of the slot. A
+   * refund does not create a count and does not change its time to live. The embedded store returns nothing, other
+   * stores return a promise.
+   * @throws Fault `store_failed` (or rejects with it): no count is valid, and the hits may or may not be counted
    */
   increment(batch: CounterBatch): void | Promise<void>;
 
   /**
-   * The same for batches whose requests hold each other back (`STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT`):
-   * request by request, in order and atomically. The ops of a request are a group of the batch.
+   * Like {@link increment}, but holds hits back (`STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT`): if any descriptor of a
+   * request is over its limit, the hits of its other descriptors are not added. Requests (groups of the batch) are
+   * processed in order, each one atomically unless the store documents otherwise.
    */
   incrementHoldingBack(batch: CounterBatch): void | Promise<void>;
 
   /**
-   * Fills in `counts` with the present count of every key of the batch and counts nothing: 0 for a key that has no
-   * count, NaN for one that cannot be read. Not for decisions; a store that cannot do it has no such method.
-   * @throws (or rejects with) Fault `store_failed` when no count can be read
+   * Reads the current counts of all keys into `counts` without counting: 0 for a key without a count, NaN for a key that
+   * cannot be read. For explanations, not for decisions. Optional.
+   * @throws Fault `store_failed` (or rejects with it) if no count can be read
    */
   read?(batch: CounterBatch): void | Promise<void>;
 
-  /** Connects. Resolves when the store answers. */
+  /** Connects. Resolves when the store responds. */
   start(): Promise<void>;
-  /** Ends every connection and timer. */
+  /** Closes all connections and timers. */
   stop(): Promise<void>;
 }

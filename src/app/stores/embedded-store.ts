@@ -5,7 +5,7 @@ import { EmbeddedCounterStore } from '../../counters/embedded/embedded-store.ts'
 import { readSnapshotKey } from '../../counters/embedded/snapshot.ts';
 import { SnapshotKeeper } from '../../counters/embedded/snapshot-keeper.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
-import { GuardedStore, ProbeKeys, UncountedOps } from '../../counters/guarded-store.ts';
+import { GuardedStore } from '../../counters/guarded-store.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import type { StoreParts } from './opened-store.ts';
 
@@ -74,8 +74,8 @@ export function guardStore(
     store,
     local: parts.local,
     outage,
-    uncounted: new UncountedOps(fingerprintKey),
-    probes: new ProbeKeys(fingerprintKey, settings.cacheKeyPrefix),
+    fingerprintKey,
+    keyPrefix: settings.cacheKeyPrefix,
     counters: {
       storeError: stats.counter('ratelimit.service.call.should_rate_limit.redis_error'),
       outages: stats.counter('ratelimit.store_failure.outages'),

@@ -2,7 +2,7 @@ import t from 'tap';
 import { Outage, OutageLog } from '../../../src/base/outage-log.ts';
 import { CounterTable } from '../../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../../src/counters/embedded/embedded-store.ts';
-import { GuardedStore, ProbeKeys, UncountedOps } from '../../../src/counters/guarded-store.ts';
+import { GuardedStore } from '../../../src/counters/guarded-store.ts';
 import type { CounterStore } from '../../../src/counters/store.ts';
 import { StatsRegistry } from '../../../src/stats/registry.ts';
 import { counterStoreExam } from '../../exam/counter-store.ts';
@@ -32,8 +32,8 @@ function guard({ local = memory() as CounterStore | null } = {}) {
     store,
     local,
     outage: new Outage(TEXTS, new OutageLog({ clock, logger }), clock),
-    uncounted: new UncountedOps(TEST_FINGERPRINT_KEY),
-    probes: new ProbeKeys(TEST_FINGERPRINT_KEY, 'prefix_'),
+    fingerprintKey: TEST_FINGERPRINT_KEY,
+    keyPrefix: 'prefix_',
     counters: { storeError: stats.counter('errors'), outages: stats.counter('outages') },
     clock,
     logger,
