@@ -1,7 +1,8 @@
 import { ByteWriter } from '../../../src/base/bytes.ts';
 import { DEFAULT_MAX_FRAME_BYTES, FLAG, FRAME, writeFrameHeader } from '../../../src/http2/frame/frame.ts';
 import { writeHeaders } from '../../../src/http2/frame/headers.ts';
-import { type HeaderField, HpackEncoder } from '../../../src/http2/hpack/encoder.ts';
+import type { HeaderField } from '../../../src/http2/hpack/encoder.ts';
+import { HpackEncoder } from '../../../test/support/hpack-encoder.ts';
 import { framed } from '../grpc-framing.ts';
 
 /** A request whose text changes from call to call. */

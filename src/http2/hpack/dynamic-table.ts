@@ -69,17 +69,12 @@ export class DynamicTable {
     return this.#values[(this.#next - index) & (this.#values.length - 1)];
   }
 
-  /** Whether an entry of this size fits in the empty table. */
-  hasRoomFor(size: number): boolean {
-    return size <= this.#maxSize;
-  }
-
   /** Evicts entries until the field fits, and adds it. A field larger than the table only empties the table (4.4). */
   add(name: string, value: string): void {
     this.#version++;
     const size = fieldSize(name.length, value.length);
     this.#evictDownTo(this.#maxSize - size);
-    if (!this.hasRoomFor(size)) return;
+    if (size > this.#maxSize) return;
     if (this.#count === this.#names.length) this.#grow();
     this.#names[this.#next] = name;
     this.#values[this.#next] = value;
@@ -93,22 +88,6 @@ export class DynamicTable {
     this.#version++;
     this.#maxSize = maxSize;
     this.#evictDownTo(maxSize);
-  }
-
-  /** The index of the newest entry with this name and value; 0 if there is none. */
-  fieldIndex(name: string, value: string): number {
-    for (let index = 1; index <= this.#count; index++) {
-      if (this.value(index) === value && this.name(index) === name) return index;
-    }
-    return 0;
-  }
-
-  /** The index of the newest entry with this name; 0 if there is none. */
-  nameIndex(name: string): number {
-    for (let index = 1; index <= this.#count; index++) {
-      if (this.name(index) === name) return index;
-    }
-    return 0;
   }
 
   #evictDownTo(size: number): void {

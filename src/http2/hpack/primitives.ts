@@ -113,9 +113,6 @@ export const LITERAL_TO_INDEX: Representation = { pattern: 0x40, prefix: 0x3f };
 /** A change of the maximum size of the dynamic table (6.3). */
 export const SIZE_UPDATE: Representation = { pattern: 0x20, prefix: 0x1f };
 
-/** A literal field that intermediaries must not index either (6.2.3). */
-export const LITERAL_NEVER_INDEXED: Representation = { pattern: 0x10, prefix: 0x0f };
-
 /** A literal field that is not added to the dynamic table (6.2.2). */
 export const LITERAL: Representation = { pattern: 0x00, prefix: 0x0f };
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ByteWriter } from '../../../../src/base/bytes.ts';
-import { HpackEncoder } from '../../../../src/http2/hpack/encoder.ts';
+import { HpackEncoder } from '../../../support/hpack-encoder.ts';
 import {
   END_BOTH,
   END_STREAM,

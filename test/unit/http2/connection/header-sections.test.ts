@@ -2,7 +2,7 @@ import t from 'tap';
 import { ByteWriter } from '../../../../src/base/bytes.ts';
 import { maxBlockBytes, maxContinuations } from '../../../../src/http2/connection/header-sections.ts';
 import { DEFAULT_LIMITS } from '../../../../src/http2/connection/limits.ts';
-import { HpackEncoder } from '../../../../src/http2/hpack/encoder.ts';
+import { HpackEncoder } from '../../../support/hpack-encoder.ts';
 import {
   END_BOTH,
   END_HEADERS,

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { HpackEncoder } from '../../../../src/http2/hpack/encoder.ts';
+import { HpackEncoder } from '../../../support/hpack-encoder.ts';
 import { EXAMPLES, type Example } from './appendix-c.ts';
 import { decodeAll, decoderWith, encodeBlock, fieldsOf, hexOf, octets, sizeOf, tableOf } from './blocks.ts';
 

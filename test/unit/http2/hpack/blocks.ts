@@ -1,8 +1,9 @@
 import { ByteWriter } from '../../../../src/base/bytes.ts';
 import { HpackDecoder, type HpackDecoderOptions } from '../../../../src/http2/hpack/decoder.ts';
-import type { HeaderField, HpackEncoder, Indexing } from '../../../../src/http2/hpack/encoder.ts';
+import type { HeaderField } from '../../../../src/http2/hpack/encoder.ts';
 import type { HeaderBlock } from '../../../../src/http2/hpack/header-list.ts';
 import { HpackFault } from '../../../../src/http2/hpack/primitives.ts';
+import type { HpackEncoder, Indexing } from '../../../support/hpack-encoder.ts';
 
 /** Octets from hex digits; spaces may stand anywhere. */
 export function octets(hex: string): Uint8Array {

@@ -1,8 +1,9 @@
 import t from 'tap';
 import type { HpackDecoder } from '../../../../src/http2/hpack/decoder.ts';
-import { type HeaderField, HpackEncoder } from '../../../../src/http2/hpack/encoder.ts';
+import type { HeaderField } from '../../../../src/http2/hpack/encoder.ts';
 import type { HeaderBlock } from '../../../../src/http2/hpack/header-list.ts';
 import { HpackFault } from '../../../../src/http2/hpack/primitives.ts';
+import { HpackEncoder } from '../../../support/hpack-encoder.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { fieldBlock } from '../../../support/wire-frames.ts';
 import {

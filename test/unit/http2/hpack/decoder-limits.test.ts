@@ -1,5 +1,6 @@
 import t from 'tap';
-import { type HeaderField, HpackEncoder } from '../../../../src/http2/hpack/encoder.ts';
+import type { HeaderField } from '../../../../src/http2/hpack/encoder.ts';
+import { HpackEncoder } from '../../../support/hpack-encoder.ts';
 import {
   decodeAll,
   decoderWith,

@@ -74,24 +74,6 @@ t.test('the version is another one after whatever may change an index', async t 
   t.equal(versions.size, 6);
 });
 
-t.test('fields and names are found at their newest index', async t => {
-  const table = new DynamicTable(4096);
-  for (const [name, value] of [
-    ['a', '1'],
-    ['b', '1'],
-    ['a', '2'],
-    ['a', '1'],
-    ['c', '3'],
-  ])
-    table.add(name, value);
-  t.equal(table.fieldIndex('a', '1'), 2);
-  t.equal(table.fieldIndex('a', '2'), 3);
-  t.equal(table.fieldIndex('b', '2'), 0);
-  t.equal(table.nameIndex('a'), 2);
-  t.equal(table.nameIndex('b'), 4);
-  t.equal(table.nameIndex('d'), 0);
-});
-
 t.test('random changes leave what the RFC describes, through growth and wrapping of the ring', async t => {
   const random = new SeededRandom(1);
   for (const bound of [0, 100, 1000, 4096, 65_536]) {

@@ -1,11 +1,7 @@
 import t from 'tap';
 import { ByteWriter } from '../../../../src/base/bytes.ts';
-import {
-  type HeaderField,
-  HpackEncoder,
-  type Indexing,
-  preencode,
-} from '../../../../src/http2/hpack/encoder.ts';
+import { type HeaderField, preencode } from '../../../../src/http2/hpack/encoder.ts';
+import { HpackEncoder, type Indexing } from '../../../support/hpack-encoder.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { decodeAll, decoderWith, encodeBlock, fieldsOf, hexOf, octets } from './blocks.ts';
 

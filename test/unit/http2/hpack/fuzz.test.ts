@@ -1,6 +1,7 @@
 import t from 'tap';
-import { type HeaderField, HpackEncoder } from '../../../../src/http2/hpack/encoder.ts';
+import type { HeaderField } from '../../../../src/http2/hpack/encoder.ts';
 import { HpackFault } from '../../../../src/http2/hpack/primitives.ts';
+import { HpackEncoder } from '../../../support/hpack-encoder.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { decodeAll, decoderWith, encodeBlock, fieldsOf, hexOf, outcomeOf, sizeOf } from './blocks.ts';
 import { PlainDecoder, PlainFault } from './plain-decoder.ts';

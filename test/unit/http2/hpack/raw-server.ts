@@ -3,7 +3,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import type { Test } from 'tap';
 import { ByteWriter } from '../../../../src/base/bytes.ts';
 import type { HpackDecoder } from '../../../../src/http2/hpack/decoder.ts';
-import { type HeaderField, HpackEncoder, type Indexing } from '../../../../src/http2/hpack/encoder.ts';
+import type { HeaderField } from '../../../../src/http2/hpack/encoder.ts';
+import { HpackEncoder, type Indexing } from '../../../support/hpack-encoder.ts';
 import { decodeAll, decoderWith, fieldsOf } from './blocks.ts';
 
 const FRAME = { data: 0, headers: 1, settings: 4, ping: 6, continuation: 9 } as const;

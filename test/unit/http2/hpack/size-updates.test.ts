@@ -1,7 +1,8 @@
 import t from 'tap';
 import { ByteWriter } from '../../../../src/base/bytes.ts';
-import { type HeaderField, HpackEncoder } from '../../../../src/http2/hpack/encoder.ts';
+import type { HeaderField } from '../../../../src/http2/hpack/encoder.ts';
 import { HpackFault } from '../../../../src/http2/hpack/primitives.ts';
+import { HpackEncoder } from '../../../support/hpack-encoder.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 import { decodeAll, decoderWith, encodeBlock, fieldsIn, fieldsOf, hexOf, octets, tableOf } from './blocks.ts';
 
