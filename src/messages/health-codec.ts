@@ -6,15 +6,8 @@ import { WireFault, WireReader, writeBytes, writeText, writeUint } from './wire.
 export const SERVING_STATUS = { unknown: 0, serving: 1, notServing: 2, serviceUnknown: 3 } as const;
 export type ServingStatus = (typeof SERVING_STATUS)[keyof typeof SERVING_STATUS];
 
-/** `HealthCheckRequest { 1 service: string }`. */
-export function encodeHealthCheckRequest(service: string): Uint8Array {
-  const writer = new ByteWriter();
-  writeText(writer, 1, service);
-  return writer.take();
-}
-
 /**
- * The requested service name.
+ * The service name of `HealthCheckRequest { 1 service: string }`.
  *
  * @throws WireFault if the bytes are not a valid message
  */
@@ -33,21 +26,6 @@ export function encodeHealthCheckResponse(status: ServingStatus): Uint8Array {
   const writer = new ByteWriter(16);
   writeUint(writer, 1, status);
   return writer.take();
-}
-
-/**
- * The status in a response. Undefined numbers become `unknown`.
- *
- * @throws WireFault if the bytes are not a valid message
- */
-export function decodeHealthCheckResponse(bytes: Uint8Array): ServingStatus {
-  const reader = readerOf(bytes);
-  let status: ServingStatus = SERVING_STATUS.unknown;
-  while (reader.next()) {
-    if (reader.field === 1) status = servingStatus(reader.uint32());
-    else reader.skip();
-  }
-  return status;
 }
 
 /**
@@ -73,33 +51,6 @@ export function encodeHealthListResponse(statuses: ReadonlyMap<string, ServingSt
   return writer.take();
 }
 
-/**
- * The statuses in a response by service name.
- *
- * @throws WireFault if the bytes are not a valid message
- */
-export function decodeHealthListResponse(bytes: Uint8Array): Map<string, ServingStatus> {
-  const reader = readerOf(bytes);
-  const statuses = new Map<string, ServingStatus>();
-  while (reader.next()) {
-    if (reader.field === 1) readListEntry(reader.view(), statuses);
-    else reader.skip();
-  }
-  return statuses;
-}
-
-function readListEntry(bytes: Uint8Array, statuses: Map<string, ServingStatus>): void {
-  const reader = readerOf(bytes);
-  let service = '';
-  let status: ServingStatus = SERVING_STATUS.unknown;
-  while (reader.next()) {
-    if (reader.field === 1) service = readName(reader);
-    else if (reader.field === 2) status = decodeHealthCheckResponse(reader.view());
-    else reader.skip();
-  }
-  statuses.set(service, status);
-}
-
 function readerOf(bytes: Uint8Array): WireReader {
   const reader = new WireReader();
   reader.open(bytes, 0, bytes.length);
@@ -112,9 +63,4 @@ function readName(reader: WireReader): string {
   const name = reader.view();
   if (!isUtf8(name)) throw new WireFault('the service name is not valid UTF-8', at);
   return Buffer.from(name).toString('utf8');
-}
-
-function servingStatus(value: number): ServingStatus {
-  const known: readonly number[] = Object.values(SERVING_STATUS);
-  return known.includes(value) ? (value as ServingStatus) : SERVING_STATUS.unknown;
 }

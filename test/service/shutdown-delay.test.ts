@@ -1,12 +1,9 @@
 import t from 'tap';
-import {
-  decodeHealthCheckResponse,
-  encodeHealthCheckRequest,
-  SERVING_STATUS,
-} from '../../src/messages/health-codec.ts';
+import { SERVING_STATUS } from '../../src/messages/health-codec.ts';
 import { askOverGrpc, dialled, getPage } from '../support/asking.ts';
 import { request } from '../support/decisions.ts';
 import { GrpcClient } from '../support/grpc-client.ts';
+import { decodeHealthCheckResponse, encodeHealthCheckRequest } from '../support/health-messages.ts';
 import { writeRules } from '../support/rule-files.ts';
 import { startService } from '../support/service.ts';
 import { newTenant, startTasksService } from '../support/tasks/tasks-service.ts';

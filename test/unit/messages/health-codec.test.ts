@@ -2,13 +2,15 @@ import t from 'tap';
 import {
   checkHealthListRequest,
   decodeHealthCheckRequest,
-  decodeHealthCheckResponse,
-  decodeHealthListResponse,
-  encodeHealthCheckRequest,
   encodeHealthCheckResponse,
   encodeHealthListResponse,
   SERVING_STATUS,
 } from '../../../src/messages/health-codec.ts';
+import {
+  decodeHealthCheckResponse,
+  decodeHealthListResponse,
+  encodeHealthCheckRequest,
+} from '../../support/health-messages.ts';
 
 const bytes = (hex: string): Uint8Array => Buffer.from(hex.replaceAll(' ', ''), 'hex');
 const hex = (encoded: Uint8Array): string => Buffer.from(encoded).toString('hex');
