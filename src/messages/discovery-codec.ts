@@ -1,4 +1,3 @@
-import { isUtf8 } from 'node:buffer';
 import { ByteWriter } from '../base/bytes.ts';
 import type { JsonObject } from '../base/json.ts';
 import { writeStruct } from './struct.ts';
@@ -76,7 +75,7 @@ export function encodeDiscoveryRequest(request: DiscoveryRequest): Uint8Array {
 
 /**
  * Decodes a response. Resources are views of `bytes`. At most one more than {@link MAX_RESOURCES} is decoded, so that
- * the caller can detect the excess.
+ * the caller can detect the excess. Texts must be valid UTF-8, because they are sent back to the server.
  *
  * @throws WireFault if the bytes are not a `DiscoveryResponse`
  */
@@ -88,9 +87,9 @@ export function decodeDiscoveryResponse(bytes: Uint8Array): DiscoveryResponse {
   let typeUrl = '';
   const resources: Resource[] = [];
   while (reader.next()) {
-    if (reader.field === RESPONSE.version) version = checkedText(reader);
-    else if (reader.field === RESPONSE.typeUrl) typeUrl = checkedText(reader);
-    else if (reader.field === RESPONSE.nonce) nonce = checkedText(reader);
+    if (reader.field === RESPONSE.version) version = reader.checkedText();
+    else if (reader.field === RESPONSE.typeUrl) typeUrl = reader.checkedText();
+    else if (reader.field === RESPONSE.nonce) nonce = reader.checkedText();
     else if (reader.field === RESPONSE.resources && resources.length <= MAX_RESOURCES) {
       resources.push(reader.nested(readResource));
     } else reader.skip();
@@ -102,17 +101,9 @@ function readResource(reader: WireReader): Resource {
   let typeUrl = '';
   let value: Uint8Array = new Uint8Array(0);
   while (reader.next()) {
-    if (reader.field === ANY.typeUrl) typeUrl = checkedText(reader);
+    if (reader.field === ANY.typeUrl) typeUrl = reader.checkedText();
     else if (reader.field === ANY.value) value = reader.view();
     else reader.skip();
   }
   return { typeUrl, value };
-}
-
-/** Texts are sent back to the server, so they must be valid UTF-8, as protobuf requires, and cannot be repaired. */
-function checkedText(reader: WireReader): string {
-  const at = reader.position;
-  const bytes = reader.view();
-  if (!isUtf8(bytes)) throw reader.fault(`field ${reader.field} is not valid UTF-8`, at);
-  return Buffer.from(bytes).toString();
 }

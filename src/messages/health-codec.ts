@@ -1,6 +1,5 @@
-import { isUtf8 } from 'node:buffer';
 import { ByteWriter } from '../base/bytes.ts';
-import { WireFault, WireReader, writeBytes, writeText, writeUint } from './wire.ts';
+import { WireReader, writeBytes, writeText, writeUint } from './wire.ts';
 
 /** `grpc.health.v1.HealthCheckResponse.ServingStatus`. */
 export const SERVING_STATUS = { unknown: 0, serving: 1, notServing: 2, serviceUnknown: 3 } as const;
@@ -15,7 +14,7 @@ export function decodeHealthCheckRequest(bytes: Uint8Array): string {
   const reader = readerOf(bytes);
   let service = '';
   while (reader.next()) {
-    if (reader.field === 1) service = readName(reader);
+    if (reader.field === 1) service = reader.checkedText();
     else reader.skip();
   }
   return service;
@@ -55,12 +54,4 @@ function readerOf(bytes: Uint8Array): WireReader {
   const reader = new WireReader();
   reader.open(bytes, 0, bytes.length);
   return reader;
-}
-
-/** Strings must be valid UTF-8 (protobuf.dev, "Encoding": strings). */
-function readName(reader: WireReader): string {
-  const at = reader.position;
-  const name = reader.view();
-  if (!isUtf8(name)) throw new WireFault('the service name is not valid UTF-8', at);
-  return Buffer.from(name).toString('utf8');
 }

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { ByteWriter } from '../base/bytes.ts';
 import { StacklessError } from '../base/fault.ts';
 
@@ -138,9 +139,17 @@ export class WireReader {
     return view;
   }
 
-  /** A length-delimited field as text. */
+  /** A length-delimited field as text. Invalid UTF-8 becomes replacement characters. */
   text(): string {
     return Buffer.from(this.view()).toString('utf8');
+  }
+
+  /** A length-delimited field as text that must be valid UTF-8 (protobuf.dev, "Encoding": strings). */
+  checkedText(): string {
+    const at = this.position;
+    const bytes = this.view();
+    if (!isUtf8(bytes)) throw this.fault(`field ${this.field} is not valid UTF-8`, at);
+    return Buffer.from(bytes).toString('utf8');
   }
 
   /** Skips a group up to its matching end. Groups are an encoding that proto3 does not write. */
