@@ -1,7 +1,7 @@
 import { ByteWriter } from '../base/bytes.ts';
 import type { JsonObject } from '../base/json.ts';
 import { readStruct } from './struct.ts';
-import { WireReader, writeBytes, writeText, writeUint } from './wire.ts';
+import { readerOf, type WireReader, writeBytes, writeText, writeUint } from './wire.ts';
 
 /** A key and value pair of a descriptor. */
 export interface DescriptorEntry {
@@ -118,8 +118,7 @@ function writeMessage(writer: ByteWriter, field: number, write: (nested: ByteWri
  * @throws WireFault if the bytes are not a valid message
  */
 export function decodeRateLimitResponse(bytes: Uint8Array): RateLimitResponse {
-  const reader = new WireReader();
-  reader.open(bytes, 0, bytes.length);
+  const reader = readerOf(bytes);
   let overallCode = 0;
   const statuses: DescriptorStatus[] = [];
   const responseHeadersToAdd: HeaderValue[] = [];

@@ -1,7 +1,7 @@
 import { ByteWriter } from '../base/bytes.ts';
 import type { JsonObject } from '../base/json.ts';
 import { writeStruct } from './struct.ts';
-import { WireReader, writeBytes, writeText, writeUint } from './wire.ts';
+import { readerOf, type WireReader, writeBytes, writeText, writeUint } from './wire.ts';
 
 /** Path of the method `AggregatedDiscoveryService.StreamAggregatedResources`. */
 export const STREAM_RESOURCES_PATH =
@@ -80,8 +80,7 @@ export function encodeDiscoveryRequest(request: DiscoveryRequest): Uint8Array {
  * @throws WireFault if the bytes are not a `DiscoveryResponse`
  */
 export function decodeDiscoveryResponse(bytes: Uint8Array): DiscoveryResponse {
-  const reader = new WireReader();
-  reader.open(bytes, 0, bytes.length);
+  const reader = readerOf(bytes);
   let version = '';
   let nonce = '';
   let typeUrl = '';

@@ -1,5 +1,5 @@
 import { ByteWriter } from '../base/bytes.ts';
-import { WireReader, writeBytes, writeText, writeUint } from './wire.ts';
+import { readerOf, writeBytes, writeText, writeUint } from './wire.ts';
 
 /** `grpc.health.v1.HealthCheckResponse.ServingStatus`. */
 export const SERVING_STATUS = { unknown: 0, serving: 1, notServing: 2, serviceUnknown: 3 } as const;
@@ -48,10 +48,4 @@ export function encodeHealthListResponse(statuses: ReadonlyMap<string, ServingSt
     writeBytes(writer, 1, entry.view());
   }
   return writer.take();
-}
-
-function readerOf(bytes: Uint8Array): WireReader {
-  const reader = new WireReader();
-  reader.open(bytes, 0, bytes.length);
-  return reader;
 }

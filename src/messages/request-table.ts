@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { doubled, grownCapacity } from '../base/bytes.ts';
 import { Fault } from '../base/fault.ts';
-import { WireFault, WireReader } from './wire.ts';
+import { readerOf, WireFault, WireReader } from './wire.ts';
 
 // Limits of a `RateLimitRequest` in protobuf and JSON. The protocol has none, but a message of a few megabytes could
 // otherwise request a million decisions. Proxies send a handful.
@@ -289,8 +289,7 @@ const MAX_CHARACTERS = 200;
 
 /** The domain of a `RateLimitRequest`, for traces; empty if there is none or the bytes are not a valid message. */
 export function domainOf(request: Uint8Array): string {
-  const reader = new WireReader();
-  reader.open(request, 0, request.length);
+  const reader = readerOf(request);
   let domain = '';
   try {
     while (reader.next()) {

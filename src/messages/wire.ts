@@ -181,6 +181,13 @@ export class WireReader {
   }
 }
 
+/** A reader over all of `bytes`. */
+export function readerOf(bytes: Uint8Array): WireReader {
+  const reader = new WireReader();
+  reader.open(bytes, 0, bytes.length);
+  return reader;
+}
+
 /** Writes the tag of a field. */
 export function writeTag(writer: ByteWriter, field: number, wireType: number): void {
   writer.varint(field * 8 + wireType);

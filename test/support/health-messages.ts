@@ -1,6 +1,6 @@
 import { ByteWriter } from '../../src/base/bytes.ts';
 import { SERVING_STATUS, type ServingStatus } from '../../src/messages/health-codec.ts';
-import { WireReader, writeText } from '../../src/messages/wire.ts';
+import { readerOf, writeText } from '../../src/messages/wire.ts';
 
 /** `HealthCheckRequest { 1 service: string }`. */
 export function encodeHealthCheckRequest(service: string): Uint8Array {
@@ -49,12 +49,6 @@ function readListEntry(bytes: Uint8Array, statuses: Map<string, ServingStatus>):
     else reader.skip();
   }
   statuses.set(service, status);
-}
-
-function readerOf(bytes: Uint8Array): WireReader {
-  const reader = new WireReader();
-  reader.open(bytes, 0, bytes.length);
-  return reader;
 }
 
 function servingStatus(value: number): ServingStatus {

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
-import { WIRE, WireReader } from '../../src/messages/wire.ts';
+import { readerOf, WIRE } from '../../src/messages/wire.ts';
 import type { CertificatePair } from './certificates.ts';
 
 /** A span as it was exported. Ids are hexadecimal; `parent` is empty for the first of a trace. */
@@ -133,8 +133,7 @@ export async function grpcReceiver(pair?: CertificatePair): Promise<OtlpReceiver
 
 /** The fields of a message by number, each with its values in order; messages inside are left as bytes. */
 function fieldsOf(bytes: Uint8Array): Map<number, (Uint8Array | number)[]> {
-  const reader = new WireReader();
-  reader.open(bytes, 0, bytes.length);
+  const reader = readerOf(bytes);
   const fields = new Map<number, (Uint8Array | number)[]>();
   while (reader.next()) {
     const values = fields.get(reader.field) ?? [];
