@@ -104,7 +104,7 @@ export const UWS_DEPARTURES: readonly Departure[] = [
   },
   { limit: 'Malformed request lines', outcome: 'silent', cases: ['HTTP/0.9'] },
   {
-    limit: 'Other versions than HTTP/1.1',
+    limit: 'HTTP versions other than 1.1',
     outcome: '505 closed',
     cases: [
       'HTTP/1.0 without a Host',
@@ -116,7 +116,7 @@ export const UWS_DEPARTURES: readonly Departure[] = [
     ],
   },
   {
-    limit: 'Pipelining behind an answer that takes time',
+    limit: 'Pipelining behind a slow answer',
     outcome: 'closed asked 1',
     cases: [
       'request behind one that says close and is answered later',
@@ -125,7 +125,7 @@ export const UWS_DEPARTURES: readonly Departure[] = [
     ],
   },
   {
-    limit: 'Pipelining behind an answer that takes time',
+    limit: 'Pipelining behind a slow answer',
     outcome: 'closed',
     cases: [
       'request in the read of one whose answer takes several turns',
@@ -133,7 +133,7 @@ export const UWS_DEPARTURES: readonly Departure[] = [
     ],
   },
   {
-    limit: 'Request lines in two reads',
+    limit: 'Split request lines',
     outcome: '505 closed',
     cases: ['request in two reads, divided in its request line', 'request in reads of one byte'],
   },
@@ -151,7 +151,7 @@ export const UWS_DEPARTURES: readonly Departure[] = [
     ],
   },
   {
-    limit: 'Expect in other letters',
+    limit: 'Other spellings of Expect',
     outcome: '200 open asked 1',
     cases: ['leave asked for in other letters'],
   },
@@ -166,17 +166,17 @@ export const UWS_DEPARTURES: readonly Departure[] = [
     cases: ['option of five characters that is not close'],
   },
   {
-    limit: 'Requests behind one that says close',
+    limit: 'Requests after Connection: close',
     outcome: '200 200 open asked 2',
     cases: ['request behind one that says close'],
   },
   {
-    limit: 'Pipelining behind an answer that takes time',
+    limit: 'Pipelining behind a slow answer',
     outcome: 'closed',
     cases: ['chunked requests in one read', 'empty length, on a route without a body'],
   },
   {
-    limit: 'Pipelining behind an answer that takes time',
+    limit: 'Pipelining behind a slow answer',
     outcome: 'closed asked 1',
     cases: ['requests without and with a body in one read'],
   },
@@ -188,7 +188,7 @@ export const UWS_DEPARTURES: readonly Departure[] = [
   { limit: 'Trailers', outcome: '200 505 closed asked 1', cases: ['trailer in a read of its own'] },
   { limit: 'Trailers', outcome: 'closed', cases: ['trailer that looks like a request'] },
   {
-    limit: 'Chunks that say to be larger than the largest body',
+    limit: 'Chunks larger than the largest body',
     outcome: 'silent',
     cases: ['chunk that says to be larger than the largest size'],
   },
