@@ -46,7 +46,8 @@ export function parseMapperFile(text: string, parseDuration: (text: string) => n
   const reading = new Reading(root.child('defaults'), parseDuration);
   const list = root.items('mappings').map(node => reading.mapping(node));
   root.knows(['defaults', 'mappings']);
-  if (root.faults.length > 0) throw new MapperFileRefused(root.faults);
+  // The defaults are read once per mapping, so each of their faults is found once per mapping.
+  if (root.faults.length > 0) throw new MapperFileRefused([...new Set(root.faults)]);
   return { list, globOrder: reading.globOrder };
 }
 

@@ -132,9 +132,10 @@ mappings:
   ]) {
     t.match(message, fault);
   }
+  t.equal(message.split('defaults.ttl').length, 2, 'a fault of the defaults is reported once');
 });
 
-t.test('a file that is not a map or not YAML, is refused', async t => {
+t.test('a file that is not a map or not YAML is refused', async t => {
   t.equal(refusal('- a'), 'the file is not a map');
   t.match(refusal('mappings: {}'), 'mappings is {}; accepted: a list');
   t.match(refusal('a: [b\nc: d'), /line 2/);
