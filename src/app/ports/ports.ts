@@ -18,7 +18,7 @@ import {
   type GrpcServerOptions,
   joinServices,
 } from '../../transports/grpc/server.ts';
-import { TlsHandshakes } from '../../transports/grpc/tls/tls.ts';
+import { TlsHandshakes } from '../../transports/grpc/tls/tls-handshakes.ts';
 import { TlsSource } from '../../transports/grpc/tls/tls-source.ts';
 import { type HttpEngine, HttpListener } from '../../transports/http/listener.ts';
 import { jsonRoute } from '../../transports/http/routes/decision-routes.ts';

@@ -135,7 +135,7 @@ const PIECE_CHARACTERS = 16 * 1024;
 const MAX_LINE_CHARACTERS = 16 * 1024;
 
 /** After this many unchanged counters in a row, other work may run. */
-const COUNTERS_AT_ONCE = 256;
+const UNCHANGED_PER_PAUSE = 256;
 
 interface FlushParts {
   readonly stats: StatsReader;
@@ -178,7 +178,7 @@ function* lines({ stats, format, counters, timers }: FlushParts): Iterable<strin
     const [name, total] = counter;
     const delta = total === 0 ? 0 : counters.take(name, total);
     if (delta !== 0) yield format.counter(name, delta);
-    else if (counter === PAUSE || ++unchanged % COUNTERS_AT_ONCE === 0) yield '';
+    else if (counter === PAUSE || ++unchanged % UNCHANGED_PER_PAUSE === 0) yield '';
   }
   const end = format.end();
   if (end !== '') yield end;

@@ -12,7 +12,7 @@ import type { Route } from '../http/routes.ts';
 export type Explain = (request: Uint8Array) => Promise<Explanation>;
 
 /** Maximum number of requests that wait for their turn or for the store. Further requests are rejected. */
-export const MAX_EXPLAINED_AT_ONCE = 8;
+export const MAX_CONCURRENT_EXPLANATIONS = 8;
 
 /**
  * Minimum time between two explanations. Each takes this thread a few milliseconds at most, so decisions keep four
@@ -21,16 +21,16 @@ export const MAX_EXPLAINED_AT_ONCE = 8;
 export const EXPLANATION_INTERVAL_MS = 25;
 
 /** Maximum size of the body of a request. */
-export const EXPLAINED_BYTES = 65_536;
+export const MAX_BODY_BYTES = 65_536;
 
 const TOO_MANY = errorAnswer({
   code: 'overloaded',
-  message: `${MAX_EXPLAINED_AT_ONCE} requests are already being explained; retry when one of them has finished`,
+  message: `${MAX_CONCURRENT_EXPLANATIONS} requests are already being explained; retry when one of them has finished`,
 });
 
 const TOO_LARGE = errorAnswer({
   code: 'body_too_large',
-  message: `the body is larger than ${EXPLAINED_BYTES} bytes: explain fewer descriptors per request`,
+  message: `the body is larger than ${MAX_BODY_BYTES} bytes: explain fewer descriptors per request`,
 });
 
 /**
@@ -45,7 +45,7 @@ export function explainRoute(explain: Explain, clock: Clock): Route {
     // Limits the wait if the clock was set back.
     const startMs = Math.min(
       Math.max(nextMs, nowMs),
-      nowMs + MAX_EXPLAINED_AT_ONCE * EXPLANATION_INTERVAL_MS,
+      nowMs + MAX_CONCURRENT_EXPLANATIONS * EXPLANATION_INTERVAL_MS,
     );
     nextMs = startMs + EXPLANATION_INTERVAL_MS;
     return new Promise(resolve => {
@@ -76,14 +76,14 @@ export function explainRoute(explain: Explain, clock: Clock): Route {
       readBody(
         exchange,
         body => {
-          if (running >= MAX_EXPLAINED_AT_ONCE) return exchange.answer(TOO_MANY);
+          if (running >= MAX_CONCURRENT_EXPLANATIONS) return exchange.answer(TOO_MANY);
           const request = new ByteWriter(body.length);
           const fault = convert(body, request);
           if (fault !== null) return exchange.answer(errorAnswer(fault));
           void answer(exchange, request.take());
           exchange.holdInput();
         },
-        { bytes: EXPLAINED_BYTES, tooLarge: () => TOO_LARGE },
+        { bytes: MAX_BODY_BYTES, tooLarge: () => TOO_LARGE },
       ),
   };
 }

@@ -20,13 +20,13 @@ export const LEAST_SHARE = 16_384;
 /**
  * Input is handled as soon as it is read, without waiting, while the work in this turn of the event loop is below this.
  */
-export const UNTURNED_WORK = 131_072;
+export const IMMEDIATE_WORK = 131_072;
 
 /**
  * The end of the turn is scheduled only after this much work, so that a quiet connection does not add callbacks to the
  * event loop.
  */
-const UNTOLD_WORK = UNTURNED_WORK / 4;
+const UNSCHEDULED_WORK = IMMEDIATE_WORK / 4;
 
 /**
  * Shares the thread between connections. Each connection gets one share of work; then the connection with the least
@@ -50,8 +50,8 @@ export class ConnectionTurns {
   }
 
   /** Work that may be done immediately for input that was just read; 0 if the input has to wait for its turn. */
-  get unturned(): number {
-    return this.#order.size > 0 ? 0 : Math.max(UNTURNED_WORK - this.#spent, 0);
+  get immediateWork(): number {
+    return this.#order.size > 0 ? 0 : Math.max(IMMEDIATE_WORK - this.#spent, 0);
   }
 
   /** Registers a new connection. */
@@ -63,7 +63,7 @@ export class ConnectionTurns {
   did(taker: TurnTaker, work: number): void {
     this.#spent += work;
     this.#order.charge(taker, work);
-    if (this.#spent >= UNTOLD_WORK) this.#schedule();
+    if (this.#spent >= UNSCHEDULED_WORK) this.#schedule();
   }
 
   /** Queues a connection that is not waiting yet. */

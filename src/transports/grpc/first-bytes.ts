@@ -31,15 +31,17 @@ export function protocolOf(bytes: Uint8Array): Protocol {
   return REQUEST_LINE.test(line) ? 'http1' : 'other';
 }
 
-/** The answer to callers that use HTTP/1.1. They read text, not frames. */
-export const HTTP1_ANSWER = [
-  'HTTP/1.1 505 HTTP Version Not Supported',
-  'content-type: text/plain; charset=utf-8',
-  'connection: close',
-  '',
-  'This port speaks gRPC, which is HTTP/2 with prior knowledge. For HTTP/1.1 use the HTTP port: POST /json.',
-  '',
-].join('\r\n');
+/** The answer to callers that do not use HTTP/2. They read text, not frames. */
+export function http1Answer(text: string): string {
+  return [
+    'HTTP/1.1 505 HTTP Version Not Supported',
+    'content-type: text/plain; charset=utf-8',
+    'connection: close',
+    '',
+    `${text} For HTTP/1.1 use the HTTP port: POST /json.`,
+    '',
+  ].join('\r\n');
+}
 
 function isLetter(octet: number): boolean {
   const lower = octet | 0x20;

@@ -6,7 +6,7 @@ import { GrpcConnection, type GrpcConnectionOptions, type Transport } from '../.
 import type { HeldBytes } from '../../grpc/limits.ts';
 import type { GrpcStatus } from '../../grpc/service.ts';
 import type { ConnectionTurns, TurnTaker } from './connection-turns.ts';
-import { HTTP1_ANSWER, protocolOf } from './first-bytes.ts';
+import { http1Answer, protocolOf } from './first-bytes.ts';
 
 /** Maximum number of written bytes that the system has not accepted. Above it, reading from the peer stops. */
 const PAUSE_BYTES = 262_144;
@@ -204,7 +204,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
 
   #receive(bytes: Uint8Array): void {
     const { turns } = this.#options;
-    const maxWork = turns.unturned;
+    const maxWork = turns.immediateWork;
     let taken = 0;
     if (maxWork > 0) {
       taken = this.#handle(bytes, maxWork);
@@ -254,7 +254,7 @@ export class GrpcSocket implements Dated, Transport, TurnTaker {
     if (protocol === 'http1') {
       this.#grpc.abort();
       this.#grpc.output.reset();
-      this.#socket.write(HTTP1_ANSWER);
+      this.#socket.write(http1Answer('This port speaks gRPC, which is HTTP/2 with prior knowledge.'));
       this.#end();
       return;
     }

@@ -1,7 +1,8 @@
 import { lstat, unlink } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { systemCode } from '../../base/fault.ts';
 import { type AddressSettings, listenFailure, listenOptions, type TcpAddress } from '../tcp-address.ts';
-import type { TlsHandshakes } from './tls/tls.ts';
+import type { TlsHandshakes } from './tls/tls-handshakes.ts';
 
 /** Where a server listens: a host and port, or the path of a unix socket. */
 export type ListenAddress = TcpAddress | { readonly path: string };
@@ -79,12 +80,8 @@ export class Listener {
   }
 }
 
-function errorCode(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-}
-
 function openFailure(listen: ListenAddress, cause: Error): Error {
-  const code = errorCode(cause);
+  const code = systemCode(cause);
   if (!('path' in listen)) return new Error(listenFailure(listen, code, SETTINGS), { cause });
   const advice = PATH_ADVICE[code] ?? 'set GRPC_UDS to a path that can hold a socket';
   return new Error(`cannot listen on the unix socket ${listen.path} (${code}): ${advice}`, { cause });
@@ -102,7 +99,7 @@ async function preparePath(path: string): Promise<void> {
     );
   }
   const found = await lstat(path).catch((error: unknown) => {
-    if (errorCode(error) === 'ENOENT') return null;
+    if (systemCode(error) === 'ENOENT') return null;
     throw openFailure({ path }, error as Error);
   });
   if (found === null) return;
@@ -118,7 +115,7 @@ async function preparePath(path: string): Promise<void> {
   }
   await unlink(path).catch((error: unknown) => {
     throw new Error(
-      `cannot remove the unused unix socket ${path} (${errorCode(error)}): remove it, or set GRPC_UDS to another path`,
+      `cannot remove the unused unix socket ${path} (${systemCode(error)}): remove it, or set GRPC_UDS to another path`,
       { cause: error },
     );
   });
@@ -132,6 +129,6 @@ function isAccepting(path: string): Promise<boolean> {
       probe.destroy();
       resolve(true);
     });
-    probe.once('error', error => resolve(errorCode(error) !== 'ECONNREFUSED'));
+    probe.once('error', error => resolve(systemCode(error) !== 'ECONNREFUSED'));
   });
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { GrpcService, StreamMethod, UnaryMethod } from '../../grpc/service.ts';
 import { DEFAULT_LIMITS } from '../../http2/connection/limits.ts';
 import type { ListenAddress } from './listener.ts';
-import type { TlsHandshakes } from './tls/tls.ts';
+import type { TlsHandshakes } from './tls/tls-handshakes.ts';
 
 /**
  * A gRPC server, independent of its library. `test/exam/grpc-server.ts` checks every implementation.

@@ -11,7 +11,7 @@ export interface ExchangeContext {
   readonly memory: HeldMemory;
   readonly turns: RequestTurns;
   /** Counts requests that were dropped to free memory. */
-  readonly gaveWay: CountedWarning;
+  readonly discarded: CountedWarning;
   /** Counts connections that were refused because too many were open. */
   readonly refused: CountedWarning;
   readonly log: Logger;
@@ -34,7 +34,7 @@ const TOO_MANY_WAIT = errorAnswer({
   message: `${MAX_WAITING} requests are already waiting; retry later`,
 });
 
-const GAVE_WAY = errorAnswer({
+const DISCARDED = errorAnswer({
   code: 'overloaded',
   message:
     'too many request bodies are incomplete, and this one for the longest time; send the request again without pauses',
@@ -171,10 +171,10 @@ export abstract class Exchange implements Holder {
    * Called when memory runs short. If the body is still incomplete, the request is answered with 503; if the answer is
    * being sent, it is cut off.
    */
-  giveWay(): void {
-    this.#context.gaveWay.add();
+  discard(): void {
+    this.#context.discarded.add();
     this.release();
-    if (this.#state === 'waiting') this.abandon(GAVE_WAY);
+    if (this.#state === 'waiting') this.abandon(DISCARDED);
     else this.cut();
   }
 

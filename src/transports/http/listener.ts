@@ -131,7 +131,7 @@ export class HttpListener implements Service {
   }
 
   async #close({ server, context }: Running, drainMs: number): Promise<void> {
-    const { traffic, gaveWay, refused } = context;
+    const { traffic, discarded, refused } = context;
     server.closePort();
     traffic.drain();
     await traffic.drained(this.#options.clock, drainMs);
@@ -139,7 +139,7 @@ export class HttpListener implements Service {
     // than the promise above resolves. Closing the server before that would discard the answer.
     await new Promise(resolve => setImmediate(resolve));
     server.close();
-    gaveWay.flush();
+    discarded.flush();
     refused.flush();
   }
 }
@@ -150,7 +150,7 @@ function create(options: HttpListenerOptions): Created {
     traffic: new Traffic(limits.maxConnections),
     memory: new HeldMemory(limits.maxHeldBytes),
     turns: new RequestTurns(),
-    gaveWay: new CountedWarning(
+    discarded: new CountedWarning(
       options,
       'Dropped HTTP requests to free memory: their bodies were incomplete, or their answers unread',
       { listener: name, limit: limits.maxHeldBytes },

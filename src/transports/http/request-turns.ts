@@ -34,16 +34,16 @@ const LONG_MS = 5;
  * The end of the turn is scheduled only after this much work, so that a quiet port does not add callbacks to the event
  * loop.
  */
-const UNTOLD_WORK = TURN_WORK / 8;
+const UNSCHEDULED_WORK = TURN_WORK / 8;
 
 /**
  * The clock ends no turn with less work. Otherwise turns would become very short on a machine on which other processes
  * use the core, and each turn costs something.
  */
-const TIMED_WORK = TURN_WORK / 2;
+const MIN_TIMED_WORK = TURN_WORK / 2;
 
 /** Within a turn, the clock is read again after this much work. */
-const UNTIMED_WORK = TURN_WORK / 64;
+const CLOCK_READ_WORK = TURN_WORK / 64;
 
 /** Work of a complete body. */
 export function bodyWork(bytes: number): number {
@@ -138,7 +138,7 @@ export class RequestTurns {
   #endsMs = 0;
   #isLate = false;
   /** The clock is read when `#spent` has reached this. */
-  #timedWork = UNTOLD_WORK;
+  #timedWork = UNSCHEDULED_WORK;
   /** No large request is handled for now. */
   #isResting = false;
 
@@ -163,7 +163,7 @@ export class RequestTurns {
     if (account !== null) this.#small.charge(account, work);
     this.#spent += work;
     if (this.#spent < this.#timedWork) return;
-    this.#timedWork = this.#spent + (this.#isScheduled ? UNTIMED_WORK : TIMED_WORK);
+    this.#timedWork = this.#spent + (this.#isScheduled ? CLOCK_READ_WORK : MIN_TIMED_WORK);
     if (this.#isScheduled) this.#isLate = this.#parts.nowMs() >= this.#endsMs;
     else this.#schedule();
   }
@@ -195,12 +195,12 @@ export class RequestTurns {
     this.#isScheduled = false;
     this.#isLate = false;
     this.#spent = 0;
-    this.#timedWork = UNTOLD_WORK;
+    this.#timedWork = UNSCHEDULED_WORK;
     if (this.#small.size === 0 && (this.#large.size === 0 || this.#isResting)) return;
     const endsMs = nowMs() + WAITED_MS;
     for (let next = this.#small.next(); next !== undefined; next = this.#small.next()) {
       this.#take(next);
-      if (this.#spent >= TIMED_WORK && (this.#spent >= TURN_WORK || nowMs() >= endsMs)) break;
+      if (this.#spent >= MIN_TIMED_WORK && (this.#spent >= TURN_WORK || nowMs() >= endsMs)) break;
     }
     if (this.#large.size > 0 && !this.#isResting) this.#takeLarge(endsMs);
     if (this.#small.size > 0 || (this.#large.size > 0 && !this.#isResting)) this.#schedule();

@@ -86,7 +86,7 @@ export class Traffic {
 /** A request whose body is incomplete, or whose answer the caller has not read yet. */
 export interface Holder {
   /** Discards the request or its answer. Its memory is no longer counted when this is called. */
-  giveWay(): void;
+  discard(): void;
 }
 
 /**
@@ -119,7 +119,7 @@ export class HeldMemory {
     while (this.#bytes > this.#max && this.#holders.size > 1) {
       const [oldest] = this.#holders.keys();
       this.release(oldest);
-      oldest.giveWay();
+      oldest.discard();
     }
   }
 

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { UnaryMethod } from '../../../src/grpc/service.ts';
-import { LEAST_SHARE, TURN_WORK, UNTURNED_WORK } from '../../../src/transports/grpc/connection-turns.ts';
+import { IMMEDIATE_WORK, LEAST_SHARE, TURN_WORK } from '../../../src/transports/grpc/connection-turns.ts';
 import { serveOwn } from '../../support/own-server.ts';
 import { WireClient } from '../../support/wire-client.ts';
 import {
@@ -19,7 +19,7 @@ const FLOODERS = 40;
 const CALLS = 400;
 
 /** Work that one turn of the event loop does, and one frame more: what was begun, the turn, and the next one's. */
-const BEFORE_HONEST = UNTURNED_WORK + 2 * TURN_WORK;
+const BEFORE_HONEST = IMMEDIATE_WORK + 2 * TURN_WORK;
 
 function calls(path: string): Buffer {
   return Buffer.concat(Array.from({ length: CALLS }, (_, i) => grpcCall(2 * i + 1, path)));

@@ -11,7 +11,7 @@ import { helpText, observerLines, seriesText, valueText } from './text-format.ts
 export const EXPOSITION_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** After this many counters or series, other work may run. */
-const AT_ONCE = 128;
+const ITEMS_PER_PAUSE = 128;
 
 /** Maximum number of metrics whose conflicts are logged, because names may contain values from requests. */
 const MAX_LOGGED = 100;
@@ -56,9 +56,9 @@ export class Exposition {
     const families = new Families();
     yield* this.#gather(families);
     this.#logConflicts(families.conflicts);
-    const look = this.#ageing.look(this.#options.clock.nowMs());
-    for (const family of families) yield* this.#familyLines(families, family, look);
-    look.done();
+    const pass = this.#ageing.startPass(this.#options.clock.nowMs());
+    for (const family of families) yield* this.#familyLines(families, family, pass);
+    pass.done();
     yield this.#process.lines(this.#mapper.tagLabels);
   }
 
@@ -79,20 +79,20 @@ export class Exposition {
     }
     let handled = 0;
     for (const counter of stats.counters()) {
-      if (counter === PAUSE || ++handled % AT_ONCE === 0) yield '';
+      if (counter === PAUSE || ++handled % ITEMS_PER_PAUSE === 0) yield '';
       if (counter === PAUSE) continue;
       const mapped = this.#mapper.map(counter[0], 'counter');
       if (mapped !== null) families.add(mapped, 'counter', counter[1] * (mapped.mapping?.scale ?? 1));
     }
   }
 
-  *#familyLines(families: Families, family: Family, look: Look): Iterable<string> {
+  *#familyLines(families: Families, family: Family, pass: Pass): Iterable<string> {
     const { metric, kind, mapping } = family;
     const observer = mapping?.observer ?? { type: 'summary' as const, quantiles: DEFAULT_QUANTILES };
     yield `${this.#helpLine(family)}# TYPE ${metric} ${kind === 'observer' ? observer.type : kind}\n`;
     const ttlMs = mapping?.ttlMs ?? 0;
     const isOld = (labels: string, value: number): boolean =>
-      ttlMs > 0 && look.isOld(seriesText(metric, labels), value, ttlMs);
+      ttlMs > 0 && pass.isOld(seriesText(metric, labels), value, ttlMs);
     for (const [labels, timer] of family.timers ?? []) {
       if (isOld(labels, timer.count)) continue;
       yield observerLines({ metric, labels, timer, observer, scale: mapping?.scale ?? 1 });
@@ -100,7 +100,7 @@ export class Exposition {
     let handled = 0;
     for (const { labels, value } of families.series(family)) {
       if (!isOld(labels, value)) yield `${seriesText(metric, labels)} ${valueText(value)}\n`;
-      if (++handled % AT_ONCE === 0) yield '';
+      if (++handled % ITEMS_PER_PAUSE === 0) yield '';
     }
   }
 
@@ -132,7 +132,7 @@ class Ageing {
   #seen: ReadonlyMap<string, Seen> = new Map();
 
   /** Starts a pass over all series. */
-  look(nowMs: number): Look {
+  startPass(nowMs: number): Pass {
     const before = this.#seen;
     const found = new Map<string, Seen>();
     return {
@@ -149,7 +149,7 @@ class Ageing {
   }
 }
 
-interface Look {
+interface Pass {
   /** True if the series has had this value for longer than `ttlMs`. */
   isOld(series: string, value: number, ttlMs: number): boolean;
   /** Ends the pass. Series that were not part of it are forgotten. */

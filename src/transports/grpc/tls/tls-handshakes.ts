@@ -3,6 +3,7 @@ import { isIP, type Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { http1Answer } from '../first-bytes.ts';
 import { HandshakeQueue } from './handshake-queue.ts';
 import type { TlsMaterial } from './tls-material.ts';
 
@@ -13,14 +14,9 @@ export const HANDSHAKE_TIMEOUT_MS = 10_000;
 const MAX_PENDING_HANDSHAKES = 1_024;
 
 /** The answer to clients that offer no protocol. They are not gRPC clients and read text. */
-const NO_ALPN_ANSWER = [
-  'HTTP/1.1 505 HTTP Version Not Supported',
-  'content-type: text/plain; charset=utf-8',
-  'connection: close',
-  '',
-  'This port speaks gRPC: clients must offer "h2" by ALPN in the TLS handshake. For HTTP/1.1 use the HTTP port: POST /json.',
-  '',
-].join('\r\n');
+const NO_ALPN_ANSWER = http1Answer(
+  'This port speaks gRPC: clients must offer "h2" by ALPN in the TLS handshake.',
+);
 
 interface TlsHandshakesOptions {
   /** Requirements for client certificates; null: clients need no certificate. */

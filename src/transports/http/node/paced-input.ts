@@ -82,8 +82,8 @@ export class PacedInput implements Holder {
   }
 
   /** Called when memory runs short: closes the connection. */
-  giveWay(): void {
-    this.#context.gaveWay.add();
+  discard(): void {
+    this.#context.discarded.add();
     this.#isCounted = false;
     this.#socket.destroy();
   }

@@ -74,7 +74,7 @@ export class UwsExchange extends Exchange {
   onChunk(listener: ChunkListener): void {
     const early = this.#early;
     if (early === null) {
-      this.#res.onData((chunk, last) => this.#hand(listener, new Uint8Array(chunk), last));
+      this.#res.onData((chunk, last) => this.#passOn(listener, new Uint8Array(chunk), last));
       return;
     }
     this.#early = null;
@@ -86,7 +86,7 @@ export class UwsExchange extends Exchange {
       return;
     }
     if (bytes.length > 0) this.deliver(listener, bytes.view(), false);
-    if (last) this.#hand(listener, NOTHING, true);
+    if (last) this.#passOn(listener, NOTHING, true);
   }
 
   /**
@@ -161,7 +161,7 @@ export class UwsExchange extends Exchange {
     const early: EarlyBody = { bytes: new ByteWriter(), chunks: 0, last: false };
     this.#early = early;
     this.#res.onData((chunk, last) => {
-      if (this.#early === null) this.#hand(this.#listener, new Uint8Array(chunk), last);
+      if (this.#early === null) this.#passOn(this.#listener, new Uint8Array(chunk), last);
       else if (this.waiting) this.#keep(early, new Uint8Array(chunk), last);
     });
   }
@@ -238,7 +238,7 @@ export class UwsExchange extends Exchange {
     else this.#feed(answer);
   }
 
-  #hand(listener: ChunkListener, chunk: Uint8Array, last: boolean): void {
+  #passOn(listener: ChunkListener, chunk: Uint8Array, last: boolean): void {
     if (!last || this.bodyBytes !== null) {
       this.#corked = true;
       this.#isInChunk = !last;

@@ -3,10 +3,10 @@ import { type Clock, systemClock } from '../../../../src/base/clock.ts';
 import { Fault } from '../../../../src/base/fault.ts';
 import type { Explanation } from '../../../../src/decision/explain/explain-descriptor.ts';
 import {
-  EXPLAINED_BYTES,
   EXPLANATION_INTERVAL_MS,
   type Explain,
-  MAX_EXPLAINED_AT_ONCE,
+  MAX_BODY_BYTES,
+  MAX_CONCURRENT_EXPLANATIONS,
 } from '../../../../src/transports/debug/explain-route.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { until } from '../../../support/until.ts';
@@ -86,11 +86,11 @@ onEachEngine('only so many are explained at once', async t => {
   const release = Promise.withResolvers<void>();
   let running = 0;
   const post = await explaining(t, async () => {
-    if (++running === MAX_EXPLAINED_AT_ONCE) all.resolve();
+    if (++running === MAX_CONCURRENT_EXPLANATIONS) all.resolve();
     await release.promise;
     return EXPLANATION;
   });
-  const first = Array.from({ length: MAX_EXPLAINED_AT_ONCE }, () => post());
+  const first = Array.from({ length: MAX_CONCURRENT_EXPLANATIONS }, () => post());
   await all.promise;
   t.match(await post(), { status: 503, body: { error: { code: 'overloaded' } } });
   release.resolve();
@@ -102,10 +102,10 @@ onEachEngine(
   'a body that is too large is refused before it is read, and the next request is served',
   async t => {
     const post = await explaining(t, async () => EXPLANATION);
-    const { status, body } = await post(BODY.padEnd(EXPLAINED_BYTES + 1));
+    const { status, body } = await post(BODY.padEnd(MAX_BODY_BYTES + 1));
     t.equal(status, 413);
     t.match(body, { error: { code: 'body_too_large', message: /65536 bytes: explain fewer descriptors/ } });
-    t.match(await post(BODY.padEnd(EXPLAINED_BYTES)), { status: 200 });
+    t.match(await post(BODY.padEnd(MAX_BODY_BYTES)), { status: 200 });
   },
 );
 

@@ -1,10 +1,10 @@
 import t from 'tap';
 import {
   ConnectionTurns,
+  IMMEDIATE_WORK,
   LEAST_SHARE,
   TURN_WORK,
   type TurnTaker,
-  UNTURNED_WORK,
 } from '../../../../src/transports/grpc/connection-turns.ts';
 import { SeededRandom } from '../../../support/seeded-random.ts';
 
@@ -166,18 +166,18 @@ t.test(
   t => {
     const turns = new SteppedTurns();
     const one = new Worker(0, SMALL);
-    t.equal(turns.unturned, UNTURNED_WORK);
+    t.equal(turns.immediateWork, IMMEDIATE_WORK);
     turns.did(one, 1_000);
     t.notOk(turns.step(), 'the event loop is left alone');
-    for (let spent = 1_000; spent < UNTURNED_WORK; spent += 1_000) {
-      t.equal(turns.unturned, UNTURNED_WORK - spent);
+    for (let spent = 1_000; spent < IMMEDIATE_WORK; spent += 1_000) {
+      t.equal(turns.immediateWork, IMMEDIATE_WORK - spent);
       turns.did(one, 1_000);
     }
-    t.equal(turns.unturned, 0);
+    t.equal(turns.immediateWork, 0);
     t.ok(turns.step());
-    t.equal(turns.unturned, UNTURNED_WORK);
+    t.equal(turns.immediateWork, IMMEDIATE_WORK);
     turns.add(new Worker(ENDLESS, SMALL));
-    t.equal(turns.unturned, 0, 'nobody overtakes those who wait');
+    t.equal(turns.immediateWork, 0, 'nobody overtakes those who wait');
     t.end();
   },
 );
@@ -187,7 +187,7 @@ t.test('what was done at once counts: who had much of it comes after who had lit
   const log: Worker[] = [];
   const much = new Worker(0, SMALL, log);
   const little = new Worker(0, SMALL, log);
-  turns.did(much, UNTURNED_WORK);
+  turns.did(much, IMMEDIATE_WORK);
   much.left = SMALL;
   little.left = SMALL;
   turns.add(much);

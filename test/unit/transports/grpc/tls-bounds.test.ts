@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import t from 'tap';
-import { HANDSHAKE_TIMEOUT_MS } from '../../../../src/transports/grpc/tls/tls.ts';
+import { HANDSHAKE_TIMEOUT_MS } from '../../../../src/transports/grpc/tls/tls-handshakes.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 import { closed, greet, greetOn, openSilent, openTls, startTlsServer } from './tls-setup.ts';
 

@@ -2,7 +2,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import t from 'tap';
 import type { ListenAddress } from '../../../../src/transports/grpc/listener.ts';
 import type { GrpcServer, GrpcServerOptions } from '../../../../src/transports/grpc/server.ts';
-import { TlsHandshakes } from '../../../../src/transports/grpc/tls/tls.ts';
+import { TlsHandshakes } from '../../../../src/transports/grpc/tls/tls-handshakes.ts';
 import { examineFailures, examineStreams, examineUnaryCalls } from '../../../exam/grpc-calls.ts';
 import { examineConnections, examineStop } from '../../../exam/grpc-connections.ts';
 import { Examinee } from '../../../exam/grpc-examinee.ts';

@@ -12,7 +12,7 @@ import {
   type GrpcServer,
   type GrpcServerOptions,
 } from '../../../../src/transports/grpc/server.ts';
-import { TlsHandshakes } from '../../../../src/transports/grpc/tls/tls.ts';
+import { TlsHandshakes } from '../../../../src/transports/grpc/tls/tls-handshakes.ts';
 import { checkTlsMaterial, type TlsMaterial } from '../../../../src/transports/grpc/tls/tls-material.ts';
 import { echo } from '../../../exam/grpc-examinee.ts';
 import { Authority, type CertificatePair } from '../../../support/certificates.ts';

@@ -4,7 +4,7 @@ import { HeldMemory } from '../../../../src/transports/http/traffic.ts';
 /** Gives way by writing down its name. */
 function holders(memory: HeldMemory, names: string) {
   const gave: string[] = [];
-  const made = [...names].map(name => ({ giveWay: () => void gave.push(name) }));
+  const made = [...names].map(name => ({ discard: () => void gave.push(name) }));
   return { gave, hold: (index: number, bytes: number) => memory.hold(made[index], bytes), made };
 }
 
