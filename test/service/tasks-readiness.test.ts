@@ -17,7 +17,7 @@ t.setTimeout(240_000);
 t.jobs = 3;
 const SIDE_BY_SIDE = { buffered: true };
 
-const BEGAN = /^The (task store is unavailable|master key does not open)/;
+const BEGAN = /^The (task store is unavailable|master key cannot decrypt)/;
 const OVER = /^The (task store is available again|master key opens)/;
 
 async function start(t: Test, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {

@@ -58,7 +58,7 @@ export class Attempt {
     this.#beganMs = parts.clock.nowMs();
     const { timeoutMs } = request.task;
     const timer = parts.clock.after(timeoutMs, () => {
-      this.#end('timed_out', deliveryError('timeout', `no complete answer within ${timeoutMs} ms`));
+      this.#end('timed_out', deliveryError('timeout', `no complete response within ${timeoutMs} ms`));
     });
     this.#cancelTimer = () => timer.cancel();
     this.#run().catch((failure: unknown) => this.#end('failed', errorOf(failure)));
@@ -169,5 +169,5 @@ function targetOf(url: string | null, rules: UrlRules): Target {
   if (url === null) throw new DeliveryFault('invalid_url', 'the worker has no URL');
   const checked = checkWorkerUrl(url, rules);
   if (checked.kind === 'ok') return checked.target;
-  throw new DeliveryFault(checked.code, `the URL of the worker cannot be pushed to: ${checked.detail}`);
+  throw new DeliveryFault(checked.code, `tasks cannot be pushed to the URL of the worker: ${checked.detail}`);
 }

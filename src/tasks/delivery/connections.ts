@@ -137,7 +137,7 @@ function connectFault(failure: unknown, reached: boolean): DeliveryFault {
     return new DeliveryFault('connect_refused', 'nothing listens at the address and port');
   return new DeliveryFault(
     'connect_failed',
-    /^E[A-Z]+$/.test(code) ? `no connection: ${code}` : 'no connection',
+    /^E[A-Z]+$/.test(code) ? `the connection failed: ${code}` : 'the connection failed',
   );
 }
 
@@ -149,7 +149,7 @@ function tlsMessage(code: string): string {
   const known: Readonly<Record<string, string>> = {
     CERT_HAS_EXPIRED: 'the certificate has expired',
     CERT_NOT_YET_VALID: 'the certificate is not valid yet',
-    DEPTH_ZERO_SELF_SIGNED_CERT: `the certificate is signed by itself${ADD_AUTHORITY}`,
+    DEPTH_ZERO_SELF_SIGNED_CERT: `the certificate is self-signed${ADD_AUTHORITY}`,
     SELF_SIGNED_CERT_IN_CHAIN: `the certificate is signed by an authority that is not trusted${ADD_AUTHORITY}`,
     UNABLE_TO_VERIFY_LEAF_SIGNATURE: `the certificate is signed by an authority that is not known${ADD_AUTHORITY}`,
     UNABLE_TO_GET_ISSUER_CERT: `the certificate is signed by an authority that is not known${ADD_AUTHORITY}`,
@@ -157,11 +157,11 @@ function tlsMessage(code: string): string {
     ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
     CERT_REVOKED: 'the certificate was revoked',
     ERR_SSL_WRONG_VERSION_NUMBER:
-      'no TLS connection: the server does not use TLS, so the URL must begin with http://',
+      'the TLS handshake failed: the server does not use TLS, so the URL must begin with http://',
     ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED:
-      'no TLS connection: the server asks for a client certificate, which pushes do not have',
+      'the TLS handshake failed: the server requires a client certificate, which pushes do not send',
   };
-  return known[code] ?? `no TLS connection${/^[A-Z0-9_]+$/.test(code) ? `: ${code}` : ''}`;
+  return known[code] ?? `the TLS handshake failed${/^[A-Z0-9_]+$/.test(code) ? `: ${code}` : ''}`;
 }
 
 export interface ConnectionOptions {

@@ -68,7 +68,7 @@ export class LocalDeliveries implements Deliveries {
 
   async deliver(request: DeliveryRequest): Promise<DeliveryOutcome> {
     if (this.free <= 0)
-      return notMade(this.#stopped ? 'deliveries are stopped' : 'too many attempts at once');
+      return notMade(this.#stopped ? 'deliveries are stopped' : 'too many concurrent attempts');
     const attempt = new Attempt(request, this.#parts);
     this.#running.add(attempt);
     try {

@@ -79,7 +79,7 @@ export class HostAddresses {
     } catch {
       // That no address is known is all there is to say; the cause is the name server's.
     }
-    if (found.length === 0) throw new DeliveryFault('dns', `no address of ${host} is known`);
+    if (found.length === 0) throw new DeliveryFault('dns', `${host} does not resolve to an address`);
     return found;
   }
 }

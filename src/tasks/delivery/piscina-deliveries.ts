@@ -94,7 +94,7 @@ export class PiscinaDeliveries implements Deliveries, Service {
 
   async deliver(request: DeliveryRequest): Promise<DeliveryOutcome> {
     const thread = this.#leastBusy();
-    if (thread === null) return notMade('there was no room for the attempt');
+    if (thread === null) return notMade('all delivery threads are busy');
     const number = ++this.#lastNumber;
     const { promise, resolve } = Promise.withResolvers<DeliveryOutcome>();
     thread.running.set(number, { tenant: request.tenant, taskId: request.task.id, settle: resolve });

@@ -42,7 +42,8 @@ export function signatures(secrets: readonly string[], { id, timestamp, body }: 
   return secrets
     .map(secret => {
       const key = signingKey(secret);
-      if (key === null) throw new Error('a signing secret of the worker is not whsec_ and base64');
+      if (key === null)
+        throw new Error('a signing secret of the worker does not consist of whsec_ and base64');
       return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
     })
     .join(' ');

@@ -114,7 +114,7 @@ function taskError({ error, kind, status }: DeliveryOutcome): Omit<TaskError, 'a
   // An answer that is no error in itself can still say that the task is not to be tried again.
   const { code, message } = error ?? {
     code: 'no_retry',
-    message: `the worker answered ${status}, and wants no retry`,
+    message: `the worker answered ${status} and asked for no retry`,
   };
   return { code, message, httpStatus: status };
 }

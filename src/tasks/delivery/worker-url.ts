@@ -72,7 +72,7 @@ function blockList(networks: readonly string[]): BlockList {
     const prefix = /^\d{1,3}$/.test(bits ?? '') ? Number(bits) : Number.NaN;
     if (family === 0 || rest.length > 0 || !(prefix <= (family === 4 ? 32 : 128))) {
       throw new Error(
-        `${JSON.stringify(network)} is no network in CIDR form, such as 10.0.0.0/8 or fd00::/8`,
+        `${JSON.stringify(network)} is not a network in CIDR notation such as 10.0.0.0/8 or fd00::/8`,
       );
     }
     list.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6');
@@ -121,17 +121,19 @@ export function checkWorkerUrl(text: string, rules: UrlRules): UrlCheck {
   if (text.length > MAX_URL_LENGTH)
     return invalid(`it has ${text.length} characters, and may have ${MAX_URL_LENGTH}`);
   // The parser reads over tabs, line breaks and blanks at the ends, and what is sent would not be what was given.
-  if (/[\x00-\x20\x7f]/.test(text)) return invalid('it holds a blank or a control character');
+  if (/[\x00-\x20\x7f]/.test(text)) return invalid('it contains a space or a control character');
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null) return invalid('it is no absolute URL, such as https://example.com/tasks');
+  if (url === null) return invalid('it is not an absolute URL such as https://example.com/tasks');
   if (url.protocol === 'http:' && !rules.allowHttp) return invalid('it must begin with https://');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return invalid('it must begin with https://');
   if (url.username !== '' || url.password !== '') {
-    return invalid('it holds a user name or a password: send them in a header, as a secret of the worker');
+    return invalid(
+      'it contains a user name or a password; send credentials in a header, as a secret of the worker',
+    );
   }
   const port = url.port === '' ? null : Number(url.port);
   if (port !== null && port < FIRST_FREE_PORT && !WEB_PORTS.includes(port) && !rules.ports.includes(port)) {
-    return invalid(`port ${port} is not allowed: 80, 443 and those from ${FIRST_FREE_PORT} on are`);
+    return invalid(`port ${port} is not allowed; use 80, 443 or a port from ${FIRST_FREE_PORT}`);
   }
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) !== 0 ? !rules.addresses.allow(host) : isLoopbackName(host) && !allowsLoopback(rules)) {
@@ -143,8 +145,8 @@ export function checkWorkerUrl(text: string, rules: UrlRules): UrlCheck {
 /** Why nothing is sent to this host. It does not say what its addresses are: that is for the operator's name server. */
 export function forbiddenAddress(host: string): string {
   return (
-    `${host} leads to no address that tasks are pushed to: loopback, private, link-local, multicast and other special ` +
-    'addresses are for the operator to allow'
+    `${host} has no address that tasks may be pushed to: loopback, private, link-local, multicast and other special ` +
+    'addresses are blocked unless the operator allows them'
   );
 }
 

@@ -102,7 +102,7 @@ export class KeyDownload {
     const aborting = new AbortController();
     if (this.#stopped) aborting.abort(new Error('the service is shutting down'));
     const timer = this.#clock.after(TIMEOUT_MS, () =>
-      aborting.abort(new Error(`no complete answer within ${TIMEOUT_MS} ms`)),
+      aborting.abort(new Error(`no complete response within ${TIMEOUT_MS} ms`)),
     );
     const agent = this.#agent();
     this.#running.add(aborting);

@@ -98,7 +98,10 @@ export class VerifiedTokens {
     const { tenantClaim, roleClaim } = this.#rules;
     const subject = textClaim(claims, 'sub');
     if (subject === null || !SUBJECT.test(subject)) {
-      throw new IdentityFault('invalid', 'the subject (sub) of the token is no text of 1 to 255 characters');
+      throw new IdentityFault(
+        'invalid',
+        'the subject (sub) of the token is not a string of 1 to 255 characters',
+      );
     }
     return {
       subject,

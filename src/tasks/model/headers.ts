@@ -22,7 +22,7 @@ const RESERVED_PREFIXES = ['webhook-', 'task-'];
 /** Why a header that is sent to workers cannot have this name, as it goes on from the name; null when it can. */
 export function headerNameFault(name: string): string | null {
   const lower = name.toLowerCase();
-  if (!NAME.test(name)) return 'is no name of a header field';
+  if (!NAME.test(name)) return 'is not a valid header name';
   if (RESERVED.has(lower)) return 'belongs to the connection and cannot be set';
   const prefix = RESERVED_PREFIXES.find(reserved => lower.startsWith(reserved));
   return prefix === undefined ? null : `begins with "${prefix}", which is written for each attempt`;
@@ -32,7 +32,7 @@ export function headerNameFault(name: string): string | null {
 export function headerValueFault(value: string): string | null {
   return VALUE.test(value)
     ? null
-    : 'has a value with a line break, or another character that headers cannot have';
+    : 'has a value with a line break or another character that header values cannot contain';
 }
 
 /**

@@ -163,7 +163,7 @@ export function parseTimeRange(
   const last = end === undefined ? null : parsePeriod(end, nowMs);
   if (last === undefined) return unreadable('end', end!);
   if (first !== null && last !== null && endsBefore(last, first)) {
-    return { kind: 'fault', parameter: 'end', detail: 'end is before start: exchange the two' };
+    return { kind: 'fault', parameter: 'end', detail: 'end is before start: swap the two' };
   }
   return { kind: 'range', from: first?.from ?? null, before: last?.before ?? null };
 }
@@ -178,7 +178,7 @@ function unreadable(parameter: 'start' | 'end', text: string): TimeRangeFault {
   return {
     kind: 'fault',
     parameter,
-    detail: `${parameter} ${shown} cannot be read: give ${TIME_RANGE_ACCEPTED}`,
+    detail: `${parameter} ${shown} is not valid: use ${TIME_RANGE_ACCEPTED}`,
   };
 }
 

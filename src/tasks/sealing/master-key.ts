@@ -34,7 +34,7 @@ export function parseMasterKey(text: string, where: string): MasterKey {
   const bytes = keyBytes(text.trim());
   if (bytes === null) {
     throw new MasterKeyRefused(
-      `${where} holds no master key: it must be 32 bytes in base64 or hex ("openssl rand -base64 32" makes one)`,
+      `${where} is not a master key: it must be 32 bytes in base64 or hex ("openssl rand -base64 32" creates one)`,
     );
   }
   return masterKey(bytes);
@@ -57,12 +57,13 @@ export async function readMasterKeyFile(path: string): Promise<MasterKey> {
   try {
     // The opened file is asked, not the path, which may lead elsewhere by now.
     const status = await handle.stat();
-    if (!status.isFile()) throw new MasterKeyRefused(`${path} should hold the master key, but is no file`);
+    if (!status.isFile())
+      throw new MasterKeyRefused(`${path} should contain the master key but is not a file`);
     // Windows has no such bits.
     if (process.platform !== 'win32' && (status.mode & 0o077) !== 0) {
       const mode = (status.mode & 0o777).toString(8);
       throw new MasterKeyRefused(
-        `${path} holds the master key and must be readable by its owner only, but has mode ${mode}: chmod 600 it`,
+        `${path} contains the master key and must be readable by its owner only, but has mode ${mode}: chmod 600 it`,
       );
     }
     const content = await readWhole(handle, MAX_FILE_BYTES);
@@ -84,7 +85,7 @@ export async function openOrMakeMasterKeyFile(path: string): Promise<MasterKey> 
       await makeFile(path, `${randomBytes(KEY_BYTES).toString('base64')}\n`);
     } catch (failure) {
       throw new MasterKeyRefused(
-        `the file with the master key, ${path}, cannot be made: ${systemCode(failure)}`,
+        `the file with the master key, ${path}, cannot be created: ${systemCode(failure)}`,
       );
     }
   }

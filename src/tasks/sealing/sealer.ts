@@ -67,17 +67,6 @@ export class Sealer {
     return this.#masters.has(masterKeyId);
   }
 
-  /**
-   * The same data key under the current master key, null when it is already. What the data key has sealed stays as it
-   * is.
-   *
-   * @throws Error as {@link open}
-   */
-  rewrap(tenant: string, dataKey: DataKey): DataKey | null {
-    if (dataKey.masterKeyId === this.#current.id) return null;
-    return this.#wrap(tenant, this.#unwrap(tenant, dataKey));
-  }
-
   /** @returns base64 */
   seal(value: string, dataKey: DataKey, belongsTo: SealedFor): string {
     const { sealing } = this.#keys(belongsTo.tenant, dataKey);
@@ -90,7 +79,7 @@ export class Sealer {
     const opened = decrypt(sealing, Buffer.from(sealed, 'base64'), secretContext(belongsTo));
     if (opened !== null) return opened.toString('utf8');
     throw new Error(
-      `secret ${belongsTo.secretId} of tenant ${belongsTo.tenant} does not open: it was sealed for something else, or was changed`,
+      `secret ${belongsTo.secretId} of tenant ${belongsTo.tenant} cannot be decrypted: it was encrypted for another use or was modified`,
     );
   }
 
@@ -109,12 +98,14 @@ export class Sealer {
     const master = this.#masters.get(masterKeyId);
     if (master === undefined) {
       throw new Error(
-        `the data key of tenant ${tenant} is wrapped with master key ${masterKeyId}, which is not among those given: add it to the previous master keys`,
+        `the data key of tenant ${tenant} is wrapped with master key ${masterKeyId}, which is not configured: add it to the previous master keys`,
       );
     }
     const key = decrypt(master.key, Buffer.from(wrapped, 'base64'), wrapContext(tenant, masterKeyId));
     if (key?.length === KEY_BYTES) return key;
-    throw new Error(`the data key of tenant ${tenant} does not open: it is another tenant's, or was changed`);
+    throw new Error(
+      `the data key of tenant ${tenant} cannot be decrypted: it belongs to another tenant or was modified`,
+    );
   }
 
   #keys(tenant: string, dataKey: DataKey): TenantKeys {

@@ -79,7 +79,10 @@ export function parseCron(text: string): CronExpression | CronFault {
   const plain = trimmed.startsWith('@') ? NICKNAMES.get(trimmed) : trimmed;
   const parts = plain?.split(/[ \t]+/) ?? [];
   if (parts.length !== 5 && parts.length !== 6) {
-    return { kind: 'fault', detail: `${JSON.stringify(text)} is no cron expression: give ${CRON_ACCEPTED}` };
+    return {
+      kind: 'fault',
+      detail: `${JSON.stringify(text)} is not a cron expression: use ${CRON_ACCEPTED}`,
+    };
   }
   if (parts.length === 5) parts.unshift('0');
   try {
@@ -137,13 +140,13 @@ function readValue(text: string, item: string, field: FieldKind): number {
   const value = /^\d{1,2}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= field.min && value <= field.max) return value;
   const names = field.names === undefined ? '' : `, or a name such as ${field.names[0]}`;
-  throw refused(field, item, `has no value from ${field.min} to ${field.max}${names}`);
+  throw refused(field, item, `is not valid: use values from ${field.min} to ${field.max}${names}`);
 }
 
 function readStep(text: string, item: string, field: FieldKind): number {
   const step = /^\d{1,2}$/.test(text) ? Number(text) : 0;
   if (step >= 1 && step <= field.max) return step;
-  throw refused(field, item, `has no step from 1 to ${field.max}`);
+  throw refused(field, item, `is not valid: use a step from 1 to ${field.max}`);
 }
 
 function refused(field: FieldKind, item: string, what: string): Refused {

@@ -42,7 +42,7 @@ export function patternTimes(pattern: SchedulePattern, now: number): NominalTime
   const { cron, everyMs, phaseMs, dst } = pattern;
   const zone = timeZone(pattern.timezone);
   if (zone === null) {
-    const detail = `there is no time zone ${JSON.stringify(pattern.timezone.slice(0, 64))}: give ${TIME_ZONE_ACCEPTED}`;
+    const detail = `${JSON.stringify(pattern.timezone.slice(0, 64))} is not a known time zone: use ${TIME_ZONE_ACCEPTED}`;
     return { kind: 'fault', field: 'timezone', detail };
   }
   if (cron === null) {
@@ -51,7 +51,7 @@ export function patternTimes(pattern: SchedulePattern, now: number): NominalTime
   const expression = parseCron(cron);
   if (expression.kind === 'fault') return { kind: 'fault', field: 'cron', detail: expression.detail };
   if (nextCronTime(expression, zone, dst, now) === null) {
-    const detail = `${JSON.stringify(cron)} never comes: no day has this date`;
+    const detail = `${JSON.stringify(cron)} never matches: no month has this day`;
     return { kind: 'fault', field: 'cron', detail };
   }
   return { kind: 'times', next: after => nextCronTime(expression, zone, dst, after) };

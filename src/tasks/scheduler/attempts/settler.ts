@@ -181,10 +181,13 @@ export class Settler {
       for (const ended of batch) void this.#tellBatch(tenant, [ended]);
       return;
     }
-    this.#parts.logger.error('the end of an attempt could not be settled: its lease will run out', {
-      tenant,
-      reason: asError(failure).message,
-    });
+    this.#parts.logger.error(
+      'Could not record the result of an attempt; the task will be retried when its lease expires',
+      {
+        tenant,
+        reason: asError(failure).message,
+      },
+    );
     this.#end(batch[0], null);
   }
 
@@ -214,9 +217,12 @@ export class Settler {
   #giveUp(list: readonly EndedAttempt[]): void {
     const count = list.filter(({ unheard }) => !unheard).length;
     if (count > 0) {
-      this.#parts.logger.warning('attempts ended and the store could not be told: their leases run out', {
-        count,
-      });
+      this.#parts.logger.warning(
+        'Could not record the results of attempts while the task store was unavailable; their tasks will be retried when the leases expire',
+        {
+          count,
+        },
+      );
     }
     for (const ended of list) this.#end(ended, null);
   }

@@ -71,7 +71,7 @@ export class KeyCheck {
     }
     const needed = [...new Set(this.#found.values())].join(', ');
     const text =
-      `the secrets of at least ${this.#found.size} account(s) are sealed with master key ${needed}, which this process ` +
+      `the secrets of at least ${this.#found.size} account(s) are encrypted with master key ${needed}, which this process ` +
       'does not have: set SECRETS_MASTER_KEY to it, or add it to SECRETS_PREVIOUS_MASTER_KEYS';
     troubles.began('master_key', { cause: 'wrong_master_key', text });
   }

@@ -33,8 +33,8 @@ const TEXTS = {
     over: 'The task store is available again',
   },
   master_key: {
-    began: 'The master key does not open the secrets of accounts; pushes of their workers do not start',
-    over: 'The master key opens the secrets of all accounts',
+    began: 'The master key cannot decrypt the secrets of some accounts; no tasks are pushed to their workers',
+    over: 'The master key can decrypt the secrets of all accounts again',
   },
 } as const;
 

@@ -124,7 +124,7 @@ export class PullDesk implements Service {
     if (this.#waiting.roomFor(request.tenant) < 1) {
       throw new Fault(
         'overloaded',
-        'too many calls wait for tasks: try again later, or with fewer at a time',
+        'too many calls are waiting for tasks; retry later or with fewer concurrent calls',
       );
     }
     this.#waiting.take(request.tenant, 1);

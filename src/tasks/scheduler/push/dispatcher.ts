@@ -354,7 +354,11 @@ export class Dispatcher implements Service {
       return NOTHING_STARTED;
     }
     const reason = asError(failure).message;
-    logger.error('tasks of a worker could not be started', { tenant, worker: workerId, reason });
+    logger.error('Could not start tasks of a worker; retrying in a second', {
+      tenant,
+      worker: workerId,
+      reason,
+    });
     this.#held.set(keyOf(tenant, workerId), clock.nowMs() + ODD_MS);
     return NOTHING_STARTED;
   }

@@ -93,7 +93,10 @@ export class PushAttempts {
       .then(outcome => this.#ended(attempt, page, outcome))
       .catch((failure: unknown) => {
         const reason = asError(failure).message;
-        logger.error('an attempt came to no outcome: its lease runs out', { task: task.id, reason });
+        logger.error(
+          'Could not record the result of a delivery; the task will be retried when its lease expires',
+          { task: task.id, reason },
+        );
       })
       .finally(() => {
         this.#attempts.delete(leaseId);
@@ -140,9 +143,12 @@ export class PushAttempts {
   async drain(boundMs: number): Promise<void> {
     await this.#untilIdle(boundMs);
     if (this.count === 0) return;
-    this.#parts.logger.warning('attempts are ended and handed back: the drain time is over', {
-      count: this.count,
-    });
+    this.#parts.logger.warning(
+      'The drain time is over; running attempts are aborted and their tasks returned to the queue',
+      {
+        count: this.count,
+      },
+    );
     for (const { tenant, claimed } of this.#attempts.values()) {
       this.#parts.deliveries.abort(tenant, claimed.task.id);
     }

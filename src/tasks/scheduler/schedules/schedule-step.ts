@@ -122,7 +122,7 @@ export function postponedStep(schedule: StoredDocument<'schedule'>, now: number)
 }
 
 export function goneReason(worker: string): string {
-  return `worker ${worker} is gone: name another one`;
+  return `worker ${worker} no longer exists: choose another worker`;
 }
 
 async function workerOf(

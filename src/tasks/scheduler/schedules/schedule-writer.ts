@@ -65,7 +65,10 @@ export class ScheduleWriter {
     } catch (failure) {
       if (isOutage(failure)) throw failure;
       const reason = asError(failure).message;
-      this.#parts.logger.error('a schedule cannot be worked out', { tenant, schedule: schedule.id, reason });
+      this.#parts.logger.error(
+        'Could not compute the next runs of a schedule (this is a bug; please report it); retrying in a minute',
+        { tenant, schedule: schedule.id, reason },
+      );
       return postponedStep(schedule, now);
     }
   }
@@ -124,7 +127,7 @@ export class ScheduleWriter {
         if (by > 0) counters.count(result as ScheduleResult, by);
       }
       if (pauseReason !== undefined) {
-        logger.warning('schedule paused', { tenant, schedule: schedule.id, reason: pauseReason });
+        logger.warning('Schedule paused', { tenant, schedule: schedule.id, reason: pauseReason });
       }
     }
     const earliest = new Map<string, number>();

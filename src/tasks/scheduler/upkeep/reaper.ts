@@ -71,7 +71,7 @@ function lapse({ random, clock }: ReaperParts, leaseId: string, task: Task): Set
     result: null,
     error: {
       code: 'lease_expired',
-      message: 'the lease ran out before the worker said how the attempt ended',
+      message: 'the lease expired before the worker reported a result',
     },
     http: null,
     throttleMs: 0,

@@ -104,7 +104,7 @@ export class WorkerBook {
     const opened = await readSecrets(this.#parts, tenant, workerId, account);
     if (opened instanceof WorkerSecrets) return opened;
     this.#parts.logger.error(
-      'a secret does not open, so nothing is pushed to its worker: check the master key, or replace the secret',
+      'A secret cannot be decrypted, so no tasks are pushed to its worker; check the master key or replace the secret',
       { tenant, worker: workerId, ...opened },
     );
     return null;

@@ -44,7 +44,7 @@ export class WorkerSwitch {
         : { paused: true, pauseReason: reason, resumeAt: null },
     );
     if (!paused) return;
-    this.#parts.logger.warning('worker paused', { tenant, worker: workerId, reason });
+    this.#parts.logger.warning('Worker paused', { tenant, worker: workerId, reason });
     this.#changed(tenant, workerId);
   }
 
@@ -62,7 +62,7 @@ export class WorkerSwitch {
       return { paused: false, pauseReason: null, resumeAt: null };
     });
     if (!resumed) return;
-    this.#parts.logger.info('worker resumed', { tenant, worker: workerId });
+    this.#parts.logger.info('Worker resumed', { tenant, worker: workerId });
     await this.#parts.store.setWakeup(tenant, workerId, nowMs);
     this.#changed(tenant, workerId);
   }
@@ -193,7 +193,11 @@ export class WorkerPauses {
         // The next failure tries again.
         const { tenant, workerId } = pushed;
         const reason = asError(failure).message;
-        this.#parts.logger.warning('a worker could not be paused', { tenant, worker: workerId, reason });
+        this.#parts.logger.warning('Could not pause a failing worker; the next failure tries again', {
+          tenant,
+          worker: workerId,
+          reason,
+        });
       })
       .finally(() => this.#running.delete(key));
     this.#running.set(key, running);

@@ -36,7 +36,7 @@ t.test('a worker that never answers is given up after the timeout, and its conne
     result: null,
     retryAfterMs: null,
     noRetry: false,
-    error: { code: 'timeout', message: 'no complete answer within 5000 ms' },
+    error: { code: 'timeout', message: 'no complete response within 5000 ms' },
   });
   await worker.openAre(0);
   t.equal(deliveries.connections, 0);

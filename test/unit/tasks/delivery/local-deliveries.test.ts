@@ -6,7 +6,7 @@ import { WaitClock } from '../../../support/wait-clock.ts';
 const ABORTED = {
   kind: 'aborted',
   status: 0,
-  error: { code: 'aborted', message: 'the attempt was ended on this side' },
+  error: { code: 'aborted', message: 'the service ended the attempt' },
 };
 
 t.test('an abort closes the connection of an attempt that waits for its answer', async t => {

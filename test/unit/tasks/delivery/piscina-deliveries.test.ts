@@ -12,7 +12,7 @@ const NOW = 1_767_225_600_000;
 const ABORTED = { kind: 'aborted', error: { code: 'aborted' } };
 const LOST = {
   kind: 'aborted',
-  error: { code: 'thread_lost', message: 'the thread that made the attempt ended' },
+  error: { code: 'thread_lost', message: 'the thread that made the attempt crashed' },
 };
 
 interface Options {

@@ -94,7 +94,7 @@ t.test('a network that cannot be read is refused with its text', async t => {
     '10.0.0.0/-1',
   ]) {
     t.throws(() => new SafeAddresses([network]), {
-      message: `${JSON.stringify(network)} is no network in CIDR form, such as 10.0.0.0/8 or fd00::/8`,
+      message: `${JSON.stringify(network)} is not a network in CIDR notation such as 10.0.0.0/8 or fd00::/8`,
     });
   }
 });

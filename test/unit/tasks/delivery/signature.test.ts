@@ -116,6 +116,6 @@ t.test('a secret is whsec_ and base64 of 24 to 64 bytes', async t => {
 t.test('a secret that is none is not repeated in the error', async t => {
   const secret = 'whsec_not-a-secret-but-private';
   const failure = t.throws(() => signatures([secret], message())) as unknown as Error;
-  t.match(failure.message, 'a signing secret of the worker is not whsec_ and base64');
+  t.match(failure.message, 'a signing secret of the worker does not consist of whsec_ and base64');
   t.notOk(`${failure.message}${failure.stack}`.includes('private'));
 });

@@ -139,7 +139,7 @@ t.test('task-no-retry on any status, 489, and the statuses of the worker fail at
   t.match(judged(answered(200, { noRetry: true, result: '{}' })), {
     event: 'no_retry',
     result: null,
-    error: { code: 'no_retry', message: 'the worker answered 200, and wants no retry', httpStatus: 200 },
+    error: { code: 'no_retry', message: 'the worker answered 200 and asked for no retry', httpStatus: 200 },
   });
   t.match(judged(answered(489)), { event: 'no_retry', pauseWorker: false });
   t.match(judged(answered(422), { noRetryOn: [400, 422] }), { event: 'no_retry' });

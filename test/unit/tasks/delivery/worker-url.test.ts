@@ -66,7 +66,10 @@ t.test('credentials are refused, and pointed to where they belong', async t => {
     'https://:secret@example.com/',
   ]) {
     const checked = checkWorkerUrl(url, STRICT);
-    t.match(checked, { code: 'invalid_url', detail: /send them in a header, as a secret of the worker/ });
+    t.match(checked, {
+      code: 'invalid_url',
+      detail: /send credentials in a header, as a secret of the worker/,
+    });
     t.notOk(JSON.stringify(checked).includes('secret@'));
   }
 });
@@ -79,7 +82,7 @@ t.test('ports are 80, 443, those from 1024 on, and those that the operator lists
   }
   t.equal(verdict('https://example.com:25/', { ...STRICT, ports: [25] }), 'ok');
   t.match(checkWorkerUrl('https://example.com:25/', STRICT), {
-    detail: 'port 25 is not allowed: 80, 443 and those from 1024 on are',
+    detail: 'port 25 is not allowed; use 80, 443 or a port from 1024',
   });
 });
 
@@ -127,6 +130,7 @@ t.test('a refusal says what is wrong, and not what the addresses of a name are',
   t.match(checkWorkerUrl('https://10.0.0.1/', STRICT), {
     kind: 'refused',
     code: 'forbidden_address',
-    detail: /^10\.0\.0\.1 leads to no address that tasks are pushed to: .* are for the operator to allow$/,
+    detail:
+      /^10\.0\.0\.1 has no address that tasks may be pushed to: .* are blocked unless the operator allows them$/,
   });
 });

@@ -41,7 +41,7 @@ t.test('a time ago counts from now', async t => {
 t.test('a fault names the parameter, what was given and what is accepted', async t => {
   t.equal(
     range('yesterday'),
-    'start: start "yesterday" cannot be read: give a time as in RFC 3339 ("2026-03-01T10:00:00Z"), a date ("2026-03-01"), ' +
+    'start: start "yesterday" is not valid: use a time as in RFC 3339 ("2026-03-01T10:00:00Z"), a date ("2026-03-01"), ' +
       'a month ("2026-03"), a year ("2026"), Unix seconds or milliseconds (9 or 10, 12 or 13 digits), or a time ago ("-24h")',
   );
   for (const text of [
@@ -57,9 +57,9 @@ t.test('a fault names the parameter, what was given and what is accepted', async
     '+24h',
     '12345678901',
   ]) {
-    t.match(range('2026', text), /^end: end ".*" cannot be read/, text);
+    t.match(range('2026', text), /^end: end ".*" is not valid/, text);
   }
-  t.match(range('x'.repeat(10_000)), /^start: start "x{40}…" cannot be read/);
+  t.match(range('x'.repeat(10_000)), /^start: start "x{40}…" is not valid/);
 });
 
 t.test('an end before the start is a fault, an empty range is none', async t => {

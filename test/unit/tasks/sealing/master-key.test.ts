@@ -56,7 +56,7 @@ t.test('what is no key is refused, and not repeated', async t => {
     BYTES.subarray(1).toString('base64'),
   ]) {
     const refused = await refusal(() => parseMasterKey(text, 'SECRETS_MASTER_KEY'));
-    t.match(refused.message, /^SECRETS_MASTER_KEY holds no master key: it must be 32 bytes in base64 or hex/);
+    t.match(refused.message, /^SECRETS_MASTER_KEY is not a master key: it must be 32 bytes in base64 or hex/);
     if (text !== '') t.notOk(`${refused.message}${refused.stack}`.includes(text));
   }
 });
@@ -119,11 +119,11 @@ t.test('of many that make it at once all get the same', async t => {
 t.test('a file that is there is never written over', async t => {
   const path = join(await directoryWith(t), 'master.key');
   await writeFile(path, 'spoiled', { mode: 0o600 });
-  t.match((await refusal(() => openOrMakeMasterKeyFile(path))).message, /holds no master key/);
+  t.match((await refusal(() => openOrMakeMasterKeyFile(path))).message, /is not a master key/);
   t.equal(await readFile(path, 'utf8'), 'spoiled');
 });
 
-t.test('where it cannot be made the path and the cause are told', async t => {
+t.test('where it cannot be created the path and the cause are told', async t => {
   const path = join(await directoryWith(t), 'missing', 'master.key');
-  t.match((await refusal(() => openOrMakeMasterKeyFile(path))).message, `${path}, cannot be made: ENOENT`);
+  t.match((await refusal(() => openOrMakeMasterKeyFile(path))).message, `${path}, cannot be created: ENOENT`);
 });

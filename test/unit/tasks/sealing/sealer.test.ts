@@ -38,16 +38,16 @@ t.test('it opens for no other tenant, worker, secret or type', async t => {
   for (const other of [{ workerId: 'wrk_2' }, { secretId: 'sec_2' }, { type: 'header' }]) {
     t.throws(
       () => one.open(sealed, dataKey, { ...BELONGS, ...other }),
-      /does not open/,
+      /cannot be decrypted/,
       Object.keys(other)[0],
     );
   }
   t.throws(
     () => one.open(sealed, dataKey, { ...BELONGS, tenant: 'other' }),
-    /data key of tenant other does not/,
+    /data key of tenant other cannot be decrypted/,
   );
   const others = one.newDataKey('other');
-  t.throws(() => one.open(sealed, others, { ...BELONGS, tenant: 'other' }), /does not open/);
+  t.throws(() => one.open(sealed, others, { ...BELONGS, tenant: 'other' }), /cannot be decrypted/);
 });
 
 t.test('parts that run into each other are told apart', async t => {
@@ -56,7 +56,7 @@ t.test('parts that run into each other are told apart', async t => {
   const sealed = one.seal(VALUE, dataKey, { ...BELONGS, workerId: 'a","b', secretId: 'c' });
   t.throws(
     () => one.open(sealed, dataKey, { ...BELONGS, workerId: 'a', secretId: 'b","c' }),
-    /does not open/,
+    /cannot be decrypted/,
   );
 });
 
@@ -67,15 +67,19 @@ t.test('a change of any byte is noticed, and so is a cut', async t => {
   for (let at = 0; at < sealed.length; at++) {
     const changed = Buffer.from(sealed);
     changed[at] ^= 1;
-    t.throws(() => one.open(changed.toString('base64'), dataKey, BELONGS), /does not open/, `byte ${at}`);
+    t.throws(
+      () => one.open(changed.toString('base64'), dataKey, BELONGS),
+      /cannot be decrypted/,
+      `byte ${at}`,
+    );
   }
   for (const length of [0, 1, 12, 28, sealed.length - 1]) {
     const cut = sealed.subarray(0, length).toString('base64');
-    t.throws(() => one.open(cut, dataKey, BELONGS), /does not open/, `${length} bytes`);
+    t.throws(() => one.open(cut, dataKey, BELONGS), /cannot be decrypted/, `${length} bytes`);
   }
 });
 
-t.test('after a change of the master key the older one opens, and data keys can be wrapped anew', async t => {
+t.test('after a change of the master key the older one still opens', async t => {
   const before = sealer(key(1));
   const dataKey = before.newDataKey('acme');
   const sealed = before.seal(VALUE, dataKey, BELONGS);
@@ -83,17 +87,12 @@ t.test('after a change of the master key the older one opens, and data keys can 
 
   const during = sealer(key(2), [key(1)]);
   t.equal(during.open(sealed, dataKey, BELONGS), VALUE);
-  const rewrapped = during.rewrap('acme', dataKey);
-  t.ok(rewrapped);
-  t.not(rewrapped?.masterKeyId, dataKey.masterKeyId);
-  t.equal(during.rewrap('acme', rewrapped as NonNullable<typeof rewrapped>), null, 'once is enough');
+  t.equal(during.fingerprint(VALUE, dataKey, 'acme'), print);
 
   const after = sealer(key(2));
-  t.equal(after.open(sealed, rewrapped as NonNullable<typeof rewrapped>, BELONGS), VALUE);
-  t.equal(after.fingerprint(VALUE, rewrapped as NonNullable<typeof rewrapped>, 'acme'), print);
   t.throws(
     () => after.open(sealed, dataKey, BELONGS),
-    /wrapped with master key [0-9a-f]{16}, which is not among/,
+    /wrapped with master key [0-9a-f]{16}, which is not configured/,
   );
 });
 

@@ -90,14 +90,17 @@ t.test('only a field that is * alone counts as *', async t => {
 
 t.test('a fault names the field, the part of it, and what is accepted', async t => {
   for (const [text, detail] of [
-    ['60 * * * *', 'the minute field: "60" has no value from 0 to 59'],
-    ['* 5-24 * * *', 'the hour field: "5-24" has no value from 0 to 23'],
-    ['* * 0 * *', 'the day-of-month field: "0" has no value from 1 to 31'],
-    ['* * * 13 *', 'the month field: "13" has no value from 1 to 12, or a name such as jan'],
-    ['* * * * funday', 'the day-of-week field: "funday" has no value from 0 to 7, or a name such as sun'],
-    ['* * * mon *', 'the month field: "mon" has no value from 1 to 12, or a name such as jan'],
-    ['61 * * * * *', 'the second field: "61" has no value from 0 to 59'],
-    ['1,,2 * * * *', 'the minute field: "" has no value from 0 to 59'],
+    ['60 * * * *', 'the minute field: "60" is not valid: use values from 0 to 59'],
+    ['* 5-24 * * *', 'the hour field: "5-24" is not valid: use values from 0 to 23'],
+    ['* * 0 * *', 'the day-of-month field: "0" is not valid: use values from 1 to 31'],
+    ['* * * 13 *', 'the month field: "13" is not valid: use values from 1 to 12, or a name such as jan'],
+    [
+      '* * * * funday',
+      'the day-of-week field: "funday" is not valid: use values from 0 to 7, or a name such as sun',
+    ],
+    ['* * * mon *', 'the month field: "mon" is not valid: use values from 1 to 12, or a name such as jan'],
+    ['61 * * * * *', 'the second field: "61" is not valid: use values from 0 to 59'],
+    ['1,,2 * * * *', 'the minute field: "" is not valid: use values from 0 to 59'],
     [
       '30-10 * * * *',
       'the minute field: "30-10" ends before it begins: write two ranges, with a comma between',
@@ -107,23 +110,23 @@ t.test('a fault names the field, the part of it, and what is accepted', async t 
       'the day-of-week field: "fri-mon" ends before it begins: write two ranges, with a comma between',
     ],
     ['5/15 * * * *', 'the minute field: "5/15" steps from a single value: write 5-59/15'],
-    ['*/0 * * * *', 'the minute field: "*/0" has no step from 1 to 59'],
-    ['*/60 * * * *', 'the minute field: "*/60" has no step from 1 to 59'],
+    ['*/0 * * * *', 'the minute field: "*/0" is not valid: use a step from 1 to 59'],
+    ['*/60 * * * *', 'the minute field: "*/60" is not valid: use a step from 1 to 59'],
     ['*/5/5 * * * *', 'the minute field: "*/5/5" has more than one step'],
     ['1-2-3 * * * *', 'the minute field: "1-2-3" has more than two ends'],
-    ['*-5 * * * *', 'the minute field: "*-5" has no value from 0 to 59'],
-    ['* * L * *', 'the day-of-month field: "l" has no value from 1 to 31'],
-    ['? * * * *', 'the minute field: "?" has no value from 0 to 59'],
-    ['1.5 * * * *', 'the minute field: "1.5" has no value from 0 to 59'],
-    ['+5 * * * *', 'the minute field: "+5" has no value from 0 to 59'],
+    ['*-5 * * * *', 'the minute field: "*-5" is not valid: use values from 0 to 59'],
+    ['* * L * *', 'the day-of-month field: "l" is not valid: use values from 1 to 31'],
+    ['? * * * *', 'the minute field: "?" is not valid: use values from 0 to 59'],
+    ['1.5 * * * *', 'the minute field: "1.5" is not valid: use values from 0 to 59'],
+    ['+5 * * * *', 'the minute field: "+5" is not valid: use values from 0 to 59'],
   ]) {
     t.equal(fields(text), detail, text);
   }
   const accepted =
-    'give five fields (minute hour day-of-month month day-of-week), six with seconds first, or one of ' +
+    'use five fields (minute hour day-of-month month day-of-week), six with seconds first, or one of ' +
     '@hourly @daily @weekly @monthly @yearly';
   for (const text of ['', '* * * *', '* * * * * * *', '@reboot', '@every 5m', 'hello']) {
-    t.equal(fields(text), `${JSON.stringify(text)} is no cron expression: ${accepted}`);
+    t.equal(fields(text), `${JSON.stringify(text)} is not a cron expression: ${accepted}`);
   }
 });
 

@@ -119,12 +119,18 @@ t.test('local times that croner runs at other moments when clocks change', async
 
 t.test('expressions that croner takes and schedules refuse with the place and what is accepted', async t => {
   for (const [text, detail] of [
-    ['*/60 * * * *', 'the minute field: "*/60" has no step from 1 to 59'],
-    ['? * * * *', 'the minute field: "?" has no value from 0 to 59'],
-    ['0 0 L * *', 'the day-of-month field: "l" has no value from 1 to 31'],
-    ['0 0 15W * *', 'the day-of-month field: "15w" has no value from 1 to 31'],
-    ['0 0 * * 5#2', 'the day-of-week field: "5#2" has no value from 0 to 7, or a name such as sun'],
-    ['0 0 1 * +mon', 'the day-of-week field: "+mon" has no value from 0 to 7, or a name such as sun'],
+    ['*/60 * * * *', 'the minute field: "*/60" is not valid: use a step from 1 to 59'],
+    ['? * * * *', 'the minute field: "?" is not valid: use values from 0 to 59'],
+    ['0 0 L * *', 'the day-of-month field: "l" is not valid: use values from 1 to 31'],
+    ['0 0 15W * *', 'the day-of-month field: "15w" is not valid: use values from 1 to 31'],
+    [
+      '0 0 * * 5#2',
+      'the day-of-week field: "5#2" is not valid: use values from 0 to 7, or a name such as sun',
+    ],
+    [
+      '0 0 1 * +mon',
+      'the day-of-week field: "+mon" is not valid: use values from 0 to 7, or a name such as sun',
+    ],
   ]) {
     t.ok(new Cron(text, { utcOffset: 0, mode: '5-or-6-parts' }).nextRun(), text);
     t.same(parseCron(text), { kind: 'fault', detail }, text);

@@ -38,12 +38,12 @@ t.test('a fault names the field', async t => {
   t.same(nominalTimes(timing({ cron: '0 25 * * *' }), NOW), {
     kind: 'fault',
     field: 'cron',
-    detail: 'the hour field: "25" has no value from 0 to 23',
+    detail: 'the hour field: "25" is not valid: use values from 0 to 23',
   });
   t.same(nominalTimes(timing({ cron: '0 0 30 2 *' }), NOW), {
     kind: 'fault',
     field: 'cron',
-    detail: '"0 0 30 2 *" never comes: no day has this date',
+    detail: '"0 0 30 2 *" never matches: no month has this day',
   });
   for (const timezone of ['Europe/Bonn', '', '+05:30', 'Local', '../etc/passwd', `UTC${' '.repeat(100)}`]) {
     t.match(
@@ -51,7 +51,7 @@ t.test('a fault names the field', async t => {
       {
         kind: 'fault',
         field: 'timezone',
-        detail: /^there is no time zone ".*": give the IANA name of a time zone/,
+        detail: /^".*" is not a known time zone: use the IANA name of a time zone/,
       },
       timezone,
     );

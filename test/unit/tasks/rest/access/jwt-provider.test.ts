@@ -157,7 +157,7 @@ t.test('a download ends after five seconds', async t => {
   t.same(rest.clock.pendingDelaysMs, [5_000]);
   rest.clock.advance(5_000);
   t.match(await answer, UNAVAILABLE);
-  t.match(rest.logger.lines[0].fields, { error: 'no complete answer within 5000 ms' });
+  t.match(rest.logger.lines[0].fields, { error: 'no complete response within 5000 ms' });
   t.equal(rest.clock.pending, 0);
 });
 

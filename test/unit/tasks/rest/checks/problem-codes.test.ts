@@ -59,7 +59,7 @@ const PROVOCATIONS: Readonly<Record<Exclude<ProblemCode, FrontCode>, Provocation
       ask('POST', 'tasks', { worker: mine.worker, delay: 5, run_at: '2026-03-02T00:00:00Z' }),
   },
   invalid_time_range: {
-    detail: /start "yesterday" cannot be read: give .*RFC 3339/,
+    detail: /start "yesterday" is not valid: use .*RFC 3339/,
     provoke: ({ ask }) => ask('GET', 'tasks?start=yesterday'),
   },
   authentication_required: {

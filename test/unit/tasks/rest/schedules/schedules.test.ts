@@ -361,9 +361,19 @@ t.test('changes and deletions may name the version that they are about', async t
 t.test('what is wrong is said with its place', async t => {
   const { ask } = await setup();
   for (const [change, code, pointer, detail] of [
-    [{ cron: '61 * * * *' }, 'invalid_cron', '/cron', /^\/cron: the minute field: "61" has no value/],
-    [{ cron: '0 0 30 2 *' }, 'invalid_cron', '/cron', /never comes/],
-    [{ timezone: 'Europe/Bonn' }, 'invalid_timezone', '/timezone', /^\/timezone: there is no time zone/],
+    [
+      { cron: '61 * * * *' },
+      'invalid_cron',
+      '/cron',
+      /^\/cron: the minute field: "61" is not valid: use values from 0 to 59/,
+    ],
+    [{ cron: '0 0 30 2 *' }, 'invalid_cron', '/cron', /never matches/],
+    [
+      { timezone: 'Europe/Bonn' },
+      'invalid_timezone',
+      '/timezone',
+      /^\/timezone: "Europe\/Bonn" is not a known time zone/,
+    ],
     [{ every: '1h' }, 'conflicting_fields', '/cron', /cron and \/every exclude each other/],
     [{ cron: undefined }, 'validation_failed', '', /cron or every/],
     [{ cron: undefined, every: '9s' }, 'validation_failed', '/every', /from 10s to 366d, but is 9s/],

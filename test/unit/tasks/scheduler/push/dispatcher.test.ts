@@ -221,7 +221,7 @@ t.test('nothing leaves unsigned: a worker whose secret does not open is left alo
   await scene.pass(2_000);
   t.same(process.deliveries.requests, []);
   t.equal((await scene.get(id, 'sealed')).status, 'scheduled');
-  t.match(process.logger.messages('error'), [/a secret does not open/]);
+  t.match(process.logger.messages('error'), [/secret cannot be decrypted/i]);
   t.notMatch(JSON.stringify(process.logger.lines), 'broken-value');
 });
 
