@@ -26,31 +26,35 @@ const CHECK_FLAGS = {
     kind: 'text',
     placeholder: 'DIR',
     default: '',
-    help: 'directory of the rule files, the same as DIR without the flag',
+    help: 'directory of the rule files; same as DIR without the flag',
   },
   'merge-domain-configs': {
     kind: 'switch',
-    help: 'let several files share a domain, as the service does with MERGE_DOMAIN_CONFIG=true',
+    help: 'allow several files to share a domain, like the service with MERGE_DOMAIN_CONFIG=true',
   },
   'ignore-dot-files': {
     kind: 'switch',
-    help: 'skip files whose name starts with a dot, as the service does with RUNTIME_IGNOREDOTFILES=true',
+    help: 'skip files whose name starts with a dot, like the service with RUNTIME_IGNOREDOTFILES=true',
   },
   json: { kind: 'switch', help: 'print the result as one line of JSON' },
 } as const;
 
 export const CHECK_USAGE = `Usage: sluice check DIR|FILE [flags]
 
-Reads the rule files directly in DIR (*.yaml and *.yml), or one FILE, as the service would and reports every fault.
+Reads the rule files directly in DIR (*.yaml and *.yml), or one FILE, like the
+service, and reports every fault and warning.
 
 Flags:
 ${describeFlags(CHECK_FLAGS)}
-A flag may have one dash or two, and "_" is the same as "-": -config_dir is --config-dir.
+Flags may start with one dash or two and may contain "_" instead of "-":
+-config_dir is --config-dir. "sluice config_check" is the same command.
 
-Exit status: 0 the service would load the files, 1 it would refuse them, 2 the directory or the file cannot be read.
+Exit status: 0 the service would load the files, 1 it would reject them, 2 the
+directory or file cannot be read.
 
-Example:
+Examples:
   sluice check /etc/sluice/ratelimit/config
+  sluice check shop.yaml --json
 `;
 
 /**
@@ -91,8 +95,8 @@ async function readRules(path: string, ignoreDotFiles: boolean): Promise<RuleDir
 
 function onlyPath(paths: readonly string[]): string {
   if (paths.length === 1) return paths[0];
-  if (paths.length === 0) throw new UsageFault('which directory or file? Write: sluice check DIR.');
-  throw new UsageFault(`one directory or file at a time, not ${paths.length}: ${paths.join(', ')}.`);
+  if (paths.length === 0) throw new UsageFault('missing argument: the directory or file to check.');
+  throw new UsageFault(`too many arguments: ${paths.join(', ')}. Check one directory or file at a time.`);
 }
 
 function load(files: readonly RuleFile[], options: LoadOptions): LoadOutcome {

@@ -1,4 +1,5 @@
-import type { CliIo } from './terminal/io.ts';
+import { type CliIo, EXIT, UsageFault } from './terminal/io.ts';
+import { packageVersion } from './terminal/version.ts';
 
 /** One word after `sluice`. */
 export interface Command {
@@ -17,14 +18,27 @@ export interface Command {
 
 const SERVE_USAGE = `Usage: sluice serve [--quickstart]
 
-Serves rate limit decisions over gRPC and HTTP, and tasks if they are enabled, until it receives SIGTERM or SIGINT.
-All settings come from the environment: "sluice settings" lists them.
+Runs the service until it receives SIGTERM or SIGINT. It serves rate limit
+decisions over gRPC and HTTP, and tasks if TASKS_ENABLED is true. All settings
+come from the environment: "sluice settings" lists them.
 
 Flags:
-  --quickstart  use the sample rules, the embedded store and tasks, unless the environment says otherwise
+  --quickstart  use the sample rules and the embedded store, and serve tasks,
+                unless the environment says otherwise
+
+Exit status: 0 the service has shut down, 2 it could not start.
+
+Examples:
+  sluice serve --quickstart
+  RUNTIME_ROOT=/etc/sluice REDIS_URL=redis:6379 sluice serve
+`;
+
+const VERSION_USAGE = `Usage: sluice version
+
+Prints the version of Sluice. "sluice --version" does the same.
 
 Example:
-  RUNTIME_ROOT=/etc/sluice BACKEND_TYPE=redis REDIS_URL=redis:6379 sluice serve
+  sluice version
 `;
 
 /** All commands, in the order in which help lists them. Each is loaded when it runs, so that none waits for another. */
@@ -43,7 +57,7 @@ export const COMMANDS: readonly Command[] = [
   },
   {
     name: 'explain',
-    summary: 'say what a decision would be and why, without counting',
+    summary: 'explain what a decision would be and why, without counting',
     usage: async () => (await import('./explain.ts')).EXPLAIN_USAGE,
     run: async (args, io) => (await import('./explain.ts')).runExplain(args, io),
   },
@@ -65,4 +79,16 @@ export const COMMANDS: readonly Command[] = [
     usage: async args => (await import('./tasks/tasks.ts')).tasksUsage(args),
     run: async (args, io) => (await import('./tasks/tasks.ts')).runTasks(args, io),
   },
+  {
+    name: 'version',
+    summary: 'print the version',
+    usage: () => VERSION_USAGE,
+    run: async (args, io) => printVersion(args, io),
+  },
 ];
+
+function printVersion(args: readonly string[], io: CliIo): number {
+  if (args.length > 0) throw new UsageFault(`unexpected argument "${args[0]}".`);
+  io.stdout(`sluice ${packageVersion()}\n`);
+  return EXIT.done;
+}

@@ -10,9 +10,9 @@ import type { RateLimitRequest } from '../messages/client-codec.ts';
 import { formatDuration } from '../settings/kinds/go-numbers.ts';
 import { duration } from '../settings/kinds/kinds.ts';
 import { REQUEST_FLAGS, requestFromFlags } from './client/client-request.ts';
-import { aligned } from './terminal/aligned.ts';
 import { describeFlags, parseFlags, readFlag } from './terminal/flags.ts';
 import { type CliIo, CommandFault, EXIT, UsageFault } from './terminal/io.ts';
+import { tableLines } from './terminal/layout.ts';
 
 /** Flags of `sluice explain`. */
 const EXPLAIN_FLAGS = {
@@ -20,27 +20,30 @@ const EXPLAIN_FLAGS = {
     kind: 'text',
     placeholder: 'HOST:PORT',
     default: 'localhost:6070',
-    help: 'the debug port of the service',
+    help: 'address of the debug port of the service',
   },
   ...REQUEST_FLAGS,
-  hits: { ...REQUEST_FLAGS.hits, help: 'hits that each descriptor would have' },
+  hits: { ...REQUEST_FLAGS.hits, help: 'number of hits of each descriptor' },
   timeout: { kind: 'text', placeholder: 'DURATION', default: '5s', help: 'how long to wait for the answer' },
   json: { kind: 'switch', help: 'print the explanation as one line of JSON' },
 } as const;
 
 export const EXPLAIN_USAGE = `Usage: sluice explain --domain NAME --descriptors K=V[,K2=V2...] [flags]
 
-Asks a running service what it would answer to a request, and why: which rule matches each descriptor, the key and the
-window, the count so far. Nothing is counted.
+Asks a running service what it would answer to a request, and why: which rule
+matches each descriptor, the key and the window, and the current count. Nothing
+is counted.
 
 Flags:
 ${describeFlags(EXPLAIN_FLAGS)}
-One dash does as well as two, and "_" as "-". In a descriptor, a comma ends a pair and the first "=" ends a key.
+Flags may start with one dash or two and may contain "_" instead of "-". In a
+descriptor, a comma ends a pair and the first "=" ends a key.
 
 Exit status: 0 the request was explained, 2 it was not.
 
-Example:
+Examples:
   sluice explain --domain shop --descriptors user=anna,path=/checkout
+  sluice explain --debug-address host:6070 --domain shop --descriptors a=b
 `;
 
 /**
@@ -51,12 +54,12 @@ Example:
 export async function runExplain(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, EXPLAIN_FLAGS);
   if (positionals.length > 0) {
-    throw new UsageFault(`"${positionals[0]}" belongs to no flag. A descriptor goes after --descriptors.`);
+    throw new UsageFault(`unexpected argument "${positionals[0]}". Give descriptors with --descriptors.`);
   }
   const request = requestFromFlags(flags);
   const timeoutMs = readFlag('timeout', flags.timeout, duration({ min: 1, max: HOUR_MS }));
   const explanation = await askForExplanation(flags['debug-address'], request, timeoutMs);
-  io.stdout(flags.json ? `${JSON.stringify(explanation)}\n` : explanationText(explanation));
+  io.stdout(flags.json ? `${JSON.stringify(explanation)}\n` : explanationText(explanation, io.columns));
   return EXIT.done;
 }
 
@@ -67,7 +70,9 @@ async function askForExplanation(
 ): Promise<Explanation> {
   const url = `http://${address}/explain`;
   if (!URL.canParse(url)) {
-    throw new UsageFault(`"${address}" is no address: give --debug-address as host:port (localhost:6070).`);
+    throw new UsageFault(
+      `"${address}" is not a valid address. Write --debug-address as host:port, such as localhost:6070.`,
+    );
   }
   const { status, text } = await post(url, requestJson(request), { address, timeoutMs });
   const body = parsed(text);
@@ -77,8 +82,8 @@ async function askForExplanation(
     throw new CommandFault(`${address} refused the request: ${printable(error.message)}.`);
   }
   throw new CommandFault(
-    `${address} answered with HTTP status ${status} and no explanation: is it the debug port of the service? ` +
-      'Name another with --debug-address.',
+    `${address} answered with HTTP status ${status} instead of an explanation. Is it the debug port of the service? ` +
+      'Change the address with --debug-address.',
   );
 }
 
@@ -95,8 +100,8 @@ async function post(
     const { cause } = asError(failure);
     const reason = printable(asError(cause ?? failure).message);
     throw new CommandFault(
-      `no answer from ${address}: ${reason}. Is the service running, and is this its debug port? Name another with ` +
-        '--debug-address.',
+      `no response from ${address}: ${reason}. Is the service running, and is this its debug port? Change the address ` +
+        'with --debug-address.',
       { cause: failure },
     );
   }
@@ -132,11 +137,11 @@ function isExplanation(body: unknown): body is Explanation {
 }
 
 /** The explanation for people: the overall code, a line for each descriptor, then for each how that came about. */
-function explanationText({ descriptors, answer }: Explanation): string {
+function explanationText({ descriptors, answer }: Explanation, columns: number | null): string {
   const lines = [
     `${answer['overallCode']} would be the answer; nothing was counted`,
-    ...aligned(descriptors.map(cells)),
-    ...descriptors.flatMap(each => ['', ...details(each)]),
+    ...tableLines(descriptors.map(cells), columns),
+    ...descriptors.flatMap(each => ['', ...details(each, columns)]),
   ];
   return lines.map(line => `${printable(line)}\n`).join('');
 }
@@ -165,14 +170,20 @@ function effect({ isRefund }: DescriptorExplanation, { after, heldBack }: Explai
   return isRefund ? `${after} after this refund` : `${after} with this request`;
 }
 
-function details(each: DescriptorExplanation): string[] {
+function details(each: DescriptorExplanation, columns: number | null): string[] {
   const { limit, key, window, why } = each;
   const rows: [name: string, text: string][] = [['why', why]];
   if (limit?.rule != null) rows.push(['rule', [limit.rule, ...modes(each)].join(', ')]);
   if (key !== undefined) rows.push(['key', key]);
   if (window !== undefined) rows.push(['window', `${window.start} to ${window.end}`]);
   if (limit !== undefined) rows.push(['statistics', limit.statistics]);
-  return [nameOf(each), ...aligned(rows).map(row => `  ${row}`)];
+  return [
+    nameOf(each),
+    ...tableLines(
+      rows.map(([name, text]) => [`  ${name}`, text]),
+      columns,
+    ),
+  ];
 }
 
 function modes({ limit }: DescriptorExplanation): string[] {

@@ -2,7 +2,6 @@ import { nearest } from '../base/nearest.ts';
 import { COMMANDS, type Command } from './commands.ts';
 import { asksForHelp } from './terminal/flags.ts';
 import { type CliIo, CommandFault, EXIT, UsageFault } from './terminal/io.ts';
-import { packageVersion } from './terminal/version.ts';
 
 /**
  * Runs `sluice` with the arguments after the program's name and returns the exit status ({@link EXIT}).
@@ -14,13 +13,9 @@ export async function main(argv: string[], io: CliIo): Promise<number> {
     io.stderr(overview());
     return EXIT.failed;
   }
-  if (name === 'help' && args.length > 0) return main([...args, '--help'], io);
+  if (name === 'help' && args.length > 0 && !asksForHelp(args)) return main([...args, '--help'], io);
   if (name === 'help' || asksForHelp([name])) {
     io.stdout(overview());
-    return EXIT.done;
-  }
-  if (/^(--?)?version$/.test(name)) {
-    io.stdout(`sluice ${packageVersion()}\n`);
     return EXIT.done;
   }
   const command = commandOf(name);
@@ -42,9 +37,15 @@ export async function main(argv: string[], io: CliIo): Promise<number> {
   }
 }
 
-/** The command of this name. The reference implementation calls its check `config_check`. */
+/** Other names of commands. The reference implementation calls its check `config_check`. */
+const ALIASES: ReadonlyMap<string, string> = new Map([
+  ['config_check', 'check'],
+  ['--version', 'version'],
+  ['-version', 'version'],
+]);
+
 function commandOf(name: string): Command | undefined {
-  const own = name === 'config_check' ? 'check' : name;
+  const own = ALIASES.get(name) ?? name;
   return COMMANDS.find(command => command.name === own);
 }
 
@@ -55,9 +56,11 @@ function overview(): string {
 
 Commands:
 ${commands}
-  sluice help <command>    the flags of a command, with an example
-  sluice settings [WORD]   the settings that "serve" reads from the environment
-  sluice version           the version
+"sluice help <command>" describes a command and its flags.
+
+Examples:
+  sluice serve --quickstart
+  sluice help tasks create
 `;
 }
 
@@ -67,5 +70,5 @@ function unknownCommand(name: string): string {
     COMMANDS.map(command => command.name),
   );
   const hint = meant === null ? '' : ` Did you mean "${meant}"?`;
-  return `sluice: there is no command "${name}".${hint} "sluice --help" lists them.\n`;
+  return `sluice: unknown command "${name}".${hint} "sluice --help" lists the commands.\n`;
 }

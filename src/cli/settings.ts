@@ -2,6 +2,10 @@ import type { SettingGroup } from '../settings/kinds/kinds.ts';
 import { findSettings, settingsHelp } from '../settings/reference.ts';
 import { describeFlags, parseFlags } from './terminal/flags.ts';
 import { type CliIo, EXIT, UsageFault } from './terminal/io.ts';
+import { DEFAULT_COLUMNS } from './terminal/layout.ts';
+
+/** Longer lines are hard to read. */
+const MAX_COLUMNS = 100;
 
 const SETTINGS_FLAGS = {
   json: { kind: 'switch', help: 'print the settings as a JSON array' },
@@ -9,15 +13,18 @@ const SETTINGS_FLAGS = {
 
 export const SETTINGS_USAGE = `Usage: sluice settings [PATTERN] [flags]
 
-Prints the settings that "sluice serve" reads from the environment, with their types, ranges and defaults. With PATTERN,
-prints only the settings whose name, description or group contains it. Upper and lower case are the same.
+Prints the settings that "sluice serve" reads from the environment, with their
+types, ranges and defaults. With PATTERN, prints only the settings whose name,
+description or group contains it, in upper or lower case.
 
 Flags:
 ${describeFlags(SETTINGS_FLAGS)}
-Exit status: 0 settings were printed, 1 no setting contains PATTERN, 2 wrong arguments.
+Exit status: 0 settings were printed, 1 no setting contains PATTERN, 2 the
+arguments are wrong.
 
-Example:
+Examples:
   sluice settings redis_tls
+  sluice settings --json
 `;
 
 /**
@@ -28,7 +35,8 @@ Example:
  */
 export async function runSettings(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, SETTINGS_FLAGS);
-  if (positionals.length > 1) throw new UsageFault(`one pattern at a time, not ${positionals.length}.`);
+  if (positionals.length > 1)
+    throw new UsageFault(`unexpected argument "${positionals[1]}". Give one pattern.`);
   const [pattern = ''] = positionals;
   const groups = findSettings(pattern);
   if (flags.json) io.stdout(`${JSON.stringify(groups.flatMap(settingsOf), null, 2)}\n`);
@@ -36,7 +44,7 @@ export async function runSettings(args: readonly string[], io: CliIo): Promise<n
     io.stderr(`sluice settings: no setting contains "${pattern}". "sluice settings" prints all of them.\n`);
     return EXIT.refused;
   }
-  if (!flags.json) io.stdout(settingsHelp(groups));
+  if (!flags.json) io.stdout(settingsHelp(groups, Math.min(io.columns ?? DEFAULT_COLUMNS, MAX_COLUMNS)));
   return EXIT.done;
 }
 

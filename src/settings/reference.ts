@@ -1,9 +1,6 @@
 import type { Setting, SettingGroup } from './kinds/kinds.ts';
 import { SETTING_GROUPS } from './table.ts';
 
-/** Terminals and mails that are narrower break lines anywhere. */
-const MAX_COLUMNS = 100;
-
 /** How values are written and read, for `docs/settings.md` and `sluice settings`. Names and samples stand in backquotes. */
 const READING_RULES: readonly string[] = [
   'A setting with two names can be given by either name. If both variables are set, their values must be equal.',
@@ -35,32 +32,34 @@ export function findSettings(pattern: string): readonly SettingGroup[] {
   });
 }
 
-/** Settings for a terminal: no line is longer than 100 columns; ends with a line feed. */
-export function settingsHelp(groups: readonly SettingGroup[] = SETTING_GROUPS): string {
-  const rules = READING_RULES.map(rule => wrapped(rule, '  '));
-  return `${[...groups.map(groupHelp), ['How values are read', ...rules].join('\n')].join('\n\n')}\n`;
+/** Settings for a terminal with this many columns; ends with a line feed. */
+export function settingsHelp(groups: readonly SettingGroup[], columns: number): string {
+  const rules = READING_RULES.map(rule => wrapped(rule, '  ', columns));
+  const sections = groups.map(group => groupHelp(group, columns));
+  return `${[...sections, ['How values are read', ...rules].join('\n')].join('\n\n')}\n`;
 }
 
-function groupHelp(group: SettingGroup): string {
-  const introduction = wrapped(group.introduction, '  ');
-  return [group.title, introduction, ...Object.values(group.settings).map(settingHelp)].join('\n');
+function groupHelp(group: SettingGroup, columns: number): string {
+  const introduction = wrapped(group.introduction, '  ', columns);
+  const settings = Object.values(group.settings).map(setting => settingHelp(setting, columns));
+  return [group.title, introduction, ...settings].join('\n');
 }
 
-function settingHelp(setting: Setting<unknown>): string {
+function settingHelp(setting: Setting<unknown>, columns: number): string {
   const defaultText = setting.defaultText === '' ? 'empty' : setting.defaultText;
   return [
-    `  ${setting.names.join(', ')}`,
-    wrapped(setting.help, '      '),
-    wrapped(`(${setting.kind.label}; default: ${defaultText})`, '      '),
+    wrapped(setting.names.join(', '), '  ', columns),
+    wrapped(setting.help, '      ', columns),
+    wrapped(`(${setting.kind.label}; default: ${defaultText})`, '      ', columns),
   ].join('\n');
 }
 
-/** Takes off backquotes and breaks at spaces, so that no line is longer than {@link MAX_COLUMNS}. */
-function wrapped(text: string, indentation: string): string {
+/** The text without backquotes, in indented lines that are broken at spaces. */
+function wrapped(text: string, indentation: string, columns: number): string {
   const lines: string[] = [];
   let line = '';
   for (const word of text.replaceAll('`', '').split(' ')) {
-    if (line !== '' && indentation.length + line.length + 1 + word.length > MAX_COLUMNS) {
+    if (line !== '' && indentation.length + line.length + 1 + word.length > columns) {
       lines.push(line);
       line = word;
     } else {

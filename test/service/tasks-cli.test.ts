@@ -76,7 +76,7 @@ t.test('create-account makes a tenant and shows its token once', async t => {
   const other = await accounts(OPERATOR, 'Other');
   t.match(
     other.stdout,
-    /^other is at http:\/\/other\.localhost:\d+\. Its owner's token is shown only this once:/,
+    /^other is at http:\/\/other\.localhost:\d+\. The token of its owner is shown only once:/,
   );
   t.match(variables(other.stdout), { SLUICE_TOKEN: /^tk_other_/ });
   const { stdout } = await accounts(OPERATOR, 'third', '--json');
@@ -113,8 +113,8 @@ t.test('add-worker makes workers that are pushed to, and workers that pull', asy
   const told = await json('add-worker', 'told', '--on-finish', 'reports', '--events', 'failed,expired');
   t.match(told.on_finish, { worker: /^wrk_/, events: ['failed', 'expired'] });
   const signing = await done('add-worker', 'signed', '--push-to', url, '--secret');
-  t.match(signing, /The secret that its tasks are signed with, shown only this once: whsec_\S+\n$/);
-  const token = /Its token, shown only this once: (wkt_\S+)\n$/.exec(
+  t.match(signing, /Its signing secret, shown only once: whsec_\S+\n$/);
+  const token = /Its token, shown only once: (wkt_\S+)\n$/.exec(
     await done('add-worker', 'puller', '--secret'),
   );
   const leased = await acme.ask('POST /workers/puller/leases', {}, { authorization: `Bearer ${token?.[1]}` });
@@ -266,7 +266,7 @@ t.test('a task that is refused is told with its fields, each once', async t => {
   });
   t.match(await tasks('create', 'reports', '--payload', '{to: 1}'), {
     status: 2,
-    stderr: /^sluice tasks: --payload is not JSON: .*A text goes in quotes: '"text"'\.\n/,
+    stderr: /^sluice tasks: --payload is not valid JSON: .*A string needs quotes: '"text"'\.\n/,
   });
   t.match(await tasks('create', 'reports', '--payload', '@/none/such'), { stderr: /ENOENT.*\/none\/such/ });
 });
@@ -321,7 +321,7 @@ t.test('workers test shows what was sent and answered, and hides secrets', async
 });
 
 t.test('schedules are created, listed, shown, paused, triggered and deleted', async t => {
-  t.equal(await done('schedules'), 'There are no schedules. "sluice tasks schedules create" makes one.\n');
+  t.equal(await done('schedules'), 'There are no schedules. "sluice tasks schedules create" creates one.\n');
   const night = ['--cron', '30 2 * * *', '--timezone', 'Europe/Berlin', '--payload', '{"n":1}'];
   t.match(
     await done('schedules', 'create', 'nightly', 'reports', ...night, '--max-runs', '9', '--jitter', '5m'),
@@ -453,7 +453,7 @@ t.test('retry and cancel take tasks by name, and say which they left', async t =
   t.match(again.stdout, new RegExp(`^ {2}not ${id}: unchanged$`, 'm'));
   t.match(await tasks('retry', '--dry-run', id, 'tsk_x'), {
     status: 1,
-    stdout: '1 of 2 tasks would start again\n  not tsk_x: not_found\n',
+    stdout: '1 of 2 tasks would start again\n  skipped tsk_x: not_found\n',
   });
   t.equal((await json('show', id)).status, 'canceled', 'a dry run changes nothing');
   t.match(await tasks('retry', id), { status: 0, stdout: '1 of 1 task start again\n' });
@@ -503,7 +503,7 @@ t.test('pause, resume and cancel take the filters of list, and --dry-run only co
   t.match(await tasks('cancel', ...type), {
     status: 2,
     stdout: '',
-    stderr: /^sluice tasks: this would cancel 2 tasks\. Give --yes to do it\.\n/,
+    stderr: /^sluice tasks: this would cancel 2 tasks\. Give --yes to confirm\.\n/,
   });
   const asked = (answer: string | null) => {
     const questions: string[] = [];
@@ -533,7 +533,7 @@ t.test('pause, resume and cancel take the filters of list, and --dry-run only co
   t.match(await tasks('delete', ...type), { status: 2, stderr: /this would delete 2 tasks/ });
   t.equal(await done('delete', ...type, '--yes'), '2 of 2 tasks deleted\n');
   t.same(await statuses(), []);
-  t.match(await tasks('cancel'), { status: 2, stderr: /name the tasks to cancel, or say which by flags/ });
+  t.match(await tasks('cancel'), { status: 2, stderr: /give either the ids of the tasks to cancel, or flags/ });
   t.match(await tasks('pause', ids[0], ...type), { status: 2, stderr: /one of the two/ });
   t.match(await tasks('retry', '--failed', '--status', 'expired'), {
     status: 2,
@@ -644,7 +644,7 @@ t.test('users and their tokens are made, changed and deleted, by id or email', a
   t.match(await runIn(ann, 'tasks', 'create', 'reports'), { status: 2, stderr: /\(insufficient_scope\)/ });
   t.match(
     await done('tokens', 'create', id),
-    /^tok_\w{26} {2}expires \d{4}-\S+ \S+Z\. Shown only this once:\nexport SLUICE_TOKEN=tk_acme_\S+\n$/,
+    /^tok_\w{26} {2}expires \d{4}-\S+ \S+Z\. Shown only once:\nexport SLUICE_TOKEN=tk_acme_\S+\n$/,
   );
   const table = await done('tokens', 'list', id);
   t.match(table, /^ID +NAME +EXPIRES +LAST USED +SCOPES\n/);

@@ -61,7 +61,7 @@ function checkedAddress(address: string): string {
   const port = /^(?:[^:/[\]]+|\[[^\]]+\]):(\d{1,5})$/.exec(address)?.[1];
   if (port !== undefined && Number(port) <= 65_535) return address;
   throw new CommandFault(
-    `"${address}" is no address to connect to: give --dial-string as host:port (localhost:8081), or as unix:/path.`,
+    `"${address}" is not a valid address. Write --dial-string as host:port, such as localhost:8081, or as unix:/path.`,
   );
 }
 
@@ -120,14 +120,14 @@ export function describeFailedCall(target: CallTarget, failed: FailedCall): stri
   if (failed.code === GRPC_STATUS.deadlineExceeded) {
     const waited = formatDuration(target.timeoutMs);
     return failed.connected
-      ? `no answer from ${address} within ${waited}: look at the log of the service, or wait longer with --timeout.`
+      ? `no response from ${address} within ${waited}. Check the log of the service, or wait longer with --timeout.`
       : `no connection to ${address} within ${waited}. ${connectHint(target, failed.details)}`;
   }
   if (failed.code === GRPC_STATUS.unavailable && !failed.connected) {
     return `no connection to ${address}: ${connectFailure(failed.details)}. ${connectHint(target, failed.details)}`;
   }
   if (failed.code === GRPC_STATUS.unimplemented) {
-    return `${address} speaks gRPC but has no rate limit service (v3): is it the gRPC port of the service? Name another with --dial-string.`;
+    return `${address} speaks gRPC but has no rate limit service (v3): is it the gRPC port of the service? Change the address with --dial-string.`;
   }
   return `${address} answered with ${status[failed.code] ?? `status ${failed.code}`}: ${printable(failed.details)}`;
 }
@@ -145,13 +145,13 @@ function connectFailure(details: string): string {
 const CONNECT_HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /ECONNREFUSED|ENOENT/,
-    'Is the service running there? Start it with "sluice serve", or name its address with --dial-string.',
+    'Is the service running there? Start it with "sluice serve", or give its address with --dial-string.',
   ],
   [/Name resolution failed/, 'Check the host in --dial-string.'],
-  [/wrong version number/, 'The port does not speak TLS: leave out --grpc-use-tls, or name another port.'],
+  [/wrong version number/, 'The port does not use TLS: leave out --grpc-use-tls, or give another port.'],
   [
     /alert (?:certificate required|bad certificate|handshake failure|unknown ca)/,
-    'The service wants a client certificate that it trusts: give --grpc-cert-file and --grpc-key-file.',
+    'The service requires a client certificate that it trusts: give --grpc-cert-file and --grpc-key-file.',
   ],
   [
     /certificate/i,
@@ -162,6 +162,6 @@ const CONNECT_HINTS: readonly (readonly [RegExp, string])[] = [
 function connectHint(target: CallTarget, details: string): string {
   const hint = CONNECT_HINTS.find(([pattern]) => pattern.test(details))?.[1];
   if (hint !== undefined) return hint;
-  const tls = target.tls === null ? 'does it need --grpc-use-tls?' : 'does it speak TLS?';
+  const tls = target.tls === null ? 'does it require --grpc-use-tls?' : 'does it use TLS?';
   return `Is it the gRPC port of the service, and ${tls}`;
 }

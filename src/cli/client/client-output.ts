@@ -9,16 +9,23 @@ import {
 } from '../../messages/client-codec.ts';
 import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import { formatDuration } from '../../settings/kinds/go-numbers.ts';
-import { aligned } from '../terminal/aligned.ts';
+import { tableLines } from '../terminal/layout.ts';
 
 /** What services report as remaining where a rule is unlimited (spec 3.2). */
 const UNLIMITED = 2 ** 32 - 1;
 
 /** The answer for people: the overall code, a line for each descriptor, then what the response brings besides. */
-export function responseText(request: RateLimitRequest, response: RateLimitResponse): string {
+export function responseText(
+  request: RateLimitRequest,
+  response: RateLimitResponse,
+  columns: number | null,
+): string {
   const lines = [
     codeName(response.overallCode),
-    ...aligned(response.statuses.map((status, i) => statusCells(request.descriptors[i], status))),
+    ...tableLines(
+      response.statuses.map((status, i) => statusCells(request.descriptors[i], status)),
+      columns,
+    ),
     ...response.responseHeadersToAdd.map(header => `header ${header.key}: ${header.value}`),
   ];
   if (response.dynamicMetadata !== null) lines.push(`metadata ${JSON.stringify(response.dynamicMetadata)}`);

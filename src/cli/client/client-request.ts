@@ -9,7 +9,7 @@ export const REQUEST_FLAGS = {
   descriptors: {
     kind: 'list',
     placeholder: 'K=V,K2=V2',
-    help: 'one descriptor; give the flag again for each further one',
+    help: 'a descriptor; repeat the flag for further descriptors',
   },
   hits: {
     kind: 'text',
@@ -17,7 +17,7 @@ export const REQUEST_FLAGS = {
     default: '1',
     help: 'hits to count on each descriptor; 0 counts nothing and reports the present state',
   },
-  refund: { kind: 'switch', help: 'give the hits back instead of counting them' },
+  refund: { kind: 'switch', help: 'return the hits instead of counting them' },
 } as const;
 
 /**
@@ -27,10 +27,10 @@ export const REQUEST_FLAGS = {
  */
 export function requestFromFlags(flags: FlagValues<typeof REQUEST_FLAGS>): RateLimitRequest {
   if (flags.domain === '') {
-    throw new UsageFault('--domain is missing: give the domain of the rules, as --domain shop.');
+    throw new UsageFault('--domain is missing: give the domain of the rules, such as --domain shop.');
   }
   if (flags.descriptors.length === 0) {
-    throw new UsageFault('--descriptors is missing: give at least one, as --descriptors user=anna.');
+    throw new UsageFault('--descriptors is missing: give at least one, such as --descriptors user=anna.');
   }
   const hits = readFlag('hits', flags.hits, integer({ min: 0, max: 2 ** 32 - 1 }));
   // Services read 0 hits of a request as 1. Only a descriptor's own 0 counts nothing.

@@ -19,7 +19,7 @@ const CLIENT_FLAGS = {
     kind: 'text',
     placeholder: 'ADDRESS',
     default: 'localhost:8081',
-    help: 'where the service listens for gRPC: host:port, or unix:/path of a socket',
+    help: 'gRPC address of the service: host:port, or unix:/path of a socket',
   },
   ...REQUEST_FLAGS,
   timeout: { kind: 'text', placeholder: 'DURATION', default: '5s', help: 'how long to wait for the answer' },
@@ -30,13 +30,13 @@ const CLIENT_FLAGS = {
     kind: 'text',
     placeholder: 'FILE',
     default: '',
-    help: 'PEM file of the CA that signed the server certificate; without it, the well-known CAs',
+    help: 'PEM file of the CA that signed the server certificate (default: the well-known CAs)',
   },
   'grpc-cert-file': {
     kind: 'text',
     placeholder: 'FILE',
     default: '',
-    help: 'PEM file of the client certificate, where the service asks for one',
+    help: 'PEM file of the client certificate, if the service requires one',
   },
   'grpc-key-file': {
     kind: 'text',
@@ -48,17 +48,20 @@ const CLIENT_FLAGS = {
 
 export const CLIENT_USAGE = `Usage: sluice client --domain NAME --descriptors K=V[,K2=V2...] [flags]
 
-Asks a running service for one decision and prints it.
+Sends one rate limit request to a running service and prints the decision.
 
 Flags:
 ${describeFlags(CLIENT_FLAGS)}
-One dash does as well as two, and "_" as "-": -dial_string is --dial-string. In a descriptor, a comma ends a pair and
-the first "=" ends a key, so a value may hold "=" but no comma.
+Flags may start with one dash or two and may contain "_" instead of "-":
+-dial_string is --dial-string. In a descriptor, a comma ends a pair and the
+first "=" ends a key, so a value can contain "=" but no comma.
 
-Exit status: 0 a decision was made, 1 it is OVER_LIMIT and --fail-over-limit was given, 2 no decision was made.
+Exit status: 0 a decision was made, 1 it is OVER_LIMIT and --fail-over-limit
+was given, 2 no decision was made.
 
-Example:
-  sluice client --domain shop --descriptors user=anna,path=/checkout --descriptors user=anna
+Examples:
+  sluice client --domain shop --descriptors user=anna,path=/checkout
+  sluice client --domain shop --descriptors user=anna --hits 0 --json
 `;
 
 /**
@@ -70,12 +73,12 @@ Example:
 export async function runClient(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, CLIENT_FLAGS);
   if (positionals.length > 0) {
-    throw new UsageFault(`"${positionals[0]}" belongs to no flag. A descriptor goes after --descriptors.`);
+    throw new UsageFault(`unexpected argument "${positionals[0]}". Give descriptors with --descriptors.`);
   }
   const request = requestFromFlags(flags);
   const target = targetFromFlags(flags);
   const response = decodeResponse(target, await callShouldRateLimit(target, encodeRateLimitRequest(request)));
-  io.stdout(flags.json ? responseJson(response) : responseText(request, response));
+  io.stdout(flags.json ? responseJson(response) : responseText(request, response, io.columns));
   return exitStatus(target, response, flags['fail-over-limit']);
 }
 
@@ -88,11 +91,13 @@ function targetFromFlags(flags: FlagValues<typeof CLIENT_FLAGS>): CallTarget {
   };
   const file = tls.caFile || tls.certFile || tls.keyFile;
   if (file !== '' && !flags['grpc-use-tls']) {
-    throw new UsageFault(`${file} is of no use without --grpc-use-tls: add it, or leave the file out.`);
+    throw new UsageFault(
+      `${file} has no effect without --grpc-use-tls. Add that flag, or leave the file out.`,
+    );
   }
   if ((tls.certFile === '') !== (tls.keyFile === '')) {
     throw new UsageFault(
-      'a client certificate needs its key: give both --grpc-cert-file and --grpc-key-file.',
+      'a client certificate requires its key: give both --grpc-cert-file and --grpc-key-file.',
     );
   }
   return {
@@ -107,7 +112,7 @@ function decodeResponse(target: CallTarget, bytes: Uint8Array): RateLimitRespons
     return decodeRateLimitResponse(bytes);
   } catch (failure) {
     if (!(failure instanceof WireFault)) throw failure;
-    const text = `${target.address} answered with something else than a rate limit response: ${failure.message}.`;
+    const text = `${target.address} answered with an invalid rate limit response: ${failure.message}.`;
     throw new CommandFault(text, { cause: failure });
   }
 }
@@ -116,5 +121,5 @@ function exitStatus(target: CallTarget, response: RateLimitResponse, failOverLim
   const code = CODE_NAMES[response.overallCode];
   if (code === 'OK') return EXIT.done;
   if (code === 'OVER_LIMIT') return failOverLimit ? EXIT.refused : EXIT.done;
-  throw new CommandFault(`${target.address} answered neither OK nor OVER_LIMIT: is it a rate limit service?`);
+  throw new CommandFault(`${target.address} answered neither OK nor OVER_LIMIT. Is it a rate limit service?`);
 }

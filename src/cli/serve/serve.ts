@@ -29,7 +29,7 @@ const AFTER_THE_END_MS = 1_000;
 export async function runServe(args: string[], io: CliIo): Promise<number> {
   const { values, positionals } = parseFlags(args, SERVE_FLAGS);
   if (positionals.length > 0) {
-    throw new UsageFault(`"${positionals[0]}" is not understood; all settings come from the environment`);
+    throw new UsageFault(`unexpected argument "${positionals[0]}". All settings come from the environment.`);
   }
   try {
     return await serve(values.quickstart, io);

@@ -27,6 +27,7 @@ const COUNTS_FLAGS = {
 export const USE_COMMANDS: readonly TasksCommand[] = [
   {
     name: 'counts',
+    examples: ['sluice tasks counts --worker mailer'],
     takes: '',
     summary: 'count tasks by status',
     flags: COUNTS_FLAGS,
@@ -34,15 +35,17 @@ export const USE_COMMANDS: readonly TasksCommand[] = [
   },
   {
     name: 'limits',
+    examples: ['sluice tasks limits'],
     takes: '',
-    summary: 'limits of the account, and how much of them is used',
+    summary: 'show the limits of the account and how much of them is used',
     flags: COMMON_FLAGS,
     run: showLimits,
   },
   {
     name: 'audit',
+    examples: ['sluice tasks audit --limit 20'],
     takes: '',
-    summary: 'who changed what, the newest first',
+    summary: 'show who changed what, newest first',
     flags: AUDIT_FLAGS,
     run: showAudit,
   },
@@ -96,7 +99,7 @@ async function showAudit(args: readonly string[], io: CliIo): Promise<number> {
   const limit = readFlag('limit', flags.limit, integer({ min: 1, max: 5_000 }));
   const entries = await allOf(targetOf(flags, io), '/api/v1/audit', new URLSearchParams(), limit);
   if (flags.json) printJson(entries, io);
-  else if (entries.length === 0) printLine('There are no entries.', io);
+  else if (entries.length === 0) printLine('The audit log has no entries.', io);
   else printTable(['TIME', 'ACTION', 'BY', 'TARGET', 'WHAT', 'REQUEST'], entries.map(auditCells), io);
   return EXIT.done;
 }

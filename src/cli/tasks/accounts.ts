@@ -23,7 +23,7 @@ import { COMMON_FLAGS, SERVICE_FLAGS, YES_FLAG } from './tasks-flags.ts';
 
 const CREATE_ACCOUNT_FLAGS = {
   service: SERVICE_FLAGS.service,
-  export: { kind: 'switch', help: 'print shell commands that set SLUICE_URL and SLUICE_TOKEN, nothing else' },
+  export: { kind: 'switch', help: 'print only shell commands that set SLUICE_URL and SLUICE_TOKEN' },
   json: COMMON_FLAGS.json,
 } as const;
 
@@ -36,8 +36,12 @@ const DOMAIN = 'domain of the account';
 /** `sluice tasks create-account`, which is also `accounts create`. */
 export const CREATE_ACCOUNT: TasksCommand = {
   name: 'create-account',
+  examples: [
+    'eval "$(sluice tasks create-account acme --export)"',
+    'sluice tasks create-account acme --service https://tasks.example.com',
+  ],
   takes: 'DOMAIN',
-  summary: 'create an account (a tenant), and show its first token',
+  summary: 'create an account (a tenant) and print its first token',
   flags: CREATE_ACCOUNT_FLAGS,
   run: createAccount,
 };
@@ -46,28 +50,32 @@ export const CREATE_ACCOUNT: TasksCommand = {
 export const ACCOUNT_COMMANDS: readonly TasksCommand[] = [
   {
     name: 'accounts list',
+    examples: ['sluice tasks accounts list'],
     takes: '',
     summary: 'list accounts by domain',
     flags: SERVICE_FLAGS,
     run: listAccounts,
   },
-  { ...CREATE_ACCOUNT, name: 'accounts create' },
+  { ...CREATE_ACCOUNT, name: 'accounts create', examples: ['sluice tasks accounts create acme'] },
   {
     name: 'accounts show',
+    examples: ['sluice tasks accounts show acme'],
     takes: 'DOMAIN',
-    summary: 'one account: its status, limits, use, and the progress of a deletion',
+    summary: 'show an account: its status, limits, use, and the progress of its deletion',
     flags: SERVICE_FLAGS,
     run: showAccount,
   },
   {
     name: 'accounts suspend',
+    examples: ['sluice tasks accounts suspend acme'],
     takes: 'DOMAIN',
-    summary: 'suspend an account: it can be read, nothing changes, and no task starts',
+    summary: 'suspend an account: it becomes read-only and no task is started',
     flags: SERVICE_FLAGS,
     run: (args, io) => setStatus(args, io, 'suspended', 'suspended'),
   },
   {
     name: 'accounts resume',
+    examples: ['sluice tasks accounts resume acme'],
     takes: 'DOMAIN',
     summary: 'resume a suspended account',
     flags: SERVICE_FLAGS,
@@ -75,6 +83,10 @@ export const ACCOUNT_COMMANDS: readonly TasksCommand[] = [
   },
   {
     name: 'accounts limits',
+    examples: [
+      'sluice tasks accounts limits acme in_flight=50 retain_other=48h',
+      'sluice tasks accounts limits acme in_flight=default',
+    ],
     takes: 'DOMAIN NAME=VALUE...',
     summary: 'change limits of an account: in_flight=50, or in_flight=default',
     flags: SERVICE_FLAGS,
@@ -82,6 +94,7 @@ export const ACCOUNT_COMMANDS: readonly TasksCommand[] = [
   },
   {
     name: 'accounts owner-token',
+    examples: ['eval "$(sluice tasks accounts owner-token acme --export)"'],
     takes: 'DOMAIN',
     summary: 'create a token for the first owner of an account that has lost its own',
     flags: OWNER_TOKEN_FLAGS,
@@ -89,6 +102,7 @@ export const ACCOUNT_COMMANDS: readonly TasksCommand[] = [
   },
   {
     name: 'accounts delete',
+    examples: ['sluice tasks accounts delete acme'],
     takes: 'DOMAIN',
     summary: 'delete an account and everything in it',
     flags: DELETE_ACCOUNT_FLAGS,
@@ -102,7 +116,7 @@ async function listAccounts(args: readonly string[], io: CliIo): Promise<number>
   const accounts = await allOf(operatorOf(flags, io), '/accounts', new URLSearchParams(), Infinity);
   if (flags.json) printJson(accounts, io);
   else if (accounts.length === 0)
-    printLine('There are no accounts. "sluice tasks accounts create" makes one.', io);
+    printLine('There are no accounts. "sluice tasks accounts create" creates one.', io);
   else {
     const rows = accounts.map(({ domain, status, created_at: created, api_url: url }) =>
       [domain, status, timeText(created), url].map(String),
@@ -146,8 +160,11 @@ async function setStatus(
 async function changeLimits(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, SERVICE_FLAGS);
   const [domain, ...texts] = positionals;
-  if (domain === undefined) throw new UsageFault(`the ${DOMAIN} is missing.`);
-  if (texts.length === 0) throw new UsageFault('say which limits: in_flight=50, or in_flight=default.');
+  if (domain === undefined) throw new UsageFault(`missing argument: ${DOMAIN}.`);
+  if (texts.length === 0)
+    throw new UsageFault(
+      'missing argument: the limits to change, such as in_flight=50 or in_flight=default.',
+    );
   const limits = Object.fromEntries(texts.map(readLimit));
   const account = await callApi(operatorOf(flags, io), {
     method: 'PATCH',
@@ -164,7 +181,9 @@ async function changeLimits(args: readonly string[], io: CliIo): Promise<number>
 function readLimit(text: string): readonly [string, string | number | null] {
   const [, name, value] = /^([a-z_]+)=(.+)$/.exec(text) ?? [];
   if (name === undefined)
-    throw new UsageFault(`"${text}" is no limit: write in_flight=50, or in_flight=default.`);
+    throw new UsageFault(
+      `invalid limit "${text}". Write NAME=VALUE, such as in_flight=50 or in_flight=default.`,
+    );
   if (value === 'default') return [name, null];
   return [name, /^\d{1,15}$/.test(value) ? Number(value) : value];
 }
@@ -172,7 +191,7 @@ function readLimit(text: string): readonly [string, string | number | null] {
 async function createOwnerToken(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, OWNER_TOKEN_FLAGS);
   const domain = onlyArgument(positionals, DOMAIN);
-  if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
+  if (flags.json && flags.export) throw new UsageFault('--json and --export cannot be combined.');
   const target = operatorOf(flags, io);
   const account = await callApi(target, { method: 'GET', path: pathOf(domain) });
   const made = await callApi(target, {
@@ -185,7 +204,7 @@ async function createOwnerToken(args: readonly string[], io: CliIo): Promise<num
     const apiUrl = String(account['api_url']);
     const url = URL.canParse(apiUrl) ? new URL(apiUrl).origin : apiUrl;
     const until = `It is the token of ${made['user_id']} and expires at ${timeText(made['expires_at'])}`;
-    if (!flags.export) printLine(`${until}. It is shown only this once:`, io);
+    if (!flags.export) printLine(`${until}. It is shown only once:`, io);
     io.stdout(shellExports({ SLUICE_URL: url, SLUICE_TOKEN: String(made['token']) }));
   }
   return EXIT.done;
@@ -210,7 +229,7 @@ function pathOf(domain: string): string {
 async function createAccount(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, CREATE_ACCOUNT_FLAGS);
   const domain = onlyArgument(positionals, 'domain of the account');
-  if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
+  if (flags.json && flags.export) throw new UsageFault('--json and --export cannot be combined.');
   const target = serviceOf(flags, io);
   const account = await callApi(target, {
     method: 'POST',
@@ -223,12 +242,12 @@ async function createAccount(args: readonly string[], io: CliIo): Promise<number
     return EXIT.done;
   }
   const apiUrl = String(account['api_url']);
-  if (!URL.canParse(apiUrl)) throw strangeAnswer(target, 'with JSON, but with nothing');
+  if (!URL.canParse(apiUrl)) throw strangeAnswer(target, 'with unexpected JSON');
   const url = new URL(apiUrl).origin;
   const exports = shellExports({ SLUICE_URL: url, SLUICE_TOKEN: String(account['token']) });
   if (!flags.export) {
     const where = printable(`${account['domain']} is at ${url}.`);
-    io.stdout(`${where} Its owner's token is shown only this once:\n\n`);
+    io.stdout(`${where} The token of its owner is shown only once:\n\n`);
   }
   io.stdout(exports);
   return EXIT.done;

@@ -18,11 +18,15 @@ import {
 import { COMMON_FLAGS, PAYLOAD_FLAGS, payloadFields, TASK_FLAGS, TEXT } from './tasks-flags.ts';
 
 const TIMING_FLAGS = {
-  cron: { ...TEXT, placeholder: 'TEXT', help: "when to fire: '30 2 * * *', '@daily'" },
-  every: { ...TEXT, placeholder: 'DURATION', help: 'fire at this interval, instead of --cron: 1h30m' },
-  timezone: { ...TEXT, placeholder: 'NAME', help: 'time zone of --cron: Europe/Berlin; without it, UTC' },
-  'start-at': { ...TEXT, placeholder: 'TIME', help: 'no run before then: 2026-03-01T10:00:00Z' },
-  'end-at': { ...TEXT, placeholder: 'TIME', help: 'no run then or later' },
+  cron: { ...TEXT, placeholder: 'TEXT', help: "cron expression, such as '30 2 * * *' or @daily" },
+  every: { ...TEXT, placeholder: 'DURATION', help: 'interval between runs, instead of --cron: 1h30m' },
+  timezone: {
+    ...TEXT,
+    placeholder: 'NAME',
+    help: 'time zone of --cron, such as Europe/Berlin (default: UTC)',
+  },
+  'start-at': { ...TEXT, placeholder: 'TIME', help: 'time of the first possible run: 2026-03-01T10:00:00Z' },
+  'end-at': { ...TEXT, placeholder: 'TIME', help: 'time at which the schedule ends' },
 } as const;
 
 /** Fields of a schedule. */
@@ -30,38 +34,43 @@ const SCHEDULE_FLAGS = {
   ...COMMON_FLAGS,
   ...TIMING_FLAGS,
   'max-runs': { ...TEXT, placeholder: 'N', help: 'end after this number of runs' },
-  jitter: { ...TEXT, placeholder: 'DURATION', help: 'delay each run by up to this much' },
-  overlap: { ...TEXT, placeholder: 'WORD', help: 'skip, allow, queue_one or cancel_running' },
+  jitter: { ...TEXT, placeholder: 'DURATION', help: 'maximum random delay of each run' },
+  overlap: {
+    ...TEXT,
+    placeholder: 'WORD',
+    help: 'if the previous task is unfinished: skip, allow, queue_one or cancel_running',
+  },
   ...PAYLOAD_FLAGS,
   ...TASK_FLAGS,
   'expires-in': {
     ...TEXT,
     placeholder: 'DURATION',
-    help: 'expire tasks that have not started this long after their time',
+    help: 'expire tasks that have not started within this time after they were due',
   },
 } as const;
 
 const CREATE_SCHEDULE_FLAGS = {
   ...SCHEDULE_FLAGS,
-  paused: { kind: 'switch', help: 'create it paused' },
+  paused: { kind: 'switch', help: 'create the schedule paused' },
 } as const;
 
 const UPDATE_SCHEDULE_FLAGS = {
   ...SCHEDULE_FLAGS,
-  worker: { ...TEXT, placeholder: 'NAME', help: 'create tasks for this worker from now on' },
+  worker: { ...TEXT, placeholder: 'NAME', help: 'worker that receives the tasks from now on' },
 } as const;
 
 const PREVIEW_FLAGS = {
   ...COMMON_FLAGS,
   ...TIMING_FLAGS,
   count: { kind: 'text', placeholder: 'N', default: '10', help: 'number of times to show, at most 50' },
-  from: { ...TEXT, placeholder: 'TIME', help: 'start there instead of now' },
+  from: { ...TEXT, placeholder: 'TIME', help: 'first time to consider (default: now)' },
 } as const;
 
 /** `sluice tasks schedules` */
 export const SCHEDULE_COMMANDS: readonly TasksCommand[] = [
   {
     name: 'schedules list',
+    examples: ['sluice tasks schedules list'],
     takes: '',
     summary: 'list schedules',
     flags: COMMON_FLAGS,
@@ -69,29 +78,34 @@ export const SCHEDULE_COMMANDS: readonly TasksCommand[] = [
   },
   {
     name: 'schedules create',
+    examples: [
+      "sluice tasks schedules create nightly mailer --cron '30 2 * * *' \\\n    --timezone Europe/Berlin",
+      'sluice tasks schedules create poll mailer --every 15m --overlap skip',
+    ],
     takes: 'NAME WORKER',
     summary: 'create a schedule',
     flags: CREATE_SCHEDULE_FLAGS,
-    notes:
-      "Example:\n  sluice tasks schedules create nightly mailer --cron '30 2 * * *' --timezone Europe/Berlin",
     run: create,
   },
   {
     name: 'schedules show',
+    examples: ['sluice tasks schedules show nightly'],
     takes: 'NAME',
-    summary: 'one schedule',
+    summary: 'show a schedule',
     flags: COMMON_FLAGS,
     run: show,
   },
   {
     name: 'schedules update',
+    examples: ["sluice tasks schedules update nightly --cron '0 3 * * *'"],
     takes: 'NAME',
-    summary: 'change what the flags say',
+    summary: 'change the fields given by flags',
     flags: UPDATE_SCHEDULE_FLAGS,
     run: update,
   },
   {
     name: 'schedules pause',
+    examples: ['sluice tasks schedules pause nightly'],
     takes: 'NAME',
     summary: 'pause a schedule',
     flags: COMMON_FLAGS,
@@ -99,6 +113,7 @@ export const SCHEDULE_COMMANDS: readonly TasksCommand[] = [
   },
   {
     name: 'schedules resume',
+    examples: ['sluice tasks schedules resume nightly'],
     takes: 'NAME',
     summary: 'resume a paused schedule',
     flags: COMMON_FLAGS,
@@ -106,22 +121,28 @@ export const SCHEDULE_COMMANDS: readonly TasksCommand[] = [
   },
   {
     name: 'schedules trigger',
+    examples: ['sluice tasks schedules trigger nightly'],
     takes: 'NAME',
-    summary: 'create a task of a schedule now',
+    summary: 'create a task of a schedule immediately',
     flags: COMMON_FLAGS,
     run: trigger,
   },
   {
     name: 'schedules preview',
+    examples: [
+      'sluice tasks schedules preview nightly --count 5',
+      "sluice tasks schedules preview --cron '0 9 * * 1-5' --timezone Europe/Berlin",
+    ],
     takes: '[NAME]',
-    summary: 'when a schedule fires, or would fire with the flags',
+    summary: 'show when a schedule fires, or would fire with the flags',
     flags: PREVIEW_FLAGS,
     run: preview,
   },
   {
     name: 'schedules delete',
+    examples: ['sluice tasks schedules delete nightly'],
     takes: 'NAME',
-    summary: 'delete a schedule; its tasks stay',
+    summary: 'delete a schedule; its tasks are kept',
     flags: COMMON_FLAGS,
     run: remove,
   },
@@ -133,7 +154,7 @@ async function list(args: readonly string[], io: CliIo): Promise<number> {
   const found = await allOf(targetOf(flags, io), '/api/v1/schedules', new URLSearchParams(), Infinity);
   if (flags.json) printJson(found, io);
   else if (found.length === 0)
-    printLine('There are no schedules. "sluice tasks schedules create" makes one.', io);
+    printLine('There are no schedules. "sluice tasks schedules create" creates one.', io);
   else printTable(['NAME', 'WORKER', 'WHEN', 'STATE', 'NEXT RUN', 'LAST RUN'], found.map(cells), io);
   return EXIT.done;
 }
@@ -165,7 +186,7 @@ async function create(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, CREATE_SCHEDULE_FLAGS);
   if (positionals.length !== 2) {
     throw new UsageFault(
-      'schedules create takes two arguments: the name of the schedule, and that of its worker.',
+      'schedules create takes two arguments: the name of the schedule and the name of its worker.',
     );
   }
   const [name, worker] = positionals;
@@ -187,7 +208,8 @@ async function update(args: readonly string[], io: CliIo): Promise<number> {
   const name = onlyArgument(positionals, 'name of the schedule');
   const { worker } = flags;
   const body = { ...given({ worker }), ...scheduleFields(flags) };
-  if (Object.keys(body).length === 0) throw new UsageFault('say what to change, as --every 2h.');
+  if (Object.keys(body).length === 0)
+    throw new UsageFault('nothing to change: give at least one flag, such as --every 2h.');
   const schedule = await callApi(targetOf(flags, io), { method: 'PUT', path: pathOf(name), body });
   report(schedule, `${name} changed`, flags, io);
   return EXIT.done;
@@ -232,7 +254,7 @@ async function remove(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, COMMON_FLAGS);
   const name = onlyArgument(positionals, 'name of the schedule');
   await callApi(targetOf(flags, io), { method: 'DELETE', path: pathOf(name) });
-  report({ deleted: name }, `${name} deleted; its tasks stay`, flags, io);
+  report({ deleted: name }, `${name} deleted; its tasks are kept`, flags, io);
   return EXIT.done;
 }
 
@@ -260,7 +282,7 @@ async function preview(args: readonly string[], io: CliIo): Promise<number> {
       timeText(time['at']),
       String(time['note'] ?? ''),
     ]);
-    if (rows.length === 0) printLine('The schedule has no time from then on.', io);
+    if (rows.length === 0) printLine('The schedule does not fire after that time.', io);
     else printTable(['LOCAL TIME', 'UTC', 'NOTE'], rows, io);
   }
   return EXIT.done;

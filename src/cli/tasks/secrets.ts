@@ -26,16 +26,16 @@ const CREATE_SECRET_FLAGS = {
     default: 'signing',
     help: 'signing, header (a confidential header), or token (for a pull worker)',
   },
-  name: { ...TEXT, placeholder: 'TEXT', help: 'a label; of a header, its name' },
-  'value-from': { ...TEXT, placeholder: 'FILE', help: 'a file that holds the value; - is standard input' },
+  name: { ...TEXT, placeholder: 'TEXT', help: 'name of the secret; for a header, the name of the header' },
+  'value-from': { ...TEXT, placeholder: 'FILE', help: 'file that contains the value; - is standard input' },
   'expire-previous-in': {
     ...TEXT,
     placeholder: 'DURATION',
-    help: 'how long earlier secrets of the type and name stay valid: 0s to 7d; without it, 24h',
+    help: 'how long earlier secrets with the same type and name stay valid, 0s to 7d (default: 24h)',
   },
   export: {
     kind: 'switch',
-    help: 'print a shell command that sets WEBHOOK_SECRET or WORKER_TOKEN, nothing else',
+    help: 'print only a shell command that sets WEBHOOK_SECRET or WORKER_TOKEN',
   },
 } as const;
 
@@ -47,6 +47,7 @@ const MAX_VALUE_BYTES = 64 * 1024;
 export const SECRET_COMMANDS: readonly TasksCommand[] = [
   {
     name: 'secrets list',
+    examples: ['sluice tasks secrets list mailer'],
     takes: 'WORKER',
     summary: 'list the secrets of a worker, without their values',
     flags: COMMON_FLAGS,
@@ -54,17 +55,21 @@ export const SECRET_COMMANDS: readonly TasksCommand[] = [
   },
   {
     name: 'secrets create',
+    examples: [
+      'sluice tasks secrets create mailer --export',
+      'sluice tasks secrets create mailer --type header --name x-api-key \\\n    --value-from key.txt',
+    ],
     takes: 'WORKER',
-    summary: 'create a secret; one that the service makes is shown once',
+    summary: 'create a secret; a generated value is printed only once',
     flags: CREATE_SECRET_FLAGS,
     notes:
-      'A header needs a value, and a signing secret can have one: from --value-from or SLUICE_SECRET_VALUE. A value\n' +
-      'is never an argument, and is not shown again. Example:\n' +
-      '  sluice tasks secrets create mailer --type header --name x-api-key --value-from key.txt',
+      'A header requires a value; a signing secret can have one, otherwise it is generated. Give the value with ' +
+      '--value-from or SLUICE_SECRET_VALUE, never as an argument. It is not shown again.',
     run: createSecret,
   },
   {
     name: 'secrets delete',
+    examples: ['sluice tasks secrets delete mailer sec_01hzxa'],
     takes: 'WORKER SECRET',
     summary: 'delete a secret by its id (sec_…)',
     flags: COMMON_FLAGS,
@@ -78,7 +83,7 @@ async function listSecrets(args: readonly string[], io: CliIo): Promise<number> 
   const secrets = await allOf(targetOf(flags, io), path, new URLSearchParams(), Infinity);
   if (flags.json) printJson(secrets, io);
   else if (secrets.length === 0)
-    printLine('The worker has no secrets. "sluice tasks secrets create" makes one.', io);
+    printLine('The worker has no secrets. "sluice tasks secrets create" creates one.', io);
   else {
     const head = ['ID', 'TYPE', 'NAME', 'STATE', 'FINGERPRINT', 'LAST USED', 'EXPIRES'];
     printTable(head, secrets.map(cells), io);
@@ -94,10 +99,11 @@ function cells(secret: Json): string[] {
 async function createSecret(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, CREATE_SECRET_FLAGS);
   const worker = onlyArgument(positionals, WORKER);
-  if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
+  if (flags.json && flags.export) throw new UsageFault('--json and --export cannot be combined.');
   const target = targetOf(flags, io);
   const value = await givenValue(flags, io);
-  if (flags.export && value !== null) throw new UsageFault('--export is for values that the service makes.');
+  if (flags.export && value !== null)
+    throw new UsageFault('--export is only for values that the service generates.');
   const previous = flags['expire-previous-in'];
   const secret = await callApi(target, {
     method: 'POST',
@@ -115,7 +121,7 @@ async function createSecret(args: readonly string[], io: CliIo): Promise<number>
   else if (flags.export) {
     io.stdout(shellExports({ [flags.type === 'token' ? 'WORKER_TOKEN' : 'WEBHOOK_SECRET']: String(made) }));
   } else {
-    const once = typeof made === 'string' ? `  Shown only this once: ${made}` : '';
+    const once = typeof made === 'string' ? `  Shown only once: ${made}` : '';
     printLine(`${secret['id']}  ${secret['type']}  ${secret['name']}${once}`, io);
   }
   return EXIT.done;
@@ -130,20 +136,20 @@ async function givenValue(
   const text = from === '' ? (io.env['SLUICE_SECRET_VALUE'] ?? '') : await valueFrom(from, io);
   const value = text.replace(/\r?\n$/, '');
   if (value !== '') return value;
-  if (from !== '') throw new UsageFault(`--value-from ${from}: there is no value.`);
+  if (from !== '') throw new UsageFault(`--value-from ${from}: the value is empty.`);
   if (flags.type !== 'header') return null;
-  throw new UsageFault('a header needs a value: give --value-from FILE, or set SLUICE_SECRET_VALUE.');
+  throw new UsageFault('a header secret needs a value: give --value-from FILE or set SLUICE_SECRET_VALUE.');
 }
 
 async function valueFrom(file: string, io: CliIo): Promise<string> {
   if (file === '-') {
-    if (io.input === undefined) throw new UsageFault('there is no standard input to read the value from.');
+    if (io.input === undefined) throw new UsageFault('cannot read the value: there is no standard input.');
     return await io.input.readAll(MAX_VALUE_BYTES);
   }
   try {
     return readFileSync(file, 'utf8');
   } catch (cause) {
-    throw new CommandFault(`the value cannot be read: ${asError(cause).message}`, { cause });
+    throw new CommandFault(`cannot read the value: ${asError(cause).message}`, { cause });
   }
 }
 

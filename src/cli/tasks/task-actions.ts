@@ -8,14 +8,14 @@ import { COMMON_FLAGS, FILTER_FLAGS, YES_FLAG } from './tasks-flags.ts';
 const ACT_FLAGS = {
   ...COMMON_FLAGS,
   ...FILTER_FLAGS,
-  'dry-run': { kind: 'switch', help: 'only say how many there are' },
+  'dry-run': { kind: 'switch', help: 'only print how many tasks would change' },
 } as const;
 
 const CANCEL_FLAGS = { ...ACT_FLAGS, yes: YES_FLAG } as const;
 
 const RETRY_FLAGS = {
   ...ACT_FLAGS,
-  failed: { kind: 'switch', help: 'all tasks that failed, instead of those named' },
+  failed: { kind: 'switch', help: 'all failed tasks, instead of tasks by id' },
 } as const;
 
 /** What one request may name, or change. */
@@ -26,24 +26,30 @@ const MAX_CHANGES = 10_000;
 interface Action {
   readonly name: 'retry' | 'cancel' | 'pause' | 'resume' | 'run' | 'delete';
   readonly summary: string;
+  readonly examples: readonly string[];
   readonly done: string;
   readonly tried: string;
   readonly flags: typeof ACT_FLAGS | typeof CANCEL_FLAGS | typeof RETRY_FLAGS;
   readonly notes?: string;
 }
 
-const ASKS = 'Tasks that flags choose are counted first, and the command asks before it goes on.';
+const ASKS = 'If flags select the tasks, the command counts them first and asks for confirmation.';
 
 const ACTIONS: readonly Action[] = [
   {
     name: 'retry',
-    summary: 'start ended tasks again',
+    examples: ['sluice tasks retry tsk_01hzxa', 'sluice tasks retry --failed --worker mailer --start -1h'],
+    summary: 'run finished tasks again',
     done: 'start again',
     tried: 'would start again',
     flags: RETRY_FLAGS,
   },
   {
     name: 'cancel',
+    examples: [
+      'sluice tasks cancel tsk_01hzxa',
+      'sluice tasks cancel --worker mailer --tag urgent --dry-run',
+    ],
     summary: 'cancel tasks',
     done: 'canceled',
     tried: 'would be canceled',
@@ -52,6 +58,7 @@ const ACTIONS: readonly Action[] = [
   },
   {
     name: 'pause',
+    examples: ['sluice tasks pause tsk_01hzxa', 'sluice tasks pause --group customer-42'],
     summary: 'hold waiting tasks',
     done: 'paused',
     tried: 'would be paused',
@@ -59,6 +66,7 @@ const ACTIONS: readonly Action[] = [
   },
   {
     name: 'resume',
+    examples: ['sluice tasks resume tsk_01hzxa', 'sluice tasks resume --group customer-42'],
     summary: 'let paused tasks continue',
     done: 'resumed',
     tried: 'would be resumed',
@@ -66,6 +74,7 @@ const ACTIONS: readonly Action[] = [
   },
   {
     name: 'run',
+    examples: ['sluice tasks run tsk_01hzxa', 'sluice tasks run --worker mailer --status waiting'],
     summary: 'start waiting tasks now',
     done: 'start now',
     tried: 'would start now',
@@ -73,11 +82,12 @@ const ACTIONS: readonly Action[] = [
   },
   {
     name: 'delete',
+    examples: ['sluice tasks delete tsk_01hzxa', 'sluice tasks delete --worker mailer --end -720h'],
     summary: 'delete tasks with their history',
     done: 'deleted',
     tried: 'would be deleted',
     flags: CANCEL_FLAGS,
-    notes: `${ASKS}\nFlags choose only tasks that have ended unless --status says otherwise.`,
+    notes: `${ASKS}\nFlags select only finished tasks, unless --status is given.`,
   },
 ];
 
@@ -86,8 +96,9 @@ export const ACTION_COMMANDS: readonly TasksCommand[] = ACTIONS.map(action => ({
   name: action.name,
   takes: action.name === 'retry' ? 'TASK... | --failed' : 'TASK...',
   summary: action.summary,
+  examples: action.examples,
   flags: action.flags,
-  notes: `Name tasks, or choose them by the flags of "list".${action.notes === undefined ? '' : `\n${action.notes}`}`,
+  notes: `Give the ids of tasks, or select tasks with the flags of "list".${action.notes === undefined ? '' : `\n${action.notes}`}`,
   run: (args, io) => actOnTasks(action, args, io),
 }));
 
@@ -97,7 +108,7 @@ async function actOnTasks(action: Action, args: readonly string[], io: CliIo): P
   const isFiltered = Object.keys(filter).length > 0;
   if (isFiltered === positionals.length > 0) {
     throw new UsageFault(
-      `name the tasks to ${action.name}, or say which by flags such as --worker: one of the two.`,
+      `give either the ids of the tasks to ${action.name}, or flags that select tasks, such as --worker.`,
     );
   }
   const target = targetOf(flags, io);
@@ -113,7 +124,7 @@ async function actOnTasks(action: Action, args: readonly string[], io: CliIo): P
 }
 
 function filterOf(flags: Readonly<Record<keyof typeof FILTER_FLAGS, string>>, failed: boolean): Json {
-  if (failed && flags.status !== '') throw new UsageFault('--failed and --status exclude each other.');
+  if (failed && flags.status !== '') throw new UsageFault('--failed and --status cannot be combined.');
   const names = Object.keys(FILTER_FLAGS) as (keyof typeof FILTER_FLAGS)[];
   const texts = names.map(name => [name, flags[name]]).filter(([, text]) => text !== '');
   return { ...Object.fromEntries(texts), ...(failed && { status: 'failed' }) };
@@ -165,9 +176,9 @@ function reportActions(result: ActionResult, words: string, asJson: boolean, io:
   if (asJson) printJson(result, io);
   else {
     printLine(`${changed} of ${matched} ${matched === 1 ? 'task' : 'tasks'} ${words}`, io);
-    for (const one of skipped) printLine(`  not ${one['id']}: ${one['code']}`, io);
+    for (const one of skipped) printLine(`  skipped ${one['id']}: ${one['code']}`, io);
     const untold = matched - changed - skipped.length;
-    if (untold > 0) printLine(`  and ${untold} more`, io);
+    if (untold > 0) printLine(`  skipped ${untold} more`, io);
   }
   return changed < matched ? EXIT.refused : EXIT.done;
 }

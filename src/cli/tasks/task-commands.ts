@@ -31,57 +31,70 @@ const CREATE_FLAGS = {
   ...PAYLOAD_FLAGS,
   'push-to': PUSH_TO_FLAG,
   ...TASK_FLAGS,
-  delay: { ...TEXT, placeholder: 'DURATION', help: 'start no earlier than after this delay: 1h30m' },
-  'run-at': { ...TEXT, placeholder: 'TIME', help: 'start no earlier than then: 2026-03-01T10:00:00Z' },
+  delay: { ...TEXT, placeholder: 'DURATION', help: 'start after this delay at the earliest: 1h30m' },
+  'run-at': {
+    ...TEXT,
+    placeholder: 'TIME',
+    help: 'start at this time at the earliest: 2026-03-01T10:00:00Z',
+  },
   'expires-in': { ...TEXT, placeholder: 'DURATION', help: 'expire if it has not started within this time' },
-  key: { ...TEXT, placeholder: 'TEXT', help: 'at most one live task of the worker has this key' },
+  key: { ...TEXT, placeholder: 'TEXT', help: 'unique key: a worker has at most one unfinished task with it' },
   'on-conflict': {
     ...TEXT,
     placeholder: 'WORD',
-    help: 'if the key is taken: return, reject, replace or replace_keep_time',
+    help: 'what to do if a task with the key exists: return, reject, replace or replace_keep_time',
   },
 } as const;
 
 const LIST_FLAGS = {
   ...COMMON_FLAGS,
   ...FILTER_FLAGS,
-  limit: { kind: 'text', placeholder: 'N', default: '50', help: 'how many at most' },
+  limit: { kind: 'text', placeholder: 'N', default: '50', help: 'maximum number of tasks' },
 } as const;
 
 const HISTORY_FLAGS = {
   ...COMMON_FLAGS,
-  follow: { kind: 'switch', help: 'go on printing until the task has ended' },
-  newest: { kind: 'switch', help: 'of the task that was made last, instead of one that is named' },
+  follow: { kind: 'switch', help: 'print new entries until the task has finished' },
+  newest: { kind: 'switch', help: 'show the newest task, instead of a task by id' },
 } as const;
 
 /** What is done with one task, and the list of tasks. */
 export const TASK_COMMANDS: readonly TasksCommand[] = [
   {
     name: 'create',
+    examples: [
+      'sluice tasks create mailer --payload \'{"to":"ann@example.com"}\' --delay 10m',
+      'sluice tasks create mailer --key welcome-ann --payload @welcome.json',
+    ],
     takes: 'WORKER',
     summary: 'create a task',
     flags: CREATE_FLAGS,
-    notes: 'Example:\n  sluice tasks create mailer --payload \'{"to":"ann@example.com"}\' --delay 10m',
     run: createTask,
   },
   {
     name: 'list',
+    examples: [
+      'sluice tasks list --status failed,retry --start -24h',
+      'sluice tasks list --worker mailer --by run_at --limit 10',
+    ],
     takes: '',
-    summary: 'list tasks, the newest first',
+    summary: 'list tasks, newest first',
     flags: LIST_FLAGS,
     run: listTasks,
   },
   {
     name: 'show',
+    examples: ['sluice tasks show tsk_01hzxa'],
     takes: 'TASK',
-    summary: 'one task, with everything that is known about it',
+    summary: 'show all fields of a task',
     flags: COMMON_FLAGS,
     run: showTask,
   },
   {
     name: 'history',
+    examples: ['sluice tasks history tsk_01hzxa', 'sluice tasks history --newest --follow'],
     takes: 'TASK | --newest',
-    summary: 'what happened to a task',
+    summary: 'show the history of a task',
     flags: HISTORY_FLAGS,
     run: showHistory,
   },
@@ -98,7 +111,7 @@ async function listTasks(args: readonly string[], io: CliIo): Promise<number> {
   }
   const tasks = await allOf(targetOf(flags, io), '/api/v1/tasks', query, limit);
   if (flags.json) printJson(tasks, io);
-  else if (tasks.length === 0) printLine('There is no such task.', io);
+  else if (tasks.length === 0) printLine('No task matches.', io);
   else printTable(HEAD, tasks.map(cells), io);
   return EXIT.done;
 }
@@ -148,7 +161,7 @@ async function createTask(args: readonly string[], io: CliIo): Promise<number> {
     body: { worker, ...fieldsOf(flags) },
     idempotencyKey: randomUUID(),
   });
-  const found = task['deduplicated'] === true ? '  (it was there: the key is taken)' : '';
+  const found = task['deduplicated'] === true ? '  (existing task with this key)' : '';
   report(task, `${task['id']}  ${task['status']}  ${task['next_attempt_at'] ?? ''}${found}`, flags, io);
   return EXIT.done;
 }
@@ -195,7 +208,8 @@ async function showHistory(args: readonly string[], io: CliIo): Promise<number> 
 
 async function newestTask(target: ApiTarget): Promise<string> {
   const [task] = await allOf(target, '/api/v1/tasks', new URLSearchParams(), 1);
-  if (task === undefined) throw new CommandFault('there is no task yet. "sluice tasks create" makes one.');
+  if (task === undefined)
+    throw new CommandFault('there are no tasks yet. "sluice tasks create" creates one.');
   return String(task['id']);
 }
 

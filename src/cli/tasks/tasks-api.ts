@@ -46,21 +46,21 @@ export async function callApi(target: ApiTarget, request: ApiRequest): Promise<J
   const body = parsed(text);
   if (status >= 200 && status < 300 && (body !== null || text === '')) return body ?? {};
   if (typeof body?.['code'] === 'string') throw new CommandFault(problemText(body));
-  throw strangeAnswer(target, `with HTTP status ${status} and nothing`);
+  throw strangeAnswer(target, `with HTTP status ${status}`);
 }
 
 /** The rows of an answer that is to have some. @throws CommandFault */
 export function rowsOf(target: ApiTarget, answer: Json, name: string): readonly Json[] {
   const rows = answer[name];
-  if (!Array.isArray(rows)) throw strangeAnswer(target, 'with JSON, but with nothing');
+  if (!Array.isArray(rows)) throw strangeAnswer(target, 'with unexpected JSON');
   return rows;
 }
 
 /** Somebody else is there. @param how goes on from "answered" */
 export function strangeAnswer(target: ApiTarget, how: string): CommandFault {
   return new CommandFault(
-    `${target.url} answered ${how} that the task service would say: ` +
-      'is it running with TASKS_ENABLED=true there?',
+    `${target.url} answered ${how}, which is not a response of the task service. ` +
+      'Is the service running there with TASKS_ENABLED=true?',
   );
 }
 
@@ -131,9 +131,9 @@ function send(target: ApiTarget, request: ApiRequest): Promise<{ status: number;
     const fail = (failure: unknown) =>
       reject(
         new CommandFault(
-          `${target.url} could not be asked: ${explainTlsFailure(asError(failure).message, TLS_REMEDIES)}. ` +
+          `request to ${target.url} failed: ${explainTlsFailure(asError(failure).message, TLS_REMEDIES)}. ` +
             'Is the service running there? ' +
-            `Name another with ${target.namedBy}.`,
+            `Change the address with ${target.namedBy}.`,
           { cause: failure },
         ),
       );
@@ -146,7 +146,9 @@ function send(target: ApiTarget, request: ApiRequest): Promise<{ status: number;
 function addressOf(target: ApiTarget, path: string): URL {
   const url = URL.canParse(target.url) ? new URL(target.url) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.username !== '') {
-    throw new UsageFault(`"${printable(target.url)}" is no address: write http://acme.localhost:8080.`);
+    throw new UsageFault(
+      `"${printable(target.url)}" is not a valid address. Write it as http://acme.localhost:8080.`,
+    );
   }
   return new URL(path, url);
 }

@@ -1,7 +1,7 @@
 import { printable } from '../../base/printable.ts';
-import { aligned } from '../terminal/aligned.ts';
 import type { FlagTable } from '../terminal/flags.ts';
 import { type CliIo, CommandFault, UsageFault } from '../terminal/io.ts';
+import { headedTableLines, tableLines } from '../terminal/layout.ts';
 import type { ApiTarget, Json } from './tasks-api.ts';
 
 /** One command of `sluice tasks`. */
@@ -12,8 +12,10 @@ export interface TasksCommand {
   readonly takes: string;
   /** One line for the list of commands. */
   readonly summary: string;
+  /** Whole command lines. */
+  readonly examples: readonly string[];
   readonly flags: FlagTable;
-  /** What else there is to know: whole lines. */
+  /** Further paragraphs, one a line. */
   readonly notes?: string;
   /**
    * @param args without the name
@@ -33,12 +35,14 @@ export interface CommandSection {
 export function targetOf(flags: { readonly url: string }, io: CliIo): ApiTarget {
   const url = flags.url !== '' ? flags.url : (io.env['SLUICE_URL'] ?? '');
   if (url === '') {
-    throw new UsageFault('no tenant is named: set SLUICE_URL or give --url (http://acme.localhost:8080).');
+    throw new UsageFault(
+      'no tenant is given: set SLUICE_URL or give --url, such as http://acme.localhost:8080.',
+    );
   }
   const token = io.env['SLUICE_TOKEN'] ?? '';
   if (token === '') {
     throw new UsageFault(
-      'there is no token: set SLUICE_TOKEN. "sluice tasks create-account" shows the first one of a tenant.',
+      'no token is given: set SLUICE_TOKEN. "sluice tasks create-account" prints the first token of a tenant.',
     );
   }
   return { url, token, namedBy: '--url or SLUICE_URL' };
@@ -55,7 +59,9 @@ export function serviceOf(flags: { readonly service: string }, io: CliIo): ApiTa
 export function operatorOf(flags: { readonly service: string }, io: CliIo): ApiTarget {
   const target = serviceOf(flags, io);
   if (target.token !== '') return target;
-  throw new UsageFault('only the operator may do this: set ACCOUNTS_OPERATOR_TOKEN as the service has it.');
+  throw new UsageFault(
+    'this command is for the operator: set ACCOUNTS_OPERATOR_TOKEN to the value that the service has.',
+  );
 }
 
 /**
@@ -66,7 +72,7 @@ export function operatorOf(flags: { readonly service: string }, io: CliIo): ApiT
 export function onlyArgument(positionals: readonly string[], what: string): string {
   if (positionals.length === 1) return positionals[0];
   throw new UsageFault(
-    positionals.length === 0 ? `the ${what} is missing.` : `"${positionals[1]}" is one argument too many.`,
+    positionals.length === 0 ? `missing argument: ${what}.` : `unexpected argument "${positionals[1]}".`,
   );
 }
 
@@ -80,12 +86,12 @@ export function twoArguments(
   what: readonly [string, string],
 ): readonly [string, string] {
   const [first, second, ...rest] = positionals;
-  if (first === undefined) throw new UsageFault(`the ${what[0]} is missing.`);
+  if (first === undefined) throw new UsageFault(`missing argument: ${what[0]}.`);
   return [first, onlyArgument(second === undefined ? [] : [second, ...rest], what[1])];
 }
 
 export function noArguments(positionals: readonly string[]): void {
-  if (positionals.length > 0) throw new UsageFault(`"${positionals[0]}" is one argument too many.`);
+  if (positionals.length > 0) throw new UsageFault(`unexpected argument "${positionals[0]}".`);
 }
 
 /**
@@ -97,7 +103,7 @@ export function noArguments(positionals: readonly string[]): void {
 export async function confirm(what: string, flags: { readonly yes: boolean }, io: CliIo): Promise<void> {
   if (flags.yes) return;
   const input = io.input;
-  if (input?.isTerminal !== true) throw new UsageFault(`this would ${what}. Give --yes to do it.`);
+  if (input?.isTerminal !== true) throw new UsageFault(`this would ${what}. Give --yes to confirm.`);
   const answer = await input.ask(`This will ${what}. Continue? [y/N] `);
   if (!/^\s*y(es)?\s*$/i.test(answer ?? '')) throw new CommandFault('nothing was changed.');
 }
@@ -128,7 +134,7 @@ export function printLine(line: string, io: CliIo): void {
 
 /** Rows below a head, in columns. */
 export function printTable(head: readonly string[], rows: readonly (readonly string[])[], io: CliIo): void {
-  for (const line of aligned([head, ...rows])) printLine(line, io);
+  for (const line of headedTableLines(head, rows, io.columns)) io.stdout(`${line}\n`);
 }
 
 /** Everything that an answer has, a field a line. */
@@ -137,7 +143,7 @@ export function printFields(answer: Json, io: CliIo): void {
     name,
     typeof value === 'string' ? value : JSON.stringify(value),
   ]);
-  for (const line of aligned(rows)) printLine(line, io);
+  for (const line of tableLines(rows, io.columns)) io.stdout(`${line}\n`);
 }
 
 /** A line, or with `--json` the answer. */

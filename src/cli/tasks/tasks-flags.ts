@@ -6,21 +6,21 @@ import type { Json } from './tasks-api.ts';
 export const TEXT = { kind: 'text', default: '' } as const;
 
 export const COMMON_FLAGS = {
-  url: { ...TEXT, placeholder: 'URL', help: "the tenant's address; without it, SLUICE_URL" },
-  json: { kind: 'switch', help: 'print what the service answered, as JSON' },
+  url: { ...TEXT, placeholder: 'URL', help: 'address of the tenant (default: SLUICE_URL)' },
+  json: { kind: 'switch', help: 'print the response of the service as JSON' },
 } as const;
 
 export const SERVICE_FLAGS = {
   service: {
     ...TEXT,
     placeholder: 'URL',
-    help: 'where the service is, without a tenant; without it, SLUICE_SERVICE or http://localhost:8080',
+    help: 'address of the service, without a tenant (default: SLUICE_SERVICE, or http://localhost:8080)',
   },
   json: COMMON_FLAGS.json,
 } as const;
 
 /** For what cannot be undone. */
-export const YES_FLAG = { kind: 'switch', help: 'do not ask' } as const;
+export const YES_FLAG = { kind: 'switch', help: 'do not ask for confirmation' } as const;
 
 export const FILTER_FLAGS = {
   worker: { ...TEXT, placeholder: 'NAME', help: 'only tasks of this worker' },
@@ -28,9 +28,13 @@ export const FILTER_FLAGS = {
   start: {
     ...TEXT,
     placeholder: 'TIME',
-    help: 'made at or after: a time, 2026-03-01, 2026-03, 2026, or -24h',
+    help: 'only tasks created at or after this time: 2026-03-01T10:00:00Z, 2026-03-01, 2026-03, 2026 or -24h',
   },
-  end: { ...TEXT, placeholder: 'TIME', help: 'made before, or in: as --start' },
+  end: {
+    ...TEXT,
+    placeholder: 'TIME',
+    help: 'only tasks created before this time, or during this day, month or year; same forms as --start',
+  },
   key: { ...TEXT, placeholder: 'TEXT', help: 'only tasks with this key' },
   type: { ...TEXT, placeholder: 'TEXT', help: 'only tasks of this type' },
   tag: { ...TEXT, placeholder: 'TEXT', help: 'only tasks that have this tag' },
@@ -39,28 +43,28 @@ export const FILTER_FLAGS = {
   error: {
     ...TEXT,
     placeholder: 'TEXT',
-    help: 'only tasks with this in the code or message of the last error',
+    help: 'only tasks whose last error contains this in its code or message',
   },
   by: {
     ...TEXT,
     placeholder: 'ORDER',
-    help: 'created_at, or run_at: waiting tasks of --worker by the time at which they are due',
+    help: 'order: created_at, or run_at for the waiting tasks of --worker by due time',
   },
 } as const;
 
 /** Fields of a task, as a task and a schedule name them. */
 export const TASK_FLAGS = {
-  type: { ...TEXT, placeholder: 'TEXT', help: 'a label, such as email.welcome' },
+  type: { ...TEXT, placeholder: 'TEXT', help: 'type of the task, such as email.welcome' },
   priority: { ...TEXT, placeholder: 'WORD', help: 'critical, high, normal, low or bulk' },
-  group: { ...TEXT, placeholder: 'TEXT', help: 'share --group-concurrency of the worker with this group' },
-  tags: { ...TEXT, placeholder: 'LIST', help: 'tags to find the task by: urgent,eu' },
+  group: { ...TEXT, placeholder: 'TEXT', help: 'group that shares --group-concurrency of the worker' },
+  tags: { ...TEXT, placeholder: 'LIST', help: 'tags, such as urgent,eu' },
 } as const;
 
 /** Where to push a task or a test. */
 export const PUSH_TO_FLAG = {
   ...TEXT,
   placeholder: 'URL',
-  help: 'push it there; for a worker made with --task-urls',
+  help: 'URL to push to, for a worker that was created with --task-urls',
 } as const;
 
 /** What a task, a test or a schedule sends. */
@@ -69,12 +73,12 @@ export const PAYLOAD_FLAGS = {
   'payload-base64': {
     ...TEXT,
     placeholder: 'TEXT',
-    help: 'bytes instead of JSON, in base64; or @FILE to send the bytes of a file',
+    help: 'payload that is not JSON, in base64, or @FILE to send the bytes of a file',
   },
   'content-type': {
     ...TEXT,
     placeholder: 'TYPE',
-    help: 'of --payload-base64; without it, application/octet-stream',
+    help: 'content type of --payload-base64 (default: application/octet-stream)',
   },
 } as const;
 
@@ -98,7 +102,7 @@ function jsonOf(text: string): unknown {
     return JSON.parse(json);
   } catch (cause) {
     throw new UsageFault(
-      `--payload is not JSON: ${asError(cause).message}. A text goes in quotes: '"text"'.`,
+      `--payload is not valid JSON: ${asError(cause).message}. A string needs quotes: '"text"'.`,
     );
   }
 }
@@ -111,6 +115,6 @@ function contentOf(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {
-    throw new CommandFault(`the payload cannot be read: ${asError(cause).message}`, { cause });
+    throw new CommandFault(`cannot read the payload: ${asError(cause).message}`, { cause });
   }
 }

@@ -1,6 +1,7 @@
 import { nearest } from '../../base/nearest.ts';
 import { describeFlags } from '../terminal/flags.ts';
 import { type CliIo, UsageFault } from '../terminal/io.ts';
+import { DEFAULT_COLUMNS, tableLines, wrapped } from '../terminal/layout.ts';
 import { USE_COMMANDS } from './account-use.ts';
 import { ACCOUNT_COMMANDS, CREATE_ACCOUNT } from './accounts.ts';
 import { SCHEDULE_COMMANDS } from './schedules.ts';
@@ -64,14 +65,16 @@ function findCommand(args: readonly string[]): { readonly command: TasksCommand;
   if (named !== undefined) return { command: named, words: 2 };
   const single = COMMANDS.get(first);
   if (single !== undefined) return { command: single, words: 1 };
-  if (first === '' || first.startsWith('-')) throw new UsageFault(`say what: ${FIRST_WORDS.join(', ')}.`);
+  if (first === '' || first.startsWith('-'))
+    throw new UsageFault(`missing command. Use one of: ${FIRST_WORDS.join(', ')}.`);
   const group = groupOf(first);
-  if (group.length === 0) throw new UsageFault(`there is no "${first}".${didYouMean(first, FIRST_WORDS)}`);
+  if (group.length === 0)
+    throw new UsageFault(`unknown command "${first}".${didYouMean(first, FIRST_WORDS)}`);
   const list = COMMANDS.get(`${first} list`);
   if (list !== undefined && (second === '' || second.startsWith('-'))) return { command: list, words: 1 };
   const verbs = group.map(({ name }) => name.split(' ')[1]);
   throw new UsageFault(
-    `${first}: there is no "${second}".${didYouMean(second, verbs)} There are ${verbs.join(', ')}.`,
+    `unknown command "${first} ${second}".${didYouMean(second, verbs)} Use one of: ${verbs.join(', ')}.`,
     `tasks ${first}`,
   );
 }
@@ -88,23 +91,26 @@ function didYouMean(word: string, words: readonly string[]): string {
 /** `sluice tasks --help` */
 function overview(sections: readonly CommandSection[]): string {
   const lists = sections.map(({ heading, commands }) => `${heading}:\n${summaries(commands)}`);
-  return `Usage: sluice tasks <what> [flags]
+  return `Usage: sluice tasks <command> [flags]
 
 ${lists.join('\n')}
-"sluice tasks <what> --help" describes one of them and its flags.
+"sluice tasks <command> --help" describes a command and its flags.
 
-The tenant and the token come from SLUICE_URL and SLUICE_TOKEN. Commands of the operator take the token of the operator
-from ACCOUNTS_OPERATOR_TOKEN, and the address of the service from --service or SLUICE_SERVICE. Tokens are never
-arguments, which other users of the machine can see.
+SLUICE_URL names the tenant and SLUICE_TOKEN contains its token. Commands for
+the operator use the token in ACCOUNTS_OPERATOR_TOKEN, and the address of the
+service in --service or SLUICE_SERVICE. Tokens are never arguments, because
+other users of the machine can see arguments.
 
-With --json, the answer of the service is printed as it is; a list is one array of all its pages. Tables show times in
-UTC.
+With --json, the response of the service is printed as it is; a list is printed
+as one array with all of its pages. Tables show times in UTC.
 
-Exit status: 0 it was done, 1 some of it was not, 2 it could not be done.
+Exit status: 0 everything was done, 1 some of it was not done, 2 the command
+failed.
 
 Example:
   eval "$(sluice tasks create-account acme --export)"
-  eval "$(sluice tasks add-worker mailer --push-to http://localhost:9000/ --export)"
+  eval "$(sluice tasks add-worker mailer --push-to http://localhost:9000/ \\
+    --export)"
   sluice tasks create mailer --payload '{"to":"ann@example.com"}'
   sluice tasks history --newest --follow
 `;
@@ -112,26 +118,34 @@ Example:
 
 /** The help of a group such as `schedules`. */
 function groupUsage(group: string, commands: readonly TasksCommand[]): string {
-  return `Usage: sluice tasks ${group} <what> [flags]
+  return `Usage: sluice tasks ${group} <command> [flags]
 
 ${summaries(commands)}
-"sluice tasks ${group} <what> --help" shows the flags of one of them.
+"sluice tasks ${group} <command> --help" describes a command and its flags.
 `;
 }
 
 /** The help of one command. */
-function commandUsage({ name, takes, summary, flags, notes }: TasksCommand): string {
+function commandUsage({ name, takes, summary, flags, notes, examples }: TasksCommand): string {
   const call = ['sluice tasks', name, takes, '[flags]'].filter(part => part !== '').join(' ');
+  const sentence = `${summary[0].toUpperCase()}${summary.slice(1)}.`;
   return `Usage: ${call}
 
-${summary[0].toUpperCase()}${summary.slice(1)}.
-${notes === undefined ? '' : `\n${notes}\n`}
+${paragraph(sentence)}
+${notes === undefined ? '' : `\n${notes.split('\n').map(paragraph).join('\n')}\n`}
 Flags:
-${describeFlags(flags)}`;
+${describeFlags(flags)}
+${examples.length === 1 ? 'Example' : 'Examples'}:
+${examples.map(example => `  ${example}\n`).join('')}`;
 }
 
 function summaries(commands: readonly TasksCommand[]): string {
-  const rows = commands.map(({ name, takes, summary }) => [`${name} ${takes}`.trimEnd(), summary]);
-  const width = Math.max(...rows.map(([call]) => call.length));
-  return rows.map(([call, summary]) => `  ${call.padEnd(width)}  ${summary}\n`).join('');
+  const rows = commands.map(({ name, takes, summary }) => [`  ${name} ${takes}`.trimEnd(), summary]);
+  return tableLines(rows, DEFAULT_COLUMNS)
+    .map(line => `${line}\n`)
+    .join('');
+}
+
+function paragraph(text: string): string {
+  return wrapped(text, DEFAULT_COLUMNS).join('\n');
 }

@@ -20,31 +20,35 @@ import { COMMON_FLAGS, TEXT } from './tasks-flags.ts';
 
 const USER_FLAGS = {
   ...COMMON_FLAGS,
-  name: { ...TEXT, placeholder: 'TEXT', help: 'the name of the user' },
+  name: { ...TEXT, placeholder: 'TEXT', help: 'name of the user' },
   role: { ...TEXT, placeholder: 'WORD', help: 'owner, admin, member or viewer' },
   status: { ...TEXT, placeholder: 'WORD', help: 'invited, active or disabled' },
-  'external-id': { ...TEXT, placeholder: 'TEXT', help: 'the id of the user at an identity provider' },
+  'external-id': { ...TEXT, placeholder: 'TEXT', help: 'id of the user at the identity provider' },
 } as const;
 
 const UPDATE_USER_FLAGS = {
   ...USER_FLAGS,
-  email: { ...TEXT, placeholder: 'ADDRESS', help: 'another address' },
+  email: { ...TEXT, placeholder: 'ADDRESS', help: 'new email address of the user' },
 } as const;
 
 const EXPORT_TOKEN = {
   kind: 'switch',
-  help: 'print a shell command that sets SLUICE_TOKEN, nothing else',
+  help: 'print only a shell command that sets SLUICE_TOKEN',
 } as const;
 
 const CREATE_TOKEN_FLAGS = {
   ...COMMON_FLAGS,
-  name: { ...TEXT, placeholder: 'TEXT', help: 'what the token is for' },
+  name: { ...TEXT, placeholder: 'TEXT', help: 'description of the token' },
   scopes: {
     ...TEXT,
     placeholder: 'LIST',
-    help: 'only these of what the role allows: tasks:read,tasks:write; without it, all',
+    help: 'restrict the token to these scopes of the role: tasks:read,tasks:write (default: all)',
   },
-  'expires-at': { ...TEXT, placeholder: 'TIME', help: 'when it expires; without it, in 90 days' },
+  'expires-at': {
+    ...TEXT,
+    placeholder: 'TIME',
+    help: 'time at which the token expires (default: in 90 days)',
+  },
   export: EXPORT_TOKEN,
 } as const;
 
@@ -55,6 +59,7 @@ const BY = 'USER is an id (usr_…) or an email address.';
 export const USER_COMMANDS: readonly TasksCommand[] = [
   {
     name: 'users list',
+    examples: ['sluice tasks users list'],
     takes: '',
     summary: 'list users',
     flags: COMMON_FLAGS,
@@ -62,29 +67,33 @@ export const USER_COMMANDS: readonly TasksCommand[] = [
   },
   {
     name: 'users create',
+    examples: ['sluice tasks users create ann@example.com --name Ann --role member'],
     takes: 'EMAIL',
-    summary: 'create a user; "tokens create" then makes a token',
+    summary: 'create a user; create a token for the user with "tokens create"',
     flags: USER_FLAGS,
     run: createUser,
   },
   {
     name: 'users show',
+    examples: ['sluice tasks users show ann@example.com'],
     takes: 'USER',
-    summary: 'one user',
+    summary: 'show a user',
     flags: COMMON_FLAGS,
     notes: BY,
     run: showUser,
   },
   {
     name: 'users update',
+    examples: ['sluice tasks users update ann@example.com --role admin'],
     takes: 'USER',
-    summary: 'change what the flags say',
+    summary: 'change the fields given by flags',
     flags: UPDATE_USER_FLAGS,
     notes: BY,
     run: updateUser,
   },
   {
     name: 'users delete',
+    examples: ['sluice tasks users delete ann@example.com'],
     takes: 'USER',
     summary: 'delete a user with all tokens of the user',
     flags: COMMON_FLAGS,
@@ -103,7 +112,9 @@ async function userPath(target: ApiTarget, text: string): Promise<string> {
   const users = await allOf(target, '/api/v1/users', new URLSearchParams(), Infinity);
   const user = users.find(({ email }) => String(email).toLowerCase() === text.toLowerCase());
   if (user === undefined)
-    throw new CommandFault(`no user has the address ${text}. "sluice tasks users list" shows all.`);
+    throw new CommandFault(
+      `no user has the email address ${text}. "sluice tasks users list" lists the users.`,
+    );
   return `/api/v1/users/${encodeURIComponent(String(user['id']))}`;
 }
 
@@ -149,7 +160,8 @@ async function updateUser(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, UPDATE_USER_FLAGS);
   const text = onlyArgument(positionals, USER);
   const body = { ...userFields(flags), ...(flags.email !== '' && { email: flags.email }) };
-  if (Object.keys(body).length === 0) throw new UsageFault('say what to change, as --role admin.');
+  if (Object.keys(body).length === 0)
+    throw new UsageFault('nothing to change: give at least one flag, such as --role admin.');
   const target = targetOf(flags, io);
   const user = await callApi(target, { method: 'PUT', path: await userPath(target, text), body });
   report(user, `${text} changed`, flags, io);
@@ -175,20 +187,23 @@ function userFields(flags: Readonly<Record<'name' | 'role' | 'status' | 'externa
 export const TOKEN_COMMANDS: readonly TasksCommand[] = [
   {
     name: 'tokens list',
+    examples: ['sluice tasks tokens list ann@example.com'],
     takes: 'USER',
-    summary: 'list the tokens of a user, without their texts',
+    summary: 'list the tokens of a user, without their values',
     flags: COMMON_FLAGS,
     run: listTokens,
   },
   {
     name: 'tokens create',
+    examples: ['sluice tasks tokens create ann@example.com --name ci --scopes tasks:read'],
     takes: 'USER',
-    summary: 'create a token, and show it once',
+    summary: 'create a token and print it once',
     flags: CREATE_TOKEN_FLAGS,
     run: createToken,
   },
   {
     name: 'tokens delete',
+    examples: ['sluice tasks tokens delete ann@example.com tok_01hzxa'],
     takes: 'USER TOKEN',
     summary: 'delete a token by its id (tok_…)',
     flags: COMMON_FLAGS,
@@ -204,7 +219,7 @@ async function listTokens(args: readonly string[], io: CliIo): Promise<number> {
   const tokens = await allOf(target, path, new URLSearchParams(), Infinity);
   if (flags.json) printJson(tokens, io);
   else if (tokens.length === 0)
-    printLine('The user has no tokens. "sluice tasks tokens create" makes one.', io);
+    printLine('The user has no tokens. "sluice tasks tokens create" creates one.', io);
   else printTable(['ID', 'NAME', 'EXPIRES', 'LAST USED', 'SCOPES'], tokens.map(cells), io);
   return EXIT.done;
 }
@@ -223,7 +238,7 @@ function cells(token: Json): string[] {
 async function createToken(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, CREATE_TOKEN_FLAGS);
   const user = onlyArgument(positionals, USER);
-  if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
+  if (flags.json && flags.export) throw new UsageFault('--json and --export cannot be combined.');
   const { name, scopes } = flags;
   const target = targetOf(flags, io);
   const token = await callApi(target, {
@@ -238,7 +253,7 @@ async function createToken(args: readonly string[], io: CliIo): Promise<number> 
   });
   if (flags.json) printJson(token, io);
   else {
-    const about = `${token['id']}  expires ${timeText(token['expires_at'])}. Shown only this once:`;
+    const about = `${token['id']}  expires ${timeText(token['expires_at'])}. Shown only once:`;
     if (!flags.export) printLine(about, io);
     io.stdout(shellExports({ SLUICE_TOKEN: String(token['token']) }));
   }

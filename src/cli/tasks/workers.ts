@@ -21,30 +21,34 @@ const WORKER_FLAGS = {
   'on-finish': {
     ...TEXT,
     placeholder: 'NAME',
-    help: 'another worker that gets a task when a task has ended, or none',
+    help: 'worker that receives a task when a task finishes, or none',
   },
   events: {
     ...TEXT,
     placeholder: 'LIST',
-    help: 'with --on-finish: succeeded,failed,canceled,expired or some of them',
+    help: 'with --on-finish: results to report, a list of succeeded, failed, canceled and expired',
   },
-  'push-to': { ...TEXT, placeholder: 'URL', help: 'push tasks there; a new worker without it pulls' },
+  'push-to': {
+    ...TEXT,
+    placeholder: 'URL',
+    help: 'URL that tasks are pushed to; without it, a new worker pulls',
+  },
   concurrency: { ...TEXT, placeholder: 'N', help: 'maximum number of attempts at the same time, or none' },
   limit: {
     ...TEXT,
     placeholder: 'LIMIT',
-    help: 'count each start as a hit: DOMAIN:KEY=VALUE,KEY=VALUE, or none',
+    help: 'rate limit that each start counts against: DOMAIN:KEY=VALUE,KEY=VALUE, or none',
   },
-  timeout: { ...TEXT, placeholder: 'DURATION', help: 'longest time of an attempt' },
+  timeout: { ...TEXT, placeholder: 'DURATION', help: 'maximum duration of an attempt' },
   'group-concurrency': {
     ...TEXT,
     placeholder: 'N',
-    help: 'maximum number for tasks of the same group, or none',
+    help: 'maximum number of concurrent attempts per group, or none',
   },
   'group-order': {
     ...TEXT,
     placeholder: 'WORD',
-    help: 'any, or fifo: one after the other, with --group-concurrency 1',
+    help: 'any, or fifo (one after the other; requires --group-concurrency 1)',
   },
 } as const;
 
@@ -55,7 +59,7 @@ const ADD_WORKER_FLAGS = {
   'task-urls': { kind: 'switch', help: 'push each task to the URL that the task names' },
   secret: {
     kind: 'switch',
-    help: 'make what the worker needs: a signing secret, or the token of a pull worker',
+    help: 'also create a signing secret, or a token for a pull worker',
   },
   export: {
     kind: 'switch',
@@ -71,7 +75,7 @@ const TEST_WORKER_FLAGS = {
 
 const DELETE_WORKER_FLAGS = {
   ...COMMON_FLAGS,
-  'cancel-tasks': { kind: 'switch', help: 'cancel the tasks of the worker that have not ended' },
+  'cancel-tasks': { kind: 'switch', help: 'cancel the unfinished tasks of the worker' },
 } as const;
 
 const WORKER = 'name of the worker';
@@ -79,6 +83,10 @@ const WORKER = 'name of the worker';
 /** `sluice tasks add-worker`, which is also `workers create`. */
 export const ADD_WORKER: TasksCommand = {
   name: 'add-worker',
+  examples: [
+    'sluice tasks add-worker mailer --push-to https://example.com/mail --secret',
+    'sluice tasks add-worker reports --concurrency 5 --timeout 10m',
+  ],
   takes: 'NAME',
   summary: 'create a worker',
   flags: ADD_WORKER_FLAGS,
@@ -89,28 +97,39 @@ export const ADD_WORKER: TasksCommand = {
 export const WORKER_COMMANDS: readonly TasksCommand[] = [
   {
     name: 'workers list',
+    examples: ['sluice tasks workers list'],
     takes: '',
     summary: 'list workers',
     flags: COMMON_FLAGS,
     run: listWorkers,
   },
-  { ...ADD_WORKER, name: 'workers create' },
+  {
+    ...ADD_WORKER,
+    name: 'workers create',
+    examples: ['sluice tasks workers create mailer --push-to https://example.com/mail'],
+  },
   {
     name: 'workers show',
+    examples: ['sluice tasks workers show mailer'],
     takes: 'NAME',
-    summary: 'one worker',
+    summary: 'show a worker',
     flags: COMMON_FLAGS,
     run: showWorker,
   },
   {
     name: 'workers update',
+    examples: [
+      'sluice tasks workers update mailer --concurrency 20 --timeout 30s',
+      'sluice tasks workers update mailer --limit edge:upstream=mail',
+    ],
     takes: 'NAME',
-    summary: 'change what the flags say',
+    summary: 'change the fields given by flags',
     flags: UPDATE_WORKER_FLAGS,
     run: updateWorker,
   },
   {
     name: 'workers test',
+    examples: ['sluice tasks workers test mailer --payload \'{"to":"ann@example.com"}\''],
     takes: 'NAME',
     summary: 'send a test request to a push worker',
     flags: TEST_WORKER_FLAGS,
@@ -118,13 +137,15 @@ export const WORKER_COMMANDS: readonly TasksCommand[] = [
   },
   {
     name: 'workers pause',
+    examples: ['sluice tasks workers pause mailer'],
     takes: 'NAME',
-    summary: 'pause a worker: none of its tasks starts',
+    summary: 'pause a worker, so that no task of it is started',
     flags: COMMON_FLAGS,
     run: (args, io) => setPaused(args, io, true),
   },
   {
     name: 'workers resume',
+    examples: ['sluice tasks workers resume mailer'],
     takes: 'NAME',
     summary: 'resume a paused worker',
     flags: COMMON_FLAGS,
@@ -132,8 +153,9 @@ export const WORKER_COMMANDS: readonly TasksCommand[] = [
   },
   {
     name: 'workers delete',
+    examples: ['sluice tasks workers delete mailer --cancel-tasks'],
     takes: 'NAME',
-    summary: 'delete a worker with its secrets; refused while tasks of it have not ended',
+    summary: 'delete a worker and its secrets; fails while the worker has unfinished tasks',
     flags: DELETE_WORKER_FLAGS,
     run: deleteWorker,
   },
@@ -145,7 +167,7 @@ async function listWorkers(args: readonly string[], io: CliIo): Promise<number> 
   const workers = await allOf(targetOf(flags, io), '/api/v1/workers', new URLSearchParams(), Infinity);
   if (flags.json) printJson(workers, io);
   else if (workers.length === 0)
-    printLine('There are no workers. "sluice tasks workers create" makes one.', io);
+    printLine('There are no workers. "sluice tasks workers create" creates one.', io);
   else printTable(['NAME', 'MODE', 'STATE', 'ID', 'URL'], workers.map(cells), io);
   return EXIT.done;
 }
@@ -168,7 +190,8 @@ async function updateWorker(args: readonly string[], io: CliIo): Promise<number>
   const { values: flags, positionals } = parseFlags(args, UPDATE_WORKER_FLAGS);
   const name = onlyArgument(positionals, WORKER);
   const body = workerFields(flags);
-  if (Object.keys(body).length === 0) throw new UsageFault('say what to change, as --concurrency 20.');
+  if (Object.keys(body).length === 0)
+    throw new UsageFault('nothing to change: give at least one flag, such as --concurrency 20.');
   const worker = await callApi(targetOf(flags, io), { method: 'PUT', path: pathOf(name), body });
   report(worker, `${name} changed`, flags, io);
   return EXIT.done;
@@ -187,7 +210,7 @@ async function deleteWorker(args: readonly string[], io: CliIo): Promise<number>
   const name = onlyArgument(positionals, WORKER);
   const query = flags['cancel-tasks'] ? '?cancel_tasks=true' : '';
   await callApi(targetOf(flags, io), { method: 'DELETE', path: `${pathOf(name)}${query}` });
-  report({ deleted: name }, `${name} deleted; its tasks that have ended stay`, flags, io);
+  report({ deleted: name }, `${name} deleted; its finished tasks are kept`, flags, io);
   return EXIT.done;
 }
 
@@ -200,7 +223,7 @@ async function addWorker(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, ADD_WORKER_FLAGS);
   const name = onlyArgument(positionals, 'name of the worker');
   const target = targetOf(flags, io);
-  if (flags.json && flags.export) throw new UsageFault('--json and --export exclude each other.');
+  if (flags.json && flags.export) throw new UsageFault('--json and --export cannot be combined.');
   const fields = workerFields(flags);
   const pushTo = flags['push-to'];
   const taskUrls = flags['task-urls'];
@@ -232,7 +255,7 @@ async function addWorker(args: readonly string[], io: CliIo): Promise<number> {
   }
   const how = pulls ? 'pull' : `push to ${taskUrls ? 'the URLs of its tasks' : pushTo}`;
   printLine(`${worker['id']}  ${name}  ${how}`, io);
-  if (secret !== null) io.stdout(`${secretWords(pulls)}, shown only this once: ${secret['value']}\n`);
+  if (secret !== null) io.stdout(`${secretWords(pulls)}, shown only once: ${secret['value']}\n`);
   return EXIT.done;
 }
 
@@ -250,7 +273,7 @@ function workerFields(flags: FlagValues<typeof WORKER_FLAGS>): Json {
 
 function onFinishField(worker: string, events: string): Json {
   if (events !== '' && (worker === '' || worker === 'none')) {
-    throw new UsageFault('--events needs --on-finish NAME.');
+    throw new UsageFault('--events requires --on-finish NAME.');
   }
   if (worker === '') return {};
   if (worker === 'none') return { on_finish: null };
@@ -267,7 +290,7 @@ function limitField(text: string): Json {
   });
   if (descriptor === undefined || descriptor.some(({ key, value }) => key === '' || value === '')) {
     throw new UsageFault(
-      '--limit takes a domain and its descriptor, such as edge:upstream=billing, or none.',
+      '--limit must be a domain and a descriptor, such as edge:upstream=billing, or none.',
     );
   }
   return { limit: { domain, descriptor } };
@@ -280,7 +303,7 @@ function countField(flag: string, text: string): Json {
 }
 
 function secretWords(pulls: boolean): string {
-  return pulls ? 'Its token' : 'The secret that its tasks are signed with';
+  return pulls ? 'Its token' : 'Its signing secret';
 }
 
 /** `sluice tasks workers test NAME` */

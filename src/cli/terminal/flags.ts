@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { nearest } from '../../base/nearest.ts';
 import { bool, type Kind } from '../../settings/kinds/kinds.ts';
 import { UsageFault } from './io.ts';
+import { DEFAULT_COLUMNS, tableLines } from './layout.ts';
 
 /** A flag of a command. Its name is its key in the {@link FlagTable}, in kebab case. */
 type FlagDeclaration =
@@ -85,7 +86,7 @@ function normalised(args: readonly string[], table: FlagTable): string[] {
 function unknownFlag(arg: string, name: string, table: FlagTable): UsageFault {
   const meant = nearest(name, Object.keys(table));
   const hint = meant === null ? '' : ` Did you mean --${meant}?`;
-  return new UsageFault(`there is no flag ${arg.split('=', 1)[0]}.${hint}`);
+  return new UsageFault(`unknown flag ${arg.split('=', 1)[0]}.${hint}`);
 }
 
 function followingValue(args: readonly string[], index: number, name: string, placeholder: string): string {
@@ -94,7 +95,7 @@ function followingValue(args: readonly string[], index: number, name: string, pl
   // Far more often a forgotten value than one that starts with a dash; `-24h` and `-` are no flags.
   if (/^-(?!\d|$)/.test(value)) {
     throw new UsageFault(
-      `--${name} needs a value, and ${value} looks like a flag. Where it is the value, write --${name}=${value}.`,
+      `--${name} needs a value, and ${value} looks like a flag. If it is the value, write --${name}=${value}.`,
     );
   }
   return value;
@@ -113,14 +114,15 @@ export function readFlag<V>(name: string, text: string, kind: Kind<V>): V {
   throw new UsageFault(`--${name}=${text}: ${refused}. Write ${kind.accepts}.`);
 }
 
-/** A line for each flag, with its default where it has one. */
+/** Each flag with its description, and its default if it has one. */
 export function describeFlags(table: FlagTable): string {
-  const rows = Object.entries(table).map(([name, flag]) => ({
-    usage: flag.kind === 'switch' ? `--${name}` : `--${name} ${flag.placeholder}`,
-    help: flag.kind === 'text' && flag.default !== '' ? `${flag.help} (default ${flag.default})` : flag.help,
-  }));
-  const width = Math.max(...rows.map(row => row.usage.length));
-  return rows.map(row => `  ${row.usage.padEnd(width)}  ${row.help}\n`).join('');
+  const rows = Object.entries(table).map(([name, flag]) => [
+    flag.kind === 'switch' ? `  --${name}` : `  --${name} ${flag.placeholder}`,
+    flag.kind === 'text' && flag.default !== '' ? `${flag.help} (default ${flag.default})` : flag.help,
+  ]);
+  return tableLines(rows, DEFAULT_COLUMNS)
+    .map(line => `${line}\n`)
+    .join('');
 }
 
 /** True when the arguments ask for help instead of a run. */

@@ -1,4 +1,5 @@
 import { createInterface } from 'node:readline';
+import { DEFAULT_COLUMNS } from './layout.ts';
 
 /** What a command sees of the process, so that it can run inside another one. */
 export interface CliIo {
@@ -10,6 +11,8 @@ export interface CliIo {
   readonly input?: CliInput | undefined;
   /** True when standard output is a terminal: somebody reads it. */
   readonly isTerminal: boolean;
+  /** Width that tables have to fit; null if standard output is no terminal, so that programs read whole lines. */
+  readonly columns: number | null;
   /** Who is told that the service is ready, and left when it has ended; undefined when there is nobody. */
   readonly supervisor?: Supervisor | undefined;
   /** Ends the process after this time, should something that nobody could end keep it alive until then. */
@@ -32,9 +35,16 @@ export function processIo(): CliIo {
       return processInput();
     },
     isTerminal: process.stdout.isTTY === true,
+    columns: columnsOf(process.stdout, process.env['COLUMNS']),
     supervisor: processSupervisor(),
     endWithin: ms => void setTimeout(() => process.exit(), ms).unref(),
   };
+}
+
+/** The variable `COLUMNS` decides, then the terminal. */
+function columnsOf(stream: NodeJS.WriteStream, given = ''): number | null {
+  if (/^[1-9]\d{1,4}$/.test(given)) return Number(given);
+  return stream.isTTY === true ? stream.columns || DEFAULT_COLUMNS : null;
 }
 
 /**

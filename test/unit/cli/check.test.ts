@@ -164,10 +164,10 @@ t.test('one file is checked without its neighbors', async t => {
 t.test('exactly one directory or file is asked for', async t => {
   t.match(await run('check'), {
     status: 2,
-    stderr: /which directory or file\? Write: sluice check DIR\.\nSee "sluice check --help"/,
+    stderr: /missing argument: the directory or file to check\.\nSee "sluice check --help"/,
   });
   t.match(await run('check', 'a', '-config_dir', 'b'), {
     status: 2,
-    stderr: /one directory or file at a time, not 2: b, a\./,
+    stderr: /too many arguments: b, a\./,
   });
 });

@@ -19,7 +19,10 @@ export function runIn(env: Readonly<Record<string, string>>, ...argv: string[]):
 }
 
 /** The same with an environment, a standard input, or both. */
-export async function runWith(given: Partial<Pick<CliIo, 'env' | 'input'>>, ...argv: string[]): Promise<Run> {
+export async function runWith(
+  given: Partial<Pick<CliIo, 'env' | 'input' | 'columns'>>,
+  ...argv: string[]
+): Promise<Run> {
   let stdout = '';
   let stderr = '';
   const status = await main(argv, {
@@ -30,6 +33,7 @@ export async function runWith(given: Partial<Pick<CliIo, 'env' | 'input'>>, ...a
       stderr += text;
     },
     env: {},
+    columns: null,
     ...given,
     isTerminal: false,
   });

@@ -1,10 +1,10 @@
 import t from 'tap';
 import { settingsHelp } from '../../../src/settings/reference.ts';
-import { settingEntries } from '../../../src/settings/table.ts';
+import { SETTING_GROUPS, settingEntries } from '../../../src/settings/table.ts';
 import { run } from './run.ts';
 
 t.test('without a pattern, every setting is printed', async t => {
-  t.same(await run('settings'), { status: 0, stdout: settingsHelp(), stderr: '' });
+  t.same(await run('settings'), { status: 0, stdout: settingsHelp(SETTING_GROUPS, 80), stderr: '' });
   const { stdout } = await run('settings', '--json');
   t.same(
     JSON.parse(stdout).map(({ names }: { names: string[] }) => names),
@@ -35,5 +35,8 @@ t.test('a pattern that no setting contains is an error that says so', async t =>
     stderr: 'sluice settings: no setting contains "nonesuch". "sluice settings" prints all of them.\n',
   });
   t.match(await run('settings', 'nonesuch', '--json'), { status: 1, stdout: '[]\n' });
-  t.match(await run('settings', 'a', 'b'), { status: 2, stderr: /one pattern at a time, not 2\./ });
+  t.match(await run('settings', 'a', 'b'), {
+    status: 2,
+    stderr: /unexpected argument "b"\. Give one pattern\./,
+  });
 });

@@ -61,69 +61,75 @@ t.test('what is wrong with the arguments is said before anybody is asked', async
   for (const [args, text] of [
     [
       [],
-      'say what: create-account, add-worker, create, list, show, history, retry, cancel, pause, resume, run, delete, workers, secrets, schedules, users, tokens, counts, limits, audit, accounts.',
+      'missing command. Use one of: create-account, add-worker, create, list, show, history, retry, cancel, pause, resume, run, delete, workers, secrets, schedules, users, tokens, counts, limits, audit, accounts.',
     ],
-    [['--json'], 'say what: create-account, add-worker,'],
-    [['lst'], 'there is no "lst". Did you mean "list"?'],
-    [['toString'], 'there is no "toString".'],
-    [['create-account'], 'the domain of the account is missing.'],
-    [['create-account', 'a', 'b'], '"b" is one argument too many.'],
-    [['create-account', 'a', '--json', '--export'], '--json and --export exclude each other.'],
-    [['create-account', 'a', '--service', 'localhost'], '"localhost" is no address:'],
-    [['add-worker'], 'the name of the worker is missing.'],
-    [['add-worker', 'w', '--json', '--export'], '--json and --export exclude each other.'],
-    [['add-worker', 'w', '--events', 'failed'], '--events needs --on-finish NAME.'],
+    [['--json'], 'missing command. Use one of: create-account, add-worker,'],
+    [['lst'], 'unknown command "lst". Did you mean "list"?'],
+    [['toString'], 'unknown command "toString".'],
+    [['create-account'], 'missing argument: domain of the account.'],
+    [['create-account', 'a', 'b'], 'unexpected argument "b".'],
+    [['create-account', 'a', '--json', '--export'], '--json and --export cannot be combined.'],
+    [['create-account', 'a', '--service', 'localhost'], '"localhost" is not a valid address.'],
+    [['add-worker'], 'missing argument: name of the worker.'],
+    [['add-worker', 'w', '--json', '--export'], '--json and --export cannot be combined.'],
+    [['add-worker', 'w', '--events', 'failed'], '--events requires --on-finish NAME.'],
     [['add-worker', 'w', '--concurrency', 'many'], '--concurrency=many: '],
     [['add-worker', 'w', '--concurrency', '0'], '--concurrency=0: '],
-    [['add-worker', 'w', '--limit', 'edge'], '--limit takes a domain and its descriptor'],
-    [['add-worker', 'w', '--limit', 'edge:key'], '--limit takes a domain and its descriptor'],
-    [['workers', 'w'], 'workers: there is no "w". There are list, create, show, update, test, pause,'],
-    [['workers', 'update', 'w'], 'say what to change, as --concurrency 20.'],
+    [['add-worker', 'w', '--limit', 'edge'], '--limit must be a domain and a descriptor'],
+    [['add-worker', 'w', '--limit', 'edge:key'], '--limit must be a domain and a descriptor'],
+    [['workers', 'w'], 'unknown command "workers w". Use one of: list, create, show, update, test, pause,'],
+    [['workers', 'update', 'w'], 'nothing to change: give at least one flag, such as --concurrency 20.'],
     [['workers', 'update', 'w', '--group-concurrency', 'x'], '--group-concurrency=x: '],
-    [['create'], 'the name of the worker is missing.'],
-    [['create', 'w', '--payload', 'text'], '--payload is not JSON: '],
-    [['create', 'w', '--prio', 'low'], 'there is no flag --prio.'],
-    [['list', 'w'], '"w" is one argument too many.'],
+    [['create'], 'missing argument: name of the worker.'],
+    [['create', 'w', '--payload', 'text'], '--payload is not valid JSON: '],
+    [['create', 'w', '--prio', 'low'], 'unknown flag --prio.'],
+    [['list', 'w'], 'unexpected argument "w".'],
     [['list', '--limit', '0'], '--limit=0: '],
-    [['show'], 'the id of the task is missing.'],
-    [['history'], 'the id of the task is missing.'],
-    [['history', 'tsk_1', '--newest'], '"tsk_1" is one argument too many.'],
-    [['retry'], 'name the tasks to retry, or say which by flags such as --worker: one of the two.'],
-    [['retry', 'tsk_1', '--failed'], 'name the tasks to retry, or say which by flags'],
-    [['retry', '--failed', '--status', 'expired'], '--failed and --status exclude each other.'],
-    [['retry', 'tsk_1', '--worker', 'w'], 'name the tasks to retry, or say which by flags'],
-    [['cancel'], 'name the tasks to cancel, or say which by flags'],
-    [['workers', 'test'], 'the name of the worker is missing.'],
-    [['workers', 'test', 'w', '--payload', 'text'], '--payload is not JSON: '],
+    [['show'], 'missing argument: id of the task.'],
+    [['history'], 'missing argument: id of the task.'],
+    [['history', 'tsk_1', '--newest'], 'unexpected argument "tsk_1".'],
+    [['retry'], 'give either the ids of the tasks to retry, or flags that select tasks, such as --worker.'],
+    [['retry', 'tsk_1', '--failed'], 'give either the ids of the tasks to retry, or flags'],
+    [['retry', '--failed', '--status', 'expired'], '--failed and --status cannot be combined.'],
+    [['retry', 'tsk_1', '--worker', 'w'], 'give either the ids of the tasks to retry, or flags'],
+    [['cancel'], 'give either the ids of the tasks to cancel, or flags'],
+    [['workers', 'test'], 'missing argument: name of the worker.'],
+    [['workers', 'test', 'w', '--payload', 'text'], '--payload is not valid JSON: '],
     [
       ['schedules', 'lst'],
-      'schedules: there is no "lst". Did you mean "list"? There are list, create, show, update,',
+      'unknown command "schedules lst". Did you mean "list"? Use one of: list, create, show, update,',
     ],
-    [['schedules', 'list', 'x'], '"x" is one argument too many.'],
-    [['schedules', 'show'], 'the name of the schedule is missing.'],
+    [['schedules', 'list', 'x'], 'unexpected argument "x".'],
+    [['schedules', 'show'], 'missing argument: name of the schedule.'],
     [['schedules', 'create', 'x'], 'schedules create takes two arguments: '],
     [['schedules', 'create', 'x', 'w', '--max-runs', '0'], '--max-runs=0: '],
-    [['schedules', 'pause'], 'the name of the schedule is missing.'],
-    [['schedules', 'delete', 'a', 'b'], '"b" is one argument too many.'],
+    [['schedules', 'pause'], 'missing argument: name of the schedule.'],
+    [['schedules', 'delete', 'a', 'b'], 'unexpected argument "b".'],
     [['schedules', 'preview', '--count', '51'], '--count=51: '],
-    [['secrets'], 'the name of the worker is missing.'],
-    [['secrets', 'rotate', 'w'], 'secrets: there is no "rotate". There are list, create, delete.'],
-    [['secrets', 'list'], 'the name of the worker is missing.'],
-    [['secrets', 'delete', 'w'], 'the id of the secret is missing.'],
-    [['secrets', 'delete', 'w', 'sec_1', 'x'], '"x" is one argument too many.'],
-    [['secrets', 'create', 'w', '--type', 'header'], 'a header needs a value: give --value-from FILE,'],
-    [['secrets', 'create', 'w', '--value-from', '-'], 'there is no standard input to read the value from.'],
-    [['secrets', 'create', 'w', '--value', 'x'], 'there is no flag --value.'],
-    [['tokens', 'list'], 'the id or email of the user is missing.'],
-    [['tokens', 'delete', 'usr_1'], 'the id of the token is missing.'],
-    [['tokens', 'create', 'usr_1', '--json', '--export'], '--json and --export exclude each other.'],
-    [['users', 'create'], 'the email of the user is missing.'],
-    [['users', 'update', 'usr_1'], 'say what to change, as --role admin.'],
+    [['secrets'], 'missing argument: name of the worker.'],
+    [['secrets', 'rotate', 'w'], 'unknown command "secrets rotate". Use one of: list, create, delete.'],
+    [['secrets', 'list'], 'missing argument: name of the worker.'],
+    [['secrets', 'delete', 'w'], 'missing argument: id of the secret.'],
+    [['secrets', 'delete', 'w', 'sec_1', 'x'], 'unexpected argument "x".'],
+    [['secrets', 'create', 'w', '--type', 'header'], 'a header secret needs a value: give --value-from FILE'],
+    [['secrets', 'create', 'w', '--value-from', '-'], 'cannot read the value: there is no standard input.'],
+    [['secrets', 'create', 'w', '--value', 'x'], 'unknown flag --value.'],
+    [['tokens', 'list'], 'missing argument: id or email of the user.'],
+    [['tokens', 'delete', 'usr_1'], 'missing argument: id of the token.'],
+    [['tokens', 'create', 'usr_1', '--json', '--export'], '--json and --export cannot be combined.'],
+    [['users', 'create'], 'missing argument: email of the user.'],
+    [['users', 'update', 'usr_1'], 'nothing to change: give at least one flag, such as --role admin.'],
     [['audit', '--limit', '0'], '--limit=0: '],
-    [['limits', 'x'], '"x" is one argument too many.'],
-    [['accounts', 'list'], 'only the operator may do this: set ACCOUNTS_OPERATOR_TOKEN'],
-    [['accounts', 'limits', 'acme'], 'say which limits: in_flight=50, or in_flight=default.'],
-    [['accounts', 'limits', 'acme', 'in_flight'], '"in_flight" is no limit: write in_flight=50,'],
+    [['limits', 'x'], 'unexpected argument "x".'],
+    [['accounts', 'list'], 'this command is for the operator: set ACCOUNTS_OPERATOR_TOKEN'],
+    [
+      ['accounts', 'limits', 'acme'],
+      'missing argument: the limits to change, such as in_flight=50 or in_flight=default.',
+    ],
+    [
+      ['accounts', 'limits', 'acme', 'in_flight'],
+      'invalid limit "in_flight". Write NAME=VALUE, such as in_flight=50',
+    ],
   ] as const) {
     const { status, stdout, stderr } = await tasks(...args);
     t.match({ status, stdout }, { status: 2, stdout: '' }, args.join(' '));
@@ -137,13 +143,13 @@ t.test('a tenant and a token have to be there', async t => {
   for (const argv of [['list'], ['workers'], ['show', 'tsk_1'], ['create', 'w'], ['cancel', 'tsk_1']]) {
     t.match(
       said((await run('tasks', ...argv)).stderr),
-      /no tenant is named: set SLUICE_URL or give --url \(http/,
+      /no tenant is given: set SLUICE_URL or give --url, such as http/,
     );
     const { status, stderr } = await runIn({ SLUICE_URL: 'http://acme.localhost:1' }, 'tasks', ...argv);
     t.equal(status, 2);
     t.match(
       said(stderr),
-      /there is no token: set SLUICE_TOKEN\. "sluice tasks create-account" shows the first/,
+      /no token is given: set SLUICE_TOKEN\. "sluice tasks create-account" prints the first/,
     );
   }
 });
@@ -158,7 +164,7 @@ t.test('an address has to be one, and --url goes before SLUICE_URL', async t => 
   ]) {
     t.match(
       await tasks('list', '--url', wrong),
-      { status: 2, stderr: /is no address: write http:\/\/acme\.loc/ },
+      { status: 2, stderr: /is not a valid address\. Write it as http:\/\/acme\.loc/ },
       wrong,
     );
   }
@@ -172,8 +178,11 @@ t.test('a service that is not there is told with its address and what to do', as
   const url = `http://acme.localhost:${await freePort()}`;
   const { status, stdout, stderr } = await runIn({ SLUICE_URL: url, SLUICE_TOKEN: TOKEN }, 'tasks', 'list');
   t.match({ status, stdout }, { status: 2, stdout: '' });
-  t.ok(stderr.startsWith(`sluice tasks: ${url} could not be asked: `), stderr);
-  t.match(stderr, /ECONNREFUSED.*Is the service running there\? Name another with --url or SLUICE_URL\.\n$/);
+  t.ok(stderr.startsWith(`sluice tasks: request to ${url} failed: `), stderr);
+  t.match(
+    stderr,
+    /ECONNREFUSED.*Is the service running there\? Change the address with --url or SLUICE_URL\.\n$/,
+  );
   t.notMatch(stderr, TOKEN);
 });
 
@@ -183,8 +192,8 @@ t.test('a service without tasks is told apart', async t => {
     t.match(await tasks('workers'), {
       status: 2,
       stderr:
-        `sluice tasks: ${url} answered with HTTP status 404 and nothing that the task service would say: ` +
-        'is it running with TASKS_ENABLED=true there?\n',
+        `sluice tasks: ${url} answered with HTTP status 404, which is not a response of the task ` +
+        'service. Is the service running there with TASKS_ENABLED=true?\n',
     });
   }
 });
@@ -198,8 +207,8 @@ t.test('so is something else that answers there', async t => {
       status: 2,
       stdout: '',
       stderr:
-        `sluice tasks: ${isAccount ? other : url} answered with JSON, but with nothing that the task service ` +
-        'would say: is it running with TASKS_ENABLED=true there?\n',
+        `sluice tasks: ${isAccount ? other : url} answered with unexpected JSON, which is not a response ` +
+        'of the task service. Is the service running there with TASKS_ENABLED=true?\n',
     });
   }
 });
@@ -286,8 +295,8 @@ t.test('retry --failed asks on until nothing is left, and adds up', async t => {
   t.equal(status, 1);
   const lines = stdout.split('\n');
   t.equal(lines[0], '29850 of 30000 tasks would start again');
-  t.equal(lines[1], '  not tsk_0: not_found');
-  t.same(lines.slice(101), ['  and 50 more', '']);
+  t.equal(lines[1], '  skipped tsk_0: not_found');
+  t.same(lines.slice(101), ['  skipped 50 more', '']);
   const asking = {
     ...{ action: 'retry', limit: 10_000, dry_run: true },
     filter: { status: 'failed', worker: 'mailer', start: '-24h', end: '2026-03' },
@@ -328,7 +337,7 @@ t.test('a list ends where the service says, also after a short page', async t =>
 
 t.test('history --newest says when there is no task, history of many entries pages on', async t => {
   const none = await scripted(t, () => ({ body: { data: [], next_cursor: null } }));
-  t.match(await none.tasks('history', '--newest'), { status: 2, stderr: /there is no task yet\./ });
+  t.match(await none.tasks('history', '--newest'), { status: 2, stderr: /there are no tasks yet\./ });
   const entry = (seq: number) => ({
     seq,
     at: 'T',
@@ -353,7 +362,7 @@ t.test('history --newest says when there is no task, history of many entries pag
 
 t.test('each command has help of its own, with its own flags', async t => {
   const all = (await run('tasks', '--help')).stdout;
-  t.match(all, /^Usage: sluice tasks <what> \[flags\]\n/);
+  t.match(all, /^Usage: sluice tasks <command> \[flags\]\n/);
   const calls = [...all.matchAll(/^ {2}([a-z][a-z -]*?)(?: (?:[A-Z[].*?)?)? {2,}\S/gm)].map(
     ([, name]) => name,
   );
@@ -363,13 +372,12 @@ t.test('each command has help of its own, with its own flags', async t => {
     t.equal(status, 0);
     t.ok(stdout.startsWith(`Usage: sluice tasks ${name}`), `${name}: ${stdout.split('\n', 1)[0]}`);
     t.match(stdout, /\nFlags:\n {2}--/, name);
-    for (const line of stdout.split('\nFlags:')[0].split('\n')) t.ok(line.length <= 120, line);
   }
   const create = (await run('tasks', 'schedules', 'create', 'x', '-h')).stdout;
   t.match(create, / --cron TEXT /);
   t.notMatch(create, / --push-to /);
   const group = (await run('tasks', 'accounts', '--help')).stdout;
-  t.match(group, /^Usage: sluice tasks accounts <what> \[flags\]\n[\s\S]*accounts owner-token DOMAIN /);
+  t.match(group, /^Usage: sluice tasks accounts <command> \[flags\]\n[\s\S]*accounts owner-token DOMAIN /);
   t.notMatch(group, /schedules/);
 });
 
@@ -377,8 +385,8 @@ t.test('a service of an operator that is not there is told with how to name anot
   const service = `http://localhost:${await freePort()}`;
   const env = { SLUICE_SERVICE: service, ACCOUNTS_OPERATOR_TOKEN: 'operator' };
   const { stderr } = await runIn(env, 'tasks', 'accounts', 'suspend', 'acme');
-  t.match(stderr, `${service} could not be asked: `);
-  t.match(stderr, /Name another with --service or SLUICE_SERVICE\.\n$/);
+  t.match(stderr, `request to ${service} failed: `);
+  t.match(stderr, /Change the address with --service or SLUICE_SERVICE\.\n$/);
 });
 
 t.test('accounts are changed by PATCH', async t => {

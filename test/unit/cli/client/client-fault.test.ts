@@ -25,9 +25,9 @@ t.test('a peer that speaks another protocol is asked about by the way it was cal
   const details = wrapped('Protocol error (2026-07-01T09:09:31.388Z)');
   t.equal(
     lostConnection(PLAIN, details),
-    'no connection to limits:8081: Protocol error. Is it the gRPC port of the service, and does it need --grpc-use-tls?',
+    'no connection to limits:8081: Protocol error. Is it the gRPC port of the service, and does it require --grpc-use-tls?',
   );
-  t.match(lostConnection(TLS, details), /, and does it speak TLS\?$/);
+  t.match(lostConnection(TLS, details), /, and does it use TLS\?$/);
 });
 
 t.test('a certificate for another host is explained', async t => {

@@ -196,8 +196,7 @@ t.test('an answer that is no rate limit response is refused with its place', asy
   t.match(await ask(`localhost:${port}`), {
     status: 2,
     stdout: '',
-    stderr:
-      /answered with something else than a rate limit response: field 2 is longer than the message at byte 1/,
+    stderr: /answered with an invalid rate limit response: field 2 is longer than the message at byte 1/,
   });
 });
 
@@ -210,7 +209,7 @@ t.test('a refused connection says where nobody listens and what to do', async t 
   t.same(await ask(`127.0.0.1:${port}`), {
     status: 2,
     stdout: '',
-    stderr: `sluice client: no connection to 127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}. Is the service running there? Start it with "sluice serve", or name its address with --dial-string.\n`,
+    stderr: `sluice client: no connection to 127.0.0.1:${port}: connect ECONNREFUSED 127.0.0.1:${port}. Is the service running there? Start it with "sluice serve", or give its address with --dial-string.\n`,
   });
 });
 
@@ -226,7 +225,7 @@ t.test('a service that does not answer ends the wait at --timeout', async t => {
   const { address } = await startRateLimitServer(t, { answer: () => null });
   t.match(await ask(address, '--timeout', '100ms'), {
     status: 2,
-    stderr: `sluice client: no answer from ${address} within 100ms: look at the log of the service, or wait longer with --timeout.\n`,
+    stderr: `sluice client: no response from ${address} within 100ms. Check the log of the service, or wait longer with --timeout.\n`,
   });
 });
 
@@ -249,7 +248,7 @@ t.test('a port that takes connections without a word is told from a slow service
 
 t.test('wrong arguments are refused with the flag, the reason and the way out', async t => {
   const cases: [string[], RegExp][] = [
-    [['-domain', 'd'], /--descriptors is missing: give at least one, as --descriptors user=anna\./],
+    [['-domain', 'd'], /--descriptors is missing: give at least one, such as --descriptors user=anna\./],
     [['-descriptors', 'a=b'], /--domain is missing/],
     [
       ['-domain', 'd', '-descriptors', 'a=b,c'],
@@ -267,19 +266,19 @@ t.test('wrong arguments are refused with the flag, the reason and the way out', 
     ],
     [
       ['-domain', 'd', '-descriptors', 'a=b', 'c=d'],
-      /"c=d" belongs to no flag\. A descriptor goes after --descriptors/,
+      /unexpected argument "c=d"\. Give descriptors with --descriptors/,
     ],
     [
       ['-domain', 'd', '-descriptors', 'a=b', '-descriptor', 'c=d'],
-      /there is no flag -descriptor\. Did you mean --descriptors\?/,
+      /unknown flag -descriptor\. Did you mean --descriptors\?/,
     ],
     [
       ['-domain', 'd', '-descriptors', 'a=b', '-grpc-cert-file', 'c.pem'],
-      /c\.pem is of no use without --grpc-use-tls/,
+      /c\.pem has no effect without --grpc-use-tls/,
     ],
     [
       ['-domain', 'd', '-descriptors', 'a=b', '-grpc-use-tls', '-grpc-cert-file', 'c.pem'],
-      /a client certificate needs its key/,
+      /a client certificate requires its key/,
     ],
   ];
   for (const [args, text] of cases) {
@@ -301,7 +300,7 @@ t.test('an address that gRPC would misread is refused before it is tried', async
   ]) {
     t.match(await ask(address), {
       status: 2,
-      stderr: `sluice client: "${address}" is no address to connect to: give --dial-string as host:port (localhost:8081), or as unix:/path.\n`,
+      stderr: `sluice client: "${address}" is not a valid address. Write --dial-string as host:port, such as localhost:8081, or as unix:/path.\n`,
     });
   }
 });
@@ -325,13 +324,13 @@ t.test('TLS with a client certificate works where both sides know the CA', async
   t.match(await ask(address, ...ca), {
     status: 2,
     stderr:
-      /certificate required. The service wants a client certificate that it trusts: give --grpc-cert-file/,
+      /certificate required. The service requires a client certificate that it trusts: give --grpc-cert-file/,
   });
   t.match(await ask(address, '-grpc-use-tls'), {
     status: 2,
     stderr: /self-signed certificate\. .* give its CA with --grpc-server-ca-file/,
   });
-  t.match(await ask(address), { status: 2, stderr: /and does it need --grpc-use-tls\?/ });
+  t.match(await ask(address), { status: 2, stderr: /and does it require --grpc-use-tls\?/ });
 });
 
 t.test('TLS files that cannot be used are named', async t => {
@@ -357,6 +356,6 @@ t.test('TLS to a port without it is told apart from other failures', async t => 
   const { address } = await startRateLimitServer(t, { answer: OK });
   t.match(await ask(address, '--grpc-use-tls'), {
     status: 2,
-    stderr: `sluice client: no connection to ${address}: wrong version number. The port does not speak TLS: leave out --grpc-use-tls`,
+    stderr: `sluice client: no connection to ${address}: wrong version number. The port does not use TLS: leave out --grpc-use-tls`,
   });
 });

@@ -66,20 +66,20 @@ t.test('a flag without its value is refused with what to write', async t => {
   t.throws(() => values('--dial_string'), { message: '--dial-string needs a value: --dial-string ADDRESS.' });
   t.throws(() => values('--dial_string', '-json'), {
     message:
-      '--dial-string needs a value, and -json looks like a flag. Where it is the value, write --dial-string=-json.',
+      '--dial-string needs a value, and -json looks like a flag. If it is the value, write --dial-string=-json.',
   });
 });
 
 t.test('an unknown flag is named, with the nearest one where there is one', async t => {
   const cases: [string, string][] = [
-    ['--descriptor', 'there is no flag --descriptor. Did you mean --descriptors?'],
-    ['-dial_sting=x', 'there is no flag -dial_sting. Did you mean --dial-string?'],
-    ['--jsno', 'there is no flag --jsno. Did you mean --json?'],
-    ['--no-json', 'there is no flag --no-json.'],
-    ['--verbose', 'there is no flag --verbose.'],
-    ['--constructor', 'there is no flag --constructor.'],
-    ['-5', 'there is no flag -5.'],
-    ['---json', 'there is no flag ---json.'],
+    ['--descriptor', 'unknown flag --descriptor. Did you mean --descriptors?'],
+    ['-dial_sting=x', 'unknown flag -dial_sting. Did you mean --dial-string?'],
+    ['--jsno', 'unknown flag --jsno. Did you mean --json?'],
+    ['--no-json', 'unknown flag --no-json.'],
+    ['--verbose', 'unknown flag --verbose.'],
+    ['--constructor', 'unknown flag --constructor.'],
+    ['-5', 'unknown flag -5.'],
+    ['---json', 'unknown flag ---json.'],
   ];
   for (const [arg, message] of cases) t.throws(() => values(arg), { name: 'UsageFault', message }, arg);
 });
