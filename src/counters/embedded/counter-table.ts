@@ -2,26 +2,26 @@ import { threadId } from 'node:worker_threads';
 import { afterRefund } from '../batch.ts';
 
 /**
- * Counters in shared memory, exact over all threads of the process.
+ * Counters in shared memory, exact across all threads of the process.
  *
- * The table is cut into regions, each behind one lock word. A key belongs to one region and there to two buckets of
- * eight cells; it lives in either. With twice as many cells as keys the fuller of two buckets practically never fills;
- * when both are full of live counters, one of them is evicted (see {@link CounterTable.claim}).
+ * The table consists of regions, each with a lock word. A key belongs to one region, and can be in either of two buckets
+ * of eight cells there. With twice as many cells as keys, both buckets of a key are practically never full. If they are
+ * full of live counters, one counter is evicted (see {@link CounterTable.claim}).
  *
- * A region begins with two buckets and doubles them when they are crowded, up to 128. Cells are laid out bucket by
- * bucket, not region by region, so the memory in use is the beginning of each array and grows with the counters.
+ * A region starts with two buckets and doubles them when they are crowded, up to 128. Cells are laid out bucket by
+ * bucket, not region by region, so that the memory in use is the beginning of each array and grows with the counters.
  *
  * Layout of the buffer:
  *
  *     header  Int32 × 16      see HEADER
- *     locks   Int32 × regions 0 free, else one more than the number of the thread that holds it
- *     sizes   Int32 × regions buckets in use, a power of two; 0 stands for the two of the beginning
+ *     locks   Int32 × regions 0: free; else the id of the thread that holds the lock, plus one
+ *     sizes   Int32 × regions number of buckets, a power of two; 0 stands for the initial two
  *     cells   Int32 × 4       three words of the fingerprint, second in which the counter expires (unsigned)
  *     counts  Float64         hits, exact to 2^53
  *
- * A lock is held for some tens of nanoseconds, for some microseconds while a region grows, and nothing in between can
- * throw. Counts are doubles behind a lock rather than atomics: a limit may be 2^32 - 1, so a count needs more than 32
- * bits, and holding back (several counters of one request changed together or not at all) needs the lock anyhow.
+ * A lock is held for tens of nanoseconds, or for microseconds while a region grows, and nothing throws meanwhile. Counts
+ * are doubles behind a lock rather than atomics: a limit may be 2^32 - 1, so a count needs more than 32 bits, and holding
+ * back changes several counters together, which needs the locks anyway.
  */
 export class CounterTable {
   readonly buffer: SharedArrayBuffer;
@@ -47,7 +47,7 @@ export class CounterTable {
     this.#counts = new Float64Array(buffer, cellsAt(regions) + cells * 16, cells);
   }
 
-  /** A table with room for `maxKeys` live counters: 48 bytes each, touched only as they are used. */
+  /** Creates a table for `maxKeys` live counters: 48 bytes each, used only as counters are created. */
   static create(maxKeys: number): CounterTable {
     let regions = 2;
     while (regions * REGION_CELLS < maxKeys * 2) regions *= 2;
@@ -57,7 +57,7 @@ export class CounterTable {
     return new CounterTable(buffer);
   }
 
-  /** The same counters seen from another thread. */
+  /** The table of another thread, from its {@link buffer}. */
   static attach(buffer: SharedArrayBuffer): CounterTable {
     return new CounterTable(buffer);
   }
@@ -77,9 +77,9 @@ export class CounterTable {
   }
 
   /**
-   * Takes the lock of a region. Waits in steps of a millisecond once spinning did not help. A holder that has not let go
-   * for a second was ended in between, and the thread that should see to that (see `releaseLocksOf`) may be waiting here
-   * itself: then the lock is taken over, by one of those that wait.
+   * Locks a region: spins first, then waits in steps of a millisecond. A thread that holds a lock for a second was
+   * terminated while holding it. Normally {@link releaseLocksOf} releases its locks, but the thread that should call it
+   * may be waiting here. Therefore one of the waiting threads takes the lock over.
    */
   lock(region: number): void {
     const locks = this.#locks;
@@ -98,12 +98,12 @@ export class CounterTable {
     }
   }
 
-  /** Does nothing when another thread has taken the lock over. */
+  /** Unlocks a region. Does nothing if another thread has taken the lock over. */
   unlock(region: number): void {
     Atomics.compareExchange(this.#locks, region, HOLDER, 0);
   }
 
-  /** Lets go of every lock that a thread held when it was ended. */
+  /** Releases all locks that a thread held when it was terminated. */
   releaseLocksOf(thread: number): void {
     for (let region = 0; region < this.#locks.length; region++) {
       Atomics.compareExchange(this.#locks, region, thread + 1, 0);
@@ -111,16 +111,16 @@ export class CounterTable {
   }
 
   /**
-   * The cell of a key, made when there is none. The region must be locked.
-   * A new cell counts from 0 and expires at `expiryS`; one that is there keeps the later of both ends.
+   * Returns the cell of a key, and creates it if there is none. The region must be locked. A new cell counts from 0 and
+   * expires at `expiryS`; an existing cell keeps the later of both expiries.
    *
    * If the table is full, the counter with the fewest hits is evicted; of several, the one whose window ends closest to
    * that of the new counter. A flood of keys with one hit each therefore evicts its own keys, and spares counters near
    * their limits, whatever their windows.
    *
    * Returns -1 when both buckets are full of cells that must be kept.
-   * @param kept cells that must not be evicted: those that the request in hand has claimed already. Those that move
-   *   because the region grows are renumbered there
+   * @param kept cells that must not be evicted: those that the current request has already claimed. Cells that move
+   *   because the region grows are renumbered in this array
    */
   claim(print: CellPrint, nowS: number, expiryS: number, kept: number[] = NONE): number {
     const { a, b, c } = print;
@@ -140,7 +140,7 @@ export class CounterTable {
         if (end <= nowS) {
           if (half === 0) freeInFirst++;
           else freeInSecond++;
-          // The emptier bucket takes a new key: that is what keeps two choices from filling up.
+          // A new key goes into the emptier bucket, which keeps both buckets from filling up.
           if (free < 0 || (half === 1 && freeInSecond > freeInFirst)) free = cell;
         } else if (cells[at] === a && cells[at + 1] === b && cells[at + 2] === c) {
           if (expiryS > end) cells[at + 3] = expiryS;
@@ -162,7 +162,7 @@ export class CounterTable {
     return free;
   }
 
-  /** Hands over every counter of a region that has not expired. The region must be locked. */
+  /** Calls `take` for each live counter of a region. The region must be locked. */
   eachLive(
     region: number,
     nowS: number,
@@ -184,7 +184,7 @@ export class CounterTable {
     }
   }
 
-  /** The cell of a key that has a count, or -1. The region must be locked. */
+  /** The cell of a key, or -1 if it has no count. The region must be locked. */
   find({ a, b, c }: CellPrint, nowS: number): number {
     const cells = this.#cells;
     const region = this.regionOf(a);
@@ -205,21 +205,21 @@ export class CounterTable {
     return this.#counts[cell];
   }
 
-  /** Adds to a claimed cell and returns the count after it, held at 2^53 - 1. */
+  /** Adds hits to a cell, up to 2^53 - 1, and returns the new count. */
   add(cell: number, hits: number): number {
     const after = Math.min(this.#counts[cell] + hits, Number.MAX_SAFE_INTEGER);
     this.#counts[cell] = after;
     return after;
   }
 
-  /** Takes hits off a cell, as many as there are, and returns the count after it. */
+  /** Subtracts hits from a cell, down to 0, and returns the new count. */
   giveBack(cell: number, hits: number): number {
     const after = afterRefund(this.#counts[cell], hits);
     this.#counts[cell] = after;
     return after;
   }
 
-  /** Number of buckets that a region uses. */
+  /** Number of buckets of a region. */
   #sizeOf(region: number): number {
     return this.#sizes[region] || FIRST_BUCKETS;
   }
@@ -295,7 +295,7 @@ export class CounterTable {
   }
 }
 
-/** The words that find a cell; see `Fingerprinter`. */
+/** The fingerprint of a key; see `Fingerprinter`. */
 interface CellPrint {
   readonly a: number;
   readonly b: number;
@@ -312,14 +312,14 @@ const FIRST_BUCKETS = 2;
 const REGION_BUCKETS = 128;
 /** Two buckets with at most this many free cells, out of sixteen, are crowded, and the region grows. */
 const CROWDED = 1;
-/** Counters that a region has room for. */
+/** Maximum number of cells in a region. */
 export const REGION_CELLS = BUCKET_CELLS * REGION_BUCKETS;
-/** What a lock word holds while this thread has the lock. */
+/** The lock word while this thread holds the lock. */
 const HOLDER = threadId + 1;
 const SPINS = 200;
 const TAKE_OVER_MS = 1_000;
 
-/** Offset of the cells. It is aligned so that a bucket fills two cache lines. */
+/** Offset of the cells in bytes, aligned so that a bucket fills two cache lines. */
 function cellsAt(regions: number): number {
   return ((HEADER_WORDS + 2 * regions) * 4 + 63) & ~63;
 }

@@ -2,12 +2,12 @@ import type { CounterBatch } from '../batch.ts';
 import type { CounterStore } from '../store.ts';
 import type { CounterTable } from './counter-table.ts';
 
-/** The embedded store: counters in the memory of the process, shared by its threads. Answers at once. */
+/** The embedded store: counters in memory that the threads of the process share. Synchronous. */
 export class EmbeddedCounterStore implements CounterStore {
   readonly name = 'embedded';
   readonly #table: CounterTable;
   readonly #print = { a: 0, b: 0, c: 0 };
-  /** Cells and regions of the group in hand. A cell is -1 where the table has no room for its key. */
+  /** Cells and regions of the current group. A cell is -1 if the table has no room for its key. */
   #cells: number[] = [];
   #regions: number[] = [];
 
@@ -58,7 +58,7 @@ export class EmbeddedCounterStore implements CounterStore {
     }
   }
 
-  /** The cell of a slot whose print was read; -1 when it has none and is only refunded. */
+  /** The cell of the slot in `#print`; -1 if there is no room, or if the key is only refunded and has no count. */
   #cellOf(batch: CounterBatch, slot: number): number {
     return batch.changes.opens[slot] === 1
       ? this.#table.claim(this.#print, batch.nowS, batch.expiries[slot])
@@ -66,8 +66,8 @@ export class EmbeddedCounterStore implements CounterStore {
   }
 
   /**
-   * Takes what the group gives back, reads all its counters, then adds: to all, or only to those that would exceed
-   * their limit.
+   * Applies the refunds of the group, reads all its counters, then adds its hits: to all counters, or only to those that
+   * would exceed their limit.
    */
   #countGroup(batch: CounterBatch, group: { first: number; end: number; held: boolean }): void {
     const { first, end } = group;
@@ -111,7 +111,7 @@ export class EmbeddedCounterStore implements CounterStore {
     }
   }
 
-  /** Locks in ascending order, each region once, so that two threads never wait for each other. */
+  /** Locks each region once, in ascending order, which prevents deadlocks between threads. */
   #lockRegions(batch: CounterBatch, first: number, end: number): void {
     const regions = this.#regions;
     regions.length = 0;

@@ -2,30 +2,30 @@ import { crc32 } from 'node:zlib';
 import type { FingerprintKey } from '../fingerprint.ts';
 
 /**
- * The file that keeps counters over a restart. All numbers are little-endian.
+ * The format of the file that preserves counters over a restart. All numbers are little-endian.
  *
  *     header   64 bytes   magic, version, time, fingerprint key, checksum
- *     blocks              each: number of counters, checksum, and 24 bytes for each of them
- *     end      16 bytes   0 as the number of counters, checksum, and the number of all counters
+ *     blocks              each: number of counters, checksum, and 24 bytes for each counter
+ *     end      16 bytes   0 as the number of counters, checksum, and the total number of counters
  *
- *     counter             three words of the fingerprint, second in which it expires, hits as a double
+ *     counter             three words of the fingerprint, expiry in seconds, hits as a double
  *
- * Counters stand for themselves, not for their place in the table, so the table may have another size when they are
- * read. The key of the fingerprints is in the file, because without it nobody could tell whose counters they are.
+ * A counter does not depend on its position in the table, so the table may have another size when the file is loaded.
+ * The file contains the key of the fingerprints, which is needed to find the counters again.
  */
 export const HEADER_BYTES = 64;
 export const BLOCK_HEAD_BYTES = 8;
 export const END_BYTES = 16;
 export const COUNTER_BYTES = 24;
 
-/** Counters in one block at most. */
+/** Maximum number of counters in a block. */
 export const BLOCK_COUNTERS = 4_096;
 
 const MAGIC = 'SLUICECT';
 const VERSION = 1;
 const HEADER_CHECKED_BYTES = HEADER_BYTES - 4;
 
-/** A file is no snapshot, or not one that is whole. */
+/** A file is not a snapshot, or is damaged. */
 export class SnapshotFault extends Error {}
 
 export interface SnapshotHeader {
@@ -45,13 +45,13 @@ export function writeHeader({ writtenMs, fingerprintKey }: SnapshotHeader): Buff
   return header;
 }
 
-/** @throws SnapshotFault when it is not the header of a snapshot of this version */
+/** @throws SnapshotFault if it is not the header of a snapshot of this version */
 export function readHeader(header: Buffer): SnapshotHeader {
   if (header.length < HEADER_BYTES) throw new SnapshotFault('it ends within its first 64 bytes');
   if (header.toString('latin1', 0, 8) !== MAGIC) throw new SnapshotFault('it is not a snapshot of counters');
   const version = header.readUInt32LE(8);
   if (version !== VERSION)
-    throw new SnapshotFault(`it is of version ${version}, and version ${VERSION} is read`);
+    throw new SnapshotFault(`its version is ${version}, and only version ${VERSION} is supported`);
   if (crc32(header.subarray(0, HEADER_CHECKED_BYTES)) !== header.readUInt32LE(HEADER_CHECKED_BYTES)) {
     throw new SnapshotFault('its first 64 bytes are damaged');
   }
@@ -67,12 +67,12 @@ export function writeEnd(total: number): Buffer {
   return end;
 }
 
-/** What is made of counters on their way into the file. */
+/** Writes counters into blocks. */
 export class BlockWriter {
   readonly #buffer = Buffer.allocUnsafe(BLOCK_HEAD_BYTES + BLOCK_COUNTERS * COUNTER_BYTES);
   #count = 0;
 
-  /** How many counters fit in still. */
+  /** Number of counters that still fit into the block. */
   get room(): number {
     return BLOCK_COUNTERS - this.#count;
   }
@@ -90,7 +90,7 @@ export class BlockWriter {
     this.#buffer.writeDoubleLE(count, at + 16);
   }
 
-  /** The block, whole; empty without counters. It holds until the next counter is added. */
+  /** Ends the block and returns it; empty without counters. Valid until the next counter is added. */
   take(): Buffer {
     if (this.#count === 0) return Buffer.alloc(0);
     const block = this.#buffer.subarray(0, BLOCK_HEAD_BYTES + this.#count * COUNTER_BYTES);

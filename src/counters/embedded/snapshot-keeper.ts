@@ -16,7 +16,7 @@ interface SnapshotKeeperParts {
   readonly path: string;
   readonly intervalMs: number;
   readonly table: CounterTable;
-  /** The key by which the counters of the table are known. */
+  /** The fingerprint key of the counters in the table. */
   readonly fingerprintKey: FingerprintKey;
   readonly saved: Counter;
   readonly failed: Counter;
@@ -24,20 +24,21 @@ interface SnapshotKeeperParts {
   readonly logger: Logger;
 }
 
-/** How long a stop waits for the last snapshot. */
+/** How long `stop` waits for the last snapshot. */
 const LAST_SAVE_MS = 10_000;
 
 /**
- * Keeps the counters of the embedded store in a file: reads it at the start, writes it over and over and at the stop.
- * Nothing that happens to the file keeps the service from deciding; it is told in the log.
+ * Preserves the counters of the embedded store in a file: loads it at startup, and writes it at an interval and at
+ * shutdown. Failures are logged and never prevent the service from making decisions.
  */
 export class SnapshotKeeper implements Service {
   readonly name = 'snapshots of the counters';
   readonly #parts: SnapshotKeeperParts;
   readonly #lock: SnapshotLock;
-  /** True once the file may be written: it is ours, and what was in it is in the table. */
+  /** True once this process owns the file and has loaded it: only then may the file be overwritten. */
   #mayWrite = false;
-  #told = '';
+  /** The last logged reason why the snapshot cannot be written; empty if it can. */
+  #loggedReason = '';
   #timer: Timer | null = null;
   #writing: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -48,10 +49,10 @@ export class SnapshotKeeper implements Service {
   }
 
   async start(): Promise<void> {
-    const isOurs = await this.#takeOver();
+    const isOwner = await this.#takeOver();
     if (this.#stopped) return;
-    this.#mayWrite = isOurs;
-    // At once, so that a file that cannot be written is known before it is needed.
+    this.#mayWrite = isOwner;
+    // Immediately, so that an unwritable file is reported at startup and not when it is needed.
     this.#write();
   }
 
@@ -76,7 +77,7 @@ export class SnapshotKeeper implements Service {
     if (this.#mayWrite) await this.#save();
   }
 
-  /** Writes, and again after a while. */
+  /** Writes now, and again after each interval. */
   #write(): void {
     this.#writing = this.#writeOnce().then(() => {
       if (this.#stopped) return;
@@ -90,8 +91,8 @@ export class SnapshotKeeper implements Service {
   }
 
   /**
-   * Adds the counters of the file to those here; false while another process has the file. Where that one ends only
-   * after this one has begun, as it does when it is replaced, both have counted hits of their own.
+   * Takes the lock of the file and adds its counters to the table; false while another process has the lock. During a
+   * rolling restart, the other process ends later than this one starts, and both have counted hits.
    */
   async #takeOver(): Promise<boolean> {
     if (!(await this.#takeLock())) return false;
@@ -102,11 +103,11 @@ export class SnapshotKeeper implements Service {
   async #takeLock(): Promise<boolean> {
     try {
       if (await this.#lock.take()) return true;
-      this.#tell(
-        'another process keeps its counters in this file: set MEMORY_STORE_SNAPSHOT_PATH to one of its own',
+      this.#logFailure(
+        'another process uses this file: set MEMORY_STORE_SNAPSHOT_PATH to a different file for each process',
       );
     } catch (failure) {
-      this.#tell(asError(failure).message);
+      this.#logFailure(asError(failure).message);
     }
     return false;
   }
@@ -136,24 +137,24 @@ export class SnapshotKeeper implements Service {
       const counters = await saveSnapshot(path, table, { writtenMs: clock.nowMs(), fingerprintKey });
       saved.add(1);
       logger.debug('Counter snapshot written', { path, counters });
-      if (this.#told !== '') logger.warning('The counter snapshot is written again', { path });
-      this.#told = '';
+      if (this.#loggedReason !== '') logger.warning('The counter snapshot is written again', { path });
+      this.#loggedReason = '';
     } catch (failure) {
       failed.add(1);
-      this.#tell(asError(failure).message);
+      this.#logFailure(asError(failure).message);
     }
   }
 
-  /** One line for a reason, until another one or none holds. */
-  #tell(reason: string): void {
-    if (reason === this.#told) return;
-    this.#told = reason;
+  /** Logs a reason once, until it changes or the snapshot is written again. */
+  #logFailure(reason: string): void {
+    if (reason === this.#loggedReason) return;
+    this.#loggedReason = reason;
     const { path, logger } = this.#parts;
     logger.error('Cannot write the counter snapshot; a restart will lose the counts', { path, reason });
   }
 }
 
-/** Renames a file that cannot be read, so that it can be looked into; where it is then. */
+/** Renames a damaged file so that it can be examined. Returns its new path, or the old one if this fails. */
 async function setAside(path: string): Promise<string> {
   const aside = `${path}.damaged`;
   try {
@@ -165,9 +166,8 @@ async function setAside(path: string): Promise<string> {
 }
 
 /**
- * Keeps other processes from a file: a unix socket beside it, on which the owner listens. The system lets go of it when
- * the owner ends in whatever way, and processes in other containers see it too; a file with the number of a process
- * would do neither.
+ * Locks a file against other processes with a unix socket beside it, on which the owner listens. Unlike a PID file, the
+ * operating system releases the lock however the owner ends, and the lock works across containers.
  */
 class SnapshotLock {
   readonly #path: string;
@@ -178,14 +178,14 @@ class SnapshotLock {
   }
 
   /**
-   * Takes the lock; false when another process has it.
-   * @throws Error when the socket cannot be made
+   * Takes the lock; false if another process has it.
+   * @throws Error if the socket cannot be created
    */
   async take(): Promise<boolean> {
     if (this.#server !== null) return true;
     if (await this.#listen()) return true;
     if (await this.#isOwned()) return false;
-    // Its owner ended without a chance to remove it.
+    // The owner was killed and did not remove the socket.
     rmSync(this.#path, { force: true });
     return await this.#listen();
   }
@@ -200,13 +200,13 @@ class SnapshotLock {
 
   async #listen(): Promise<boolean> {
     const server = createServer(socket => socket.destroy());
-    // Workers of a cluster would share one socket, and all have the lock.
+    // Without `exclusive`, workers of a Node.js cluster would share one socket, and all would have the lock.
     server.listen({ path: this.#path, exclusive: true });
     try {
       await once(server, 'listening');
     } catch (failure) {
       if (systemCode(failure) === 'EADDRINUSE') return false;
-      throw new Error(`the socket '${this.#path}' cannot be made: ${asError(failure).message}`, {
+      throw new Error(`the socket '${this.#path}' cannot be created: ${asError(failure).message}`, {
         cause: failure,
       });
     }

@@ -18,13 +18,13 @@ import {
   writeHeader,
 } from './snapshot-format.ts';
 
-/** Regions that are copied before others get their turn: some tens of microseconds. */
+/** Number of regions to copy per turn of the event loop, which takes tens of microseconds. */
 const REGIONS_A_TURN = 8;
 
-/** Nobody but this user reads the file: it holds the key of the fingerprints. */
+/** Readable only by this user, because the file contains the key of the fingerprints. */
 const FILE_MODE = 0o600;
 
-/** The key of the fingerprints in a snapshot; null when there is none that can be read. */
+/** The key of the fingerprints in a snapshot; null if there is no readable snapshot. */
 export function readSnapshotKey(path: string): FingerprintKey | null {
   const header = Buffer.alloc(HEADER_BYTES);
   try {
@@ -35,16 +35,16 @@ export function readSnapshotKey(path: string): FingerprintKey | null {
       closeSync(file);
     }
   } catch {
-    // Whoever loads the counters says what is wrong.
+    // `loadSnapshot` reports the reason.
     return null;
   }
 }
 
 /**
- * Writes every counter that has not expired, beside the decisions: a few regions at a time. The file at `path` is the
- * old one or the new one, whole, at any moment, also after a crash of the machine.
- * @returns how many there were
- * @throws Error when the file cannot be written; the old one is left as it is
+ * Writes all live counters, a few regions at a time, between decisions. The file is replaced atomically and durably: at
+ * any time, also after a crash of the machine, `path` is the complete old or the complete new file.
+ * @returns the number of counters
+ * @throws Error if the file cannot be written; the old file is unchanged
  */
 export async function saveSnapshot(
   path: string,
@@ -90,19 +90,19 @@ async function writeCounters(file: FileHandle, table: CounterTable, nowS: number
   return total;
 }
 
-/** What came of reading a snapshot. */
+/** The result of loading a snapshot. */
 interface LoadedSnapshot {
   readonly counters: number;
-  /** Counters that had expired meanwhile. */
+  /** Number of counters that had expired. */
   readonly expired: number;
   readonly writtenMs: number;
 }
 
 /**
- * Puts the counters of a snapshot into a table, after all of it was checked.
- * @returns null when there is no file
- * @throws SnapshotFault when it is not whole, or made with another key; Error when it cannot be read. The table is left
- *   as it is then
+ * Checks a snapshot completely, then adds its counters to a table.
+ * @returns null if there is no file
+ * @throws SnapshotFault if the file is damaged or has another fingerprint key; Error if it cannot be read. The table is
+ *   unchanged then
  */
 export async function loadSnapshot(
   path: string,
@@ -114,7 +114,7 @@ export async function loadSnapshot(
   try {
     const { header } = await check(file);
     if (header.fingerprintKey.join() !== fingerprintKey.join()) {
-      throw new SnapshotFault('it was replaced by another one while it was read');
+      throw new SnapshotFault('it was replaced by another snapshot while it was read');
     }
     const nowS = Math.floor(nowMs / 1_000);
     let counters = 0;
@@ -131,7 +131,7 @@ export async function loadSnapshot(
   }
 }
 
-/** Puts the counters of a block into the table; how many had not expired. */
+/** Adds the live counters of a block to the table, and returns their number. */
 function putAll(block: Buffer, table: CounterTable, nowS: number): number {
   let alive = 0;
   for (let at = 0; at < block.length; at += COUNTER_BYTES) {
@@ -153,7 +153,10 @@ async function check(file: FileHandle): Promise<{ readonly header: SnapshotHeade
   return { header };
 }
 
-/** The counters of each block. @throws SnapshotFault when a block is damaged or the end is missing */
+/**
+ * The counters of each block.
+ * @throws SnapshotFault if a block is damaged or the end is missing
+ */
 async function* blocksOf(file: FileHandle): AsyncGenerator<Buffer> {
   let at = HEADER_BYTES;
   let total = 0;
@@ -182,7 +185,8 @@ async function checkEnd(
 ): Promise<void> {
   const isDamaged = !end.equals(writeEnd(total));
   if (isDamaged) throw new SnapshotFault(`it is damaged at byte ${at}`);
-  if ((await readAt(file, at + END_BYTES, 1)).length > 0) throw new SnapshotFault('it goes on after its end');
+  if ((await readAt(file, at + END_BYTES, 1)).length > 0)
+    throw new SnapshotFault('it has data after its end');
 }
 
 async function readAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
@@ -205,7 +209,7 @@ async function openExisting(path: string): Promise<FileHandle | null> {
   }
 }
 
-/** Only then is the new name of a file sure to be there after a crash of the machine. */
+/** Without this, the rename may be lost in a crash of the machine. */
 async function syncDirectory(path: string): Promise<void> {
   const directory = await open(path, 'r');
   try {

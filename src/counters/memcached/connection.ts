@@ -5,34 +5,33 @@ import { asError } from '../../base/fault.ts';
 import type { ClientTls } from '../../base/tls/client-tls.ts';
 import { type Exchange, ReplyFault, ReplyReader, VersionExchange } from './protocol.ts';
 
-/** Where a node listens. */
+/** The address of a node. */
 export type NodeTarget = { readonly path: string } | { readonly host: string; readonly port: number };
 
 export interface ConnectionOptions {
   readonly target: NodeTarget;
-  /** Null for a connection in clear. */
+  /** Null for a connection without TLS. */
   readonly tls: ClientTls | null;
-  /** Bound of connecting, and of any time in which an answer is awaited and nothing comes. */
+  /** Timeout for connecting, and for any period without data while a response is outstanding. */
   readonly timeoutMs: number;
   readonly clock: Clock;
 }
 
-/** Commands that may wait for their answers on one connection: beyond it more would only wait longer. */
+/** Maximum number of outstanding commands on one connection. */
 const MAX_WAITING_COMMANDS = 500_000;
 
 /**
- * One connection to memcached, from its opening to its close. Commands are sent without waiting for the answers to
- * those before, and memcached answers in their order: what is sent later sees what was sent before.
+ * One connection to memcached. Commands are pipelined, and memcached executes and answers them in order: a later command
+ * sees the effects of earlier ones.
  *
- * This is a client of our own, of the four commands that counting takes, because none of the packages fits. `memcache`
- * 1.10 knows no unix sockets; its only bound of time closes a connection that is quiet, whether an answer is awaited or
- * not; and keys that could not be read look like keys that are not there, so a server that is away looks empty. `memjs`
- * 1.3 has no TLS and no command for several keys, and speaks the binary protocol, which memcached has deprecated.
- * `memcache-client` 1.0 takes neither an IPv6 address nor a unix socket, writes to standard output, and after a line that
- * it does not know gives answers to the wrong commands.
+ * This is a client for the few commands that counting needs, because no package fits. `memcache` 1.10 does not support
+ * unix sockets; its only timeout closes idle connections; and keys that could not be read look like missing keys, so an
+ * unavailable server looks empty. `memjs` 1.3 has no TLS and no command for several keys, and uses the binary protocol,
+ * which memcached has deprecated. `memcache-client` 1.0 supports neither IPv6 addresses nor unix sockets, writes to
+ * standard output, and assigns responses to the wrong commands after an unknown line.
  */
 export class MemcachedConnection {
-  /** Resolves when it is closed, with the reason. */
+  /** Resolves with the reason when the connection is closed. */
   readonly closed: Promise<string>;
   readonly #options: ConnectionOptions;
   readonly #socket: Socket;
@@ -64,20 +63,20 @@ export class MemcachedConnection {
   }
 
   /**
-   * Resolves when memcached has answered.
-   * @throws Error with the reason when it does not; the connection is closed then
+   * Resolves when memcached has responded.
+   * @throws Error with the reason if it does not respond; the connection is closed then
    */
   async open(): Promise<void> {
     const answer = await new Promise<string>((resolve, reject) => {
       this.send([new VersionExchange(resolve, reason => reject(new Error(reason)))]);
     });
     if (answer.startsWith('VERSION')) return;
-    const reason = `it answered \`${answer.slice(0, 50)}\` when it was asked for its version`;
+    const reason = `it answered \`${answer.slice(0, 50)}\` to the command \`version\``;
     this.close(reason);
     throw new Error(reason);
   }
 
-  /** Sends exchanges in one write. They fail at once when the connection is closed or too much waits on it. */
+  /** Sends exchanges in one write. They fail at once if the connection is closed or has too many outstanding commands. */
   send(exchanges: readonly Exchange[]): void {
     let request = '';
     for (const exchange of exchanges) {
@@ -95,14 +94,14 @@ export class MemcachedConnection {
     this.#watch ??= this.#options.clock.after(this.#options.timeoutMs, this.#check);
   }
 
-  /** Resolves when nothing waits for an answer; that is so on a closed connection too. */
+  /** Resolves when no response is outstanding, also because the connection is closed. */
   idle(): Promise<void> {
     if (this.#waiting.length === 0) return Promise.resolve();
     return new Promise(resolve => this.#idle.push(resolve));
   }
 
-  /** Closes it at once; what waits for an answer fails. */
-  close(reason = 'the service stops'): void {
+  /** Closes the connection at once. Outstanding exchanges fail. */
+  close(reason = 'the service is shutting down'): void {
     this.#end(reason);
   }
 
@@ -118,7 +117,7 @@ export class MemcachedConnection {
 
   #line(text: string): void {
     const [exchange] = this.#waiting;
-    if (exchange === undefined) throw new ReplyFault(`it said \`${text.slice(0, 50)}\` without being asked`);
+    if (exchange === undefined) throw new ReplyFault(`it sent \`${text.slice(0, 50)}\` without a request`);
     if (!exchange.line(text)) return;
     this.#waiting.shift();
     this.#commands -= exchange.commands;
@@ -131,21 +130,21 @@ export class MemcachedConnection {
     for (const resolve of this.#idle.splice(0)) resolve();
   }
 
-  /** Looks whether anything came in time. What came while this process was busy with other things is read first. */
+  /** Checks the timeout, after data that arrived while this process was busy has been read. */
   readonly #check = (): void => {
     this.#watch = null;
     setImmediate(() => {
       if (this.#waiting.length === 0 || this.#watch !== null || this.#reason !== '') return;
       const { clock, timeoutMs } = this.#options;
       const quietMs = Math.abs(clock.nowMs() - this.#progressMs);
-      if (quietMs >= timeoutMs) this.#end(`no answer came within ${timeoutMs} ms`);
+      if (quietMs >= timeoutMs) this.#end(`no response within ${timeoutMs} ms`);
       else this.#watch = clock.after(timeoutMs - quietMs, this.#check);
     });
   };
 
   #end(cause: string): void {
     if (this.#reason !== '') return;
-    // The server may refuse our certificate after the handshake, so it is over when the first answer has come.
+    // With TLS 1.3, the server may reject the client certificate after the handshake, so until the first response.
     const reason = this.#answered ? cause : (this.#options.tls?.explain(cause) ?? cause);
     this.#reason = reason;
     this.#socket.destroy();
@@ -156,11 +155,11 @@ export class MemcachedConnection {
   }
 }
 
-const TOO_MANY = 'too many commands wait for its answers';
+const TOO_MANY = 'too many outstanding commands';
 
 function openSocket({ target, tls }: ConnectionOptions): Socket {
   if (tls === null) return connectPlain(target);
-  // A server behind one address with others chooses its certificate by the name; an IP address is none.
+  // Servers that share an address choose the certificate by SNI, which cannot be an IP address.
   const servername = 'host' in target && isIP(target.host) === 0 ? { servername: target.host } : {};
   return connectTls({ ...target, ...servername, ...tls.options });
 }

@@ -31,23 +31,24 @@ export type MemcachedCounters = Readonly<ReturnType<typeof memcachedCounters>>;
 export interface Addition {
   readonly key: string;
   readonly amount: number;
-  /** Seconds that the count lives, when this makes it. */
+  /** Time to live of the count if it is created, in seconds. */
   readonly ttlS: number;
 }
 
+/** The parts of exchanges that change counts. */
 export interface ChangeParts {
   readonly counters: MemcachedCounters;
-  /** Sends what follows from the answers, on the same connection. */
+  /** Sends the next exchange on the same connection. */
   readonly send: (exchange: Exchange) => void;
-  /** Hits or refunds were not counted, or nobody knows: by an answer, or because the connection failed. */
+  /** Called if changes were rejected by a response, or may be lost because the connection failed. */
   readonly lost: (reason: string, by: 'answer' | 'connection') => void;
   /** Seconds since the epoch. */
   readonly nowS: () => number;
 }
 
 /**
- * Adds hits to counts, in up to three steps: `incr`; where there is no count yet `add`; and where somebody else made it
- * in between, `incr` once more. Nobody waits for it.
+ * Adds hits to counts, in up to three steps: `incr`; if there is no count, `add`; and if another client has created the
+ * count meanwhile, `incr` again. Decisions do not wait for it.
  */
 export class IncrementExchange implements Exchange {
   readonly request: string;
@@ -55,7 +56,7 @@ export class IncrementExchange implements Exchange {
   readonly #parts: ChangeParts;
   readonly #additions: readonly Addition[];
   readonly #step: Step;
-  /** What the next step is to do. */
+  /** The additions of the next step. */
   readonly #left: Addition[] = [];
   #answered = 0;
 
@@ -91,9 +92,9 @@ export class IncrementExchange implements Exchange {
     if (/^[0-9]/.test(text)) counters.incremented.add(1);
     else if (text === 'NOT_FOUND') {
       counters.missed.add(1);
-      // A count that is gone again right after somebody made it has been evicted: there is no room for it.
+      // The count existed a moment ago, so it was evicted.
       if (this.#step === 'increment') this.#left.push(addition);
-      else this.#parts.lost('the count was evicted as soon as it was made', 'answer');
+      else this.#parts.lost('the count was evicted as soon as it was created', 'answer');
     } else this.#refused(text, counters.incrementFailed);
   }
 
@@ -108,7 +109,7 @@ export class IncrementExchange implements Exchange {
 
   #refused(text: string, counter: Counter): void {
     counter.add(1);
-    this.#parts.lost(isError(text) ? text : 'it answered with something else', 'answer');
+    this.#parts.lost(isError(text) ? text : 'unexpected response', 'answer');
   }
 
   #goOn(): void {
@@ -135,28 +136,28 @@ function addCommands(additions: readonly Addition[], nowS: number): string {
   return request;
 }
 
-/** From here on memcached takes a time to live for seconds since the epoch, which would end the count at once. */
+/** memcached interprets a greater time to live as seconds since the epoch. */
 const MAX_RELATIVE_S = 2_592_000;
 
 function expiryTime(ttlS: number, nowS: number): number {
   return ttlS > MAX_RELATIVE_S ? nowS + ttlS : ttlS;
 }
 
-/** Hits to take off a key. memcached stops at 0 by itself. */
+/** Hits to subtract from a key. memcached itself stops at 0. */
 export interface Refund {
   readonly key: string;
   readonly amount: number;
-  /** Hits of the same batch follow for this key. */
+  /** Whether the batch also adds hits to this key. */
   readonly hitsFollow: boolean;
 }
 
 type DecrementParts = Omit<ChangeParts, 'nowS'>;
 
 /**
- * Takes hits off counts. A key that is not there stays absent. It may only look absent, while the hits before are still
- * making it: their `add` leaves when the answer to their `incr` has come, which is before the answer here. So a refund
- * that finds no key is sent a second time, behind that `add`; unless hits of its own batch have gone in between, because
- * those would be taken off then.
+ * Subtracts hits from counts. Does not create a missing key. A key can be missing only because earlier hits are still
+ * creating it: their `add` is sent after the response to their `incr`, which arrives before the response to this `decr`.
+ * So a refund that finds no key is sent once more, after that `add`. This is not done if its own batch added hits to the
+ * key meanwhile, because they would be subtracted.
  */
 export class DecrementExchange implements Exchange {
   readonly request: string;
@@ -195,7 +196,7 @@ export class DecrementExchange implements Exchange {
     if (/^[0-9]/.test(text)) counters.decremented.add(1);
     else if (text !== 'NOT_FOUND') {
       counters.decrementFailed.add(1);
-      lost(isError(text) ? text : 'it answered with something else', 'answer');
+      lost(isError(text) ? text : 'unexpected response', 'answer');
     } else if (this.#isSecond || refund.hitsFollow) counters.decrementMissed.add(1);
     else this.#again.push(refund);
   }

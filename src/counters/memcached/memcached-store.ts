@@ -21,15 +21,15 @@ import { type Exchange, FetchExchange, isKeyFault, keyFault } from './protocol.t
 interface MemcachedStoreParts {
   readonly nodes: MemcachedNodes;
   readonly counters: MemcachedCounters;
-  /** Of all nodes; its parts are their addresses. */
+  /** The outage of all nodes. Its parts are the addresses of the nodes. */
   readonly outage: Outage;
-  /** False when somebody else counts the calls that fail in an outage. */
+  /** False if a guarded store counts the failed requests of the outage. */
   readonly countsFailedCalls: boolean;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Calls to all servers, as a part of an outage: answers do not tell which server they are from. */
+/** The part of the outage for error responses, which are not attributed to a server. */
 const CALLS = 'calls';
 
 /** The keys of a batch that one connection counts. */
@@ -39,16 +39,16 @@ interface Share {
 }
 
 /**
- * Counters in memcached. Counts are read, and the decision follows from them; the hits are added afterwards, and nobody
- * waits for that (spec 8), so requests that arrive together may pass a limit by as much as is under way. Reading and
- * adding leave in one write: what comes later on the same connection reads what was added before.
+ * Counters in memcached. Decisions are based on the counts that are read, and do not wait for the hits to be added
+ * (spec 8): concurrent requests may exceed a limit by the hits in flight. Reading and adding are sent in one write, so a
+ * later request on the same connection reads the hits that were added before.
  *
- * A node that is away, or a key that memcached cannot hold, fails its own keys only.
+ * An unavailable node, or a key that is not valid in memcached, fails only its own keys.
  */
 export class MemcachedCounterStore implements CounterStore {
   readonly name = 'memcached';
   readonly #parts: MemcachedStoreParts;
-  /** Of single keys; what concerns a server is an outage. */
+  /** Failures of single keys. Failures of servers are outages. */
   readonly #failures: FailureLog;
   readonly #lost: FailureLog;
 
@@ -56,7 +56,7 @@ export class MemcachedCounterStore implements CounterStore {
     const { clock, logger } = parts;
     this.#parts = parts;
     this.#failures = new FailureLog(clock, (reason, times) =>
-      logger.error('memcached cannot count a key; requests that need it fail', { reason, times }),
+      logger.error('memcached cannot count a key; requests with this key fail', { reason, times }),
     );
     this.#lost = new FailureLog(clock, (reason, times) =>
       logger.error('memcached rejected changes of counts; the counts are wrong', { reason, times }),
@@ -67,7 +67,7 @@ export class MemcachedCounterStore implements CounterStore {
     return this.#parts.nodes.start();
   }
 
-  /** Waits until what was sent is added, within a bound, and closes every connection. */
+  /** Waits until all hits are added, within a limit, and closes all connections. */
   stop(): Promise<void> {
     return this.#parts.nodes.stop();
   }
@@ -87,7 +87,7 @@ export class MemcachedCounterStore implements CounterStore {
     if (batch.slotCount > 0) await this.#fetch(batch, () => NO_CHANGES);
   }
 
-  /** The counts are read first; what follows from them is added afterwards, so this is not atomic. */
+  /** Not atomic: the counts are read first, and hits are added afterwards. */
   async incrementHoldingBack(batch: CounterBatch): Promise<void> {
     if (batch.slotCount === 0) return;
     const shares = await this.#fetch(batch, () => NO_CHANGES);
@@ -99,8 +99,8 @@ export class MemcachedCounterStore implements CounterStore {
   }
 
   /**
-   * Reads all counts of the batch, NaN for those that cannot be read, and makes `changes` in the same write.
-   * @throws Fault `store_failed` when no node can be asked
+   * Reads all counts of the batch, NaN for those that cannot be read, and sends `changes` in the same write.
+   * @throws Fault `store_failed` if no node is connected
    */
   async #fetch(
     batch: CounterBatch,
@@ -139,7 +139,7 @@ export class MemcachedCounterStore implements CounterStore {
     const reason = batch.failureText;
     if (isKeyFault(reason)) this.#failures.failed(reason);
     else if (reason !== '') {
-      // Where a server is unavailable, that is the reason.
+      // If a server is unavailable, the outage already has that reason.
       if (!outage.active) outage.failed(CALLS, reason);
       this.#callsFailed(callsWithoutCount(batch));
       return;
@@ -152,7 +152,7 @@ export class MemcachedCounterStore implements CounterStore {
     if (countsFailedCalls) outage.callsFailed(calls);
   }
 
-  /** The keys of the batch by the connection that counts them. Those that none can count get NaN. */
+  /** Groups the keys of the batch by connection. Keys that cannot be counted get NaN. */
   #share(batch: CounterBatch): Map<MemcachedConnection, Share> {
     const shares = new Map<MemcachedConnection, Share>();
     const text = Buffer.from(batch.keys.bytes.buffer, batch.keys.bytes.byteOffset, batch.keys.length);
@@ -177,7 +177,7 @@ export class MemcachedCounterStore implements CounterStore {
   }
 
   #changeLost(reason: string, by: 'answer' | 'connection'): void {
-    // A connection that fails is told as an outage.
+    // A failed connection is logged as an outage.
     if (by === 'answer') this.#lost.failed(reason);
     else
       this.#parts.logger.info('memcached changes of counts may be lost; the connection failed', { reason });
@@ -197,7 +197,7 @@ export class MemcachedCounterStore implements CounterStore {
   }
 }
 
-/** What is to be done to the keys of a share: refunds first. */
+/** The changes of the keys of a share. Refunds are sent first. */
 interface KeyChanges {
   readonly refunds: readonly Refund[];
   readonly additions: readonly Addition[];
@@ -205,7 +205,7 @@ interface KeyChanges {
 
 const NO_CHANGES: KeyChanges = { refunds: [], additions: [] };
 
-/** Hits of 0 change nothing, and are left out. */
+/** The changes without hits of 0, which have no effect. */
 function changesOf(batch: CounterBatch, { slots, keys }: Share, changes: SlotChanges): KeyChanges {
   const refunds: Refund[] = [];
   const additions: Addition[] = [];

@@ -7,39 +7,39 @@ import type { ClientTls } from '../../base/tls/client-tls.ts';
 import { MemcachedConnection, type NodeTarget } from './connection.ts';
 
 export interface NodeOptions {
-  /** Connections that are kept. */
+  /** Number of connections to keep open. */
   readonly connections: number;
   readonly tls: ClientTls | null;
-  /** Bound of connecting, and of any time in which an answer is awaited and nothing comes. */
+  /** Timeout for connecting, and for any period without data while a response is outstanding. */
   readonly timeoutMs: number;
-  /** Of all nodes; its parts are their addresses. */
+  /** The outage of all nodes. Its parts are the addresses of the nodes. */
   readonly outage: Outage;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** From 0 to below 1. */
+  /** Returns a random number, 0 inclusive to 1 exclusive. */
   readonly random: () => number;
 }
 
-/** Waits between attempts to reach a node that was lost. */
+/** Delays between attempts to reconnect to a node. */
 const RECONNECT = { initialMs: 50, maxMs: 2_000 } as const;
 
-/** One memcached server, with connections that are made anew in the background whenever they are lost. */
+/** A memcached server. Lost connections are replaced in the background. */
 export class MemcachedNode {
-  /** Its address, as it is named in settings and log lines. */
+  /** The address as shown in log lines. */
   readonly address: string;
   readonly #target: NodeTarget;
   readonly #options: NodeOptions;
   readonly #cameUp: () => void;
   readonly #up: MemcachedConnection[] = [];
-  /** Every connection that is not closed, also those that are being made. */
+  /** All connections that are not closed, including those that are connecting. */
   readonly #unclosed = new Set<MemcachedConnection>();
   readonly #timers = new Set<Timer>();
-  #reason = 'it has not answered yet';
+  #reason = 'it has not responded yet';
   #begun = false;
   #everUp = false;
   #stopped = false;
 
-  /** @param cameUp called whenever a connection was made */
+  /** @param cameUp called after each successful connection attempt */
   constructor(address: string, target: NodeTarget, options: NodeOptions, cameUp: () => void) {
     this.address = address;
     this.#target = target;
@@ -53,21 +53,21 @@ export class MemcachedNode {
   }
 
   /**
-   * The connection for the keys of this number, which is the same one as long as no connection is lost: on it, a count
-   * that is read holds what was added before. Null while there is none.
+   * The connection for keys with this hash; null if the node is not connected. The same connection while none is lost or
+   * added, so that a count that is read includes the hits that were added before.
    */
   connectionFor(number: number): MemcachedConnection | null {
     return this.#up.length === 0 ? null : this.#up[number % this.#up.length];
   }
 
-  /** Begins to connect; resolves when each connection was tried once. A second call changes nothing. */
+  /** Starts connecting. Resolves after one attempt per connection. A second call does nothing. */
   async connect(): Promise<void> {
     if (this.#begun) return;
     this.#begun = true;
     await Promise.all(Array.from({ length: this.#options.connections }, () => this.#open(0)));
   }
 
-  /** Resolves when nothing waits for an answer. */
+  /** Resolves when no response is outstanding. */
   async idle(): Promise<void> {
     await Promise.all([...this.#unclosed].map(connection => connection.idle()));
   }
@@ -80,7 +80,7 @@ export class MemcachedNode {
     for (const connection of this.#unclosed) connection.close();
   }
 
-  /** @param attempts how often it failed before */
+  /** @param attempts number of failed attempts so far */
   async #open(attempts: number): Promise<void> {
     if (this.#stopped) return;
     const { tls, timeoutMs, clock } = this.#options;

@@ -4,22 +4,22 @@ import { asError } from '../../base/fault.ts';
 import type { MemcachedConnection, NodeTarget } from './connection.ts';
 import { MemcachedNode, type NodeOptions } from './node.ts';
 
-/** How long a node that left the list may take to answer what it was sent, in parts of its bound for an answer. */
+/** How long to wait for the responses of a node that was removed from the list, as a multiple of the timeout. */
 const LEAVING_TIMEOUTS = 4;
 
 /**
- * The nodes among which the keys are shared out: by the CRC-32 of the key, modulo their number, in their order. That is
- * how the reference implementation does it, so both can count in one set of nodes. A node that is away keeps its keys.
+ * The nodes that share the keys. The index of the node of a key is the CRC-32 of the key modulo the number of nodes, as
+ * in envoyproxy/ratelimit, so that both can use the same nodes. The keys of an unavailable node do not move.
  */
 export class MemcachedNodes {
   readonly #source: NodeSource;
   readonly #options: NodeOptions;
-  /** In order; a node that is listed twice is here twice. */
+  /** In order. A node that is listed twice is contained twice. */
   #nodes: readonly MemcachedNode[] = [];
   #timer: Timer | null = null;
   readonly #firstUp = Promise.withResolvers<void>();
   readonly #stopping = Promise.withResolvers<void>();
-  /** Nodes that answer what they were sent before they are closed. */
+  /** Nodes that are being closed after their last responses. */
   readonly #leaving = new Set<Promise<void>>();
   #stopped = false;
 
@@ -29,8 +29,8 @@ export class MemcachedNodes {
   }
 
   /**
-   * Finds the nodes and connects to them; resolves when each was tried once and one of them answers.
-   * @throws Error when the DNS record cannot be read, or it was stopped meanwhile
+   * Finds the nodes and connects to them. Resolves after one attempt per node, when at least one node is connected.
+   * @throws Error if the DNS record cannot be looked up, or `stop` is called meanwhile
    */
   async start(): Promise<void> {
     await this.#find();
@@ -38,20 +38,21 @@ export class MemcachedNodes {
     if (!this.anyUp && !this.#stopped) {
       await Promise.race([this.#firstUp.promise, this.#stopping.promise]);
     }
-    if (this.#stopped) throw new Error('connecting to memcached was given up because the service stops');
+    if (this.#stopped)
+      throw new Error('connecting to memcached was canceled because the service is shutting down');
   }
 
   get anyUp(): boolean {
     return this.#nodes.some(node => node.connectionFor(0) !== null);
   }
 
-  /** Why there is no connection, node by node. */
+  /** The reasons why the nodes are not connected. */
   get reason(): string {
     const shown = this.#distinct().slice(0, MAX_SHOWN);
     return shown.map(node => `${node.address}: ${node.reason}`).join('; ');
   }
 
-  /** The connection that counts this key (one character a byte), or the node to which there is none. */
+  /** The connection for a key (one character per byte), or the node of the key if the node has no connection. */
   connectionFor(key: string): MemcachedConnection | MemcachedNode {
     const nodes = this.#nodes;
     const hash = crc32(Buffer.from(key, 'latin1'));
@@ -59,17 +60,17 @@ export class MemcachedNodes {
     return node.connectionFor(Math.floor(hash / nodes.length)) ?? node;
   }
 
-  /** Resolves when nothing waits for an answer. */
+  /** Resolves when no response is outstanding. */
   async idle(): Promise<void> {
     await Promise.all(this.#distinct().map(node => node.idle()));
   }
 
-  /** Waits for the answers to what was sent, within the bound of an answer each, and closes everything. */
+  /** Waits for outstanding responses, within a limit, and closes all connections. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#stopping.resolve();
     this.#timer?.cancel();
-    for (const node of this.#distinct()) this.#letGo(node);
+    for (const node of this.#distinct()) this.#remove(node);
     await Promise.all(this.#leaving);
   }
 
@@ -102,7 +103,7 @@ export class MemcachedNodes {
     });
   }
 
-  /** Takes another list into use, once each of its servers was tried. */
+  /** Switches to a new list after one connection attempt per server. */
   async #refresh(addresses: readonly NodeAddress[]): Promise<void> {
     if (this.#stopped) return;
     if (addresses.map(address => address.shown).join() === this.#nodes.map(node => node.address).join())
@@ -110,10 +111,10 @@ export class MemcachedNodes {
     const nodes = this.#nodesAt(addresses);
     await Promise.race([connectAll(nodes), this.#stopping.promise]);
     if (!this.#stopped) this.#use(nodes);
-    else for (const node of nodes) this.#letGo(node);
+    else for (const node of nodes) this.#remove(node);
   }
 
-  /** The nodes of a list; those that are in use already are the same ones, with their connections. */
+  /** The nodes of a list. Known nodes are reused, with their connections. */
   #nodesAt(addresses: readonly NodeAddress[]): MemcachedNode[] {
     const known = new Map(this.#nodes.map(node => [node.address, node]));
     return addresses.map(({ shown, target }) => {
@@ -130,15 +131,15 @@ export class MemcachedNodes {
     this.#options.logger.info('Using these memcached servers', {
       servers: servers.map(node => node.address).join(', '),
     });
-    for (const node of before) if (!nodes.includes(node)) this.#letGo(node);
+    for (const node of before) if (!nodes.includes(node)) this.#remove(node);
   }
 
-  #letGo(node: MemcachedNode): void {
-    const leaving = this.#leave(node).finally(() => this.#leaving.delete(leaving));
+  #remove(node: MemcachedNode): void {
+    const leaving = this.#closeWhenIdle(node).finally(() => this.#leaving.delete(leaving));
     this.#leaving.add(leaving);
   }
 
-  async #leave(node: MemcachedNode): Promise<void> {
+  async #closeWhenIdle(node: MemcachedNode): Promise<void> {
     const { clock, timeoutMs } = this.#options;
     const bound = Promise.withResolvers<void>();
     const timer = clock.after(LEAVING_TIMEOUTS * timeoutMs, bound.resolve);
@@ -158,29 +159,29 @@ async function connectAll(nodes: readonly MemcachedNode[]): Promise<void> {
 
 type RecordSource = Extract<NodeSource, { readonly record: string }>;
 
-/** Nodes that a log line or an error names. */
+/** Maximum number of nodes in a log line or an error. */
 const MAX_SHOWN = 8;
 
 /** A node as the settings or a DNS record name it. */
 export interface NodeAddress {
-  /** `host:port`, or the path of a unix socket; names the node in log lines, and orders the nodes of a record. */
+  /** `host:port`, or the path of a unix socket. Shown in log lines; the nodes of a DNS record are sorted by it. */
   readonly shown: string;
   readonly target: NodeTarget;
 }
 
-/** A service in DNS: its targets. As `resolveSrv` of `node:dns` gives them. */
+/** Looks up the targets of a DNS SRV record, as `resolveSrv` of `node:dns`. */
 export type LookUpService = (
   name: string,
 ) => Promise<readonly { readonly name: string; readonly port: number }[]>;
 
-/** Where the nodes are: a list that stays, or a DNS record that is asked again every `refreshMs` (0: never). */
+/** The nodes: a fixed list, or a DNS SRV record that is looked up every `refreshMs` (0: only once). */
 export type NodeSource =
   | { readonly addresses: readonly NodeAddress[] }
   | { readonly record: string; readonly refreshMs: number; readonly lookUp: LookUpService };
 
 /**
- * The nodes of a DNS record, in the order of their text: every instance that asks must come to the same order.
- * @throws Error with the reason when it cannot be asked or names nobody
+ * The nodes of a DNS SRV record, sorted, so that all instances use the same order.
+ * @throws Error with the reason if the record cannot be looked up or has no targets
  */
 async function nodesOfRecord(record: string, lookUp: LookUpService): Promise<NodeAddress[]> {
   const targets = await lookUp(record);

@@ -1,28 +1,28 @@
-/** Commands that are sent together, and what takes their answers, in order. Text is one character a byte. */
+/** Commands that are sent together, and the handler of their responses, in order. Text has one character per byte. */
 export interface Exchange {
   readonly request: string;
-  /** Commands in the request. */
+  /** Number of commands in the request. */
   readonly commands: number;
-  /** Takes a line of the answer; true when it is the last one. */
+  /** Handles a line of the response; returns true if it is the last one. */
   line(text: string): boolean;
-  /** Takes a stored item; only commands that read get any. */
+  /** Handles a stored item, in responses to `get`. */
   value(key: string, data: string | null): void;
-  /** The connection was lost: no further answer comes. */
+  /** Called if the connection is lost before the last line. */
   failed(reason: string): void;
 }
 
-/** True for the answers by which memcached refuses a command. */
+/** Whether a line is an error response of memcached. */
 export function isError(line: string): boolean {
   return line === 'ERROR' || line.startsWith('CLIENT_ERROR') || line.startsWith('SERVER_ERROR');
 }
 
-/** Decimal text without an exponent; sums of hits may be beyond the numbers that print as digits. */
+/** Decimal text without an exponent, which sums of hits could otherwise have. */
 export function wholeNumber(value: number): string {
-  // memcached starts again at 0 beyond 64 bits; a count that stays below is over every limit.
+  // memcached wraps around at 64 bits. A lower count is over every limit as well.
   return String(Math.min(value, Number.MAX_SAFE_INTEGER));
 }
 
-/** Asks for the version: the least that a node can do to show that it answers. */
+/** Asks for the version, to check that a node responds. */
 export class VersionExchange implements Exchange {
   readonly request = 'version\r\n';
   readonly commands = 1;
@@ -42,16 +42,16 @@ export class VersionExchange implements Exchange {
   }
 }
 
-/** Keys in one command: memcached reads a command whole before it answers. */
+/** Maximum number of keys per command: memcached reads a whole command before it responds. */
 const KEYS_A_COMMAND = 100;
 
-/** What became of the keys of a {@link FetchExchange}. */
+/** The result of a {@link FetchExchange}. */
 interface Fetched {
-  /** By key: its count, 0 when there is none; NaN when it could not be read. */
+  /** By key: the count, 0 if there is none, NaN if it could not be read. */
   readonly counts: Float64Array;
-  /** How many keys there were. */
+  /** Number of keys that were found. */
   readonly found: number;
-  /** Why keys could not be read; of several reasons the first. Empty when all were. */
+  /** The first reason why a key could not be read; empty if all were read. */
   readonly failure: string;
 }
 
@@ -64,12 +64,12 @@ export class FetchExchange implements Exchange {
   readonly #counts: Float64Array;
   #found = 0;
   #failure = '';
-  /** First key of the command that is being answered. */
+  /** First key of the command whose response is being read. */
   #first = 0;
-  /** Where the next value is expected: they come in the order of the keys. */
+  /** The key whose value is expected next. */
   #next = 0;
 
-  /** @param keys at least one, all of them fit for memcached */
+  /** @param keys at least one, all of them valid (see {@link keyFault}) */
   constructor(keys: readonly string[], done: (fetched: Fetched) => void) {
     this.#keys = keys;
     this.#done = done;
@@ -86,28 +86,27 @@ export class FetchExchange implements Exchange {
     const place = this.#placeOf(key);
     if (place < 0) return;
     this.#found++;
-    // Values are padded with spaces where a count has become shorter.
+    // memcached pads a value with spaces after its count has become shorter.
     if (data !== null && /^[0-9]{1,20} *$/.test(data)) this.#counts[place] = Number(data);
-    else this.#fail(place, place + 1, 'the stored value is no count');
+    else this.#fail(place, place + 1, 'the stored value is not a count');
   }
 
   line(text: string): boolean {
     const end = Math.min(this.#first + KEYS_A_COMMAND, this.#keys.length);
-    if (text !== 'END')
-      this.#fail(this.#first, end, isError(text) ? text : 'it answered with something else');
+    if (text !== 'END') this.#fail(this.#first, end, isError(text) ? text : 'unexpected response');
     this.#first = end;
     this.#next = end;
     if (end < this.#keys.length) return false;
-    this.#settle();
+    this.#finish();
     return true;
   }
 
   failed(reason: string): void {
     this.#fail(this.#first, this.#keys.length, reason);
-    this.#settle();
+    this.#finish();
   }
 
-  #settle(): void {
+  #finish(): void {
     this.#done({ counts: this.#counts, found: this.#found, failure: this.#failure });
   }
 
@@ -116,7 +115,7 @@ export class FetchExchange implements Exchange {
     this.#failure ||= reason;
   }
 
-  /** Values come in the order of the keys; a proxy that asks several servers may change it. */
+  /** Values arrive in the order of the keys, but a proxy for several servers may change the order. */
   #placeOf(key: string): number {
     let place = this.#keys.indexOf(key, this.#next);
     if (place < 0) place = this.#keys.indexOf(key, this.#first);
@@ -125,69 +124,69 @@ export class FetchExchange implements Exchange {
   }
 }
 
-/** The longest key that memcached takes, in bytes. */
+/** Maximum length of a key in memcached, in bytes. */
 const MAX_KEY_BYTES = 250;
 
-/** White space and control characters, which end a key in the text protocol. */
-const UNFIT = /[\x00-\x20\x7f]/;
+/** White space and control characters end a key in the text protocol. */
+const INVALID = /[\x00-\x20\x7f]/;
 
-/** Why memcached cannot hold a key (one character a byte); empty when it can. */
+/** Why a key (one character per byte) is not valid in memcached; empty if it is valid. */
 export function keyFault(key: string): string {
   if (key.length > MAX_KEY_BYTES) {
-    return `a key of memcached has at most ${MAX_KEY_BYTES} bytes, and this one has ${key.length}`;
+    return `a memcached key has at most ${MAX_KEY_BYTES} bytes, and this one has ${key.length}`;
   }
-  if (key === '') return 'a key of memcached is not empty';
-  return UNFIT.test(key) ? 'a key of memcached holds no white space and no control characters' : '';
+  if (key === '') return 'a memcached key cannot be empty';
+  return INVALID.test(key) ? 'a memcached key cannot contain white space or control characters' : '';
 }
 
-/** True for what {@link keyFault} says. */
+/** Whether a reason is from {@link keyFault}. */
 export function isKeyFault(reason: string): boolean {
-  return reason.startsWith('a key of memcached ');
+  return reason.startsWith('a memcached key ');
 }
 
-/** Who is told what memcached answers. May throw a {@link ReplyFault}. */
+/** Receives the parsed responses. May throw a {@link ReplyFault}. */
 interface ReplySink {
-  /** A line that is no value, without its end: `END`, `STORED`, `12`, `SERVER_ERROR out of memory`. */
+  /** A line that is not a value, without its line break: `END`, `STORED`, `12`, `SERVER_ERROR out of memory`. */
   line(text: string): void;
-  /** A stored item; `data` is null for one that is too long to be a number. */
+  /** A stored item; `data` is null if it is too long for a number. */
   value(key: string, data: string | null): void;
 }
 
-/** The other side does not speak the text protocol of memcached. */
+/** The server does not speak the text protocol of memcached. */
 export class ReplyFault extends Error {}
 
-/** More bytes than the longest number has. */
+/** Longer than any number. */
 const MAX_NUMBER_BYTES = 32;
 
-/** The longest line of an answer: a value's key has 250 bytes, an error its sentence. */
+/** Maximum length of a line in a response: a key has 250 bytes, an error a sentence. */
 const MAX_LINE_BYTES = 2_048;
 
 /**
- * Cuts what memcached sends into lines and values, however the bytes arrive. Text is one character a byte. Holds a line
- * and a number at most: longer items are passed over.
+ * Parses the responses of memcached into lines and values, from chunks of any size. Text has one character per byte.
+ * Buffers at most a line and a number; longer items are skipped.
  */
 export class ReplyReader {
   readonly #sink: ReplySink;
   #rest: Buffer = Buffer.alloc(0);
-  /** Bytes of a long item that are still to come. */
+  /** Bytes of a long item still to skip. */
   #skip = 0;
 
   constructor(sink: ReplySink) {
     this.#sink = sink;
   }
 
-  /** @throws ReplyFault when the bytes are no answer of memcached */
+  /** @throws ReplyFault if the bytes are not a response of memcached */
   feed(chunk: Buffer): void {
     const data = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     let at = 0;
     for (let next = this.#skipped(data, 0); next >= 0; next = this.#takeOne(data, at)) at = next;
     if (this.#skip > 0) at = data.length;
     if (data.length - at > MAX_LINE_BYTES) throw new ReplyFault('it sent a line that does not end');
-    // A copy: a few bytes must not keep the chunk that they came in.
+    // A copy, so that a few bytes do not retain the whole chunk.
     this.#rest = Buffer.from(data.subarray(at));
   }
 
-  /** Takes a line or a value; the place behind it, or -1 when it is not all there yet. */
+  /** Parses a line or a value. Returns the position after it, or -1 if it is incomplete. */
   #takeOne(data: Buffer, at: number): number {
     const end = data.indexOf(LINE_FEED, at);
     if (end < 0) return -1;
@@ -210,7 +209,7 @@ export class ReplyReader {
     return dataEnd + 2;
   }
 
-  /** The place behind the item that is passed over; -1 when more of it is to come. */
+  /** Skips a long item. Returns the position after it, or -1 if it is incomplete. */
   #skipped(data: Buffer, at: number): number {
     const taken = Math.min(this.#skip, data.length - at);
     this.#skip -= taken;

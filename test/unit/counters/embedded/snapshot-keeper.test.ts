@@ -107,7 +107,7 @@ t.test(
         level: 'error',
         message: 'Cannot write the counter snapshot; a restart will lose the counts',
         fields: {
-          reason: /another process keeps its counters in this file: set MEMORY_STORE_SNAPSHOT_PATH to/,
+          reason: /another process uses this file: set MEMORY_STORE_SNAPSHOT_PATH to/,
         },
       },
     ]);

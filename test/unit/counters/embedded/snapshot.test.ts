@@ -88,7 +88,7 @@ t.test('the key of the fingerprints is in the file, which nobody else may read',
   t.equal(statSync(path).mode & 0o777, 0o600, 'also when there was one that others could');
   await t.rejects(
     loadSnapshot(path, CounterTable.create(1_024), { ...AT_NOON, fingerprintKey: [1, 2, 3, 4] }),
-    { message: 'it was replaced by another one while it was read' },
+    { message: 'it was replaced by another snapshot while it was read' },
   );
 });
 
@@ -107,10 +107,10 @@ t.test('a file that is not whole is refused, and nothing of it gets into the tab
   };
   t.equal(await refusal(Buffer.alloc(0)), 'it ends within its first 64 bytes');
   t.equal(await refusal(Buffer.from('domain: shop\n'.repeat(10))), 'it is not a snapshot of counters');
-  t.match(await refusal(Buffer.concat([whole, Buffer.of(0)])), 'it goes on after its end');
+  t.match(await refusal(Buffer.concat([whole, Buffer.of(0)])), 'it has data after its end');
   const version = Buffer.from(whole);
   version.writeUInt32LE(2, 8);
-  t.equal(await refusal(version), 'it is of version 2, and version 1 is read');
+  t.equal(await refusal(version), 'its version is 2, and only version 1 is supported');
   const random = new SeededRandom(3);
   for (let i = 0; i < 15; i++) {
     const length = random.below(whole.length);
