@@ -17,9 +17,8 @@ const MAX_SIZE_UPDATES = 2;
 
 export interface HpackDecoderOptions extends HeaderListLimits {
   /**
-   * The initial SETTINGS_HEADER_TABLE_SIZE for the peer, in octets. On a connection this is 4096 until the peer
-   * acknowledges another value, which the caller then passes to `setMaxTableSize`. The table starts with at most 4096
-   * octets, because the peer has to announce a larger size with a table size update.
+   * SETTINGS_HEADER_TABLE_SIZE of this end, in octets. It cannot change during the connection. The table starts with at
+   * most 4096 octets, because the peer has to announce a larger size with a table size update.
    */
   readonly maxTableSize: number;
 }
@@ -35,21 +34,12 @@ export class HpackDecoder {
   readonly #cache = new BlockCache();
   readonly #cursor = new BlockCursor();
   readonly #list: HeaderList;
-  #maxTableSize: number;
-  /** The lowest `#maxTableSize` since the last block. */
-  #lowestMaxTableSize: number;
+  readonly #maxTableSize: number;
 
   constructor(options: HpackDecoderOptions) {
     this.#table = new DynamicTable(Math.min(options.maxTableSize, INITIAL_TABLE_SIZE));
     this.#list = new HeaderList(options);
     this.#maxTableSize = options.maxTableSize;
-    this.#lowestMaxTableSize = options.maxTableSize;
-  }
-
-  /** Call this when the peer has acknowledged a new SETTINGS_HEADER_TABLE_SIZE of this end (RFC 9113, 4.3.1). */
-  setMaxTableSize(size: number): void {
-    this.#maxTableSize = size;
-    this.#lowestMaxTableSize = Math.min(this.#lowestMaxTableSize, size);
   }
 
   /**
@@ -61,10 +51,8 @@ export class HpackDecoder {
    */
   decode(bytes: Uint8Array, start: number, end: number): HeaderBlock {
     const version = this.#table.version;
-    if (!this.#isUpdateDue()) {
-      const kept = this.#cache.find(bytes, start, end, version);
-      if (kept !== undefined) return kept;
-    }
+    const kept = this.#cache.find(bytes, start, end, version);
+    if (kept !== undefined) return kept;
     const block = this.#read(bytes, start, end);
     if (version === this.#table.version) this.#cache.keep(bytes, start, end, version, block);
     return block;
@@ -81,34 +69,17 @@ export class HpackDecoder {
   /** Reads the table size updates at the beginning of a block (RFC 7541, 4.2 and 6.3). */
   #readSizeUpdates(): void {
     const cursor = this.#cursor;
-    const start = cursor.position;
-    const isDue = this.#isUpdateDue();
-    let count = 0;
-    for (; this.#isAtSizeUpdate(); count++) {
-      if (count === MAX_SIZE_UPDATES)
-        throw cursor.fault('4.2', `more than ${MAX_SIZE_UPDATES} table size updates`, cursor.position);
+    for (let count = 0; this.#isAtSizeUpdate(); count++) {
       const at = cursor.position;
+      if (count === MAX_SIZE_UPDATES)
+        throw cursor.fault('4.2', `more than ${MAX_SIZE_UPDATES} table size updates`, at);
       const size = readInteger(cursor, SIZE_UPDATE.prefix);
-      const bound = isDue && count === 0 ? this.#lowestMaxTableSize : this.#maxTableSize;
-      if (size > bound)
-        throw cursor.fault('6.3', `table size update to ${size}, but at most ${bound} is allowed`, at);
+      if (size > this.#maxTableSize) {
+        const text = `table size update to ${size}, but at most ${this.#maxTableSize} is allowed`;
+        throw cursor.fault('6.3', text, at);
+      }
       this.#table.resize(size);
     }
-    if (isDue && count === 0)
-      throw cursor.fault(
-        '4.2',
-        `missing table size update to the acknowledged ${this.#lowestMaxTableSize}`,
-        start,
-      );
-    this.#lowestMaxTableSize = this.#maxTableSize;
-  }
-
-  /**
-   * Whether the next block has to begin with a size update, because the limit fell below the size in use (RFC 9113,
-   * 4.3.1).
-   */
-  #isUpdateDue(): boolean {
-    return this.#lowestMaxTableSize < this.#table.maxSize;
   }
 
   #isAtSizeUpdate(): boolean {

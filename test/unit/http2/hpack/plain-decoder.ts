@@ -16,19 +16,12 @@ function check(holds: boolean): void {
  */
 export class PlainDecoder {
   readonly #table: PlainTable;
-  #limit: number;
-  #lowestLimit: number;
+  readonly #limit: number;
   #octets: number[] = [];
 
   constructor(maxTableSize: number) {
     this.#table = new PlainTable(maxTableSize);
     this.#limit = maxTableSize;
-    this.#lowestLimit = maxTableSize;
-  }
-
-  setMaxTableSize(size: number): void {
-    this.#limit = size;
-    this.#lowestLimit = Math.min(this.#lowestLimit, size);
   }
 
   decode(block: Uint8Array): HeaderField[] {
@@ -36,20 +29,12 @@ export class PlainDecoder {
     const updates: number[] = [];
     while ((this.#octets[0] & 0xe0) === 0x20) {
       updates.push(this.#integer(5));
-      const bound = updates.length === 1 && this.#isUpdateDue() ? this.#lowestLimit : this.#limit;
-      check(updates.length <= 2 && (updates.at(-1) as number) <= bound);
-      if (updates.length === 1) this.#lowestLimit = this.#limit;
+      check(updates.length <= 2 && (updates.at(-1) as number) <= this.#limit);
       this.#table.resize(updates.at(-1) as number);
     }
-    check(updates.length > 0 || !this.#isUpdateDue());
-    this.#lowestLimit = this.#limit;
     const fields: HeaderField[] = [];
     while (this.#octets.length > 0) fields.push(this.#field());
     return fields;
-  }
-
-  #isUpdateDue(): boolean {
-    return this.#lowestLimit < this.#table.maxSize;
   }
 
   #field(): HeaderField {

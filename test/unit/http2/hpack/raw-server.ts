@@ -22,7 +22,7 @@ export interface ResponseField {
 export interface RawServerOptions {
   /** The response to the request that came as number `i`, which had these fields. */
   readonly respond: (fields: readonly HeaderField[], i: number) => readonly ResponseField[];
-  /** The SETTINGS_HEADER_TABLE_SIZE to announce before request `i` is answered; undefined for none. */
+  /** The SETTINGS_HEADER_TABLE_SIZE to announce before request `i` is answered, 4096 at most; undefined for none. */
   readonly tableSizeAt?: (i: number) => number | undefined;
 }
 
@@ -70,8 +70,6 @@ class RawConnection {
   readonly #requests: (readonly HeaderField[])[];
   readonly #decoder: HpackDecoder = decoderWith();
   readonly #encoder = new HpackEncoder({ maxTableSize: 4096 });
-  /** Announced table sizes that the client has not acknowledged; undefined for SETTINGS without one. */
-  readonly #announced: (number | undefined)[] = [];
   #pending: Buffer = Buffer.alloc(0);
   #isGreeted = false;
   #fragments: Buffer[] = [];
@@ -113,13 +111,9 @@ class RawConnection {
     if (mayEnd && (flags & FLAG.endStream) !== 0) this.#respond(stream);
   }
 
-  /** The client's settings come into force for our encoder, or it has taken over ours. */
+  /** Applies the client's settings to the encoder. */
   #onSettings(flags: number, payload: Buffer): void {
-    if ((flags & FLAG.ack) !== 0) {
-      const size = this.#announced.shift();
-      if (size !== undefined) this.#decoder.setMaxTableSize(size);
-      return;
-    }
+    if ((flags & FLAG.ack) !== 0) return;
     for (let at = 0; at < payload.length; at += 6) {
       if (payload.readUInt16BE(at) === HEADER_TABLE_SIZE)
         this.#encoder.setPeerTableSize(payload.readUInt32BE(at + 2));
@@ -144,7 +138,6 @@ class RawConnection {
       setting.writeUInt16BE(HEADER_TABLE_SIZE, 0);
       setting.writeUInt32BE(tableSize, 2);
     }
-    this.#announced.push(tableSize);
     this.#send(FRAME.settings, 0, 0, setting);
   }
 

@@ -4,9 +4,8 @@ import type { HeaderField } from '../../../../src/http2/hpack/encoder.ts';
 import { repositoryRoot } from '../../../support/repository.ts';
 import { octets } from './blocks.ts';
 
-/** A recorded block. Before it came, the decoder's side had announced these table sizes, in this order. */
+/** A recorded block. */
 export interface StoryBlock {
-  readonly tableSizes: readonly number[];
   readonly bytes: Uint8Array;
   readonly fields: readonly HeaderField[];
 }
@@ -29,7 +28,8 @@ export function readStories(): Story[] {
 
 /**
  * The lines of a story: `# remark`, `table-size octets`, `block hex`, and under a block its fields as `name: value`,
- * where octets outside ASCII are written as \xhh. An empty line stands before each block.
+ * where octets outside ASCII are written as \xhh. An empty line stands before each block. `table-size` tells why the
+ * encoder changed its table before the block: the decoder's side had announced this size.
  */
 function parseStory(text: string): StoryBlock[] {
   return text
@@ -39,7 +39,6 @@ function parseStory(text: string): StoryBlock[] {
       const lines = paragraph.trimEnd().split('\n');
       const blockAt = lines.findIndex(line => line.startsWith('block '));
       return {
-        tableSizes: lines.slice(0, blockAt).map(line => Number(line.replace('table-size ', ''))),
         bytes: octets(lines[blockAt].replace('block ', '')),
         fields: lines.slice(blockAt + 1).map(parseField),
       };
