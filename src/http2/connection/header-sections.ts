@@ -11,6 +11,7 @@ import {
 import { DEFAULT_MAX_FRAME_BYTES, FLAG, type Range } from '../frame/frame.ts';
 import { readHeaders } from '../frame/headers.ts';
 import { HpackDecoder } from '../hpack/decoder.ts';
+import { INITIAL_TABLE_SIZE } from '../hpack/dynamic-table.ts';
 import type { HeaderBlock } from '../hpack/header-list.ts';
 import { HpackFault } from '../hpack/primitives.ts';
 import type { ConnectionContext } from './context.ts';
@@ -87,9 +88,6 @@ function tooMuch(what: string): Http2Fault {
   return connectionFault(ERROR.enhanceYourCalm, `more than ${what}`);
 }
 
-/** The initial SETTINGS_HEADER_TABLE_SIZE, which the server does not change (RFC 9113, 6.5.2). */
-const HEADER_TABLE_BYTES = 4_096;
-
 /** Decodes HEADERS and CONTINUATION frames to header sections (RFC 9113, 4.3, 6.2 and 6.10). */
 export class HeaderSections {
   readonly #context: ConnectionContext;
@@ -108,7 +106,8 @@ export class HeaderSections {
     this.#requests = requests;
     this.#collector = new HeaderCollector(context.limits.maxHeaderListBytes);
     this.#hpack = new HpackDecoder({
-      maxTableSize: HEADER_TABLE_BYTES,
+      // The server does not announce another size.
+      maxTableSize: INITIAL_TABLE_SIZE,
       maxListBytes: context.limits.maxHeaderListBytes,
       maxFields: context.limits.maxHeaderFields,
     });

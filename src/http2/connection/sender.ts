@@ -1,6 +1,7 @@
 import { ByteWriter } from '../../base/bytes.ts';
 import { DEFAULT_MAX_FRAME_BYTES, FRAME, writeFrameHeader } from '../frame/frame.ts';
 import { writeHeaders } from '../frame/headers.ts';
+import { INITIAL_TABLE_SIZE } from '../hpack/dynamic-table.ts';
 import { DEFAULT_WINDOW, type Http2Stream, SendQueue, Window } from '../streams/stream.ts';
 import type { Progress } from './budgets.ts';
 
@@ -9,9 +10,6 @@ const FIRST_OUTPUT_BYTES = 256;
 
 /** Maximum frame length, even if the peer allows more: long frames delay the other streams. */
 const LONGEST_FRAME_BYTES = 65_536;
-
-/** The initial SETTINGS_HEADER_TABLE_SIZE of the peer (RFC 9113, 6.5.2). */
-const INITIAL_TABLE_BYTES = 4_096;
 
 /** A dynamic table size update to 0 (RFC 7541, 6.3). */
 const NO_TABLE = Uint8Array.of(0x20);
@@ -27,7 +25,7 @@ export class Sender {
   /** SETTINGS_MAX_FRAME_SIZE of the peer, up to LONGEST_FRAME_BYTES. */
   #maxFrameBytes = DEFAULT_MAX_FRAME_BYTES;
   /** The size of the dynamic table as the peer knows it. The table is always empty. */
-  #tableBytes = INITIAL_TABLE_BYTES;
+  #tableBytes = INITIAL_TABLE_SIZE;
   /** Whether the next field block has to begin with a size update. */
   #tableUpdateDue = false;
   /** Bytes of all streams that wait for a window. */

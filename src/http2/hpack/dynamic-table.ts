@@ -1,4 +1,4 @@
-/** The initial maximum size of the dynamic table of a connection, in octets (RFC 9113, 6.5.2). */
+/** The initial SETTINGS_HEADER_TABLE_SIZE: the maximum size of the dynamic table, in octets (RFC 9113, 6.5.2). */
 export const INITIAL_TABLE_SIZE = 4096;
 
 /** Added to the lengths of name and value for the size of an entry (RFC 7541, 4.1). */
