@@ -89,9 +89,11 @@ t.test('the debug port lists its pages and answers each of them', async t => {
   }
 });
 
+/** Without the loaders of the test runner: they cannot load `bin/sluice`, which has no file extension. */
 function runInShell(command: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    execFile('sh', ['-c', command], { cwd: join(repositoryRoot()) }, (failure, stdout, stderr) => {
+    const inShell = ['-c', `unset NODE_OPTIONS\n${command}`];
+    execFile('sh', inShell, { cwd: repositoryRoot() }, (failure, stdout, stderr) => {
       if (failure === null) resolve(stdout);
       else reject(new Error(`${command}: ${failure.message}\n${stdout}\n${stderr}`));
     });
