@@ -44,6 +44,10 @@ export class HeldBytes {
     return this.#held;
   }
 
+  get max(): number {
+    return this.#max;
+  }
+
   /** Reserves `bytes`. Returns false and reserves nothing if that would exceed the limit. */
   take(bytes: number): boolean {
     if (this.#held + bytes > this.#max) return false;
