@@ -108,7 +108,7 @@ export function examineStreams(t: Test, examinee: Examinee): void {
     t.equal((await reader.status).code, GRPC_STATUS.ok);
     await t.rejects(reader.next(), /has ended/);
     t.equal((await client.unary('/s/Echo', 'on')).status, 0);
-    t.equal(closings, 1, 'the end is told once');
+    t.equal(closings, 1, 'the listener is called once');
   });
 
   t.test('a stream can end with a status other than OK', async t => {
@@ -177,7 +177,7 @@ export function examineFailures(t: Test, examinee: Examinee): void {
     });
     const { status, message } = await client.unary('/s/Broken');
     t.equal(status, GRPC_STATUS.internal);
-    t.notMatch(message, /secret/, 'the cause is not told to the caller');
+    t.notMatch(message, /secret/, 'the caller does not see the cause');
     t.equal((await client.stream('/s/BrokenStream').status).code, GRPC_STATUS.internal);
     t.match(log, [
       { level: 'error', method: '/s/Broken', error: /the secret cause/ },
@@ -186,7 +186,7 @@ export function examineFailures(t: Test, examinee: Examinee): void {
     t.equal((await client.unary('/s/Echo', 'on')).status, 0);
   });
 
-  examinee.test(t, 'a listener that throws is logged, and keeps no other from being told', async t => {
+  examinee.test(t, 'a listener that throws is logged, and the other listeners are still called', async t => {
     const told = Promise.withResolvers<void>();
     const watch: StreamMethod = (_request, stream) => {
       stream.onClose(() => {

@@ -124,7 +124,7 @@ export function examineCompression(t: Test, examinee: Examinee): void {
   ] as const) {
     examinee.test(
       t,
-      `a message ${name} of a call with another encoding is UNIMPLEMENTED, and told what is accepted`,
+      `a message ${name} of a call with another encoding is UNIMPLEMENTED, and the answer names the accepted encodings`,
       async t => {
         const { server } = await examinee.start(t, METHODS);
         const client = await WireClient.open(t, server.address);

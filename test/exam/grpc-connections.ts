@@ -52,7 +52,7 @@ export function examineConnections(t: Test, examinee: Examinee): void {
     t.equal((await client.unary('/s/Echo', 'on')).status, 0);
   });
 
-  t.test('a connection of the maximum age is told to go away, and its running call finishes', async t => {
+  t.test('a connection of the maximum age gets GOAWAY, and its running call finishes', async t => {
     const held = new HeldCalls();
     const { server } = await examinee.start(
       t,
@@ -69,7 +69,7 @@ export function examineConnections(t: Test, examinee: Examinee): void {
     if (!session.destroyed) await once(session, 'close');
   });
 
-  t.test('the grace time ends calls of a connection that was told to go away', async t => {
+  t.test('the grace time ends calls of a connection that got GOAWAY', async t => {
     const held = new HeldCalls();
     const age = { maxConnectionAgeMs: 10, maxConnectionAgeGraceMs: 10 };
     const { server } = await examinee.start(t, { unary: { '/s/Hold': held.method } }, age);

@@ -22,7 +22,7 @@ export interface Running {
   readonly log: LogLine[];
 }
 
-/** What a server is known to fail of what we demand: the name of the test, and why it is put up with. */
+/** Tests that a server is known to fail: the name of the test, and why the failure is accepted. */
 export type KnownFailures = Readonly<Record<string, string>>;
 
 /** Makes servers that end with their test. */

@@ -8,7 +8,7 @@ import { tempDirectory } from '../support/temp-directory.ts';
 import { type Examinee, echo } from './grpc-examinee.ts';
 
 export async function examineTcpListen(t: Test, examinee: Examinee): Promise<void> {
-  t.test('with port 0 the address tells the real port', async t => {
+  t.test('with port 0 the address contains the real port', async t => {
     const { server } = await examinee.start(t, {});
     t.match(server.address, { host: '127.0.0.1', port: Number });
     t.not((server.address as { port: number }).port, 0);
@@ -35,7 +35,7 @@ export async function examineTcpListen(t: Test, examinee: Examinee): Promise<voi
     t.equal((await second.client.unary('/s/Echo')).status, 0);
   });
 
-  t.test('a port that is held by one which does not share it is told apart', async t => {
+  t.test('a port held by a process that does not share it has its own error message', async t => {
     const { server } = await examinee.start(t, {});
     const { host, port } = server.address as { host: string; port: number };
     const second = examinee.make(t, {}, { listen: { host, port, shared: true } });

@@ -147,7 +147,7 @@ export function examineMessages(t: Test, examinee: Examinee): void {
   });
 }
 
-/** Requests that are not one message, and what they are told. */
+/** Requests that are not exactly one message, and their answers. */
 export function examineWrongMessages(t: Test, examinee: Examinee): void {
   const one = grpcMessage('abc');
   const cases: [name: string, content: Buffer, status: string][] = [
@@ -196,7 +196,7 @@ export function examineWrongMessages(t: Test, examinee: Examinee): void {
   });
 }
 
-/** Header sections of calls, and of what is none. */
+/** Valid and invalid header sections of calls. */
 export function examineHeaders(t: Test, examinee: Examinee): void {
   const fieldsOf = async (t: Test, other: Record<string, string>, held = new HeldCalls()) => {
     const { server } = await examinee.start(t, { unary: { '/s/Echo': echo, '/s/Hold': held.method } });

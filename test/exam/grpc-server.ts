@@ -8,7 +8,7 @@ import { Examinee, type KnownFailures, type MakeGrpcServer } from './grpc-examin
 import { examineTcpListen, examineUnixListen } from './grpc-listen.ts';
 import { examineHeaders, examineMessages, examineWrongMessages } from './grpc-messages.ts';
 
-/** What every gRPC server must do, on TCP and on a unix socket, seen from clients that are not ours. */
+/** Requirements for every gRPC server, on TCP and on a unix socket, tested with third-party clients. */
 export function grpcServerExam(t: Test, makeServer: MakeGrpcServer, knownFailures: KnownFailures = {}): void {
   const onTcp = new Examinee(makeServer, () => ({ host: '127.0.0.1', port: 0 }), knownFailures);
   const onUnix = new Examinee(

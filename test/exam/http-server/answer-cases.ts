@@ -7,7 +7,7 @@ function get(path: string, method = 'GET'): () => string {
 
 const lengthOf = ({ headers }: PeerAnswer): string | undefined => headers.get('content-length');
 
-/** What answers have, and what they do not have (RFC 9110, 6.6, 8.6, 9.3.2, 15; RFC 9112, 6). */
+/** Header fields and bodies of answers (RFC 9110, 6.6, 8.6, 9.3.2, 15; RFC 9112, 6). */
 export const answerCases: readonly HttpCase[] = [
   {
     name: 'answer to GET',
@@ -46,7 +46,7 @@ export const answerCases: readonly HttpCase[] = [
         : 'a 204 with a length',
   },
   {
-    name: 'answer to HEAD of a path that is none',
+    name: 'answer to HEAD of an unknown path',
     rfc: '9110 9.3.2',
     sends: get('/nowhere', 'HEAD'),
     bodiless: true,

@@ -18,7 +18,7 @@ const ROUTES: readonly Route[] = [
   {
     path: '/length',
     method: 'POST',
-    help: 'tells how long a body is',
+    help: 'answers with the length of the body',
     handle: exchange => readBody(exchange, body => exchange.answer(textAnswer(String(body.length)))),
   },
   {
@@ -79,7 +79,7 @@ async function handledTogether(t: Test, engine: HttpEngine, larges: number): Pro
     {
       path: '/length',
       method: 'POST',
-      help: 'tells how long a body is',
+      help: 'answers with the length of the body',
       handle: exchange =>
         readBody(exchange, body => {
           turns.at(-1)?.push(body.length > 1_000 ? 'large' : 'small');
@@ -110,7 +110,7 @@ function bodyHead(bytes: number): string {
   return head('POST /length HTTP/1.1', 'Host: exam', `Content-Length: ${bytes}`);
 }
 
-/** What all connections of a port together may take, whatever they send and do not read. */
+/** Limits for all connections of a port together, regardless of what they send and do not read. */
 export function examineBounds(t: Test, engine: HttpEngine): void {
   t.test('bodies that stop short give way to those that come later, the oldest first', async t => {
     const { log, clock, open } = await serve(t, engine, {

@@ -1,6 +1,6 @@
 import type { PeerAnswer } from './peer.ts';
 
-/** What a case may put into its bytes. */
+/** Values that a case may use in its bytes. */
 export interface Ask {
   /** A body for `/json` that names this case, so that the exam knows which case the decider was asked for. */
   readonly body: string;
@@ -11,15 +11,15 @@ export interface Ask {
 /** The end of this side of the connection, in the place of bytes. */
 export const END = Symbol('end');
 
-/** What is written, each piece in a read of its own. */
+/** The pieces to write. The server reads each of them separately. */
 export type Pieces = readonly (string | typeof END)[];
 
-/** What may come of a case, in words: see {@link outcome}. */
+/** Possible outcomes of a case; see {@link outcome}. */
 export type Outcome = string;
 
 /** Bytes that a caller sends, and what a server may make of them. */
 export interface HttpCase {
-  /** What is sent. Unique in the exam. */
+  /** Name of the case, which is unique in the exam. */
   readonly name: string;
   /** The section that says what has to come of it, such as `9112 6.3`. */
   readonly rfc: string;
@@ -28,7 +28,7 @@ export interface HttpCase {
   readonly allows: readonly Outcome[];
   /** The answers have no bodies. */
   readonly bodiless?: boolean;
-  /** What else must hold for the answers of an allowed outcome: what is wrong, or null. */
+  /** Further check of the answers of an allowed outcome. Returns what is wrong, or null. */
   check?(answers: readonly PeerAnswer[]): string | null;
 }
 

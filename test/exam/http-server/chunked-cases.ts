@@ -126,7 +126,7 @@ export const chunkedCases: readonly HttpCase[] = [
       chunked(
         `${oneChunk(body).slice(0, -2)}x:POST /json HTTP/1.1\r\nHost: exam\r\nContent-Length: ${body.length}\r\n\r\n`,
       ) + body,
-    // What stands behind the trailer is a request line that is none.
+    // The trailer is followed by an invalid request line.
     allows: [outcome([200, 400], 'closed', 1), ...refused(400)],
   },
   {

@@ -72,7 +72,7 @@ export const connectionCases: readonly HttpCase[] = [
     check: saysClose,
   },
   {
-    name: 'close on a path that is none',
+    name: 'close on an unknown path',
     rfc: '9112 9.6',
     sends: () => head('GET /nowhere HTTP/1.1', 'Host: exam', 'Connection: close'),
     allows: [outcome([404], 'closed')],

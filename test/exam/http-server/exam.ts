@@ -23,11 +23,11 @@ const PARTS: Readonly<Record<string, readonly HttpCase[]>> = {
   'reads that end anywhere': fragmentCases,
 };
 
-/** What an engine is known to do instead of what the RFC asks for. */
+/** Known deviation of an engine from the RFC. */
 export interface Departure {
   /** The limit of the engine that it comes from, in the words of `docs/http.md`. */
   readonly limit: string;
-  /** What comes of these cases instead. */
+  /** The outcome of these cases instead. */
   readonly outcome: string;
   /** Names of cases. */
   readonly cases: readonly string[];

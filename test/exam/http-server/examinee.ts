@@ -19,10 +19,10 @@ const IMPATIENCE_MS = 300;
 
 const LATE = 'late-';
 
-/** What came of one connection. */
+/** The outcome of one connection. */
 export interface Observed {
   readonly outcome: Outcome;
-  /** What else was wrong, or null. */
+  /** Other problems, or null. */
   readonly wrong: string | null;
 }
 
@@ -87,7 +87,7 @@ export class HttpExaminee {
     return this.#decider.others(this.#keys);
   }
 
-  /** What comes of a case, once for each of its variants that differ. `known`: what is known to come of it instead. */
+  /** The distinct outcomes of the variants of a case. `known`: the known deviating outcome. */
   async observe(httpCase: HttpCase, known: string | undefined): Promise<Observed[]> {
     const variants = Array.isArray(httpCase.sends(this.#ask())) ? this.#variants(httpCase) : 1;
     const seen = new Map<string, Observed>();
@@ -134,7 +134,7 @@ const ROUTES: readonly Route[] = [
   {
     path: '/probe',
     method: 'GET',
-    help: 'tells that the connection is in step',
+    help: 'shows that the connection is in step',
     handle: exchange => exchange.answer(textAnswer('probe')),
   },
   {
@@ -212,14 +212,14 @@ function statusText(peer: HttpPeer): string {
   return peer.answers.map(({ status }) => `${status} `).join('');
 }
 
-/** What is wrong with the answers of an allowed outcome, or null. */
+/** Returns what is wrong with the answers of an allowed outcome, or null. */
 function faultOf(answers: readonly PeerAnswer[], { check }: HttpCase): string | null {
   const page = answers.find(({ status, body }) => status >= 400 && body !== '' && !isError(body));
   if (page !== undefined) return `an error that is no JSON: ${page.body.slice(0, 20)}`;
   return check?.(answers) ?? null;
 }
 
-/** The errors of the service, and the pages of uWebSockets.js, which are written before we hear of a request. */
+/** The errors of the service, and the pages of uWebSockets.js, which are written before a handler sees the request. */
 function isError(body: string): boolean {
   if (body.startsWith('<h1>')) return true;
   try {

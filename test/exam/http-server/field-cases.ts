@@ -5,7 +5,7 @@ function withLine(name: string, rfc: string, text: string, allows: HttpCase['all
   return { name, rfc, allows, sends: ({ body }) => posted(body, text) };
 }
 
-/** A decision whose fields are these, but for its length. */
+/** A decision request with these fields and a `Content-Length`. */
 function withHost(name: string, fields: readonly string[], allows: HttpCase['allows']): HttpCase {
   return {
     name,
@@ -40,7 +40,7 @@ export const fieldCases: readonly HttpCase[] = [
     allows: refused(400),
   },
   {
-    name: 'two Host fields on a path that is none',
+    name: 'two Host fields on an unknown path',
     rfc: '9112 3.2',
     sends: () => head('GET /nowhere HTTP/1.1', 'Host: exam', 'Host: other'),
     allows: refused(400),

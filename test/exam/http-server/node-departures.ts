@@ -1,6 +1,6 @@
 import type { Departure } from './exam.ts';
 
-/** What comes of the parser of Node.js, in the order of `docs/http.md`. */
+/** Outcomes that are due to the parser of Node.js, in the order of `docs/http.md`. */
 export const NODE_DEPARTURES: readonly Departure[] = [
   {
     limit: 'Chunks larger than the largest body',

@@ -10,7 +10,9 @@ export interface PeerAnswer {
   readonly body: string;
 }
 
-/** Reads what a server sends, and writes bytes exactly as told. It knows nothing of what the server may send. */
+/**
+ * Reads what a server sends, and writes bytes exactly as given. It makes no assumptions about what the server sends.
+ */
 export class HttpPeer {
   readonly answers: PeerAnswer[] = [];
   /** True once the connection has ended, in whatever way. */
@@ -19,7 +21,7 @@ export class HttpPeer {
   /** Whether an answer with this index has no body, whatever its length says. */
   readonly #bodiless: boolean;
   #unread = Buffer.alloc(0);
-  /** What came behind that, as it came: joined once there may be a whole answer. */
+  /** Bytes that followed, in the pieces in which they arrived. They are joined when they may be a whole answer. */
   #pieces: Buffer[] = [];
   #length = 0;
   #needed = 0;

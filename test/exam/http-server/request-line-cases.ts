@@ -214,7 +214,7 @@ export const requestLineCases: readonly HttpCase[] = [
     allows: refused(400),
   },
   {
-    name: 'path that is none',
+    name: 'unknown path',
     rfc: '9110 15.5.5',
     sends: line('GET /nowhere HTTP/1.1'),
     allows: [outcome([404], 'open')],

@@ -30,7 +30,7 @@ function manyFields(count: number, allows: HttpCase['allows']): HttpCase {
   return { name: `${count} fields`, rfc: '9110 5.4', allows, sends: ({ body }) => posted(body, ...fields) };
 }
 
-/** A JSON body of exactly so many bytes. */
+/** A JSON body of exactly this many bytes. */
 function filled(body: string, bytes: number): string {
   return body + ' '.repeat(bytes - body.length);
 }

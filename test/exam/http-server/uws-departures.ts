@@ -6,7 +6,7 @@ import type { Departure } from './exam.ts';
  */
 export const DROPS_BYTES = process.platform !== 'linux' || !process.arch.startsWith('arm');
 
-/** What comes of the parser of uWebSockets.js, in the order of `docs/http.md`. */
+/** Outcomes that are due to the parser of uWebSockets.js, in the order of `docs/http.md`. */
 export const UWS_DEPARTURES: readonly Departure[] = [
   {
     limit: 'Chunk extensions',

@@ -11,7 +11,7 @@ t.test('a counter is made on first use and shared by its name; zeros are not lis
   t.same([...stats.counterNames()], ['a', 'b']);
 });
 
-t.test('counters are told by name, then those of the sources as they come', async t => {
+t.test('counters are listed by name, then those of the sources in their order', async t => {
   const stats = new StatsRegistry();
   for (const name of ['b', 'a', 'c']) stats.counter(name).add(1);
   stats.addSource({ totals: () => [['z', 10], PAUSE, ['y', 20]] });

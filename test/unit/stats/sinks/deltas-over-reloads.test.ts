@@ -30,7 +30,7 @@ t.test(
       const deltas = new CounterDeltas();
       const counted: Record<string, number> = {};
       const sent: Record<string, number> = {};
-      /** Rules that batches under way were matched with. */
+      /** Rules with which batches in progress were matched. */
       let underWay: { readonly rules: RuleGeneration; readonly keys: readonly string[] }[] = [];
 
       const publish = (): void => {

@@ -3,7 +3,7 @@ import { Histogram } from '../../../../src/stats/histogram.ts';
 import { CounterDeltas, TimerDeltas } from '../../../../src/stats/sinks/deltas.ts';
 import { NameHash, NameIndex } from '../../../../src/stats/sinks/off-heap.ts';
 
-t.test('a counter is told what was added since the last time', async t => {
+t.test('a delta is what was added since the last time', async t => {
   const deltas = new CounterDeltas();
   t.equal(deltas.take('a', 5), 5);
   t.equal(deltas.take('b', 7), 7);
@@ -12,14 +12,14 @@ t.test('a counter is told what was added since the last time', async t => {
   t.equal(deltas.take('b', 9), 2);
 });
 
-t.test('a counter that began again is told whole', async t => {
+t.test('the delta of a counter that restarted is its total', async t => {
   const deltas = new CounterDeltas();
   deltas.take('a', 5);
   t.equal(deltas.take('a', 2), 2);
   t.equal(deltas.take('a', 3), 1);
 });
 
-t.test('a flush that was cut short tells nothing twice', async t => {
+t.test('an interrupted flush sends nothing twice', async t => {
   const deltas = new CounterDeltas();
   deltas.take('a', 5);
   deltas.take('b', 5);
@@ -39,7 +39,7 @@ t.test('a name that some flushes miss is remembered, and forgotten after many', 
   t.equal(deltas.take('a', 7), 7, 'after 16 more');
 });
 
-t.test('a timer is told as the mean and number of durations that lie close together', async t => {
+t.test('a timer is sent as the mean and number of durations in the same bucket', async t => {
   const deltas = new TimerDeltas();
   const timer = new Histogram();
   for (const ms of [1, 1, 100.5, 101.5]) timer.record(ms);

@@ -4,7 +4,7 @@ import { CounterDeltas, TimerDeltas } from '../../../../src/stats/sinks/deltas.t
 import { statsdLines } from '../../../../src/stats/sinks/line-formats.ts';
 import { flushLines } from '../../../../src/stats/sinks/push-sink.ts';
 
-/** What each flush of these statistics sends. */
+/** The lines of each flush of these statistics. */
 function flushing(stats: StatsRegistry) {
   const parts = {
     stats,

@@ -102,7 +102,7 @@ t.test('a stop sends what was added since the last flush, and closes the connect
   t.equal(clock.pending, 0, 'no timer is left');
 });
 
-t.test('while the receiver is away nothing is lost: the next flush tells it all', async t => {
+t.test('while the receiver is unavailable nothing is lost: the next flush sends everything', async t => {
   const clock = new ManualClock(0);
   const first = await tcpReceiver(t);
   const output = tcpOutput(first.port, clock);
@@ -130,7 +130,7 @@ t.test('while the receiver is away nothing is lost: the next flush tells it all'
   await second.received.until(received => received.counted('c') > 0);
   t.equal(second.received.counted('c'), 110);
   await advanceUntil(clock, () => logger.messages('warning').length > 1);
-  t.same(logger.messages('warning'), ['unavailable', 'available again'], 'told once');
+  t.same(logger.messages('warning'), ['unavailable', 'available again'], 'logged once');
   t.ok(total(stats, 'failed') >= 1);
   t.equal(total(stats, 'lost'), 0);
 });
@@ -152,7 +152,7 @@ t.test('attempts to connect become rarer, up to 30 s', async t => {
   const waits: number[] = [];
   while (waits.length < 8) {
     await t.rejects(output.ready(), /ECONNREFUSED/);
-    // Closing is told a moment after the failure.
+    // The connection reports `close` a moment after the failure.
     while (clock.pending === 0) await new Promise(resolve => setImmediate(resolve));
     waits.push(clock.pendingDelaysMs[0]);
     clock.advance(clock.pendingDelaysMs[0]);
@@ -160,25 +160,28 @@ t.test('attempts to connect become rarer, up to 30 s', async t => {
   t.same(waits, [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000]);
 });
 
-t.test('a receiver that does not read is given up; what did not reach it yet is told later', async t => {
-  const clock = new ManualClock(0);
-  const stats = new StatsRegistry();
-  const count = 150_000;
-  stats.addSource({
-    *totals() {
-      for (let number = 0; number < count; number++) yield [`source.with.a.long.name.number.${number}`, 1];
-    },
-  });
-  const silent = await tcpReceiver(t, { reads: false });
-  const output = tcpOutput(silent.port, clock);
-  const { logger } = await started({ t, output, clock, stats });
-  await output.ready();
-  await advanceUntil(clock, () => logger.messages('warning').length > 0);
-  t.match(logger.lines[0], { message: 'unavailable', fields: { reason: 'it accepted no data for 5 s' } });
-  const lost = total(stats, 'lost');
-  t.ok(lost > 0 && lost < 1_000, `at most a piece is lost: ${lost} lines`);
-  t.equal(total(stats, 'failed'), 1);
-});
+t.test(
+  'the connection to a receiver that does not read is closed; what it did not get is sent later',
+  async t => {
+    const clock = new ManualClock(0);
+    const stats = new StatsRegistry();
+    const count = 150_000;
+    stats.addSource({
+      *totals() {
+        for (let number = 0; number < count; number++) yield [`source.with.a.long.name.number.${number}`, 1];
+      },
+    });
+    const silent = await tcpReceiver(t, { reads: false });
+    const output = tcpOutput(silent.port, clock);
+    const { logger } = await started({ t, output, clock, stats });
+    await output.ready();
+    await advanceUntil(clock, () => logger.messages('warning').length > 0);
+    t.match(logger.lines[0], { message: 'unavailable', fields: { reason: 'it accepted no data for 5 s' } });
+    const lost = total(stats, 'lost');
+    t.ok(lost > 0 && lost < 1_000, `at most a piece is lost: ${lost} lines`);
+    t.equal(total(stats, 'failed'), 1);
+  },
+);
 
 t.test('a stop does not wait for a receiver that does not read', async t => {
   const clock = new ManualClock(0);
@@ -235,7 +238,7 @@ t.test('UDP: packets of whole lines that fit a network, to the address of the ho
   t.ok(receiver.packets.length < 30, 'many lines share one');
 });
 
-t.test('UDP: a host without an address is told, and counters wait', async t => {
+t.test('UDP: a host without an address is logged, and counters wait', async t => {
   const clock = new ManualClock(0);
   const output = new UdpOutput({ name: 'statsd', host: 'no-such-host.invalid', port: 8125, family: 0 });
   const { counter, logger, stats } = await started({ t, output, clock });
@@ -246,7 +249,7 @@ t.test('UDP: a host without an address is told, and counters wait', async t => {
   t.equal(total(stats, 'lost'), 0);
 });
 
-t.test('a stream gets JSON lines, and one whose reader has gone ends nothing', async t => {
+t.test('a stream gets JSON lines, and a stream whose reader has closed it ends nothing', async t => {
   const clock = new ManualClock(0);
   const stream = new PassThrough();
   const received = new ReceivedLines();

@@ -56,7 +56,7 @@ onEachEngine('/debug/pprof/ says how to ask for the profiles', async t => {
   t.match(page, 'profile?format=cpuprofile, heap?format=heapprofile');
 });
 
-onEachEngine('/rlconfig is the text of the rules in force at the time', async t => {
+onEachEngine('/rlconfig is the text of the rules that are active at the time', async t => {
   let rules: string[] = [];
   const server = await started(t, { dumpRules: () => rules });
   const before = await get(server, '/rlconfig');
@@ -115,7 +115,7 @@ function* endlessLines(): Iterable<string> {
   for (;;) yield `${'x'.repeat(99)}\n`;
 }
 
-onEachEngine('long pages are made for a bounded number of readers, and the next one is told so', async t => {
+onEachEngine('long pages have a limited number of readers, and the next one is rejected', async t => {
   const server = await started(t, { dumpRules: endlessLines });
   const readers = await Promise.all(
     Array.from({ length: MAX_PAGE_READERS }, async () => {
@@ -126,7 +126,7 @@ onEachEngine('long pages are made for a bounded number of readers, and the next 
       return connection;
     }),
   );
-  // The answers of one loop turn are under way when an answer to a later request has come.
+  // Once a later request has been answered, the streams of all readers have started.
   await (await get(server, '/')).text();
   for (const path of ['/stats', '/rlconfig']) {
     const refused = await get(server, path);
@@ -138,7 +138,7 @@ onEachEngine('long pages are made for a bounded number of readers, and the next 
   readers[0].destroy();
   let status = 503;
   while (status === 503) status = (await get(server, '/stats')).status;
-  t.equal(status, 200, 'one that has gone makes room');
+  t.equal(status, 200, 'a reader that has disconnected makes room');
 });
 
 onEachEngine('a page that is being read does not keep the port open', async t => {

@@ -81,7 +81,7 @@ onEachEngine('a defect is answered as one, and the next request is served', asyn
   t.match(await post(), { status: 200 });
 });
 
-onEachEngine('only so many are explained at once', async t => {
+onEachEngine('the number of concurrent explanations is limited', async t => {
   const all = Promise.withResolvers<void>();
   const release = Promise.withResolvers<void>();
   let running = 0;

@@ -21,7 +21,7 @@ async function pprofIsAtHand(): Promise<boolean> {
   }
 }
 
-/** What `go tool pprof -top` prints for a profile. */
+/** The output of `go tool pprof -top` for a profile. */
 async function top(t: Test, profile: Response): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'sluice-pprof-'));
   t.teardown(() => rm(directory, { recursive: true }));

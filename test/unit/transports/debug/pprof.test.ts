@@ -66,7 +66,7 @@ t.test('each node with a value becomes a sample with its stack, innermost call f
   t.end();
 });
 
-t.test('functions without a name are told apart by their place', t => {
+t.test('functions without a name are distinguished by their place', t => {
   const leaf = (callFrame: ReturnType<typeof frame>): CallNode => ({ callFrame, values: [1], children: [] });
   const { samples } = readable(
     encodePprof({

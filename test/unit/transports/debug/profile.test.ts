@@ -116,7 +116,7 @@ onEachEngine('a profile whose caller goes away ends, and the next caller gets on
   }
 });
 
-t.test('stop ends a running profile and tells its caller so', async t => {
+t.test('stop ends a running profile, and its caller gets an error', async t => {
   const { server, clock, get } = await profilingSite(t);
   const started = clock.started();
   const response = get('/debug/pprof/profile?seconds=300');

@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../../../src/base/clock.ts';
 import { ManualClock } from '../../../support/manual-clock.ts';
 
-/** A clock that only moves when told to, and tells when something starts or gives up waiting on it. */
+/** A clock that moves only when the test moves it, and signals when a timer starts or is cancelled. */
 export class SignallingClock implements Clock {
   readonly #manual = new ManualClock(1_700_000_000_000);
   #started: () => void = () => {};

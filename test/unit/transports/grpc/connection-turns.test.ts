@@ -13,7 +13,7 @@ class Worker implements TurnTaker {
   served = 0;
   due = 0;
   order = 0;
-  /** What was done of it, turn by turn. */
+  /** Work done, turn by turn. */
   readonly done: number[] = [];
   left: number;
   readonly #piece: number;
@@ -46,7 +46,7 @@ class Worker implements TurnTaker {
   }
 }
 
-/** Turns whose next turn comes when it is told to. */
+/** Turns whose next turn comes when the test starts it. */
 class SteppedTurns extends ConnectionTurns {
   readonly #due: (() => void)[];
 

@@ -3,7 +3,7 @@ import { isHelloComplete, type Protocol, protocolOf } from '../../../../src/tran
 
 const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 
-/** What is decided after each octet; the first decision counts. */
+/** The result after each octet. The first decision counts. */
 function decisionsOf(text: string): Protocol[] {
   const bytes = Buffer.from(text, 'latin1');
   return Array.from(bytes, (_, i) => protocolOf(bytes.subarray(0, i + 1)));

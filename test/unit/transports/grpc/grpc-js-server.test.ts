@@ -15,9 +15,9 @@ grpcServerExam(t, options => new GrpcJsServer(options), {
   'a flag that is neither 0 nor 1 is INTERNAL': COMPRESSION,
   'a compressed message of a call with grpc-encoding null is INTERNAL': COMPRESSION,
   'a compressed message of a call with grpc-encoding identity is INTERNAL': COMPRESSION,
-  'a message compressed of a call with another encoding is UNIMPLEMENTED, and told what is accepted':
+  'a message compressed of a call with another encoding is UNIMPLEMENTED, and the answer names the accepted encodings':
     COMPRESSION,
-  'a message not compressed of a call with another encoding is UNIMPLEMENTED, and told what is accepted':
+  'a message not compressed of a call with another encoding is UNIMPLEMENTED, and the answer names the accepted encodings':
     COMPRESSION,
   'the content type "application/grpc-web" is answered with 415': MEDIA_TYPES,
   'the content type "application/grpcx" is answered with 415': MEDIA_TYPES,

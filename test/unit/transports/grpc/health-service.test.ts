@@ -113,7 +113,7 @@ async function serve(t: Test, Server: new (options: GrpcServerOptions) => GrpcSe
 
 for (const [name, Server] of Object.entries(SERVERS)) {
   t.test(
-    `both names of the service tell the real state; the empty name always serves, on ${name}`,
+    `both names of the service report the real state; the empty name is always SERVING, on ${name}`,
     async t => {
       const { health, client } = await serve(t, Server);
       for (const [healthy, state] of [
@@ -142,7 +142,7 @@ for (const [name, Server] of Object.entries(SERVERS)) {
     );
   });
 
-  t.test(`List tells the state under every name, on ${name}`, async t => {
+  t.test(`List reports the state under every name, on ${name}`, async t => {
     const { health, client } = await serve(t, Server);
     health.set('store', false);
     t.strictSame(JSON.parse(JSON.stringify(await client.list())), {
@@ -153,7 +153,7 @@ for (const [name, Server] of Object.entries(SERVERS)) {
   });
 
   t.test(
-    `Watch tells the present state at once, then every change, until its caller goes, on ${name}`,
+    `Watch sends the current state immediately, then every change, until its caller disconnects, on ${name}`,
     async t => {
       const { health, client } = await serve(t, Server);
       const watch = client.watch('ratelimit');
@@ -165,14 +165,14 @@ for (const [name, Server] of Object.entries(SERVERS)) {
       health.set('another', false);
       health.set('another', true);
       health.set('store', true);
-      t.equal(await watch.next(), 'SERVING', 'only changes of the whole are told');
+      t.equal(await watch.next(), 'SERVING', 'only changes of the overall state are sent');
       watch.cancel();
       t.equal(await alsoWatching.next(), 'NOT_SERVING');
       t.equal(await alsoWatching.next(), 'SERVING');
     },
   );
 
-  t.test(`Watch of an unknown name tells SERVICE_UNKNOWN, of the empty name SERVING, on ${name}`, async t => {
+  t.test(`Watch of an unknown name sends SERVICE_UNKNOWN, of the empty name SERVING, on ${name}`, async t => {
     const { health, client } = await serve(t, Server);
     t.equal(await client.watch('another').next(), 'SERVICE_UNKNOWN');
     health.set('store', false);

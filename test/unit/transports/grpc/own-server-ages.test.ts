@@ -31,7 +31,7 @@ for (const [random, ageMs] of [
   [0.75, 1.05 * AGE_MS],
   [1 - 2 ** -53, 1.1 * AGE_MS],
 ] as const) {
-  t.test(`with ${random} drawn, a connection is told to go at an age of ${ageMs} ms`, async t => {
+  t.test(`with ${random} drawn, a connection gets GOAWAY at an age of ${ageMs} ms`, async t => {
     const { clock, client } = await aged(t, { random: () => random });
     clock.advance(ageMs - 1);
     await client.settled();

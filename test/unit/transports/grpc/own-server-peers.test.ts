@@ -17,7 +17,7 @@ import {
   windowUpdate,
 } from '../../../support/wire-frames.ts';
 
-/** Fails itself at the first error that it is told: where a method has failed, nobody expects that. */
+/** A logger that throws at the first error. Nobody expects that while a failed method is handled. */
 class FailingLogger extends KeepingLogger {
   override error(message: string, fields: LogFields = {}): void {
     super.error(message, fields);

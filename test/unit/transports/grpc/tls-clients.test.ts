@@ -125,7 +125,7 @@ t.test('a wrong name is warned of with the names that there are', async t => {
   ]);
 });
 
-t.test('each connection shows its certificate anew: sessions are not resumed', async t => {
+t.test('each connection sends its certificate again: sessions are not resumed', async t => {
   const { server } = await startTlsServer(t, { clientName: '' });
   for (const maxVersion of VERSIONS) {
     const first = openTls(server.address, { maxVersion, ...showing(PROXY) });

@@ -31,7 +31,7 @@ export const SERVER_CA = new Authority('server root');
 export const CLIENT_CA = new Authority('client root');
 export const SERVER_PAIR = SERVER_CA.issue({ subject: 'server', names: ['localhost', '127.0.0.1'] });
 
-/** What a server needs to serve with `pair`; with `clientCa` for those whom it vouches for. */
+/** TLS for a server that uses `pair`; with `clientCa`, for clients with a certificate of that CA. */
 export function material(pair: CertificatePair, clientCa: string | null = null): TlsMaterial {
   const paths = { certificate: 'c.pem', key: 'k.pem', clientCa: clientCa === null ? null : 'ca.pem' };
   return checkTlsMaterial({ ...pair, clientCa }, paths, systemClock.nowMs());
@@ -95,14 +95,14 @@ export function tlsClient(
   const [key, certificate] =
     pair === null ? [null, null] : [Buffer.from(pair.key), Buffer.from(pair.certificate)];
   const trusted = Buffer.from(SERVER_CA.certificate);
-  // By name: servers are not told IP addresses in the handshake (RFC 6066, 3), and the library warns of it.
+  // By name, because the handshake does not send IP addresses (RFC 6066, 3) and the library warns about it.
   const byName = { host: 'localhost', port: address.port };
   const client = new GrpcClient(byName, credentials.createSsl(trusted, key, certificate));
   t.teardown(() => client.close());
   return client;
 }
 
-/** A connection that has not begun its handshake. */
+/** A connection that has not started its handshake. */
 export async function openSilent(address: ListenAddress): Promise<Socket> {
   const socket = connectSocket({ ...address });
   socket.on('error', () => {});
@@ -134,7 +134,7 @@ export function openTls(address: ListenAddress, options: TlsOptions = {}): TLSSo
     ...options,
   };
   const socket = connect(connection);
-  // Whoever cares looks at how it ends.
+  // Tests that need the outcome check how the connection ends.
   socket.on('error', () => {});
   return socket;
 }
@@ -152,7 +152,7 @@ const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
 const EMPTY_SETTINGS = Buffer.from('000000040000000000', 'hex');
 const SETTINGS_TYPE = 4;
 
-/** Speaks HTTP/2 on a connection that {@link openTls} opens, tells what comes back first, and closes it. */
+/** Speaks HTTP/2 on a connection that {@link openTls} opens, returns the first answer, and closes the connection. */
 export async function greet(address: ListenAddress, options: ConnectionOptions = {}): Promise<Greeting> {
   const socket = openTls(address, options);
   const greeting = await greetOn(socket);
@@ -163,7 +163,7 @@ export async function greet(address: ListenAddress, options: ConnectionOptions =
   return greeting;
 }
 
-/** Speaks HTTP/2 on a connection and tells what comes back first. One that is served stays open. */
+/** Speaks HTTP/2 on a connection and returns the first answer. A connection that is served stays open. */
 export async function greetOn(socket: TLSSocket): Promise<Greeting> {
   let error = '';
   socket.on('error', failure => {

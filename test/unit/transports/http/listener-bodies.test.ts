@@ -158,7 +158,7 @@ onEachEngine('while the listener drains, a long body asks its reader to close as
 });
 
 onEachEngine(
-  'a body that cannot be made is a 500 before it has begun, and is cut off afterwards',
+  'a body that cannot be produced is a 500 before it has started, and is cut off afterwards',
   async t => {
     const log = new KeepingLogger();
     let pieces = 0;

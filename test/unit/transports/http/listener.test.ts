@@ -13,7 +13,7 @@ import { onEachEngine } from './on-each-engine.ts';
 import { plain, post, RawConnection } from './raw-connection.ts';
 import { HeldRoute, hello, listenerFor, serve } from './serving.ts';
 
-onEachEngine('port 0 takes a free port, which is told until the listener stops', async t => {
+onEachEngine('port 0 takes a free port, which is available until the listener stops', async t => {
   const listener = listenerFor([hello]);
   t.equal(listener.port, 0);
   await listener.start();

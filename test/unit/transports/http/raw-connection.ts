@@ -8,7 +8,7 @@ export interface RawResponse {
   readonly body: string;
 }
 
-/** A TCP connection that writes bytes exactly as told and reads HTTP/1.1 responses one by one. */
+/** A TCP connection that writes bytes exactly as given and reads HTTP/1.1 responses one by one. */
 export class RawConnection {
   readonly #socket: Socket;
   #pieces: Buffer[] = [];
@@ -29,7 +29,7 @@ export class RawConnection {
       this.#length += chunk.length;
       this.#wake();
     });
-    // Half-open sockets have to be closed by whoever is left.
+    // A half-open socket has to be closed by the side that is left.
     socket.on('end', () => socket.end());
     socket.on('close', () => {
       this.#closed = true;

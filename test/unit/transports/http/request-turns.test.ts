@@ -38,7 +38,7 @@ class Loop {
     this.turns.wait(work, run, account);
   }
 
-  /** What runs in the next turn. */
+  /** Callbacks for the next turn. */
   turn(): string[] {
     const next = this.#next;
     this.#next = null;

@@ -17,7 +17,7 @@ import { serve } from './serving.ts';
 const REFUSED: RestResponse = { status: 401, headers: {}, body: '{}' };
 const DONE: RestResponse = { status: 200, headers: {}, body: '{}' };
 
-/** Looks at heads when it is told to; then refuses, or takes the body in. */
+/** Checks heads when the test says so; then rejects the request or reads the body. */
 class SlowHandler implements RestHandler {
   readonly bodies: Uint8Array[] = [];
   asked = 0;

@@ -244,7 +244,7 @@ t.test('a tag wins over a label where the mapping honours labels', async t => {
   });
 });
 
-t.test('statistics of two kinds under one metric: the first is shown, the other told once', async t => {
+t.test('statistics of two kinds under one metric: the first is shown, the conflict logged once', async t => {
   const stats = counting({ 'a.counter': 1 });
   stats.gauge('a.gauge', () => 2);
   const { samples, logger } = exposed(stats, mapped({ match: glob('a.*'), name: 'a' }));
@@ -317,7 +317,7 @@ t.test('the parser of Prometheus agrees', { skip: missing('promtool', 'prometheu
   stats.timer('ratelimit_server.Check.response_time').record(3);
   const { text } = exposed(stats, defaultMappings('seconds'), [['zone', 'a']]);
   const { stderr } = spawnSync('promtool', ['check', 'metrics'], { input: text(), encoding: 'utf8' });
-  // Beside faults it tells what it thinks of names and missing help, which are given.
+  // It also reports style problems of names and missing help texts, which are expected.
   t.notMatch(stderr, /error while linting|text format parsing error/);
 });
 

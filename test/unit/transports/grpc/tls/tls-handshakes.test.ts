@@ -78,7 +78,7 @@ t.test('a client that offers another protocol than h2 is refused in the handshak
   t.match(await greet(server.address, { ALPNProtocols: ['http/1.1', 'h2'] }), { served: true });
 });
 
-t.test('a client that offers no protocol is told what is missing, and let go', async t => {
+t.test('a client that offers no protocol gets an explanation, and is disconnected', async t => {
   const { server, handshakes, log } = await startTlsServer(t);
   const greeting = await greet(server.address, { ALPNProtocols: [] });
   t.match(greeting, { served: false, error: '' });

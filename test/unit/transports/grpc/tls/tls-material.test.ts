@@ -25,7 +25,7 @@ function check(texts: Partial<TlsTexts>) {
   return checkTlsMaterial(complete, complete.clientCa === null ? PATHS : WITH_CA, NOW_MS);
 }
 
-/** What the check throws. No key must be in it, whatever was wrong. */
+/** The error of the check. It must never contain a key. */
 function refusal(t: Test, texts: Partial<TlsTexts>): string {
   try {
     check(texts);
@@ -40,7 +40,7 @@ function refusal(t: Test, texts: Partial<TlsTexts>): string {
   return '';
 }
 
-t.test('a pair is taken, and told by its subject and its end', async t => {
+t.test('a pair is accepted, with its subject and its expiry', async t => {
   t.match(check({}), {
     subject: 'CN=server',
     validTo: 'Dec 31 00:00:00 2099 GMT',
@@ -77,7 +77,7 @@ t.test('a certificate file without a certificate is refused with its setting and
   t.match(refusal(t, { certificate: pair.certificate.slice(0, 200) }), expected, 'half a file');
 });
 
-t.test('a damaged certificate is told by its place in the file', async t => {
+t.test('the error for a damaged certificate names its place in the file', async t => {
   const damaged = pair.certificate.replace(/\nM[A-Za-z]/, '\nAA');
   t.match(
     refusal(t, { certificate: pair.certificate + damaged }),
@@ -175,7 +175,7 @@ t.test('files are read as they are', async t => {
   t.strictSame(await readTlsFiles({ ...paths, clientCa: null }), { ...texts, clientCa: null });
 });
 
-t.test('a file that cannot be read is told with its setting, its name and what to do', async t => {
+t.test('the error for an unreadable file has its setting, its name and what to do', async t => {
   const directory = tempDirectory(t);
   const good = join(directory, 'good');
   writeFileSync(good, '');

@@ -41,7 +41,7 @@ function swap(link: string, target: string): void {
   renameSync(`${link}.new`, link);
 }
 
-/** A source that is stopped when the test ends; `inUse` tells the subject that was handed on last. */
+/** A source that is stopped when the test ends; `inUse` returns the subject that was loaded last. */
 function makeSource(t: Test, paths: TlsPaths, clock: Clock = systemClock) {
   const log = new AwaitedLog();
   const subjects: string[] = [];
@@ -77,7 +77,7 @@ t.test('the files are loaded before the start is done', async t => {
   t.match(log.lines, [{ level: 'info', subject: 'CN=old', validTo: 'Dec 31 00:00:00 2099 GMT' }]);
 });
 
-t.test('files that are of no use end the start with the reason', async t => {
+t.test('unusable files make the start fail with the reason', async t => {
   const directory = tempDirectory(t);
   const { source, attempts, failures, inUse } = makeSource(t, pathsIn(directory));
   await t.rejects(source.start(), {
@@ -242,7 +242,7 @@ t.test('certificate and key may come from different directories', async t => {
   await untilLoaded(log, 'CN=new');
 });
 
-t.test('the client CA is loaded anew as well', async t => {
+t.test('the client CA is reloaded as well', async t => {
   const directory = tempDirectory(t);
   write(directory, OLD);
   const clientCa = join(directory, 'ca.crt');
@@ -260,7 +260,7 @@ t.test('the client CA is loaded anew as well', async t => {
 });
 
 t.test(
-  'a half-changed pair is told once, counted once, and mended by the change that completes it',
+  'a half-changed pair is logged once, counted once, and fixed by the change that completes it',
   async t => {
     const directory = tempDirectory(t);
     write(directory, OLD);
@@ -272,7 +272,7 @@ t.test(
       { level: 'error', reason: /does not belong to the first certificate/ },
     ]);
     t.equal(inUse(), 'CN=old');
-    // More events, same content: nothing new to tell.
+    // More events with the same content cause no log line.
     writeFileSync(join(directory, 'other'), '');
     chmodSync(join(directory, 'tls.crt'), 0o640);
     writeFileSync(join(directory, 'tls.key.new'), NEW.key);
@@ -310,7 +310,7 @@ t.test('bad files leave the former pair in use, and no line of the log holds a k
   }
 });
 
-t.test('other files beside them are none of its business', async t => {
+t.test('other files in the same directory are ignored', async t => {
   const directory = tempDirectory(t);
   write(directory, OLD);
   const { source, log, attempts } = makeSource(t, pathsIn(directory));
@@ -322,7 +322,7 @@ t.test('other files beside them are none of its business', async t => {
   t.ok(attempts.total <= 4, `${attempts.total} attempts`);
 });
 
-t.test('when watching fails it is told, and tried again until it works', async t => {
+t.test('a failed watch is logged and retried until it works', async t => {
   const directory = tempDirectory(t);
   write(directory, OLD);
   const clock = new ManualClock(0);

@@ -15,7 +15,7 @@ import { plain, post, RawConnection } from '../raw-connection.ts';
 import { serve } from '../serving.ts';
 
 onEachEngine(
-  '/healthcheck is 200 with exactly OK while healthy, else 500 with an empty body, whatever the method',
+  '/healthcheck is 200 with exactly OK while healthy, otherwise 500 with an empty body, for every method',
   async t => {
     const health = new Health();
     const listener = await serve(t, [healthRoute(health)]);
@@ -56,7 +56,7 @@ onEachEngine(
 );
 
 onEachEngine(
-  '/healthcheck?verbose tells of each component whether it works, and whether it decides',
+  '/healthcheck?verbose shows for each component whether it works, and whether it affects the status',
   async t => {
     const health = new Health();
     const listener = await serve(t, [healthRoute(health)]);
@@ -127,7 +127,7 @@ t.test('/readyz is 200 while all checks hold, else 503 with what is wrong', asyn
   });
 });
 
-t.test('/readyz follows the health of the process, and tells of what does not decide it', async t => {
+t.test('/readyz follows the health of the process, and shows components that do not affect it', async t => {
   const health = new Health();
   const { ask } = await front(t, {}, health);
   health.set('termination', true);
@@ -145,7 +145,7 @@ t.test('/readyz follows the health of the process, and tells of what does not de
   t.equal((await ask('/healthz')).status, 200);
 });
 
-t.test('a check that hangs has failed after two seconds, and is not begun again meanwhile', async t => {
+t.test('a check that hangs has failed after two seconds, and is not started again meanwhile', async t => {
   let begun = 0;
   const hanging = () => {
     begun++;

@@ -212,7 +212,7 @@ onEachEngine('small chunks are put together to pieces that are worth their memor
   t.ok(pieces.length <= 4, `${pieces.length} pieces`);
 });
 
-onEachEngine('a long poll hears that its caller has gone', async t => {
+onEachEngine('a long poll notices that its caller has disconnected', async t => {
   const handler = new ScriptedHandler();
   const gone = new Promise<void>(resolve => {
     handler.script = async ({ gone }) => {
@@ -230,7 +230,7 @@ onEachEngine('a long poll hears that its caller has gone', async t => {
   t.ok(handler.asked[0].gone.aborted);
 });
 
-onEachEngine('one that is asked for late is told, too', async t => {
+onEachEngine('a long poll that starts waiting late notices it as well', async t => {
   const handler = new ScriptedHandler();
   let begin: () => void = () => {};
   const begun = new Promise<void>(resolve => {
@@ -254,21 +254,21 @@ onEachEngine('one that is asked for late is told, too', async t => {
   begin();
   connection.destroy();
   await gone;
-  t.pass('told');
+  t.pass('the disconnect was noticed');
 });
 
-onEachEngine('a handler that fails is a defect that the log tells of', async t => {
+onEachEngine('a handler that throws is a bug and is logged', async t => {
   const handler = new ScriptedHandler();
   handler.script = async () => {
-    throw new Error('not to be told');
+    throw new Error('secret cause');
   };
   const log = new KeepingLogger();
   const connection = await connect(t, await front(t, handler, log));
   await connection.write(wire('GET', '/api/v1/tasks'));
   const response = await connection.response();
   t.equal(response.status, 500);
-  t.notMatch(response.body, /not to be told/);
-  t.match(log.lines, [{ level: 'error', message: /not to be told/ }]);
+  t.notMatch(response.body, /secret cause/);
+  t.match(log.lines, [{ level: 'error', fields: { stack: /secret cause/ } }]);
 });
 
 onEachEngine(
@@ -303,7 +303,7 @@ onEachEngine('a traced request has a span with its route, which ends with the st
       const parent = header('traceparent');
       return {
         recording: true,
-        child: () => t.fail('no part of it is told') as never,
+        child: () => t.fail('an ended span has no children') as never,
         end: (ended, failure) => spans.push({ name, attributes, parent, ended, failure }),
       };
     },
@@ -337,7 +337,7 @@ onEachEngine('the span of a request whose caller leaves ends as well, once', asy
       begun = Number(header('content-length'));
       return {
         recording: true,
-        child: () => t.fail('no part of it is told') as never,
+        child: () => t.fail('an ended span has no children') as never,
         end: (attributes, failure) => ended.push([attributes, failure]),
       };
     },
