@@ -21,7 +21,7 @@ import { checkWorkerUrl, type Target, type UrlRules } from './worker-url.ts';
 
 const NO_BODY = Buffer.alloc(0);
 
-/** What attempts share. */
+/** Collaborators that all attempts of a thread share. */
 export interface AttemptParts {
   readonly rules: UrlRules;
   readonly addresses: HostAddresses;

@@ -11,19 +11,19 @@ import type { HostAddress } from './host-addresses.ts';
 const MAX_REPLY_HEAD_BYTES = 16 * 1024;
 /** A TCP and TLS handshake, whatever the timeout of the task is. */
 const CONNECT_MS = 10_000;
-/** Where a host has several addresses, the next one is tried after so long. */
+/** If a host has several addresses, the next one is tried after this delay. */
 const NEXT_ADDRESS_MS = 2_000;
-/** How long an idle connection is kept: shorter than servers do, for what is sent while one closes is lost. */
+/** How long an idle connection is kept: shorter than servers keep theirs, because a request sent to a closing one is lost. */
 const IDLE_MS = 4_000;
-/** The same where the server says how long it waits. */
+/** Maximum idle time of a connection whose server announces its own timeout. */
 const MAX_IDLE_MS = 30_000;
 
 type ConnectOptions = buildConnector.Options;
 type Connected = buildConnector.Callback;
 
-/** What connections share. */
+/** Collaborators that all connections of a thread share. */
 export interface ConnectionParts {
-  /** One for all: to make it is to read every certificate that is trusted. */
+  /** Shared, because creating one parses every trusted certificate. */
   readonly secureContext: SecureContext;
   readonly clock: Clock;
 }
@@ -65,9 +65,9 @@ export class Connection {
     return addresses.some(({ address }) => address === socket.remoteAddress);
   }
 
-  /** Closes it at once, also while it is being made. What it carries fails. */
+  /** Closes the connection at once, even while it is being established. A request on it fails. */
   destroy(): void {
-    // The client knows of no socket until it is connected.
+    // The client does not know the socket until it is connected.
     this.#socket?.destroy();
     this.client.destroy().catch(() => {});
   }
@@ -103,14 +103,14 @@ export class Connection {
     });
     socket.once(secure ? 'secureConnect' : 'connect', () => end(null));
     socket.on('error', end);
-    // Nothing else tells when it is destroyed without an error while it is being made.
+    // A socket that is destroyed without an error while it connects emits nothing else.
     socket.once('close', () => end(new Error('closed')));
   }
 
   #secured(to: ConnectOptions, options: object): Socket {
     return connectTls({
       ...options,
-      // No name is sent where the URL has an address; the certificate must hold the address then.
+      // If the URL has an address, no server name is sent, and the certificate must contain the address.
       ...(isIP(to.hostname) === 0 ? { servername: to.hostname } : {}),
       secureContext: this.#parts.secureContext,
       ALPNProtocols: ['http/1.1'],
@@ -118,7 +118,7 @@ export class Connection {
     });
   }
 
-  /** Stands in for the name service: the addresses are those that were checked before the attempt. */
+  /** Replaces the DNS lookup: returns the addresses that were checked before the attempt. */
   readonly #lookup: LookupFunction = (_host, { all }, found) => {
     const addresses = this.#addresses.map(({ address, family }) => ({ address, family }));
     process.nextTick(() => {
@@ -141,10 +141,10 @@ function connectFault(failure: unknown, reached: boolean): DeliveryFault {
   );
 }
 
-/** The tenant cannot do it, but the operator can. */
+/** Only the operator can add an authority. */
 const ADD_AUTHORITY = '; the operator of this service can add it in TASKS_PUSH_CACERT';
 
-/** The words of the TLS library are kept out: they hold what a certificate says, and it can say anything. */
+/** The messages of the TLS library are not used: they quote the certificate, which can contain any text. */
 function tlsMessage(code: string): string {
   const known: Readonly<Record<string, string>> = {
     CERT_HAS_EXPIRED: 'the certificate has expired',

@@ -11,9 +11,9 @@ import { type Deliveries, type DeliveryOutcome, type DeliveryRequest, notMade } 
 import { HostAddresses, type Resolve } from './host-addresses.ts';
 import { SafeAddresses, type UrlRules } from './worker-url.ts';
 
-/** What deliveries need to know, as plain data: it is sent to threads. */
+/** Configuration of deliveries, as plain data that is sent to threads. */
 export interface DeliverySetup {
-  /** Attempts at once. */
+  /** Maximum number of concurrent attempts. */
   readonly capacity: number;
   /** See {@link SafeAddresses}. */
   readonly networks: readonly string[];
@@ -34,7 +34,7 @@ export function urlRules({
   return { addresses: new SafeAddresses(networks), ports, allowHttp };
 }
 
-/** Pushes tasks from the thread that it is made in. */
+/** Pushes tasks from the current thread. */
 export class LocalDeliveries implements Deliveries {
   readonly capacity: number;
   readonly #parts: AttemptParts;
@@ -92,7 +92,7 @@ export class LocalDeliveries implements Deliveries {
   }
 }
 
-/** Attempts are numbered by the thread that asks for them. Secrets are part of these messages alone. */
+/** Attempts are numbered by the requesting thread. These are the only messages that contain secrets. */
 export type MessageToThread =
   | { readonly kind: 'deliver'; readonly requests: readonly (readonly [number: number, DeliveryRequest])[] }
   | { readonly kind: 'abort'; readonly tenant: string; readonly taskId: string }
@@ -103,10 +103,10 @@ export type MessageFromThread =
   | { readonly kind: 'done'; readonly outcomes: readonly (readonly [number: number, DeliveryOutcome])[] };
 
 /**
- * Makes the attempts that come through the port, and tells their outcomes: those of one turn of the event loop in one
- * message. A message for each takes a quarter more processor time (`bench/part/deliveries.ts`).
+ * Makes the attempts that arrive over the port and sends their outcomes. All outcomes of one turn of the event loop go in
+ * one message. A message for each takes a quarter more processor time (`bench/part/deliveries.ts`).
  *
- * @returns settles when it was told to stop and nothing is left
+ * @returns resolves after a stop message, when no attempt is left
  * @throws Error for a network of the setup that cannot be read
  */
 export async function serveDeliveries(
@@ -134,11 +134,11 @@ export async function serveDeliveries(
     } else if (message.kind === 'abort') deliveries.abort(message.tenant, message.taskId);
     else deliveries.stop().then(stopped.resolve, stopped.reject);
   });
-  // The other side is gone: nobody would hear of an outcome.
+  // The port is closed, so no outcome can be sent.
   port.once('close', stopped.resolve);
   try {
     await stopped.promise;
-    // What was ended is told in the turn after.
+    // The outcomes of aborted attempts are sent in the next turn of the event loop.
     await new Promise(setImmediate);
     tell();
   } finally {

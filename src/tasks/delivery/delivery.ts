@@ -33,10 +33,10 @@ export interface SentRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What is shown in place of a secret. */
+/** Replaces a secret wherever a request is shown. */
 export const HIDDEN = '[hidden]';
 
-/** What came of it (specification 3.5.1), before any policy. */
+/** The outcome of an attempt (specification 3.5.1), before any policy. */
 export interface DeliveryOutcome {
   /**
    * - `answered`: there was an answer
@@ -64,7 +64,7 @@ export interface DeliveryOutcome {
 
 /** Pushes tasks to workers, in threads of its own. */
 export interface Deliveries {
-  /** How many more attempts it takes now. Asking for more is a defect: they end as `aborted`. */
+  /** How many more attempts can start now. Further attempts end as `aborted`. */
   readonly free: number;
   readonly capacity: number;
   /** Never rejects. */
@@ -76,7 +76,7 @@ export interface Deliveries {
   stop(): Promise<void>;
 }
 
-/** Every code that the error of a delivery can have, and what it says. There are no others. */
+/** Every error code of a delivery, with its default message. */
 const DELIVERY_ERRORS = {
   http_3xx: 'the worker answered with a redirect, which is never followed',
   http_4xx: 'the worker refused the task',
@@ -107,7 +107,7 @@ export interface DeliveryError {
 
 const MAX_MESSAGE = 1_000;
 
-/** Why an attempt had no answer. */
+/** Why an attempt had no response. */
 export class DeliveryFault extends Error {
   readonly code: DeliveryErrorCode;
 
@@ -142,10 +142,10 @@ export function statusError(status: number): DeliveryError | null {
   return deliveryError(statusCode(status), `${status} from worker`);
 }
 
-/** What went wrong with an attempt that had no answer, as it is told to the tenant. */
+/** The error of an attempt without a response, as the tenant sees it. */
 export function errorOf(failure: unknown): DeliveryError {
   if (failure instanceof DeliveryFault) return deliveryError(failure.code, failure.message);
-  // Of the client library. Its messages are for those who write programs with it.
+  // An error of the HTTP client. Its messages address programmers, so only the code is used.
   const code = systemCode(failure);
   if (code === 'UND_ERR_HEADERS_OVERFLOW') return deliveryError('reply_headers_too_large');
   // Compared by name: importing the class would load the library in threads that push nothing.

@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts';
 import { DeliveryFault } from './delivery.ts';
 import { forbiddenAddress, type SafeAddresses } from './worker-url.ts';
 
-/** How long an answer is taken for the truth: attempts that begin together share a look-up. */
+/** How long the result of a lookup is used, so that attempts that begin together share one. */
 const FRESH_MS = 1_000;
 const MAX_HOSTS = 1_000;
 
@@ -20,7 +20,7 @@ export type Resolve = (host: string) => Promise<readonly HostAddress[]>;
 export const systemResolve: Resolve = host => lookup(host, { all: true });
 
 interface Entry {
-  /** Milliseconds since the epoch; without end while the look-up is under way. */
+  /** Milliseconds since the epoch; infinite while the lookup is in progress. */
   freshUntil: number;
   readonly addresses: Promise<readonly HostAddress[]>;
 }
@@ -39,7 +39,7 @@ export class HostAddresses {
   }
 
   /**
-   * The addresses of this host that may be connected to, one at least. Names are asked for anew once a second.
+   * The addresses of this host that may be connected to, at least one. A name is looked up again after a second.
    *
    * @param host a name, or an address without brackets
    * @throws DeliveryFault `dns` or `forbidden_address`
@@ -77,7 +77,7 @@ export class HostAddresses {
     try {
       found = await this.#resolve(host);
     } catch {
-      // That no address is known is all there is to say; the cause is the name server's.
+      // Reported below as a name without addresses: the cause concerns the operator's name server.
     }
     if (found.length === 0) throw new DeliveryFault('dns', `${host} does not resolve to an address`);
     return found;

@@ -152,7 +152,7 @@ export class PiscinaDeliveries implements Deliveries, Service {
   }
 }
 
-/** What the thread needs of the request: the less is sent the better. */
+/** Copies only the fields that the thread needs, because each field costs time to send. */
 function forThread(request: DeliveryRequest): DeliveryRequest {
   const { id, type, attempt, timeoutMs, runAt, scheduledFor, retry } = request.task;
   const { name, url, method, headers } = request.worker;

@@ -3,13 +3,13 @@ import { StringDecoder } from 'node:string_decoder';
 import { DAY_MS } from '../../base/clock.ts';
 import type { HistoryHttp } from '../model/task.ts';
 
-/** Beyond it an answer is not read: the connection is closed. */
+/** The connection of a longer response is closed. */
 const MAX_READ_BYTES = 64 * 1024;
-/** What a result may have. */
+/** Maximum size of a result. */
 const MAX_RESULT_BYTES = 16 * 1024;
-/** What history keeps. */
+/** Maximum size of a response in the history. */
 const MAX_HISTORY_BYTES = 4 * 1024;
-/** How deep a result may be nested: whoever reads it may do so with a function that calls itself. */
+/** Maximum nesting of a result: a reader may use a recursive function. */
 const MAX_RESULT_DEPTH = 64;
 
 /** The answer to an attempt, as far as it was read. */
@@ -40,7 +40,7 @@ export class Reply {
     return this.#readBytes <= MAX_READ_BYTES;
   }
 
-  /** What history keeps; null as long as there is no answer. */
+  /** The response as the history keeps it; null if there is none yet. */
   http(durationMs: number): HistoryHttp | null {
     if (this.status === 0) return null;
     const response = historyText(this.#keptAsOne().subarray(0, MAX_HISTORY_BYTES));

@@ -5,10 +5,9 @@ import { signatures } from './signature.ts';
 import type { Target } from './worker-url.ts';
 
 /**
- * The header of an attempt (specification 3.5.1), without what the client library writes (`host`, `content-length`,
- * `connection`). Headers of the task replace those of its worker, confidential ones replace both, and ours all;
- * the content type of bytes is ours. Names
- * and values that may not be sent are left out: they were refused where they were set.
+ * The headers of an attempt (specification 3.5.1), except those of the HTTP client (`host`, `content-length`,
+ * `connection`). Headers of the task replace headers of its worker, confidential headers replace both, and headers of the
+ * service replace all of them. Names and values that may not be sent are left out: the API rejects them.
  *
  * @param body the bytes that are sent
  * @param nowMs the time of the attempt

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** What a signing secret begins with (https://www.standardwebhooks.com). */
+/** Prefix of a signing secret (https://www.standardwebhooks.com). */
 const PREFIX = 'whsec_';
 /** Key sizes that the specification of Standard Webhooks asks for. */
 const MIN_KEY_BYTES = 24;
@@ -11,7 +11,7 @@ const NEW_KEY_BYTES = 32;
 /**
  * A new signing secret: `whsec_` and base64.
  *
- * @param randomBytes so many random bytes; from `node:crypto` outside of tests
+ * @param randomBytes returns that number of random bytes; from `node:crypto` outside of tests
  */
 export function newSigningSecret(randomBytes: (count: number) => Uint8Array): string {
   return PREFIX + Buffer.from(randomBytes(NEW_KEY_BYTES)).toString('base64');
@@ -23,7 +23,7 @@ export function isSigningSecret(text: string): boolean {
   return key !== null && key.length >= MIN_KEY_BYTES && key.length <= MAX_KEY_BYTES;
 }
 
-/** What is signed: the bytes of the body, with the id and the time that are sent beside it. */
+/** The signed parts of a request. */
 export interface SignedMessage {
   /** `webhook-id`. */
   readonly id: string;
@@ -53,7 +53,7 @@ function signingKey(secret: string): Buffer | null {
   if (!secret.startsWith(PREFIX)) return null;
   const encoded = secret.slice(PREFIX.length);
   const key = Buffer.from(encoded, 'base64');
-  // Node.js reads over what is no base64; writing it again tells whether there was any.
+  // Node.js ignores characters that are not base64. Encoding the bytes again shows whether there were any.
   return key.length > 0 && unpadded(key.toString('base64')) === unpadded(encoded) ? key : null;
 }
 

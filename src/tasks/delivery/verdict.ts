@@ -5,13 +5,13 @@ import type { Task, TaskError } from '../model/task.ts';
 import type { Settlement } from '../store/requests.ts';
 import type { DeliveryOutcome } from './delivery.ts';
 
-/** What a delivery means for its task: a {@link Settlement} but for whose it is, and what it means for the worker. */
+/** What a delivery means for its task and its worker. The lease and the actor are added later. */
 export interface Verdict extends Omit<Settlement, 'leaseId' | 'actor'> {
   /** The worker says that it is gone for good (410): it is to be paused, until somebody looks after it. */
   readonly pauseWorker: boolean;
 }
 
-/** What a verdict depends on beside the outcome. */
+/** Everything that a verdict depends on, except the outcome. */
 export interface VerdictGrounds {
   /** As it was claimed: this attempt is counted in `attempt`. */
   readonly task: Pick<Task, 'retry' | 'attempt' | 'startedAt'>;
@@ -22,7 +22,7 @@ export interface VerdictGrounds {
   readonly random: () => number;
 }
 
-/** The least wait after a timeout, or a 429 that does not say how long: who is overrun is not asked again at once. */
+/** Minimum delay after a timeout, or a 429 without `Retry-After`, so that an overloaded worker can recover. */
 const OVERRUN_WAIT_MS = 60_000;
 const LONGEST_DEFERRAL_MS = DAY_MS;
 
@@ -33,22 +33,22 @@ const NO_RETRY = 489;
 const UNAVAILABLE = 503;
 
 /**
- * What becomes of a task after this outcome (specification 3.5.1 and 3.6). The first that holds:
+ * Decides the next step of a task from the outcome of a delivery (specification 3.5.1 and 3.6). The first match applies:
  *
- * - ended by us: `released`, which is not counted. Where somebody asked for that, the store makes it `canceled`
+ * - aborted by the service: `released`, which is not counted. If the task is to be canceled, the store makes it `canceled`
  * - 410, `task-no-retry`, 489, a status of `noRetryOn`: `no_retry`; 410 pauses the worker as well
  * - 2xx: `succeeded`
- * - 429 or 503 that says when to come again: `deferred`, and the worker is throttled until then
+ * - 429 or 503 with `Retry-After`: `deferred`, and the worker is throttled until then
  * - all others: `timed_out` or `attempt_failed`, which count
  *
- * An attempt that would begin when the age of the policy is over is not made: the failure, or the deferral, is the last.
+ * If the next attempt would begin after the maximum age of the policy, the failure or deferral is final.
  */
 export function verdictOn(outcome: DeliveryOutcome, grounds: VerdictGrounds): Verdict {
   const { task, random } = grounds;
   const { kind, status } = outcome;
   const waitMs = retryWaitMs(task.retry, task.attempt, random);
   if (kind === 'aborted') {
-    // A thread that died may have died of this task, which must not bring down the next one at once.
+    // The task may have crashed the thread, and must not crash the next one at once.
     return verdict(outcome, 'released', { delayMs: outcome.error?.code === 'thread_lost' ? waitMs : 0 });
   }
   if (kind === 'answered') {
@@ -80,7 +80,7 @@ function deferral(
 ): Verdict {
   const delayMs = Math.min(Math.max(waitMs, throttleMs), LONGEST_DEFERRAL_MS);
   const last = isTooOld(grounds, delayMs);
-  // The store knows of a last attempt only where it is counted.
+  // The store ends a task only with an attempt that counts.
   return verdict(outcome, last ? 'attempt_failed' : 'deferred', { delayMs, last, throttleMs });
 }
 
@@ -111,7 +111,7 @@ function verdict(
 
 function taskError({ error, kind, status }: DeliveryOutcome): Omit<TaskError, 'at'> | null {
   if (kind !== 'answered') return error;
-  // An answer that is no error in itself can still say that the task is not to be tried again.
+  // A successful response can also ask for no retry.
   const { code, message } = error ?? {
     code: 'no_retry',
     message: `the worker answered ${status} and asked for no retry`,

@@ -27,7 +27,7 @@ const SPECIAL_V4 = [
  * multicast, and the forms that hold an IPv4 address (mapped, compatible, NAT64), which could be any.
  */
 const GIVEN_OUT_V6 = '2000::/3';
-/** What of those is special all the same. */
+/** Special ranges among them. */
 const SPECIAL_V6 = [
   '2001::/23', // protocol assignments, Teredo and benchmarks among them
   '2001:db8::/32', // documentation
@@ -85,7 +85,7 @@ export const MAX_URL_LENGTH = 2_048;
 const FIRST_FREE_PORT = 1_024;
 const WEB_PORTS = [80, 443];
 
-/** What the operator lets tasks be pushed to. */
+/** URLs that the operator allows pushes to. */
 export interface UrlRules {
   readonly addresses: SafeAddresses;
   /** Without it only `https:`. */
@@ -109,18 +109,18 @@ type UrlCheck =
   | {
       readonly kind: 'refused';
       readonly code: 'invalid_url' | 'forbidden_address';
-      /** A sentence for whoever gave the URL: what is wrong, and what is accepted. */
+      /** What is wrong, and what is accepted, for the caller that gave the URL. */
       readonly detail: string;
     };
 
 /**
- * Whether tasks can be pushed to this URL, as far as can be told without asking for the addresses of its name: they are
- * checked before each attempt.
+ * Whether tasks may be pushed to this URL. A host name is not resolved here: its addresses are checked before each
+ * attempt.
  */
 export function checkWorkerUrl(text: string, rules: UrlRules): UrlCheck {
   if (text.length > MAX_URL_LENGTH)
     return invalid(`it has ${text.length} characters, and may have ${MAX_URL_LENGTH}`);
-  // The parser reads over tabs, line breaks and blanks at the ends, and what is sent would not be what was given.
+  // The parser ignores tabs, line breaks and surrounding spaces, so the request would not use the URL as given.
   if (/[\x00-\x20\x7f]/.test(text)) return invalid('it contains a space or a control character');
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null) return invalid('it is not an absolute URL such as https://example.com/tasks');
@@ -142,7 +142,7 @@ export function checkWorkerUrl(text: string, rules: UrlRules): UrlCheck {
   return { kind: 'ok', target: { origin: url.origin, host, path: url.pathname + url.search } };
 }
 
-/** Why nothing is sent to this host. It does not say what its addresses are: that is for the operator's name server. */
+/** Why nothing is sent to this host. Its addresses are not shown, because tenants must not learn internal ones. */
 export function forbiddenAddress(host: string): string {
   return (
     `${host} has no address that tasks may be pushed to: loopback, private, link-local, multicast and other special ` +
@@ -150,7 +150,7 @@ export function forbiddenAddress(host: string): string {
   );
 }
 
-/** Names that lead to this machine wherever they are asked for (RFC 6761, section 6.3). */
+/** Names that always resolve to this machine (RFC 6761, section 6.3). */
 function isLoopbackName(host: string): boolean {
   return /(^|\.)localhost\.?$/.test(host);
 }

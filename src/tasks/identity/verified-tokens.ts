@@ -10,10 +10,10 @@ const SKEW_SECONDS = 60;
 const MAX_TOKENS = 10_000;
 const MAX_NAME_LENGTH = 100;
 const MAX_ROLES = 100;
-/** What the `external_id` of a user accepts. */
+/** The values that `external_id` of a user accepts. */
 const SUBJECT = /^[^\p{Cc}\p{Cs}]{1,255}$/u;
 
-/** What tokens must contain. */
+/** Required and optional claims of tokens. */
 export interface TokenRules {
   readonly issuer: string;
   readonly audience: string;
@@ -22,7 +22,7 @@ export interface TokenRules {
   readonly roleClaim: string;
 }
 
-/** What a verified token says about its user. */
+/** The user of a verified token. */
 export interface Identity {
   readonly subject: string;
   readonly name: string;

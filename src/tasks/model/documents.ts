@@ -3,7 +3,7 @@ import type { RetryPolicy } from './retry-policy.ts';
 import type { Actor, FinalStatus, OnFinish, Priority, TaskError } from './task.ts';
 
 /**
- * What stores keep as documents: everything but tasks. Each kind has a body of its own; id, version and unique names
+ * Everything that stores keep, except tasks. Each kind has a body of its own; id, version and unique names
  * are the store's (`../store/documents.ts`). Times are milliseconds since the epoch.
  */
 export interface DocumentBodies {
@@ -47,7 +47,7 @@ export interface Account {
   /** Only of an account that is being deleted, or was. The document is due when there is something to do about it. */
   readonly deletion?: AccountDeletion;
   readonly createdAt: number;
-  /** How many active owners there are. Whoever changes one changes this too, so that the last one stays. */
+  /** Number of active owners. Each change of an owner updates it in the same step, so that the last one cannot be removed. */
   readonly owners: number;
   /** Limits that the operator has changed; the others are the defaults. */
   readonly limits: Partial<TenantLimits>;
@@ -133,7 +133,7 @@ export interface Worker {
   readonly pauseReason: string | null;
   /** The document is due then. */
   readonly resumeAt: number | null;
-  /** Pauses itself when for so long nothing but failures came; null for never. */
+  /** Pauses the worker after only failures for this long; null for never. */
   readonly autoPauseAfterMs: number | null;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -193,8 +193,8 @@ interface Removal {
 }
 
 /**
- * The end of a task that another worker, the parent of this document, is to be told of. Stores write it in the step that
- * ends the task, due at once. It is deleted in the step that creates the task for that worker. It holds all that is told,
+ * The end of a task that another worker, the parent of this document, is notified of. Stores write it in the step that
+ * ends the task, due at once. It is deleted in the step that creates the task for that worker. It contains everything that is sent,
  * because the ended task may be removed or replayed meanwhile.
  */
 export interface Callback {
@@ -213,7 +213,7 @@ export interface Callback {
   readonly finishedAt: number;
 }
 
-/** What an entry of the audit log can be about. */
+/** Actions that the audit log records. */
 export const AUDIT_ACTIONS = [
   'account.created',
   'account.suspended',
@@ -263,7 +263,7 @@ export interface Schedule {
   readonly name: string;
   readonly workerId: string;
   readonly worker: string;
-  /** What each task gets. */
+  /** Template of the tasks. */
   readonly task: ScheduledTask;
   /** Exactly one of `cron` and `everyMs` is given. */
   readonly cron: string | null;
@@ -314,7 +314,7 @@ export interface ScheduledTask {
   readonly expiresInMs?: number | null | undefined;
 }
 
-/** What a tenant has unless its operator has changed it. */
+/** Limits of a tenant, unless its operator has changed them. */
 export const DEFAULT_TENANT_LIMITS: TenantLimits = {
   openTasks: 1_000_000,
   retainSucceededMs: 7 * DAY_MS,

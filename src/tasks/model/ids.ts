@@ -1,4 +1,4 @@
-/** What an id stands for, by its prefix. */
+/** The prefix of each kind of id. */
 const ID_PREFIXES = {
   task: 'tsk',
   worker: 'wrk',
@@ -41,7 +41,7 @@ export class IdMaker {
   /** Digits of the random part, base 32. */
   readonly #digits = new Uint8Array(RANDOM_CHARACTERS);
 
-  /** @param randomBytes so many random bytes; from `node:crypto` outside of tests */
+  /** @param randomBytes returns that number of random bytes; from `node:crypto` outside of tests */
   constructor(nowMs: () => number, randomBytes: (count: number) => Uint8Array) {
     this.#nowMs = nowMs;
     this.#randomBytes = randomBytes;
@@ -102,7 +102,7 @@ export function firstIdAt(kind: IdKind, timeMs: number): string {
 
 const BYTES = 16;
 
-/** So many ids of leases: 128 random bits each, hex. */
+/** Creates ids of leases: 128 random bits each, in hex. */
 export function leaseIds(count: number, randomBytes: (count: number) => Buffer): string[] {
   const digits = randomBytes(BYTES * count).toString('hex');
   const length = 2 * BYTES;

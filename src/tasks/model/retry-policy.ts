@@ -16,7 +16,7 @@ export interface RetryPolicy {
   readonly maxAgeMs: number | null;
 }
 
-/** What a worker has that names no policy. */
+/** The policy of a worker that does not set one. */
 export const DEFAULT_RETRY_POLICY: RetryPolicy = {
   maxAttempts: 12,
   baseMs: 5_000,
@@ -35,7 +35,7 @@ export function mergeRetry(policy: RetryPolicy, said: Partial<RetryPolicy> | nul
   return said === null || said === undefined ? policy : { ...policy, ...curved(said), ...said };
 }
 
-/** The same where only a part of a policy is said so far; null for nothing. */
+/** Merges two partial policies as {@link mergeRetry} does; null for no policy. */
 export function mergeRetryPart(
   before: Partial<RetryPolicy> | null,
   said: Partial<RetryPolicy>,

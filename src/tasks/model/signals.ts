@@ -1,9 +1,9 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { isFinal, type Task } from './task.ts';
 
-/** What one part of this process tells the others at once. Other processes learn of it from the store, within a second. */
+/** Events that one part of this process sends to the others. Other processes notice them through the store within a second. */
 export interface SignalListeners {
-  /** A task of the worker is due at `at`, or has been made due again. New tasks are told only if they are due soon. */
+  /** A task of the worker is due at `at`, or has been made due again. New tasks are signaled only if they are due soon. */
   taskDue?(tenant: string, workerId: string, at: number): void;
   /** An attempt of the worker has ended: there is room for another. */
   roomFor?(tenant: string, workerId: string): void;
@@ -40,7 +40,7 @@ type SignalArguments<N extends SignalName> = Parameters<NonNullable<SignalListen
 /** A signal as data that can be sent to other threads. */
 export type Signal = { [N in SignalName]: readonly [name: N, ...details: SignalArguments<N>] }[SignalName];
 
-/** Hands signals on to whoever listens, in the order in which they came to listen. A listener must not throw. */
+/** Calls the listeners of each signal, in the order in which they were added. A listener must not throw. */
 export class Signals {
   readonly #listeners = new Set<SignalListeners>();
 
@@ -65,8 +65,8 @@ export class Signals {
 }
 
 /**
- * Tells what follows from the end of an attempt: there is room for another of the worker, and a task may have become
- * due, be it the same one or one that this one held.
+ * Sends the signals that follow from the end of an attempt: there is room for another attempt of the worker, and a task may
+ * have become due, either the same one or one that was held by it.
  *
  * @param task as it is now
  * @param nowMs by the store's clock
@@ -78,7 +78,7 @@ export function tellEnd(signals: Signals, tenant: string, task: Task, nowMs: num
 }
 
 /**
- * Tells what follows where a task ends without an attempt, or is removed: one that it held may have become due.
+ * Sends the signals that follow if a task ends without an attempt or is removed: a task held by it may have become due.
  *
  * @param nowMs by the store's clock
  */
@@ -92,7 +92,7 @@ export function tellLetGo(
   if (key !== null || scheduleId !== null) signals.tell('taskDue', tenant, workerId, nowMs);
 }
 
-/** What two threads tell each other over their port. */
+/** Messages between two threads over their port. */
 type PeerMessage =
   | { readonly kind: 'signals'; readonly signals: readonly Signal[] }
   /** The signals that the sender listens to from now on. */
@@ -108,8 +108,7 @@ const OF_DOCUMENTS: ReadonlySet<SignalName> = new Set([
 
 /**
  * The signals of one thread, connected to those of other threads over a port to each of them (`SignalMesh`). A signal
- * that is told in this thread goes to each thread that wants it; what one turn of the event loop tells goes in one
- * message.
+ * of this thread goes to each thread that wants it. The signals of one turn of the event loop go in one message.
  *
  * A thread that has sent a signal can then let a third thread act on what it is about, through other ports. So a thread
  * that depends on the order calls {@link flush} before it sends anything else, and {@link receive} before it acts on
@@ -152,7 +151,7 @@ export class SignalPorts {
     for (const port of this.#peers.keys()) post(port, { kind: 'wants', names });
   }
 
-  /** Sends what was told in this turn of the event loop. It is sent at the end of the turn at the latest. */
+  /** Sends the signals of this turn of the event loop now. Otherwise they are sent at the end of the turn. */
   flush(): void {
     if (this.#untold.length === 0) return;
     const untold = this.#untold;
@@ -165,7 +164,7 @@ export class SignalPorts {
     }
   }
 
-  /** Hears what other threads have sent by now. */
+  /** Handles the signals that other threads have sent so far. */
   receive(): void {
     this.#receive([]);
   }
@@ -176,7 +175,7 @@ export class SignalPorts {
   }
 
   #tell(signal: Signal): void {
-    // Attempts that end together tell the same of the same worker. Once is enough.
+    // Attempts that end together send equal signals about their worker. One is enough.
     if (this.#peers.size === 0 || isSame(this.#untold.at(-1), signal)) return;
     this.#untold.push(signal);
     if (this.#untold.length === 1) setImmediate(() => this.flush());

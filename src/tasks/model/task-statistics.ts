@@ -13,7 +13,7 @@ export class TaskStatistics {
   /** Of attempts that were pushed, by the clock of the process. */
   readonly attemptDuration: Histogram;
   readonly leasesExpired: Counter;
-  /** Attempts that ended after their lease had been lost, or could not be told to the store in time. */
+  /** Attempts that ended after their lease was lost, or whose results could not be stored in time. */
   readonly settleRejected: Counter;
   readonly storeErrors: Counter;
   readonly purged: Counter;
@@ -44,7 +44,7 @@ export class TaskStatistics {
     return this.#stats.counter(`tasks.worker_tests.${outcome}`);
   }
 
-  /** What came of nominal times of schedules: `fired`, `skipped_overlap`, … */
+  /** Nominal times of schedules, by result: `fired`, `skipped_overlap`, … */
   schedulesFired(result: string): Counter {
     return this.#stats.counter(`tasks.schedules_fired.${result}`);
   }

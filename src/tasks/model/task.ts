@@ -1,6 +1,6 @@
 import type { RetryPolicy } from './retry-policy.ts';
 
-/** Every status; the last four are final. What leads from one to another: `TaskStore` in `../store/task-store.ts`. */
+/** Every status; the last four are final. `TaskStore` in `../store/task-store.ts` describes the transitions. */
 export const TASK_STATUSES = [
   'scheduled',
   'running',
@@ -64,7 +64,7 @@ export interface Actor {
 }
 
 /**
- * A task as stores keep it, but for what is large ({@link TaskBody}). Times are milliseconds since the epoch, null where
+ * A task as stores keep it, without its large parts ({@link TaskBody}). Times are milliseconds since the epoch, null where
  * there is none. Everything that a task needs of its worker is copied when the task is made: later changes of the
  * worker's defaults concern later tasks.
  */
@@ -139,7 +139,7 @@ export function bodyBytes({ payload, result }: Pick<TaskBody, 'payload' | 'resul
   return Buffer.byteLength(payload ?? '') + Buffer.byteLength(result ?? '');
 }
 
-/** What can happen to a task (specification 3.4). */
+/** Events in the history of a task (specification 3.4). */
 export const HISTORY_EVENTS = [
   'created',
   'updated',

@@ -13,7 +13,7 @@ export function resolveTime(given: GivenTime | null, nowMs: number): number | nu
   return typeof given === 'object' && given !== null ? nowMs + given.afterMs : given;
 }
 
-/** What a fault says is accepted. */
+/** The accepted forms, for error texts. */
 export const TIME_ACCEPTED =
   'a time as in RFC 3339, such as "2026-03-01T10:00:00Z" or "2026-03-01T11:00:00.250+01:00"';
 
@@ -21,7 +21,7 @@ const PATTERN =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
 /**
- * Reads a time as RFC 3339 writes it. What is finer than a millisecond is cut off; second 60 is the one after 59.
+ * Reads a time as RFC 3339 writes it. Digits below a millisecond are cut off; second 60 is the one after 59.
  *
  * @returns milliseconds since the epoch, or null when it is none, or no such day exists
  */
@@ -55,7 +55,7 @@ export function formatTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The same for a time that there need not be. */
+/** As {@link formatTime}; null for null. */
 export function formatTimeOrNull(ms: number | null): string | null {
   return ms === null ? null : formatTime(ms);
 }
@@ -68,14 +68,14 @@ export function dayStartMs(year: number, month: number, day: number): number | n
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date.getTime() : null;
 }
 
-/** What a duration looks like as text: `90s`, `1h30m`, `250ms` (specification 3.0). */
+/** A duration as text: `90s`, `1h30m`, `250ms` (specification 3.0). */
 const DURATION_PATTERN = /^(?:\d+(?:ms|s|m|h|d))+$/;
 
-/** What a fault says is accepted. */
+/** The accepted forms, for error texts. */
 export const DURATION_ACCEPTED =
   'a duration such as "90s" or "1h30m" (units ms, s, m, h, d), or a number of seconds';
 
-/** Longer texts are refused unread. */
+/** Longer texts are rejected without parsing. */
 const MAX_TEXT_LENGTH = 64;
 /** Some 3000 years: further than any bound on a duration, and far from where numbers lose milliseconds. */
 const MAX_MS = 1e14;
@@ -131,14 +131,14 @@ interface TimeRange {
   readonly before: number | null;
 }
 
-/** What is wrong with a range, and with which of its parameters. */
+/** A problem with a range, and the parameter at fault. */
 interface TimeRangeFault {
   readonly kind: 'fault';
   readonly parameter: 'start' | 'end';
   readonly detail: string;
 }
 
-/** What a fault says is accepted. */
+/** The accepted forms, for error texts. */
 const TIME_RANGE_ACCEPTED =
   'a time as in RFC 3339 ("2026-03-01T10:00:00Z"), a date ("2026-03-01"), a month ("2026-03"), a year ("2026"), ' +
   'Unix seconds or milliseconds (9 or 10, 12 or 13 digits), or a time ago ("-24h")';

@@ -34,7 +34,7 @@ export interface TasksEngineParts {
   readonly deliveries: Deliveries;
   readonly sealer: Sealer;
   readonly limitAsker: LimitAsker;
-  /** Makes what fires schedules; it is given what is to be done when the time of a paused worker has come. */
+  /** Creates the service that fires schedules. `workerDue` is to be called when a paused worker is due to resume. */
   readonly firer: (workerDue: (tenant: string, workerId: string) => Promise<void>) => Service;
   readonly statistics: TaskStatistics;
   readonly notReady: NotReadyListener;
@@ -47,9 +47,9 @@ export interface TasksEngineParts {
 }
 
 interface TasksEngineOptions {
-  /** What history calls this process. */
+  /** The name of this process in the history. */
   readonly node: string;
-  /** What tenants have whose operator has changed nothing. */
+  /** Default limits of tenants, unless their operator has changed them. */
   readonly limits: TenantLimits;
   /** Pushes that may be short at the same time; deliveries have room for `attemptsFor` them. */
   readonly pushSlots: number;
@@ -57,7 +57,7 @@ interface TasksEngineOptions {
   readonly drainMs: number;
 }
 
-/** How long outcomes are held after the drain for a store that does not take them. */
+/** How long results are held after the drain while the store is unavailable. */
 const LAST_SETTLE_MS = 5_000;
 
 /**
@@ -109,13 +109,13 @@ export class TasksEngine implements Service {
   }
 }
 
-/** What pushing shares with the other work. */
+/** Parts that pushing shares with the other work. */
 interface PushingShared {
   readonly workerSwitch: WorkerSwitch;
   readonly troubles: Troubles;
 }
 
-/** What pushes tasks, in the order in which it starts. */
+/** The services that push tasks, in the order in which they start. */
 function pushing(parts: TasksEngineParts, shared: PushingShared): Service[] {
   const { workerSwitch, troubles } = shared;
   const { deliveries, options } = parts;

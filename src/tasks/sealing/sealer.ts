@@ -11,7 +11,7 @@ import { LRUCache } from 'lru-cache';
 import type { Account } from '../model/documents.ts';
 import type { MasterKey } from './master-key.ts';
 
-/** What a sealed value belongs to. It opens for nothing else. */
+/** The owner of a sealed value, which can be opened for this owner only. */
 export interface SealedFor {
   readonly tenant: string;
   readonly workerId: string;
@@ -31,13 +31,13 @@ const FORMAT = 1;
 /** Tenants whose unwrapped keys are at hand. */
 const MAX_UNWRAPPED = 1_000;
 
-/** The master key that seals, and those from before that still open. */
+/** The master key that seals, and previous ones that can still open. */
 export interface MasterKeys {
   readonly current: MasterKey;
   readonly older: readonly MasterKey[];
 }
 
-/** What a data key is used for, one key for each. */
+/** Keys that are derived from a data key, one for each use. */
 interface TenantKeys {
   readonly sealing: KeyObject;
   readonly fingerprints: KeyObject;

@@ -1,7 +1,7 @@
-/** Longer texts are refused unread. */
+/** Longer texts are rejected without parsing. */
 export const MAX_CRON_LENGTH = 256;
 
-/** What a fault says is accepted. */
+/** The accepted forms, for error texts. */
 const CRON_ACCEPTED =
   'five fields (minute hour day-of-month month day-of-week), six with seconds first, or one of @hourly @daily @weekly @monthly @yearly';
 
@@ -13,7 +13,7 @@ export interface CronField {
   readonly next: Int8Array;
 }
 
-/** A cron expression, read. The hour, and whether it is `*`, decides what it does when the clock changes (`cron.ts`). */
+/** A parsed cron expression. Whether the hour is `*` decides how it treats clock changes (`cron.ts`). */
 export interface CronExpression {
   readonly kind: 'cron';
   readonly second: CronField;
@@ -26,7 +26,7 @@ export interface CronExpression {
   readonly dayOfWeek: CronField;
 }
 
-/** Why an expression is none: which field, which part of it, and what is accepted. */
+/** Why an expression is not valid: the field, the part of it, and what is accepted. */
 interface CronFault {
   readonly kind: 'fault';
   readonly detail: string;
@@ -128,7 +128,7 @@ function readRange(range: string, item: string, field: FieldKind): readonly [num
   const from = readValue(fromText, item, field);
   if (toText === undefined) return [from, from];
   let to = readValue(toText, item, field);
-  // A week may be said to end with Sunday.
+  // A range of weekdays may end with Sunday.
   if (toText === 'sun' && from > 0) to = 7;
   if (from > to) throw refused(field, item, 'ends before it begins: write two ranges, with a comma between');
   return [from, to];

@@ -124,8 +124,8 @@ function nextSecondOfDay(expression: CronExpression, from: number): number | nul
  *
  * - `*`: the pattern does not care what the clock shows. It fires at each instant that matches: in both passes of an hour
  *   that comes twice, and not at all in one that is left out, so that the times of `*` + `/15` stay 15 minutes apart.
- * - anything else: an appointment by the clock. What falls into a gap fires once, at the first instant after it (or not,
- *   with `gap: skip`); what comes twice fires the first time (or both times, with `overlap: twice`).
+ * - anything else: an appointment by the clock. Times in a gap fire once, at the first instant after it (not at all with
+ *   `gap: skip`). A time that comes twice fires the first time (both times with `overlap: twice`).
  *
  * The calendar gives readings of a clock ({@link nextReading}); this walks along the stretches of time in which the
  * offset stays the same, and so decides at their ends what readings that are missing or doubled are worth.

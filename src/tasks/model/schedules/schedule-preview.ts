@@ -5,7 +5,7 @@ import { nominalTimes, patternTimes, type ScheduleTiming, type TimingFault } fro
 import { LONGEST_CHANGE_MS, type TimeZone, timeZone } from './time-zone.ts';
 
 /**
- * What a change of the clocks does to a time:
+ * How a clock change affects a time:
  *
  * - `moved_by_dst`: the clock leaves the time out, so the run is at the first moment after it
  * - `first_of_two`, `second_of_two`: the clock shows the time twice; this is the first or the second time

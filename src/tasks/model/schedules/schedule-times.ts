@@ -4,9 +4,9 @@ import { nextCronTime } from './cron.ts';
 import { parseCron } from './cron-expression.ts';
 import { TIME_ZONE_ACCEPTED, timeZone } from './time-zone.ts';
 
-/** What says at which times a schedule fires, without its bounds. */
+/** The fields that decide at which times a schedule fires, without its bounds. */
 export type SchedulePattern = Pick<Schedule, 'cron' | 'everyMs' | 'phaseMs' | 'timezone' | 'dst'>;
-/** What says when a schedule fires. */
+/** The fields that decide when a schedule fires, with its bounds. */
 export type ScheduleTiming = SchedulePattern & Pick<Schedule, 'startAt' | 'endAt'>;
 
 /** The nominal times of a schedule. */
@@ -37,7 +37,7 @@ export function nominalTimes(timing: ScheduleTiming, now: number): NominalTimes 
   };
 }
 
-/** The same without regard to the bounds of the schedule. */
+/** The times of a schedule as {@link nominalTimes}, without its bounds. */
 export function patternTimes(pattern: SchedulePattern, now: number): NominalTimes | TimingFault {
   const { cron, everyMs, phaseMs, dst } = pattern;
   const zone = timeZone(pattern.timezone);
@@ -80,12 +80,12 @@ export function runsLeft({ maxRuns = null, fired }: Pick<Schedule, 'maxRuns' | '
   return maxRuns === null ? Number.POSITIVE_INFINITY : Math.max(0, maxRuns - fired);
 }
 
-/** With mode `none`: what is late by no more is not missed, but late. */
+/** With mode `none`, a time that is late by at most this still fires. */
 const LATE_MS = 10_000;
-/** So many missed times are counted, and no more: after a long outage nobody waits for the count. */
+/** Maximum number of missed times that are counted, which bounds the work after a long outage. */
 const MAX_COUNTED = 1_000;
 
-/** What is to be done about the nominal times that have come. */
+/** Which nominal times of the past get a run. */
 interface Due {
   /** For these, oldest first, there is to be a run. */
   readonly fire: readonly number[];
@@ -96,8 +96,8 @@ interface Due {
 /**
  * Of the nominal times from `nextAt` to `now`, both included: which of them are made up for (specification 3.9).
  *
- * `latest` and `none` fire for the last one only; `all` for up to `max`, the last ones. What is older than the window is
- * left; with `none` the window is just long enough for a process that is slow.
+ * `latest` and `none` fire for the last one only; `all` for up to `max`, the last ones. Older times than the window are
+ * skipped; with `none` the window is just long enough for a process that is slow.
  *
  * @param jitterMs how much later than its nominal time a run may be without being late
  */
@@ -149,7 +149,7 @@ export function lastTime(times: Pick<NominalTimes, 'next'>, from: number, until:
   return last;
 }
 
-/** What says how long after a nominal time a schedule fires. */
+/** The fields that decide how long after a nominal time a schedule fires. */
 export type JitteredPattern = SchedulePattern & Pick<Schedule, 'jitterMs'>;
 
 /**

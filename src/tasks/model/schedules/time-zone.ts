@@ -30,7 +30,7 @@ const named = new LRUCache<string, TimeZone>({ max: MAX_NAMES });
 /** By the name that the runtime uses. Their number is limited by the time zone data, so entries are never evicted. */
 const zones = new Map<string, TimeZone>();
 
-/** What a fault says is accepted. */
+/** The accepted names, for error texts. */
 export const TIME_ZONE_ACCEPTED = 'the IANA name of a time zone, such as "Europe/Berlin" or "UTC"';
 
 /** The zone with this IANA name; null when there is none. */

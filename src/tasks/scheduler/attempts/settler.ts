@@ -8,36 +8,36 @@ import { isOutage, type StoreOutage } from '../health/store-outage.ts';
 /** One attempt that has ended. */
 export interface EndedAttempt {
   readonly settlement: Settlement;
-  /** Until when the store may be told, by its clock: after that the attempt belongs to whoever reaps leases. */
+  /** End of the lease, by the clock of the store. After it, the reaper ends the attempt. */
   readonly leaseUntil: number;
-  /** Called once: with what the store says; null when it could not be told in time. */
+  /** Called once with the answer of the store; null if the result could not be stored in time. */
   readonly told: (answer: SettleAnswer | null) => void;
-  /** Nobody knows whether there is such an attempt: its claim was not answered. */
+  /** The attempt may not exist: its claim was not answered. */
   readonly unheard?: true;
 }
 
 interface SettlerParts {
   readonly store: Pick<TaskStore, 'settle'>;
   readonly outage: StoreOutage;
-  /** So many attempts that there may be are held, beside those that there were; the leases of others run out. */
+  /** Maximum number of held attempts that may not exist, in addition to the known ones. The leases of the rest expire. */
   readonly maxUnheard: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** What ends within this time is told together. */
+/** Results within this time are written together. */
 const WINDOW_MS = 5;
 const MAX_BATCH = 64;
 
 /**
- * What the store could not be told of a tenant is told again after so long, or when all of the store was away and is
- * back. While it is away, outcomes whose lease is over are looked for this often.
+ * Delay until failed writes of a tenant are retried. They are also retried as soon as an outage of the store is over. During
+ * an outage, results whose lease has expired are dropped this often.
  */
 const RETRY_MS = 1_000;
 
 /**
- * Tells the store how attempts ended, several at a time. While the store fails they are held, and told again when it
- * answers, until their lease is over.
+ * Writes the results of attempts to the store in batches. During an outage results are held, and written when the store is
+ * available again, unless their lease has expired.
  */
 export class Settler {
   readonly #parts: SettlerParts;
@@ -49,7 +49,7 @@ export class Settler {
   #unheard = 0;
   #timer: Timer | null = null;
   #timerAtMs = 0;
-  /** Tenants of which the store could not be told, and when it is tried again. */
+  /** Tenants whose results could not be written, and when to retry. */
   readonly #retryAtMs = new Map<string, number>();
   #empty: (() => void) | null = null;
   #stopped = false;
@@ -63,8 +63,8 @@ export class Settler {
   }
 
   /**
-   * Attempts that have ended, and of which the store has not heard yet. Those that there may be are left out: where a
-   * part of the store is away, they must not take the room of what the other parts have.
+   * Ended attempts whose results are not stored yet. Attempts that may not exist are left out: if a part of the store is
+   * unavailable, they must not take up the room of results for the other parts.
    */
   get outcomes(): number {
     return this.#pending - this.#unheard;
@@ -86,7 +86,7 @@ export class Settler {
     this.#arm(waits ? RETRY_MS : WINDOW_MS);
   }
 
-  /** Tells all that waits. Ends when all is told, or after `boundMs` without what the store could not be told. */
+  /** Writes all held results. Gives up on the remaining ones after `boundMs`. */
   async stop(boundMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const bound = this.#parts.clock.after(boundMs, resolve);
@@ -165,7 +165,7 @@ export class Settler {
       });
     } catch (failure) {
       this.#telling -= batch.length;
-      // The store may go on answering after the stop has not waited for it any longer.
+      // The answer may arrive after the stop has given up waiting for it.
       if (this.#stopped) this.#giveUp(batch);
       else if (isOutage(failure)) {
         outage.failed(failure);
@@ -175,7 +175,7 @@ export class Settler {
     if (this.#pending === 0) this.#empty?.();
   }
 
-  /** A defect with one attempt must not keep the others of its batch from being told. */
+  /** A bug with one attempt must not keep the other results of its batch from being written. */
   #refused(tenant: string, batch: readonly EndedAttempt[], failure: unknown): void {
     if (batch.length > 1) {
       for (const ended of batch) void this.#tellBatch(tenant, [ended]);

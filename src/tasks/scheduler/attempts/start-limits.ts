@@ -4,7 +4,7 @@ import { asError, Fault } from '../../../base/fault.ts';
 import type { Logger } from '../../../base/logger.ts';
 import type { StartLimit } from '../../model/documents.ts';
 
-/** A question to the decision service: how many tasks of a worker may start? */
+/** Asks the decision service how many tasks of a worker may start. */
 export interface LimitQuestion {
   readonly tenant: string;
   readonly limit: StartLimit;
@@ -122,7 +122,7 @@ interface Entry {
   taken: number;
   /** How many to ask for next. */
   next: number;
-  /** What the last verdict left. */
+  /** `remaining` of the last verdict. */
   remaining: number | null;
   waitUntilMs: number;
 }
@@ -137,11 +137,11 @@ const AFTER_END_MS = 5;
 const RETRY_MS = 1_000;
 /** A permission that is older is given back: the tasks would start in another window than they were counted in. */
 const FRESH_MS = 1_000;
-/** Such permissions are logged at most this often. */
+/** Failed decisions are logged at most this often. */
 const LOG_EVERY_MS = 60_000;
 
 /**
- * What the decision service lets the workers of this thread start. Callers ask before they claim: {@link ask}, then
+ * Permissions of the decision service to start tasks of the workers of this thread. Callers ask before they claim: {@link ask}, then
  * {@link take}, a claim of at most the number that {@link take} returned, and {@link started}. Permissions of tasks that
  * did not start are given back.
  *

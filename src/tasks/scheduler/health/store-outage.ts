@@ -15,7 +15,7 @@ interface StoreOutageParts {
 
 const PROBES = { initialMs: 100, maxMs: 2_000 };
 
-/** Where a write went well within this time, it is only a part of the store that fails, if it is. */
+/** If a write succeeded within this time, a failure concerns at most a part of the store. */
 const PART_MS = 1_000;
 
 /** How often the store is asked whether it takes what is written, while nothing is known to be wrong. */
@@ -25,11 +25,11 @@ const WATCH_MS = 2_500;
 const ANSWER_MS = 10_000;
 
 /**
- * Whether the store takes calls. Once they fail, and none goes well, nothing is claimed and outcomes are held until it
- * answers again. It is asked every few seconds, so that this is known before somebody has called it.
+ * Whether the store is available. During an outage nothing is claimed, and results are held until the store answers again.
+ * It is probed every few seconds, so that an outage is noticed before a call fails.
  *
- * A call may also fail because a part of the store is away, such as a node of a cluster. Then only the tenants whose
- * calls fail wait, and try again every now and then.
+ * A call may also fail because a part of the store is unavailable, such as a node of a cluster. Then only the tenants whose
+ * calls fail wait, and they retry from time to time.
  */
 export class StoreOutage {
   readonly #parts: StoreOutageParts;
@@ -126,7 +126,7 @@ export class StoreOutage {
     if (!this.#stopped) this.start();
   }
 
-  /** One question at a time: a store that does not answer is not asked again and again. */
+  /** At most one ping is in flight, also while the store does not answer. */
   async #ask(): Promise<void> {
     const { store, clock } = this.#parts;
     this.#asked ??= store.ping().finally(() => {
@@ -144,7 +144,7 @@ export class StoreOutage {
   }
 }
 
-/** True where the same call may go well later; anything else is a defect of ours. */
+/** True if the same call may succeed later. Any other failure is a bug. */
 export function isOutage(failure: unknown): boolean {
   return failure instanceof Fault && (failure.code === 'store_failed' || failure.code === 'overloaded');
 }

@@ -5,18 +5,18 @@ import type { TaskStatistics } from '../../model/task-statistics.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { TROUBLES, type TroubleName, troublesOf } from '../../store/trouble.ts';
 
-/** What `/readyz` has a component for. */
+/** A component of `/readyz`. */
 export type TroubledPart = 'task_store' | 'master_key';
 
 /** Why tasks cannot be served. */
 export interface NotReady {
   /** A word that the log and the statistics have, too. */
   readonly cause: TroubleName | 'wrong_master_key';
-  /** What is wrong, where, and what to do. */
+  /** The problem, its place and the next step. */
   readonly text: string;
 }
 
-/** Told whenever the reason of a part changes; null while nothing is wrong with it. */
+/** Called when the problem of a part changes; null if the part works. */
 export type NotReadyListener = (part: TroubledPart, notReady: NotReady | null) => void;
 
 interface TroublesParts {
@@ -62,7 +62,7 @@ export class Troubles {
     }
   }
 
-  /** Something is wrong with a part. What was wrong before is over when the part works again. */
+  /** A part has a problem. Earlier problems of the part stay open until it works again. */
   began(part: TroubledPart, notReady: NotReady): void {
     const { cause, text } = notReady;
     const before = this.#current.get(part);

@@ -27,7 +27,7 @@ export interface PullFailure {
   readonly message: string;
   /** False: the task fails for good. */
   readonly retry: boolean;
-  /** At least so long until the next attempt; null for the policy's wait. */
+  /** Minimum delay until the next attempt; null for the delay of the policy. */
   readonly retryAfterMs: number | null;
 }
 
@@ -42,7 +42,7 @@ interface PullDeskParts {
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly randomBytes: (count: number) => Buffer;
-  /** What tenants have whose operator has changed nothing. */
+  /** Default limits of tenants, unless their operator has changed them. */
   readonly limits: TenantLimits;
   /** Maximum number of calls that wait, divided between tenants by `FairShares`: one more is `overloaded`. */
   readonly maxWaiting: number;
@@ -62,7 +62,7 @@ const LOOK_MS = 1_000;
 /** Claims that ask for such tasks, of all workers together: with more of them each is asked for less often. */
 const MAX_LOOKS_PER_SECOND = 1_000;
 
-/** Leases of pull workers, on a store. A call that waits is woken by what this process hears, and once a second or so. */
+/** Leases of pull workers. A waiting call is woken by signals of this process, and about once a second. */
 export class PullDesk implements Service {
   readonly name = 'pull desk';
   readonly #parts: PullDeskParts;
@@ -97,7 +97,7 @@ export class PullDesk implements Service {
     });
   }
 
-  /** Whether the service stops: nobody gets a lease any more. What is leased can still be ended. */
+  /** Whether the service is shutting down and hands out no more leases. Existing leases can still be ended. */
   get stopped(): boolean {
     return this.#stopped;
   }
@@ -272,7 +272,7 @@ export class PullDesk implements Service {
     return answer;
   }
 
-  /** Nobody hears of a failure: the leases run out then. */
+  /** If this fails, the leases expire. */
   #handBack({ tenant, instance }: LeaseRequest, tasks: readonly ClaimedTask[]): void {
     for (const { leaseId } of tasks) {
       this.#owned(this.release(tenant, leaseId, 0, instance)).catch(() => {});

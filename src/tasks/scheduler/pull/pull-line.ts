@@ -9,7 +9,7 @@ export interface LeaseRequest {
   readonly waitMs: number;
   /** Null: the worker's. */
   readonly leaseMs: number | null;
-  /** What the caller calls itself; the actor of the history. */
+  /** The caller's own name, which is the actor in the history. */
   readonly instance: string;
   readonly gone: AbortSignal;
   /**
@@ -28,7 +28,7 @@ interface PullLineParts {
   readonly handBack: (request: LeaseRequest, tasks: readonly ClaimedTask[]) => void;
   /** A caller waits no more. */
   readonly left: () => void;
-  /** Nobody waits, and no claim is under way. */
+  /** No call waits and no claim is in progress. */
   readonly idle: () => void;
   /** How long a task that another process made may go unnoticed. */
   readonly longestWaitMs: () => number;
@@ -52,8 +52,8 @@ interface Caller {
 const SHORTEST_WAIT_MS = 10;
 
 /**
- * The callers that wait for tasks of one pull worker, first come, first served. One claim is under way at a time, and
- * one that finds nothing answers for all, so a thousand callers cost no more than one.
+ * The callers that wait for tasks of one pull worker, first come, first served. One claim is in progress at a time, and an
+ * empty result counts for all of them, so a thousand callers cost no more than one.
  */
 export class PullLine {
   readonly #parts: PullLineParts;
@@ -61,7 +61,7 @@ export class PullLine {
   #claiming = false;
   /** How many were asked. */
   #claims = 0;
-  /** Something has happened since the claim under way was asked. */
+  /** A task may have become available since the current claim began. */
   #again = false;
   #timer: Timer | null = null;
   #timerAtMs = 0;
@@ -71,7 +71,7 @@ export class PullLine {
     this.#parts = parts;
   }
 
-  /** What kept the last claim from starting more. */
+  /** The bound that kept the last claim from starting more. */
   get blocked(): ClaimAnswer['blocked'] {
     return this.#blocked;
   }
@@ -104,7 +104,7 @@ export class PullLine {
     if (!this.#claiming) this.#parts.running(this.#claim());
   }
 
-  /** There may be a task in so long. */
+  /** There may be a task after this delay. */
   tryIn(delayMs: number): void {
     const { clock, longestWaitMs } = this.#parts;
     const wait = Math.min(Math.max(delayMs, SHORTEST_WAIT_MS), longestWaitMs());
@@ -158,7 +158,7 @@ export class PullLine {
     }
   }
 
-  /** What was revoked for one caller may be revoked for others, which are answered without a claim for each. */
+  /** If access was revoked for one caller, it may be revoked for others. They are answered without a claim each. */
   async #recheck(): Promise<void> {
     this.#again = true;
     await Promise.all([...this.#callers].map(caller => this.#isAllowed(caller)));
@@ -182,7 +182,7 @@ export class PullLine {
     return nextAt === null ? Number.POSITIVE_INFINITY : nextAt - now;
   }
 
-  /** Whoever came while the store was asked is not answered by this: the next claim is for them. */
+  /** Callers that arrived during the claim wait for the next one. */
   #answerLate(): void {
     for (const caller of this.#callers) {
       if (caller.late && caller.claimsBefore < this.#claims) this.#answer(caller, []);

@@ -55,15 +55,15 @@ const MAX_HINTS = 5_000;
 
 /** How long a worker that nothing may be sent to is left alone. */
 const HELD_MS = 10_000;
-/** The same for one whose claim met a defect, or found nothing where the store said that there is more. */
+/** How long a worker is left alone whose claim failed with a bug, or was empty although the store announced tasks. */
 const ODD_MS = 1_000;
 const MAX_HELD = 50_000;
 
 /**
- * Starts due tasks of push workers (specification 4.4): sleeps until a worker has one, by the store's hints and by what
- * this process hears at once; lets tenants take turns; claims no more than it can deliver.
+ * Starts due tasks of push workers (specification 4.4). It sleeps until a worker has a due task, according to hints of the
+ * store and signals of this process. Tenants take turns, and no more is claimed than can be delivered.
  *
- * Every process may run one: what is claimed, and within which bounds, is the store's to decide.
+ * Every process runs one: the store decides which tasks are claimed and within which bounds.
  */
 export class Dispatcher implements Service {
   readonly name = 'task dispatcher';
@@ -155,7 +155,7 @@ export class Dispatcher implements Service {
       try {
         const hints = await store.wakeups(clock.nowMs() + LOOK_AHEAD_MS, MAX_HINTS);
         for (const { tenant, workerId, at } of hints) {
-          // That of a worker which is left alone was moved away: one that is back comes from somebody who let it go on.
+          // The hint of a worker that is left alone was postponed. A new hint means that the worker was resumed.
           if (startLimits.waitMs(tenant, workerId) > 0) this.#sleep(tenant, workerId);
           else if (at <= clock.nowMs()) this.#ready(tenant, workerId, at);
           else this.#dueAt(tenant, workerId, at);
@@ -169,7 +169,7 @@ export class Dispatcher implements Service {
     if (this.#state === 'running') this.#timer = clock.after(LOOK_MS, () => void this.#look());
   };
 
-  /** Requests to cancel are heeded until the last attempt is over. */
+  /** Handles cancel requests until the last attempt is over. */
   #watchCancels(): Timer {
     const { store, clock, attempts, outage } = this.#parts;
     let timer: Timer;
@@ -319,7 +319,7 @@ export class Dispatcher implements Service {
     else this.#due.delete(key);
     if (nextAt === null) return false;
     if (nextAt <= now && tasks.length > 0) return true;
-    // What is further away stays with the store's hint, which the claim has set.
+    // Later times are left to the hint of the store, which the claim has set.
     const at = nextAt <= now ? now + ODD_MS : nextAt;
     if (at <= now + LOOK_AHEAD_MS && this.#state === 'running') {
       // Relative to the answer: this clock may be ahead of the store's, and the worker would come back too early.
@@ -328,7 +328,7 @@ export class Dispatcher implements Service {
     return false;
   }
 
-  /** Nothing may be sent to the worker: moves its hint away, but for one that takes its tasks itself, which does so. */
+  /** Nothing may be sent to the worker: postpones its hint. A pull worker sets its own hint. */
   async #leaveAlone(
     tenant: string,
     workerId: string,
@@ -349,7 +349,7 @@ export class Dispatcher implements Service {
     if (isOutage(failure)) {
       outage.failed(failure);
       if (outage.down) return { started: 0, more: true };
-      // Its part of the store may be away; what the store's hints say of it may be as well.
+      // The tenant's part of the store may be unavailable, and with it the hints about its workers.
       if (this.#state === 'running') this.#wakeList.add({ tenant, workerId, at: clock.nowMs() + ODD_MS });
       return NOTHING_STARTED;
     }

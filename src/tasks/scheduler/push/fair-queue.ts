@@ -1,6 +1,6 @@
 import type { PushSlots } from './push-slots.ts';
 
-/** What came of the turn of a worker. */
+/** The result of a worker's turn. */
 export interface TurnOutcome {
   /** How many tasks were started. */
   readonly started: number;
@@ -10,7 +10,7 @@ export interface TurnOutcome {
 
 export const NOTHING_STARTED: TurnOutcome = { started: 0, more: false };
 
-/** Whose turn it is to start tasks, and how many at most. The slots for so many are taken until the turn is over. */
+/** A worker's turn to start up to `max` tasks. Slots for that number are reserved until the turn is over. */
 export interface Turn {
   readonly tenant: string;
   readonly workerId: string;
@@ -95,7 +95,7 @@ export class FairQueue {
     if (tenant === undefined) return;
     const again = more || tenant.turns.get(turn.workerId) === true;
     tenant.turns.delete(turn.workerId);
-    // What one worker left is for the next of the same tenant, whose turn goes on.
+    // The unused part goes to the next worker of the same tenant.
     tenant.deficit = Math.min(tenant.deficit + unused, quantum);
     if (again) tenant.workers.add(turn.workerId);
     // A tenant with nothing to do saves nothing up for later.

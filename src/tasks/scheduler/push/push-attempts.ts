@@ -37,7 +37,7 @@ export interface PushAttempt {
   /** Without its body, which may be large and is not needed while the attempt goes on. */
   readonly claimed: Pick<ClaimedTask, 'task' | 'leaseId' | 'leaseUntil'>;
   readonly beganMs: number;
-  /** Somebody wants it to stop. */
+  /** A cancel was requested. */
   canceled: boolean;
 }
 
@@ -55,7 +55,7 @@ const NOTHING: Omit<Settlement, 'leaseId' | 'event' | 'actor'> = {
   throttleMs: 0,
 };
 
-/** The attempts that this process is making, from the claim to what the store is told. */
+/** The attempts of this process, from the claim to the result for the store. */
 export class PushAttempts {
   readonly #parts: PushAttemptsParts;
   /** By lease. */
@@ -86,7 +86,7 @@ export class PushAttempts {
         headers: claimed.body.headers,
         worker: taskUrls ? { ...page.worker, url: targetOf(claimed.body.headers) } : page.worker,
         signing: page.secrets.signing(nowMs),
-        // Who may create tasks could otherwise have them sent to a server of their own.
+        // Otherwise anyone who may create tasks could have the secrets sent to their own server.
         secretHeaders: taskUrls ? {} : page.secrets.headers(nowMs),
         traceparent: null,
       })
@@ -196,7 +196,7 @@ export class PushAttempts {
   }
 }
 
-/** What one receiver says about itself does not stop tasks of the same worker that go to others. */
+/** A receiver's answer about itself must not stop tasks of the same worker that go to other receivers. */
 function forOneUrl(verdict: Verdict): Verdict {
   return { ...verdict, throttleMs: 0, pauseWorker: false };
 }

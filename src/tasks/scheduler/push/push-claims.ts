@@ -20,7 +20,7 @@ interface PushClaimsParts {
   readonly actor: Actor;
 }
 
-/** How much longer than its timeout an attempt has the task: for the way there, and to tell the store. */
+/** How much longer than the timeout the lease lasts, for the delivery itself and for writing the result. */
 const LEASE_MARGIN_MS = 15_000;
 
 /** Claims tasks that are to be pushed. */
@@ -31,7 +31,7 @@ export class PushClaims {
     this.#parts = parts;
   }
 
-  /** @throws (rejects with) Fault when the store fails; what it may have claimed all the same is handed back later */
+  /** @throws (rejects with) Fault if the store fails; tasks that it may have claimed anyway are handed back later */
   async claim({ tenant, workerId, max }: Turn, { worker, limits }: ReadyPage): Promise<ClaimAnswer> {
     const { store, outage, actor, randomBytes } = this.#parts;
     const leases = leaseIds(Math.min(max, worker.concurrency ?? max), randomBytes);
@@ -57,7 +57,7 @@ export class PushClaims {
     }
   }
 
-  /** A task that only has one attempt must not lose it to a call that nobody heard the answer of. */
+  /** A task with a single attempt must not lose it to a claim whose answer was lost. */
   #handBack(tenant: string, leases: readonly string[], timeoutMs: number): void {
     const leaseUntil = this.#parts.clock.nowMs() + timeoutMs + LEASE_MARGIN_MS;
     for (const leaseId of leases) {

@@ -18,8 +18,8 @@ interface WakeListParts {
 const MAX_WORKERS = 100_000;
 
 /**
- * Workers that are to be served in the near future, to the millisecond. What is further away stays with the store's
- * hints. A heap by time, in which a worker that got an earlier time leaves its former place behind.
+ * Workers that are to be served in the near future, to the millisecond. Later times are left to the
+ * hints of the store. A heap by time, in which a worker that got an earlier time leaves its former place behind.
  */
 export class WakeList {
   readonly #parts: WakeListParts;
@@ -118,9 +118,9 @@ interface TenantWaitersParts {
 const LEAST_WAIT_MS = 20;
 
 /**
- * Workers with due tasks that a bound of their tenant keeps from starting. They try one after the other: whoever finds
- * room wakes the next, and whoever finds none waits again. So a tenant at its bound costs a claim, however many workers
- * it has.
+ * Workers with due tasks that a bound of their tenant keeps from starting. They try one after the other: one that finds
+ * room wakes the next, and one that finds none waits again. So a tenant at its bound costs one claim, no matter how many
+ * workers it has.
  */
 export class TenantWaiters {
   readonly #parts: TenantWaitersParts;

@@ -15,7 +15,7 @@ interface CallbackParts {
   readonly signals: Signals;
   readonly ids: IdMaker;
   readonly logger: Logger;
-  /** What tenants have whose operator has changed nothing. */
+  /** Default limits of tenants, unless their operator has changed them. */
   readonly limits: Pick<TenantLimits, 'openTasks'>;
 }
 
@@ -26,7 +26,7 @@ interface CallbackParts {
 const POSTPONE_MS = 60_000;
 const CREATOR = { type: 'system', id: 'callbacks' } as const;
 
-/** An ended task, and the worker that is to be told. */
+/** An ended task, and the worker to notify. */
 interface Telling {
   readonly document: StoredDocument<'callback'>;
   /** Null: there is no such worker (any more). */
@@ -34,9 +34,9 @@ interface Telling {
 }
 
 /**
- * Creates the tasks that tell workers of the ends of other tasks. The document of each goes in the step that creates its
- * task: however many processes do this, and wherever one dies, there is one callback. Those whose worker was deleted are
- * dropped, with a line in the log.
+ * Creates the tasks that notify workers of the ends of other tasks. The document of each callback is deleted in the step
+ * that creates its task, so each callback happens once, even with several processes and crashes. Callbacks for deleted
+ * workers are dropped, with a line in the log.
  *
  * @param documents of one tenant, all due
  * @param now by the store's clock
@@ -151,7 +151,7 @@ async function workerOf(
   tenant: string,
   id: string,
 ): Promise<StoredDocument<'worker'> | null> {
-  // What is not there is remembered for a second as well, and the worker may be younger than that.
+  // The directory also caches for a second that a worker is missing, and the worker may be newer.
   return (await directory.worker(tenant, id)) ?? store.getDocument(tenant, 'worker', id);
 }
 
@@ -191,10 +191,10 @@ async function postpone(
 }
 
 /**
- * The task that tells a worker of the end of another task. It makes no callback itself, so callbacks have no callbacks and
- * workers that name each other do not go on for ever.
+ * The task that notifies a worker of the end of another task. It has no callback itself, so workers that name each other do
+ * not cause an endless loop.
  *
- * @param worker the one that is told
+ * @param worker the worker to notify
  */
 export function callbackTask(ids: IdMaker, callback: Callback, worker: StoredDocument<'worker'>): NewTask {
   const defaults = worker.body;
@@ -228,11 +228,11 @@ export function callbackTask(ids: IdMaker, callback: Callback, worker: StoredDoc
   };
 }
 
-/** What the worker is sent; described in `docs/tasks/receivers.md`. The result is JSON already, and stays as it is. */
+/** The payload for the worker; described in `docs/tasks/receivers.md`. The result is JSON already, and stays as it is. */
 function payloadOf(callback: Callback): string {
   const { taskId, status, lastError, result } = callback;
   const path = `/api/v1/tasks/${taskId}`;
-  const told = {
+  const notice = {
     id: taskId,
     worker: callback.worker,
     worker_id: callback.workerId,
@@ -247,7 +247,7 @@ function payloadOf(callback: Callback): string {
     links: { task: path, history: `${path}/history` },
     result_omitted: callback.resultOmitted,
   };
-  return `${JSON.stringify(told).slice(0, -1)},"result":${result}}`;
+  return `${JSON.stringify(notice).slice(0, -1)},"result":${result}}`;
 }
 
 function errorOf({ code, message, httpStatus, at }: TaskError): object {

@@ -21,7 +21,7 @@ interface ScheduleFirerParts extends ScheduleStepParts {
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly logger: Logger;
-  /** What tenants have whose operator has changed nothing. */
+  /** Default limits of tenants, unless their operator has changed them. */
   readonly limits: Pick<TenantLimits, 'openTasks'>;
   /** The document of a worker is due: it is to be resumed. The document must not be due afterwards. */
   readonly workerDue: (tenant: string, workerId: string) => Promise<void>;
@@ -33,14 +33,14 @@ interface ScheduleFirerParts extends ScheduleStepParts {
  * are full seconds: the first look after one is at it.
  */
 const LOOK_EVERY_MS = 250;
-/** Documents are read so many at a time: each may hold a payload. */
+/** Maximum number of documents in one read: each may contain a payload. */
 const DOCUMENTS_AT_ONCE = 500;
 /** Schedules, or callbacks, of one tenant that are written together. */
 const BATCH = 100;
 const JOBS_AT_ONCE = 32;
 const RETRIES = { initialMs: 250, maxMs: 5_000 };
 
-/** What is done at a time: schedules or callbacks of one tenant, or one other document. */
+/** A unit of work: schedules or callbacks of one tenant, or one other document. */
 type Job = () => Promise<void>;
 
 /**
@@ -124,7 +124,7 @@ export class ScheduleFirer implements Service {
     } catch (failure) {
       const reason = asError(failure).message;
       if (this.#failures === 0) {
-        // An outage of the store has lines of its own.
+        // Outages of the store have their own log lines.
         const level = isOutage(failure) ? 'info' : 'error';
         logger[level]('Schedules are paused because the task store is unavailable', { reason });
       }
@@ -159,7 +159,7 @@ export class ScheduleFirer implements Service {
     return moved > 0;
   }
 
-  /** Null for documents that are dealt with many at a time. */
+  /** Null for kinds of documents that are handled in batches. */
   #jobOf(tenant: string, document: StoredDocument): Job | null {
     const { store, workerDue } = this.#parts;
     switch (document.kind) {

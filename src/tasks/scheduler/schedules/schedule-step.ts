@@ -16,10 +16,10 @@ import type { NewTask } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { putSchedule, scheduledTask } from './schedule-task.ts';
 
-/** What can become of a nominal time, or (the last two) of a schedule that cannot fire now. */
+/** The result of a nominal time, or (the last two) of a schedule that cannot fire now. */
 export type ScheduleResult = 'fired' | 'skipped_overlap' | 'skipped_window' | 'postponed' | 'paused';
 
-/** What is written for a schedule whose time has come: whole or not at all. */
+/** The writes for a due schedule, all of them or none. */
 export interface ScheduleStep {
   readonly schedule: StoredDocument<'schedule'>;
   readonly put: PutDocument<'schedule'>;
@@ -38,11 +38,11 @@ export interface ScheduleStepParts {
 
 /** How long a schedule waits that cannot fire for a reason that may pass: a quota, an account that is suspended. */
 const POSTPONE_MS = 60_000;
-/** So many open tasks are canceled in one step; the next one goes on with the others. */
+/** Maximum number of open tasks that one step cancels. The next step continues. */
 const MAX_CANCELED = 100;
 
 /**
- * What is to be done about a schedule that is due.
+ * Works out the writes for a due schedule.
  *
  * @param now by the store's clock
  * @returns null when somebody else has changed the schedule meanwhile
@@ -57,7 +57,7 @@ export async function scheduleStep(
   const times = nominalTimes(body, now);
   if (times.kind === 'fault') return pausedStep(schedule, `${times.field}: ${times.detail}`);
   if (body.paused) {
-    // What would have come during the pause is not missed, it was not wanted.
+    // Times during the pause were not wanted, so they do not count as missed.
     const resumed = { paused: false, pauseReason: null, resumeAt: null, nextAt: nextAfter(body, times, now) };
     return { schedule, put: putSchedule(schedule, { ...body, ...resumed }), tasks: [], counts: {} };
   }
@@ -109,13 +109,13 @@ function counted(
   };
 }
 
-/** The schedule stops until a person has looked at it. */
+/** Pauses the schedule until a person resumes it. */
 export function pausedStep(schedule: StoredDocument<'schedule'>, pauseReason: string): ScheduleStep {
   const body = { ...schedule.body, paused: true, pauseReason, resumeAt: null };
   return { schedule, put: putSchedule(schedule, body), tasks: [], counts: { paused: 1 }, pauseReason };
 }
 
-/** Its times stay as they are; they are late then, and `catchUp` says what of them is made up for. */
+/** Keeps the times of the schedule. They are late afterwards, and `catchUp` decides which of them still fire. */
 export function postponedStep(schedule: StoredDocument<'schedule'>, now: number): ScheduleStep {
   const put = { ...putSchedule(schedule, schedule.body), dueAt: now + POSTPONE_MS };
   return { schedule, put, tasks: [], counts: { postponed: 1 } };
@@ -130,7 +130,7 @@ async function workerOf(
   tenant: string,
   { workerId }: Schedule,
 ): Promise<StoredDocument<'worker'> | null> {
-  // What is not there is remembered for a second as well, and the worker may be younger than that.
+  // The directory also caches for a second that a worker is missing, and the worker may be newer.
   return (await directory.worker(tenant, workerId)) ?? store.getDocument(tenant, 'worker', workerId);
 }
 

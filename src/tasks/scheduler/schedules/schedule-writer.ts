@@ -27,12 +27,12 @@ interface ScheduleWriterParts extends ScheduleStepParts {
   readonly counters: ScheduleCounters;
 }
 
-/** The store takes no more tasks at once. */
+/** The store accepts at most this number of tasks in one step. */
 const MAX_TASKS = 500;
-/** Tasks of several schedules are made at once; by which one, each of them says itself. */
+/** Tasks of several schedules are created together, and each names its schedule. */
 const FIRER = { type: 'system', id: 'schedules' } as const;
 
-/** Writes what is to be done about schedules of one tenant that are due, several in one step of the store. */
+/** Fires due schedules of one tenant, several in one step of the store. */
 export class ScheduleWriter {
   readonly #parts: ScheduleWriterParts;
 
@@ -54,7 +54,7 @@ export class ScheduleWriter {
     return moved;
   }
 
-  /** A schedule that we cannot work out must not keep the others from firing. */
+  /** A bug with one schedule must not keep the others from firing. */
   async #stepOf(
     tenant: string,
     schedule: StoredDocument<'schedule'>,
@@ -100,7 +100,7 @@ export class ScheduleWriter {
     return steps.length;
   }
 
-  /** Nothing was written because of one task: find out whose it is, and put that schedule aside. */
+  /** Nothing was written because one task was refused. Finds its schedule and puts it aside. */
   async #refused(
     tenant: string,
     steps: readonly ScheduleStep[],

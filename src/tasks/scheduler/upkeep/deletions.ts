@@ -48,7 +48,7 @@ const DELETION: Actor = { type: 'system', id: 'deletion' };
 
 /**
  * Goes on with the deletion of an account whose document is due: removes some of what it holds. If nothing is left, only
- * the account itself stays, without limits and keys, so that nobody takes its domain too early. What requests wrote that
+ * the account itself stays, without limits and keys, so that nobody takes its domain too early. Documents that requests wrote which
  * began before the deletion is removed by a second sweep, and by a third one when the domain becomes free. Then the
  * account goes as well. Several processes may do this at once, and a crash at any moment leaves an account that is due.
  *
@@ -86,7 +86,7 @@ export async function deleteSome(
   await store.apply(tenant, [{ op: 'delete', kind, id, expect: version }]);
 }
 
-/** What is left after a part of a sweep: something, tasks that run, the rest behind a place of the store, or nothing. */
+/** The remainder after a part of a sweep: more of it, running tasks, the rest behind a place of the store, or nothing. */
 type Left = 'more' | 'running' | { readonly place: string } | null;
 
 async function sweep(parts: AccountDeletionParts, tenant: string, deletion: AccountDeletion): Promise<Left> {
@@ -109,7 +109,7 @@ async function sweep(parts: AccountDeletionParts, tenant: string, deletion: Acco
   return place === null ? null : { place };
 }
 
-/** Where somebody else was faster, the next look goes on. */
+/** If another process was faster, the next look continues. */
 async function put(
   { store, signals }: AccountDeletionParts,
   tenant: string,

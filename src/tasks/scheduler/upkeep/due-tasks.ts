@@ -11,7 +11,7 @@ interface DueTasksParts {
   readonly statistics: TaskStatistics;
 }
 
-/** How many tasks are due, for the statistics, which never wait for the store: they are told what it said last. */
+/** Number of due tasks for the statistics, which never wait for the store: they show its last answer. */
 export class DueTasks {
   readonly #store: DueTasksParts['store'];
   #count = 0;
@@ -21,7 +21,7 @@ export class DueTasks {
     statistics.readDueTasks(() => this.#count);
   }
 
-  /** @throws (rejects with) Fault when the store fails; what it said before is told on */
+  /** @throws (rejects with) Fault when the store fails; the last answer stays */
   async look(): Promise<void> {
     this.#count = await this.#store.countDue(MAX_COUNTED);
   }

@@ -15,19 +15,19 @@ interface ReaperParts {
   readonly random: () => number;
 }
 
-/** How often it looks: well within the second that a lost worker may go unnoticed. */
+/** Interval between two rounds: well below the second within which a lost worker must be noticed. */
 export const REAP_EVERY_MS = 500;
 const MAX_AT_ONCE = 500;
-/** Calls of the store under way: it writes several at once. */
+/** Maximum number of concurrent calls of the store, which writes several together. */
 const JOBS_AT_ONCE = 32;
 
 const REAPER: Actor = { type: 'system', id: 'reaper' };
 
 /**
- * Ends attempts whose lease is over, and tasks that did not start in time. Every process may do it: the store takes the
- * first, and refuses the others. Where it fails for one tenant the others have theirs ended all the same.
+ * Ends attempts whose lease has expired, and tasks that did not start in time. Every process does this: the store accepts
+ * the first and refuses the others. A failure for one tenant does not affect the others.
  *
- * @param stopped true when it is to break off
+ * @param stopped returns true when the round is to be aborted
  * @throws (rejects with) Fault when the store fails
  */
 export async function reap(parts: ReaperParts, stopped: () => boolean): Promise<void> {
@@ -43,7 +43,7 @@ export async function reap(parts: ReaperParts, stopped: () => boolean): Promise<
       ...each.expired.map(task => async () => count(await expire(parts, each.tenant, task))),
     ]);
     await forEachLimited(jobs, JOBS_AT_ONCE, job => job());
-    // Where nothing was ended others are at it, and what is left comes next time.
+    // If nothing was ended, other processes are ending the same leases. The rest is left to the next round.
   } while (ended >= MAX_AT_ONCE / 2 && !stopped());
 }
 
@@ -60,7 +60,7 @@ async function reapLeases(parts: ReaperParts, { tenant, leases }: Overdue): Prom
   return ended;
 }
 
-/** It counts as an attempt, and waits at least the base: a task that kills its worker must not do so for ever. */
+/** The attempt counts, and the delay is at least the base: a task that crashes its worker must not do so forever. */
 function lapse({ random, clock }: ReaperParts, leaseId: string, task: Task): Settlement {
   const delayMs = Math.max(task.retry.baseMs, retryWaitMs(task.retry, task.attempt, random));
   return {

@@ -6,7 +6,7 @@ import type { TaskStore } from '../../store/task-store.ts';
 interface RetentionParts {
   readonly store: Pick<TaskStore, 'tenants' | 'purge'>;
   readonly directory: Directory;
-  /** What tenants have whose operator has changed nothing. */
+  /** Default limits of tenants, unless their operator has changed them. */
   readonly limits: TenantLimits;
   readonly clock: Clock;
 }
@@ -16,19 +16,19 @@ export const RETAIN_EVERY_MS = 10_000;
 
 const SLICE = 500;
 const TENANTS_AT_ONCE = 100;
-/** Tenants that may fail in one pass: with more of them all of the store is away. */
+/** Maximum number of tenants that may fail in one pass. With more failures the store is unavailable. */
 const MAX_FAILURES = 10;
-/** How much longer than a slice took the store is left to others. */
+/** The pause after a slice is this many times as long as the slice took. */
 const REST_FACTOR = 2;
 const LEAST_REST_MS = 5;
 /** The clock may be corrected during a slice, which then seems to take hours. */
 const MAX_REST_MS = 10_000;
 
 /**
- * Removes what tenants do not keep any longer: a pass over all of them, in slices, between which the store is left to
- * others for longer than they take.
+ * Removes tasks whose retention time is over: one pass over all tenants, in slices. The pauses between slices are longer
+ * than the slices, so that other work has priority.
  *
- * @param stopped true when it is to break off
+ * @param stopped returns true when the pass is to be aborted
  * @throws (rejects with) Fault when the store fails
  */
 export async function purgeAll(parts: RetentionParts, stopped: () => boolean): Promise<void> {
@@ -39,7 +39,7 @@ export async function purgeAll(parts: RetentionParts, stopped: () => boolean): P
     tenants = await parts.store.tenants(after, TENANTS_AT_ONCE);
     for (const tenant of tenants) {
       if (stopped()) break;
-      // A part of the store may be away: that one tenant cannot be purged is not to keep the others.
+      // A part of the store may be unavailable. One tenant that fails must not keep the others from being purged.
       await purgeTenant(parts, tenant, stopped).catch(failure => failures.push(failure));
       if (failures.length >= MAX_FAILURES) throw failures[0];
     }

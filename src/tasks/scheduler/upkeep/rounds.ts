@@ -10,13 +10,13 @@ interface RoundsParts {
   readonly waitMs: number;
   /** How long before the first, so that processes that start together do not work in step. */
   readonly firstWaitMs: number;
-  /** To be broken off when `stopped` says so. A failure is logged once, until a round goes well. */
+  /** Must end soon after `stopped` returns true. Repeated failures are logged once. */
   readonly round: (stopped: () => boolean) => Promise<void>;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Does something again and again, never twice at a time. */
+/** Repeats a piece of work, with a pause in between. */
 export class Rounds implements Service {
   readonly name: string;
   readonly #parts: RoundsParts;
@@ -52,7 +52,7 @@ export class Rounds implements Service {
       this.#failing = false;
     } catch (failure) {
       const reason = asError(failure).message;
-      // An outage of the store has lines of its own.
+      // Outages of the store have their own log lines.
       const level = isOutage(failure) ? 'info' : 'error';
       if (!this.#failing)
         logger[level]('Background work of the task service failed; retrying', { work: name, reason });

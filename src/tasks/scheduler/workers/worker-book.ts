@@ -8,7 +8,7 @@ import { ACCOUNT_ID, type StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { readSecrets, WorkerSecrets } from './worker-secrets.ts';
 
-/** What is known of a worker whose tasks may be due. */
+/** How tasks of a worker can be pushed, if at all. */
 export type WorkerPage =
   | {
       readonly kind: 'ready';
@@ -27,7 +27,7 @@ interface WorkerBookParts {
   readonly store: Pick<TaskStore, 'listDocuments' | 'getDocument'>;
   readonly directory: Directory;
   readonly sealer: Sealer;
-  /** What tenants have whose operator has changed nothing. */
+  /** Default limits of tenants, unless their operator has changed them. */
   readonly limits: TenantLimits;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -43,7 +43,7 @@ interface Entry {
 const FRESH_MS = 5_000;
 const MAX_ENTRIES = 10_000;
 
-/** Workers as they are pushed to: their documents, what bounds them, and their secrets, opened. */
+/** Push workers: their documents, limits and decrypted secrets. */
 export class WorkerBook {
   readonly #parts: WorkerBookParts;
   readonly #entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
@@ -59,7 +59,7 @@ export class WorkerBook {
       directory.account(tenant),
       directory.worker(tenant, workerId),
     ]);
-    // One that was resumed in another process may still be kept here as suspended, and would be put off once more.
+    // An account that another process has resumed may still be cached as suspended here, which would delay its tasks.
     const account = known?.body.status === 'suspended' ? await this.#readAccount(tenant) : known;
     if (account === null || worker === null || isGone(account.body)) return { kind: 'gone' };
     if (worker.body.mode !== 'push') return { kind: 'not_pushed' };
@@ -96,7 +96,7 @@ export class WorkerBook {
   }
 
   /**
-   * The secrets of a worker as the store has them now. Null when one does not open: tasks must not leave unsigned.
+   * The secrets of a worker as the store has them now. Null if one cannot be decrypted: tasks must not be sent unsigned.
    *
    * @throws (rejects with) Fault when the store fails
    */

@@ -16,10 +16,10 @@ interface WorkerSwitchParts {
   readonly logger: Logger;
 }
 
-/** Somebody else may change the document between reading and writing it. */
+/** Maximum number of tries: another process may change the document between the read and the write. */
 const ATTEMPTS = 5;
 
-/** Pauses workers, and lets them go on, on behalf of the service itself. */
+/** Pauses and resumes workers on behalf of the service itself. */
 export class WorkerSwitch {
   readonly #parts: WorkerSwitchParts;
 
@@ -28,8 +28,8 @@ export class WorkerSwitch {
   }
 
   /**
-   * Pauses a worker until somebody lets it go on; nothing happens when it is paused already, gone, or was changed since
-   * it was as `seen`: what it did before says nothing of what it does now.
+   * Pauses a worker until a person resumes it. Does nothing if the worker is paused already, was deleted, or has changed
+   * since `seen`, because its earlier failures say nothing about its new configuration.
    * @throws (rejects with) Fault when the store fails
    */
   async pause(
@@ -49,8 +49,8 @@ export class WorkerSwitch {
   }
 
   /**
-   * Lets a worker go on whose time to resume has come by the store's clock; its tasks are due at once. Nothing happens
-   * when that time has been changed meanwhile. Safe to be called by several processes at once.
+   * Resumes a worker whose time to resume has come by the store's clock; its tasks are due at once. Does nothing if that
+   * time has changed in the meantime. Safe to be called by several processes at once.
    * @throws (rejects with) Fault when the store fails
    */
   async resume(tenant: string, workerId: string): Promise<void> {
@@ -67,7 +67,7 @@ export class WorkerSwitch {
     this.#changed(tenant, workerId);
   }
 
-  /** @returns false where `change` says that there is nothing to do, or the worker is gone */
+  /** @returns false if `change` returns null, or the worker was deleted */
   async #change(
     tenant: string,
     workerId: string,
@@ -122,7 +122,7 @@ const MAX_WORKERS = 10_000;
 const LOOKED_AT = 50;
 
 /**
- * Pauses workers that say that they are gone, and those that have only failed for as long as they allow.
+ * Pauses workers that answer 410 Gone, and workers that have only failed for longer than they allow.
  *
  * Each process knows since when it has seen nothing but failures of a worker, counted from the last change of its
  * document at the earliest. Before it pauses a worker it asks the store whether the attempts of another process went

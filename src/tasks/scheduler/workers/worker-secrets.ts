@@ -12,7 +12,7 @@ interface OpenSecret extends Pick<Secret, 'type' | 'name' | 'expiresAt' | 'lastU
   readonly value: string;
 }
 
-/** A secret that pushes to a worker use, and when that was noted last as far as is known. */
+/** A secret that a push used, and when its use was last recorded, as far as is known. */
 export interface UsedSecret extends Pick<Secret, 'lastUsedAt'> {
   readonly id: string;
 }
@@ -127,11 +127,11 @@ interface SecretUsesParts {
   readonly logger: Logger;
 }
 
-/** When a secret was used is kept this exactly: a write for each push would be too many. */
+/** Precision of the last use of a secret. A write for each push would be too expensive. */
 const EXACT_TO_MS = 600_000;
 const MAX_SECRETS = 20_000;
 
-/** Notes when the secrets of push workers were last used, beside the pushes, which do not wait for it. */
+/** Records when the secrets of push workers were last used. Pushes do not wait for it. */
 export class SecretUses {
   readonly #parts: SecretUsesParts;
   readonly #notedAt = new LRUCache<string, number>({ max: MAX_SECRETS });
@@ -161,7 +161,7 @@ export class SecretUses {
     await Promise.all(this.#running);
   }
 
-  /** Where a document has changed meanwhile nothing is written, and it is noted the next time. Never rejects. */
+  /** If a document has changed in the meantime, nothing is written until the next use. Never rejects. */
   async #note(tenant: string, ids: readonly string[], nowMs: number): Promise<void> {
     const { store, logger } = this.#parts;
     try {
@@ -175,7 +175,12 @@ export class SecretUses {
         });
       if (changes.length > 0) await store.apply(tenant, changes);
     } catch (failure) {
-      logger.debug(`tasks: the last use of ${ids.join(', ')} was not noted: ${asError(failure).message}`);
+      const reason = asError(failure).message;
+      logger.debug('Could not record the last use of secrets; the next use is recorded', {
+        tenant,
+        secrets: ids.join(),
+        reason,
+      });
     }
   }
 }

@@ -21,10 +21,10 @@ export interface WorkerTest {
   readonly payload: string | null;
 }
 
-/** What came of a test. Plain data, without secrets. */
+/** The result of a test. Plain data, without secrets. */
 export type WorkerTestAnswer =
   | { readonly kind: 'sent'; readonly outcome: DeliveryOutcome; readonly event: Settlement['event'] }
-  /** The worker was deleted, pulls, or has a secret that does not open. */
+  /** The worker was deleted, pulls, or has a secret that cannot be decrypted. */
   | { readonly kind: 'impossible'; readonly reason: 'gone' | 'not_pushed' | 'secrets_unreadable' }
   /** The tenant has made too many tests, or all deliveries are busy. */
   | { readonly kind: 'refused'; readonly reason: 'rate' | 'busy'; readonly retryAfterMs: number };
@@ -145,7 +145,7 @@ function testTask(id: string, { timeoutMs, retry }: Worker, nowMs: number) {
   };
 }
 
-/** A worker may send back what it was sent. */
+/** Hides secrets that the worker sent back. */
 function withoutSecrets(outcome: DeliveryOutcome, secrets: WorkerSecrets, nowMs: number): DeliveryOutcome {
   const { http } = outcome;
   if (http === null) return { ...outcome, result: null };
