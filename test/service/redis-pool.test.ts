@@ -123,7 +123,7 @@ t.test('KVCACHE_POOL_ON_EMPTY_BEHAVIOR=error fails after the wait, with the leng
     const first = await caller.ask(key);
     const second = await caller.ask(key);
     const waited = at === 'main' ? 10 : 11;
-    t.match(await second.answer, new RegExp(`status 14: Redis at .* none came free within ${waited} ms`));
+    t.match(await second.answer, new RegExp(`status 14: Redis at .* none became free within ${waited} ms`));
     await resume(servers[at]);
     t.equal(await first.answer, 'OK');
   }

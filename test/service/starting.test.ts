@@ -276,7 +276,7 @@ t.test('a Redis that does not come within the bound ends the start with status 2
   t.match(await service.ended, { status: 2 });
   t.match(
     service.output,
-    new RegExp(`Redis at redis://\\*\\*\\*\\*\\*@127\\.0\\.0\\.1:${port} did not answer`),
+    new RegExp(`could not connect to Redis at redis://\\*\\*\\*\\*\\*@127\\.0\\.0\\.1:${port} within`),
   );
   t.notMatch(service.output, /s3cret/);
 });

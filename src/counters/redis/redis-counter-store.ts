@@ -12,23 +12,23 @@ import { type FeedListener, RefundFeed } from './connections/refund-feed.ts';
 
 interface RedisCounterStoreParts {
   readonly counters: RedisCounters;
-  /** True when limits per second are counted in an instance of their own. */
+  /** True if limits per second are counted in a separate instance. */
   readonly secondsApart: boolean;
-  /** Told of refunds that other processes make; null when there is no local cache to tell. */
+  /** Receives the refunds of other processes; null without a local cache. */
   readonly refunds: { readonly listener: FeedListener; readonly timeoutMs: number } | null;
-  /** Of the instances. */
+  /** The outages of the instances. */
   readonly outages: readonly Outage[];
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** The store that counts in Redis, whatever arrangement of servers that is. */
+/** The counter store in Redis, with any arrangement of servers. */
 export class RedisCounterStore implements CounterStore {
   readonly name = 'redis';
   readonly secondsApart: boolean;
   readonly #counters: RedisCounters;
   readonly #outages: readonly Outage[];
-  /** Of single keys; what concerns all of them is an outage. */
+  /** Failures of single keys. Failures of all keys are outages. */
   readonly #failures: FailureLog;
   readonly #slots = new FirstSlots();
   readonly #feeds: readonly RefundFeed[];
@@ -80,7 +80,7 @@ export class RedisCounterStore implements CounterStore {
     return this.#settle(batch, this.#counters.read(batch, this.#slots.take(batch.slotCount)));
   }
 
-  /** @throws Fault when nothing of the batch is known to be counted */
+  /** @throws Fault if no key of the batch is known to be counted */
   async #settle(batch: CounterBatch, counting: Promise<Tally>, counted?: () => void): Promise<void> {
     try {
       const tally = await counting;
@@ -92,7 +92,7 @@ export class RedisCounterStore implements CounterStore {
     counted?.();
   }
 
-  /** @throws Fault when nothing was counted, and not because of the keys */
+  /** @throws Fault if nothing was counted, and not because of the keys */
   #failedInPart(batch: CounterBatch, { counted, failure }: Tally): void {
     if (counted === 0 && !blamesKey(failure)) throw new Fault('store_failed', failure);
     batch.failureText = shortened(failure);

@@ -1,44 +1,44 @@
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import type { FeedSource } from '../connections/refund-feed.ts';
 
-/** What became of a question. */
+/** The result of a request to Redis. */
 export interface Tally {
-  /** Slots or ops that have a count now. */
+  /** Number of slots or ops that were counted. */
   readonly counted: number;
-  /** Why another one has none: the first error; empty for none. */
+  /** The first error of the others; empty for none. */
   readonly failure: string;
 }
 
-/** Nothing was asked. */
+/** The result of an empty request. */
 export const NOTHING: Tally = { counted: 0, failure: '' };
 
 /** Numbers of slots of a batch. */
 export type Slots = Int32Array;
 
 /**
- * Counters in Redis: one server, a cluster, or two of them. A key that cannot be counted gets NaN; the others are
- * counted. All reject with a Fault `store_failed` when nothing is known to be counted.
+ * Counters in Redis: one server, a cluster, or two of these. A key that cannot be counted gets NaN; the others are
+ * counted. All methods reject with a Fault `store_failed` if no key is known to be counted.
  */
 export interface RedisCounters {
-  /** How log lines and errors name it: without credentials. */
+  /** The servers as log lines and errors name them, without credentials. */
   readonly address: string;
-  /** Where refunds of other processes can be heard: one source for each server, or group of servers. */
+  /** Sources of refund notifications: one for each server or group of servers. */
   readonly feeds: readonly FeedSource[];
-  /** Connects. Resolves when counting can begin. */
+  /** Connects. Resolves when the counters are ready. */
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Makes the changes of each slot and fills in `counts` with what was there before. */
+  /** Applies the changes of each slot and sets `counts` to the counts before. */
   change(batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally>;
-  /** Fills in `counts` with the present counts. */
+  /** Sets `counts` to the current counts. */
   read(batch: CounterBatch, slots: Slots): Promise<Tally>;
   /**
-   * Adds all ops, holding back, request by request and atomically: fills in `opAfters` and `opHeld`. Null when these
-   * counters cannot: who asks then reads, decides and adds.
+   * Counts all ops, one request after the other and atomically, and holds back hits of requests over their limit. Sets
+   * `opAfters` and `opHeld`. Null if these counters do not support it; see `holdBackByReading`.
    */
   holdBack(batch: CounterBatch): Promise<Tally> | null;
 }
 
-/** The slots from 0 on, in order. */
+/** Provides the slots from 0 on, in order, without an allocation for each batch. */
 export class FirstSlots {
   #all = new Int32Array(1_024).map((_, slot) => slot);
 
@@ -50,7 +50,7 @@ export class FirstSlots {
   }
 }
 
-/** Marks slots that could not be counted. */
+/** Marks slots as not counted. */
 export function uncounted(batch: CounterBatch, slots: Iterable<number>, failure: string): Tally {
   for (const slot of slots) batch.counts[slot] = Number.NaN;
   return { counted: 0, failure };
@@ -66,19 +66,19 @@ export function joined(tallies: readonly Tally[]): Tally {
   return { counted, failure };
 }
 
-/** Consecutive slots or groups of a batch that are sent to Redis together: `[first, end)`. */
+/** Consecutive ops or groups of a batch: `[first, end)`. */
 export interface Chunk {
   readonly first: number;
   readonly end: number;
 }
 
 /**
- * Keys or ops in one chunk at most. Redis serves nobody else while a script runs, which is some milliseconds for this
- * many, and a batch may hold sixteen times as many.
+ * Maximum number of keys or ops that are sent together. Redis serves no other client while a script runs, which takes some
+ * milliseconds for this number. A batch can have sixteen times as many.
  */
 export const MAX_CHUNK = 5_000;
 
-/** The groups of a batch. A group is never cut apart: one that is larger than a chunk makes a chunk by itself. */
+/** Divides the groups of a batch into chunks. A group is never divided, so a large group can exceed the size of a chunk. */
 export function* groupChunks(batch: CounterBatch): Generator<Chunk> {
   let first = 0;
   for (let group = 0; group < batch.groupCount; group++) {
@@ -97,12 +97,12 @@ export function opsOf(batch: CounterBatch, groups: Chunk): Chunk & { readonly co
   return { first, end, count: end - first };
 }
 
-/** The first op of a group, which is also the end of the group before. */
+/** The first op of a group, which is also the end of the previous group. */
 export function groupStart(batch: CounterBatch, group: number): number {
   return group === 0 ? 0 : batch.groupEnds[group - 1];
 }
 
-/** The slots that the ops of a chunk use, each once, and by slot its place among them. */
+/** The slots of the ops of a chunk without duplicates, and the index of each slot among them. */
 export function slotsOf(
   batch: CounterBatch,
   ops: Chunk,

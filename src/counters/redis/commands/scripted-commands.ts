@@ -9,14 +9,14 @@ import type { SharedKeys } from './shared-keys.ts';
 /** One call of a script. */
 interface ScriptCall {
   readonly script: Script;
-  /** How many numbers it answers. */
+  /** Number of numbers in the reply. */
   readonly expected: number;
   readonly encode: (script: Uint8Array) => Buffer;
-  /** Takes the numbers; NaN for what could not be counted. Returns how many slots or ops have a count. */
+  /** Stores the numbers (NaN for keys that were not counted). Returns how many slots or ops were counted. */
   readonly fill: (numbers: Float64Array) => number;
 }
 
-/** Counts by scripts: one command for a chunk, which is atomic. */
+/** Counts with scripts: one atomic command for each chunk. */
 export class ScriptedCommands {
   readonly #sharedKeys: SharedKeys;
   readonly #writer = new CommandWriter();
@@ -25,7 +25,7 @@ export class ScriptedCommands {
     this.#sharedKeys = sharedKeys;
   }
 
-  /** @throws RedisReplyError, or Fault `store_failed`, when nothing of the slots is known to be counted */
+  /** @throws RedisReplyError, or Fault `store_failed`, if no slot is known to be counted */
   change(link: RedisLink, batch: CounterBatch, slots: Slots, changes: SlotChanges): Promise<Tally> {
     if (batch.refundCount > 0) return this.#changeWithRefunds(link, batch, slots, changes);
     const { amounts } = changes;
@@ -66,7 +66,7 @@ export class ScriptedCommands {
     });
   }
 
-  /** Fills in `opAfters` and `opHeld` of the groups. Throws as `change` does. */
+  /** Sets `opAfters` and `opHeld` of the groups. Throws as `change`. */
   holdBack(link: RedisLink, batch: CounterBatch, groups: Chunk): Promise<Tally> {
     const ops = opsOf(batch, groups);
     return this.#run(link, {
@@ -88,13 +88,13 @@ export class ScriptedCommands {
 
   async #run(link: RedisLink, { script, expected, encode, fill }: ScriptCall): Promise<Tally> {
     let [reply] = await link.exchange(encode(script.byDigest), 1);
-    // An unknown script says that nothing was executed, so sending the text counts nothing twice.
+    // The error for an unknown script says that it did not run, so sending its text counts nothing twice.
     if (reply instanceof RedisReplyError && isUnknownScript(reply)) {
       [reply] = await link.exchange(encode(script.byText), 1);
     }
     if (reply instanceof RedisReplyError) throw reply;
     const read = readScriptReply(reply, expected);
-    if (read === null) throw link.fault('it answered a script with something else');
+    if (read === null) throw link.fault('unexpected reply to a script');
     return { counted: fill(read.numbers), failure: read.failure };
   }
 
@@ -159,7 +159,7 @@ export class ScriptedCommands {
   }
 }
 
-/** What the refund script is told of one key. */
+/** Writes the arguments of the refund script for one key. */
 export function writeRefundArguments(
   writer: CommandWriter,
   batch: CounterBatch,

@@ -3,28 +3,28 @@ import { isUnit, windowLengthS, windowStartS } from '../../window.ts';
 /** Every unit, as `window.ts` numbers them. */
 const UNITS = [1, 2, 3, 4, 5, 6, 7];
 
-/** How far the clocks of those who count in one Redis may be apart. */
+/** Maximum difference between the clocks of the processes that count in one Redis. */
 const CLOCK_SKEW_S = 60;
 
 /**
- * Tells for which counters it is not enough to set the time to live when they are new.
+ * Determines for which counters it is not enough to set the time to live when the key is created.
  *
- * A key holds the start of its window but not its unit, so a counter of an hour and one of a minute can be one key,
- * and whoever counts first makes it. The longer window must win. A counter of a shorter window can be alive only for a
- * while after the start; later in the longer window what is there is its own.
+ * A key contains the start of its window but not the unit. A counter of an hour and one of a minute can therefore have the
+ * same key, and the time to live of the longer window must win. A counter of a shorter window can exist only for a while
+ * after the start of the window; later, the key belongs to the longer window alone.
  */
 export class SharedKeys {
   readonly #jitterS: number;
-  /** By unit: 1 while a shorter window's counter of the same key may be alive. */
+  /** By unit: 1 while a counter of a shorter window with the same key may exist. */
   readonly #shared = new Uint8Array(UNITS.length + 1);
   #atS = -1;
 
-  /** @param jitterS the most that a time to live is longer than its window */
+  /** @param jitterS maximum number of seconds by which a time to live exceeds its window */
   constructor(jitterS: number) {
     this.#jitterS = Math.max(jitterS, 0);
   }
 
-  /** By unit: 1 when the time to live must be looked at. Valid until the next call. */
+  /** By unit: 1 if the time to live must be checked. Valid until the next call. */
   at(nowS: number): Uint8Array {
     if (nowS === this.#atS) return this.#shared;
     this.#atS = nowS;

@@ -8,8 +8,8 @@ import { writeRefundArguments } from './scripted-commands.ts';
 import type { SharedKeys } from './shared-keys.ts';
 
 /**
- * What is done to a key: read it; add to it and set its time to live; only the latter, where the addition was answered
- * before; take off it; or refund and add, by a script for this one key.
+ * What is done with a key: `read` its count; `add` to it and set its time to live; `expire`: only set the time to live,
+ * after a successful addition; `take`: subtract; `refund`: subtract and add, with a script for this key.
  */
 export type Step = 'read' | 'add' | 'expire' | 'take' | 'refund';
 
@@ -17,14 +17,14 @@ export type Step = 'read' | 'add' | 'expire' | 'take' | 'refund';
 export interface Steps {
   readonly step: Step;
   readonly slots: Slots;
-  /** What is added (`add`), taken off (`take`: the refunds), or both. */
+  /** The amounts to add (`add`), the refunds to subtract (`take`), or both. */
   readonly changes: SlotChanges;
-  /** True for a node of a cluster that is about to get these keys: each command is announced. */
+  /** True for a cluster node that is importing these keys: ASKING is sent before each command. */
   readonly asking: boolean;
 }
 
 /**
- * Called for each slot with what became of its step: the count before it (NaN for `expire`), or an error of Redis.
+ * Called with the result of the step for each slot: the count before it (NaN for `expire`), or an error reply.
  */
 type OnReply = (slot: number, reply: number | RedisReplyError, step: Step) => void;
 
@@ -35,8 +35,8 @@ const EXPIRE = encodedWords('EXPIRE');
 const DECRBY = encodedWords('DECRBY');
 
 /**
- * Counts by single commands, for clusters, for proxies that spread keys over servers, and for users who may not run
- * scripts. Each key is counted exactly, but nothing is atomic over two keys.
+ * Counts with single commands: in clusters, behind proxies that distribute keys over servers, and for users without the
+ * permission to run scripts. Each key is counted exactly, but changes of several keys are not atomic.
  */
 export class SingleCommands {
   readonly #writer = new CommandWriter();
@@ -46,7 +46,7 @@ export class SingleCommands {
     this.#sharedKeys = sharedKeys;
   }
 
-  /** @throws Fault `store_failed` when the answers do not come */
+  /** @throws Fault `store_failed` if the replies do not come */
   async run(link: RedisLink, batch: CounterBatch, steps: Steps, onReply: OnReply): Promise<void> {
     const { step, slots, changes, asking } = steps;
     const perCommand = asking ? 2 : 1;
@@ -104,7 +104,7 @@ export class SingleCommands {
   }
 }
 
-/** A count without an end would be kept for ever, so a key whose time to live was refused is one that failed. */
+/** A key without a time to live would be kept forever, so if setting it fails, the key counts as failed. */
 function addReply(slot: number, before: number | RedisReplyError, expiry: unknown, onReply: OnReply): void {
   onReply(slot, before, 'add');
   if (typeof before === 'number' && expiry instanceof RedisReplyError) onReply(slot, expiry, 'expire');
@@ -133,7 +133,7 @@ function errorOrNothing(reply: unknown): number | RedisReplyError {
   return reply instanceof RedisReplyError ? reply : Number.NaN;
 }
 
-/** Sent before its calls each time: a node of a cluster may be new, or may have forgotten the script. */
+/** Sent before each use, because a cluster node may be new or may have lost the script. */
 const LOAD_REFUND = encodedWords('SCRIPT', 'LOAD', REFUND_SCRIPT);
 const EVALSHA_REFUND = Buffer.concat([REFUND.byDigest, encodedWords('1')]);
 

@@ -2,7 +2,7 @@ import { type CounterBatch, SlotChanges } from '../../batch.ts';
 import { heldBackChanges, holdBack, spreadHeldBack } from '../../holding-back.ts';
 import { joined, NOTHING, type RedisCounters, type Slots, type Tally } from './counters.ts';
 
-/** Sends one command a key, and fills in `counts` with what was there before it. */
+/** Sends one command for each slot and sets `counts` to the counts before it. */
 export type StepRunner = (
   step: 'read' | 'add' | 'take',
   slots: Slots,
@@ -10,9 +10,9 @@ export type StepRunner = (
 ) => Promise<Tally>;
 
 /**
- * Refunds where scripts are refused: reads the counts, takes off no more than was read, and adds the hits of the batch.
- * Others may refund the same key in between, or it may expire; the count below 0 that then results is put right at
- * once, but for that moment it is too low.
+ * Refunds if scripts are not allowed: reads the counts, subtracts at most what was read, and adds the hits of the batch.
+ * If another process refunds the same key in between, or it expires, the count becomes negative for a moment. It is
+ * corrected at once.
  */
 export async function refundBySteps(
   run: StepRunner,
@@ -39,7 +39,7 @@ export async function refundBySteps(
     slot => !Number.isNaN(before[slot]) && (adds.amounts[slot] > 0 || changes.opens[slot] === 1),
   );
   const add = await runUnlessNone(run, 'add', added, adds);
-  // What the last step found is the count after the refund; a key that it failed for stays without one.
+  // The last step has found the count after the refund. A key with a failed step has no count.
   for (const slot of readable) {
     const failed = Number.isNaN(batch.counts[slot]) || Number.isNaN(before[slot]);
     batch.counts[slot] = failed ? Number.NaN : before[slot];
@@ -58,8 +58,8 @@ function runUnlessNone(
 }
 
 /**
- * Holds back by reading all counters, deciding here, and adding. As with the reference implementation a limit may be
- * passed by what others add in between; where counters can do it atomically, they do.
+ * Holds hits back without a script: reads all counters, decides here, and adds. As in the reference implementation,
+ * increments of other processes in between can exceed a limit.
  */
 export async function holdBackByReading(
   counters: RedisCounters,

@@ -16,37 +16,38 @@ import { INCREMENT } from '../protocol/scripts.ts';
 
 export interface ConnectionOptions {
   readonly endpoint: RedisEndpoint;
-  /** Bound of connecting and of each command; 0 for none. */
+  /** Timeout of connecting and of each command; 0 for none. */
   readonly timeoutMs: number;
 }
 
 export interface Expectations {
-  /** Whether to find out that scripts are taken. */
+  /** Whether to test that scripts are allowed. */
   readonly tryScripts: boolean;
-  /** Whether a replica is refused. */
+  /** Whether a replica is rejected. */
   readonly mustBeMaster: boolean;
 }
 
-/** What a Redis that was just connected to is like. */
+/** What `open` has found out about the server. */
 interface Greeting {
   readonly takesScripts: boolean;
-  /** A password was sent that nobody asks for. */
+  /** A password was sent, but the server does not require one. */
   readonly passwordUnasked: boolean;
 }
 
 /**
- * One connection, from its opening to its close.
+ * One connection, from opening to closing.
  *
- * The client library neither authenticates, nor chooses the database, nor connects again: it would print warnings past
- * our log, take a database that was refused for database 0, and send the rest of it on a connection we did not check.
+ * Authentication, the choice of the database and reconnecting are not left to ioredis. It would print warnings to the
+ * console instead of our log, continue with database 0 if the server rejects the configured one, and send commands on a
+ * new connection that was not checked.
  */
 export class RedisConnection {
-  /** Resolves when it is closed, with the reason. */
+  /** Resolves with the reason when the connection is closed. */
   readonly closed: Promise<string>;
   readonly #redis: Redis;
   readonly #endpoint: RedisEndpoint;
   readonly #timeoutMs: number;
-  /** The client library says only that a connection was closed; why is in the event before. */
+  /** ioredis only reports that a connection was closed. The reason is in the event before. */
   #reason = 'the connection was closed';
   #closedByScript = false;
 
@@ -58,15 +59,15 @@ export class RedisConnection {
     this.closed = new Promise(resolve => this.#redis.once('end', () => resolve(this.#reason)));
   }
 
-  /** True when it was closed instead of answering the first script: some proxies do that with what they cannot route. */
+  /** True if the server closed the connection at the first script. Some proxies do that if they cannot route a command. */
   get closedByScript(): boolean {
     return this.#closedByScript;
   }
 
   /**
-   * Connects, and asks for a PONG as the user and in the database that were set.
-   * @throws Error with the reason when that fails, also when a replica answers where the master must; the connection is
-   *   closed then
+   * Connects, authenticates, selects the database and sends a PING.
+   * @throws Error with the reason if a step fails, or if the server is a replica and must be the master; the connection is
+   *   then closed
    */
   async open({ tryScripts, mustBeMaster }: Expectations): Promise<Greeting> {
     try {
@@ -74,7 +75,8 @@ export class RedisConnection {
       const passwordUnasked = await this.#authenticate();
       if (this.#endpoint.database !== 0) await this.send('SELECT', [this.#endpoint.database]);
       const reply = await this.send('PING', []);
-      if (reply !== 'PONG') throw new Error(`PING was answered with ${shownReply(reply)}: this is no Redis`);
+      if (reply !== 'PONG')
+        throw new Error(`unexpected reply to PING: ${shownReply(reply)}; this is not a Redis server`);
       if (mustBeMaster) await this.#assertMaster();
       return { takesScripts: tryScripts && (await this.#takesScripts()), passwordUnasked };
     } catch (failure) {
@@ -85,7 +87,7 @@ export class RedisConnection {
 
   /**
    * Sends one command.
-   * @throws RedisReplyError when Redis answers an error, CommandTimeout, or Error when the connection is closed
+   * @throws RedisReplyError for an error reply, CommandTimeout, or Error if the connection is closed
    */
   async send(command: string, args: readonly (string | number)[]): Promise<unknown> {
     try {
@@ -96,9 +98,8 @@ export class RedisConnection {
   }
 
   /**
-   * Sends commands that are encoded already. What Redis answered to each: texts as buffers, an error of Redis as a
-   * {@link RedisReplyError}.
-   * @throws as `send` does, except for errors of Redis
+   * Sends encoded commands. Returns the reply to each: texts as buffers, an error reply as a {@link RedisReplyError}.
+   * @throws as `send`, except for error replies
    */
   exchange(bytes: Buffer, commands: number): Promise<unknown[]> {
     if (commands === 0) return Promise.resolve([]);
@@ -109,8 +110,8 @@ export class RedisConnection {
   }
 
   /**
-   * Hands over what is published on a channel from now on. Few other commands are taken on the connection then.
-   * @throws as `send` does
+   * Subscribes to a channel. Redis then accepts only a few other commands on the connection.
+   * @throws as `send`
    */
   async subscribe(channel: string, take: (message: Buffer) => void): Promise<void> {
     this.#redis.on('messageBuffer', (_channel: Buffer, message: Buffer) => take(message));
@@ -121,17 +122,17 @@ export class RedisConnection {
     }
   }
 
-  /** Closes it; `closed` follows within a tenth of a second. */
+  /** Closes the connection. `closed` resolves within 100 ms. */
   close(): void {
-    // Closing what is closed would hold up the end of the process.
+    // Closing a closed connection would delay the exit of the process.
     if (this.#redis.status !== 'end') this.#redis.disconnect();
   }
 
   #failed(message: string): void {
-    const isUnasked = message.startsWith(IOREDIS_TEXT.unexpectedReply);
-    this.#reason = isUnasked ? 'it answered what it was not asked' : this.#explained(message);
-    // The answers that follow would be taken for those to other commands, and the client library goes on.
-    if (isUnasked) this.close();
+    const isUnexpected = message.startsWith(IOREDIS_TEXT.unexpectedReply);
+    this.#reason = isUnexpected ? 'it sent a reply without a command' : this.#explained(message);
+    // ioredis continues, but later replies would be assigned to the wrong commands.
+    if (isUnexpected) this.close();
   }
 
   async #connect(): Promise<void> {
@@ -142,7 +143,7 @@ export class RedisConnection {
     }
   }
 
-  /** Says who we are; true when nobody asked. */
+  /** Sends the credentials. Returns true if the server has no password. */
   async #authenticate(): Promise<boolean> {
     const { authFile } = this.#endpoint;
     const { username, password } = authFile === null ? this.#endpoint : await authFile.read();
@@ -158,8 +159,8 @@ export class RedisConnection {
   }
 
   /**
-   * Counts no keys by a script. A proxy that spreads keys over servers cannot know where to run that, so it refuses,
-   * although it might run a script with keys, on the wrong server for all keys but the first.
+   * Runs a script without keys. A proxy that distributes keys over several servers rejects it, because no key says where
+   * to run it. Such a proxy might accept a script with keys, and run it on the wrong server for all keys but the first.
    */
   async #takesScripts(): Promise<boolean> {
     try {
@@ -185,17 +186,17 @@ export class RedisConnection {
     return reply;
   }
 
-  /** Sentinels that were cut off name a master that is none any more. Who may not ask for the role believes them. */
+  /** Isolated sentinels may name a former master. Without the permission for ROLE, this is not checked. */
   async #assertMaster(): Promise<void> {
     const reply = await this.send('ROLE', []).catch((failure: unknown) => {
       if (failure instanceof RedisReplyError) return 'master';
       throw failure;
     });
     const role: unknown = Array.isArray(reply) ? reply[0] : reply;
-    if (role !== 'master') throw new Error(`it is no master but says ${shownReply(role)}`);
+    if (role !== 'master') throw new Error(`it is not a master; its role is ${shownReply(role)}`);
   }
 
-  /** Errors of the client library carry the whole command, and so the password and every key: only texts are passed on. */
+  /** Errors of ioredis contain the whole command, and therefore passwords and keys. Only the texts are passed on. */
   readonly #failureOf = (failure: unknown): Error => {
     const { message } = asError(failure);
     if (failure instanceof ReplyError) return new RedisReplyError(message);
@@ -217,7 +218,7 @@ function clientOptions(endpoint: RedisEndpoint, timeoutMs: number): Omit<RedisOp
     connectTimeout: timeoutMs > 0 ? timeoutMs : MAX_TIMER_MS,
     commandTimeout: timeoutMs > 0 ? timeoutMs : undefined,
     lazyConnect: true,
-    // Proxies and old servers know neither HELLO nor CLIENT SETINFO, and INFO may be forbidden.
+    // Proxies and old servers do not support HELLO and CLIENT SETINFO, and INFO may be forbidden.
     protocol: 2,
     disableClientInfo: true,
     enableReadyCheck: false,
@@ -234,31 +235,31 @@ function shownReply(reply: unknown): string {
 }
 
 /**
- * The library's types leave out how long a connection may take to close, also one that is closed already. Its default
- * of two seconds would hold up the end of the process.
+ * Maximum time for closing a connection, in ms. The types of ioredis lack this option. Its default of two seconds, which
+ * also applies to a closed connection, would delay the exit of the process.
  */
 const UNTYPED_OPTIONS = { disconnectTimeout: 100 };
 
-/** The longest delay that a timer takes; stands for "no bound". */
+/** The maximum delay of a timer; used for "no timeout". */
 const MAX_TIMER_MS = 2_147_483_647;
 
-/** A server that does not answer is passed over after this time, as another one is likely to. */
+/** A server that does not reply within this time is skipped, because another one probably replies. */
 const MAX_WAIT_MS = 2_000;
 
-/** Connections that are made for a question to a sentinel or a node of a cluster, and closed after it. */
+/** Short connections for single requests to a sentinel or a cluster node. */
 export class SideConnections {
   readonly #boundMs: number;
   readonly #open = new Set<RedisConnection>();
   #stopped = false;
 
-  /** @param timeoutMs bound of connecting and of each command; 0 for none */
+  /** @param timeoutMs timeout of connecting and of each command; 0 for none */
   constructor(timeoutMs: number) {
     this.#boundMs = timeoutMs > 0 ? Math.min(timeoutMs, MAX_WAIT_MS) : MAX_WAIT_MS;
   }
 
-  /** @throws Error when the server cannot be asked, and what `ask` throws */
+  /** @throws Error if the connection fails, and what `ask` throws */
   async use<T>(endpoint: RedisEndpoint, ask: (connection: RedisConnection) => Promise<T>): Promise<T> {
-    if (this.#stopped) throw new Error('the service stops');
+    if (this.#stopped) throw new Error('the service is shutting down');
     const connection = new RedisConnection({ endpoint, timeoutMs: this.#boundMs });
     this.#open.add(connection);
     try {

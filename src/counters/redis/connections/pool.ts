@@ -6,27 +6,27 @@ import { FailureLog } from '../../failure-log.ts';
 import { notConnected, RedisLink, type RedisLinkParts, type RedisTarget } from './redis-link.ts';
 import type { FeedSource } from './refund-feed.ts';
 
-/** What happens when all connections of a pool are at work. */
+/** What happens if all connections of a pool are in use. */
 export interface OnEmpty {
-  /** After the wait: `create` one connection more, for this once; `error`; or `wait` on. */
+  /** After `waitMs`: `create` a temporary connection, or fail with an `error`. `wait`: wait without a limit. */
   readonly behavior: 'create' | 'error' | 'wait';
   readonly waitMs: number;
 }
 
 export interface PoolOptions {
-  /** Connections that are kept. */
+  /** Maximum number of connections that are kept open. */
   readonly size: number;
   readonly onEmpty: OnEmpty;
 }
 
-const STOPPED = 'the service stops';
+const STOPPED = 'the service is shutting down';
 
-/** A reason with the server that it is about: the address of the pool may be only the name of a master. */
+/** Adds the server to a reason, because the address of a pool may be only the name of a master. */
 export function withServer(link: RedisLink, reason: string): string {
   return `${link.endpoint?.shown ?? link.address}: ${reason}`;
 }
 
-/** Who waits for a connection. There are no more of them than batches in flight. */
+/** A batch that waits for a connection. */
 interface Waiting {
   readonly resolve: (link: RedisLink) => void;
   readonly reject: (failure: Fault) => void;
@@ -34,8 +34,8 @@ interface Waiting {
 }
 
 /**
- * Connections to one Redis server, lent out for a batch at a time. One is opened at the start, others when all are at
- * work, up to the size of the pool; once opened they are kept. A lone batch finds the same one every time.
+ * Connections to one Redis server, lent to one batch at a time. One connection is opened at startup. When all are in use,
+ * further ones are opened up to the size of the pool and then kept. The connection used last is lent first.
  */
 export class RedisPool {
   readonly #target: RedisTarget;
@@ -44,10 +44,10 @@ export class RedisPool {
   readonly #clock: Clock;
   readonly #outage: Outage;
   readonly #kept: RedisLink[] = [];
-  /** Those of them that are up and not lent; the one used last is at the end. */
+  /** Connections that are up and not lent. The one used last is at the end. */
   readonly #free: RedisLink[] = [];
   readonly #lent = new Set<RedisLink>();
-  /** Beyond the size of the pool, closed when they come back. */
+  /** Connections beyond the size of the pool. They are closed when they are given back. */
   readonly #extra = new Set<RedisLink>();
   readonly #waiting: Waiting[] = [];
   readonly #closing = new Set<Promise<void>>();
@@ -77,32 +77,32 @@ export class RedisPool {
     return this.#target.address;
   }
 
-  /** A call to the server was answered as it should. */
+  /** Reports that the server handled a call without an error. */
   succeeded(): void {
     if (!this.#stopped) this.#outage.succeeded(this.address);
   }
 
-  /** A call to the server failed, and not because of its keys. */
+  /** Reports that a call to the server failed, and not because of its keys. */
   failed(reason: string): void {
     if (!this.#stopped) this.#outage.failed(this.address, reason);
   }
 
-  /** True while a connection is up, lent or not. */
+  /** True while at least one connection is up, lent or not. */
   get up(): boolean {
     return this.#kept.some(link => link.up);
   }
 
-  /** True while nobody has a connection of it, or waits for one. */
+  /** True while no connection is lent and no batch waits for one. */
   get idle(): boolean {
     return this.#lent.size === 0 && this.#waiting.length === 0;
   }
 
-  /** False when Redis, or a proxy before it, refuses scripts. */
+  /** False if Redis, or a proxy in front of it, rejects scripts. */
   get takesScripts(): boolean {
     return this.#kept[0].takesScripts;
   }
 
-  /** Where refunds of other processes can be heard: at the server that these connections lead to. */
+  /** The source of refund notifications: the server of these connections. */
   get feed(): FeedSource {
     const { address, find, mustBeMaster } = this.#target;
     const leadsTo = (shown: string): boolean =>
@@ -110,17 +110,17 @@ export class RedisPool {
     return { address, find, mustBeMaster, isUp: () => this.up, isCurrent: leadsTo };
   }
 
-  /** Why none is. */
+  /** Why no connection is up. */
   get reason(): string {
     return this.#kept[0].reason;
   }
 
-  /** Connects, as {@link RedisLink.start}. */
+  /** Connects; see {@link RedisLink.start}. */
   start(): Promise<void> {
     return this.#kept[0].start();
   }
 
-  /** Connects, once however often it is called: resolves after the first attempt; further ones follow. */
+  /** Starts to connect when called first. Resolves after the first attempt; if it failed, further ones follow. */
   connected(): Promise<void> {
     this.#begun ??= this.#kept[0].begin();
     return this.#begun;
@@ -137,8 +137,8 @@ export class RedisPool {
   }
 
   /**
-   * Lends a connection, to be given back. At once when one is free, which is nearly always so.
-   * @throws Fault `store_failed` when none is up, or none comes free in time where that is an error
+   * Lends a connection; return it with `giveBack`. Returns no promise if a connection is free, which is nearly always so.
+   * @throws Fault `store_failed` if no connection is up, or if none becomes free in time and `onEmpty` is `error`
    */
   lend(): RedisLink | Promise<RedisLink> {
     const link = this.#free.pop();
@@ -153,7 +153,7 @@ export class RedisPool {
     else if (this.#extra.has(link)) this.#close(link);
   }
 
-  /** Gives up every connection that leads to a server other than this one. */
+  /** Replaces every connection to a server other than this one. */
   leaveOthers(shown: string, reason: string): void {
     for (const link of [...this.#kept, ...this.#extra]) {
       if (link.up && link.endpoint?.shown !== shown) link.renew(reason);
@@ -184,13 +184,13 @@ export class RedisPool {
 
   readonly #onFailed = (link: RedisLink, inARow: number, atStart: boolean): void => {
     if (this.#stopped) return;
-    // When a server dies, new connections are often refused before the end of the others is noticed.
+    // When a server dies, new connections are often refused before the loss of the existing ones is noticed.
     if (this.up) {
       if (inARow > 1) this.#failures.failed(link.reason);
     } else this.#outage.lost(this.address, withServer(link, link.reason), atStart);
   };
 
-  /** To whoever waits, else back into the pool. */
+  /** Lends the connection to the next waiting batch, or returns it to the pool. */
   #hand(link: RedisLink): void {
     const next = this.#waiting.shift();
     if (next !== undefined) {
@@ -228,7 +228,7 @@ export class RedisPool {
     waiting.reject(
       new Fault(
         'store_failed',
-        `Redis at ${this.address}: ${connections} at work, and none came free within ${onEmpty.waitMs} ms`,
+        `Redis at ${this.address}: ${connections} in use, and none became free within ${onEmpty.waitMs} ms`,
       ),
     );
   }
@@ -262,24 +262,24 @@ export class RedisPool {
   }
 }
 
-/** Servers and load balancers close what is idle for a minute or more; a batch should not be what finds out. */
+/** Servers and load balancers close connections that are idle for a minute or more. A batch must not be the first to notice. */
 const EVERY_MS = 5_000;
 
-/** Asks connections that nobody uses for a PONG, so that they are not closed as idle, and leave a server that is gone. */
+/** Sends PING on unused connections, so that they are not closed as idle and broken ones are replaced. */
 class Heartbeat {
   readonly #clock: Clock;
   readonly #links: Iterable<RedisLink>;
-  /** Those that have not answered yet: without a time-out they may never do. */
+  /** Connections with a PING in flight. Without a timeout, a reply may never come. */
   readonly #asked = new Set<RedisLink>();
   #timer: Timer | null = null;
 
-  /** @param links those that are up and unused, at any time */
+  /** @param links the connections that are up and unused; read at each interval */
   constructor(clock: Clock, links: Iterable<RedisLink>) {
     this.#clock = clock;
     this.#links = links;
   }
 
-  /** Once, however often it is called. */
+  /** Has no effect if it was started before. */
   start(): void {
     if (this.#timer === null) this.#wait();
   }
@@ -295,13 +295,13 @@ class Heartbeat {
     });
   }
 
-  /** A batch that is lent the connection meanwhile just follows: answers come in the order of the questions. */
+  /** The connection can be lent meanwhile: replies come in the order of the commands. */
   async #ask(link: RedisLink): Promise<void> {
     this.#asked.add(link);
     try {
       await link.send('PING', []);
     } catch (failure) {
-      // Every other failure has ended the connection.
+      // All other errors have already closed the connection.
       if (failure instanceof RedisReplyError && mayEndWithNewConnection(failure.message)) {
         link.renew(failure.message);
       }

@@ -9,76 +9,76 @@ import type { Counter } from '../../../stats/registry.ts';
 import { RedisConnection } from './connection.ts';
 import { type StartBounds, startPatiently, Waits } from './waits.ts';
 
-/** What every connection to one instance of Redis has in common. */
+/** What all connections to one instance of Redis share. */
 export interface RedisLinkParts {
-  /** Bound of connecting and of each command; 0 for none. */
+  /** Timeout of connecting and of each command; 0 for none. */
   readonly timeoutMs: number;
   readonly startup: StartBounds;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** From 0 to below 1; spreads the waits. */
+  /** A random number from 0 to below 1, for jitter of the delays. */
   readonly random: () => number;
   readonly connections: ConnectionCount;
-  /** Of this instance; its parts are servers, by their addresses. */
+  /** The outages of this instance. Its parts are servers, by address. */
   readonly outage: Outage;
 }
 
-/** Who uses a link hears what becomes of it. */
+/** Receives the changes of state of a link. */
 interface LinkListener {
   up(link: RedisLink): void;
   down(link: RedisLink): void;
   /**
-   * An attempt to connect failed, or takes long; `reason` of the link says why.
-   * @param inARow how many have failed since there was a connection
+   * An attempt to connect failed or takes long. The reason is `link.reason`.
+   * @param inARow number of failed attempts since the last connection
    */
   failed(link: RedisLink, inARow: number, atStart: boolean): void;
 }
 
-/** Where a link leads to. */
+/** The server of a link. */
 export interface RedisTarget {
-  /** How log lines and errors name it: without credentials. */
+  /** The server as log lines and errors name it, without credentials. */
   readonly address: string;
-  /** Where it is now: asked before each attempt to connect. */
+  /** Finds the current endpoint. Called before each attempt to connect. */
   readonly find: () => Promise<RedisEndpoint>;
-  /** Whether a replica is refused, since who said where the master is may be wrong. */
+  /** Whether a replica is rejected, because the source of the address may be wrong. */
   readonly mustBeMaster: boolean;
-  /** Whether it is asked to run scripts. */
+  /** Whether scripts are sent to it. */
   readonly scripts: boolean;
 }
 
-/** Waits between attempts once the link has been up: an outage should end soon after Redis is back. */
+/** Delays between attempts to reconnect. They are short, so that an outage ends soon after Redis is available again. */
 const RECONNECT: BackoffBounds = { initialMs: 125, maxMs: 4_000 };
 
-/** An attempt that takes longer counts as failed meanwhile: without a timeout it may take for ever. */
+/** An attempt that takes longer is reported as failed while it continues. Without a timeout it may take forever. */
 const PATIENCE_MS = 5_000;
 
 /**
- * Keeps one connection to one Redis server.
+ * Keeps one connection to one Redis server, and reconnects when it is lost.
  *
- * Commands are sent only while it is up, and never a second time: an increment whose answer is lost may have been
- * counted, and sending it again would count it twice. So a command fails at once while Redis is away.
+ * Commands are sent only while the connection is up, and never twice: an increment whose reply is lost may have been
+ * counted, so sending it again could count it twice. While Redis is unavailable, commands fail immediately.
  */
 export class RedisLink {
   readonly address: string;
   readonly #target: RedisTarget;
   readonly #parts: RedisLinkParts;
   readonly #on: LinkListener;
-  /** The connection that is up. */
+  /** The connection that is up; null while none is. */
   #connection: RedisConnection | null = null;
   #endpoint: RedisEndpoint | null = null;
-  /** Every connection that is not closed yet. */
+  /** All connections that are not closed yet. */
   readonly #unclosed = new Set<RedisConnection>();
   #takesScripts = true;
-  /** Attempts in a row that ended with the first script. */
+  /** Number of successive attempts in which the first script closed the connection. */
   #closedByScript = 0;
   #stopped = false;
-  /** Until the first connection of a start that waits for it. */
+  /** True until `start` has its first connection. */
   #starting = false;
   #failedInARow = 0;
   /** Why the link is down. */
   #reason = 'it was not started';
   #upSinceMs = 0;
-  /** Attempts since a connection was last up for long. */
+  /** Number of attempts since a connection was last up for long. */
   #attempts = 0;
   readonly #warned = new Set<string>();
   readonly #waits: Waits;
@@ -96,19 +96,19 @@ export class RedisLink {
     return this.#connection !== null;
   }
 
-  /** The server that it is, or was last, connected to. */
+  /** The server of the current or last connection. */
   get endpoint(): RedisEndpoint | null {
     return this.#endpoint;
   }
 
-  /** False when Redis, or a proxy before it, refuses scripts. */
+  /** False if Redis, or a proxy in front of it, rejects scripts. */
   get takesScripts(): boolean {
     return this.#takesScripts;
   }
 
   /**
-   * Connects, again and again until Redis answers as it should.
-   * @throws Error when the time for it is over or the link was stopped; the text names the address and the last cause
+   * Connects, and retries until it succeeds.
+   * @throws Error after the startup timeout, or if the link was stopped; the text names the address and the last cause
    */
   start(): Promise<void> {
     const { startup: bounds, clock, random } = this.#parts;
@@ -121,7 +121,7 @@ export class RedisLink {
     );
   }
 
-  /** Connects. Resolves after the first attempt; when that failed, further ones follow. */
+  /** Connects. Resolves after the first attempt; if it failed, further ones follow. */
   async begin(): Promise<void> {
     try {
       await this.connect();
@@ -141,23 +141,22 @@ export class RedisLink {
 
   /**
    * Sends one command.
-   * @throws RedisReplyError when Redis answers an error
-   * @throws Fault `store_failed` when the link is down or the answer does not come (in time)
+   * @throws RedisReplyError for an error reply
+   * @throws Fault `store_failed` if the link is down or the reply does not come in time
    */
   send(command: string, args: readonly (string | number)[]): Promise<unknown> {
     return this.#asking(connection => connection.send(command, args));
   }
 
   /**
-   * Sends commands that are encoded already, and returns what Redis answered to each: a text as a buffer, an error as a
-   * `RedisReplyError`.
+   * Sends encoded commands. Returns the reply to each: texts as buffers, an error reply as a `RedisReplyError`.
    * @throws Fault `store_failed` as `send`
    */
   exchange(bytes: Buffer, commands: number): Promise<unknown[]> {
     return this.#asking(connection => connection.exchange(bytes, commands));
   }
 
-  /** Gives the connection up and makes a new one, because of what Redis answered on it. */
+  /** Closes the connection and opens a new one, because of a reply of Redis. */
   renew(reason: string): void {
     const connection = this.#connection;
     if (connection === null) return;
@@ -192,14 +191,14 @@ export class RedisLink {
       this.#reason = asError(failure).message;
       throw failure;
     } finally {
-      // Two connections that a script closed are followed by one without, since once can be chance; after that one
-      // they are tried again.
+      // If the first script closes two connections in a row (one may be chance), the next connection is made without
+      // scripts. The one after that tries scripts again.
       this.#closedByScript = connection?.closedByScript === true ? this.#closedByScript + 1 : 0;
       notice.cancel();
     }
   }
 
-  /** A failure that lies with the server or the way to it. */
+  /** A fault of the server or of the connection to it. */
   fault(problem: string): Fault {
     return new Fault('store_failed', `Redis at ${this.address}: ${problem}`);
   }
@@ -213,9 +212,9 @@ export class RedisLink {
       if (failure instanceof RedisReplyError) throw failure;
       const { message } = asError(failure);
       if (this.#connection === connection) {
-        // A late answer would have to be waited for before any new one: a new connection starts clean.
+        // On this connection, all later replies would have to wait for the missing one.
         if (failure instanceof CommandTimeout) this.renew(message);
-        // It may take a while to close, and nobody else should be lent it meanwhile.
+        // Closing may take a while, and the connection must not be lent meanwhile.
         else this.#lost(connection, message);
       }
       throw this.fault(message);
@@ -259,7 +258,7 @@ export class RedisLink {
     connections.closed();
     connection.close();
     this.#on.down(this);
-    // A Redis that takes connections and fails right after is not asked for them without pause.
+    // If Redis accepts connections and fails right afterwards, the delays continue to grow.
     if (Math.abs(clock.nowMs() - this.#upSinceMs) >= RECONNECT.maxMs) this.#attempts = 0;
     void this.#reconnect();
   }
@@ -295,7 +294,7 @@ export class RedisLink {
   }
 }
 
-/** What every question is answered with while Redis is away. */
+/** The fault of every command while Redis is unavailable. */
 export function notConnected(address: string, reason: string): Fault {
   return new Fault('store_failed', `Redis at ${address} is not connected: ${reason}`);
 }
@@ -305,22 +304,22 @@ const PASSWORD_UNASKED = 'Redis does not ask for a password; the configured one 
 const NO_SCRIPTS =
   'Redis does not run scripts for this user; counting with single commands. ' +
   'STOP_CACHE_KEY_INCREMENT_WHEN_OVERLIMIT and refunds are not atomic, and the local caches of other instances do not ' +
-  'learn of refunds';
+  'receive refunds';
 
 interface ConnectionCounters {
-  /** Connections that came up. */
+  /** Connections that were opened. */
   readonly opened: Counter;
-  /** Those of them that ended, for whatever reason. */
+  /** Connections that were closed or lost. */
   readonly closed: Counter;
 }
 
-/** The connections of one instance of Redis: all of its pool, to all of its nodes. */
+/** Counts the connections to one instance of Redis, over all its nodes. */
 export class ConnectionCount {
   readonly #counters: ConnectionCounters;
   readonly #onChange: (connected: boolean) => void;
   #active = 0;
 
-  /** @param onChange told when the first connection comes up and when the last one ends */
+  /** @param onChange called when the first connection is opened and when the last one is closed */
   constructor(counters: ConnectionCounters, onChange: (connected: boolean) => void = () => {}) {
     this.#counters = counters;
     this.#onChange = onChange;

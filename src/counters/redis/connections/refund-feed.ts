@@ -7,17 +7,17 @@ import { REFUNDS_CHANNEL } from '../protocol/scripts.ts';
 import { RedisConnection } from './connection.ts';
 import { Waits } from './waits.ts';
 
-/** A server that notifies its subscribers of the refunds of all processes. */
+/** A server that publishes the refunds of all processes. */
 export interface FeedSource {
-  /** How log lines name it: without credentials. */
+  /** The server as log lines name it, without credentials. */
   readonly address: string;
-  /** Where it is now: asked before each attempt to connect. */
+  /** Finds the current endpoint. Called before each attempt to connect. */
   readonly find: () => Promise<RedisEndpoint>;
-  /** Whether there is a connection that counts. */
+  /** Whether the counters have a connection. */
   readonly isUp: () => boolean;
-  /** While there is: false when the counters are no longer at this server. */
+  /** While they have one: false if the counters are no longer at this server. */
   readonly isCurrent: (shown: string) => boolean;
-  /** Whether a replica is refused, since who said where the master is may be wrong. */
+  /** Whether a replica is rejected, because the source of the address may be wrong. */
   readonly mustBeMaster: boolean;
 }
 
@@ -31,27 +31,27 @@ export interface FeedListener {
 }
 
 interface RefundFeedParts {
-  /** Bound of connecting and of each command; 0 for none. */
+  /** Timeout of connecting and of each command; 0 for none. */
   readonly timeoutMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** How often the connection is asked for a PONG, and how long for: together a second, in which one that leads nowhere is found. */
+/** Interval and timeout of PING. Together they are one second, within which a dead connection is noticed. */
 const EVERY_MS = 250;
 const MAX_TIMEOUT_MS = 750;
 const RETRY_MS = 250;
-/** An operator may correct the access list while the service runs. */
+/** Retry interval if the subscription was refused. An operator may correct the access list meanwhile. */
 const REFUSED_RETRY_MS = 60_000;
-/** Attempts in a row at which SUBSCRIBE was not answered, after which it is taken for refused: once can be chance. */
+/** After this many successive attempts without a reply to SUBSCRIBE, it counts as refused. */
 const UNANSWERED = 3;
-/** Failed attempts in a row, while Redis counts, that the log is told of. */
+/** The log warns after this many successive failed attempts while Redis counts. */
 const TOLD_AFTER = 40;
 
 /**
- * Receives, on a connection of its own, the keys whose counts a refund of any process has lowered. Redis sends such a
- * notification once and stores none: what was published while there was no connection is lost, so the listener is told
- * when the connection is lost and when it is back.
+ * Receives, on a separate connection, the keys whose counts were lowered by refunds of any process. Redis does not store
+ * notifications, so those that are published while there is no connection are lost. Therefore the listener is notified
+ * when the connection is lost and when it is up again.
  */
 export class RefundFeed {
   readonly #source: FeedSource;
@@ -60,10 +60,10 @@ export class RefundFeed {
   readonly #timeoutMs: number;
   readonly #waits: Waits;
   #connection: RedisConnection | null = null;
-  /** True while it is refused: the listener is told that it is up, as nothing better will come. */
+  /** True while the subscription is refused. The listener is then told `up`, because waiting would not help. */
   #isRefused = false;
   #unanswered = 0;
-  /** Failed attempts in a row while Redis counted. */
+  /** Number of successive failed attempts while Redis counted. */
   #failed = 0;
   #running: Promise<void> = Promise.resolve();
   #stopped = false;
@@ -76,7 +76,7 @@ export class RefundFeed {
     this.#waits = new Waits(parts.clock);
   }
 
-  /** Begins to connect, and goes on until `stop`. */
+  /** Starts to connect, and reconnects until `stop`. */
   start(): void {
     this.#listener.down();
     this.#running = this.#run();
@@ -117,7 +117,7 @@ export class RefundFeed {
     if (isUp() && ++this.#failed === TOLD_AFTER) logger.warning(STAYS_DOWN, fields);
   }
 
-  /** Until the connection is lost, or leads to another server than the counters are at. */
+  /** Connects and subscribes. Returns or throws when the connection is lost or the counters moved to another server. */
   async #follow(): Promise<void> {
     const endpoint = await this.#source.find();
     if (this.#stopped) return;
@@ -143,7 +143,7 @@ export class RefundFeed {
   #subscribed(): void {
     this.#unanswered = 0;
     this.#failed = 0;
-    // Refunds were missed until now.
+    // Refunds were missed until now, so the cache must be cleared.
     if (this.#isRefused) this.#listener.down();
     this.#isRefused = false;
     this.#listener.up();

@@ -2,7 +2,7 @@ import { type BackoffBounds, backoffMs } from '../../../base/backoff.ts';
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { asError } from '../../../base/fault.ts';
 
-/** Waits that end early when their owner stops. */
+/** Delays that can be ended early when their owner is stopped. */
 export class Waits {
   readonly #clock: Clock;
   readonly #pending = new Set<() => void>();
@@ -11,7 +11,7 @@ export class Waits {
     this.#clock = clock;
   }
 
-  /** Resolves after the time, or at once when all are cancelled. */
+  /** Resolves after the delay, or when `cancelAll` is called. */
   wait(forMs: number): Promise<void> {
     return new Promise(resolve => {
       let timer: Timer | null = null;
@@ -30,13 +30,13 @@ export class Waits {
   }
 }
 
-/** Waits between attempts to connect at start, and the time after which they end (0: never). */
+/** Delays between attempts to connect at startup, and the time after which startup fails (0: never). */
 export interface StartBounds extends BackoffBounds {
   readonly maxElapsedMs: number;
 }
 
 interface PatientStart {
-  /** How log lines and the error name the server. */
+  /** The server as log lines and the error name it. */
   readonly address: string;
   readonly bounds: StartBounds;
   readonly clock: Clock;
@@ -48,8 +48,8 @@ interface PatientStart {
 }
 
 /**
- * Makes attempts until one succeeds.
- * @throws Error when the time for it is over or a stop was asked for; the text names the address and the last cause
+ * Retries until an attempt succeeds.
+ * @throws Error after the startup timeout, or if the owner is stopped; the text names the address and the last cause
  */
 export async function startPatiently(start: PatientStart, attempt: () => Promise<void>): Promise<void> {
   const { address, bounds, clock, random, waits, isStopped, failed } = start;
@@ -63,12 +63,12 @@ export async function startPatiently(start: PatientStart, attempt: () => Promise
       const elapsedMs = clock.nowMs() - beganMs;
       if (bounds.maxElapsedMs > 0 && elapsedMs >= bounds.maxElapsedMs) {
         throw new Error(
-          `Redis at ${address} did not answer for ${elapsedMs} ms (the bound is ${bounds.maxElapsedMs} ms): ${message}`,
+          `could not connect to Redis at ${address} within ${elapsedMs} ms (the limit is ${bounds.maxElapsedMs} ms): ${message}`,
         );
       }
       failed(message);
       await waits.wait(backoffMs(bounds, attempts, random));
     }
   }
-  throw new Error(`connecting to Redis at ${address} was given up because the service stops`);
+  throw new Error(`stopped connecting to Redis at ${address} because the service is shutting down`);
 }

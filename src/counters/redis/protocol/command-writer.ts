@@ -1,25 +1,25 @@
 import { grownCapacity } from '../../../base/bytes.ts';
 import type { CounterBatch } from '../../batch.ts';
 
-/** More than what a length or a number needs with all that is around it. */
+/** Bytes to reserve for a number or a length with its prefix and line ends. */
 const ROOM = 64;
 
 /**
- * Writes commands as Redis reads them (RESP): `*3\r\n$6\r\nINCRBY\r\n$1\r\na\r\n$1\r\n1\r\n`. Keys go from the batch to
- * the socket as bytes: making a text and an argument of each costs more than the rest of asking.
+ * Encodes commands in the protocol of Redis (RESP): `*3\r\n$6\r\nINCRBY\r\n$1\r\na\r\n$1\r\n1\r\n`. Keys are copied as bytes
+ * from the batch, because converting each to a text and an argument costs more than the rest of a request.
  */
 export class CommandWriter {
   #bytes = new Uint8Array(16_384);
   #length = 0;
 
-  /** Begins a command of so many words, its name included. */
+  /** @param words number of words of the command, including its name */
   command(words: number): void {
     this.#reserve(ROOM);
     this.#bytes[this.#length++] = STAR;
     this.#decimalLine(words);
   }
 
-  /** Appends what {@link encodedWords} made. */
+  /** @param words result of {@link encodedWords} */
   encoded(words: Uint8Array): void {
     this.#reserve(words.length);
     this.#bytes.set(words, this.#length);
@@ -35,7 +35,7 @@ export class CommandWriter {
     const from = batch.keys.bytes;
     const to = this.#bytes;
     let at = this.#length;
-    // Cheaper than a view of the bytes, up to the length of most keys.
+    // For most keys, a loop is cheaper than a view of the bytes.
     if (end - start <= 64) for (let i = start; i < end; i++) to[at++] = from[i];
     else {
       to.set(from.subarray(start, end), at);
@@ -45,7 +45,7 @@ export class CommandWriter {
     this.#lineEnd();
   }
 
-  /** A whole number, not negative. Sums of hits may be beyond the numbers that print as digits. */
+  /** @param value a whole number, not negative; sums of hits can exceed the safe integers */
   number(value: number): void {
     this.#reserve(ROOM);
     if (value > Number.MAX_SAFE_INTEGER) {
@@ -57,7 +57,7 @@ export class CommandWriter {
     this.#decimalLine(value);
   }
 
-  /** A copy of what was written; the next command begins a new text. */
+  /** Returns a copy of the encoded commands, and starts again. */
   take(): Buffer {
     const bytes = Buffer.from(this.#bytes.subarray(0, this.#length));
     this.#length = 0;
@@ -104,7 +104,7 @@ function digitsOf(value: number): number {
   return digits;
 }
 
-/** Words of a command, ready to be appended. */
+/** Encodes words of a command. */
 export function encodedWords(...words: readonly string[]): Uint8Array {
   return Buffer.from(words.map(word => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join(''));
 }

@@ -4,15 +4,15 @@ import { MsgpackReader } from '../../../clients/redis/msgpack-reader.ts';
 import { encodedWords } from './command-writer.ts';
 
 /**
- * The scripts that count in Redis. A script rather than a pipeline of INCRBY and EXPIRE: one command to parse, one
- * reply to read, and the whole of it is atomic. A key that Redis cannot count (another type, an overflow) gives no
- * number for that key and leaves the others alone.
+ * The scripts that count in Redis. Unlike a pipeline of INCRBY and EXPIRE, a script is one command to parse, has one reply
+ * to read and is atomic. A key that Redis cannot count (wrong type, overflow) gets no number; the other keys are counted.
  *
- * A new key gets its time to live, and keeps it: setting it on every increment costs Redis a third more. Keys that a
- * counter of a shorter window may have made are named at the end of ARGV; theirs is set when it ends too early.
+ * The time to live is set when a key is created. Setting it on every increment costs Redis a third more. Keys that a
+ * counter of a shorter window may have created are listed at the end of ARGV; if such a key would expire too early, its
+ * time to live is set again.
  *
- * A reply is an array of numbers, false where there is none, and last the text of the first error, or false. It comes
- * packed (MessagePack), which is one string to send and to read, or plain where Redis lacks the library for it.
+ * A reply is an array of numbers (false for none) and, at the end, the text of the first error or false. It is packed as
+ * MessagePack in one string, or a plain array if Redis has no MessagePack library.
  */
 
 const PACKED_REPLY = `local packed, reply = pcall(function() return cmsgpack.pack(results) end)
@@ -24,8 +24,8 @@ return results
  * Adds to each key.
  *
  *     KEYS    counters
- *     ARGV    for each key: amount, seconds to live; then for each key that may be shared: its index (from 1), the
- *             seconds that it has to live at least
+ *     ARGV    for each key: amount, seconds to live; then for each key that may be shared: its index (from 1), its
+ *             minimum seconds to live
  *     returns for each key the count afterwards; then the first error
  */
 const INCREMENT_SCRIPT = `local results = {}
@@ -52,21 +52,21 @@ results[keys + 1] = failure
 ${PACKED_REPLY}`;
 
 /**
- * The channel on which each key is published whose count a refund has lowered: processes whose local cache holds it as
- * over its limit ask Redis again.
+ * The channel on which keys are published whose counts were lowered by a refund. Processes whose local cache has such a
+ * key as over its limit ask Redis again.
  */
 export const REFUNDS_CHANNEL = 'sluice:refunds';
 
-/** A user may lack the permission to publish. The refund is counted all the same. */
+/** `pcall`, because the user may lack the permission to publish. The refund counts anyway. */
 const TELL = `redis.pcall('PUBLISH', '${REFUNDS_CHANNEL}', KEYS[i])`;
 
 /**
- * The same for batches with refunds. A key without a refund costs what it costs there. A refund comes off what is there
- * and stops at 0; the time to live stays as it is, and a key that is not there is made only for hits.
+ * Adds to and subtracts from each key. A refund lowers the count to at least 0 and does not change the time to live. A
+ * missing key is created for hits only. A key without a refund costs as much as in the script above.
  *
  *     KEYS    counters
- *     ARGV    for each key: refund, amount, 1 when there are hits (also 0 of them), else 0, seconds to live, the seconds
- *             that it has to live at least (0 when it is not shared)
+ *     ARGV    for each key: refund, amount, 1 if there is an increment (also of 0), else 0, seconds to live, minimum seconds
+ *             to live (0 if the key is not shared)
  *     returns for each key the count before; then the first error
  */
 export const REFUND_SCRIPT = `local results = {}
@@ -120,15 +120,15 @@ results[#KEYS + 1] = failure
 ${PACKED_REPLY}`;
 
 /**
- * The same for requests that hold their counters back: reads all counters of a request; when some of them would
- * exceed their limit, only those are added to, and the others get 0. Refunds of a request come before its hits, and are
- * never held back.
+ * Counts requests that stop counting when over limit. Reads all counters of a request. If some of them would exceed their
+ * limit, only those are incremented, and the hits of the others are held back. Refunds of a request are applied before its
+ * hits and are never held back.
  *
  *     KEYS    counters
- *     ARGV    for each key: seconds to live, the seconds that it has to live at least (0 when it is not shared); then
- *             for each request: 1 when nothing of it is added, else 0, the number of its ops, and for each op: index
- *             of its key (from 1), hits, limit, or `-` when the hits are a refund
- *     returns for each op: the count afterwards; 1 when its hits were held back, else 0; then the first error
+ *     ARGV    for each key: seconds to live, minimum seconds to live (0 if the key is not shared); then for each request:
+ *             1 if none of its hits are added, else 0, the number of its ops, and for each op: index of its key (from
+ *             1), hits, limit, or `-` if the hits are a refund
+ *     returns for each op: the count afterwards; 1 if its hits were held back, else 0; then the first error
  */
 const HOLD_BACK_SCRIPT = `local counts = {}
 local change = {}
@@ -217,11 +217,11 @@ end
 results[2 * #keys + 1] = failure
 ${PACKED_REPLY}`;
 
-/** A script as the words that call it. */
+/** A script as the encoded words of its call. */
 export interface Script {
-  /** `EVALSHA` and the digest. */
+  /** `EVALSHA` and the digest of the text. */
   readonly byDigest: Uint8Array;
-  /** `EVAL` and the text, for a Redis that does not know it (first use, restart, flush). */
+  /** `EVAL` and the text, for a server that does not have the script (first use, restart, flush). */
   readonly byText: Uint8Array;
 }
 

@@ -16,15 +16,15 @@ import type { FeedSource } from '../connections/refund-feed.ts';
 import { hashSlot, type Redirect, readRedirect } from './cluster-map.ts';
 import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
 
-/** How often a key is looked for at another node. */
+/** Maximum number of redirects for a key. */
 const MAX_REDIRECTS = 5;
 
-/** Keys of a batch that one node is asked for together. */
+/** Keys of a batch that are sent to one node together. */
 interface Group extends Steps {
   readonly node: ClusterNode;
 }
 
-/** A key that is elsewhere, as a node said. */
+/** A key that a node has redirected. */
 interface Moved {
   readonly slot: number;
   readonly step: Step;
@@ -33,18 +33,18 @@ interface Moved {
 }
 
 /**
- * Counters in a Redis cluster. The keys of a batch are grouped by the node that has them, and each node is sent one
- * pipeline of single commands: a script may only name keys of one hash slot, and nearly every key has one of its own.
+ * Counters in a Redis cluster. The keys of a batch are grouped by node, and each node receives one pipeline of single
+ * commands: a script can only use keys of one hash slot, and nearly every key has a slot of its own.
  *
- * A key that has moved was not counted where it was asked for, so asking elsewhere counts nothing twice. A node that
- * fails fails its own keys only.
+ * A node does not count a key that it redirects, so following the redirect counts nothing twice. If a node fails, only
+ * its keys fail.
  */
 export class ClusterCounters implements RedisCounters {
   readonly #nodes: ClusterNodes;
   readonly #single: SingleCommands;
   readonly #parallelism: number;
 
-  /** @param parallelism nodes that are asked at the same time; 0 for all */
+  /** @param parallelism maximum number of nodes that are asked concurrently; 0 for all */
   constructor(nodes: ClusterNodes, parallelism: number, sharedKeys: SharedKeys) {
     this.#nodes = nodes;
     this.#parallelism = parallelism === 0 ? Number.POSITIVE_INFINITY : parallelism;
@@ -96,13 +96,13 @@ export class ClusterCounters implements RedisCounters {
   }
 }
 
-/** One question for many keys, or one for some and another one for others, with whatever redirects they need. */
+/** One or two steps for many keys, including their redirects. */
 class Round {
   readonly #nodes: ClusterNodes;
   readonly #single: SingleCommands;
   readonly #batch: CounterBatch;
   readonly #changes: SlotChanges;
-  /** Slots whose node refuses scripts. */
+  /** Slots whose node rejects scripts. */
   readonly scriptless: number[] = [];
   #moved: Moved[] = [];
   #failure = '';
@@ -114,7 +114,7 @@ class Round {
     this.#changes = changes;
   }
 
-  /** @param wanted of each slot one step */
+  /** @param wanted one step for each slot */
   async run(
     wanted: readonly { readonly step: Step; readonly slots: Slots }[],
     parallelism: number,
@@ -129,7 +129,7 @@ class Round {
         break;
       }
       groups = this.#byRedirect(moved);
-      // Some may be new.
+      // The redirects may lead to new nodes.
       await Promise.all(groups.map(({ node }) => node.pool.connected()));
     }
     let counted = 0;
@@ -162,7 +162,10 @@ class Round {
     for (const { slot, step, redirect, error } of moved) {
       const node = this.#nodes.at(redirect.node);
       if (node === null) {
-        this.#fail(slot, `the Redis cluster at ${this.#nodes.address} was not followed: ${error}`);
+        this.#fail(
+          slot,
+          `the redirect of the Redis cluster at ${this.#nodes.address} was not followed: ${error}`,
+        );
         continue;
       }
       const name = `${node.pool.address} ${step} ${redirect.asking}`;
@@ -180,7 +183,7 @@ class Round {
     return { node, step, slots: Int32Array.from(slots), changes: this.#changes, asking };
   }
 
-  /** Asks one node for its keys, on one connection: there may be no other, and it answers all groups in one go. */
+  /** Sends all groups of one node on one connection, which may be the only one. */
   async #ask(node: ClusterNode, groups: readonly Group[]): Promise<void> {
     let link: RedisLink;
     try {
@@ -197,7 +200,7 @@ class Round {
     }
   }
 
-  /** In parts when the keys are very many. */
+  /** Divides a group with very many keys into parts. */
   async #askOn(link: RedisLink, group: Group): Promise<void> {
     const { node, slots } = group;
     let first = 0;
@@ -216,15 +219,15 @@ class Round {
     }
   }
 
-  /** Returns why the node refuses to count; empty when it does not, or only this key. */
+  /** Returns why the node refuses to count; empty if it counts, or refuses only this key. */
   #take(node: ClusterNode, slot: number, reply: number | RedisReplyError, step: Step): string {
     if (typeof reply === 'number') {
-      // Where only the time to live was set, the count is known since the addition.
+      // After `expire`, the count is known from the addition before.
       if (step !== 'expire') this.#batch.counts[slot] = reply;
       return '';
     }
     const redirect = readRedirect(reply.message, node.host);
-    // A script that is not known was not loaded just before, and is refused in that way.
+    // If the script is unknown although it was loaded just before, loading it was refused.
     if (step === 'refund' && (refusesScripts(reply) || isUnknownScript(reply))) {
       this.#batch.counts[slot] = Number.NaN;
       this.scriptless.push(slot);
@@ -240,12 +243,12 @@ class Round {
     }
     const refusal = `Redis at ${node.pool.address}: ${reply.message}`;
     this.#fail(slot, refusal);
-    // CLUSTERDOWN, LOADING: the map may be another soon.
+    // After CLUSTERDOWN or LOADING the map may change soon.
     this.#nodes.refresh();
     return refusal;
   }
 
-  /** The node does not answer. */
+  /** Fails all slots, because the node does not reply. */
   #failAll(node: ClusterNode, slots: Slots, failure: unknown): void {
     if (!(failure instanceof Fault)) throw failure;
     node.pool.failed(failure.message);

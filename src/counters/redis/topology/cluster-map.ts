@@ -33,29 +33,29 @@ function indexOf(bytes: Uint8Array, byte: number, start: number, end: number): n
   return -1;
 }
 
-/** Where a node of a cluster is. */
+/** The address of a cluster node. */
 export interface NodeAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** Which node has which hash slots. */
+/** Assigns hash slots to nodes. */
 export interface ClusterMap {
   /** Masters by `host:port`. */
   readonly nodes: ReadonlyMap<string, NodeAddress>;
-  /** By hash slot: `host:port` of its master; absent where no node has it. */
+  /** By hash slot: `host:port` of its master; undefined if no node has it. */
   readonly owners: readonly (string | undefined)[];
 }
 
 /**
- * Reads the reply to `CLUSTER SLOTS`: for each range of slots its first, its last, and its nodes, the master first.
- * @param asked the host that was asked: a node that does not know its own name is there
- * @throws Error when it is something else
+ * Reads the reply to `CLUSTER SLOTS`: for each range, the first and the last slot and the nodes, beginning with the master.
+ * @param asked the host that sent the reply; used for a node that does not know its own address
+ * @throws Error if the reply has another form
  */
 export function readClusterSlots(reply: unknown, asked: string): ClusterMap {
   const nodes = new Map<string, NodeAddress>();
   const owners = new Array<string | undefined>(HASH_SLOTS).fill(undefined);
-  if (!Array.isArray(reply)) throw new Error('CLUSTER SLOTS was answered with something else');
+  if (!Array.isArray(reply)) throw new Error('unexpected reply to CLUSTER SLOTS');
   for (const range of reply) {
     const [first, last, master] = Array.isArray(range) ? range : [];
     if (!isSlot(first) || !isSlot(last) || !Array.isArray(master)) continue;
@@ -67,14 +67,14 @@ export function readClusterSlots(reply: unknown, asked: string): ClusterMap {
   return { nodes, owners };
 }
 
-/** Where a key is, as an error says: `MOVED 3999 127.0.0.1:6381`, `ASK 3999 127.0.0.1:6381`. */
+/** The location of a key, from an error such as `MOVED 3999 127.0.0.1:6381` or `ASK 3999 127.0.0.1:6381`. */
 export interface Redirect {
-  /** True for a slot that is on its way: this once, and announced. */
+  /** True for ASK: the slot is being migrated. Applies to one command, which must follow ASKING. */
   readonly asking: boolean;
   readonly node: NodeAddress;
 }
 
-/** @param asked the host that answered: an error without a host means this one */
+/** @param asked the host that sent the error; used if the error has no host */
 export function readRedirect(error: string, asked: string): Redirect | null {
   const match = /^(MOVED|ASK) [0-9]+ (\S*):([0-9]{1,5})$/.exec(error);
   if (match === null) return null;

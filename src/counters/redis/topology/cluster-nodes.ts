@@ -8,28 +8,28 @@ import { startPatiently, Waits } from '../connections/waits.ts';
 import { type ClusterMap, type NodeAddress, readClusterSlots } from './cluster-map.ts';
 
 interface ClusterOptions {
-  /** Nodes to ask for the others. At least one. */
+  /** Configured nodes, which name the others. At least one. */
   readonly seeds: readonly RedisEndpoint[];
   readonly pool: PoolOptions;
 }
 
-/** A node, and the connections to it. */
+/** A node and the connections to it. */
 export interface ClusterNode {
   readonly host: string;
   readonly pool: RedisPool;
 }
 
-/** How often a node is asked which has which slots. */
+/** Interval at which the slot map is refreshed. */
 const EVERY_MS = 5_000;
-/** The least time between two questions, while answers or failures tell that the map is out of date. */
+/** Minimum time between two refreshes, when replies or failures show that the map is outdated. */
 const AT_MOST_EVERY_MS = 250;
 const NO_SCRIPTS =
   'The Redis cluster does not run scripts for this user; refunds are not atomic, and the local caches of other ' +
   'instances do not learn of them';
-/** Redis advises no more. */
+/** The maximum that Redis recommends. */
 const MAX_NODES = 1_000;
 
-/** The nodes of a cluster and the map of its slots, kept up to date. */
+/** The nodes of a cluster and its slot map, which is refreshed regularly. */
 export class ClusterNodes {
   readonly address: string;
   readonly #options: ClusterOptions;
@@ -37,14 +37,14 @@ export class ClusterNodes {
   readonly #nodes = new Map<string, ClusterNode>();
   readonly #waits: Waits;
   readonly #connections: SideConnections;
-  /** Nodes that the map before did not name. */
+  /** Nodes that the last map did not contain. */
   #unnamed = new Set<string>();
   #owners: readonly (string | undefined)[] = [];
   #stopped = false;
   #warned = false;
   #refreshing: Promise<void> | null = null;
   #refreshedMs = 0;
-  /** Which of the connected nodes is asked first. */
+  /** Determines which node is asked first. */
   #turn = 0;
   readonly #closing = new Set<Promise<void>>();
 
@@ -56,7 +56,7 @@ export class ClusterNodes {
     this.address = options.seeds.map(seed => seed.shown).join(', ');
   }
 
-  /** Learns the map and connects to every node; one that does not answer may come later. */
+  /** Reads the map and connects to all nodes. At least one must be reachable. */
   async start(): Promise<void> {
     const { startup: bounds, clock, random, outage } = this.#parts;
     const isStopped = () => this.#stopped;
@@ -82,8 +82,8 @@ export class ClusterNodes {
   }
 
   /**
-   * Where refunds of other processes can be received: every node passes on what was published at any of them. A node
-   * that has lost its slots may leave the cluster, and receives nothing then.
+   * The source of refund notifications. Every node forwards messages that are published on any node. A node without
+   * slots may leave the cluster and then receives none.
    */
   get feed(): FeedSource {
     const isNamed = (shown: string): boolean => !this.#unnamed.has(shown);
@@ -99,30 +99,30 @@ export class ClusterNodes {
     };
   }
 
-  /** The node that has a slot; null when there is none. */
+  /** The node that has a slot; null if no node has it. */
   owner(slot: number): ClusterNode | null {
     const name = this.#owners[slot];
     return name === undefined ? null : (this.#nodes.get(name) ?? null);
   }
 
-  /** The node at this address, which may be new and not connected yet; null when there can be no new one. */
+  /** The node at this address. It may be new and not connected yet. Null if no new node is allowed. */
   at(address: NodeAddress): ClusterNode | null {
     const known = this.#nodes.get(hostPort(address.host, address.port));
     if (known !== undefined) return known;
     return this.#stopped || this.#nodes.size >= MAX_NODES ? null : this.#node(address);
   }
 
-  /** A node does not run the script of refunds for this user. */
+  /** Reports that a node does not let this user run the refund script. */
   refusedScript(): void {
     if (this.#warned) return;
     this.#warned = true;
     this.#parts.logger.warning(NO_SCRIPTS, { address: this.address });
   }
 
-  /** Asks for the map soon: an answer or a failure showed that it has changed, or may have. */
+  /** Refreshes the map in the background, because a reply or a failure showed that it may be outdated. */
   refresh(): void {
     const nowMs = this.#parts.clock.nowMs();
-    // A clock that was set back must not stop it.
+    // If the clock was set back, refreshes must not stop.
     const isSoon = Math.abs(nowMs - this.#refreshedMs) < AT_MOST_EVERY_MS;
     if (this.#refreshing !== null || this.#stopped || isSoon) return;
     this.#refreshedMs = nowMs;
@@ -150,8 +150,8 @@ export class ClusterNodes {
   }
 
   /**
-   * What the first node says that answers: one that is connected, else one of those that were set. The connected ones
-   * take turns, because one that is cut off from the others goes on telling the map that it knew.
+   * Returns the map of the first node that replies: a connected node, or else a configured one. Each time another node is
+   * asked first, because a node that is isolated from the others continues to send an outdated map.
    */
   async #askAround(): Promise<ClusterMap> {
     const problems: string[] = [];
@@ -159,7 +159,7 @@ export class ClusterNodes {
       try {
         const map = await this.#ask(endpoint);
         if (map.nodes.size > 0) return map;
-        problems.push(`${endpoint.shown}: it knows no node that has slots`);
+        problems.push(`${endpoint.shown}: it knows no node with slots`);
       } catch (failure) {
         problems.push(`${endpoint.shown}: ${asError(failure).message}`);
       }
@@ -168,7 +168,7 @@ export class ClusterNodes {
     throw new Error(problems.join('; '));
   }
 
-  /** Those that are connected, another one first each time, and then those that were set, likewise. */
+  /** The connected nodes, then the configured ones, each rotated by one more than last time. */
   #endpointsInTurn(): RedisEndpoint[] {
     const { seeds } = this.#options;
     const connected = [...this.#nodes.entries()].flatMap(([name, node]) =>
@@ -191,7 +191,7 @@ export class ClusterNodes {
     this.#owners = map.owners;
     const unnamed = new Set([...this.#nodes.keys()].filter(name => !map.nodes.has(name)));
     for (const name of unnamed) {
-      // A node that gets its first slot is asked before a map names it, so one map is not enough to leave it.
+      // A node that receives its first slot can be used before a map contains it. Drop a node only after two maps.
       if (this.#unnamed.has(name) && this.#nodes.get(name)?.pool.idle) this.#forget(name);
     }
     this.#unnamed = unnamed;

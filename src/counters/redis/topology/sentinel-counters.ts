@@ -9,14 +9,14 @@ import { type SentinelOptions, Sentinels } from './sentinels.ts';
 import { ServerCounters } from './server-counters.ts';
 
 /**
- * How often sentinels are asked whether the master is still the same. After a failover that an operator asked for they
- * leave the old master as it is for eight seconds, and what is counted there is lost.
+ * Interval at which the sentinels are asked for the master. After a manual failover they leave the old master unchanged
+ * for eight seconds, and hits that are counted there are lost.
  */
 const EVERY_MS = 1_000;
 
 /**
- * Leaves a master that is none any more. A connection mostly ends with the mastership, and what counts on a replica is
- * told READONLY; a master that was cut off from the others goes on answering, and what it counts is lost.
+ * Disconnects from a former master. In most failovers the connections to the old master are closed, or it replies READONLY.
+ * But a master that is isolated from the others continues to count, and these hits are lost.
  */
 class MasterWatch {
   readonly #sentinels: Sentinels;
@@ -45,14 +45,14 @@ class MasterWatch {
 
   async #look(): Promise<void> {
     try {
-      // While there is no connection each attempt to make one asks the sentinels.
+      // Without a connection, each attempt to connect asks the sentinels.
       if (this.#pool.up) {
         const { shown } = await this.#sentinels.findMaster(true);
         if (!this.#stopped)
           this.#pool.leaveOthers(shown, `the sentinels say that ${shown} is the master now`);
       }
     } catch {
-      // Which sentinel said what is in the log; the connection is kept.
+      // `findMaster` has logged the errors. The connection is kept.
     }
     this.start();
   }
@@ -64,7 +64,7 @@ interface SentinelCountersOptions {
   readonly sharedKeys: SharedKeys;
 }
 
-/** Counters in the master that sentinels name, wherever it is. */
+/** Counters in the master that the sentinels name. */
 export class SentinelCounters implements RedisCounters {
   readonly address: string;
   readonly #sentinels: Sentinels;

@@ -6,39 +6,39 @@ import { type RedisConnection, SideConnections } from '../connections/connection
 
 export interface SentinelOptions {
   readonly masterName: string;
-  /** The sentinels, and how they are asked. At least one. */
+  /** The sentinels and how to connect to them. At least one. */
   readonly sentinels: readonly RedisEndpoint[];
-  /** How the master is asked; its place is what the sentinels say. */
+  /** How to connect to the master; its address comes from the sentinels. */
   readonly access: RedisEndpoint;
-  /** Bound of connecting and of each question; 0 for none. */
+  /** Timeout of connecting and of each request; 0 for none. */
   readonly timeoutMs: number;
   readonly logger: Logger;
 }
 
-/** Sentinels that are known at most: others name them. */
+/** Maximum number of known sentinels, because sentinels name further ones. */
 const MAX_SENTINELS = 64;
 
-/** What one of them says. */
+/** The reply of one sentinel. */
 interface Opinion {
   readonly master: RedisEndpoint;
-  /** Each failover has a higher one. */
+  /** Increases with each failover. */
   readonly epoch: number;
   readonly by: RedisEndpoint;
 }
 
 /**
- * Asks sentinels which server is the master (spec 2.8, type `sentinel`).
+ * Asks sentinels for the address of the master (spec 2.8, type `sentinel`).
  *
- * They are asked in turn, because one that is cut off from the others goes on answering. The epoch tells who knows of
- * the last failover.
+ * They are asked in turn, because a sentinel that is isolated from the others continues to reply. The epoch shows which
+ * sentinel knows the last failover.
  */
 export class Sentinels {
-  /** How log lines and errors name what is looked for. */
+  /** The master and its sentinels, as log lines and errors name them. */
   readonly address: string;
   readonly #options: SentinelOptions;
-  /** The one that answered last is at the end. */
+  /** The sentinel that replied last is at the end. */
   readonly #known: RedisEndpoint[];
-  /** Those that did not answer last time: they are asked when no other does. */
+  /** Sentinels that did not reply last time. They are asked last. */
   readonly #silent = new Set<RedisEndpoint>();
   #believed: Opinion | null = null;
   readonly #connections: SideConnections;
@@ -51,10 +51,10 @@ export class Sentinels {
   }
 
   /**
-   * Where the master is.
-   * @param connected true while there is a connection to the master that was found last: it is taken for another only
-   *   because of a failover, not because a sentinel has another name for it
-   * @throws Error with what each sentinel said
+   * Returns the endpoint of the master.
+   * @param connected true while there is a connection to the last known master. It is then replaced only after a failover,
+   *   not because a sentinel has another name for it
+   * @throws Error with the failure of each sentinel
    */
   async findMaster(connected: boolean): Promise<RedisEndpoint> {
     const problems: string[] = [];
@@ -72,7 +72,7 @@ export class Sentinels {
         problems.push(problem);
       }
     }
-    // They may have been set up anew, and count their epochs from the start.
+    // New sentinels may have replaced the old ones and count epochs from the start.
     if (outdated !== null) return this.#chosen(outdated, connected);
     throw new Error(`no sentinel knows the master ${this.#options.masterName}: ${problems.join('; ')}`);
   }
@@ -103,16 +103,16 @@ export class Sentinels {
   #ask(sentinel: RedisEndpoint): Promise<Opinion> {
     const { masterName, access } = this.#options;
     return this.#connections.use(sentinel, async connection => {
-      // The epoch first: one that is too low is made up for by the next answer.
+      // The epoch is read first. If a failover happens in between, it is too low, and the next reply corrects that.
       const fields = texts(await tolerant(connection, 'master', masterName));
       const [host, port] = texts(await connection.send('SENTINEL', ['get-master-addr-by-name', masterName]));
-      if (host === undefined || port === undefined) throw new Error('it knows no master of this name');
+      if (host === undefined || port === undefined) throw new Error('it knows no master with this name');
       this.#learn(sentinel, await tolerant(connection, 'sentinels', masterName));
       return { master: elsewhere(access, host, Number(port)), epoch: epochOf(fields), by: sentinel };
     });
   }
 
-  /** Adds the sentinels that one of them knows: names and values in turn, for each. */
+  /** Adds the sentinels that another one knows. The reply has a list of names and values for each. */
   #learn(sentinel: RedisEndpoint, reply: unknown): void {
     for (const each of Array.isArray(reply) ? reply : []) {
       const fields = texts(each);
@@ -129,7 +129,7 @@ function texts(reply: unknown): string[] {
   return Array.isArray(reply) ? reply.filter(each => typeof each === 'string') : [];
 }
 
-/** What a sentinel may refuse to tell, to this user; then nothing. */
+/** Sends a request for which the user may lack the permission. The result is then empty. */
 async function tolerant(connection: RedisConnection, question: string, masterName: string): Promise<unknown> {
   try {
     return await connection.send('SENTINEL', [question, masterName]);

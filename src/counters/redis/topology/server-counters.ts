@@ -25,8 +25,8 @@ import type { RedisLink } from '../connections/redis-link.ts';
 import type { FeedSource } from '../connections/refund-feed.ts';
 
 /**
- * Counters in one Redis server. A batch is one command, unless it is very large; then its parts are sent one after the
- * other, and the first that fails ends it.
+ * Counters in one Redis server. A batch is one command, unless it is very large. Then its parts are sent one after the
+ * other, until one fails.
  */
 export class ServerCounters implements RedisCounters {
   readonly #pool: RedisPool;
@@ -108,7 +108,7 @@ export class ServerCounters implements RedisCounters {
         counted++;
         return;
       }
-      // Its addition was counted before the time to live was refused.
+      // The addition was counted before setting the time to live failed.
       if (step === 'expire') counted--;
       batch.counts[slot] = Number.NaN;
       failure ||= reply.message;
@@ -132,21 +132,21 @@ export class ServerCounters implements RedisCounters {
     }
   }
 
-  /** Some keys were not counted. */
+  /** Handles a batch of which some keys were not counted. */
   #failedInPart(link: RedisLink, failure: string): void {
     const reason = shortened(failure);
     if (blamesKey(reason)) this.#pool.succeeded();
     else this.#pool.failed(reason);
-    // A replica takes a refund that has nothing to change, and refuses everything else of the batch.
+    // A replica accepts a refund that changes nothing and rejects all other changes of the batch.
     if (mayEndWithNewConnection(reason)) link.renew(reason);
   }
 
-  /** Returns what the batch fails with. */
+  /** Returns the error of the batch. */
   #failed(link: RedisLink | null, failure: unknown): unknown {
     let cause = failure;
     if (link !== null && failure instanceof RedisReplyError) {
       const reason = shortened(failure.message);
-      // Before the connection is renewed: a new one is no sign that Redis counts again.
+      // Before the connection is renewed, because a new connection does not show that Redis counts again.
       if (!blamesKey(reason)) this.#pool.failed(withServer(link, reason));
       cause = refusal(link, failure);
     }
@@ -167,17 +167,17 @@ async function partByPart(slots: Slots, ask: (part: Slots) => Promise<Tally>): P
   return joined(tallies);
 }
 
-/** @throws RedisReplyError when nothing was counted, and not because of the keys */
+/** @throws RedisReplyError if nothing was counted, and not because of the keys */
 function checked(tally: Tally): Tally {
   const { counted, failure } = tally;
   if (failure !== '' && counted === 0 && !blamesKey(failure)) throw new RedisReplyError(failure);
   return tally;
 }
 
-/** Nothing is known to be counted. */
+/** The fault of a batch of which no key is known to be counted. */
 function refusal(link: RedisLink, failure: RedisReplyError): Fault {
   const reason = shortened(failure.message);
-  // A connection that is made anew finds out whether scripts are taken.
+  // A new connection tests whether scripts are allowed.
   if ((link.takesScripts && refusesScripts(failure)) || mayEndWithNewConnection(reason)) link.renew(reason);
   return link.fault(reason);
 }

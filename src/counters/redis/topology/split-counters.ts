@@ -12,8 +12,8 @@ import {
 import type { FeedSource } from '../connections/refund-feed.ts';
 
 /**
- * Two instances of Redis: one for limits per second, one for all others. Both are asked at the same time. When one
- * fails, only the requests that need it fail.
+ * Two instances of Redis: one for limits per second, one for all others. Both are asked concurrently. If one fails, only
+ * the requests that need it fail.
  */
 export class SplitCounters implements RedisCounters {
   readonly address: string;
@@ -66,7 +66,7 @@ export class SplitCounters implements RedisCounters {
     ]).then(joined);
   }
 
-  /** The instance that all keys of the batch belong to; null for both. */
+  /** The instance of all keys of the batch; null if the batch needs both. */
   #onlyInstance(batch: CounterBatch): RedisCounters | null {
     let seconds = 0;
     for (let slot = 0; slot < batch.slotCount; slot++) if (batch.units[slot] === SECOND) seconds++;
@@ -75,7 +75,7 @@ export class SplitCounters implements RedisCounters {
   }
 }
 
-/** An instance that fails leaves its slots without a count. */
+/** If the instance fails, its slots are marked as not counted. */
 async function settled(batch: CounterBatch, slots: Slots, ask: () => Promise<Tally>): Promise<Tally> {
   try {
     return slots.length === 0 ? NOTHING : await ask();

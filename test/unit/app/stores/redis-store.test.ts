@@ -130,7 +130,7 @@ t.test('each instance has a pool of its own, and what happens when it is empty i
     const ops = [{ key: 'a', hits: 1, unit }];
     redis.freeze();
     const first = count(opened.store, ops);
-    await t.rejects(count(opened.store, ops), { message: `none came free within ${waitMs} ms` });
+    await t.rejects(count(opened.store, ops), { message: `none became free within ${waitMs} ms` });
     redis.thaw();
     t.same(await first, [1]);
   }
@@ -169,7 +169,7 @@ t.test('the start is given up after the time that is set, and waits as set betwe
     KVCACHE_STARTUP_MAX_INTERVAL: '5ms',
     KVCACHE_STARTUP_MAX_ELAPSED_TIME: '20ms',
   });
-  await t.rejects(opened.start(), { message: /did not answer for \d+ ms \(the bound is 20 ms\)/ });
+  await t.rejects(opened.start(), { message: /within \d+ ms \(the limit is 20 ms\)/ });
 });
 
 t.test('losing the last connection is told', async t => {

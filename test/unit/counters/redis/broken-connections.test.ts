@@ -76,7 +76,7 @@ t.test(
     await until(() => greetings() === 2);
     t.match(
       logger.lines.find(line => line.message === 'Redis connection lost; reconnecting'),
-      { fields: { reason: 'it answered what it was not asked' } },
+      { fields: { reason: 'it sent a reply without a command' } },
     );
     t.same(await untilCounted(store, ONE), [9]);
   },
@@ -97,7 +97,7 @@ t.test('a store that was stopped opens no connection for a batch that comes too 
   const { store, greetings } = await openStore(t, () => undefined, 2);
   const first = t.rejects(count(store, ONE), { code: 'store_failed' });
   const stopped = store.stop();
-  await t.rejects(count(store, ONE), { code: 'store_failed', message: /the service stops/ });
+  await t.rejects(count(store, ONE), { code: 'store_failed', message: /the service is shutting down/ });
   await Promise.all([first, stopped]);
   t.equal(greetings(), 1);
 });

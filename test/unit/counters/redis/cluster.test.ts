@@ -272,7 +272,7 @@ t.test('a cluster that is not there is named with what is wrong', async t => {
   t.teardown(() => store.stop());
   await t.rejects(store.start(), {
     // Which one is asked last changes with each attempt.
-    message: /did not answer (?=.*127.0.0.1:1: .*ECONNREFUSED)(?=.*127.0.0.1:2: .*ECONNREFUSED)/,
+    message: /could not connect (?=.*127.0.0.1:1: .*ECONNREFUSED)(?=.*127.0.0.1:2: .*ECONNREFUSED)/,
   });
 });
 

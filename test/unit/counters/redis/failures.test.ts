@@ -217,7 +217,7 @@ t.test('an answer that is none to the command fails the batch', async t => {
   const { store } = await openStore(t, url);
   await t.rejects(count(store, ONE), {
     code: 'store_failed',
-    message: /answered a script with something else/,
+    message: /unexpected reply to a script/,
   });
 });
 

@@ -54,7 +54,7 @@ t.test('something that is no Redis is refused with the bound of the start', asyn
   t.teardown(() => store.stop());
   await t.rejects(
     store.start(),
-    new RegExp(`Redis at ${url} did not answer for \\d+ ms \\(the bound is 100 ms\\)`),
+    new RegExp(`could not connect to Redis at ${url} within \\d+ ms \\(the limit is 100 ms\\)`),
   );
 });
 
@@ -66,7 +66,7 @@ t.test('something that answers, but not as Redis does, is refused too', async t 
     const url = await answeringServer(t, () => answer);
     const store = redisStore({ socketType: 'tcp', url, auth: '' }, { startMaxElapsedMs: 50 });
     t.teardown(() => store.stop());
-    await t.rejects(store.start(), { message: new RegExp(`PING was answered with ${said}`) });
+    await t.rejects(store.start(), { message: new RegExp(`unexpected reply to PING: ${said}`) });
   }
 });
 
@@ -80,7 +80,7 @@ t.test('a start that waits for an answer without a bound says so', async t => {
   });
   const store = redisStore({ socketType: 'tcp', url, auth: '' }, { timeoutMs: 0, clock, logger });
   t.teardown(() => store.stop());
-  const givenUp = t.rejects(store.start(), /given up because the service stops/);
+  const givenUp = t.rejects(store.start(), /because the service is shutting down/);
   await until(() => asked.length > 0);
   clock.advance(4_999);
   t.same(logger.lines, []);
@@ -112,7 +112,7 @@ t.test(
     const logger = new KeepingLogger();
     const wrong = redisStore({ socketType: 'tcp', url: guarded.address, auth: 'not-it-at-all' }, { logger });
     t.teardown(() => wrong.stop());
-    const refusal = t.rejects(wrong.start(), /given up because the service stops/);
+    const refusal = t.rejects(wrong.start(), /because the service is shutting down/);
     await until(() => logger.messages('error').length > 0);
     await wrong.stop();
     await refusal;
@@ -128,7 +128,7 @@ t.test('the password in an address is in no line of the log and in no error', as
     const url = `${scheme}://:s3k@r3t@127.0.0.1:${port}/1`;
     const store = redisStore({ socketType: 'tcp', url, auth: '' }, { logger });
     const address = `redis://*****@127.0.0.1:${port}/1`;
-    const message = `connecting to Redis at ${address} was given up because the service stops`;
+    const message = `stopped connecting to Redis at ${address} because the service is shutting down`;
     const givenUp = t.rejects(store.start(), { message });
     await until(() => logger.messages('error').length > 0);
     await store.stop();

@@ -149,7 +149,7 @@ t.test('a replica that a sentinel takes for the master is refused', async t => {
     { startMaxElapsedMs: 30 },
   );
   t.teardown(() => store.stop());
-  await t.rejects(store.start(), { message: /it is no master but says `slave`/ });
+  await t.rejects(store.start(), { message: /it is not a master; its role is `slave`/ });
 });
 
 t.test('sentinels have a password of their own, which is never printed', async t => {

@@ -84,7 +84,7 @@ t.test('`error`: after the wait the batch fails and says why', async t => {
   const first = count(store, ONE);
   const second = t.rejects(count(store, ONE), {
     code: 'store_failed',
-    message: `Redis at ${redis.address}: the connection is at work, and none came free within 500 ms`,
+    message: `Redis at ${redis.address}: the connection is in use, and none became free within 500 ms`,
   });
   clock.advance(499);
   clock.advance(1);
