@@ -104,7 +104,7 @@ t.test('SQLite: the disk is full, at work and at the start', SIDE_BY_SIDE, async
   const failing = new ServiceProcess({ env });
   const end = await failing.ended;
   t.not(end.status, 0);
-  t.match(failing.output, /the disk is full: make room/, 'it says so');
+  t.match(failing.output, /the disk is full: free some space/, 'it says so');
 });
 
 t.test('another master key than that of the secrets', SIDE_BY_SIDE, async t => {

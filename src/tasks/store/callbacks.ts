@@ -1,14 +1,14 @@
 import { FINAL_STATUSES, type FinalStatus, isFinal, type OnFinish, type Task } from '../model/task.ts';
 import type { StoredDocument } from './documents.ts';
 
-/** A result that is larger, in bytes of JSON, is not part of a callback. */
+/** A larger result, in bytes of JSON, is not included in a callback. */
 export const MAX_CALLBACK_RESULT = 16 * 1024;
 
 /**
- * The document that a store writes when a task has reached a final status; null when nobody is to be told.
+ * The document that a store writes when a task reaches a final status; null if the task has no callback for that status.
  *
- * @param task as it is afterwards
- * @param result JSON text, of a task that has succeeded with one
+ * @param task the task in its final status
+ * @param result JSON text of the result; null for none
  */
 export function callbackDocument(task: Task, result: string | null): StoredDocument<'callback'> | null {
   const { onFinish, status, finishedAt } = task;
@@ -17,7 +17,7 @@ export function callbackDocument(task: Task, result: string | null): StoredDocum
   const resultOmitted = result !== null && Buffer.byteLength(result) > MAX_CALLBACK_RESULT;
   return {
     kind: 'callback',
-    // A replayed task may end again before this one is dealt with.
+    // A replayed task can end again before this callback was delivered.
     id: `${task.id}.${task.version}`,
     version: 1,
     parent: onFinish.workerId,
@@ -39,7 +39,7 @@ export function callbackDocument(task: Task, result: string | null): StoredDocum
   };
 }
 
-/** As stores keep it: `<bits> <id of the worker>`. The lowest bit is the first of {@link FINAL_STATUSES}. */
+/** The form in stores: `<bits> <id of the worker>`. The lowest bit is the first of {@link FINAL_STATUSES}. */
 export function onFinishText(onFinish: OnFinish | null): string | null {
   if (onFinish === null) return null;
   const bits = FINAL_STATUSES.reduce(

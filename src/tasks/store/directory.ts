@@ -5,31 +5,31 @@ import { Signals } from '../model/signals.ts';
 import { ACCOUNT_ID, type StoredDocument } from './documents.ts';
 import type { TaskStore } from './task-store.ts';
 
-/** How long what another process changed may go unnoticed. */
+/** How long documents are cached. Changes by other processes can remain unnoticed for this time. */
 const FRESH_MS = 1_000;
 const MAX_ENTRIES = 20_000;
 
 interface Entry {
   readonly since: number;
-  /** How many changes this process had made when it was asked for. */
+  /** Number of changes that this process had made when the document was loaded. */
   readonly changes: number;
-  /** A promise until the store has answered. */
+  /** A promise until the store has replied. */
   document: Kept<StoredDocument>;
 }
 
-/** A document that is there at once if it is kept, because a promise for each look-up costs every call. */
+/** A cached document is returned without a promise, because a promise for each look-up would slow down every call. */
 type Kept<T> = T | null | Promise<T | null>;
 
 /**
- * Documents that nearly every request asks for, kept for a second: the account, its workers, tokens and users. What is
- * not there is kept too, so that guessing costs the store one look-up a second for each guess.
+ * Cache of the documents that nearly every request needs: the account, its workers, tokens and users. Missing documents are
+ * cached, too, so that guessing costs the store at most one look-up per second for each guess.
  */
 export class Directory {
   readonly #store: TaskStore;
   readonly #clock: Clock;
   readonly #signals: Signals;
   readonly #entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
-  /** By tenant: the number of the last change. So a change costs the same, however much is kept. */
+  /** By tenant: the number of the last change. A change therefore costs the same with any number of cached documents. */
   readonly #changed = new LRUCache<string, number>({ max: MAX_ENTRIES });
   #changes = 0;
 
@@ -68,7 +68,7 @@ export class Directory {
     return kept as Kept<StoredDocument<K>>;
   }
 
-  /** To be called after every change of a document that this process makes. */
+  /** Call this after every change of a document by this process. */
   changed(tenant: string): void {
     this.#signals.tell('documentsChanged', tenant);
   }
@@ -91,7 +91,7 @@ export class Directory {
       loaded => {
         entry.document = loaded;
       },
-      // A failure is not kept: the next one asks again.
+      // Failures are not cached.
       () => {
         if (this.#entries.peek(key) === entry) this.#entries.delete(key);
       },
@@ -101,7 +101,7 @@ export class Directory {
 
   #isFresh({ since, changes }: Entry, tenant: string): boolean {
     const now = this.#clock.nowMs();
-    // A clock that is set back must not make it last.
+    // If the clock was set back, the document must not be cached for longer.
     return now >= since && now - since < FRESH_MS && changes >= (this.#changed.get(tenant) ?? 0);
   }
 }

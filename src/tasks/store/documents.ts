@@ -1,37 +1,37 @@
 import type { DocumentBodies, DocumentKind } from '../model/documents.ts';
 
-/** How many older documents one `keepNewest` deletes at most. */
+/** Maximum number of documents that one `keepNewest` deletes. */
 export const MAX_DROPPED = 10;
 
-/** The id of the one document of kind `account` that a tenant has. */
+/** The id of the single document of kind `account` of a tenant. */
 export const ACCOUNT_ID = 'account';
 
-/** A document as a store has it. */
+/** A stored document. */
 export interface StoredDocument<K extends DocumentKind = DocumentKind> {
   readonly kind: K;
   readonly id: string;
-  /** Grows by one with each change, from 1. */
+  /** Starts at 1 and increases by one with each change. */
   readonly version: number;
-  /** The id of the document that it belongs to, such as the user of a token; empty for none. */
+  /** The id of the document that it belongs to, for example the user of a token; empty for none. */
   readonly parent: string;
-  /** When it wants to be looked at; null for never. See `TaskStore.dueDocuments`. */
+  /** When the document is due; null for never. See `TaskStore.dueDocuments`. */
   readonly dueAt: number | null;
   readonly body: DocumentBodies[K];
 }
 
-/** Writes a document, whole. */
+/** Creates or replaces a document. */
 export interface PutDocument<K extends DocumentKind = DocumentKind> {
   readonly op: 'put';
   readonly kind: K;
   readonly id: string;
-  /** The version that is to be replaced; `absent`: there must be none; `any`: whatever there is, or nothing. */
+  /** The version to replace. `absent`: the document must not exist. `any`: create or replace it. */
   readonly expect: number | 'absent' | 'any';
   readonly parent: string;
   readonly dueAt: number | null;
-  /** All names under which it is to be found, in place of those that it had: unique among those of its tenant. */
+  /** All names by which it can be found, instead of its previous names. Names are unique for each tenant. */
   readonly unique: readonly string[];
   readonly body: DocumentBodies[K];
-  /** Only when there are fewer of this kind, with this parent, than so many. Looked at where the document is new. */
+  /** Maximum number of documents of this kind with this parent, including this one. Applies only if the document is new. */
   readonly atMost?: number;
   /**
    * How many documents of this kind with this parent are kept. Those with the lowest ids are deleted in the same step,
@@ -46,20 +46,20 @@ export interface DeleteDocument {
   readonly kind: DocumentKind;
   readonly id: string;
   readonly expect: number | 'any';
-  /** Only when no task of this worker is in a status that is not final. */
+  /** Refused while this worker has tasks in a status that is not final. */
   readonly noOpenTasksOf?: string;
-  /** Documents of this kind whose parent is the deleted one go with it. */
+  /** Also deletes all documents of this kind whose parent is the deleted document. */
   readonly children?: DocumentKind;
 }
 
 export type DocumentChange = PutDocument | DeleteDocument;
 
 /**
- * Why a change was not made:
+ * Why a change was refused:
  *
- * - `exists`: there is one, where there must be none
- * - `missing`: there is none
- * - `version`: it has another version
+ * - `exists`: the document exists and must not
+ * - `missing`: the document does not exist
+ * - `version`: the document has another version
  * - `name_taken`: another document of the tenant has one of the unique names
  * - `too_many`: `atMost` is reached
  * - `has_tasks`: there are open tasks
@@ -68,9 +68,9 @@ export type DocumentRefusal = 'exists' | 'missing' | 'version' | 'name_taken' | 
 
 export interface DocumentQuery {
   readonly kind: DocumentKind;
-  /** Only those with this parent; without it, all of the kind. */
+  /** Only documents with this parent; if it is left out, all of the kind. */
   readonly parent?: string;
-  /** Only those after this id, in the order asked for. */
+  /** Only documents after this id, in the order of the query; null for the first ones. */
   readonly after: string | null;
   readonly limit: number;
   /** By id. */

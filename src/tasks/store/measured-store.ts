@@ -30,8 +30,8 @@ import type {
 import type { TaskStore } from './task-store.ts';
 
 /**
- * A store that counts: how long its operations take and how many fail, and what becomes of tasks. It stands between the
- * store and everybody else, so that nothing happens to a task that is not counted.
+ * Measures a store: the duration and the failures of its operations, and how tasks and attempts end. All callers use the
+ * store through it, so that every change of a task is counted.
  */
 export class MeasuredStore implements TaskStore {
   readonly name: TaskStore['name'];
@@ -232,7 +232,7 @@ export class MeasuredStore implements TaskStore {
   }
 
   #countEnded(event: Settlement['event'], task: Task): void {
-    // Whatever ended it: who was asked to be canceled is.
+    // A task with a cancel request becomes canceled with nearly every event.
     this.#statistics.attempts(task.status === 'canceled' ? 'canceled' : event).add(1);
     if (event === 'lease_expired') this.#statistics.leasesExpired.add(1);
     this.#countFinished(task);

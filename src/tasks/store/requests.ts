@@ -11,22 +11,22 @@ import type {
 import type { GivenTime } from '../model/time.ts';
 import type { DocumentChange, DocumentRefusal } from './documents.ts';
 
-/** Remembers what a request was answered, so that the same request again gets the same answer (specification 3.7). */
+/** Remembers the response to a request, so that a repeated request gets the same response (specification 3.7). */
 export interface Idempotency {
   /** Token and path. */
   readonly scope: string;
   readonly key: string;
   /** A hash of the request. */
   readonly fingerprint: string;
-  /** How long it is remembered. */
+  /** How long the response is remembered. */
   readonly keepMs: number;
-  /** Kept with it and given back; for what the store's own results do not hold. At most 64 KiB. */
+  /** Stored and returned with the results, for data that these do not contain. At most 64 KiB. */
   readonly note: string;
 }
 
-/** One task to be made. The store fills in what is left out of `task`. */
+/** A task to create. The store fills in the fields that are left out of `task`. */
 export interface NewTask {
-  /** `dueAt` is not part of it: it is `runAt`, or null while the task is held. */
+  /** `dueAt` is left out: it is `runAt`, or null while the task is held. */
   readonly task: Omit<
     Task,
     | 'status'
@@ -43,11 +43,12 @@ export interface NewTask {
     | 'version'
   > & { readonly runAt: GivenTime; readonly expiresAt: GivenTime | null };
   readonly body: Pick<TaskBody, 'payload' | 'headers'>;
-  /** What to do when a live task of the worker has the key. Without a key it does not matter. */
+  /** What to do if a live task of the worker has the key. Ignored without a key. */
   readonly onConflict: 'return' | 'reject' | 'replace' | 'replace_keep_time';
   /**
-   * The worker is pushed to: {@link TaskStore.wakeups} tells of the task, whenever it gets a time to start at: when it
-   * is made, changed, or held no more. Once the task was claimed, the mode of that lease says it instead.
+   * Whether the task sets a wake-up hint for its worker, see {@link TaskStore.wakeups}. True for push workers. The hint is
+   * set whenever the task gets a time to start: when it is created, changed or released by its holder. After a claim, the
+   * mode of its lease decides instead.
    */
   readonly wake: boolean;
 }
@@ -55,25 +56,25 @@ export interface NewTask {
 export interface CreateRequest {
   /** At most 500. */
   readonly tasks: readonly NewTask[];
-  /** One task that is refused refuses all. */
+  /** If one task is refused, all are. */
   readonly atomic: boolean;
-  /** How many open tasks the tenant may have, these included. */
+  /** Maximum number of open tasks of the tenant, including these. */
   readonly maxOpen: number;
-  /** Changes to be made in the same step; one that is refused refuses all. */
+  /** Changes to apply in the same step. If one is refused, nothing of the request is done. */
   readonly documents?: readonly DocumentChange[];
   readonly idempotency?: Idempotency;
-  /** Who changes what is replaced. A task that is made is made by its own `createdBy`, which its first entry names. */
+  /** Actor of changes to replaced tasks. For created tasks, `createdBy` is used. */
   readonly actor: Actor;
 }
 
 /**
- * What became of one task:
+ * The result for one task:
  *
  * - `created`
- * - `existing`: `onConflict` was `return`; the task that has the key
- * - `replaced`: the waiting task that has the key, with its new content
- * - `refused` by a task with the same key (`task_key_exists`, with its id), by the quota, because there is no such
- *   worker, or (`not_created`) because another task of an atomic request was refused
+ * - `existing`: `onConflict` was `return`; contains the task that has the key
+ * - `replaced`: contains the waiting task that has the key, with its new content
+ * - `refused` because of a task with the same key (`task_key_exists`, with its id), the quota, a missing worker, or
+ *   (`not_created`) because another task of an atomic request was refused
  */
 export type CreateResult =
   | { readonly kind: 'created' | 'replaced'; readonly task: Task }
@@ -81,24 +82,24 @@ export type CreateResult =
   | { readonly kind: 'refused'; readonly reason: 'task_key_exists'; readonly taskId: string }
   | { readonly kind: 'refused'; readonly reason: 'quota_exceeded' | 'worker_missing' | 'not_created' };
 
-/** - `replayed`: the results of the first time and its note · `reused`: the key came with another request before */
+/** - `replayed`: results and note of the first request · `reused`: the key was used for a different request before */
 export type CreateAnswer =
   | { readonly kind: 'done' | 'replayed'; readonly results: readonly CreateResult[]; readonly note: string }
   | { readonly kind: 'reused' }
   | { readonly kind: 'documents_refused'; readonly index: number; readonly reason: DocumentRefusal };
 
 export type ApplyAnswer =
-  /** `versions`: of each document that was put, 0 for those deleted. */
+  /** `versions`: the version of each document, 0 for deleted ones. */
   | { readonly kind: 'done'; readonly versions: readonly number[] }
   | { readonly kind: 'replayed'; readonly note: string }
   | { readonly kind: 'reused' }
   | { readonly kind: 'refused'; readonly index: number; readonly reason: DocumentRefusal };
 
-/** Fields of a task that can be changed; those left out stay as they are. */
+/** Fields of a task to change. Fields that are left out do not change. */
 export interface TaskPatch {
   readonly type?: string | null;
   readonly priority?: Task['priority'];
-  /** The task becomes due then, also when it waits for a further attempt. */
+  /** The task becomes due at this time, even if it waits for a retry. */
   readonly runAt?: GivenTime;
   readonly expiresAt?: GivenTime | null;
   readonly timeoutMs?: number;
@@ -110,30 +111,29 @@ export interface TaskPatch {
 }
 
 /**
- * A change that somebody asks for, and from which statuses it leads where:
+ * A change of one task, and the statuses that it applies to:
  *
- * - `update`: scheduled, retry, paused: stays. running: stays, and only `retry`, `tags` and `metadata` may change; of
- *   `retry` only `maxAttempts` is taken then. One entry `updated`, unless nothing changes. A field of the patch that
- *   equals what the task has is as if left out
+ * - `update`: scheduled, retry and paused tasks keep their status. Running tasks too, but only `retry`, `tags` and
+ *   `metadata` may change, and of `retry` only `maxAttempts`. Writes one entry `updated`, unless nothing changes. Fields of
+ *   the patch that equal those of the task are ignored
  * - `pause`: scheduled, retry → paused
- * - `resume`: paused → scheduled where nothing was attempted yet (`startedAt` is null), else retry; due when it was due
- *   before
- * - `cancel`: scheduled, retry, paused → canceled; running: stays, `cancelRequestedAt` is set, entry `cancel_requested`
- * - `replay`: final → scheduled, due now: attempt, deferrals, result, times of start and end, and the request to
- *   cancel are forgotten, and `expiresAt` where that has come; the last error stays. Takes its key again, refused with
- *   `key_taken` where another task has it
+ * - `resume`: paused → scheduled if there was no attempt yet (`startedAt` is null), else retry. The due time does not change
+ * - `cancel`: scheduled, retry, paused → canceled. A running task keeps its status; `cancelRequestedAt` is set, entry
+ *   `cancel_requested`
+ * - `replay`: final → scheduled, due now. Resets attempt, deferrals, result, start time, end time and cancel request, and
+ *   `expiresAt` if it has passed. Keeps the last error. Takes its key again; refused with `key_taken` if another task has it
  * - `run`: scheduled, retry → due now, entry `updated`
- * - `expire`: scheduled, retry whose `expiresAt` has come → expired
+ * - `expire`: scheduled, retry with a past `expiresAt` → expired
  *
- * Asking for what is so already (pause a paused task, cancel a canceled one or one that was asked to be, resume a
- * scheduled or retrying one) changes nothing and returns the task. Everything else is refused (`status`). With
- * `pause`, `resume`, `cancel` the patch must be empty. `replay` may bring one, which holds from its first attempt on: the
- * task is due at the patch's `runAt`, and its one entry `replayed` names what changed.
+ * A change that is already in effect (pausing a paused task, canceling a canceled task or one with a cancel request,
+ * resuming a scheduled or retrying task) changes nothing and returns the task. All other combinations are refused with
+ * `status`. The patch must be empty for `pause`, `resume` and `cancel`. A patch of `replay` applies from the first attempt
+ * on: the task is due at the `runAt` of the patch, and the single entry `replayed` names the changed fields.
  */
 export interface TaskChange {
   readonly action: 'update' | 'pause' | 'resume' | 'cancel' | 'replay' | 'run' | 'expire';
   readonly patch: TaskPatch;
-  /** Refused with `version` when the task has another one; null for any. */
+  /** Refused with `version` if the task has another version; null for any. */
   readonly expectVersion: number | null;
   readonly actor: Actor;
 }
@@ -148,17 +148,17 @@ export type ChangeAnswer =
 
 export type RemoveAnswer = 'removed' | 'missing' | 'running' | 'version';
 
-/** Tasks by creation time; all bounds together. */
+/** Lists tasks by creation time. All conditions apply together. */
 export interface TaskQuery {
   readonly workerId: string | null;
-  /** Null for every status; never empty. */
+  /** Null for all statuses; never empty. */
   readonly statuses: readonly TaskStatus[] | null;
   readonly scheduleId: string | null;
   /** Included. */
   readonly createdFrom: number | null;
   /** Not included. */
   readonly createdBefore: number | null;
-  /** Only ids beyond this one, in the order asked for. */
+  /** Only ids after this one, in the order of the query. */
   readonly after: string | null;
   /** 1 to 1000. */
   readonly limit: number;
@@ -166,12 +166,11 @@ export interface TaskQuery {
 }
 
 /**
- * Tasks that pass a filter, in one of two orders:
+ * Lists tasks that match a filter, in one of two orders:
  *
- * - `created_at`: by id, as {@link TaskQuery} lists them
- * - `run_at`: by the time at which they are due, then by id. Tasks `scheduled` and `retry` of one worker; `workerId` is
- *   given. Held tasks and those whose `expiresAt` has come are left out. `createdFrom` and `createdBefore` bound the due
- *   time
+ * - `created_at`: by id, like {@link TaskQuery}
+ * - `run_at`: by due time, then by id. Lists `scheduled` and `retry` tasks of one worker; `workerId` is required. Held and
+ *   expired tasks are left out. `createdFrom` and `createdBefore` are bounds of the due time
  *
  * `after` and {@link FoundTasks.behind} are places: an id, or `<due time> <id>` with `run_at`.
  */
@@ -182,21 +181,21 @@ export interface TaskSearch extends TaskQuery {
   /** One of the tags of the task. */
   readonly tag: string | null;
   readonly group: string | null;
-  /** Part of the code or of the message of the last error, in upper or lower case. */
+  /** Part of the code or of the message of the last error, without regard to case. */
   readonly error: string | null;
 }
 
 export interface FoundTasks {
   readonly tasks: readonly Task[];
   /**
-   * The search stopped at this place, because it had looked at as many tasks as one search may: more may follow. Null
-   * if it stopped at the limit, or at the end of the list.
+   * The place at which the search stopped because it had read the maximum number of tasks; more may follow. Null if it
+   * stopped at the limit or at the end of the list.
    */
   readonly behind: string | null;
 }
 
 export interface HistoryQuery {
-  /** Only entries beyond this number, in the order asked for; null from the beginning, or the end. */
+  /** Only entries after this number, in the order of the query; null for the first ones. */
   readonly after: number | null;
   readonly limit: number;
   readonly order: 'asc' | 'desc';
@@ -205,25 +204,25 @@ export interface HistoryQuery {
 /** Asks for tasks to start. */
 export interface ClaimRequest {
   readonly workerId: string;
-  /** As many tasks at most as there are ids: 128 random bits each, hex. Each is the lease of one attempt. */
+  /** Ids of leases, one for each task to start at most: 128 random bits each, in hex. */
   readonly leaseIds: readonly string[];
   /**
-   * How long a lease lasts. `push`: the task's timeout and this much more. `pull`: this long, at most the task's
-   * timeout; `extend` lengthens it up to that.
+   * Duration of the leases. `push`: the timeout of the task plus `ms`. `pull`: `ms`, at most the timeout of the task;
+   * `extend` can extend it up to that.
    */
   readonly lease: { readonly mode: 'push' | 'pull'; readonly ms: number };
-  /** Attempts of this worker at once. */
+  /** Maximum number of running attempts of this worker; null for no limit. */
   readonly concurrency: number | null;
   readonly rate: Rate | null;
   /** Null: groups have no limit and no order. */
   readonly groups: GroupRules | null;
-  /** Attempts of the tenant at once, and how many may start in a second: a bucket of that size. */
+  /** Maximum number of running attempts of the tenant, and of starts per second (a bucket of that size). */
   readonly tenantInFlight: number;
   readonly tenantPerSecond: number;
   readonly actor: Actor;
 }
 
-/** Asks what would keep the next due task of some workers, or certain tasks, from starting. */
+/** Asks what would block the next due task of some workers, or certain tasks. */
 export interface BlockQuery extends Pick<ClaimRequest, 'tenantInFlight' | 'tenantPerSecond'> {
   /** At most 200. */
   readonly workers: readonly BlockedWorker[];
@@ -247,7 +246,7 @@ export interface ClaimedTask {
   readonly body: TaskBody;
   readonly leaseId: string;
   readonly leaseUntil: number;
-  /** When it was due, before it started. */
+  /** When the task was due before it started. */
   readonly dueAt: number;
 }
 
@@ -256,13 +255,13 @@ export interface ClaimAnswer {
   /** By the store's clock. */
   readonly now: number;
   /**
-   * When to ask again: the next task is due, or a bucket has a token; at once (`now`) when there is more; in a second
-   * at the latest when attempts have to end first. Null when nothing waits. The store's hint is set to it.
+   * When to claim again: when the next task is due or a bucket has a token; now if more tasks are due; within a second if
+   * attempts must end first. Null if no task waits. The wake-up hint of the worker is set to this time.
    */
   readonly nextAt: number | null;
   /**
-   * What kept due tasks from being claimed; null when it was only the number of leases, or nothing. `group`: every due
-   * task that is left belongs to a group at its limit.
+   * What blocked due tasks; null for nothing or only the number of leases. `group`: all remaining due tasks belong to
+   * groups at their limit.
    */
   readonly blocked:
     | 'concurrency'
@@ -275,15 +274,15 @@ export interface ClaimAnswer {
 }
 
 /**
- * What keeps tasks from being claimed. `group`: as many tasks of the group run as its rules allow, or with `fifo` another
- * waiting task is before this one.
+ * What blocks tasks from being claimed. `group`: the group is at its limit, or, with `fifo`, another waiting task precedes
+ * this one.
  */
 export type Block = ClaimAnswer['blocked'];
 
-/** What keeps all tasks of a worker from being claimed. */
+/** What blocks all tasks of a worker. */
 export type WorkerBlock = Exclude<Block, 'group'>;
 
-/** How an attempt ended. The store decides what it means for the task; see {@link TaskStore.settle}. */
+/** How an attempt ended. For the effect on the task, see {@link TaskStore.settle}. */
 export interface Settlement {
   readonly leaseId: string;
   readonly event: Extract<
@@ -297,30 +296,30 @@ export interface Settlement {
     | 'no_retry'
     | 'canceled'
   >;
-  /** The wait until the next attempt, if there is one. */
+  /** Delay before the next attempt, if there is one. */
   readonly delayMs: number;
-  /** A counted failure is the last one, whatever attempts are left: the policy's age is over. */
+  /** A counted failure is final even if attempts are left, because the maximum age of the policy is reached. */
   readonly last: boolean;
   /** JSON text. */
   readonly result: string | null;
   readonly error: Omit<TaskError, 'at'> | null;
   readonly http: HistoryHttp | null;
-  /** The worker gets nothing for so long; 0 for no such wish. */
+  /** The worker receives no tasks for this time; 0 for no throttling. */
   readonly throttleMs: number;
   readonly actor: Actor;
 }
 
 /**
- * - `settled`: the task as it is now
- * - `already`: this lease was settled with the same event before, and nothing has begun since
- * - `lost`: the lease is not (any more) the task's
+ * - `settled`: contains the task after the change
+ * - `already`: this lease was settled with the same event before, and no new attempt has started
+ * - `lost`: the lease does not belong to a running attempt
  */
 export type SettleAnswer =
   | { readonly kind: 'settled' | 'already'; readonly task: Task }
   | { readonly kind: 'lost' };
 
 export interface Progress {
-  /** 0 to 100; null when not said. */
+  /** 0 to 100; null if unknown. */
   readonly percent: number | null;
   readonly note: string | null;
 }
@@ -329,14 +328,14 @@ export type ExtendAnswer =
   | { readonly kind: 'extended'; readonly until: number; readonly cancelRequested: boolean }
   | { readonly kind: 'lost' };
 
-/** An attempt whose lease is over, or a task that did not start in time. */
+/** Attempts whose lease has expired and tasks that did not start in time, of one tenant. */
 export interface Overdue {
   readonly tenant: string;
   readonly leases: readonly { readonly leaseId: string; readonly task: Task }[];
   readonly expired: readonly Task[];
 }
 
-/** A hint: the worker may have a task that is due then. */
+/** A hint that the worker may have a due task at this time. */
 export interface Wakeup {
   readonly tenant: string;
   readonly workerId: string;
@@ -344,9 +343,9 @@ export interface Wakeup {
 }
 
 export interface PurgeAnswer {
-  /** How many tasks were removed. */
+  /** Number of removed tasks. */
   readonly tasks: number;
-  /** Something else may be over as well: ask again. False when all was removed. */
+  /** More may have to be removed: call again. False if everything was removed. */
   readonly more: boolean;
 }
 

@@ -1,15 +1,15 @@
 import type { Task } from '../model/task.ts';
 import type { FoundTasks, TaskSearch } from './requests.ts';
 
-/** Maximum number of tasks that one search looks at. */
+/** Maximum number of tasks that one search reads. */
 const MAX_SCANNED = 1_000;
-/** Tasks are read this many at a time: the filter rarely passes just as many as are wanted. */
+/** Number of tasks that are read at a time if the filter may reject some of them. */
 const PIECE = 250;
 
 /** The next tasks of a list in the order of a search, from which the store reads. */
 export interface Piece {
   readonly tasks: readonly Task[];
-  /** The place of the last one that was looked at; null at the end of the list. */
+  /** The place of the last task that was read; null at the end of the list. */
   readonly behind: string | null;
 }
 
@@ -20,10 +20,10 @@ export interface PieceRequest {
 }
 
 /**
- * Looks through a list piece by piece: yields what it needs next, and is given that. A generator, because one store
- * reads at once, and the other over a connection.
+ * Searches a list piece by piece: yields the next piece that it needs, and receives it. It is a generator because one
+ * store reads synchronously and the other asynchronously.
  *
- * @param narrows false if the list that is read holds nothing but what is searched for
+ * @param narrows false if all tasks of the list match the search
  */
 export function* scan(search: TaskSearch, narrows: boolean): Generator<PieceRequest, FoundTasks, Piece> {
   const tasks: Task[] = [];
@@ -42,7 +42,7 @@ export function* scan(search: TaskSearch, narrows: boolean): Generator<PieceRequ
   return { tasks, behind: after };
 }
 
-/** Whether the list `by` itself holds more than what is searched for. */
+/** Whether the list of a search contains tasks that do not match the search. */
 export function narrowsList({
   by,
   key,
@@ -60,7 +60,7 @@ export function narrowsList({
   return workerId !== null && scheduleId !== null;
 }
 
-/** Times are bounds of the list, so they are not looked at here. */
+/** Times are not checked here, because they are bounds of the list. */
 function passes(task: Task, search: TaskSearch): boolean {
   const { workerId, statuses, scheduleId, key, type, tag, group, error } = search;
   return (

@@ -4,26 +4,26 @@ import type { TaskStore } from './task-store.ts';
 
 interface StoreClockParts {
   readonly store: Pick<TaskStore, 'now'>;
-  /** Used until the store has told its time, and for timers. */
+  /** Used for timers, and for the time until the store has replied. */
   readonly clock: Clock;
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   readonly monotonicMs: () => number;
 }
 
-/** How often the store is asked for its time. */
+/** Interval at which the store is asked for its time. */
 const ASK_EVERY_MS = 1_000;
 
 /**
- * The clock of the store, for a thread that works with stored times. The clock of its own host may be set, or differ from
- * that of Redis; compared with stored times it would let tokens expire or schedules fire early.
+ * The clock of the store, for a thread that compares stored times. The clock of the host may be changed, or differ from
+ * that of Redis. With it, tokens could expire and schedules could fire too early.
  *
- * Between two answers of the store, time passes by a monotonic clock. An answer narrows down the difference of both
- * clocks, which is corrected by as little as the answer allows, so that a slow answer does no harm.
+ * Between two replies of the store, a monotonic clock is used. Each reply gives bounds of the difference between both
+ * clocks. The difference is changed only as far as these bounds require, so that a slow reply does no harm.
  */
 export class StoreClock implements Clock, Service {
   readonly name = 'clock of the task store';
   readonly #parts: StoreClockParts;
-  /** What has to be added to the monotonic clock; null until the store has answered. */
+  /** Store time minus monotonic time; null until the store has replied. */
   #differenceMs: number | null = null;
   #timer: Timer | null = null;
   #stopped = false;
@@ -42,7 +42,7 @@ export class StoreClock implements Clock, Service {
     return this.#parts.clock.after(delayMs, run);
   }
 
-  /** Asks the store for the first time, and does not wait for the answer: the connection may be made only later. */
+  /** Asks the store, but does not wait for the reply, because the connection may be opened later. */
   async start(): Promise<void> {
     this.#askAgain();
   }

@@ -35,59 +35,59 @@ import type {
 export const READ_BYTES = 1024 * 1024;
 
 /**
- * Where tasks and documents are kept (specification 4.1). `tenant` is the domain of an account, which never changes.
+ * Stores tasks and documents (specification 4.1). `tenant` is the domain of an account, which never changes.
  *
- * Each call is atomic: it happens whole or not at all, and survives the crash of any process of ours once its promise
- * is fulfilled. Time is the store's (`now` below). Every change of a task's status writes exactly one history entry in
- * the same step, and each change of a task adds one to its version. Policy stays with the callers: waits, signatures,
- * roles. One exam (`test/exam/task-store`) holds for every store.
+ * Each call is atomic: it happens completely or not at all. Once its promise is fulfilled, it survives the crash of any
+ * process of this program. Times are those of the store (`now` below). Every change of the status of a task writes exactly
+ * one history entry in the same step, and each change of a task increases its version by one. Policy (delays, signatures,
+ * roles) is left to the callers. All stores pass the same tests (`test/exam/task-store`).
  *
- * Where a task reaches a final status, in whatever call: `finishedAt` is set, `dueAt` and `heldBy` are null; if it is the
- * holder of its key, that becomes free after `keyTtlMs`, or goes back to the task with the same key that it was held by;
- * tasks held by it (`heldBy`) are held no more, due at their `runAt` or now, whichever is later (entry `updated`, changed:
- * `held_by`, actor `system` `store`). A removed or purged task leaves its key at once, and lets go of those it holds. If
- * the task has an `onFinish` for that status, a document of kind `callback` is written in the same step: see
- * `callbackDocument` in `callbacks.ts`.
+ * When a task reaches a final status, in any call: `finishedAt` is set, and `dueAt` and `heldBy` become null. If the task
+ * is the holder of its key, the key becomes free after `keyTtlMs`, or returns to the task with the same key that held this
+ * one. Tasks that it held (`heldBy`) are released: they are due at their `runAt` or now, whichever is later (entry
+ * `updated`, changed: `held_by`, actor `system` `store`). A removed or purged task frees its key at once and releases the
+ * tasks that it held. If the task has an `onFinish` for the status, a document of kind `callback` is written in the same
+ * step; see `callbackDocument` in `callbacks.ts`.
  *
- * @throws (rejects with) Fault `store_failed`: whether it happened is not known · `overloaded`: it did not happen
+ * @throws (rejects with) Fault `store_failed`: the call may or may not have happened · `overloaded`: it did not happen
  */
 export interface TaskStore {
   readonly name: 'memory' | 'sqlite' | 'redis';
 
-  /** Opens it and brings its layout up to date. */
+  /** Opens the store and migrates its layout. */
   start(): Promise<void>;
-  /** Waits for what was asked, then closes. */
+  /** Waits for operations in progress, then closes. */
   stop(): Promise<void>;
-  /** Resolves when the store answers and takes what is written. */
+  /** Resolves if the store replies and accepts writes. */
   ping(): Promise<void>;
 
   /**
-   * Makes tasks, each `scheduled`, with one entry `created` (or `updated` for one that was replaced).
+   * Creates tasks with status `scheduled` and one entry `created` (`updated` for a replaced task).
    *
-   * Keys: at most one task of a worker is the _holder_ of a key: the newest with that key that is not final, or whose
-   * key is not free yet. With `replace`, a holder that has not started (`startedAt` is null) is given the new content
-   * (type, payload, headers, priority, runAt, expiresAt, timeout, retry, tags, metadata; `replace_keep_time` keeps
-   * `runAt` and `dueAt`) under its own id; beside one that has started a new task is made, which is held by it
-   * (`heldBy`) and becomes the holder. A final holder whose key is not free yet counts as live for `return` and
-   * `reject`, not for the others.
+   * Keys: at most one task of a worker is the _holder_ of a key: the newest task with that key that is not final, or whose
+   * key is not free yet. With `replace`, a holder that has not started (`startedAt` is null) keeps its id and receives the
+   * new content: type, payload, headers, priority, runAt, expiresAt, timeout, retry, tags and metadata.
+   * `replace_keep_time` keeps `runAt` and `dueAt`. If the holder has started, a new task is created, which is held by it
+   * (`heldBy`) and becomes the holder. A final holder whose key is not free yet counts as live for `return` and `reject`
+   * only.
    *
-   * A `heldBy` that names a task that is final or missing is taken as null.
+   * A `heldBy` with the id of a final or missing task counts as null.
    */
   create(tenant: string, request: CreateRequest): Promise<CreateAnswer>;
 
   get(tenant: string, id: string): Promise<Task | null>;
-  /** The same with its body. */
+  /** A task with its body. */
   getWhole(tenant: string, id: string): Promise<{ readonly task: Task; readonly body: TaskBody } | null>;
 
   change(tenant: string, id: string, change: TaskChange): Promise<ChangeAnswer>;
 
-  /** Removes a task that is not running, with its history. */
+  /** Removes a task with its history. A running task is not removed. */
   remove(tenant: string, id: string, expectVersion: number | null): Promise<RemoveAnswer>;
 
   list(tenant: string, query: TaskQuery): Promise<readonly Task[]>;
   /**
-   * The first tasks that pass a filter, up to the limit. It looks at about 1000 tasks at most, so that a filter that
-   * passes few does not hold up the store; the caller goes on behind the place where it stopped.
+   * Returns the first tasks that match a filter, up to the limit. It reads about 1000 tasks at most, so that a filter with
+   * few matches does not block the store. The caller continues at the place where it stopped.
    */
   search(tenant: string, search: TaskSearch): Promise<FoundTasks>;
   /**
@@ -98,51 +98,50 @@ export interface TaskStore {
   /** Ids of tasks of a schedule that are not final, oldest first, at most `limit`. */
   openOfSchedule(tenant: string, scheduleId: string, limit: number): Promise<readonly string[]>;
 
-  /** Null when there is no such task. */
+  /** Null if the task does not exist. */
   history(tenant: string, id: string, query: HistoryQuery): Promise<readonly HistoryEntry[] | null>;
 
   /**
-   * Starts due tasks of a worker: `running`, attempt one higher, entry `started`. In the order of due time plus penalty
-   * of the band, then of id; not more than the bounds of the request and the worker's throttle leave room for.
-   * `expiresAt` in the past keeps a task from starting. None starts after the bodies of those that did have come to
-   * {@link READ_BYTES}.
+   * Starts due tasks of a worker: status `running`, attempt plus one, entry `started`. Tasks start in the order of due time
+   * plus penalty of their priority, then of id, as far as the limits of the request and the throttle of the worker allow.
+   * Expired tasks do not start. No further task starts when the bodies of the started ones reach {@link READ_BYTES}.
    *
-   * Groups (`ClaimRequest.groups`): of one group no more run than its concurrency, whatever process claims. With `fifo`
-   * the first of a group's waiting tasks, by `runAt` and then by id, has to start before the others, also while it waits
-   * for its next attempt; tasks that are paused, held or expired are not in this order. A claim looks at
-   * no more than 32 groups that may have something to start, those first that were served longest ago: the order by due
-   * time holds among these. A change of `fifo` may take effect in a group only when its first task is due.
+   * Groups (`ClaimRequest.groups`): the number of running tasks of a group never exceeds its concurrency, over all
+   * processes. With `fifo`, the first waiting task of a group (by `runAt`, then by id) must start before the others, even
+   * while it waits for a retry. Paused, held and expired tasks are skipped in this order. A claim reads at most 32 groups
+   * that may have tasks to start, beginning with those served longest ago, and the order by due time applies among these.
+   * A change of `fifo` may take effect in a group only when its first task is due.
    *
-   * Buckets are full at first, and hold at most `burst` (worker) or a second's worth (tenant).
+   * Buckets are full at first. Their size is `burst` (worker) or the number for one second (tenant).
    */
   claim(tenant: string, request: ClaimRequest): Promise<ClaimAnswer>;
 
   /**
-   * What a claim of one task of each worker would be blocked by (`blocked` of {@link ClaimAnswer}), in the order of the
-   * workers; null where nothing blocks it. The group of a task comes before the bounds of the worker. Changes nothing.
+   * What would block a claim of one task of each worker (`blocked` of {@link ClaimAnswer}), in the order of the workers;
+   * null for nothing. The group of a task is checked before the limits of the worker. Changes nothing.
    */
   blocks(tenant: string, query: BlockQuery): Promise<readonly Block[]>;
 
   /**
-   * Ends attempts, in order. What becomes of the task:
+   * Ends attempts, in order. The resulting status of the task:
    *
-   * - `succeeded` → succeeded, also when it was asked to be canceled
-   * - asked to be canceled, all other events → canceled (entry `canceled`)
+   * - `succeeded` → succeeded, even after a cancel request
+   * - all other events after a cancel request → canceled (entry `canceled`)
    * - `no_retry` → failed · `canceled` → canceled
-   * - `attempt_failed`, `timed_out`, `lease_expired`: failed when `last` or the attempts are used up, else retry, due
-   *   `delayMs` from now. `lease_expired` is `lost` unless the lease is over
-   * - `deferred`, `released`: retry, and the attempt is not counted (one less), deferrals one more. From the 101st on
+   * - `attempt_failed`, `timed_out`, `lease_expired` → failed if `last` is set or no attempts are left, else retry, due in
+   *   `delayMs`. `lease_expired` is `lost` unless the lease has expired
+   * - `deferred`, `released` → retry. The attempt is not counted (attempt minus one, deferrals plus one). From the 101st on,
    *   they count as failures
    *
-   * The error becomes the last error of the task, unless it succeeded or there is none. A lease past its time that
-   * nobody has ended still settles.
+   * The error, if any, becomes the last error of the task, unless the task succeeded. An expired lease can still be
+   * settled until `lease_expired` is.
    */
   settle(tenant: string, settlements: readonly Settlement[]): Promise<readonly SettleAnswer[]>;
 
   /**
-   * Lengthens a lease to `ms` from now, not beyond what its claim allows, and never shortens it; `null` leaves it.
-   * Progress adds an entry `heartbeat_progress` of the actor `worker` with the worker's id, which is no change of the
-   * task.
+   * Extends a lease to `ms` from now, at most up to the limit of its claim; never shortens it. Null does not change it.
+   * Progress adds an entry `heartbeat_progress` of the actor `worker` with the id of the worker. This does not change the
+   * version of the task.
    */
   extend(
     tenant: string,
@@ -154,28 +153,28 @@ export interface TaskStore {
   /** The task whose running attempt has this lease. */
   leased(tenant: string, leaseId: string): Promise<Task | null>;
 
-  /** Attempts whose lease is over and tasks that did not start in time, over all tenants, at most `max` in all. */
+  /** Attempts whose lease has expired and tasks that did not start in time, of all tenants, at most `max` in total. */
   overdue(max: number): Promise<readonly Overdue[]>;
 
-  /** Hints that have come by `until`, the earliest first. */
+  /** Hints that are due by `until`, earliest first. */
   wakeups(until: number, max: number): Promise<readonly Wakeup[]>;
-  /** Sets a hint, or takes it away. For workers that cannot be served now, and those that can again. */
+  /** Sets or removes a hint, for workers that cannot receive tasks now, or can again. */
   setWakeup(tenant: string, workerId: string, at: number | null): Promise<void>;
 
   /**
    * Applies changes to documents, all or none, in order.
    *
-   * A document of kind `account` makes the tenant known; with it gone, the tenant is. If nothing else is left of the
-   * tenant then, the store does not even keep its name.
+   * A tenant exists while it has a document of kind `account`. If no other data of the tenant is left when that document is
+   * deleted, the store also forgets its name.
    */
   apply(tenant: string, changes: readonly DocumentChange[], idempotency?: Idempotency): Promise<ApplyAnswer>;
   getDocument<K extends DocumentKind>(tenant: string, kind: K, id: string): Promise<StoredDocument<K> | null>;
-  /** By a unique name, whatever its kind. */
+  /** Finds a document of any kind by a unique name. */
   findDocument(tenant: string, name: string): Promise<StoredDocument | null>;
   listDocuments(tenant: string, query: DocumentQuery): Promise<readonly StoredDocument[]>;
   countDocuments(tenant: string, kind: DocumentKind): Promise<number>;
   /**
-   * Due documents of all tenants, the earliest first.
+   * Due documents of all tenants, earliest first.
    *
    * If more are due than `max` or {@link READ_BYTES} allow, each tenant gets a share (`due-shares.ts`) and the documents
    * are in the order of the tenants: first those that follow the tenant `after`. Pass the tenant of the last document of
@@ -186,26 +185,25 @@ export interface TaskStore {
     after?: string | null,
   ): Promise<readonly { readonly tenant: string; readonly document: StoredDocument }[]>;
 
-  /** What was remembered under an idempotency key; for requests that are no single call of the store. */
+  /** Reads an idempotency record, for requests that consist of several calls of the store. */
   recall(
     tenant: string,
     idempotency: Idempotency,
   ): Promise<{ readonly kind: 'new' | 'reused' } | { readonly kind: 'replayed'; readonly note: string }>;
   remember(tenant: string, idempotency: Idempotency): Promise<void>;
 
-  /** How many tasks there are by status, of one worker or of all; from counters. */
+  /** Number of tasks by status, of one worker or of all. Reads counters, so it is fast. */
   counts(tenant: string, workerId: string | null): Promise<StatusCounts>;
 
   /**
-   * How many tasks of all tenants wait although their time has come, up to `max`: for statistics. Those of paused workers
-   * are among them, and so may be those that have expired and were not ended yet. A store that would have to ask every
-   * tenant tells of its last look, some time ago, and 0 before the first.
+   * Number of due tasks of all tenants, up to `max`, for statistics. Includes tasks of paused workers, and possibly expired
+   * tasks. A store that would have to read every tenant returns the number of its last sweep, and 0 before the first.
    */
   countDue(max: number): Promise<number>;
 
   /**
-   * Removes tasks that ended longer ago than that, keys whose time is over, and what is remembered under idempotency keys
-   * for no longer: at most `max` of each, and fewer tasks where they have long histories.
+   * Removes tasks that ended longer ago than `keep`, expired keys and expired idempotency records: at most `max` of each,
+   * and fewer tasks if they have long histories.
    */
   purge(
     tenant: string,
@@ -214,15 +212,15 @@ export interface TaskStore {
   ): Promise<PurgeAnswer>;
 
   /**
-   * Removes what a tenant without tasks still has besides its documents: what is remembered under idempotency keys, the
-   * buckets and throttles of the tenant and its workers, and hints. While the tenant has tasks, nothing happens.
+   * Removes all data of a tenant without tasks except its documents: idempotency records, the buckets and throttles of the
+   * tenant and its workers, and hints. Does nothing while the tenant has tasks.
    *
-   * @param place null at first, then the result of the call before: each call removes a bounded part
-   * @returns where to continue; null when nothing is left
+   * @param place null at first, then the result of the previous call; each call removes a limited part
+   * @returns where to continue; null if nothing is left
    */
   forgetTenant(tenant: string, place: string | null): Promise<string | null>;
 
-  /** Domains of tenants, by name. */
+  /** Domains of tenants, sorted by name. */
   tenants(after: string | null, limit: number): Promise<readonly string[]>;
 
   /** Milliseconds since the epoch, by the store's clock. */

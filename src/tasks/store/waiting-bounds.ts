@@ -1,22 +1,22 @@
 import { FairShares } from '../../base/turns/fair-shares.ts';
 
 interface WaitingLimits {
-  /** Operations that may wait for their answers, of all tenants together. */
+  /** Maximum number of operations in progress, of all tenants together. */
   readonly count: number;
-  /** Their size, in characters. */
+  /** Maximum total size of these operations, in characters. */
   readonly size: number;
 }
 
-/** A tenant that is alone is guaranteed the limits divided by this number; each of k tenants a k-th of that. */
+/** Each of k tenants is guaranteed the limits divided by this number and by k. */
 const GUARANTEED_PART = 16;
 
 /**
- * Limits the operations that wait for a store, such that a tenant with many of them leaves room for the others. One
- * that is alone may have about a third of what is allowed.
+ * Limits the operations in progress of a store, so that a tenant with many of them leaves room for others. A single tenant
+ * can use about a third of the limits.
  */
 export class WaitingBounds {
   readonly #limits: WaitingLimits;
-  /** An operation counts for at least this much, so that the size limits the number as well. */
+  /** Minimum size that an operation counts as, so that the limit of the size also limits the number. */
   readonly #leastSize: number;
   readonly #shares: FairShares;
 
@@ -28,7 +28,7 @@ export class WaitingBounds {
     this.#shares = new FairShares({ capacity: size, base });
   }
 
-  /** Returns what is to be given back when the operation has its answer; null if it must not wait. */
+  /** Returns the size to pass to `give` when the operation has its reply; null if it is rejected. */
   take(tenant: string, size: number): number | null {
     const counted = Math.max(size, this.#leastSize);
     if (counted > this.#shares.roomFor(tenant) && !this.#isAlone(tenant, counted)) return null;

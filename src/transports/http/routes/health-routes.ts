@@ -74,7 +74,7 @@ const ALIVE = textAnswer('OK');
  * succeeds, otherwise 503. The body, with or without `?verbose`, shows for each component `ok` or what is wrong,
  * whether it affects the status, and the names of the reasons that have one:
  *
- *     {"ready": false, "components": {"termination": "ok", "task_store": "... the disk is full: make room"},
+ *     {"ready": false, "components": {"termination": "ok", "task_store": "... the disk is full: free some space"},
  *      "decides": {"termination": true, "task_store": true}, "causes": {"task_store": "disk_full"}}
  */
 export function readinessRoutes(health: Health, checks: ReadinessChecks, clock: Clock): readonly Route[] {

@@ -18,15 +18,15 @@ const WAITING_LIMITS = { count: 8_192, size: 64 * 1024 * 1024 };
 interface Pending {
   readonly operation: Operation;
   readonly tenant: string;
-  /** What it counts for in the bounds. */
+  /** The size that it counts as in the limits. */
   readonly counted: number;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (fault: Fault) => void;
 }
 
 /**
- * The operations that one thread sends to the thread with the file, from request to answer. Their number and size are
- * limited, and tenants have shares of both. The operations of one turn of the event loop are sent in one message.
+ * The operations that one thread sends to the store thread, from request to reply. Their number and size are limited, and
+ * tenants have shares of both. The operations of one turn of the event loop are sent in one message.
  */
 export class AskedOperations {
   readonly #send: (message: ToStoreThread) => boolean;
@@ -43,7 +43,7 @@ export class AskedOperations {
     this.#send = send;
   }
 
-  /** Number of operations that wait for their answer. */
+  /** Number of operations in progress. */
   get waiting(): number {
     return this.#pending.size;
   }
@@ -59,7 +59,9 @@ export class AskedOperations {
       const counted = this.#bounds.take(tenant, sizeOf(operation));
       if (counted === null) {
         const waiting = this.#pending.size;
-        reject(new Fault('overloaded', `the task store has ${waiting} operations waiting; try again later`));
+        reject(
+          new Fault('overloaded', `${waiting} operations are waiting for the task store; try again later`),
+        );
         return;
       }
       const number = ++this.#lastNumber;
@@ -99,7 +101,7 @@ export class AskedOperations {
   failSent(): void {
     const fault = new Fault(
       'store_failed',
-      'the thread of the task store was lost; whether this happened is not known',
+      'the store thread was lost; the operation may or may not have been done',
     );
     const unsent = new Set(this.#numbers);
     for (const number of [...this.#pending.keys()]) {

@@ -3,7 +3,7 @@ import { resolveTime } from '../../../model/time.ts';
 import type { CreateAnswer, CreateResult, NewTask } from '../../requests.ts';
 import type { Operation } from '../operations/operations.ts';
 
-/** In place of a task that was just made: what does not follow from the request. */
+/** Stands for a task that was just created: the fields that do not follow from the request. */
 interface Made {
   readonly kind: 'made';
   /** The time of the store's step. */
@@ -19,8 +19,8 @@ type ShortAnswer =
     };
 
 /**
- * Leaves out of an answer what whoever asked knows already: copying a task to another thread takes as long as writing
- * it. Other operations are answered as they are.
+ * Removes from the answer to `create` what the caller already knows, because copying a task to another thread takes as long
+ * as writing it. Other answers are not changed.
  */
 export function shortened({ name }: Operation, answer: unknown): unknown {
   if (name !== 'create') return answer;
@@ -34,7 +34,7 @@ export function shortened({ name }: Operation, answer: unknown): unknown {
   return { ...whole, results } satisfies ShortAnswer;
 }
 
-/** The answer as it was before {@link shortened}. */
+/** Reverses {@link shortened}. */
 export function restored(operation: Operation, answer: unknown): unknown {
   if (operation.name !== 'create') return answer;
   const short = answer as ShortAnswer;

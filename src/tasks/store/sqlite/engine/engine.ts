@@ -16,28 +16,28 @@ import type { SteadyClock } from '../file/steady-clock.ts';
 import { isRead, type Operation, read, write } from '../operations/operations.ts';
 import { Work } from '../rows/work.ts';
 
-/** What came of an operation. */
+/** The result of an operation. */
 export type Outcome =
   | { readonly ok: true; readonly answer: unknown }
   | { readonly ok: false; readonly fault: Fault };
 
-/** How often the time of the store is written to the file, with what is written anyway. */
+/** Interval at which the time of the store is written to the file, together with other writes. */
 const CLOCK_KEPT_MS = 5_000;
 const KEEP_CLOCK = 'UPDATE clock SET at = max(at, ?) WHERE no = 1 RETURNING at';
 const KEPT_CLOCK = 'SELECT at FROM clock WHERE no = 1';
 
-/** After so many transactions its size is looked at. */
+/** The size of the WAL is checked after this number of transactions. */
 const WAL_LOOKED_AT = 64;
 
-/** How long SQLite itself waits for another process that writes: those that read are served in between. */
+/** How long SQLite waits for the write lock of another process at a time. Reads are served in between. */
 const BUSY_SLICE_MS = 25;
 
 /**
- * The store in one thread, on one connection, synchronous. What writes is done in groups, each in one transaction. So
- * nothing is answered before it is on the disk, and the disk is waited for once for many.
+ * The store in one thread, on one connection, synchronous. Writes are done in groups, each in one transaction. No write is
+ * acknowledged before it is on the disk, and the operations of a group wait for the disk together.
  *
- * An operation that fails by itself takes the group back, whose operations are then done one by one. Where the file
- * cannot be written all of the group fail, with nothing of it done, and the next group tries again.
+ * If one operation fails, the group is rolled back and its operations are done one by one. If the file cannot be written,
+ * all operations of the group fail without an effect, and the next group tries again.
  */
 export class SqliteEngine {
   readonly #options: FileOptions;
@@ -45,13 +45,13 @@ export class SqliteEngine {
   #connection: { readonly statements: Statements; readonly numbers: Numbers } | null = null;
   #transactions = 0;
   #clockKeptMs = Number.NEGATIVE_INFINITY;
-  /** Where the file was when it was opened; null before. */
+  /** Where the file was when it was opened; null before that. */
   #place: FilePlace | null = null;
-  /** Why nothing may be written, as the last ping has found; null for nothing. */
+  /** Why nothing may be written, as of the last ping; null if it may. */
   #moved: StoreFault | null = null;
-  /** Whether a transaction found no room, and no ping has found any since. */
+  /** Whether a transaction failed because of a full disk, and no ping has found free space since. */
   #wasFull = false;
-  /** Since when another process has held the write lock; null while it is not known to. */
+  /** Since when another process has held the write lock; null if none is known to. */
   #busySinceMs: number | null = null;
 
   constructor(options: FileOptions, clock: SteadyClock) {
@@ -75,12 +75,12 @@ export class SqliteEngine {
     return this.#clock.backsteps;
   }
 
-  /** What only reads: each sees one state of the file. */
+  /** Runs operations that read. Each sees one state of the file. */
   read(operations: readonly Operation[]): Outcome[] {
     return operations.map(operation => this.#readOne(operation));
   }
 
-  /** All of them in one transaction, in order. */
+  /** Runs operations that write, in order and in one transaction. */
   write(operations: readonly Operation[]): Outcome[] {
     for (;;) {
       const outcomes = this.tryWrite(operations);
@@ -89,8 +89,8 @@ export class SqliteEngine {
   }
 
   /**
-   * The same; null after a short wait for another process that holds the write lock, with nothing done: they are to be
-   * tried again. They fail once it has held the lock for too long, and then at once until it lets somebody write.
+   * Like `write`, but returns null if another process holds the write lock. Nothing was done then; try again. After the
+   * busy timeout the operations fail, and later ones fail at once until the lock is free.
    */
   tryWrite(operations: readonly Operation[]): Outcome[] | null {
     const startMs = performance.now();
@@ -112,7 +112,7 @@ export class SqliteEngine {
     }
   }
 
-  /** Small transactions may still go well on a full disk, in what failed ones had allocated. */
+  /** On a full disk, small transactions may still succeed in space that failed ones have allocated. */
   #isFull(): boolean {
     this.#wasFull &&= !hasRoom(this.#options.path);
     return this.#wasFull;
@@ -120,7 +120,7 @@ export class SqliteEngine {
 
   #withoutRoom(operations: readonly Operation[], outcomes: readonly Outcome[]): Outcome[] {
     const { path } = this.#options;
-    const fault = new StoreFault('disk_full', `task store ${path}: the disk is full: make room`);
+    const fault = new StoreFault('disk_full', `task store ${path}: the disk is full: free some space`);
     return outcomes.map((outcome, i) =>
       operations[i].name === 'ping' && outcome.ok ? { ok: false, fault } : outcome,
     );
@@ -132,7 +132,7 @@ export class SqliteEngine {
       try {
         return { ok: true, answer: this.#readOnce(operation) };
       } catch (failure) {
-        // Another process is about to close the file, or repairs what one that died has left.
+        // Another process is closing the file, or recovers it after a crash.
         if (!isBusy(failure) || performance.now() >= giveUpMs) return this.#failed(failure);
       }
     }
@@ -166,14 +166,14 @@ export class SqliteEngine {
       return outcomes;
     } catch (failure) {
       numbers.forget();
-      // Until a transaction succeeds, each one tries to write the time, so that each shows whether the file takes it.
+      // Until a transaction succeeds, each one writes the time, so that each shows whether the file can be written.
       this.#clockKeptMs = Number.NEGATIVE_INFINITY;
       this.#rollBack(statements.db);
       throw failure;
     }
   }
 
-  /** Keeps the time in the file, so that other processes and later runs continue from there. */
+  /** Stores the time in the file, so that other processes and later runs continue from it. */
   #timeOfWrite(statements: Statements): number {
     const now = this.#clock.nowMs();
     if (now - this.#clockKeptMs < CLOCK_KEPT_MS) return now;
@@ -183,7 +183,7 @@ export class SqliteEngine {
     return at as number;
   }
 
-  /** After some failures SQLite has done so by itself. A connection that cannot do it is given up. */
+  /** SQLite itself rolls back after some errors. A connection that cannot roll back is closed. */
   #rollBack(db: DatabaseSync): void {
     try {
       db.exec('ROLLBACK');
@@ -194,7 +194,7 @@ export class SqliteEngine {
 
   #connect(): { readonly statements: Statements; readonly numbers: Numbers } {
     if (this.#connection === null) {
-      // SQLite would make a new, empty file where the one that was in use is gone.
+      // If the file is missing, SQLite would create a new, empty one.
       const moved = this.#place?.fileMoved() ?? null;
       if (moved !== null) throw moved;
       const db = openFile(this.#options);
@@ -225,17 +225,17 @@ export class SqliteEngine {
     try {
       this.#closeConnection();
     } catch {
-      // It is given up because it fails; that it cannot be closed either changes nothing.
+      // The connection is dropped because of an error, so an error of closing it does not matter.
     }
   }
 
-  /** What was committed is done, whatever becomes of the WAL: what is wrong with that shows when it is written next. */
+  /** An error here must not fail the transaction, which is committed. It will show at the next write. */
   #boundWal(db: DatabaseSync): void {
     if (++this.#transactions % WAL_LOOKED_AT !== 0) return;
     try {
       boundWal(db, this.#options);
     } catch {
-      // It is tried again with the next look.
+      // The next check tries again.
     }
   }
 }

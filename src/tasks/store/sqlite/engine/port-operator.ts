@@ -30,12 +30,12 @@ export class PortOperator implements Operator {
     });
   }
 
-  /** How often the clock of the host was set back, as the present store thread has seen it. */
+  /** How often the clock of the host was set back, as counted by the current store thread. */
   get clockBacksteps(): number {
     return this.#clockBacksteps;
   }
 
-  /** Number of operations that wait for their answer. */
+  /** Number of operations in progress. */
   get waiting(): number {
     return this.#asked.waiting;
   }

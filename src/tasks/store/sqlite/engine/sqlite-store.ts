@@ -29,15 +29,15 @@ import type {
 import type { TaskStore } from '../../task-store.ts';
 import type { AnswerOf, ArgumentsOf, OperationName } from '../operations/operations.ts';
 
-/** Who does the operations: another thread, or this one. */
+/** Runs the operations, for example in another thread. */
 export interface Operator {
   start(): Promise<void>;
   stop(): Promise<void>;
-  /** Rejects with a Fault. */
+  /** @throws (rejects with) Fault */
   ask<N extends OperationName>(name: N, args: ArgumentsOf<N>): Promise<AnswerOf<N>>;
 }
 
-/** Keeps tasks and documents in a file of SQLite. */
+/** The task store in an SQLite file. */
 export class SqliteStore implements TaskStore {
   readonly name = 'sqlite';
   readonly #operator: Operator;

@@ -8,14 +8,14 @@ import { isRead, type Operation, tenantOf, weightOf } from '../operations/operat
 import { shortened } from './created-tasks.ts';
 import { type Outcome, SqliteEngine } from './engine.ts';
 
-/** What the thread of a store is given at its start. */
+/** The data with which a store thread is started. */
 export interface StoreThreadSetup {
   readonly file: FileOptions;
 }
 
 /**
- * All operations of one turn, by number. Each is answered under its number. The owner of the thread can also connect
- * another thread over a separate port.
+ * Messages to the store thread. `operations`: the operations of one turn of the event loop, with numbers for their replies.
+ * `client`: connects another thread over a separate port.
  */
 export type ToStoreThread =
   | {
@@ -26,7 +26,7 @@ export type ToStoreThread =
   | { readonly kind: 'client'; readonly port: MessagePort }
   | { readonly kind: 'stop' };
 
-/** What came of an operation; answers are `shortened`, all faults are `store_failed`. */
+/** The result of an operation. Answers are `shortened`; all faults are `store_failed`. */
 type ThreadOutcome =
   | { readonly ok: true; readonly answer: unknown }
   | { readonly ok: false; readonly fault: SentFault };
@@ -62,10 +62,10 @@ export function runStoreThread(owner: MessagePort, { file }: StoreThreadSetup): 
     else if (message.kind === 'client') listen(message.port);
     else stops = true;
   };
-  const heard = (port: MessagePort, message: ToStoreThread): void => {
+  const received = (port: MessagePort, message: ToStoreThread): void => {
     take(port, message);
     do {
-      // Whatever has come meanwhile is part of the next group.
+      // Operations that have arrived meanwhile join the next group.
       for (const each of ports) {
         for (let more = receiveMessageOnPort(each); more !== undefined; more = receiveMessageOnPort(each)) {
           take(each, more.message as ToStoreThread);
@@ -80,7 +80,7 @@ export function runStoreThread(owner: MessagePort, { file }: StoreThreadSetup): 
   const listen = (port: MessagePort): void => {
     ports.add(port);
     port.once('close', () => ports.delete(port));
-    port.on('message', (message: ToStoreThread) => heard(port, message));
+    port.on('message', (message: ToStoreThread) => received(port, message));
   };
   listen(owner);
   tell(owner, { kind: 'opened' });
@@ -91,11 +91,11 @@ function tell(port: MessagePort, message: FromStoreThread): void {
 }
 
 /**
- * Bounds of what is done between two looks at what has come, so that nobody waits for long: operations, and tasks that
- * they are about. What writes of this is one transaction.
+ * Limits of one group, so that new messages do not wait for long: the number of operations and of the tasks that they are
+ * about. The writes of a group are one transaction.
  */
 const GROUP = { items: 256, weight: 1_024 };
-/** Tasks that a tenant's operations may be about before it is the next tenant's turn. */
+/** Number of tasks that the operations of a tenant are about in one turn. */
 const QUANTUM = 64;
 
 interface Waiting {
@@ -110,7 +110,7 @@ class Queue {
   readonly #engine: SqliteEngine;
   readonly #reads = turns();
   readonly #writes = turns();
-  /** Those that are next to be written, while another process holds the write lock. */
+  /** The next group of writes, while another process holds the write lock. */
   #held: readonly Waiting[] = [];
 
   constructor(engine: SqliteEngine) {
@@ -128,7 +128,7 @@ class Queue {
     });
   }
 
-  /** A group of what reads, so that it need not wait for the disk, and one of what writes. */
+  /** Runs a group of reads, which need not wait for the disk, and a group of writes. */
   doSome(): void {
     const reads = this.#reads.take(GROUP);
     if (reads.length > 0) this.#settled(reads, this.#engine.read(reads.map(operationOf)));

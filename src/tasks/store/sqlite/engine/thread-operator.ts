@@ -8,7 +8,7 @@ import { AskedOperations } from './asked-operations.ts';
 import { type Operator, SqliteStore } from './sqlite-store.ts';
 import type { FromStoreThread, StoreThreadSetup, ToStoreThread } from './store-thread.ts';
 
-/** How long after a thread could not open the file the next one tries, if somebody asks for something. */
+/** If a thread could not open the file, the next one is started by the first operation after this time. */
 const RETRY_MS = 1_000;
 
 /** How long a process waits for another process that holds the write lock of the same file. */
@@ -26,7 +26,7 @@ export type StoreFile = Pick<FileOptions, 'path'> & Partial<FileOptions>;
 interface ThreadOperatorParts {
   /** Starts a thread that runs `runStoreThread`. */
   readonly spawn: () => Worker;
-  /** Milliseconds that only grow. */
+  /** Milliseconds of a monotonic clock. */
   readonly monotonicMs: () => number;
   readonly logger: Logger;
 }
@@ -46,13 +46,13 @@ interface Thread {
   readonly opened: Promise<void>;
   readonly ended: Promise<void>;
   isOpen: boolean;
-  /** The reason why the thread cannot open the file, once it has reported one. */
+  /** Why the thread cannot open the file; null until it has reported a reason. */
   refusal: Fault | null;
 }
 
 /**
- * Has operations done by a thread that owns the file. What is asked in one turn goes in one message. A thread that is
- * lost is replaced: what it was asked fails, what it was not asked yet waits for the next one.
+ * Runs operations in a thread that owns the file. The operations of one turn of the event loop are sent in one message. A
+ * lost thread is replaced: the operations that were sent to it fail, and those that were not sent wait for the next one.
  */
 export class ThreadOperator implements Operator {
   readonly #parts: ThreadOperatorParts;
@@ -73,7 +73,7 @@ export class ThreadOperator implements Operator {
     });
   }
 
-  /** How many operations wait for their answer. */
+  /** Number of operations in progress. */
   get waiting(): number {
     return this.#asked.waiting;
   }
@@ -157,9 +157,9 @@ export class ThreadOperator implements Operator {
       refusal: null,
     };
     this.#thread = thread;
-    // Who starts the store waits for it; a replacement tells by what becomes of the operations.
+    // Only `start` awaits this promise. Without a handler, a failed replacement would be an unhandled rejection.
     opened.promise.catch(() => {});
-    let cause = 'it ended';
+    let cause = 'it exited';
     worker.on('message', (message: FromStoreThread) => {
       if (message.kind === 'settled') this.#asked.settled(message);
       else if (message.kind === 'opened') {
@@ -178,7 +178,7 @@ export class ThreadOperator implements Operator {
     });
     worker.on('exit', () => {
       this.#ended(thread, cause);
-      opened.reject(new Fault('store_failed', `the thread of the task store was lost: ${cause}`));
+      opened.reject(new Fault('store_failed', `the store thread was lost: ${cause}`));
       ended.resolve();
     });
     return thread;
@@ -195,20 +195,18 @@ export class ThreadOperator implements Operator {
   #ended(thread: Thread, cause: string): void {
     this.#thread = null;
     if (this.#state !== 'running' || this.#lostBeforeOpen(thread, cause)) return;
-    this.#parts.logger.error('the thread of the task store was lost, another takes its place', {
+    this.#parts.logger.error('Store thread lost; starting another', {
       error: cause,
     });
     this.#asked.failSent();
     this.#startThread();
   }
 
-  /** Another would be lost in the same way: it is started when somebody asks for something, later. */
+  /** A new thread would fail in the same way, so it is only started by a later operation. */
   #lostBeforeOpen({ isOpen, refusal }: Thread, cause: string): boolean {
     if (isOpen) return false;
-    // Operations that were sent after the error fail as well.
-    this.#refused(
-      refusal ?? new Fault('store_failed', `the thread of the task store could not start: ${cause}`),
-    );
+    // Operations that arrived after the error fail as well.
+    this.#refused(refusal ?? new Fault('store_failed', `the store thread could not start: ${cause}`));
     return true;
   }
 }

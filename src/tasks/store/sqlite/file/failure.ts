@@ -15,28 +15,28 @@ const PRIMARY = {
   notADatabase: 26,
 } as const;
 
-/** The name and what to do about it, for those that lie outside of the program. */
+/** Errors with causes outside of the program: the name of the trouble and what to do about it. */
 const KNOWN: Readonly<Record<number, readonly [trouble: TroubleName, advice: string]>> = {
-  [PRIMARY.busy]: ['file_locked', 'another process has held the write lock for too long'],
-  [PRIMARY.noMemory]: ['other', 'there is no memory left'],
+  [PRIMARY.busy]: ['file_locked', 'another process holds the write lock for too long'],
+  [PRIMARY.noMemory]: ['other', 'out of memory'],
   [PRIMARY.readOnly]: [
     'file_read_only',
-    'the file cannot be written: see its owner, its mode and how the file system is mounted',
+    'the file cannot be written: check its owner, its mode and how the file system is mounted',
   ],
-  [PRIMARY.io]: ['file_failed', 'reading or writing the file failed: see the log of the system'],
-  [PRIMARY.corrupt]: ['file_damaged', 'the file is damaged or torn: restore it from a backup'],
-  [PRIMARY.full]: ['disk_full', 'the disk is full: make room'],
+  [PRIMARY.io]: ['file_failed', 'reading or writing the file failed: check the system log'],
+  [PRIMARY.corrupt]: ['file_damaged', 'the file is damaged: restore it from a backup'],
+  [PRIMARY.full]: ['disk_full', 'the disk is full: free some space'],
   [PRIMARY.cannotOpen]: [
     'file_failed',
-    'the file cannot be opened: see the path, and the rights on its directory',
+    'the file cannot be opened: check the path and the permissions of its directory',
   ],
-  [PRIMARY.notADatabase]: ['file_damaged', 'the file is no SQLite database'],
+  [PRIMARY.notADatabase]: ['file_damaged', 'the file is not an SQLite database'],
 };
 
-/** On a file system with less room than this, a failure that says nothing else is one of a full disk. */
+/** With less free space than this, an I/O error counts as a full disk. */
 const LEAST_ROOM_BYTES = 256 * 1024;
 
-/** After these the connection is given up, because what it knows of the file may not hold any more. */
+/** After these errors the connection is closed, because its knowledge of the file may be outdated. */
 const REOPENED: readonly number[] = [
   PRIMARY.readOnly,
   PRIMARY.io,
@@ -45,13 +45,13 @@ const REOPENED: readonly number[] = [
   PRIMARY.notADatabase,
 ];
 
-/** The primary result code; null when it is not SQLite that failed. */
+/** The primary result code; null if the error is not from SQLite. */
 function primaryCode(thrown: unknown): number | null {
   const code = (thrown as { errcode?: unknown } | null)?.errcode;
   return typeof code === 'number' ? code & 0xff : null;
 }
 
-/** Whether the reason lies outside of the program, so that every operation would fail, and may work again later. */
+/** Whether the cause is outside of the program. All operations then fail for now, and may succeed later. */
 export function isEnvironmental(thrown: unknown): boolean {
   if (thrown instanceof StoreFault) return true;
   const code = primaryCode(thrown);
@@ -67,19 +67,19 @@ export function asksForNewConnection(thrown: unknown): boolean {
   return code !== null && REOPENED.includes(code);
 }
 
-/** The fault that callers get. Texts of SQLite name tables and columns, never values. */
+/** The fault for callers. Error texts of SQLite contain names of tables and columns, but no values. */
 export function storeFault(thrown: unknown, path: string): Fault {
   if (thrown instanceof Fault) return thrown;
   const error = asError(thrown);
   const code = primaryCode(error) ?? -1;
-  // SQLite says so only where it writes; making a second file, or its shared memory longer, fails otherwise.
+  // SQLite reports a full disk only for writes. If it cannot create a file or extend shared memory, it reports other codes.
   const isFull = (code === PRIMARY.io || code === PRIMARY.cannotOpen) && !hasRoom(path);
   const [trouble, advice] = KNOWN[isFull ? PRIMARY.full : code] ?? ['other', null];
   const text = advice === null ? error.message : `${advice} (${error.message})`;
   return new StoreFault(trouble, `task store ${path}: ${text}`, { cause: error });
 }
 
-/** Whether the file system of the file has room for a few transactions. True where that is not known. */
+/** Whether the file system has free space for a few transactions. True if that is not known. */
 export function hasRoom(path: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(path));
@@ -89,33 +89,33 @@ export function hasRoom(path: string): boolean {
   }
 }
 
-/** What is at a path: device and inode, null for nothing. */
+/** The identity of the file at a path: device and inode; null if there is none. */
 interface Place {
   readonly path: string;
   readonly identity: string | null;
 }
 
 /**
- * Where the file of a connection was when it was opened. SQLite goes on writing to a file that was moved or deleted, and
- * what it writes is not found by the next start. So it is compared with what is at its path.
+ * Remembers which file was opened. SQLite continues to write to a file that was moved or deleted, and the next start would
+ * not find this data. Therefore the opened file is compared with the file at its path.
  */
 export class FilePlace {
   readonly #path: string;
-  /** Of the file, and of its WAL. */
+  /** The file and its WAL. */
   readonly #opened: readonly Place[];
 
-  /** To be made right after the file was opened. */
+  /** Create it right after opening the file. */
   constructor(path: string) {
     this.#path = path;
     this.#opened = [path, `${path}-wal`].map(each => ({ path: each, identity: identityOf(each) }));
   }
 
-  /** What is wrong; null while the opened file and its WAL are at their paths. */
+  /** The fault if the file or its WAL was moved; null otherwise. */
   moved(): StoreFault | null {
     return this.#firstMoved(this.#opened);
   }
 
-  /** The same of the file alone: its WAL goes with the last connection. */
+  /** The fault if the file was moved; null otherwise. Ignores the WAL, which SQLite deletes with the last connection. */
   fileMoved(): StoreFault | null {
     return this.#firstMoved(this.#opened.slice(0, 1));
   }
@@ -127,21 +127,21 @@ export class FilePlace {
       const what = found === null ? 'was moved away or deleted' : 'was replaced by another file';
       return new StoreFault(
         'file_moved',
-        `task store ${this.#path}: ${path} ${what} while it is in use, so nothing is written: move it back, or restart ` +
-          'the service to use what is there now',
+        `task store ${this.#path}: ${path} ${what} while in use, so nothing is written: move it back, or restart the ` +
+          'service to use the file at this path',
       );
     }
     return null;
   }
 }
 
-/** Null where there is nothing. Inodes do not fit into a number everywhere. */
+/** Null if there is no file. Uses bigints, because inodes can exceed the safe integers. */
 function identityOf(path: string): string | null {
   let status: BigIntStats | undefined;
   try {
     status = statSync(path, { bigint: true, throwIfNoEntry: false });
   } catch {
-    // Its directory cannot be read: what is there is not known to be the file.
+    // The directory cannot be read, so the file is not known to be there.
     return null;
   }
   return status === undefined ? null : `${status.dev}:${status.ino}`;

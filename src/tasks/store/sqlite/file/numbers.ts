@@ -7,8 +7,8 @@ const FREED = 'SELECT freed FROM numbering WHERE no = 1';
 const COUNT_FREED = 'UPDATE numbering SET freed = freed + 1 WHERE no = 1';
 
 /**
- * What numbers stand for. It is kept, because it changes only when a tenant is deleted. Another process may have deleted
- * it, so each transaction begins with {@link refresh}. What was made in a group that failed must be forgotten.
+ * Cache of the numbers of tenants and workers. They change only when a tenant is deleted. Another process may do that, so
+ * each transaction begins with {@link refresh}. After a failed transaction, call {@link forget}.
  */
 export class Numbers {
   readonly #statements: Statements;
@@ -23,20 +23,20 @@ export class Numbers {
     this.#statements = statements;
   }
 
-  /** Forgets everything if numbers were freed since the last call. To be called in the transaction that uses them. */
+  /** Clears the cache if numbers were freed since the last call. Call it in the transaction that uses the numbers. */
   refresh(): void {
     const [freed] = this.#statements.one(FREED)!;
     if (freed !== this.#freed) this.forget();
     this.#freed = freed as number;
   }
 
-  /** Rows of tenants or workers were removed, in this transaction. */
+  /** Records that rows of tenants or workers were deleted in this transaction. */
   freed(): void {
     this.#statements.run(COUNT_FREED);
     this.forget();
   }
 
-  /** Null when nothing was ever kept for this tenant. */
+  /** Null if nothing is stored for this tenant. */
   ofTenant(name: string): number | null {
     const kept = this.#tenantNumbers.get(name);
     if (kept !== undefined) return kept;

@@ -5,32 +5,36 @@ import { isBusy, storeFault } from './failure.ts';
 import { migrate, pragma, refused, refuseForeign } from './schema.ts';
 
 export interface FileOptions {
-  /** On a local disk: WAL needs memory that processes share. Several processes of one host may use one file. */
+  /** Must be on a local disk, because a WAL needs shared memory. Several processes of one host may use one file. */
   readonly path: string;
   /**
-   * `full`: what was acknowledged survives a loss of power. `normal`: it survives the end of the process, while a loss
-   * of power may take the last commits.
+   * `full`: acknowledged writes survive a power failure. `normal`: they survive a crash of the process, but a power failure
+   * can lose the last commits.
    */
   readonly synchronous: 'full' | 'normal';
-  /** How long to wait for another process that writes. */
+  /** Timeout of waiting for another process that writes. */
   readonly busyTimeoutMs: number;
 }
 
 /**
- * Kibibytes of pages that a connection keeps. The system keeps more of them, and a commit that has split a page walks
- * over all that are here.
+ * Page cache of a connection in KiB. A larger cache slows down commits that split a page, because these walk over all
+ * cached pages. The operating system caches further pages.
  */
 const CACHE_KIB = 16 * 1024;
-/** Pages in the WAL after which they are copied into the file: 16 MiB, so that hot pages are copied once for many commits. */
+/** Number of pages in the WAL that triggers a checkpoint: 16 MiB, so that hot pages are copied once for many commits. */
 const CHECKPOINT_PAGES = 4_000;
-/** What is left of the WAL after a checkpoint that has emptied it. */
+/** Maximum size of the WAL file after a complete checkpoint. */
 const KEPT_WAL_BYTES = 64 * 1024 * 1024;
-/** Up to this size a file is looked through at the start; a larger one would take too long. */
+/** Files up to this size are checked completely at startup. For larger ones, that would take too long. */
 const CHECKED_BYTES = 16 * 1024 * 1024;
+/** If the WAL is larger than this, it is truncated even if that must wait for readers. */
+const MAX_WAL_BYTES = 128 * 1024 * 1024;
+/** Maximum time to wait for readers of other processes. */
+const PATIENCE_MS = 500;
 const MAGIC = 'SQLite format 3\0';
 
 /**
- * Opens the file, or makes it, and brings its layout up to date.
+ * Opens or creates the file and migrates its layout.
  *
  * @throws Fault `store_failed` that says what is wrong with the file and what to do
  */
@@ -56,7 +60,7 @@ export function openFile(options: FileOptions): DatabaseSync {
   }
 }
 
-/** SQLite would take some files that are no database for empty ones. */
+/** SQLite would treat some files that are not databases as empty ones. */
 function checkHead(path: string): void {
   let file: number;
   try {
@@ -64,13 +68,13 @@ function checkHead(path: string): void {
   } catch (failure) {
     const { code } = failure as NodeJS.ErrnoException;
     if (code === 'ENOENT') return;
-    throw refused(path, `it cannot be opened (${code}): see the path, and the rights on it`);
+    throw refused(path, `it cannot be opened (${code}): check the path and its permissions`);
   }
   try {
     const head = Buffer.alloc(MAGIC.length);
     const length = readSync(file, head, 0, head.length, 0);
     if (length > 0 && head.toString('latin1') !== MAGIC)
-      throw refused(path, 'it is no SQLite database', 'file_damaged');
+      throw refused(path, 'it is not an SQLite database', 'file_damaged');
   } finally {
     closeSync(file);
   }
@@ -86,7 +90,7 @@ function useWal(db: DatabaseSync, path: string, patienceMs: number): void {
       if (mode === 'wal') return;
       throw refused(path, 'its file system does not support a WAL; put it on a local disk');
     } catch (failure) {
-      // SQLite does not wait here by itself while another process makes the file.
+      // Here, SQLite itself does not wait while another process creates the file.
       if (!isBusy(failure) || performance.now() > giveUpAt) throw failure;
       pause(10);
     }
@@ -97,19 +101,20 @@ function pause(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-/** A file that can only be read, or is on a full disk, would be found out at the first write. */
+/** Fails at startup, instead of at the first write, if the file is read-only or the disk is full. */
 function checkWritable(db: DatabaseSync): void {
   try {
     db.exec('UPDATE clock SET at = at');
   } catch (failure) {
-    // Another process is writing, so it can be written.
+    // Another process is writing, so the file is writable.
     if (!isBusy(failure)) throw failure;
   }
 }
 
 /**
- * Finds damages. That pages are missing at the end, as of a copy that broke, SQLite has seen by then. To find every other
- * damage takes reading all of it, which is done for small files only; of others the ends of each table are looked at.
+ * Detects damage. SQLite has already detected missing pages at the end, for example of an incomplete copy. All other
+ * damage can only be found by reading the whole file, which is done for small files. For others, the first and the last
+ * row of each table are read.
  */
 function checkWhole(db: DatabaseSync, path: string): void {
   if (pragma(db, 'page_count') * pragma(db, 'page_size') > CHECKED_BYTES) {
@@ -132,15 +137,15 @@ function readEnds(db: DatabaseSync): void {
 let loaded: typeof Sqlite | null = null;
 
 /**
- * The module of the runtime. It says with a warning that it is experimental, once for each thread: that is not for the
- * operators of this program, so this one warning is left out, and no other.
+ * The SQLite module of Node.js. Each thread that loads it prints a warning that it is experimental. This warning does not
+ * help operators, so it is suppressed; other warnings are not.
  */
 export function nodeSqlite(): typeof Sqlite {
   loaded ??= withoutItsWarning(() => process.getBuiltinModule('node:sqlite'));
   return loaded;
 }
 
-/** The warning comes while the module is loaded, which happens within `load`. */
+/** Node.js emits the warning synchronously while it loads the module. */
 function withoutItsWarning<T>(load: () => T): T {
   const emitWarning = process.emitWarning;
   process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
@@ -154,15 +159,10 @@ function withoutItsWarning<T>(load: () => T): T {
   }
 }
 
-/** From here on the WAL is emptied even if those who read have to be waited for. */
-const MAX_WAL_BYTES = 128 * 1024 * 1024;
-
-/** How long readers of other processes are waited for then. */
-const PATIENCE_MS = 500;
-
 /**
- * SQLite copies the WAL into the file by itself, but begins it anew only in a moment in which nobody reads. Where others
- * read all the time it would grow without bound. A reader that does not end in time is left alone until the next look.
+ * Bounds the size of the WAL. SQLite itself copies the WAL into the file, but restarts it only when no process reads. If
+ * other processes read all the time, it would grow without limit. If a reader does not finish in time, the next check tries
+ * again.
  */
 export function boundWal(
   db: DatabaseSync,

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { Fault } from '../../../../base/fault.ts';
 import { StoreFault, type TroubleName } from '../../trouble.ts';
 
-/** Stands in the head of each file of ours (`PRAGMA application_id`): "SLTK". */
+/** `PRAGMA application_id` of the files of this program: "SLTK". */
 const APPLICATION_ID = 0x534c544b;
 
 const TASK_COUNTS = Array.from({ length: 8 }, (_, status) => `n${status} INTEGER NOT NULL DEFAULT 0`).join(
@@ -10,11 +10,11 @@ const TASK_COUNTS = Array.from({ length: 8 }, (_, status) => `n${status} INTEGER
 );
 
 /**
- * Tenants and workers have numbers, because a number in an index takes two bytes and an id takes thirty. The numbers of
- * a deleted tenant are used again (see `numbering`).
+ * Tenants and workers have numbers, because in an index a number takes two bytes and an id thirty. The numbers of a deleted
+ * tenant are reused (see `numbering`).
  *
- * - `n0`…`n7`: how many tasks there are of each status, kept in the step that changes it
- * - `tokens`, `bucket_at`: the bucket of starts, and when it was filled last; null: full
+ * - `n0`…`n7`: the number of tasks in each status
+ * - `tokens`, `bucket_at`: the bucket of starts and when it was last refilled; null: full
  */
 const NUMBERED = `
 CREATE TABLE tenant (
@@ -31,8 +31,8 @@ CREATE INDEX worker_wake ON worker (wake_at) WHERE wake_at IS NOT NULL;
 `;
 
 /**
- * What is large is kept apart, so that a change of status need not write it again. `status` is a number of `codes.ts`.
- * `lease` is that of the running attempt, or of the one that ended last, with what ended it in `lease_event`.
+ * Large values are in a separate table, so that a change of the status does not write them again. `status` is a number of
+ * `codes.ts`. `lease` is the lease of the running attempt, or else of the last one, with its end in `lease_event`.
  */
 const TASKS = `
 CREATE TABLE task (
@@ -92,28 +92,28 @@ CREATE TABLE idem (
 CREATE INDEX idem_end ON idem (tenant, until);
 `;
 
-/** Of all workers together, for the statistics. */
+/** Due tasks of all workers, for statistics. */
 const DUE_OF_ALL = `
 CREATE INDEX task_due_at ON task (due_at, status) WHERE status IN (0, 2) AND due_at IS NOT NULL;
 `;
 
-/** All tasks of a key, whatever worker they are of; `task_key` knows only those that hold one. */
+/** All tasks with a key, of any worker. `task_key` contains only holders. */
 const TASKS_OF_KEY = `
 CREATE INDEX task_of_key ON task (tenant, key, id) WHERE key IS NOT NULL;
 `;
 
-/** The latest time of the store: one row, written every few seconds. */
+/** The time of the store: one row, written every few seconds. */
 const CLOCK = `
 CREATE TABLE clock (no INTEGER PRIMARY KEY, at INTEGER NOT NULL);
 INSERT INTO clock (no, at) VALUES (1, 0);
 `;
 
 /**
- * Tasks with a group wait in indexes of their own. `task_group` has a row for each group of a worker in which something
- * runs or waits.
+ * Waiting tasks with a group have separate indexes. `task_group` has a row for each group of a worker with running or
+ * waiting tasks.
  *
- * - `next_at`: when a claim is to look at the group; never later than it has something to start
- * - `full`: the limit that the group was found at with a due task. `next_at` is null then, until a task of it ends
+ * - `next_at`: when a claim must read the group; never later than the first time at which it can start a task
+ * - `full`: the limit at which the group was found with a due task. `next_at` is then null until a task of the group ends
  */
 const GROUPS = `
 ALTER TABLE task ADD COLUMN grp TEXT;
@@ -134,23 +134,23 @@ CREATE INDEX task_group_next ON task_group (worker, next_at, name, running) WHER
 CREATE INDEX task_group_full ON task_group (worker, full, name, running) WHERE full IS NOT NULL;
 `;
 
-/** One row: how often rows of tenants or workers were removed, which connections that keep numbers have to know. */
+/** One row: how often rows of tenants or workers were deleted. Connections clear their cache of numbers when it changes. */
 const NUMBERING = `
 CREATE TABLE numbering (no INTEGER PRIMARY KEY, freed INTEGER NOT NULL);
 INSERT INTO numbering (no, freed) VALUES (1, 0);
 `;
 
-/** Who is told of the end of a task: the text of `onFinishText`. */
+/** The callback at the end of a task: the text of `onFinishText`. */
 const ON_FINISH = `
 ALTER TABLE task ADD COLUMN on_finish TEXT;
 `;
 
-/** Due documents of one tenant: for the shares of tenants when many are due. */
+/** Due documents of one tenant, for the shares of tenants if many documents are due. */
 const DUE_OF_TENANTS = `
 CREATE INDEX doc_tenant_due ON doc (tenant, due_at) WHERE due_at IS NOT NULL;
 `;
 
-/** Layouts: the statements at place n lead from layout n to layout n + 1. What was released once does not change. */
+/** The statements at index n migrate layout n to layout n + 1. Released migrations never change. */
 export const MIGRATIONS: readonly string[] = [
   NUMBERED + TASKS + DOCUMENTS,
   DUE_OF_ALL,
@@ -163,10 +163,10 @@ export const MIGRATIONS: readonly string[] = [
 ];
 
 /**
- * Brings the layout of the file up to date. Each step is a transaction of its own, and looks again at what there is
- * once it has the write lock: several processes may start at once.
+ * Migrates the layout of the file. Each step is a separate transaction and checks the layout again when it has the write
+ * lock, because several processes can start at the same time.
  *
- * @throws Fault `store_failed` when the file belongs to another program or to a newer version of this one
+ * @throws Fault `store_failed` if the file belongs to another program or to a newer version of this one
  */
 export function migrate(db: DatabaseSync, path: string, migrations: readonly string[] = MIGRATIONS): void {
   for (;;) {
@@ -187,7 +187,7 @@ export function migrate(db: DatabaseSync, path: string, migrations: readonly str
 }
 
 /**
- * To be called before anything is written.
+ * Checks that the file belongs to this program. Call it before the first write.
  * @throws Fault `store_failed` as {@link migrate}
  */
 export function refuseForeign(db: DatabaseSync, path: string): void {
@@ -201,7 +201,7 @@ function layoutOf(db: DatabaseSync, path: string, newest: number): number {
   if (application !== APPLICATION_ID) {
     const tables = db.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { n: number };
     if (application === 0 && layout === 0 && tables.n === 0) return 0;
-    throw refused(path, 'it is the database of another program; name another file');
+    throw refused(path, 'it is the database of another program; use another file');
   }
   if (layout > newest) {
     const text = `its layout is ${layout}, this version knows layouts up to ${newest}; run the version that wrote it`;
@@ -215,7 +215,7 @@ export function pragma(db: DatabaseSync, name: string): number {
   return Object.values(row)[0];
 }
 
-/** What keeps a file from being opened. */
+/** The fault of a file that is not opened. */
 export function refused(path: string, reason: string, trouble: TroubleName = 'file_failed'): Fault {
   return new StoreFault(trouble, `task store ${path} is not opened: ${reason}`);
 }

@@ -6,7 +6,7 @@ export type Row = readonly SQLOutputValue[];
 /** `setReturnArrays` was added in Node.js 22.16. The Node.js of a host may be older. */
 type Prepared = StatementSync & { setReturnArrays?(enabled: boolean): void };
 
-/** A connection, and every statement that was prepared on it. Which statements there are is bounded by the code. */
+/** A connection and its prepared statements. Their number is bounded, because the code has a limited number of texts. */
 export class Statements {
   readonly db: DatabaseSync;
   readonly #prepared = new Map<string, StatementSync>();
@@ -45,7 +45,7 @@ export class Statements {
     let statement = this.#prepared.get(sql);
     if (statement === undefined) {
       statement = this.db.prepare(sql);
-      // Objects of rows would have no prototype, and be slow for that.
+      // Rows as objects have no prototype, which makes them slow.
       (statement as Prepared).setReturnArrays?.(true);
       this.#prepared.set(sql, statement);
     }
@@ -63,7 +63,7 @@ function areArrays(rows: readonly object[]): rows is readonly Row[] {
 }
 
 /**
- * For the last parameter of a statement. A sum, because SQLite looks at the value of a parameter alone, and would plan
- * the statement anew for each.
+ * A limit as the last parameter of a statement. It is a sum because SQLite would otherwise replan the statement for each
+ * value of the parameter.
  */
 export const LIMIT = 'LIMIT ? + 0';

@@ -11,14 +11,14 @@ export class SteadyClock {
   readonly #hostMs: () => number;
   readonly #monotonicMs: () => number;
   #latest = Number.NEGATIVE_INFINITY;
-  /** What both clocks said when they were read last. */
+  /** The last readings of both clocks. */
   #host = Number.NEGATIVE_INFINITY;
   #monotonic: number;
   #backsteps = 0;
 
   /**
    * @param hostMs milliseconds since the epoch
-   * @param monotonicMs a clock that nobody sets
+   * @param monotonicMs a monotonic clock
    */
   constructor(hostMs: () => number, monotonicMs: () => number) {
     this.#hostMs = hostMs;

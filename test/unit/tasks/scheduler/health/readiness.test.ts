@@ -70,7 +70,7 @@ t.test('a fault of the store is noticed although nobody calls it, and its end', 
   t.match(logger.lines[0], {
     level: 'error',
     message: BEGAN,
-    fields: { cause: 'disk_full', reason: 'the disk is full', advice: /^make room/ },
+    fields: { cause: 'disk_full', reason: 'the disk is full', advice: /^free space/ },
   });
   await pass(10_000);
   t.same(lines(), [[BEGAN, 'disk_full']], 'one line, however often it fails');

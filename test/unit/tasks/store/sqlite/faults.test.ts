@@ -69,7 +69,7 @@ t.test(
     const fill = async () => {
       for (let i = 0; i < 1_000; i++) made.push(await create(3_000));
     };
-    await t.rejects(fill(), { ...STORE_FAILED, message: /the disk is full: make room/ });
+    await t.rejects(fill(), { ...STORE_FAILED, message: /the disk is full: free some space/ });
     t.ok(made.length > 10, `${made.length} tasks fit`);
 
     const query = taskQuery({ limit: 1_000 });
@@ -121,10 +121,10 @@ t.test(
     other.exec('BEGIN IMMEDIATE');
     await t.rejects(create(), {
       ...STORE_FAILED,
-      message: /another process has held the write lock for too long/,
+      message: /another process holds the write lock for too long/,
     });
     t.match(await store.get('acme', before), { id: before });
-    await t.rejects(store.ping(), { ...STORE_FAILED, message: /held the write lock/ }, 'and it says so');
+    await t.rejects(store.ping(), { ...STORE_FAILED, message: /holds the write lock/ }, 'and it says so');
     other.exec('ROLLBACK');
     await store.ping();
     const after = await create();

@@ -66,7 +66,7 @@ t.test('an empty file is taken as a new one', async t => {
 t.test('a file that is no database is refused', async t => {
   const path = storePath(t);
   writeFileSync(path, 'a text of somebody\n'.repeat(50));
-  await isRefused(t, path, /tasks\.db is not opened: it is no SQLite database/);
+  await isRefused(t, path, /tasks\.db is not opened: it is not an SQLite database/);
 });
 
 t.test('the database of another program is refused', async t => {
@@ -74,7 +74,7 @@ t.test('the database of another program is refused', async t => {
   const db = database(path);
   db.exec('CREATE TABLE recipe (name TEXT)');
   db.close();
-  await isRefused(t, path, /the database of another program; name another file/);
+  await isRefused(t, path, /the database of another program; use another file/);
 });
 
 t.test('a layout of a newer version is refused', async t => {
@@ -94,7 +94,7 @@ t.test('a path that cannot be opened is told', async t => {
   const store = storeOf(`${storePath(t)}/no/such/tasks.db`);
   await t.rejects(store.start(), {
     code: 'store_failed',
-    message: /the file cannot be opened: see the path/,
+    message: /the file cannot be opened: check the path/,
   });
 });
 
@@ -105,7 +105,7 @@ t.test('a torn copy is refused', async t => {
     const copy = storePath(t);
     copyFileSync(path, copy);
     truncateSync(copy, left);
-    await isRefused(t, copy, /is damaged or torn: restore it from a backup/);
+    await isRefused(t, copy, /is damaged: restore it from a backup/);
   }
 });
 
@@ -125,7 +125,7 @@ t.test('a large file is opened without reading all of it', async t => {
   const copy = storePath(t);
   copyFileSync(path, copy);
   truncateSync(copy, bytes - 40 * 4_096);
-  await isRefused(t, copy, /is damaged or torn/);
+  await isRefused(t, copy, /is damaged/);
   const store = storeOf(path);
   await store.start();
   t.equal((await store.list('acme', taskQuery({ limit: 3 }))).length, 3);

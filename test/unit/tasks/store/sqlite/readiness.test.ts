@@ -82,7 +82,7 @@ t.test('a lock that is held for too long is the reason, at once from then on', a
   const { store, create } = await open(t, path, { busyTimeoutMs: 1_000 });
   const other = lockOf(t, path);
   const failed = { code: 'store_failed', trouble: 'file_locked' };
-  await t.rejects(store.ping(), { ...failed, message: /another process has held the write lock/ });
+  await t.rejects(store.ping(), { ...failed, message: /another process holds the write lock/ });
   const startMs = performance.now();
   await t.rejects(create(), failed);
   t.ok(performance.now() - startMs < 900, 'the next one does not wait as long again');
@@ -96,7 +96,7 @@ t.test('a full disk is the reason, also while small writes still go well', async
   if (directory === null) return t.comment('this process may not mount a file system');
   const { store, create } = await open(t, join(directory, 'tasks.db'));
   const filler = fill(directory);
-  const full = { code: 'store_failed', trouble: 'disk_full', message: /the disk is full: make room/ };
+  const full = { code: 'store_failed', trouble: 'disk_full', message: /the disk is full: free some space/ };
   await t.rejects(create('x'.repeat(100_000)), full);
   for (let i = 0; i < 3; i++) await t.rejects(store.ping(), full);
   rmSync(filler);
@@ -108,7 +108,7 @@ t.test('a file on a full disk is not opened, whether it is new or not, and the r
   const directory = mounted(t, '1m');
   if (directory === null) return t.comment('this process may not mount a file system');
   const path = join(directory, 'tasks.db');
-  const full = { code: 'store_failed', trouble: 'disk_full', message: /the disk is full: make room/ };
+  const full = { code: 'store_failed', trouble: 'disk_full', message: /the disk is full: free some space/ };
   const filler = fill(directory);
   await t.rejects(open(t, path), full, 'a new one');
   rmSync(filler);
