@@ -10,14 +10,14 @@ import type { NamedStatistics } from './statistics/named-rows.ts';
 
 const INITIAL_ROWS = 64;
 
-/** What a descriptor turned out to be. A rule that another rule of the request replaces counts as none. */
+/** Whether a limit applies to a descriptor. A limit that is replaced by another limit of the request counts as none. */
 export const KIND = { none: 0, limited: 1, unlimited: 2 } as const;
 
 /** `RateLimitResponse.Code`. */
 export const CODE = { ok: 1, overLimit: 2 } as const;
 
 /**
- * What is known of each descriptor of a batch, in columns; rows are those of the `RequestTable`.
+ * The decision about each descriptor of a batch, in columns. Rows are those of the `RequestTable`.
  * `plan` fills the columns before the store is asked, except `code` and `remaining`, which `evaluate` fills.
  */
 class DecisionTable {
@@ -30,14 +30,14 @@ class DecisionTable {
   /** `LIMIT_FLAG` bits of the rule; 0 for an override. */
   flags = new Int32Array(INITIAL_ROWS);
   hits = new Float64Array(INITIAL_ROWS);
-  /** Where the cache key lies in the batch's keys. */
+  /** The range of the cache key in the keys of the batch. */
   keyStart = new Int32Array(INITIAL_ROWS);
   keyEnd = new Int32Array(INITIAL_ROWS);
-  /** The op that counts this descriptor; -1 when the local cache knows it to be over its limit. */
+  /** The op that counts the descriptor; -1 if the local cache has it as over its limit. */
   op = new Int32Array(INITIAL_ROWS);
-  /** What `RefundMarks` said of the key before the store was asked; only where there is a local cache. */
+  /** The mark of the key in `RefundMarks` before the store was asked. Set only with a local cache. */
   mark = new Int32Array(INITIAL_ROWS);
-  /** The row of statistics: totals (see `shared-totals.ts`) and the slot that the row begins at. */
+  /** The row of statistics: totals (see `shared-totals.ts`), and the first slot of the row. */
   statistics: Int32Array[] = [];
   statisticsBase = new Int32Array(INITIAL_ROWS);
 
@@ -45,7 +45,7 @@ class DecisionTable {
   code = new Uint8Array(INITIAL_ROWS);
   remaining = new Float64Array(INITIAL_ROWS);
 
-  /** Makes room for `rows` rows; what is there is not kept. */
+  /** Reserves memory for `rows` rows. Does not preserve their content. */
   reserve(rows: number): void {
     while (this.kind.length < rows) {
       this.kind = doubled(this.kind, Uint8Array);
@@ -65,33 +65,31 @@ class DecisionTable {
   }
 }
 
-/**
- * Most batches stay far below these sizes. A batch that exceeds them comes from a burst, and its memory is released.
- */
+/** Most batches are much smaller. A larger batch comes from a burst, and its memory is released. */
 const KEPT_BYTES = 262_144;
 const KEPT_ROWS = 4_096;
 
-const CALLER_GONE = new Fault('cancelled', 'the call ended before its turn came; nothing was counted');
+const CALLER_GONE = new Fault('cancelled', 'the call ended before it was decided; nothing was counted');
 
-/** Requests that are decided together, with all that is worked out about them. Used again and again. */
+/** Requests that are decided together, with all intermediate results. Reused. */
 export class DecisionBatch {
-  /** The requests as they came. They stay in place until the batch is done. */
+  /** The encoded requests, unchanged until the batch is done. */
   readonly records = new Records();
   readonly requests = new RequestTable();
   readonly decisions = new DecisionTable();
   readonly counters: CounterBatch;
   /** Cache keys of all descriptors; see `DecisionTable.keyStart`. */
   readonly keys = new ByteWriter(1_024);
-  /** By request: where the answer goes. */
+  /** By request: the recipient of the response. */
   readonly replies: DecisionReply[] = [];
-  /** By request, once it is decoded: how its response is encoded, and why there is none (null while there is one). */
+  /** By request, after decoding: the encoding of its response, and the fault if it is rejected (else null). */
   readonly formats: ResponseFormat[] = [];
   readonly faults: (Fault | null)[] = [];
-  /** Where hits are counted whose names come from the requests. */
+  /** The statistics with names made from request values. */
   readonly named: NamedStatistics;
-  /** Milliseconds that this thread spent on the batch, where that is measured. */
+  /** Milliseconds that this thread spent on the batch, if measured. */
   spentMs = 0;
-  /** Whole seconds since the epoch: one reading of the clock for keys, windows and resets of the batch. */
+  /** Seconds since the epoch, the same for all keys, windows and resets of the batch. */
   nowS = 0;
 
   constructor(fingerprintKey: FingerprintKey, named: NamedStatistics) {
@@ -99,14 +97,14 @@ export class DecisionBatch {
     this.counters = new CounterBatch(fingerprintKey);
   }
 
-  /** Adds a request, of which the bytes are copied. */
+  /** Adds a request. Its bytes are copied. */
   add(request: Uint8Array, format: ResponseFormat, reply: DecisionReply): void {
     this.records.add(REQUEST_KIND[format], request);
     this.replies.push(reply);
   }
 
   /**
-   * Takes a request over, without copying it, as the only one of the batch.
+   * Takes over a request without copying it, as the only one of the batch.
    * @param request from `ownRecord`
    */
   take(request: Uint8Array<ArrayBuffer>, reply: DecisionReply): void {
@@ -123,14 +121,14 @@ export class DecisionBatch {
     return this.records.length - this.records.count * RECORD_HEAD_BYTES;
   }
 
-  /** True if the batch uses much more memory than most batches do. */
+  /** Whether the batch uses much more memory than most batches. */
   get isLarge(): boolean {
     const { requests, decisions, keys, counters } = this;
     const rows = Math.max(decisions.kind.length, counters.opSlots.length, requests.keyStart.length / 2);
     return rows > KEPT_ROWS || Math.max(keys.bytes.length, counters.keys.bytes.length) > KEPT_BYTES;
   }
 
-  /** Fills `requests`, `formats` and `faults` from the records. Whom nobody waits for any more is left out. */
+  /** Sets `requests`, `formats` and `faults` from the records. Skips calls that were canceled or whose deadline has passed. */
   decode(): void {
     const { records, requests } = this;
     requests.reset();
@@ -148,7 +146,7 @@ export class DecisionBatch {
     }
   }
 
-  /** Marks the records that nobody waits for any more, for whoever decodes them without the replies. */
+  /** Marks the records of canceled calls, for a thread that decodes them without the replies. */
   markGone(): void {
     const { records, replies } = this;
     let at = 0;
@@ -163,7 +161,7 @@ export class DecisionBatch {
     this.records.reset();
     this.keys.reset();
     empty(this.replies);
-    // Rows of statistics would keep rules alive that are long replaced.
+    // Rows of statistics would retain rules that were replaced.
     empty(this.decisions.statistics);
   }
 

@@ -7,15 +7,15 @@ import { MATCHED, type Matcher } from '../rules/matcher.ts';
 import { sharedPattern } from './metric-key.ts';
 
 /**
- * Cache keys, byte for byte those of the reference implementation, so that both can count in one store:
+ * Cache keys, byte for byte those of envoyproxy/ratelimit, so that both can share a store:
  *
  *     <prefix><domain>_<key>_<value>_<key>_<value>_…<start of the window in seconds>
  *
- * Nothing is escaped and the unit is not part of the key. The part of the entries is written while matching.
+ * Nothing is escaped, and the unit is not part of the key. `Matcher` writes the part of the entries.
  */
 export class CacheKeys {
   readonly #prefix: Uint8Array;
-  /** Decimal start of the current window by unit, made once a second. */
+  /** By unit: the start of the current window as decimal text, computed once a second. */
   readonly #starts: Uint8Array[] = [];
   #startsAtS = -1;
 
@@ -23,14 +23,14 @@ export class CacheKeys {
     this.#prefix = Buffer.from(prefix);
   }
 
-  /** Appends what stands before the entries. */
+  /** Appends the part before the entries. */
   begin(key: ByteWriter, table: RequestTable, request: number): void {
     key.copy(this.#prefix, 0, this.#prefix.length);
     key.copy(table.bytes, table.domainStart[request], table.domainEnd[request]);
     key.byte(95);
   }
 
-  /** Appends the start of the window that `nowS` lies in. */
+  /** Appends the start of the window that contains `nowS`. */
   end(key: ByteWriter, unit: number, nowS: number): void {
     if (nowS !== this.#startsAtS) {
       this.#startsAtS = nowS;
@@ -43,8 +43,8 @@ export class CacheKeys {
 }
 
 /**
- * Puts the pattern in the place of the value on each level that was matched through a `share_threshold` wildcard, so
- * that all values of the pattern share one counter (spec 2.6). Called only when there is such a level.
+ * Replaces the value with the pattern on each level that was matched by a `share_threshold` wildcard, so that all values
+ * of the pattern share one counter (spec 2.6). Call only if there is such a level.
  */
 export function sharePatterns(
   rules: CompiledRules,

@@ -1,24 +1,24 @@
 import type { Fault } from '../base/fault.ts';
 
-/** How the answer is encoded: `RateLimitResponse` in protobuf wire format, or in proto3 JSON. */
+/** The encoding of a `RateLimitResponse`: protobuf wire format or proto3 JSON. */
 export type ResponseFormat = 'protobuf' | 'json';
 
-/** Where one decision goes. Exactly one of the methods is called, once. */
+/** Receives one decision. Exactly one of the methods is called, once. */
 export interface DecisionReply {
-  /** Identifies the connection of the request. Requests of one caller share a part of the queue. */
+  /** Identifies the connection of the request. The requests of one caller share a part of the queue. */
   readonly caller?: object | undefined;
-  /** Nobody waits for the decision any more. A request that nobody waits for when its turn comes is not counted. */
+  /** True if the call was canceled or its deadline has passed. Such a request is not decided and not counted. */
   readonly gone: boolean;
-  /** `response` is only valid during the call: it points into a buffer that is used again. */
+  /** `response` is valid only during the call: its buffer is reused. */
   answered(response: Uint8Array, overLimit: boolean): void;
   refused(fault: Fault): void;
 }
 
-/** What the fronts see of the decision service. */
+/** The decision service, as the transports use it. */
 export interface Decider {
   /**
-   * Decides one `RateLimitRequest` (protobuf wire format, v3). The bytes are copied before the call returns;
-   * the reply may be called before or after it returns.
+   * Decides one `RateLimitRequest` (v3, protobuf wire format). The bytes are copied before the method returns. The reply
+   * may be called before or after it returns.
    */
   decide(request: Uint8Array, format: ResponseFormat, reply: DecisionReply): void;
 }

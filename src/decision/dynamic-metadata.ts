@@ -5,8 +5,8 @@ import { LIMIT } from '../rules/layout.ts';
 import { CODE, type DecisionBatch, KIND } from './batch.ts';
 
 /**
- * `dynamic_metadata` of a response: what was asked, and the `metadata` of the rules of all descriptors that passed.
- * Only built where `RESPONSE_DYNAMIC_METADATA` is on.
+ * `dynamic_metadata` of a response: the request, and the merged `metadata` of the rules of all descriptors that passed.
+ * Used only with `RESPONSE_DYNAMIC_METADATA`.
  */
 export function dynamicMetadata(batch: DecisionBatch, request: number, rules: CompiledRules): JsonObject {
   const { requests } = batch;
@@ -39,14 +39,14 @@ function describeDescriptor(batch: DecisionBatch, row: number): JsonObject {
   return described;
 }
 
-/** The override in protobuf text form, fields at their default left out: `requests_per_unit:10 unit:DAY`. */
+/** The override in protobuf text format, without default values: `requests_per_unit:10 unit:DAY`. */
 function overrideText(batch: DecisionBatch, row: number): string {
   const { requests } = batch;
   const requestsPerUnit = requests.overrideRequestsPerUnit[row];
   const unit = requests.overrideUnit[row];
   const fields: string[] = [];
   if (requestsPerUnit !== 0) fields.push(`requests_per_unit:${requestsPerUnit}`);
-  // The public enum of overrides has no name for 7.
+  // The enum of overrides has no name for 7 (WEEK).
   if (unit !== 0) fields.push(`unit:${unit < 7 ? UNIT_NAMES[unit] : unit}`);
   return fields.join(' ');
 }
@@ -70,7 +70,7 @@ function mergedMetadata(
   return merged;
 }
 
-/** The first value of a key wins; two maps are merged in turn. Neither argument is changed. */
+/** Merges two maps: the earlier value of a key wins, nested maps are merged recursively. Does not modify its arguments. */
 function merge(earlier: JsonObject, later: JsonObject): JsonObject {
   const merged: Record<string, JsonValue> = { ...later, ...earlier };
   for (const [key, value] of Object.entries(earlier)) {

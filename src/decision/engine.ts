@@ -22,32 +22,32 @@ import { writeJsonResponse } from './response-json.ts';
 import { writeProtobufResponse } from './response-protobuf.ts';
 import type { RuleGeneration } from './statistics/rule-statistics.ts';
 
-/** Looking at the clock would cost smaller batches too much, and nobody asks what they cost. */
+/** Minimum number of requests in a batch to measure its duration: reading the clock costs too much for smaller ones. */
 const LEAST_MEASURED = 8;
 
-/** How decisions are made; the settings of the same names (spec 2.7). */
+/** The settings for decisions (spec 2.7). */
 export interface EngineOptions {
   readonly cacheKeyPrefix: string;
-  /** A time to live is the window plus a random part below this; 0 or less: exactly the window. */
+  /** Maximum random number of seconds, exclusive, added to the time to live of a counter. 0 or less: none. */
   readonly expirationJitterMaxSeconds: number;
   readonly nearLimitRatio: number;
-  /** Count nothing of a request that has a descriptor over its limit, but for the descriptors that are over. */
+  /** If a descriptor of a request is over its limit, do not count the request against its other descriptors. */
   readonly holdBack: boolean;
   readonly modes: GlobalModes;
-  /** What becomes of a descriptor whose key the store could not count. Without it: its request is refused. */
+  /** How to decide a descriptor that the store could not count. Default: reject its request. */
   readonly uncounted?: Uncounted;
-  /** Null: no response headers. */
+  /** Null to disable response headers. */
   readonly headerNames: HeaderNames | null;
   readonly dynamicMetadata: boolean;
 }
 
-/** What the engine counts about itself. */
+/** The statistics of the engine itself. */
 export interface EngineCounters {
-  /** Calls that failed because the store did. */
+  /** Calls that failed because of the store. */
   readonly storeError: Counter;
   /** Calls that failed for another reason. */
   readonly serviceError: Counter;
-  /** Calls that ended before their turn came: cancelled, or past their deadline. Nothing of them is counted elsewhere. */
+  /** Calls that were canceled, or whose deadline passed, before they were decided. They are not counted elsewhere. */
   readonly cancelled: Counter;
   /** Responses that global shadow mode turned from over limit to OK. */
   readonly globalShadowMode: Counter;
@@ -56,14 +56,14 @@ export interface EngineCounters {
 interface EngineParts {
   readonly options: EngineOptions;
   readonly store: CounterStore;
-  /** Null when there is no local cache. */
+  /** The local cache; null if disabled. */
   readonly overLimit: OverLimitCache | null;
   readonly counters: EngineCounters;
   readonly clock: Pick<Clock, 'nowMs'>;
   readonly logger: Logger;
-  /** From 0 to below 1; decides the jitter of times to live. */
+  /** Returns a random number, 0 inclusive to 1 exclusive, for the jitter of times to live. */
   readonly random: () => number;
-  /** Measures what larger batches cost, in milliseconds with fractions; null when nobody wants to know. */
+  /** A monotonic clock in milliseconds to measure larger batches; null to disable this. */
   readonly nowMs: (() => number) | null;
 }
 
@@ -92,9 +92,9 @@ export class Engine {
   }
 
   /**
-   * Decides all requests of the batch under one generation of rules and answers them in order. Returns nothing when
-   * the store counts in memory, else a promise that never rejects. Every request is answered or refused, once;
-   * without a generation each is told what is wrong with it, or that there are no rules.
+   * Decides all requests of the batch with one set of rules and answers them in order. Returns nothing with the embedded
+   * store, else a promise that never rejects. Every request is answered or refused exactly once. Without rules, every
+   * request is refused.
    */
   run(batch: DecisionBatch, generation: RuleGeneration | null): void | Promise<void> {
     const { clock } = this.#parts;
@@ -120,7 +120,7 @@ export class Engine {
     );
   }
 
-  /** Everything up to the store, and the call of the store if there is anything to count. */
+  /** Plans the batch, and calls the store if there is anything to count. */
   #plan(batch: DecisionBatch, generation: RuleGeneration | null): void | Promise<void> {
     const { store, options } = this.#parts;
     const { counters } = batch;
@@ -138,7 +138,7 @@ export class Engine {
       let overLimit = false;
       try {
         fault ??= this.#evaluator.evaluate(batch, request);
-        // Without a generation there is a fault for every request.
+        // Without a generation, every request has a fault.
         if (fault === null) overLimit = this.#encode(batch, request, generation!);
       } catch (failure) {
         fault = this.#defect(failure);
@@ -146,12 +146,12 @@ export class Engine {
       if (fault === null) this.#answer(batch, request, overLimit);
       else this.#refuse(batch, request, fault);
     }
-    // Last: a generation without batches may be let go of at any time, and evaluating still counts in it.
+    // Last, because evaluating counts in the generation, and a generation without batches may be discarded.
     if (generation !== null) generation.batches--;
     batch.spentMs += this.#measure(batch) - beganMs;
   }
 
-  /** Once the store has refunded the keys: what caches know of them from before holds no longer. */
+  /** Invalidates the cache entries of refunded keys, after the store has counted the refunds. */
   #markRefunds({ counters }: DecisionBatch): void {
     const { overLimit } = this.#parts;
     if (overLimit === null || counters.refundCount === 0) return;
@@ -161,25 +161,25 @@ export class Engine {
     }
   }
 
-  /** The time, for batches whose cost is of interest; always 0 for others. */
+  /** The current time if the batch is measured, else 0. */
   #measure(batch: DecisionBatch): number {
     const { nowMs } = this.#parts;
     return nowMs === null || batch.size < LEAST_MEASURED ? 0 : nowMs();
   }
 
   #failAll(batch: DecisionBatch, generation: RuleGeneration | null, failure: unknown): void {
-    // The store may have counted them all the same.
+    // The store may have counted the refunds nevertheless.
     this.#markRefunds(batch);
     if (generation !== null) generation.batches--;
     const fault = failure instanceof Fault ? failure : this.#defect(failure);
     const decoded = batch.requests.requestCount;
     for (let request = 0; request < batch.size; request++) {
-      // Behind what was decoded stand faults of a batch before.
+      // The faults of requests that were not decoded are from an earlier batch.
       this.#refuse(batch, request, (request < decoded ? batch.faults[request] : null) ?? fault);
     }
   }
 
-  /** Writes the response into the output buffer; true when it says over limit. */
+  /** Writes the response into the output buffer. Returns true if it is over limit. */
   #encode(batch: DecisionBatch, request: number, generation: RuleGeneration): boolean {
     const { options, counters } = this.#parts;
     let overall = overallCode(batch, request, options.modes);
@@ -203,7 +203,7 @@ export class Engine {
     return overall === CODE.overLimit;
   }
 
-  /** Hands an answer over. A reply that throws must not keep the rest of the batch from being answered. */
+  /** Passes the response to the reply. If the reply throws, the rest of the batch is still answered. */
   #answer(batch: DecisionBatch, request: number, overLimit: boolean): void {
     try {
       batch.replies[request].answered(this.#views.of(this.#out.bytes, this.#out.length), overLimit);
@@ -225,7 +225,7 @@ export class Engine {
     }
   }
 
-  /** As with the reference implementation, what is no message is no call either: it is not counted. */
+  /** As in envoyproxy/ratelimit, a request that cannot be decoded is not counted. */
   #counterOf({ code }: Fault): Counter | null {
     const { storeError, serviceError, cancelled } = this.#parts.counters;
     if (code === 'unparseable') return null;
@@ -237,6 +237,6 @@ export class Engine {
     this.#parts.logger.error('Could not make a response (this is a bug; please report it)', {
       error: cause.stack,
     });
-    return new Fault('internal', 'the answer could not be made; the log of the service says why', { cause });
+    return new Fault('internal', 'the response could not be created; see the log of the service', { cause });
   }
 }

@@ -9,18 +9,18 @@ import { addTotal } from './statistics/shared-totals.ts';
 /** `limit_remaining` of an unlimited descriptor (spec 3.2). */
 const UNLIMITED_REMAINING = 4_294_967_295;
 
-/** What becomes of a descriptor whose key the store could not count; see `STORE_FAILURE_MODE`. */
+/** How to decide a descriptor that the store could not count; see `STORE_FAILURE_MODE`. */
 export type Uncounted = 'refuse' | 'allow' | 'deny';
 
 /** The parts of an {@link Evaluator} beside the batch. */
 interface EvaluatorParts {
   readonly nearLimitRatio: number;
-  /** Null when there is no local cache. */
+  /** The local cache; null if disabled. */
   readonly overLimit: OverLimitCache | null;
   readonly uncounted: Uncounted;
 }
 
-/** Second half of a decision: counts after the store become a status for each descriptor, and statistics. */
+/** Second half of a decision, after the store: computes the status of each descriptor and counts its statistics. */
 export class Evaluator {
   readonly #parts: EvaluatorParts;
   readonly #outcome: Outcome = {
@@ -36,7 +36,7 @@ export class Evaluator {
     this.#parts = parts;
   }
 
-  /** Fills `code` and `remaining` of every descriptor of the request; a fault when a key was not counted. */
+  /** Sets `code` and `remaining` of all descriptors of a request. Returns a fault if a key could not be counted. */
   evaluate(batch: DecisionBatch, request: number): Fault | null {
     const { requests, decisions } = batch;
     const first = requests.firstDescriptor[request];
@@ -82,8 +82,8 @@ export class Evaluator {
   }
 
   /**
-   * A refund asks for nothing: it is OK whatever the count says, and counts neither as near the limit nor as over it.
-   * Where the store could not count it, what remains is all or nothing, by the mode.
+   * A refund is always OK, and counts neither as near nor as over the limit. If the store could not count it, the
+   * remaining hits are those of an unused or a used-up limit, depending on the mode.
    */
   #evaluateRefund({ decisions }: DecisionBatch, row: number, after: number): boolean {
     const { uncounted } = this.#parts;
@@ -95,8 +95,8 @@ export class Evaluator {
   }
 
   /**
-   * Decides without a count: as if there were none, or as if the limit were used up. That says nothing about the hits,
-   * so it goes into no statistic of the rule. False when the request is to be refused.
+   * Decides without a count, as if the limit were unused or used up. Such a decision is not counted in the statistics of
+   * the rule. Returns false if the request has to be rejected.
    */
   #evaluateUncounted({ decisions }: DecisionBatch, row: number): boolean {
     const { uncounted } = this.#parts;
@@ -108,7 +108,7 @@ export class Evaluator {
     return true;
   }
 
-  /** A rule in shadow mode counts its hits over the limit, but lets the descriptor pass (spec 3.3). */
+  /** Marks a descriptor as over its limit. A rule in shadow mode only counts the hits over the limit (spec 3.3). */
   #markOver(batch: DecisionBatch, row: number, hitsOver: number): void {
     const { decisions } = batch;
     decisions.remaining[row] = 0;
@@ -138,7 +138,7 @@ function uncounted(batch: DecisionBatch, row: number): Fault {
   );
 }
 
-/** One counted descriptor: its limit, its hits, and the count before and after them. */
+/** A counted descriptor: its limit, its hits, and the count before and after. */
 export interface Outcome {
   requestsPerUnit: number;
   /** See {@link nearThreshold}. */
@@ -146,14 +146,14 @@ export interface Outcome {
   hits: number;
   before: number;
   after: number;
-  /** Another descriptor of the request was over its limit, so these hits were not added (`before` equals `after`). */
+  /** The hits were held back because another descriptor is over its limit: `before` equals `after`. */
   held: boolean;
 }
 
 /**
- * The count above which hits are near the limit. Limit, ratio and product are rounded to single precision before the
- * floor, as the reference implementation does: 0.7 of 90 is 63, where double precision would give 62. Rounding must
- * not carry it beyond the limit (a ratio of 1 and a limit of more than 24 bits), or near hits would be negative.
+ * The count above which hits are near the limit. Limit, ratio and product are rounded to single precision, then down, as
+ * in envoyproxy/ratelimit: 0.7 of 90 is 63, where double precision would result in 62. Rounding must not exceed the limit
+ * (possible with a ratio of 1 and a limit of more than 24 bits), or the number of near hits would be negative.
  */
 export function nearThreshold(ratio: number, requestsPerUnit: number): number {
   const product = Math.fround(Math.fround(ratio) * Math.fround(requestsPerUnit));
@@ -164,17 +164,17 @@ export function isOverLimit(outcome: Outcome): boolean {
   return outcome.after > outcome.requestsPerUnit;
 }
 
-/** The part of the hits that went over the limit, for an outcome that is over. */
+/** The number of hits beyond the limit, for an outcome that is over the limit. */
 export function hitsOverLimit(outcome: Outcome): number {
   const { requestsPerUnit, hits, before, after } = outcome;
   return before >= requestsPerUnit ? hits : after - requestsPerUnit;
 }
 
 /**
- * Counts an outcome in the row at `base`. `total_hits` is counted before the store is asked and is not touched here.
+ * Counts an outcome in the row at `base`, except `total_hits`, which is counted before the store is asked.
  *
- * The hits of one request may cross both thresholds: those up to the near threshold count as neither, those between
- * the thresholds as near, those beyond the limit as over. `within_limit` takes all hits or none.
+ * The hits of one request can cross both thresholds: hits between the near threshold and the limit count as near, hits
+ * beyond the limit as over. All hits or none count as `within_limit`.
  */
 export function countOutcome(row: Int32Array, base: number, outcome: Outcome): void {
   const { requestsPerUnit, nearThreshold: near, hits, before, after, held } = outcome;

@@ -4,8 +4,8 @@ import { ENTRY, ENTRY_FLAG, HEADER } from '../rules/layout.ts';
 import { MATCHED, type Matcher } from '../rules/matcher.ts';
 
 /**
- * Whether the statistics of the match in `matcher` carry the configured path, or a name with request values in it
- * (spec 2.5). Nearly all do the former, so this is asked first and the name is only put together for the others.
+ * Whether the name of the statistics of a match contains request values, instead of being the configured path (spec 2.5).
+ * This is rare, so the name is built only if this returns true.
  */
 export function hasDynamicMetricKey(
   rules: CompiledRules,
@@ -33,12 +33,12 @@ export function hasDynamicMetricKey(
 }
 
 /**
- * The metric key of the match in `matcher`: the domain, then a part for each level.
+ * The metric key of the match in `matcher`: the domain, then one part for each level.
  *
  * - `share_threshold` with one of the other flags: `<key>_<pattern up to its first *>`
  * - `detailed_metric` on the matched entry: `<key>_<value>` on every level, patterns on shared ones
  * - `value_to_metric` on a level without a configured value: `<key>_<value>`, or `<key>` for an empty value
- * - else: `<key>_<value>` for an exact match, `<key>_<pattern>` for a wildcard, `<key>` for an entry without value
+ * - otherwise: `<key>_<value>` for an exact match, `<key>_<pattern>` for a wildcard, `<key>` for an entry without value
  */
 export function metricKey(
   rules: CompiledRules,
@@ -76,8 +76,8 @@ export function metricKey(
 }
 
 /**
- * The metric key of a descriptor that brings its own limit: every value, `<key>` alone for an empty one. Without any
- * entry it ends in a dot, as in the reference implementation.
+ * The metric key of a descriptor with a limit override: `<key>_<value>` for each entry, or `<key>` for an empty value.
+ * Without entries it ends with a dot, as in envoyproxy/ratelimit.
  */
 export function overrideMetricKey(table: RequestTable, descriptor: number, domain: string): string {
   if (table.entryCount[descriptor] === 0) return `${domain}.`;
@@ -92,9 +92,8 @@ export function overrideMetricKey(table: RequestTable, descriptor: number, domai
 }
 
 /**
- * The configured value pattern of a wildcard entry as a request with this key sees it: the composite text without a
- * leading `<key>_`. A wildcard may also match across the underscore (`user` with `*` matches key `user_id`); then the
- * whole composite text is the pattern.
+ * The value pattern of a wildcard entry for a key: the composite text without the prefix `<key>_`. A wildcard can also
+ * match across the underscore (`user` with `*` matches the key `user_id`); then the pattern is the whole composite text.
  */
 export function sharedPattern(rules: CompiledRules, record: number, key: string): string {
   const words = rules.words;

@@ -2,25 +2,25 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../base/clock.ts';
 import { RefundMarks } from '../counters/refund-marks.ts';
 
-/** Rough cost of an entry beside its key: the entry, the map, the list and the expiry of the cache. */
+/** Approximate memory of an entry without its key, in bytes. */
 const ENTRY_OVERHEAD_BYTES = 176;
 
-/** A cache that is on holds at least this much, whatever the setting says. */
+/** Minimum size of an enabled cache, whatever the setting. */
 const MINIMUM_BYTES = 524_288;
 
-/** What is known of a key that is over its limit. */
+/** A key that is over its limit. */
 interface Entry {
-  /** The end of the window, in milliseconds of the clock. */
+  /** The end of the window, in milliseconds since the epoch. */
   readonly endMs: number;
-  /** A word of the fingerprint of the key, and the mark of its bucket before the store was asked. */
+  /** A word of the fingerprint of the key, and the mark of its bucket in `RefundMarks` before the store was asked. */
   readonly word: number;
   readonly mark: number;
 }
 
 /**
- * Keys that are known to be over their limit until their window ends (spec 2.7, `LocalCacheSizeInBytes`), bounded by
- * bytes. The key holds the start of the window, so an entry can never speak for a later one. A refund of the key, in any
- * thread or process that {@link RefundMarks} know of, makes an entry worthless.
+ * The local cache: keys that are over their limit until their window ends (spec 2.7, `LOCAL_CACHE_SIZE_IN_BYTES`),
+ * limited by size. A key contains the start of its window, so an entry is never used for a later window. A refund of the
+ * key invalidates the entry; see {@link RefundMarks}.
  */
 export class OverLimitCache {
   readonly marks: RefundMarks;
@@ -28,9 +28,9 @@ export class OverLimitCache {
   readonly #clock: Pick<Clock, 'nowMs'>;
   hits = 0;
   misses = 0;
-  /** Entries that had to make room while they held. */
+  /** Number of evicted entries that were still valid. */
   evicted = 0;
-  /** Entries that were removed when they held no longer. Nobody asks for a key of a past window, so most are removed late. */
+  /** Number of removed entries that had expired. Keys of past windows are not looked up, so most are removed late. */
   expired = 0;
   overwritten = 0;
 
@@ -54,9 +54,9 @@ export class OverLimitCache {
     return this.#entries.size;
   }
 
-  /** Whether the key `bytes[start, end)` is known to be over its limit. Counts as a lookup. */
+  /** Whether the key `bytes[start, end)` is over its limit. Counts a hit or a miss. */
   has(bytes: Uint8Array, start: number, end: number): boolean {
-    // A look-up that renews the entry: keys that are asked for are the ones to keep.
+    // `get` marks the entry as recently used.
     const entry = this.#entries.get(keyOf(bytes, start, end));
     const found = entry !== undefined && this.marks.complete && this.marks.of(entry.word) === entry.mark;
     if (found) this.hits++;
@@ -65,8 +65,8 @@ export class OverLimitCache {
   }
 
   /**
-   * Remembers that a key is over its limit.
-   * @param known the word of the key's fingerprint, and the mark of it from before the store was asked
+   * Adds a key that is over its limit.
+   * @param known the word of the fingerprint of the key, and its mark from before the store was asked
    */
   add(
     bytes: Uint8Array,
@@ -81,7 +81,7 @@ export class OverLimitCache {
   }
 }
 
-/** One character a byte: cheaper to make than decoded text, and just as distinct. */
+/** One character per byte, which is cheaper than decoding UTF-8. */
 function keyOf(bytes: Uint8Array, start: number, end: number): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1');
 }

@@ -17,22 +17,22 @@ import { addTotal } from './statistics/shared-totals.ts';
  */
 export const MAX_NAMES_PER_REQUEST = 128;
 
-/** What planning needs beside the batch and the rules. */
+/** The parts of a {@link Planner}. */
 interface PlannerParts {
   readonly cacheKeys: CacheKeys;
-  /** Null when there is no local cache. */
+  /** The local cache; null if disabled. */
   readonly overLimit: OverLimitCache | null;
-  /** Random seconds to add to a time to live, so that counters do not all expire at once. */
+  /** Returns random seconds to add to a time to live, so that counters do not all expire at once. */
   readonly expiryJitterS: () => number;
 }
 
-/** First half of a decision: everything up to the store. Matches, applies `replaces`, makes keys and ops. */
+/** First half of a decision, up to the store: matches rules, applies `replaces`, creates cache keys and ops. */
 export class Planner {
   readonly #parts: PlannerParts;
   readonly #matcher = new Matcher();
-  /** Names that limits of the request in hand replace. */
+  /** Names of the limits that the limits of the current request replace. */
   readonly #replaced = new Set<number>();
-  /** Descriptors of the request whose statistics have names made from request values. */
+  /** Number of descriptors of the request whose statistics have names made from request values. */
   #named = 0;
 
   constructor(parts: PlannerParts) {
@@ -41,7 +41,7 @@ export class Planner {
 
   /**
    * Plans every request of a decoded batch that has no fault yet.
-   * @param generation the rules in force; null before the first load, which every request then hears of
+   * @param generation the active rules; null before the first load, which is a fault of every request
    */
   plan(batch: DecisionBatch, generation: RuleGeneration | null): void {
     batch.keys.reset();
@@ -53,19 +53,19 @@ export class Planner {
     }
   }
 
-  /** Order of the checks as in the reference implementation: domain, descriptors, rules, match, replaces, count. */
+  /** The order of the checks is that of envoyproxy/ratelimit: domain, descriptors, rules, match, replaces, count. */
   #planRequest(batch: DecisionBatch, generation: RuleGeneration | null, request: number): Fault | null {
     const { requests } = batch;
     const first = requests.firstDescriptor[request];
     const end = first + requests.descriptorCount[request];
     if (requests.domainStart[request] === requests.domainEnd[request]) {
-      return new Fault('bad_request', '`domain` is empty; name the domain that the rules are filed under');
+      return new Fault('bad_request', '`domain` is empty; set it to the domain of the rules');
     }
     if (first === end) {
       return new Fault('bad_request', '`descriptors` is empty; send at least one descriptor');
     }
     if (generation === null) {
-      return new Fault('no_rules', 'no rules are loaded yet; the log of the service says why');
+      return new Fault('no_rules', 'no rules are loaded yet; see the log of the service');
     }
     const level = generation.rules.domainLevel(
       requests.bytes,
@@ -78,7 +78,7 @@ export class Planner {
       batch.named.domainNotFound(domain, end - first);
       return null;
     }
-    // Clearing a set in the old space allocates another table there, and the old space is rarely collected.
+    // Clearing a set that is in the old space allocates memory there, and the old space is rarely collected.
     if (this.#replaced.size > 0) this.#replaced.clear();
     this.#named = 0;
     for (let row = first; row < end; row++) {
@@ -119,15 +119,15 @@ export class Planner {
     return null;
   }
 
-  /** A descriptor with a limit of its own: no rule is asked (and none of its flags apply). */
+  /** Plans a descriptor with a limit override: rules and their flags do not apply. */
   #planOverride(batch: DecisionBatch, request: number, row: number): Fault | null {
     const { requests, decisions } = batch;
     const unit = requests.overrideUnit[row];
     if (!isUnit(unit)) {
       const place = `descriptors[${row - requests.firstDescriptor[request]}].limit.unit`;
-      // An enum is a signed number (protobuf), as its caller wrote it: the column holds the bits.
-      const told = unit | 0;
-      return new Fault('bad_request', `\`${place}\` is ${told}; use 1 (SECOND) to 6 (YEAR), or 7 (WEEK)`);
+      // Protobuf enums are signed; the column holds the bits.
+      const signed = unit | 0;
+      return new Fault('bad_request', `\`${place}\` is ${signed}; use 1 (SECOND) to 6 (YEAR), or 7 (WEEK)`);
     }
     this.#matcher.writeAll(requests, row, batch.keys);
     decisions.kind[row] = KIND.limited;
@@ -142,7 +142,7 @@ export class Planner {
     return null;
   }
 
-  /** Matches the configured rules; false when none has a limit for this descriptor. */
+  /** Matches the rules; false if no limit applies to the descriptor. */
   #planRule(
     batch: DecisionBatch,
     generation: RuleGeneration,
@@ -176,7 +176,7 @@ export class Planner {
     return true;
   }
 
-  /** Limits whose name another matched limit replaces count as absent. Unlimited ones replace but stay themselves. */
+  /** Removes limits that another matched limit replaces by name. Unlimited rules can replace, but are not replaced. */
   #dropReplaced(batch: DecisionBatch, generation: RuleGeneration, first: number, end: number): void {
     const { decisions } = batch;
     for (let row = first; row < end; row++) {
@@ -186,7 +186,10 @@ export class Planner {
     }
   }
 
-  /** Counts `total_hits` or `total_negative_hits`, asks the local cache about hits, and hands the rest to the store as one group. */
+  /**
+   * Counts `total_hits` or `total_negative_hits`, looks up hits in the local cache, and adds an op for each remaining
+   * descriptor, as one group.
+   */
   #addOps(batch: DecisionBatch, first: number, end: number): void {
     const { requests, decisions, counters, keys, nowS } = batch;
     const { overLimit } = this.#parts;
@@ -223,7 +226,7 @@ export class Planner {
       );
       decisions.op[row] = op;
       if (overLimit === null) continue;
-      // Hits behind it, in this request and those after it, find what it gives back.
+      // Later hits, in this request and the following ones, must not be rejected because of a cache entry.
       if (isRefund && hits > 0) overLimit.marks.refunded(counters.markWord(op));
       decisions.mark[row] = overLimit.marks.of(counters.markWord(op));
     }
@@ -232,8 +235,8 @@ export class Planner {
 }
 
 /**
- * Reserves memory for the keys of one request, which are about as long as the request. Growing step by step, the keys of
- * a request of megabytes would leave twice as much memory to the garbage collector.
+ * Reserves memory for the keys of one request, which are about as long as the request. With a request of megabytes, growing
+ * the memory step by step would leave twice as much garbage.
  */
 function reserveKeys({ keys, counters, requestBytes }: DecisionBatch): void {
   keys.reserve(requestBytes);
@@ -241,8 +244,8 @@ function reserveKeys({ keys, counters, requestBytes }: DecisionBatch): void {
 }
 
 /**
- * The hits, or those to give back: `hits_addend` of the descriptor, else of the request, else 1; a descriptor may ask
- * with 0 without counting.
+ * The hits to count or give back: `hits_addend` of the descriptor, else of the request, else 1. A descriptor can set 0 to
+ * check its limit without counting.
  */
 export function hitsOf(batch: DecisionBatch, request: number, row: number): number {
   const own = batch.requests.descriptorHits[row];

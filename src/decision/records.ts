@@ -1,15 +1,15 @@
 import { grownCapacity } from '../base/bytes.ts';
 
-/** Bytes of a record before its text. */
+/** Bytes of a record before its content. */
 export const RECORD_HEAD_BYTES = 5;
 
-/** Memory is taken in at least such pieces. */
+/** Minimum capacity. */
 const INITIAL_BYTES = 16_384;
 
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Messages one after the other, so that all of them can be handed to another thread as one piece of memory:
+ * Messages in one buffer, which can be transferred to another thread as a whole:
  *
  *     kind     1 byte    see {@link REQUEST_KIND} and `ANSWER_KIND`
  *     length   4 bytes   of what follows, little-endian
@@ -30,19 +30,19 @@ export class Records {
     const { bytes } = this;
     writeHead(bytes, at, kind, size);
     at += RECORD_HEAD_BYTES;
-    // A loop is faster than a call into the runtime for as few bytes as most messages have.
+    // For short messages, which are most, a loop is faster than a call into the runtime.
     if (size <= 64) for (let i = 0; i < size; i++) bytes[at++] = content[i];
     else bytes.set(content, at);
     this.length = end;
     this.count++;
   }
 
-  /** Kind of the record at `at`; the first is at 0. */
+  /** Kind of the record at `at`. The first record is at 0. */
   kindAt(at: number): number {
     return this.bytes[at];
   }
 
-  /** Length of the content of the record at `at`. It lies behind the head, and the next record behind it. */
+  /** Length of the content of the record at `at`. The content follows the head; the next record follows the content. */
   sizeAt(at: number): number {
     const { bytes } = this;
     return bytes[at + 1] | (bytes[at + 2] << 8) | (bytes[at + 3] << 16) | (bytes[at + 4] << 24);
@@ -53,20 +53,20 @@ export class Records {
     this.bytes[at] = kind;
   }
 
-  /** Forgets the records and keeps the memory. */
+  /** Removes all records and keeps the memory. */
   reset(): void {
     this.length = 0;
     this.count = 0;
   }
 
-  /** Takes over memory with records in it, those of another thread, or with none. */
+  /** Takes over memory, for example with the records of another thread. */
   take(memory: ArrayBuffer, length = 0, count = 0): void {
     this.bytes = new Uint8Array(memory);
     this.length = length;
     this.count = count;
   }
 
-  /** Gives the memory away, and with it the records. */
+  /** Gives up the memory with the records, and returns it. */
   release(): ArrayBuffer {
     const { buffer } = this.bytes;
     this.bytes = NO_BYTES;
@@ -81,7 +81,7 @@ export class Records {
   }
 }
 
-/** A record in memory of its own, with a copy of `content`. Returns the copy, which ends where the memory ends. */
+/** Creates a record with a copy of `content` in a separate buffer. Returns the copy, which ends at the end of the buffer. */
 export function ownRecord(kind: number, content: Uint8Array): Uint8Array<ArrayBuffer> {
   const record = new Uint8Array(RECORD_HEAD_BYTES + content.length);
   writeHead(record, 0, kind, content.length);
@@ -97,21 +97,21 @@ function writeHead(bytes: Uint8Array, at: number, kind: number, size: number): v
   bytes[at + 4] = size >>> 24;
 }
 
-/** Records of requests: how the response is encoded, or that nobody waits for one. */
+/** Kinds of request records: the encoding of the response, or that the call was canceled. */
 export const REQUEST_KIND = { protobuf: 0, json: 1, cancelled: 2 } as const;
 
-/** Longer views are made each time: few messages are, and the list of kept ones stays short. */
+/** Longer views are not cached: they are rare. */
 const LONGEST = 4_096;
 
 /**
- * Views of the beginning of a buffer that is filled again and again. Making one takes as long as encoding a response, so
- * there is one for each length, kept for the next message that has it.
+ * Cached views of the beginning of a reused buffer, one for each length. Creating a view takes as long as encoding a
+ * response.
  */
 export class ReusedViews {
   #bytes: Uint8Array = new Uint8Array(0);
   #views: (Uint8Array | undefined)[] = [];
 
-  /** `bytes[0, length)`; the same object each time while `bytes` is the same. */
+  /** The view `bytes[0, length)`. */
   of(bytes: Uint8Array, length: number): Uint8Array {
     if (length > LONGEST) return bytes.subarray(0, length);
     if (bytes !== this.#bytes) {

@@ -8,7 +8,7 @@ import { headerPairs, overrideLimit, type Response } from './response.ts';
 
 const COMMA = 44;
 
-/** Appends a `RateLimitResponse` in proto3 JSON: fields in order of declaration, those at their default left out. */
+/** Appends a `RateLimitResponse` in proto3 JSON: fields in the order of declaration, without default values. */
 export function writeJsonResponse(to: ByteWriter, response: Response): void {
   const { batch, request } = response;
   const first = batch.requests.firstDescriptor[request];
@@ -61,8 +61,8 @@ function writeHeaders(to: ByteWriter, response: Response): void {
 }
 
 /**
- * JSON text with the keys of every map sorted as texts, as proto3 JSON writes a Struct. Not by the order of an object's
- * properties: those that look like numbers come first there.
+ * JSON text with the keys of every map sorted, as proto3 JSON writes a Struct. The order of object properties would not
+ * do: integer-like keys come first.
  */
 function sortedJson(value: JsonValue): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);

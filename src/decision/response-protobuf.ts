@@ -28,7 +28,7 @@ export function writeProtobufResponse(to: ByteWriter, response: Response): void 
   to.byte(response.overallCode);
   for (let row = first; row < end; row++) {
     to.byte(STATUSES);
-    // One byte is enough for the length of nearly every status, so it is left free and filled in.
+    // One byte is reserved for the length, which is enough for nearly every status.
     const lengthAt = to.length;
     to.byte(0);
     writeStatus(to, response, row);
@@ -42,7 +42,7 @@ export function writeProtobufResponse(to: ByteWriter, response: Response): void 
   }
 }
 
-/** Writes the length of what was written behind `at` into the byte there, and makes room where it needs more. */
+/** Writes the length of the content after the byte at `at` into that byte, and moves the content if it needs more. */
 function fillLength(to: ByteWriter, at: number): void {
   const start = at + 1;
   const length = to.length - start;

@@ -11,17 +11,17 @@ export interface HeaderNames {
   readonly reset: string;
 }
 
-/** What an encoder turns into a `RateLimitResponse`. One object, filled anew for each request. */
+/** The input of the encoders of `RateLimitResponse`. */
 export interface Response {
   batch: DecisionBatch;
   request: number;
   rules: CompiledRules;
   overallCode: number;
-  /** Row of the descriptor whose headers are added, -1 for none. */
+  /** Row of the descriptor that the headers report; -1 for none. */
   reported: number;
-  /** Null when headers are switched off. */
+  /** Null if headers are disabled. */
   headerNames: HeaderNames | null;
-  /** `dynamic_metadata`; null when it is switched off. */
+  /** `dynamic_metadata`; null if disabled. */
   metadata: JsonObject | null;
 }
 
@@ -37,7 +37,7 @@ export function headerPairs(response: Response, resetS: number): [string, string
   ];
 }
 
-/** `current_limit` of a descriptor that brought its own limit. */
+/** `current_limit` of a descriptor with a limit override. */
 export function overrideLimit(
   response: Response,
   row: number,
@@ -47,17 +47,17 @@ export function overrideLimit(
   return { requestsPerUnit: decisions.requestsPerUnit[row], unit, unitName: UNIT_NAMES[unit], name: '' };
 }
 
-/** Modes that hold for all rules. */
+/** Modes that apply to all rules. */
 export interface GlobalModes {
   /** Over-limit answers become OK as a whole; the statuses keep their codes (spec 3.3). */
   readonly shadow: boolean;
-  /** Every descriptor that is not unlimited is a quota descriptor, also one without a rule. */
+  /** Every descriptor that is not unlimited is a quota descriptor, even without a rule. */
   readonly quota: boolean;
 }
 
 /**
- * The overall code of a request before global shadow mode: over limit when a regular descriptor is over limit, or when
- * there are quota descriptors and every one of them is. One quota that is left is enough to go on.
+ * The overall code of a request before global shadow mode: over limit if a regular descriptor is over its limit, or if
+ * there are quota descriptors and all of them are over their limits.
  */
 export function overallCode(batch: DecisionBatch, request: number, modes: GlobalModes): number {
   const { requests, decisions } = batch;
@@ -75,7 +75,7 @@ export function overallCode(batch: DecisionBatch, request: number, modes: Global
   return quotas > 0 && quotas === quotasOver ? CODE.overLimit : CODE.ok;
 }
 
-/** Whether the descriptor is a quota: by the global mode or by its rule. Unlimited ones never are. */
+/** Whether a descriptor is a quota descriptor, by the global mode or its rule. Unlimited ones never are. */
 function isQuota(batch: DecisionBatch, row: number, modes: GlobalModes): boolean {
   const kind = batch.decisions.kind[row];
   if (kind === KIND.unlimited) return false;
@@ -83,9 +83,9 @@ function isQuota(batch: DecisionBatch, row: number, modes: GlobalModes): boolean
 }
 
 /**
- * The descriptor that response headers report (spec 4.5), or -1 when no limit applied: the last regular one that is
- * over limit, otherwise the first with the least remaining. Quotas and shadowed rules that are over take part with
- * nothing remaining.
+ * The descriptor that response headers report (spec 4.5), or -1 if no limit applies: the last regular one that is over
+ * its limit, otherwise the first one with the least remaining. Quota descriptors and rules in shadow mode that are over
+ * their limits have 0 remaining.
  */
 export function reportedDescriptor(batch: DecisionBatch, request: number, modes: GlobalModes): number {
   const { requests, decisions } = batch;
