@@ -27,7 +27,6 @@ export interface GrpcConnectionOptions {
   readonly service: GrpcService;
   readonly limits: ConnectionLimits;
   readonly callLimits: CallLimits;
-  readonly maxMessageBytes: number;
   /** Limit on the bytes of unfinished requests of all connections. */
   readonly held: HeldBytes;
   readonly inflater: Inflater;
@@ -245,7 +244,8 @@ export class GrpcConnection implements StreamHandler, CallContext {
   data(stream: Http2Stream, bytes: Uint8Array, start: number, end: number, endStream: boolean): void {
     const call = stream.call as Call;
     if (endStream && call.reader === null && wholeMessage(bytes, start, end)) {
-      if (end - start - PREFIX_BYTES > this.#options.maxMessageBytes) this.#refuse(call, 'too large');
+      if (end - start - PREFIX_BYTES > this.#options.inflater.maxMessageBytes)
+        this.#refuse(call, 'too large');
       else this.#run(call, bytes.subarray(start + PREFIX_BYTES, end));
       return;
     }
@@ -289,7 +289,7 @@ export class GrpcConnection implements StreamHandler, CallContext {
   }
 
   #reader(inflater: Inflater | null): MessageReader {
-    return new MessageReader(this.#options.maxMessageBytes, this.#held, inflater);
+    return new MessageReader(this.#options.inflater.maxMessageBytes, this.#held, inflater);
   }
 
   #finish(call: Call): void {

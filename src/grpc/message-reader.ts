@@ -30,13 +30,14 @@ interface InflationLimits {
  * messages are short. The message limit and a budget bound the cost of the others.
  */
 export class Inflater {
-  readonly #maxBytes: number;
+  /** Maximum length of a message, whether it is compressed or not. */
+  readonly maxMessageBytes: number;
   readonly #clock: Clock;
   readonly #progress: { nowMs: number; readonly requests: number };
   readonly #budget: Budget;
 
   constructor({ maxMessageBytes, terms }: InflationLimits, clock: Clock) {
-    this.#maxBytes = maxMessageBytes;
+    this.maxMessageBytes = maxMessageBytes;
     this.#clock = clock;
     this.#progress = { nowMs: clock.nowMs(), requests: 0 };
     this.#budget = new Budget(terms, this.#progress);
@@ -46,10 +47,10 @@ export class Inflater {
   inflate(compressed: Uint8Array): Uint8Array | InflationFault {
     this.#progress.nowMs = this.#clock.nowMs();
     const free = compressed.length * FREE_RATIO;
-    const atMost = Math.max(this.#maxBytes - free, 0);
+    const atMost = Math.max(this.maxMessageBytes - free, 0);
     const isPaid = this.#budget.spend(atMost);
     // Ordinary messages are still accepted when the budget is exhausted.
-    const maxOutputLength = isPaid ? this.#maxBytes : free;
+    const maxOutputLength = isPaid ? this.maxMessageBytes : free;
     try {
       const message = gunzipSync(compressed, { maxOutputLength });
       if (isPaid) this.#budget.earn(atMost - Math.max(message.length - free, 0));

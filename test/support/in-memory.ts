@@ -24,7 +24,6 @@ export class InMemory {
       service: this.#service(),
       limits: DEFAULT_LIMITS,
       callLimits: DEFAULT_CALL_LIMITS,
-      maxMessageBytes: 4_194_304,
       held: this.held,
       inflater: new Inflater(
         { maxMessageBytes: 4_194_304, terms: DEFAULT_SERVER_LIMITS.inflation },

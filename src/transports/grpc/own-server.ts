@@ -106,7 +106,6 @@ export class OwnGrpcServer implements GrpcServer {
       service: options.service,
       limits: { ...this.#limits.connection, maxHeaderListBytes: options.maxMetadataBytes },
       callLimits: this.#limits.calls,
-      maxMessageBytes: options.maxMessageBytes,
       held: this.#held,
       inflater: new Inflater(
         { maxMessageBytes: options.maxMessageBytes, terms: this.#limits.inflation },

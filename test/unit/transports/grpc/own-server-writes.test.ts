@@ -31,7 +31,6 @@ async function serveCounted(t: Test, unary: Record<string, UnaryMethod>) {
       service: serviceOf({ unary }),
       limits: DEFAULT_LIMITS,
       callLimits: DEFAULT_CALL_LIMITS,
-      maxMessageBytes: 1_000_000,
       held: new HeldBytes(1_000_000),
       inflater: new Inflater(
         { maxMessageBytes: 1_000_000, terms: DEFAULT_SERVER_LIMITS.inflation },
