@@ -83,7 +83,7 @@ export function explainRoute(explain: Explain, clock: Clock): Route {
           void answer(exchange, request.take());
           exchange.holdInput();
         },
-        { bytes: MAX_BODY_BYTES, tooLarge: () => TOO_LARGE },
+        { bytes: MAX_BODY_BYTES, tooLarge: TOO_LARGE },
       ),
   };
 }

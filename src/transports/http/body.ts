@@ -4,9 +4,9 @@ import type { Exchange } from './exchange.ts';
 import { bodyWork, pieceWork, READ_WORK } from './request-turns.ts';
 
 /** Maximum size of a body, and the answer (413) to a larger one. */
-interface BodyBound {
+interface BodyLimit {
   readonly bytes: number;
-  tooLarge(): Answer;
+  readonly tooLarge: Answer;
 }
 
 /** Maximum size of a `/json` body: the default limit of gRPC messages, far more than any proxy sends. */
@@ -17,7 +17,7 @@ const DECISION_TOO_LARGE = errorAnswer({
   message: `the body is larger than ${DECISION_BYTES} bytes: send fewer descriptors in one request`,
 });
 
-const DECISION_BOUND: BodyBound = { bytes: DECISION_BYTES, tooLarge: () => DECISION_TOO_LARGE };
+const DECISION_LIMIT: BodyLimit = { bytes: DECISION_BYTES, tooLarge: DECISION_TOO_LARGE };
 
 /**
  * A body above the limit is still received and discarded, up to this multiple of the limit. If the connection closed
@@ -37,10 +37,10 @@ const LEAST_CAPACITY = 16 * 1024;
 export function readBody(
   exchange: Exchange,
   whole: (body: Uint8Array) => void,
-  bound: BodyBound = DECISION_BOUND,
+  limit: BodyLimit = DECISION_LIMIT,
 ): void {
-  if (exchange.bodyBytes !== null && exchange.bodyBytes > bound.bytes) {
-    exchange.refuseBody(bound.tooLarge(), DROPPED_UP_TO * bound.bytes);
+  if (exchange.bodyBytes !== null && exchange.bodyBytes > limit.bytes) {
+    exchange.refuseBody(limit.tooLarge, DROPPED_UP_TO * limit.bytes);
     return;
   }
   let received = 0;
@@ -54,10 +54,10 @@ export function readBody(
       exchange.refuseBody(CHUNKS_TOO_SMALL, 0);
       return;
     }
-    if (received > bound.bytes) {
+    if (received > limit.bytes) {
       exchange.release();
-      if (last) exchange.answer(bound.tooLarge());
-      else if (received > DROPPED_UP_TO * bound.bytes) exchange.answer(bound.tooLarge(), 'close');
+      if (last) exchange.answer(limit.tooLarge);
+      else if (received > DROPPED_UP_TO * limit.bytes) exchange.answer(limit.tooLarge, 'close');
       return;
     }
     const work = last ? bodyWork(received) : pieceWork(chunk.length);
@@ -66,7 +66,7 @@ export function readBody(
       whole(chunk);
       return;
     }
-    pieces ??= new BodyPieces(exchange, bound.bytes);
+    pieces ??= new BodyPieces(exchange, limit.bytes);
     if (!pieces.add(chunk, last)) return;
     if (!last) {
       // One read may contain thousands of small chunks. All of them share one wait for a turn.

@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 import { asError } from '../../../base/fault.ts';
 import { goPattern } from '../../../base/go-pattern.ts';
-import { Node } from './mapper-node.ts';
+import { MapperNode } from './mapper-node.ts';
 import {
   DEFAULT_BUCKETS,
   DEFAULT_QUANTILES,
@@ -42,21 +42,21 @@ export function parseMapperFile(text: string, parseDuration: (text: string) => n
   } catch (failure) {
     throw new MapperFileRefused([asError(failure).message.trim()]);
   }
-  const root = new Node(content ?? {}, '', []);
-  const reading = new Reading(root.child('defaults'), parseDuration);
-  const list = root.items('mappings').map(node => reading.mapping(node));
+  const root = new MapperNode(content ?? {}, '', []);
+  const reader = new MappingReader(root.child('defaults'), parseDuration);
+  const list = root.items('mappings').map(node => reader.mapping(node));
   root.knows(['defaults', 'mappings']);
   // The defaults are read once per mapping, so each of their faults is found once per mapping.
   if (root.faults.length > 0) throw new MapperFileRefused([...new Set(root.faults)]);
-  return { list, globOrder: reading.globOrder };
+  return { list, globOrder: reader.globOrder };
 }
 
-class Reading {
+class MappingReader {
   readonly globOrder: Mappings['globOrder'];
-  readonly #defaults: Node;
+  readonly #defaults: MapperNode;
   readonly #parseDuration: (text: string) => number | null;
 
-  constructor(defaults: Node, parseDuration: (text: string) => number | null) {
+  constructor(defaults: MapperNode, parseDuration: (text: string) => number | null) {
     this.#defaults = defaults;
     this.#parseDuration = parseDuration;
     this.globOrder = defaults.bool('glob_disable_ordering') ? 'most specific' : 'first';
@@ -66,7 +66,7 @@ class Reading {
     ]);
   }
 
-  mapping(node: Node): Mapping {
+  mapping(node: MapperNode): Mapping {
     node.knows([
       ...['match', 'match_type', 'match_metric_type', 'name', 'labels', 'action', 'help', 'honor_labels'],
       ...['timer_type', 'observer_type', 'histogram_options', 'summary_options', 'buckets', 'quantiles'],
@@ -88,7 +88,7 @@ class Reading {
     };
   }
 
-  #match(node: Node): Mapping['match'] {
+  #match(node: MapperNode): Mapping['match'] {
     const match = node.text('match');
     if (match === '') node.fault('match', 'the pattern that names of statistics must match');
     const types = ['glob', 'regex'];
@@ -96,7 +96,7 @@ class Reading {
     return type === 'regex' ? { pattern: patternOf(node, match) } : { glob: globOf(node, match) };
   }
 
-  #observer(node: Node): ObserverOptions {
+  #observer(node: MapperNode): ObserverOptions {
     const type = observerType(node) ?? observerType(this.#defaults) ?? 'summary';
     const own = { buckets: bucketsOf(node), quantiles: quantilesOf(node) };
     if (type === 'histogram') {
@@ -109,7 +109,7 @@ class Reading {
     return { type: 'summary', quantiles: own.quantiles ?? quantilesOf(this.#defaults) ?? DEFAULT_QUANTILES };
   }
 
-  #duration(node: Node): number | null {
+  #duration(node: MapperNode): number | null {
     const text = node.text('ttl');
     if (text === '') return null;
     const ms = this.#parseDuration(text);
@@ -118,7 +118,7 @@ class Reading {
   }
 }
 
-function observerType(node: Node): string | null {
+function observerType(node: MapperNode): string | null {
   const types = ['histogram', 'summary'];
   return node.choice('observer_type', types) ?? node.choice('timer_type', types);
 }
@@ -127,7 +127,7 @@ function observerType(node: Node): string | null {
  * Returns null without a list. The reference implementation crashes if the list is at its old place, beside the
  * options.
  */
-function bucketsOf(node: Node): readonly number[] | null {
+function bucketsOf(node: MapperNode): readonly number[] | null {
   const options = node.child('histogram_options');
   options.knows(['buckets', 'native_histogram_bucket_factor', 'native_histogram_max_buckets']);
   const buckets = options.numbers('buckets') ?? node.numbers('buckets');
@@ -138,7 +138,7 @@ function bucketsOf(node: Node): readonly number[] | null {
 }
 
 /** The allowed errors of quantiles are accepted and ignored. */
-function quantilesOf(node: Node): readonly number[] | null {
+function quantilesOf(node: MapperNode): readonly number[] | null {
   const options = node.child('summary_options');
   options.knows(['quantiles', 'max_age', 'age_buckets', 'buf_cap']);
   const items = [...options.items('quantiles'), ...node.items('quantiles')];
@@ -150,7 +150,7 @@ function quantilesOf(node: Node): readonly number[] | null {
   });
 }
 
-function labelsOf(node: Node): (readonly [string, string])[] {
+function labelsOf(node: MapperNode): (readonly [string, string])[] {
   const labels = node.child('labels');
   return labels.keys().map(name => {
     if (!LABEL_NAME.test(name)) {
@@ -160,7 +160,7 @@ function labelsOf(node: Node): (readonly [string, string])[] {
   });
 }
 
-function globOf(node: Node, match: string): readonly string[] {
+function globOf(node: MapperNode, match: string): readonly string[] {
   const parts = match.split('.');
   if (parts.some(part => part === '' || (part.includes('*') && part !== '*'))) {
     node.fault('match', 'parts separated by dots, where * stands for one whole part');
@@ -168,7 +168,7 @@ function globOf(node: Node, match: string): readonly string[] {
   return parts;
 }
 
-function patternOf(node: Node, match: string): RegExp {
+function patternOf(node: MapperNode, match: string): RegExp {
   try {
     return goPattern(match);
   } catch (failure) {

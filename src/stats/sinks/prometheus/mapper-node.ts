@@ -1,5 +1,5 @@
 /** A map in a mapper file. It reads the fields and collects their faults. */
-export class Node {
+export class MapperNode {
   readonly faults: string[];
   readonly #fields: Readonly<Record<string, unknown>>;
   readonly #place: string;
@@ -69,15 +69,15 @@ export class Node {
   }
 
   /** Returns the map in a field; an empty map if the field is missing. */
-  child(field: string): Node {
-    return new Node(this.#fields[field] ?? {}, this.#path(field), this.faults);
+  child(field: string): MapperNode {
+    return new MapperNode(this.#fields[field] ?? {}, this.#path(field), this.faults);
   }
 
   /** Returns the maps in a list; an empty list if the field is missing. */
-  items(field: string): Node[] {
+  items(field: string): MapperNode[] {
     const value = this.#fields[field] ?? [];
     if (Array.isArray(value)) {
-      return value.map((item, at) => new Node(item, `${this.#path(field)}[${at}]`, this.faults));
+      return value.map((item, at) => new MapperNode(item, `${this.#path(field)}[${at}]`, this.faults));
     }
     this.fault(field, 'a list');
     return [];

@@ -3,30 +3,6 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { asError } from '../../../base/fault.ts';
 import { TLS_SETTINGS, TlsFault, type TlsPaths, type TlsTexts } from './tls-files.ts';
 
-/** One block of a PEM file (RFC 7468). */
-interface PemBlock {
-  /** `CERTIFICATE`, `PRIVATE KEY`, … */
-  readonly label: string;
-  /** The whole block, including its first and last line. */
-  readonly text: string;
-}
-
-/**
- * Returns the blocks of a text in order. Text between blocks is skipped, and so is everything from a block without end.
- */
-function pemBlocks(text: string): PemBlock[] {
-  const blocks: PemBlock[] = [];
-  const begin = /-----BEGIN ([A-Z0-9 ]{1,64})-----/g;
-  for (let match = begin.exec(text); match !== null; match = begin.exec(text)) {
-    const last = `-----END ${match[1]}-----`;
-    const end = text.indexOf(last, begin.lastIndex);
-    if (end === -1) break;
-    begin.lastIndex = end + last.length;
-    blocks.push({ label: match[1], text: text.slice(match.index, begin.lastIndex) });
-  }
-  return blocks;
-}
-
 /** A checked set of certificate, key and client CA. */
 export interface TlsMaterial {
   /** For `tls.createSecureContext`; holds the key. */
@@ -174,4 +150,28 @@ function rootWarnings(roots: readonly X509Certificate[] | null, path: string, no
 
 function hasEnded(certificate: X509Certificate, nowMs: number): boolean {
   return Date.parse(certificate.validTo) < nowMs;
+}
+
+/** One block of a PEM file (RFC 7468). */
+interface PemBlock {
+  /** `CERTIFICATE`, `PRIVATE KEY`, … */
+  readonly label: string;
+  /** The whole block, including its first and last line. */
+  readonly text: string;
+}
+
+/**
+ * Returns the blocks of a text in order. Text between blocks is skipped, and so is everything from a block without end.
+ */
+function pemBlocks(text: string): PemBlock[] {
+  const blocks: PemBlock[] = [];
+  const begin = /-----BEGIN ([A-Z0-9 ]{1,64})-----/g;
+  for (let match = begin.exec(text); match !== null; match = begin.exec(text)) {
+    const last = `-----END ${match[1]}-----`;
+    const end = text.indexOf(last, begin.lastIndex);
+    if (end === -1) break;
+    begin.lastIndex = end + last.length;
+    blocks.push({ label: match[1], text: text.slice(match.index, begin.lastIndex) });
+  }
+  return blocks;
 }
