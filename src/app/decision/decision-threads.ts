@@ -55,7 +55,7 @@ export function createDecisionThreads(parts: DecisionThreadsParts): DecisionThre
     count: settings.workerThreads,
     workerData: () => setup,
     lost: stats.counter('ratelimit.service.worker_threads_lost'),
-    told: message => tell(parts, threadsStats, message),
+    received: message => tell(parts, threadsStats, message),
     exited: threadId => {
       store.threadEnded(threadId);
       threadsStats.ended(threadId);

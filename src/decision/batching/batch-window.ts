@@ -2,19 +2,19 @@ import type { Timer } from '../../base/clock.ts';
 
 interface BatchWindowParts {
   readonly lengthMs: number;
-  /** A clock that never steps back, in milliseconds with fractions. */
+  /** A monotonic clock, in milliseconds with fractions. */
   readonly nowMs: () => number;
-  /** A timer, which may be late by a millisecond and more. */
+  /** Starts a timer, which may be late by a millisecond or more. */
   readonly after: (delayMs: number, run: () => void) => Timer;
-  /** Runs something when everybody else who is ready has run. */
+  /** Schedules a function for the next turn of the event loop. */
   readonly nextTurn: (run: () => void) => void;
 }
 
 /**
- * The time that a batch is held back so that more requests join it (`KVCACHE_PIPELINE_WINDOW`).
+ * The time for which a batch is delayed so that more requests join it (`KVCACHE_PIPELINE_WINDOW`).
  *
- * Windows are parts of a millisecond, and no timer is that fine: the last two milliseconds pass turn by turn of the
- * event loop. That takes what a core has left, for as long as the operator asked for.
+ * Windows are fractions of a millisecond, which timers cannot measure. Therefore, the event loop spins during the last two
+ * milliseconds of a window, which uses all spare time of a core.
  */
 export class BatchWindow {
   readonly #parts: BatchWindowParts;
@@ -27,7 +27,7 @@ export class BatchWindow {
     this.#parts = parts;
   }
 
-  /** Opens the window; `run` is called at its end, unless it is shut before. */
+  /** Opens the window. `run` is called at its end, unless the window is shut before. */
   open(run: () => void): void {
     this.#run = run;
     this.#endsMs = this.#parts.nowMs() + this.#parts.lengthMs;

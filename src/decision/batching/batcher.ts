@@ -10,7 +10,7 @@ import type { RuleGeneration } from '../statistics/rule-statistics.ts';
 import type { BatchWindow } from './batch-window.ts';
 import { WaitingRequests } from './waiting-requests.ts';
 
-/** Requests in one batch at most: a batch is also the longest time that one piece of work holds the thread. */
+/** Maximum number of requests in one batch. It also limits how long one batch blocks the thread. */
 export const MAX_BATCH_REQUESTS = 512;
 
 /** Maximum number of request bytes in one batch. */
@@ -22,7 +22,7 @@ const KEPT_PLACES = 64;
 /** A request of at least this size is decided in a batch of its own, so that earlier requests do not wait for it. */
 export const LARGE_REQUEST_BYTES = 32_768;
 
-/** Batches of this thread that may wait for the store at once. */
+/** Maximum number of batches of this thread that wait for the store. */
 const MAX_BATCHES_IN_FLIGHT = 4;
 
 /**
@@ -54,14 +54,14 @@ export interface BatchPool {
 
 interface BatcherParts {
   readonly engine: Engine;
-  /** Null when this thread decides everything. */
+  /** Null if this thread decides everything. */
   readonly pool: BatchPool | null;
-  /** Where hits are counted whose names come from requests. */
+  /** The statistics with names made from request values. */
   readonly named: NamedStatistics;
   readonly fingerprintKey: FingerprintKey;
-  /** Requests that may wait before further ones are refused. */
+  /** Maximum number of waiting requests (`MAX_QUEUED_DECISIONS`). */
   readonly maxQueued: number;
-  /** Holds batches back, so that they grow; null when they leave at once. */
+  /** Delays batches so that they grow; null to send them immediately. */
   readonly window: Pick<BatchWindow, 'open' | 'shut'> | null;
   /**
    * Schedules a flush. `queueMicrotask` flushes as soon as the code that received the request has run. `setImmediate`
@@ -118,7 +118,7 @@ export class Batcher implements Decider {
     this.#filling = this.#emptyBatch();
   }
 
-  /** Rules of this generation decide every batch from now on. */
+  /** Decides every following batch with this generation of rules. */
   use(generation: RuleGeneration): void {
     this.#generation = generation;
   }
@@ -135,12 +135,12 @@ export class Batcher implements Decider {
     } else this.#wait(isLarge ? this.#large : this.#waiting, request, format, reply);
   }
 
-  /** Requests that wait or are being decided. */
+  /** Number of requests that wait or are being decided. */
   get pending(): number {
     return this.#queued;
   }
 
-  /** Resolves once nothing waits and nothing is in flight. */
+  /** Resolves when no request waits or is being decided. */
   drained(): Promise<void> {
     if (this.#queued === 0) return Promise.resolve();
     return new Promise(resolve => this.#drained.push(resolve));
@@ -191,17 +191,17 @@ export class Batcher implements Decider {
     serviceError.add(1);
     const full =
       this.#queuedBytes > MAX_QUEUED_BYTES * CROWDED
-        ? `requests of ${this.#queuedBytes} bytes wait already; the queue holds ${MAX_QUEUED_BYTES}`
-        : `${this.#queued} requests wait already; MAX_QUEUED_DECISIONS is ${maxQueued}`;
-    reply.refused(new Fault('overloaded', `${full}; try again later`));
+        ? `the queue is full: ${this.#queuedBytes} of ${MAX_QUEUED_BYTES} bytes are waiting`
+        : `the queue is full: ${this.#queued} requests are waiting; MAX_QUEUED_DECISIONS is ${maxQueued}`;
+    reply.refused(new Fault('overloaded', `${full}; retry later`));
   }
 
   #refuseShare(reply: DecisionReply, count: number, bytes: number): void {
     const { maxQueued, serviceError } = this.#parts;
     serviceError.add(1);
     const share = `a quarter of the queue: ${maxQueued} requests (MAX_QUEUED_DECISIONS) and ${MAX_QUEUED_BYTES} bytes`;
-    const text = `${count} requests of ${bytes} bytes wait on this connection already, and it may have ${share}`;
-    reply.refused(new Fault('overloaded', `${text}; try again later`));
+    const text = `${count} requests with ${bytes} bytes of this connection are waiting; it may use ${share}`;
+    reply.refused(new Fault('overloaded', `${text}; retry later`));
   }
 
   #emptyBatch(): DecisionBatch {
@@ -223,8 +223,10 @@ export class Batcher implements Decider {
   readonly #flush = (): void => {
     this.#flushPending = false;
     const isLargeNext = !this.#wasLarge && this.#large.size > 0;
-    const isGone = isLargeNext ? this.#letLargeGo() || this.#letGo() : this.#letGo() || this.#letLargeGo();
-    if (isGone && this.#hasMore()) queueMicrotask(this.#flush);
+    const isSent = isLargeNext
+      ? this.#sendLarge() || this.#sendFilling()
+      : this.#sendFilling() || this.#sendLarge();
+    if (isSent && this.#hasMore()) queueMicrotask(this.#flush);
   };
 
   /** Whether requests are waiting to be sent. A method: V8 calls into its runtime for each private getter. */
@@ -233,7 +235,7 @@ export class Batcher implements Decider {
   }
 
   /** Sends the filling batch. Returns false if it is empty or cannot be decided yet. */
-  #letGo(): boolean {
+  #sendFilling(): boolean {
     if (this.#waiting.size > 0) this.#fill();
     const batch = this.#filling;
     if (batch.size === 0) return false;
@@ -263,7 +265,7 @@ export class Batcher implements Decider {
     else if (sizeBefore === 0 && batch.size > 0) this.#parts.window?.open(this.#windowEnded);
   }
 
-  #letLargeGo(): boolean {
+  #sendLarge(): boolean {
     const place = this.#large.size === 0 ? null : this.#placeFor(1, true);
     const request = place === null ? undefined : this.#large.take();
     if (place === null || request === undefined) return false;

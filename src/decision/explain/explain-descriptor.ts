@@ -8,16 +8,16 @@ import { type DecisionBatch, KIND } from '../batch.ts';
 import { hitsOf } from '../plan.ts';
 import { type Match, MatchExplainer, type MatchedLevel } from './explain-match.ts';
 
-/** A batch of one request that was decided. */
+/** A decided batch with one request. */
 interface DecidedRequest {
   readonly batch: DecisionBatch;
   readonly rules: CompiledRules;
-  /** By slot: the count before. */
+  /** By slot: the count before the request. */
   readonly present: Float64Array;
   readonly answer: JsonObject;
 }
 
-/** What became of each descriptor, read from the batch that it was decided in, in the order of the request. */
+/** Explains the descriptors of a decided request, in order. */
 export function explainDescriptors(decided: DecidedRequest): DescriptorExplanation[] {
   const { batch, rules, answer } = decided;
   const first = batch.requests.firstDescriptor[0];
@@ -95,20 +95,20 @@ function countOf({ batch, present }: DecidedRequest, row: number): ExplainedCoun
   return { now, after: counters.opAfters[op], heldBack: counters.opHeld[op] === 1 };
 }
 
-/** What a request would be answered, and why. Nothing of it was counted. */
+/** How a request would be answered, and why. Nothing was counted. */
 export interface Explanation {
   readonly domain: string;
-  /** When it was worked out, RFC 3339, UTC: windows are those of this second. */
+  /** The time of the explanation, in RFC 3339, UTC. The windows are those of this second. */
   readonly time: string;
   readonly descriptors: readonly DescriptorExplanation[];
-  /** The `RateLimitResponse` in proto3 JSON; its statuses are also with their descriptors. */
+  /** The `RateLimitResponse` in proto3 JSON. Its statuses are repeated in `descriptors`. */
   readonly answer: JsonObject;
 }
 
 /**
  * - `limited`: a limit applies
- * - `unlimited`: a rule applies and says that there is no limit
- * - `replaced`: a rule applies, but gives way to one that another descriptor of the request matched
+ * - `unlimited`: an unlimited rule applies
+ * - `replaced`: a rule matches, but is replaced by a rule that another descriptor of the request matched
  * - `no limit`: no rule with a limit applies
  */
 export type Outcome = 'limited' | 'unlimited' | 'replaced' | 'no limit';
@@ -116,26 +116,26 @@ export type Outcome = 'limited' | 'unlimited' | 'replaced' | 'no limit';
 export interface DescriptorExplanation {
   readonly entries: readonly { readonly key: string; readonly value: string }[];
   readonly hits: number;
-  /** The hits are given back, and the descriptor is OK in any case. */
+  /** The hits are given back, so the descriptor is OK in any case. */
   readonly isRefund: boolean;
   readonly outcome: Outcome;
-  /** In a sentence: why this rule, or why none. */
+  /** The reason for the outcome, as a sentence. */
   readonly why: string;
-  /** How each entry was matched, as far as matching went. */
+  /** The match of each entry, up to the level where matching ended. */
   readonly levels: readonly MatchedLevel[];
-  /** The limit of the rule, or the one that the descriptor brings; absent where there is none. */
+  /** The limit of the rule or of the descriptor itself; absent if there is none. */
   readonly limit?: ExplainedLimit;
-  /** The rest is there only where the limit was to be asked for in the store. */
+  /** `key`, `window` and `count` are present only if the outcome is `limited`. */
   readonly key?: string;
   readonly window?: ExplainedWindow;
-  /** Null where the store could not say. */
+  /** Null if the store could not read the count. */
   readonly count?: ExplainedCount | null;
   /** The `DescriptorStatus` in proto3 JSON. */
   readonly status: JsonObject;
 }
 
 interface ExplainedLimit {
-  /** Domain and entries as configured; null for a limit that the descriptor brings. */
+  /** Domain and entries as configured; null for a limit override. */
   readonly rule: string | null;
   /** Empty for none. */
   readonly name: string;
@@ -143,7 +143,7 @@ interface ExplainedLimit {
   readonly unit: string;
   readonly shadowMode: boolean;
   readonly quotaMode: boolean;
-  /** What the names of its statistics begin with. */
+  /** Prefix of the names of its statistics. */
   readonly statistics: string;
 }
 
@@ -154,10 +154,10 @@ interface ExplainedWindow {
 }
 
 export interface ExplainedCount {
-  /** Hits in the window so far. */
+  /** Number of hits in the window so far. */
   readonly now: number;
-  /** Hits with those of this request; for a refund, without those that it gives back. */
+  /** Number of hits after this request. */
   readonly after: number;
-  /** The hits of this descriptor would not be added, because the request is over another limit. */
+  /** The hits would not be added, because another descriptor of the request is over its limit. */
   readonly heldBack: boolean;
 }

@@ -5,13 +5,13 @@ import { ENTRY, HEADER, LIMIT } from '../../rules/layout.ts';
 import { MATCHED, Matcher } from '../../rules/matcher.ts';
 import { metricKey, overrideMetricKey } from '../metric-key.ts';
 
-/** How one entry of a descriptor was matched. */
+/** The match of one entry of a descriptor. */
 export interface MatchedLevel {
   /** The entry of the descriptor, `key=value`. */
   readonly entry: string;
-  /** The entry of the rules, as configured; null where none matched. */
+  /** The matched entry of the rules, as configured; null if none matched. */
   readonly rule: string | null;
-  /** An exact match comes before one of a wildcard, and that before one of the key alone. */
+  /** Exact matches take precedence over wildcards, and wildcards over matches by key alone. */
   readonly matched: 'exactly' | 'by wildcard' | 'by key alone' | null;
 }
 
@@ -21,23 +21,23 @@ const HOW = {
   [MATCHED.keyOnly]: 'by key alone',
 } as const;
 
-/** What matching found for one descriptor. */
+/** The match of one descriptor. */
 export interface Match {
-  /** As far as matching went. */
+  /** The levels up to the one where matching ended. */
   readonly levels: readonly MatchedLevel[];
-  /** Number of the limit of the rule; -1 for none, also where the descriptor brings one. */
+  /** Number of the limit of the rule; -1 for none or a limit override. */
   readonly limit: number;
   /** The metric key of the limit; empty for none. */
   readonly metricKey: string;
 }
 
-/** Matches the descriptors of a table's only request once more, and says in words what is found. */
+/** Matches the descriptors of a single request again, and describes the matches in words. */
 export class MatchExplainer {
   readonly #rules: CompiledRules;
   readonly #table: RequestTable;
   readonly #matcher = new Matcher();
   readonly #domain: string;
-  /** The top level of the domain; -1 when there is no such domain. */
+  /** The top level of the domain; -1 if there is no such domain. */
   readonly #topLevel: number;
 
   constructor(rules: CompiledRules, table: RequestTable) {
@@ -48,7 +48,7 @@ export class MatchExplainer {
     this.#topLevel = rules.domainLevel(bytes, domainStart[0], domainEnd[0]);
   }
 
-  /** The pairs of a descriptor. */
+  /** The entries of a descriptor. */
   entries(row: number): { readonly key: string; readonly value: string }[] {
     const table = this.#table;
     const first = table.firstEntry[row];
@@ -75,8 +75,7 @@ export class MatchExplainer {
   }
 
   whyLimit(row: number, { levels }: Match): string {
-    if (this.#table.hasOverride[row] === 1)
-      return 'the descriptor brings its own limit, and no rule is asked';
+    if (this.#table.hasOverride[row] === 1) return 'the descriptor has its own limit, so no rule applies';
     return levels
       .map(({ entry, rule, matched }) => `\`${rule}\` matches \`${entry}\` ${matched}`)
       .join(', then ');
@@ -92,15 +91,15 @@ export class MatchExplainer {
     return further ? `there are no entries below \`${place}\`` : `\`${place}\` has no rate_limit`;
   }
 
-  /** @param by the numbers of the limits that replace others, see {@link replacements} */
+  /** @param by the result of {@link replacements} */
   whyReplaced({ limit }: Match, by: ReadonlyMap<number, number>): string {
     const rules = this.#rules;
     const replacing = by.get(rules.limit(limit, LIMIT.name));
     const other = replacing === undefined ? 'another limit' : `\`${rules.path(replacing)}\``;
-    return `${other} applies to the request as well, and replaces \`${rules.path(limit)}\``;
+    return `${other} also applies to the request and replaces \`${rules.path(limit)}\``;
   }
 
-  /** By the name of a limit that is replaced: the first limit that does it. All descriptors of the request matter. */
+  /** The first limit that replaces each name, from the matches of all descriptors of the request. */
   replacements(matches: readonly Match[]): ReadonlyMap<number, number> {
     const rules = this.#rules;
     const by = new Map<number, number>();
@@ -113,7 +112,7 @@ export class MatchExplainer {
     return by;
   }
 
-  /** Up to the entry that nothing matched, or behind which there are no rules. */
+  /** The levels up to the first entry without a match, or to the end of the rules. */
   #levels(row: number): MatchedLevel[] {
     const rules = this.#rules;
     const levels: MatchedLevel[] = [];
@@ -121,9 +120,9 @@ export class MatchExplainer {
       const entry = `${key}=${value}`;
       const chosen = this.#matcher.path[i];
       if (chosen < 0) {
-        // Where the rules end before the descriptor does, there is nothing that could have matched.
-        const asked = i === 0 || this.#hasLevelBelow(this.#matcher.path[i - 1]);
-        return asked ? [...levels, { entry, rule: null, matched: null }] : levels;
+        // If the rules end before the descriptor, there is no level that could have matched.
+        const hasLevel = i === 0 || this.#hasLevelBelow(this.#matcher.path[i - 1]);
+        return hasLevel ? [...levels, { entry, rule: null, matched: null }] : levels;
       }
       const record = rules.words[HEADER.entries] + chosen * ENTRY.words;
       levels.push({

@@ -19,9 +19,9 @@ import { type Explanation, explainDescriptors } from './explain-descriptor.ts';
 interface ExplainerParts {
   readonly options: EngineOptions;
   readonly store: CounterStore;
-  /** The key of the batches that count in the store. */
+  /** The fingerprint key of the batches. */
   readonly fingerprintKey: FingerprintKey;
-  /** The rules in force; null before the first load. */
+  /** Returns the active rules; null before the first load. */
   readonly rules: () => CompiledRules | null;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -42,13 +42,13 @@ const NO_COUNTERS = {
 };
 
 /**
- * Says what a request would be answered, and why, without counting a hit or a statistic. The answer comes from the same
- * engine as decisions do, on a store that only reads and statistics that nobody sees. The local cache is not asked: it
- * only holds what the counts say as well.
+ * Explains how a request would be answered, and why, without counting hits or statistics. The answer comes from the
+ * engine, with a store that only reads and with discarded statistics. The local cache is not used: it follows from the
+ * counts.
  */
 export class Explainer {
   readonly #parts: ExplainerParts;
-  /** Rules with statistics of their own, kept for the next request. */
+  /** The rules with separate statistics, kept for the next request. */
   #generation: RuleGeneration | null = null;
 
   constructor(parts: ExplainerParts) {
@@ -57,8 +57,7 @@ export class Explainer {
 
   /**
    * Explains a `RateLimitRequest` in protobuf wire format.
-   * @throws Fault with the kind of fault that the decision would fail with, or `too_large` above
-   *   {@link MAX_EXPLAINED_DESCRIPTORS}
+   * @throws Fault as the decision would, or `too_large` above {@link MAX_EXPLAINED_DESCRIPTORS}
    */
   async explain(request: Uint8Array): Promise<Explanation> {
     refuseTooMany(request);
@@ -68,9 +67,9 @@ export class Explainer {
     const counters = NO_COUNTERS;
     const random = (): number => 0;
     const parts = { options, store: reading, overLimit: null, counters, clock, logger, random, nowMs: null };
-    const batch = new DecisionBatch(fingerprintKey, unseenStatistics());
+    const batch = new DecisionBatch(fingerprintKey, discardedStatistics());
     const answer = await answerOf(new Engine(parts), batch, { request, generation });
-    // There is an answer only where there are rules.
+    // Without rules, the engine has refused the request.
     const { rules } = generation!;
     return {
       domain: batch.requests.text(batch.requests.domainStart[0], batch.requests.domainEnd[0]),
@@ -88,7 +87,7 @@ export class Explainer {
   }
 }
 
-/** Input that cannot be read is rejected by the engine, with its own message. */
+/** Rejects a request with too many descriptors. Invalid input is rejected by the engine. */
 function refuseTooMany(request: Uint8Array): void {
   const table = new RequestTable();
   try {
@@ -99,16 +98,16 @@ function refuseTooMany(request: Uint8Array): void {
   if (table.descriptorRows <= MAX_EXPLAINED_DESCRIPTORS) return;
   throw new Fault(
     'too_large',
-    `the request has ${table.descriptorRows} descriptors, and at most ${MAX_EXPLAINED_DESCRIPTORS} are explained at once: send the rest in another request`,
+    `the request has ${table.descriptorRows} descriptors; at most ${MAX_EXPLAINED_DESCRIPTORS} are explained per request: send the rest in another request`,
   );
 }
 
-function unseenStatistics(): NamedStatistics {
+function discardedStatistics(): NamedStatistics {
   const row = ownTotals(NAMED_STATS.length);
   return { rowFor: () => row, domainNotFound: () => {} };
 }
 
-/** Decides the one request of a batch; what was worked out stays in the batch. */
+/** Decides the only request of a batch. The intermediate results stay in the batch. */
 async function answerOf(
   engine: Engine,
   batch: DecisionBatch,
@@ -128,11 +127,11 @@ async function answerOf(
   return JSON.parse(Buffer.from(body.view()).toString());
 }
 
-/** A store that works out what another one would answer, from its present counts, and counts nothing. */
+/** A store that computes the result of another store from its current counts, without counting. */
 class ReadingStore implements CounterStore {
   readonly name: string;
   readonly secondsApart: boolean;
-  /** By slot of the batch: the present count, NaN where it is not known. */
+  /** By slot of the batch: the current count; NaN if unknown. */
   present = new Float64Array(0);
   readonly #store: CounterStore;
 
@@ -158,7 +157,7 @@ class ReadingStore implements CounterStore {
 
   async #read(batch: CounterBatch): Promise<void> {
     const store = this.#store;
-    if (store.read === undefined) throw new Fault('store_failed', `the store ${store.name} cannot be read`);
+    if (store.read === undefined) throw new Fault('store_failed', `the ${store.name} store cannot be read`);
     await store.read(batch);
     this.present = batch.counts.slice(0, batch.slotCount);
   }

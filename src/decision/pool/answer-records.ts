@@ -2,7 +2,7 @@ import { Fault, type FaultCode } from '../../base/fault.ts';
 import type { DecisionReply } from '../decider.ts';
 import { RECORD_HEAD_BYTES, Records, ReusedViews } from '../records.ts';
 
-/** Records of answers: a response, or from `fault` on the text of a fault, by the place of its code. */
+/** Kinds of answer records: a response, or the text of a fault; then the kind is `fault` plus the index of its code. */
 const ANSWER_KIND = { ok: 0, overLimit: 1, fault: 2 } as const;
 
 const FAULT_CODES = [
@@ -16,7 +16,7 @@ const FAULT_CODES = [
   'internal',
 ] as const satisfies readonly FaultCode[];
 
-/** Takes every answer of a batch, one after the other, to be handed to another thread. */
+/** Collects the answers of a batch, in order, for another thread. */
 export class AnswerWriter implements DecisionReply {
   readonly gone = false;
   readonly records = new Records();
@@ -31,15 +31,15 @@ export class AnswerWriter implements DecisionReply {
   }
 }
 
-/** Hands answers that another thread has written to whom they are for. */
+/** Delivers the answers from another thread to the replies. */
 export class AnswerReader {
   readonly #records = new Records();
   readonly #views = new ReusedViews();
-  /** Answers are copied here: a view of each at its place would take longer. */
+  /** Answers are copied here, which is faster than creating a view of each one. */
   readonly #one = new Uint8Array(1_024);
 
   /**
-   * Answers every reply, in order. What a reply throws is given to `failed`, and the others are answered all the same.
+   * Answers all replies, in order. Errors that a reply throws are passed to `failed`; the other replies are still answered.
    * @returns the memory of the answers
    */
   deliver(

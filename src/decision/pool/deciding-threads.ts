@@ -15,9 +15,9 @@ import type {
 /** Maximum number of batches in one thread: while one batch waits for the store, the next one is planned. */
 const BATCHES_PER_THREAD = 2;
 
-/** The module is `workers/decide.ts`. */
+/** The parts of the threads. Their module is `workers/decide.ts`. */
 interface LastingDecidingThreadsParts extends Omit<ThreadCreation, 'lost'> {
-  readonly told: (message: ThreadMessage) => void;
+  readonly received: (message: ThreadMessage) => void;
   /** Called once when a thread executes nothing anymore, so that the locks it held can be released. */
   readonly exited: (threadId: number) => void;
   /** Counts the threads that ended without having been stopped. */
@@ -33,15 +33,15 @@ type Batches = Map<number, PromiseWithResolvers<DecideResult>>;
  */
 export class LastingDecidingThreads implements DecidingThreads, Service {
   readonly name: string;
-  readonly #told: (message: ThreadMessage) => void;
+  readonly #received: (message: ThreadMessage) => void;
   readonly #threads: LastingThreads<ToDecisionThread, FromDecisionThread>;
   /** The threads that accept batches, with the batches that each has not answered. */
   readonly #ready = new Map<Thread, Batches>();
   #lastNumber = 0;
   #waiters: { readonly count: number; readonly resolve: () => void }[] = [];
 
-  constructor({ told, exited, lost, ...creation }: LastingDecidingThreadsParts) {
-    this.#told = told;
+  constructor({ received, exited, lost, ...creation }: LastingDecidingThreadsParts) {
+    this.#received = received;
     this.#threads = new LastingThreads<ToDecisionThread, FromDecisionThread>({
       ...creation,
       what: 'decision thread',
@@ -112,7 +112,7 @@ export class LastingDecidingThreads implements DecidingThreads, Service {
 
   #heard(thread: Thread, message: Exclude<FromDecisionThread, { kind: 'ready' }>): void {
     if (message.kind !== 'decided' && message.kind !== 'failed') {
-      this.#told(message);
+      this.#received(message);
       return;
     }
     const batches = this.#ready.get(thread);

@@ -15,18 +15,18 @@ import {
   type OverLimitDelta,
 } from './thread-messages.ts';
 
-/** Memory for answers that is kept for the next batches, and how large a piece may be for that. */
+/** Maximum number and size of buffers for answers that are kept for reuse. */
 const KEPT_PIECES = 64;
 const KEPT_PIECE_BYTES = 1_048_576;
 
-/** What memory for answers begins with. */
+/** Initial size of a buffer for answers. */
 const ANSWER_BYTES = 32_768;
 
 /** Threads that decide batches. */
 export interface DecidingThreads {
-  /** Whether one of them would begin with a batch at once. */
+  /** Whether a thread would start with a batch immediately. */
   readonly free: boolean;
-  /** Rejects when the thread was lost, or could not answer: hits of the batch may or may not be counted then. */
+  /** Rejects if the thread crashed or failed: the hits of the batch may or may not be counted. */
   run(task: DecideTask): Promise<DecideResult>;
 }
 
@@ -35,9 +35,9 @@ export interface DecisionPoolParts {
   readonly placement: Pick<Placement, 'isForPool' | 'decidedHere' | 'decidedInPool'>;
   readonly statistics: RuleStatistics;
   readonly counters: EngineCounters;
-  /** Requests that were given to the threads. */
+  /** Counts the requests that were passed to the threads. */
   readonly pooled: Counter;
-  /** Told how the local caches of the threads have changed. */
+  /** Receives the changes of the local caches of the threads. */
   readonly overLimitChanged: (delta: OverLimitDelta) => void;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** A clock that never steps back, in milliseconds with fractions. */
@@ -45,7 +45,7 @@ export interface DecisionPoolParts {
   readonly logger: Logger;
 }
 
-/** Gives batches to other threads, and hands what they answer to whom it is for. */
+/** Passes batches to other threads, and delivers their answers. */
 export class DecisionPool implements BatchPool {
   readonly #parts: DecisionPoolParts;
   readonly #reader = new AnswerReader();
@@ -100,7 +100,7 @@ export class DecisionPool implements BatchPool {
     };
   }
 
-  /** Statistics first: whoever has an answer finds its hits counted. */
+  /** Statistics are added before the answers are delivered, so that a caller with an answer finds its hits counted. */
   #finish(batch: DecisionBatch, result: DecideResult): void {
     const { statistics, counters, overLimitChanged } = this.#parts;
     ENGINE_COUNTERS.forEach((name, i) => {
@@ -117,7 +117,7 @@ export class DecisionPool implements BatchPool {
     if (this.#spare.length < KEPT_PIECES && memory.byteLength <= KEPT_PIECE_BYTES) this.#spare.push(memory);
   }
 
-  /** Answers nobody OK: whether the hits are counted is not known. */
+  /** Refuses all requests of the batch: their hits may or may not be counted. */
   #fail(batch: DecisionBatch, cause: Error): void {
     const { logger, counters } = this.#parts;
     const requests = batch.replies.length;
@@ -127,7 +127,7 @@ export class DecisionPool implements BatchPool {
     });
     const fault = new Fault(
       'internal',
-      'the thread that decided this request was lost; its hits may or may not be counted',
+      'the thread that decided this request crashed; its hits may or may not be counted',
       { cause },
     );
     counters.serviceError.add(requests);

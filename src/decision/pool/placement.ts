@@ -1,59 +1,59 @@
-/** What a {@link Placement} knows the machine by. */
+/** The measurements of a {@link Placement}. */
 interface PlacementParts {
-  /** A clock that never steps back, in milliseconds with fractions. */
+  /** A monotonic clock, in milliseconds with fractions. */
   readonly nowMs: () => number;
-  /** The part of the time, 0 to 1, that this thread was busy since it was asked last. */
+  /** Returns the fraction of time, 0 to 1, that this thread was busy since the last call. */
   readonly busyShare: () => number;
 }
 
-/** Below this a hop to another thread costs more than the work, whatever was measured. */
+/** Smaller batches are never passed to another thread, which would cost more than deciding them. */
 const LEAST_REQUESTS = 8;
 
-/** How long rates are measured before they are looked at. */
+/** Length of a measurement span. */
 const SPAN_MS = 100;
 
-/** After a pause of this many spans what was measured says nothing any more. */
+/** After a pause of this number of spans, measurements are discarded. */
 const PAUSE_SPANS = 5;
 
-/** This thread has no time left: what else would be done by another one is a gain. */
+/** Above this fraction, this thread is saturated, and the pool may be tried. */
 const SATURATED = 0.9;
 
-/** With less than this to do, all of it here, there is no gain in other threads. */
+/** If this thread would be busy below this fraction without the pool, the pool is not used. */
 const UNBURDENED = 0.6;
 
-/** What the pool must bring to be kept, as a part of the rate without it: below it may be chance. */
+/** Minimum ratio between the rates with and without the pool for the pool to be used. */
 const WORTHWHILE = 1.05;
 
-/** Waits between two trials of what is not in use. They double while trials bring nothing. */
+/** Delays between two trials. The delay doubles while trials bring no gain. */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
-/** How much a new figure moves an average. */
+/** Weight of a new value in a moving average. */
 const WEIGHT = 0.1;
 
 /**
- * Says where batches are decided: here, or in the threads of the pool.
+ * Decides whether a batch is decided in this thread or in the pool.
  *
- * Deciding here costs least and answers soonest, so it is the rule. The pool is for a thread that has no time left while
- * other cores have some. Whether they have cannot be asked (containers share cores, callers and stores run on the same
- * ones), so it is tried: when this thread is saturated, for a moment large batches go to the pool, and they stay there
- * when more requests are answered that way. Now and then the other way is tried again.
+ * Deciding here is cheapest and fastest, so it is the default. The pool helps only if this thread is saturated while other
+ * cores have spare time, which cannot be queried: containers share cores, and callers and stores use them too. Therefore,
+ * it is tried. When this thread is saturated, large batches go to the pool for a short time, and continue to do so if the
+ * rate of requests increases. The alternative is tried again from time to time.
  *
- * How large is large follows from what was measured: what a request costs here, and what handing over a batch costs.
+ * The minimum size of a large batch follows from the measured costs of deciding a request here and of passing on a batch.
  */
 export class Placement {
   readonly #parts: PlacementParts;
-  /** Milliseconds of this thread: to decide a request here, to give a batch away, to hand over one of its answers. */
+  /** Milliseconds of this thread: to decide a request here, to pass on a batch, to deliver one of its answers. */
   #inlineMs = 0.002;
   #dispatchMs = 0.03;
   #handOverMs = 0.000_5;
 
   #pooling = false;
-  /** The rate of the way before, while another one is tried. */
+  /** During a trial, the rate before it. */
   #comparedRate = 0;
   #trying = false;
-  /** The first span after a change still holds what was begun before. */
-  #settling = false;
+  /** True for the first span after a change, which is ignored because it includes earlier batches. */
+  #skipSpan = false;
   #answered = 0;
   #spanBeganMs: number;
   #nextTrialMs: number;
@@ -70,7 +70,7 @@ export class Placement {
     return this.#pooling;
   }
 
-  /** Whether a batch of so many requests is for the pool, when that has room. */
+  /** Whether a batch of this size should go to the pool if a thread is free. */
   isForPool(requests: number): boolean {
     if (requests < LEAST_REQUESTS) return false;
     const nowMs = this.#parts.nowMs();
@@ -78,13 +78,13 @@ export class Placement {
     return this.#pooling && requests * (this.#inlineMs - this.#handOverMs) > this.#dispatchMs;
   }
 
-  /** A batch was decided here, which took this thread so long. */
+  /** Records that a batch was decided here, and how long this took. */
   decidedHere(requests: number, spentMs: number): void {
     this.#answered += requests;
     if (requests >= LEAST_REQUESTS) this.#inlineMs = average(this.#inlineMs, spentMs / requests);
   }
 
-  /** A batch was decided by the pool: what giving it away and handing over its answers took this thread. */
+  /** Records that the pool decided a batch, and how long passing it on and delivering its answers took this thread. */
   decidedInPool(requests: number, dispatchMs: number, handOverMs: number): void {
     this.#answered += requests;
     this.#dispatchMs = average(this.#dispatchMs, dispatchMs);
@@ -98,8 +98,8 @@ export class Placement {
     this.#spanBeganMs = nowMs;
     this.#answered = 0;
     if (lengthMs > SPAN_MS * PAUSE_SPANS) this.#use(false);
-    else if (this.#settling) this.#settling = false;
-    else if (this.#trying) this.#judge(rate, nowMs);
+    else if (this.#skipSpan) this.#skipSpan = false;
+    else if (this.#trying) this.#endTrial(rate, nowMs);
     else if (this.#pooling ? this.#fitsHere(rate, busy) : busy < SATURATED) this.#use(false);
     else if (nowMs >= this.#nextTrialMs) this.#try(!this.#pooling, rate);
   }
@@ -113,10 +113,10 @@ export class Placement {
     this.#comparedRate = rate;
     this.#use(pooling);
     this.#trying = true;
-    this.#settling = true;
+    this.#skipSpan = true;
   }
 
-  #judge(rate: number, nowMs: number): void {
+  #endTrial(rate: number, nowMs: number): void {
     const better = this.#pooling
       ? rate > this.#comparedRate * WORTHWHILE
       : rate * WORTHWHILE > this.#comparedRate;
@@ -126,7 +126,7 @@ export class Placement {
   }
 
   #use(pooling: boolean): void {
-    this.#settling = pooling !== this.#pooling;
+    this.#skipSpan = pooling !== this.#pooling;
     this.#pooling = pooling;
     this.#trying = false;
   }

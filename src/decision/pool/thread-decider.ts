@@ -17,13 +17,13 @@ import {
   type OverLimitDelta,
 } from './thread-messages.ts';
 
-/** Generations of rules that are kept: the one in force, and the one before for batches that were under way. */
+/** Number of generations to keep: the active one, and the previous one for batches in flight. */
 const KEPT_GENERATIONS = 2;
 
-/** Batches in one thread at a time that are kept for the next ones. */
+/** Maximum number of idle batches that are kept for reuse. */
 const KEPT_WORK = 4;
 
-/** Counts until it is asked. */
+/** A counter that is reset when it is read. */
 class TakenCounter implements Counter {
   #count = 0;
 
@@ -38,7 +38,7 @@ class TakenCounter implements Counter {
   }
 }
 
-/** The time of the batch in hand: it stands still while there is none. */
+/** The time of the current batch, as set by the primary thread. */
 class TaskClock implements Pick<Clock, 'nowMs'> {
   #nowMs = 0;
 
@@ -49,7 +49,7 @@ class TaskClock implements Pick<Clock, 'nowMs'> {
   }
 }
 
-/** What a thread makes its engine of, beside what the thread brings. */
+/** The parts of the engine that the decider provides. */
 interface ThreadEngineParts {
   readonly counters: EngineCounters;
   readonly clock: TaskClock;
@@ -70,7 +70,7 @@ interface Work {
   readonly answers: AnswerWriter;
 }
 
-/** Decides the batches that a thread of the pool is given, with the engine that decides everywhere. */
+/** Decides batches in a pool thread, with the same engine as the primary thread. */
 export class ThreadDecider {
   readonly #parts: ThreadDeciderParts;
   readonly #engine: Pick<Engine, 'run'>;
@@ -82,10 +82,11 @@ export class ThreadDecider {
     cancelled: new TakenCounter(),
     globalShadowMode: new TakenCounter(),
   };
-  /** The one used last comes last. */
+  /** In the order in which they were first used. */
   readonly #generations = new Map<number, RuleGeneration>();
   readonly #idle: Work[] = [];
-  #told: Omit<OverLimitDelta, 'threadId' | 'size'> = NOTHING_TOLD;
+  /** The figures of the local cache that were last reported. */
+  #reported: Omit<OverLimitDelta, 'threadId' | 'size'> = NOTHING_REPORTED;
 
   constructor(parts: ThreadDeciderParts) {
     this.#parts = parts;
@@ -94,7 +95,7 @@ export class ThreadDecider {
     this.#overLimit = overLimit;
   }
 
-  /** Decides one batch; at once when the store counts in memory. */
+  /** Decides one batch, synchronously with the embedded store. */
   decide(task: DecideTask): DecideResult | Promise<DecideResult> {
     const work = this.#idle.pop() ?? this.#newWork();
     const { batch, answers } = work;
@@ -109,7 +110,7 @@ export class ThreadDecider {
   #finish(work: Work): DecideResult {
     const { batch, answers, named } = work;
     const missing = batch.size - answers.records.count;
-    // Answers have no other sign of whom they are for than their place.
+    // Answers are assigned to requests by their position, so none may be missing.
     if (missing !== 0) throw new Error(`${missing} answers of a batch could not be written`);
     const answerBytes = answers.records.length;
     const result: DecideResult = {
@@ -134,7 +135,7 @@ export class ThreadDecider {
     };
   }
 
-  /** The generation of a task; made when it is new, and then the one that is unused for longest is let go of. */
+  /** The generation of a task. A new generation replaces the oldest one. */
   #generation(task: DecideTask): RuleGeneration {
     const generations = this.#generations;
     let generation = generations.get(task.generation);
@@ -152,24 +153,24 @@ export class ThreadDecider {
   #overLimitDelta(): OverLimitDelta | null {
     const cache = this.#overLimit;
     if (cache === null) return null;
-    const told = this.#told;
+    const reported = this.#reported;
     const { hits, misses, evicted, expired, overwritten } = cache;
-    this.#told = { hits, misses, evicted, expired, overwritten };
+    this.#reported = { hits, misses, evicted, expired, overwritten };
     return {
       threadId: this.#parts.threadId,
       size: cache.size,
-      hits: hits - told.hits,
-      misses: misses - told.misses,
-      evicted: evicted - told.evicted,
-      expired: expired - told.expired,
-      overwritten: overwritten - told.overwritten,
+      hits: hits - reported.hits,
+      misses: misses - reported.misses,
+      evicted: evicted - reported.evicted,
+      expired: expired - reported.expired,
+      overwritten: overwritten - reported.overwritten,
     };
   }
 }
 
-const NOTHING_TOLD = { hits: 0, misses: 0, evicted: 0, expired: 0, overwritten: 0 };
+const NOTHING_REPORTED = { hits: 0, misses: 0, evicted: 0, expired: 0, overwritten: 0 };
 
-/** Statistics of the names that the requests of one batch make, to be added up by the thread that keeps all of them. */
+/** Statistics of one batch with names made from request values. The primary thread adds them up. */
 class NamedDeltas implements NamedStatistics {
   readonly #rows = new Map<string, Int32Array>();
 
@@ -186,7 +187,7 @@ class NamedDeltas implements NamedStatistics {
     addTotal(this.rowFor(domain), DOMAIN_NOT_FOUND, descriptors);
   }
 
-  /** All names with what was counted under them, which is forgotten here; null for none. */
+  /** Removes and returns all names with their totals; null for none. */
   take(): readonly NamedDelta[] | null {
     if (this.#rows.size === 0) return null;
     const deltas = [...this.#rows];

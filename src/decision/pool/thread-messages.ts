@@ -2,20 +2,21 @@ import type { LogFields, LogLevel } from '../../base/logger.ts';
 import type { OutageTexts } from '../../base/outage-log.ts';
 import type { StopThread, ThreadIsReady } from '../../base/threads/inside-thread.ts';
 
-/** Batches are numbered by the primary thread. */
+/** Messages to a decision thread. The primary thread numbers the batches. */
 export type ToDecisionThread =
   | { readonly kind: 'decide'; readonly number: number; readonly task: DecideTask }
   | StopThread;
 
+/** Messages from a decision thread. */
 export type FromDecisionThread =
-  /** The store of the thread has answered, and the thread accepts batches. */
+  /** The store of the thread has responded, and the thread accepts batches. */
   | ThreadIsReady
   | { readonly kind: 'decided'; readonly number: number; readonly result: DecideResult }
   /** Hits of the batch may or may not be counted. */
   | { readonly kind: 'failed'; readonly number: number; readonly error: Error }
   | ThreadMessage;
 
-/** What a thread of the pool tells beside its answers. */
+/** Messages of a pool thread other than its answers. */
 export type ThreadMessage = ThreadLog | ThreadStats | ThreadOutage | ThreadConnections;
 
 interface FromThread {
@@ -30,14 +31,14 @@ interface ThreadLog extends FromThread {
   readonly fields: LogFields | undefined;
 }
 
-/** What its counters have grown by, and what its gauges are. */
+/** The increments of its counters, and the values of its gauges. */
 export interface ThreadStats extends FromThread {
   readonly kind: 'stats';
   readonly counters: readonly (readonly [name: string, growth: number])[];
   readonly gauges: readonly (readonly [name: string, value: number])[];
 }
 
-/** Its store, or one instance of it, cannot be used, or can be used again. */
+/** The start or end of an outage of its store, or of an instance of the store. */
 export interface ThreadOutage extends FromThread {
   readonly kind: 'outage';
   readonly texts: OutageTexts;
@@ -52,7 +53,7 @@ interface ThreadConnections extends FromThread {
   readonly connected: boolean;
 }
 
-/** A batch on its way to a thread of the pool. Both pieces of memory are handed over, not copied. */
+/** A batch for a pool thread. Both buffers are transferred, not copied. */
 export interface DecideTask {
   /** `Records` of requests (see `REQUEST_KIND`). */
   readonly requests: ArrayBuffer;
@@ -60,32 +61,32 @@ export interface DecideTask {
   readonly requestCount: number;
   /** Memory for the answers. */
   readonly answers: ArrayBuffer;
-  /** The time that the batch is decided at, on the clock of whoever hands it over. */
+  /** The time of the decision, from the clock of the primary thread. */
   readonly nowMs: number;
-  /** Number of the generation of rules, and its memory: a thread keeps those that it has seen last. */
+  /** Number of the generation of rules, and its shared memory. A thread keeps the most recent generations. */
   readonly generation: number;
   readonly rules: SharedArrayBuffer;
   readonly statistics: SharedArrayBuffer;
 }
 
-/** The decided batch. The memory of the requests comes back, to be used again. */
+/** A decided batch. The buffer of the requests is returned for reuse. */
 export interface DecideResult {
   readonly requests: ArrayBuffer;
-  /** `Records` of answers (see `ANSWER_KIND`), one for each request and in their order. */
+  /** `Records` of answers (see `ANSWER_KIND`), one for each request, in order. */
   readonly answers: ArrayBuffer;
   readonly answerBytes: number;
-  /** What the engine counted meanwhile, in the order of {@link ENGINE_COUNTERS}. */
+  /** The increments of the counters of the engine, in the order of {@link ENGINE_COUNTERS}. */
   readonly counted: readonly number[];
-  /** Statistics of names that were made from requests; null for none. */
+  /** Statistics with names made from request values; null for none. */
   readonly named: readonly NamedDelta[] | null;
-  /** How the local cache of the thread has changed; null when it has none. */
+  /** The changes of the local cache of the thread; null if disabled. */
   readonly overLimit: OverLimitDelta | null;
 }
 
-/** What is to be added to a name, which is not yet sanitised: totals as in `shared-totals.ts`. */
+/** The totals (see `shared-totals.ts`) to add to an unsanitized name. */
 export type NamedDelta = readonly [name: string, totals: Int32Array];
 
-/** What was added to the figures of the local cache of one thread, and how many entries it has. */
+/** The increments of the figures of the local cache of a thread, and its number of entries. */
 export interface OverLimitDelta {
   readonly threadId: number;
   readonly size: number;
@@ -96,5 +97,5 @@ export interface OverLimitDelta {
   readonly overwritten: number;
 }
 
-/** The counters of an engine, as they are handed over. */
+/** The counters of an engine, in the order of `DecideResult.counted`. */
 export const ENGINE_COUNTERS = ['storeError', 'serviceError', 'cancelled', 'globalShadowMode'] as const;

@@ -2,10 +2,10 @@ import { LRUCache } from 'lru-cache';
 import { RULE_STAT, RULE_STATS, sanitiseStatName } from '../../stats/names.ts';
 import { ownTotals, totalOf } from './shared-totals.ts';
 
-/** The statistics of a name: those of a rule, and the one of an unknown domain. In the order of their slots. */
+/** The statistics of a name, in the order of their slots: those of a rule, and that of an unknown domain. */
 export const NAMED_STATS = [...RULE_STATS, 'domain_not_found'] as const;
 
-/** Slot of the descriptors that came with an unknown domain. */
+/** Slot of the number of descriptors with an unknown domain. */
 export const DOMAIN_NOT_FOUND = RULE_STATS.length;
 
 /**
@@ -14,35 +14,35 @@ export const DOMAIN_NOT_FOUND = RULE_STATS.length;
  */
 export const NO_NAME = '';
 
-/** Where hits are counted under names that requests make. */
+/** Counts under names made from request values. */
 export interface NamedStatistics {
-  /** The totals (in the order of {@link NAMED_STATS}) for a metric key made from request values, not yet sanitised. */
+  /** The totals (in the order of {@link NAMED_STATS}) of an unsanitized metric key made from request values. */
   rowFor(metricKey: string): Int32Array;
-  /** Counts descriptors that came with an unknown domain. */
+  /** Counts descriptors with an unknown domain. */
   domainNotFound(domain: string, descriptors: number): void;
 }
 
-/** How much a {@link NamedRows} keeps. */
+/** The limits of a {@link NamedRows}. */
 export interface NameBounds {
-  /** Of all names with what is kept beside them. */
+  /** Maximum memory for all names and their rows. */
   readonly bytes: number;
-  /** Of one name, in UTF-8. Longer names are not kept. */
+  /** Maximum length of a name in UTF-8. Longer names are not kept. */
   readonly nameBytes: number;
 }
 
-/** What a name takes beside its text: the row, and its place in the map and the list of the cache. */
+/** Approximate memory of a name without its text, in bytes. */
 export const NAME_OVERHEAD_BYTES = 256;
 
 /**
- * Rows of statistics by name (totals as in `shared-totals.ts`), where the names come from outside and may be as many as somebody likes. Bounded by bytes:
- * when there are too many, the name that was used longest ago lets go. A name that comes again begins at 0.
+ * Rows of statistics (see `shared-totals.ts`) by name, for names that callers choose. The memory is limited: the least
+ * recently used name is evicted. An evicted name that is used again starts at 0.
  */
 export class NamedRows {
   readonly #bounds: NameBounds;
   readonly #rows: LRUCache<string, Int32Array>;
-  /** Receives the statistics of names that are too long, and of hits without a name. */
+  /** The row for names that are too long, and for hits without a name. */
   readonly #unkept = newRow();
-  #hitsLetGo = 0;
+  #evictedHits = 0;
   /** Number of evicted names, and of uses of names that were too long or not created. */
   namesDropped = 0;
 
@@ -52,19 +52,19 @@ export class NamedRows {
       maxSize: bounds.bytes,
       sizeCalculation: (_row, name) => Buffer.byteLength(name) + NAME_OVERHEAD_BYTES,
       dispose: (row, _name, reason) => {
-        if (reason === 'evict') this.#letGo(row);
+        if (reason === 'evict') this.#evicted(row);
       },
     });
   }
 
-  /** Hits of the names that are not kept, and descriptors with unknown domains that are not. */
+  /** Number of hits, and of descriptors with unknown domains, under names that were evicted or not kept. */
   get hitsDropped(): number {
-    return this.#hitsLetGo + hitsOf(this.#unkept);
+    return this.#evictedHits + hitsOf(this.#unkept);
   }
 
-  /** The row of a domain or metric key as it came, before sanitising; made on first use. */
+  /** The row of an unsanitized domain or metric key; created on first use. */
   row(key: string): Int32Array {
-    // Asked before sanitising, which takes time with the length. No text has fewer bytes than UTF-16 units.
+    // Checked before sanitizing, which is linear in the length. No text has fewer bytes than UTF-16 units.
     if (key === NO_NAME || key.length > this.#bounds.nameBytes) return this.#unnamed();
     const name = sanitiseStatName(key);
     const known = this.#rows.get(name);
@@ -75,12 +75,12 @@ export class NamedRows {
     return row;
   }
 
-  /** The row of a sanitised name, if it has one. Does not count as use. */
+  /** The row of a sanitized name, if there is one. Does not count as use. */
   peek(name: string): Int32Array | undefined {
     return this.#rows.peek(name);
   }
 
-  /** All names and rows as they are now. An iterator would follow the order of use, which changes while it runs. */
+  /** A copy of all names and rows: the order of an iterator would change with each use. */
   entries(): readonly (readonly [name: string, row: Int32Array])[] {
     return [...this.#rows.entries()];
   }
@@ -90,12 +90,12 @@ export class NamedRows {
     return this.#unkept;
   }
 
-  /** Decisions under way may still count in the row. They have counted their hits before, so none is missing here. */
-  #letGo(row: Int32Array): void {
+  /** Decisions in progress may still use the row, but they have already counted their hits. */
+  #evicted(row: Int32Array): void {
     if (row.every(word => word === 0)) return;
     this.namesDropped++;
-    this.#hitsLetGo += hitsOf(row);
-    // A reader may have come to know the row before, and must not tell of these hits again.
+    this.#evictedHits += hitsOf(row);
+    // A reader may still have the row, and must not report these hits again.
     row.fill(0);
   }
 }

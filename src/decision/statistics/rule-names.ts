@@ -6,23 +6,23 @@ import { sanitiseStatName } from '../../stats/names.ts';
 /** Words of a slot: the hash of the name, and limit + 1 (0: free). */
 const SLOT_WORDS = 2;
 
-/** How many limits are indexed at a time, which takes a few tenths of a millisecond. */
+/** Number of limits to index at a time, which takes a few tenths of a millisecond. */
 const LIMITS_AT_ONCE = 1_024;
 
 const UNDERSCORE = 95;
 
-/** Bytes that {@link sanitiseStatName} may turn into an underscore. */
+/** Bytes that {@link sanitiseStatName} may replace with an underscore. */
 const CHANGEABLE: ReadonlySet<number> = new Set(Buffer.from(':|\r\n.'));
 
-/** Each byte as it is hashed, so that all texts that become one name have one hash. */
+/** By byte: the byte to hash, so that texts with the same sanitized name have the same hash. */
 const HASHED = Uint8Array.from({ length: 256 }, (_, byte) => (CHANGEABLE.has(byte) ? UNDERSCORE : byte));
 
 /**
- * Finds limits by the name of their statistics. Names are put together only where hashes agree: as strings in a map,
- * those of all rules would take more memory than the rules, and long to make.
+ * Finds limits by the name of their statistics. Names are built only if hashes match: a map with the names of all rules
+ * would take more memory than the rules, and much time to build.
  */
 export class RuleNames {
-  /** Limits whose name an earlier limit has as well, and that limit. */
+  /** Limits with the same name as an earlier limit, and that limit. */
   readonly twins = new Map<number, number>();
   readonly #rules: CompiledRules;
   readonly #table: Int32Array;
@@ -37,7 +37,7 @@ export class RuleNames {
     this.#mask = slots - 1;
   }
 
-  /** Takes some more limits into the index; false once all are in it. Nothing is found reliably before. */
+  /** Indexes some more limits. Returns false when all are indexed; lookups are incomplete before. */
   indexSome(): boolean {
     const end = Math.min(this.#indexed + LIMITS_AT_ONCE, this.#rules.limitCount);
     for (let limit = this.#indexed; limit < end; limit++) {

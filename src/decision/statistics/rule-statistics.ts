@@ -11,25 +11,25 @@ import {
 import { RuleNames } from './rule-names.ts';
 import { addTotal, ownTotals, sharedTotals, takeTotal, totalOf } from './shared-totals.ts';
 
-/** Slots from one row of totals to the next: more than a row has, so that each lies in one cache line of its own. */
+/** Distance between two rows of totals, in slots. Larger than a row, so that each row has its own cache line. */
 export const ROW_SLOTS = 8;
 
 let generations = 0;
 
-/** One loaded set of rules with the statistics counted under it: memory that all threads share. */
+/** One loaded set of rules with its statistics, in memory that all threads share. */
 export class RuleGeneration {
-  /** Tells generations of this process apart, so that a thread need not look at one that it knows. */
+  /** Identifies the generation within the process, so that a thread recognizes a known one. */
   readonly number: number;
   readonly rules: CompiledRules;
   /** A row of `RULE_STATS.length` totals for each limit, {@link ROW_SLOTS} apart; see `shared-totals.ts`. */
   readonly statistics: Int32Array<SharedArrayBuffer>;
   /**
-   * Batches that still count here, those in other threads included. A generation that is replaced lives on until they
-   * are done. Kept by the thread that hands out the batches; elsewhere it says nothing.
+   * Number of batches that still count here, in all threads. A replaced generation is kept until they are done. Valid only
+   * in the thread that distributes the batches.
    */
   batches = 0;
 
-  /** @param statistics those of another thread that counts under the same rules; without them new ones */
+  /** @param statistics the statistics of the same rules in another thread; by default new ones */
   constructor(rules: CompiledRules, statistics?: SharedArrayBuffer) {
     this.number = ++generations;
     this.rules = rules;
@@ -38,13 +38,13 @@ export class RuleGeneration {
   }
 }
 
-/** Bounds of the names that hold request values, and again of those that only rules of the past had. */
+/** Limits for names made from request values, and separately for names of rules that no longer exist. */
 export const NAME_BOUNDS: NameBounds = { bytes: 16 * 1024 * 1024, nameBytes: 512 };
 
-/** How many rows are looked at, or names moved, before others may run. */
+/** Number of rows to process before other work may run. */
 const ROWS_AT_ONCE = 512;
 
-/** The numbers of one name: seven or more totals of `numbers`, from the slot `base` on. */
+/** The totals of one name: slots of `numbers`, starting at `base`. */
 interface Row {
   readonly numbers: Int32Array;
   readonly base: number;
@@ -58,15 +58,14 @@ interface Published {
 /**
  * The statistics of all rules.
  *
- * Most rules count under a name that is known when they are loaded; their numbers lie in one row of the generation,
- * found by the number of the limit. Names that hold request values (`detailed_metric`, `value_to_metric`, overrides,
- * unknown domains) are made when they first occur, and names of rules that are gone are kept beside them. Both are
- * bounded by bytes. What does not fit is counted as `ratelimit.stats.names_dropped`, and its hits as
- * `ratelimit.stats.hits_dropped`.
+ * Most rules have a name that is known when they are loaded. Their totals are in a row of the generation, by the number of
+ * the limit. Names that contain request values (`detailed_metric`, `value_to_metric`, overrides, unknown domains) are
+ * created on first use, and names of rules that no longer exist are kept separately. The memory for both is limited.
+ * Dropped names are counted as `ratelimit.stats.names_dropped`, and their hits as `ratelimit.stats.hits_dropped`.
  *
- * Numbers of one name may lie in several places: in a generation that was replaced, under a name made from a request,
- * in rules whose names differ only in what a statistic cannot show. Whoever reads first moves them to one place, so
- * that each name is told once, with its sum.
+ * The totals of one name can be in several places: in a replaced generation, under a name made from a request, or in rules
+ * whose names are equal after sanitizing. Before reading, they are moved to one place, so that each name is reported once
+ * with its sum.
  */
 export class RuleStatistics implements CounterSource, NamedStatistics {
   #current: Published | null = null;
@@ -79,7 +78,7 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
     this.#gone = new NamedRows(bounds);
   }
 
-  /** Makes `generation` the one that counts. Iterate over {@link carryOver} soon, which lets go of the one before. */
+  /** Switches to `generation`. Iterate over {@link carryOver} soon, which discards the previous generation. */
   publish(generation: RuleGeneration): void {
     if (this.#current !== null) this.#retiring.push(this.#current.generation);
     this.#current = { generation, names: new RuleNames(generation.rules) };
@@ -93,26 +92,26 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
     addTotal(this.#requested.row(domain), DOMAIN_NOT_FOUND, descriptors);
   }
 
-  /** Adds what another thread has counted under a name made from requests. */
+  /** Adds the totals that another thread has counted under a name made from requests. */
   addNamed(metricKey: string, totals: Int32Array): void {
     const row = this.rowFor(metricKey);
     for (let stat = 0; stat < NAMED_STATS.length; stat++) addTotal(row, stat, totalOf(totals, stat));
   }
 
   /**
-   * Adds what was counted under rules that were replaced to those in force, or to the names that are gone. The work is
-   * done while this is iterated over, and may be left to rest at each {@link PAUSE}.
+   * Moves the totals of replaced rules to the active rules, or to the names that no longer exist. Works while it is
+   * iterated over; other work may run at each {@link PAUSE}.
    */
   *carryOver(): Iterable<CounterTotal> {
     const current = this.#current;
     if (current === null) return;
     while (current.names.indexSome()) yield PAUSE;
     for (const retired of [...this.#retiring]) {
-      // Asked before the first row is looked at: what is counted from now on may come behind the look.
+      // Checked before the first row is read, because batches may still count in rows that were already read.
       const done = retired.batches === 0;
       for (let limit = 0; limit < retired.rules.limitCount; limit++) {
         if (limit % ROWS_AT_ONCE === 0) yield PAUSE;
-        // Other rules were published meanwhile, and the rows of `current` may have been looked at for the last time.
+        // Other rules were published meanwhile, so the rows of `current` may already have been carried over.
         if (this.#current !== current) return;
         this.#carryRow(retired, limit, current);
       }
@@ -123,7 +122,7 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
     }
   }
 
-  /** Rules that are replaced while this is iterated over may be missing; they are told the next time. */
+  /** Rules that are replaced during the iteration may be missing; they are reported the next time. */
   *totals(): Iterable<CounterTotal> {
     let current: Published | null;
     let others: readonly NamedRow[];
@@ -149,7 +148,7 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
     move(row, same < 0 ? whole(this.#gone.row(from.rules.path(limit))) : rowOf(to.generation, same));
   }
 
-  /** Names kept here that are not those of a rule. The numbers of the others are moved to where their name is. */
+  /** The kept names that no rule has. The totals of the other names are moved to their rules. */
   *#namesWithoutRule(): Generator<CounterTotal, readonly NamedRow[]> {
     const others: NamedRow[] = [];
     let looked = 0;
@@ -161,7 +160,7 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
         if (into === null) others.push(entry);
         else {
           move(whole(numbers), into);
-          // No row of a rule has a place for this one.
+          // The row of a rule has no slot for this total.
           if (totalOf(numbers, DOMAIN_NOT_FOUND) > 0) others.push([name, onlyDomain(numbers)]);
         }
       }
@@ -169,7 +168,7 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
     return others;
   }
 
-  /** Where the numbers of a name belong that is kept in `kept`; null when it is there. */
+  /** The row to which the totals of a name in `kept` belong; null if that is the row in `kept`. */
   #otherRow(name: string, kept: NamedRows): Row | null {
     if (this.#current !== null) {
       const limit = this.#current.names.limitNamed(name);
@@ -182,13 +181,13 @@ export class RuleStatistics implements CounterSource, NamedStatistics {
 
 type NamedRow = readonly [name: string, numbers: Int32Array];
 
-/** Ends early when the rules are replaced: numbers move away from then on, and what is left is no total. */
+/** Ends early if the rules are replaced, because their totals are moved from then on. */
 function* ruleTotals({ generation, names }: Published, isCurrent: () => boolean): Iterable<CounterTotal> {
   for (let limit = 0; limit < generation.rules.limitCount; limit++) {
     if (limit % ROWS_AT_ONCE === 0) yield PAUSE;
     if (!isCurrent()) return;
     const row = rowOf(generation, limit);
-    // Every hit is in one of two totals, so a rule without any is passed over before its name is read.
+    // Every hit is in one of two totals, so rules without hits are skipped before their names are built.
     if (!isUsed(row) || names.twins.has(limit)) continue;
     yield* rowTotals(names.name(limit), row, RULE_STATS);
   }
@@ -196,7 +195,7 @@ function* ruleTotals({ generation, names }: Published, isCurrent: () => boolean)
 
 function* rowTotals(name: string, { numbers, base }: Row, stats: readonly string[]): Iterable<CounterTotal> {
   const prefix = `${RULE_PREFIX}${name}.`;
-  // All at once: time may pass between two that are told, and numbers may move.
+  // Read together, because totals may be moved between two yields.
   const totals = stats.map((_, stat) => totalOf(numbers, base + stat));
   for (const [stat, total] of totals.entries()) if (total !== 0) yield [prefix + stats[stat], total];
 }
@@ -225,7 +224,7 @@ function isZero({ numbers, base }: Row): boolean {
   return true;
 }
 
-/** Decisions under way may still count in `from`; that is moved the next time. */
+/** Moves the totals of a row. Decisions in progress may still count in `from`; those hits are moved the next time. */
 function move(from: Row, to: Row): void {
   for (let stat = 0; stat < RULE_STATS.length; stat++) {
     addTotal(to.numbers, to.base + stat, takeTotal(from.numbers, from.base + stat));

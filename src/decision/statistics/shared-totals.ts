@@ -1,15 +1,14 @@
 /**
- * Totals of statistics that any thread adds to and one thread reads.
+ * Totals of statistics that all threads add to and one thread reads.
  *
- * Layout, from word `2 * slot` of an `Int32Array` on (over shared memory where threads share it):
+ * Layout, from word `2 * slot` of an `Int32Array` (in shared memory if several threads use it):
  *
- *     low   Int32   hits below 2^24, and up to some more for the moment that a carry takes
+ *     low   Int32   hits below 2^24, or more during a carry
  *     high  Int32   units of 2^24 hits
  *
- * The total is `high * 2^24 + low`. Whoever takes `low` past a multiple of 2^24 carries that over, `high` first: in
- * between `low` holds 2^24 or more, by which a reader knows that it is to look again. So a total that is read never
- * shrinks, and `low` has room for as many carries under way at a time as there can be threads. A total holds to 2^53 exactly, and
- * stays near 2^55 from there on.
+ * The total is `high * 2^24 + low`. The thread that increases `low` past a multiple of 2^24 carries over to `high` first.
+ * Meanwhile, `low` is 2^24 or more, so a reader knows that it must read again. Therefore, totals never appear to decrease,
+ * and `low` has room for the concurrent carries of all threads. A total is exact up to 2^53, and stops near 2^55.
  */
 const UNIT = 16_777_216;
 const UNIT_MASK = UNIT - 1;
@@ -18,10 +17,10 @@ const MAX_HIGH = 0x7fff_ffff;
 /** Words that a slot takes. */
 const SLOT_WORDS = 2;
 
-/** A carry is over in nanoseconds, unless its thread does not run: after this many looks a reader makes room for it. */
+/** A carry takes nanoseconds unless its thread is suspended: after this number of attempts, a reader waits. */
 const LOOKS = 1_000;
 
-/** After this many, each of the later ones a millisecond, the thread was ended, and what is there is all there is. */
+/** After this number of attempts, the last ones a millisecond each, the thread was terminated: the reader gives up waiting. */
 const LAST_LOOK = LOOKS + 100;
 
 /** Totals for `slots` statistics in memory that threads share. */
@@ -34,7 +33,7 @@ export function ownTotals(slots: number): Int32Array {
   return new Int32Array(slots * SLOT_WORDS);
 }
 
-/** Adds hits, a whole number from 0 on, to a slot. */
+/** Adds hits, a non-negative whole number, to a slot. */
 export function addTotal(totals: Int32Array, slot: number, hits: number): void {
   if (hits === 0) return;
   const at = slot * SLOT_WORDS;
@@ -58,7 +57,7 @@ export function totalOf(totals: Int32Array, slot: number): number {
   }
 }
 
-/** Takes out what a slot holds, and returns it. What is added meanwhile stays. Only for the thread that reads. */
+/** Removes and returns the total of a slot. Hits added meanwhile remain. Only for the thread that reads. */
 export function takeTotal(totals: Int32Array, slot: number): number {
   const at = slot * SLOT_WORDS;
   for (let look = 1; ; look++) {
@@ -68,14 +67,14 @@ export function takeTotal(totals: Int32Array, slot: number): number {
       if (look > LOOKS) Atomics.wait(totals, at, low, 1);
       continue;
     }
-    // Taken only as it was seen: a carry that is on its way would otherwise hide in what is left.
+    // Only if unchanged: otherwise a concurrent carry would be lost.
     if (Atomics.compareExchange(totals, at, low, 0) !== low) continue;
     Atomics.sub(totals, at + 1, high);
     return high * UNIT + low;
   }
 }
 
-/** Held at its end: callers choose how many hits a request has, and a sum that overflows would be negative. */
+/** Saturates: callers choose the number of hits, and an overflow would make the total negative. */
 function addHigh(totals: Int32Array, word: number, units: number): void {
   const before = Atomics.load(totals, word);
   if (before + units > MAX_HIGH) Atomics.store(totals, word, MAX_HIGH);

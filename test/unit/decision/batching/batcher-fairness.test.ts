@@ -182,10 +182,7 @@ t.test('one caller fills a part of the queue, in requests, and its refusal names
   const maxQueued = 8 * MAX_BATCH_REQUESTS;
   const { store, decisions, flooder } = await flooded(t, maxQueued);
   flooder.ask(2 * MAX_BATCH_REQUESTS);
-  t.match(
-    flooder.refusals[0],
-    /wait on this connection already.* quarter of the queue.*MAX_QUEUED_DECISIONS/,
-  );
+  t.match(flooder.refusals[0], /of this connection are waiting.* quarter of the queue.*MAX_QUEUED_DECISIONS/);
   t.ok(decisions.batcher.pending < maxQueued);
   const other = new Asking(decisions);
   other.ask(100);
@@ -201,7 +198,7 @@ t.test('one caller fills a part of the queue, in bytes, and its refusal names th
   const huge = encodeRateLimitRequest(request('d', `a=${'x'.repeat(1_000_000)}`));
   const large = new Asking(decisions);
   large.ask(60, huge);
-  t.match(large.refusals[0], /bytes wait on this connection already.*67108864 bytes/);
+  t.match(large.refusals[0], /bytes of this connection are waiting.*67108864 bytes/);
   t.ok(60 - large.refusals.length <= (MAX_QUEUED_BYTES * CALLER_SHARE) / 1_000_000 + 1);
   const other = new Asking(decisions);
   other.ask(1, huge);
@@ -216,7 +213,7 @@ t.test('when many callers have filled the queue, one with nothing waiting still 
   const huge = encodeRateLimitRequest(request('d', `a=${'x'.repeat(1_000_000)}`));
   const flooders = Array.from({ length: 10 }, () => new Asking(decisions));
   for (const each of flooders) each.ask(20, huge);
-  t.match(flooders[9].refusals[0], /bytes wait already; the queue holds 67108864/);
+  t.match(flooders[9].refusals[0], /the queue is full: \d+ of 67108864 bytes are waiting/);
   const honest = new Asking(decisions);
   honest.ask(1);
   t.same(honest.refusals, []);

@@ -142,7 +142,7 @@ t.test('beyond the bound of the queue requests are refused at once as overloaded
   const store = new GatedStore();
   const decisions = new Decisions({ store, rules: RULES, maxQueued: 5 });
   const asked = Array.from({ length: 5 }, () => ask(decisions));
-  await t.rejects(ask(decisions), { code: 'overloaded', message: /5 requests wait/ });
+  await t.rejects(ask(decisions), { code: 'overloaded', message: /5 requests are waiting/ });
   t.equal(decisions.counter('ratelimit.service.call.should_rate_limit.service_error'), 1);
   await turn();
   store.waiting[0].pass();

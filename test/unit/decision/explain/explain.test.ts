@@ -111,7 +111,7 @@ t.test('unlimited rules and the limits that they replace have no count', async t
   const { descriptors } = await freshDecisions().explain(request('shop', 'user=ann', 'staff=ann'));
   t.match(descriptors[0], {
     outcome: 'replaced',
-    why: '`shop.staff` applies to the request as well, and replaces `shop.user`',
+    why: '`shop.staff` also applies to the request and replaces `shop.user`',
     limit: { rule: 'shop.user' },
     count: undefined,
   });
@@ -128,7 +128,7 @@ t.test('a limit that the descriptor brings stands in place of the rules', async 
   t.match(descriptors[0], {
     hits: 2,
     outcome: 'limited',
-    why: 'the descriptor brings its own limit, and no rule is asked',
+    why: 'the descriptor has its own limit, so no rule applies',
     limit: { rule: null, requestsPerUnit: 9, unit: 'HOUR', statistics: /shop\.user_ann$/ },
     count: { now: 0, after: 2 },
   });
@@ -186,7 +186,7 @@ t.test('a refusal is the one that the decision would get', async t => {
     start: async () => {},
     stop: async () => {},
   };
-  await refuses(t, freshDecisions({ store: mute }), 'store_failed', /the store mute cannot be read/);
+  await refuses(t, freshDecisions({ store: mute }), 'store_failed', /the mute store cannot be read/);
 });
 
 t.test('a request with more descriptors than a person reads is refused before any work', async t => {
@@ -207,7 +207,7 @@ t.test('a request with more descriptors than a person reads is refused before an
   const of = (count: number) => request('shop', ...Array.from({ length: count }, (_, i) => `user=u${i}`));
   await t.rejects(decisions.explain(of(MAX_EXPLAINED_DESCRIPTORS + 1)), {
     code: 'too_large',
-    message: /the request has 65 descriptors, and at most 64 are explained at once/,
+    message: /the request has 65 descriptors; at most 64 are explained per request/,
   });
   t.equal(read, 0);
   const { descriptors } = await decisions.explain(of(MAX_EXPLAINED_DESCRIPTORS));
