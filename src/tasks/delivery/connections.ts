@@ -22,7 +22,7 @@ type ConnectOptions = buildConnector.Options;
 type Connected = buildConnector.Callback;
 
 /** Collaborators that all connections of a thread share. */
-export interface ConnectionParts {
+interface ConnectionParts {
   /** Shared, because creating one parses every trusted certificate. */
   readonly secureContext: SecureContext;
   readonly clock: Clock;

@@ -26,7 +26,7 @@ export interface KeySet {
  *
  * @throws Error if the text is no key set, has too many keys, or has none that can be used
  */
-export function readKeySet(text: string): KeySet {
+function readKeySet(text: string): KeySet {
   const keys = keysOf(text).filter(isUsable).map(publicPart);
   if (keys.length === 0) throw new Error('the key set has no key for RS256, ES256 or EdDSA');
   return { text: JSON.stringify(keys), find: finder(keys) };

@@ -2,7 +2,7 @@ import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:wor
 import { isFinal, type Task } from './task.ts';
 
 /** Events that one part of this process sends to the others. Other processes notice them through the store within a second. */
-export interface SignalListeners {
+interface SignalListeners {
   /** A task of the worker is due at `at`, or has been made due again. New tasks are signaled only if they are due soon. */
   taskDue?(tenant: string, workerId: string, at: number): void;
   /** An attempt of the worker has ended: there is room for another. */

@@ -61,7 +61,7 @@ export function formatTimeOrNull(ms: number | null): string | null {
 }
 
 /** When a day of UTC begins; null when there is none. Months from 1. */
-export function dayStartMs(year: number, month: number, day: number): number | null {
+function dayStartMs(year: number, month: number, day: number): number | null {
   // Date.UTC takes years below 100 for those of the last century.
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);

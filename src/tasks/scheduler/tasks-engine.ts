@@ -17,7 +17,6 @@ import { type NotReadyListener, Troubles } from './health/troubles.ts';
 import { Dispatcher } from './push/dispatcher.ts';
 import { PushAttempts } from './push/push-attempts.ts';
 import { PushClaims } from './push/push-claims.ts';
-import { COUNT_DUE_EVERY_MS, DueTasks } from './upkeep/due-tasks.ts';
 import { REAP_EVERY_MS, reap } from './upkeep/reaper.ts';
 import { purgeAll, RETAIN_EVERY_MS } from './upkeep/retention.ts';
 import { Rounds } from './upkeep/rounds.ts';
@@ -57,6 +56,10 @@ interface TasksEngineOptions {
   readonly drainMs: number;
 }
 
+/** Interval between two counts of due tasks. */
+const COUNT_DUE_EVERY_MS = 10_000;
+/** Counting more tasks would keep the store from other work. */
+const MAX_COUNTED = 100_000;
 /** How long results are held after the drain while the store is unavailable. */
 const LAST_SETTLE_MS = 5_000;
 
@@ -80,13 +83,13 @@ export class TasksEngine implements Service {
       new Rounds({ name, waitMs, firstWaitMs: Math.floor(random() * waitMs), round, clock, logger });
     const troubles = new Troubles(parts);
     const keyCheck = new KeyCheck({ ...parts, troubles });
-    const dueTasks = new DueTasks(parts);
+    const countDue = dueTasksCounter(parts);
     this.#services = [
       { name: 'troubles', start: async () => {}, stop: async () => troubles.stop() },
       ...pushing(parts, { workerSwitch, troubles }),
       rounds('reaper', REAP_EVERY_MS, stopped => reap(parts, stopped)),
       rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll({ ...parts, limits }, stopped)),
-      rounds('count of due tasks', COUNT_DUE_EVERY_MS, () => dueTasks.look()),
+      rounds('count of due tasks', COUNT_DUE_EVERY_MS, countDue),
       new Rounds({
         name: 'check of the master key',
         waitMs: CHECK_KEYS_EVERY_MS,
@@ -145,4 +148,17 @@ function pushing(parts: TasksEngineParts, shared: PushingShared): Service[] {
       ...{ slots, drainMs },
     }),
   ];
+}
+
+/**
+ * Shows the number of due tasks in the statistics, which never wait for the store: they show its last answer.
+ *
+ * @returns counts them again; rejects with a Fault if the store fails
+ */
+function dueTasksCounter({ store, statistics }: TasksEngineParts): () => Promise<void> {
+  let count = 0;
+  statistics.readDueTasks(() => count);
+  return async () => {
+    count = await store.countDue(MAX_COUNTED);
+  };
 }

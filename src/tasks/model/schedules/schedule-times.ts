@@ -5,7 +5,7 @@ import { parseCron } from './cron-expression.ts';
 import { TIME_ZONE_ACCEPTED, timeZone } from './time-zone.ts';
 
 /** The fields that decide at which times a schedule fires, without its bounds. */
-export type SchedulePattern = Pick<Schedule, 'cron' | 'everyMs' | 'phaseMs' | 'timezone' | 'dst'>;
+type SchedulePattern = Pick<Schedule, 'cron' | 'everyMs' | 'phaseMs' | 'timezone' | 'dst'>;
 /** The fields that decide when a schedule fires, with its bounds. */
 export type ScheduleTiming = SchedulePattern & Pick<Schedule, 'startAt' | 'endAt'>;
 
@@ -136,7 +136,7 @@ function lastTimes(times: Pick<NominalTimes, 'next'>, from: number, until: numbe
  * The last time from `from` to `until`, both included; null for none. Times can only be asked for forwards, so it is
  * found by halving.
  */
-export function lastTime(times: Pick<NominalTimes, 'next'>, from: number, until: number): number | null {
+function lastTime(times: Pick<NominalTimes, 'next'>, from: number, until: number): number | null {
   let last = times.next(from - 1);
   if (last === null || last > until) return null;
   let none = until;

@@ -32,7 +32,7 @@ interface PushAttemptsParts {
 export type ReadyPage = Extract<WorkerPage, { readonly kind: 'ready' }>;
 
 /** An attempt that is being made. */
-export interface PushAttempt {
+interface PushAttempt {
   readonly tenant: string;
   /** Without its body, which may be large and is not needed while the attempt goes on. */
   readonly claimed: Pick<ClaimedTask, 'task' | 'leaseId' | 'leaseUntil'>;

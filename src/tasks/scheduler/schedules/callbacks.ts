@@ -196,7 +196,7 @@ async function postpone(
  *
  * @param worker the worker to notify
  */
-export function callbackTask(ids: IdMaker, callback: Callback, worker: StoredDocument<'worker'>): NewTask {
+function callbackTask(ids: IdMaker, callback: Callback, worker: StoredDocument<'worker'>): NewTask {
   const defaults = worker.body;
   const id = ids.next('task');
   return {

@@ -8,7 +8,7 @@ import type { CreateAnswer, Idempotency, NewTask } from '../../store/requests.ts
 import type { TaskStore } from '../../store/task-store.ts';
 
 /** The unique name under which a schedule is found. */
-export function scheduleName(name: string): string {
+function scheduleName(name: string): string {
   return `name:schedule:${name}`;
 }
 

@@ -13,7 +13,7 @@ interface OpenSecret extends Pick<Secret, 'type' | 'name' | 'expiresAt' | 'lastU
 }
 
 /** A secret that a push used, and when its use was last recorded, as far as is known. */
-export interface UsedSecret extends Pick<Secret, 'lastUsedAt'> {
+interface UsedSecret extends Pick<Secret, 'lastUsedAt'> {
   readonly id: string;
 }
 
