@@ -4,7 +4,7 @@ import { nodeIds } from './kinds/xds-kinds.ts';
 import { STORE_SETTING_KEYS, storelessSettings } from './store-settings.ts';
 import type { SettingKey, Settings, SettingValues } from './table.ts';
 
-/** What is wrong between settings that are right by themselves. */
+/** A conflict between settings that are valid by themselves. */
 interface Finding {
   readonly blamed: readonly SettingKey[];
   readonly problem: string;
@@ -13,7 +13,7 @@ interface Finding {
 
 /** A rule over several settings. */
 interface CrossCheck {
-  /** What `find` reads, or derives from. It is not asked when one of these settings has a fault of its own. */
+  /** Settings that `find` depends on. The check is skipped if one of them is invalid by itself. */
   readonly reads: readonly SettingKey[];
   readonly find: (values: SettingValues, givenBy: Settings['givenBy']) => Finding | null;
 }
@@ -79,8 +79,8 @@ export const CROSS_CHECKS: readonly CrossCheck[] = [
 ];
 
 /**
- * Two servers on one port. The system might allow it and share the connections out between them,
- * so that half of the calls would reach the wrong one.
+ * Two servers on one port. The system may allow it and distribute the connections among them, so that half of the
+ * calls would reach the wrong server.
  */
 function portIsFree(first: Listener, second: Listener): CrossCheck {
   const withGrpc = first === 'grpc' || second === 'grpc';
@@ -94,14 +94,14 @@ function portIsFree(first: Listener, second: Listener): CrossCheck {
       if (!hostsOverlap(values[`${first}Host`], values[`${second}Host`])) return null;
       return {
         blamed: [`${first}Port`, `${second}Port`],
-        problem: 'two servers would listen on one port',
+        problem: 'two servers cannot listen on the same port',
         accepted: 'different ports, or 0 for any free one',
       };
     },
   };
 }
 
-/** The same for the port that Prometheus asks, which is open only when it is wanted. */
+/** The Prometheus port must not be that of another server. It is only open if it is enabled. */
 function metricsPortIsFree(other: Listener): CrossCheck {
   return {
     reads: [
@@ -120,26 +120,26 @@ function metricsPortIsFree(other: Listener): CrossCheck {
       if (!hostsOverlap(host, values[`${other}Host`])) return null;
       return {
         blamed: ['prometheusAddress', `${other}Port`],
-        problem: 'two servers would listen on one port',
+        problem: 'two servers cannot listen on the same port',
         accepted: 'different ports, or 0 for any free one',
       };
     },
   };
 }
 
-/** Elsewhere the option of that name has other meanings: macOS gives all connections to the process that came last. */
+/** Other systems implement the socket option differently: macOS gives all connections to the newest process. */
 function systemSharesPorts(values: SettingValues): Finding | null {
   if (!values.sharePorts || process.platform === 'linux') return null;
   return {
     blamed: ['sharePorts'],
-    problem: `${process.platform} does not spread the connections of a port over several processes, as Linux does`,
-    accepted: 'false, and a HOST, PORT, GRPC_HOST or GRPC_PORT of its own for each process',
+    problem: `processes cannot share ports on ${process.platform}: only Linux distributes the connections among them`,
+    accepted: 'false, and a different HOST, PORT, GRPC_HOST or GRPC_PORT for each process',
   };
 }
 
 const EVERY_INTERFACE: ReadonlySet<string> = new Set(['', '0.0.0.0', '[::]']);
 
-/** Names are not looked up: of those that mean one address only `localhost` is known to. */
+/** Host names are not resolved; only `localhost` is known to be an address. */
 function hostsOverlap(first: string, second: string): boolean {
   const [ours, theirs] = [addressesOf(first), addressesOf(second)];
   if ([...ours, ...theirs].some(address => EVERY_INTERFACE.has(address))) return true;
@@ -147,7 +147,7 @@ function hostsOverlap(first: string, second: string): boolean {
 }
 
 function addressesOf(host: string): string[] {
-  // An IPv6 address can be written in many ways, of which a URL has one. None can hold a zone (`fe80::1%eth0`).
+  // `URL` normalizes the many ways to write an IPv6 address, but cannot parse a zone (`fe80::1%eth0`).
   const url = `http://[${host}]`;
   if (isIPv6(host) && URL.canParse(url)) return [new URL(url).hostname];
   const name = host.toLowerCase().replace(/\.$/, '');
@@ -170,20 +170,21 @@ function perSecondAddressFits(values: SettingValues): Finding | null {
   return fault === null ? null : { blamed: ['redisPerSecondUrl', key], ...fault };
 }
 
-/** Without this, a slip in the name of an address would leave every replica counting for itself. */
+/** Otherwise a typo in the name of the address variable would make every replica count separately. */
 function storeIsChosen(values: SettingValues, givenBy: Settings['givenBy']): Finding | null {
   const blamed = storelessSettings({ values, givenBy });
   if (blamed.length === 0) return null;
   return {
     blamed,
-    problem: 'settings of a counter store without the address of one; each process would count for itself',
+    problem:
+      'these settings belong to Redis or memcached, but no address of either is given; each process would count separately',
     accepted:
       'the address of Redis in KVCACHE_URL (or REDIS_URL), or of memcached in ALTCACHE_HOST_PORT (or ' +
-      'MEMCACHE_HOST_PORT); or BACKEND_TYPE=memory to count in the memory of each process on purpose',
+      'MEMCACHE_HOST_PORT); or BACKEND_TYPE=memory to count separately in each process on purpose',
   };
 }
 
-/** Of two passwords nobody can say which one is meant. */
+/** With two passwords, it would be unclear which one applies. */
 function onePassword(auth: SettingKey, file: SettingKey): CrossCheck {
   return {
     reads: [auth, file],
@@ -191,22 +192,22 @@ function onePassword(auth: SettingKey, file: SettingKey): CrossCheck {
       if (values[auth] === '' || values[file] === '') return null;
       return {
         blamed: [auth, file],
-        problem: 'two sources of one password',
-        accepted: 'the password itself, or the file that holds it',
+        problem: 'the password is given twice',
+        accepted: 'only one of the two: the password, or the file that contains it',
       };
     },
   };
 }
 
-/** A second instance was set up, and its limits are expected to be counted there. */
+/** The operator configured a second instance and expects per-second limits to be counted there. */
 function perSecondNeedsRedis(values: SettingValues, givenBy: Settings['givenBy']): Finding | null {
   if (!values.redisPerSecond || values.backendType !== 'embedded') return null;
-  // Otherwise the check that a store is chosen has said so.
+  // Without `BACKEND_TYPE`, `storeIsChosen` reports this already.
   if (givenBy.backendType === undefined) return null;
   return {
     blamed: ['redisPerSecond', 'backendType'],
-    problem: 'there is no first instance of Redis beside which limits per second could have a second one',
-    accepted: 'the address of the first in KVCACHE_URL, or KVCACHE_PERSECOND=false',
+    problem: 'a second Redis instance for per-second limits requires a first one',
+    accepted: 'the address of the first instance in KVCACHE_URL, or KVCACHE_PERSECOND=false',
   };
 }
 
@@ -215,7 +216,7 @@ function redisClientHasItsFiles(values: SettingValues): Finding | null {
   if ((values.redisTlsClientCert === '') === (values.redisTlsClientKey === '')) return null;
   return {
     blamed: ['redisTlsClientCert', 'redisTlsClientKey'],
-    problem: 'a certificate and its key are used together',
+    problem: 'a client certificate and its private key must be given together',
     accepted: 'the paths of both files, or of neither',
   };
 }
@@ -226,8 +227,8 @@ function memcachedHasOneSource(values: SettingValues): Finding | null {
   if (isListed !== (values.memcachedSrv !== '')) return null;
   return {
     blamed: ['memcachedServers', 'memcachedSrv'],
-    problem: isListed ? 'two sources of memcached servers' : 'memcached has no servers',
-    accepted: 'a list of servers, or the SRV record that names them',
+    problem: isListed ? 'the memcached servers are given twice' : 'no memcached servers are given',
+    accepted: 'either a list of servers, or an SRV record',
   };
 }
 
@@ -236,17 +237,17 @@ function memcachedClientHasItsFiles(values: SettingValues): Finding | null {
   if ((values.memcachedTlsClientCert === '') === (values.memcachedTlsClientKey === '')) return null;
   return {
     blamed: ['memcachedTlsClientCert', 'memcachedTlsClientKey'],
-    problem: 'a certificate and its key are used together',
+    problem: 'a client certificate and its private key must be given together',
     accepted: 'the paths of both files, or of neither',
   };
 }
 
-/** Whoever names a file expects counters to be there after a restart. */
+/** An operator who sets a snapshot file expects the counters to survive a restart. */
 function snapshotIsOfTheEmbeddedStore(values: SettingValues): Finding | null {
   if (values.memoryStoreSnapshotPath === '' || values.backendType === 'embedded') return null;
   return {
     blamed: ['memoryStoreSnapshotPath', 'backendType'],
-    problem: 'only the embedded store is kept in a file',
+    problem: 'only the embedded store writes its counters to a file',
     accepted: 'BACKEND_TYPE=memory, or no MEMORY_STORE_SNAPSHOT_PATH',
   };
 }
@@ -257,8 +258,8 @@ function xdsClientHasItsFiles(values: SettingValues): Finding | null {
   if ((values.xdsTlsClientCert === '') === (values.xdsTlsClientKey === '')) return null;
   return {
     blamed: ['xdsTlsClientCert', 'xdsTlsClientKey'],
-    problem: 'a certificate and its key are of no use without each other',
-    accepted: 'the paths of both files, or neither',
+    problem: 'a client certificate and its private key must be given together',
+    accepted: 'the paths of both files, or of neither',
   };
 }
 
@@ -267,7 +268,7 @@ function xdsServersHaveTheirNodeIds(values: SettingValues): Finding | null {
   if (values.configType !== 'xds' || nodeIds(values.xdsNodeId, servers) !== null) return null;
   return {
     blamed: ['xdsNodeId', 'xdsServerUrl'],
-    problem: 'the number of node ids is not the number of servers',
+    problem: 'the number of node ids differs from the number of servers',
     accepted: `one node id for all ${servers} servers, or ${servers} separated by commas`,
   };
 }
@@ -278,17 +279,17 @@ function tlsHasItsFiles(values: SettingValues): Finding | null {
   if (!values.grpcServerUseTls || missing.length === 0) return null;
   return {
     blamed: ['grpcServerUseTls', ...missing],
-    problem: 'TLS needs a certificate and its key',
+    problem: 'TLS requires a certificate and its private key',
     accepted: 'the paths of both files, or GRPC_SERVER_USE_TLS=false',
   };
 }
 
-/** Whoever names a CA expects callers to be checked, and an open port would be a bad surprise. */
+/** An operator who sets a CA expects client certificates to be verified; an open port would be a surprise. */
 function clientCaNeedsTls(values: SettingValues): Finding | null {
   if (values.grpcClientTlsCaCert === '' || values.grpcServerUseTls) return null;
   return {
     blamed: ['grpcClientTlsCaCert', 'grpcServerUseTls'],
-    problem: 'without TLS no caller shows a certificate',
+    problem: 'client certificates can only be verified over TLS',
     accepted: 'GRPC_SERVER_USE_TLS=true, or no GRPC_CLIENT_TLS_CACERT',
   };
 }
@@ -297,7 +298,7 @@ function clientNameNeedsCa(values: SettingValues): Finding | null {
   if (values.grpcClientTlsSan === '' || values.grpcClientTlsCaCert !== '') return null;
   return {
     blamed: ['grpcClientTlsSan', 'grpcClientTlsCaCert'],
-    problem: 'a name in a certificate proves nothing unless a CA vouches for it',
+    problem: 'the name in a client certificate can only be verified with a CA',
     accepted: 'the file of the CA in GRPC_CLIENT_TLS_CACERT, or no GRPC_CLIENT_TLS_SAN',
   };
 }
@@ -307,15 +308,15 @@ function tasksInRedisHaveAnAddress(values: SettingValues, givenBy: Settings['giv
   if (tasksEnabled && url !== '' && givenBy.tasksStore === undefined) {
     return {
       blamed: ['tasksRedisUrl', 'tasksStore'],
-      problem: 'tasks have an address in Redis but would be kept in a file of this machine',
-      accepted: 'TASKS_STORE=redis, or TASKS_STORE=sqlite to keep them in a file on purpose',
+      problem: 'an address of Redis is given for tasks, but they would be stored in a file on this machine',
+      accepted: 'TASKS_STORE=redis, or TASKS_STORE=sqlite to store them in a file on purpose',
     };
   }
   if (!tasksEnabled || tasksStore !== 'redis') return null;
   if (url === '') {
     return {
       blamed: ['tasksStore', 'tasksRedisUrl'],
-      problem: 'tasks are to be kept in Redis, and no address says in which',
+      problem: 'tasks are to be stored in Redis, but no address is given',
       accepted: 'TASKS_REDIS_URL with the address, or TASKS_STORE=sqlite',
     };
   }
@@ -324,15 +325,16 @@ function tasksInRedisHaveAnAddress(values: SettingValues, givenBy: Settings['giv
   return fault === null ? null : { blamed: ['tasksRedisUrl'], ...fault };
 }
 
-/** Secrets that are sealed by a key that nobody kept would be lost with the next start. */
+/** A generated key would be lost at the next start, and with it all secrets that it encrypted. */
 function tasksHaveOneMasterKey(values: SettingValues): Finding | null {
   const given = [values.secretsMasterKey, values.secretsMasterKeyFile].filter(text => text !== '').length;
   if (!values.tasksEnabled || given === 1) return null;
   return {
     blamed: ['tasksEnabled', 'secretsMasterKey', 'secretsMasterKeyFile'],
-    problem: given === 0 ? 'the task service has no key for secrets' : 'two sources of one key',
+    problem:
+      given === 0 ? 'the task service requires a master key for secrets' : 'the master key is given twice',
     accepted:
-      'SECRETS_MASTER_KEY ("openssl rand -base64 32" makes one), or SECRETS_MASTER_KEY_FILE, one of them',
+      'either SECRETS_MASTER_KEY ("openssl rand -base64 32" generates one), or SECRETS_MASTER_KEY_FILE',
   };
 }
 
@@ -342,19 +344,19 @@ function identityProviderIsComplete(values: SettingValues): Finding | null {
   if (given === 0 || given === 3) return null;
   return {
     blamed: ['tasksJwtIssuer', 'tasksJwtAudience', 'tasksJwtJwksUrl'],
-    problem: 'the identity provider is described incompletely',
+    problem: 'the settings of the identity provider are incomplete',
     accepted: 'all three of TASKS_JWT_ISSUER, TASKS_JWT_AUDIENCE and TASKS_JWT_JWKS_URL, or none',
   };
 }
 
-/** Otherwise every user of the provider could choose a tenant by the host, and become its user. */
+/** Otherwise every user of the provider could become a user of any tenant by using its host name. */
 function provisionedUsersHaveATenant(values: SettingValues): Finding | null {
   if (values.tasksJwtIssuer === '' || !values.tasksJwtAutoProvision || values.tasksJwtTenantClaim !== '') {
     return null;
   }
   return {
     blamed: ['tasksJwtAutoProvision', 'tasksJwtTenantClaim'],
-    problem: 'users are created at their first login, and tokens do not say for which tenant',
+    problem: 'users are created at their first login, but no claim of their tokens names the tenant',
     accepted:
       'TASKS_JWT_TENANT_CLAIM with the claim that names the tenant, or TASKS_JWT_AUTO_PROVISION=false',
   };

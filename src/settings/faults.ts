@@ -10,7 +10,7 @@ export interface SettingFault {
   readonly accepted: string;
 }
 
-/** Something an operator should know about the settings although the service starts: a log line at level warning. */
+/** A problem of the settings that does not prevent the start. It is logged as a warning. */
 export interface SettingWarning {
   readonly message: string;
   /** Never the text of a secret. */
@@ -28,11 +28,11 @@ function describeSettingFault(fault: SettingFault): string {
   return `${fault.given.join(' and ')}: ${fault.problem}; accepted: ${fault.accepted}`;
 }
 
-/** The start is refused. The message lists every fault of every setting, a line each, and then the hints. */
+/** The settings are invalid and the service does not start. The message has a line for each fault, then the hints. */
 export class SettingsRefused extends Error {
   readonly faults: readonly SettingFault[];
 
-  /** What may have led to the faults. */
+  /** Warnings that may explain the faults. */
   readonly hints: readonly SettingWarning[];
 
   constructor(faults: readonly SettingFault[], hints: readonly SettingWarning[] = []) {
@@ -45,14 +45,14 @@ export class SettingsRefused extends Error {
   }
 }
 
-/** What stands in place of a secret. */
+/** Shown instead of a secret. */
 export const MASK = '***';
 
 const MAX_SHOWN_CHARACTERS = 100;
 
 /**
  * A variable with its text, for a fault: one line whatever the text holds, long texts cut.
- * A secret is masked, but an empty one is shown: that it is empty is what the operator must learn.
+ * A secret is masked unless it is empty, because the operator needs to know that it is empty.
  */
 export function shownAs(variable: string, text: string, secret: boolean): string {
   if (secret && text !== '') return `${variable}=${MASK}`;
@@ -60,7 +60,7 @@ export function shownAs(variable: string, text: string, secret: boolean): string
   return `${variable}=${quoted(cut)}`;
 }
 
-/** JSON leaves some control characters as they are; a terminal would obey them. */
+/** JSON does not escape all control characters, and a terminal would interpret them. */
 function quoted(text: string): string {
   return JSON.stringify(text).replace(
     /[\u007f-\u009f\u2028\u2029]/g,

@@ -10,29 +10,29 @@ const KEYS: ReadonlyMap<string, SettingKey> = new Map(
   settingEntries().flatMap(([key, { names }]) => names.map(name => [name, key] as const)),
 );
 
-/** Set by deployers of the reference implementation, no version of which reads them. */
+/** Common in deployments of the reference implementation, which ignores them in every version. */
 const TOLERATED: ReadonlySet<string> = new Set(['GRPC_SERVER_TLS_CA_CERT']);
 
-/** Variables that the names of mogrifiers lead to. */
+/** Variables that configure mogrifiers. */
 const MOGRIFIER = /^(AGENTSTATS|DOG_STATSD)_MOGRIFIER_\w+_(PATTERN|NAME|TAGS)$/;
 
-/** Nothing else uses names that begin so. */
+/** Prefixes that only settings use. */
 const OWN_PREFIX =
   /^(KVCACHE|ALTCACHE|PUSHSTATS|PULLSTATS|AGENTSTATS|CONFIG_GRPC_XDS|XDS_CLIENT|REDIS_PERSECOND|MEMORY_STORE|TASKS_REDIS|TASKS_PUSH|LIMIT_RESPONSE|GRPC_MAX_CONNECTION)_/;
 
-/** What other programs call the address of a store. They are common, so they count only where no store is chosen. */
+/** Names that other programs use for the address of a store. They are common, so they only matter if no store is set. */
 const ADDRESS =
   /^(REDIS|KVCACHE|MEMCACHE|ALTCACHE)_(HOST|HOSTS|HOSTNAME|ADDR|ADDRESS|ENDPOINT|SERVER|SERVERS|NODES)$/;
 
-/** The shape of a name that is worth a look. A shorter one is near too many others. */
+/** Names that are compared with settings. Shorter names are close to too many others. */
 const CANDIDATE = /^[A-Za-z][A-Za-z0-9_]{5,63}$/;
 
-/** More lines would bury the first ones. */
+/** More warnings would hide the first ones. */
 const MAX_WARNINGS = 20;
 
 /**
- * Variables that are no setting and look as if they were meant to be one: a slip in the name, or a name with a prefix
- * that only settings have. Their texts may be secrets and are never shown.
+ * Warnings about variables that are probably misspelled settings: their names are close to a setting or have a prefix
+ * that only settings use. Their values may be secrets and are never shown.
  */
 export function misspelledSettings(
   env: Readonly<Record<string, string | undefined>>,
@@ -46,12 +46,12 @@ export function misspelledSettings(
     const meant = (hasNoStore ? addressMeantBy(name) : null) ?? settingMeantBy(name);
     if (meant !== null && !isGiven(meant, givenBy)) {
       warnings.push({
-        message: 'An environment variable is ignored: it is no setting, but its name is close to one',
+        message: 'Unknown environment variable ignored; its name is close to a setting',
         fields: { name, closest: meant },
       });
     } else if (meant === null && OWN_PREFIX.test(name)) {
       warnings.push({
-        message: 'An environment variable is ignored: there is no setting of this name',
+        message: 'Unknown environment variable ignored; its prefix is one of settings',
         fields: { name, closest: nearest(name, [...KEYS.keys()]) ?? undefined },
       });
     }
@@ -59,7 +59,7 @@ export function misspelledSettings(
   return warnings;
 }
 
-/** No address of a store is given, and that is not on purpose. */
+/** True if the address of a store is missing, and not on purpose. */
 function lacksAddress(
   { backendType }: SettingValues,
   givenBy: Readonly<Partial<Record<SettingKey, string>>>,
@@ -85,44 +85,44 @@ function settingMeantBy(name: string): string | null {
   return meant === null ? null : (KNOWN.get(meant) as string);
 }
 
-/** How many slips still leave a name recognizable. */
+/** Number of typos that still leave a name recognizable. */
 function slipsIn(name: string): number {
   if (name.length < 12) return 1;
   return name.length < 20 ? 2 : 3;
 }
 
-/** A setting that is given is not missing under another name. */
+/** True if the setting is given under its own name, so that the variable cannot mean it. */
 function isGiven(name: string, givenBy: Readonly<Partial<Record<SettingKey, string>>>): boolean {
   return givenBy[KEYS.get(name) as SettingKey] !== undefined;
 }
 
-/** Variables that Kubernetes makes for each service of the namespace: a service `redis` gives `REDIS_PORT_6379_TCP`. */
+/** Variables that Kubernetes creates for each service: a service `redis` has `REDIS_PORT_6379_TCP`. */
 const LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)$/;
 
-/** And `REDIS_PORT`, which holds this. */
+/** Value of the variable `REDIS_PORT` that Kubernetes creates. */
 const LINKED_PORT = /^(tcp|udp|sctp):\/\//;
 
-/** True for a variable that Kubernetes made for a service. Nobody wrote it, so it is neither a setting nor a slip. */
+/** True for a variable that Kubernetes created for a service, so it is neither a setting nor a typo. */
 export function isServiceLink(name: string, text: string): boolean {
   return LINK.test(name) || (name.endsWith('_PORT') && LINKED_PORT.test(text));
 }
 
-/** Settings that Kubernetes gives as well, for services named `statsd`, `grpc` or `debug`. */
+/** Settings with the name of a Kubernetes variable for services named `statsd`, `grpc` or `debug`. */
 const PORTS: ReadonlySet<string> = new Set(
   [SETTINGS.grpcPort, SETTINGS.debugPort, SETTINGS.statsdPort].flatMap(({ names }) => names),
 );
 
-/** True for the variable of a service that has the name of a setting. It is left out. */
+/** True for a Kubernetes variable with the name of a setting. It is ignored. */
 export function isLinkedPort(name: string, text: string): boolean {
   return PORTS.has(name) && LINKED_PORT.test(text);
 }
 
-/** A warning for each of them. */
+/** Warnings about Kubernetes variables with the name of a setting. */
 export function linkedPorts(env: Readonly<Record<string, string | undefined>>): SettingWarning[] {
   return [...PORTS]
     .filter(name => isLinkedPort(name, env[name] ?? ''))
     .map(name => ({
-      message: 'An environment variable is ignored: Kubernetes made it for a service of this name',
-      fields: { name, advice: 'set enableServiceLinks to false in the pod, or give the setting itself' },
+      message: 'Environment variable ignored: Kubernetes created it for a service with this name',
+      fields: { name, advice: 'set enableServiceLinks to false in the pod, or set the variable explicitly' },
     }));
 }

@@ -18,13 +18,13 @@ import {
 /** Variables by name, as `process.env` gives them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A longer text is a mistake (a file's content in place of its path), and would make reading slow. */
+/** A longer value is a mistake, such as the content of a file instead of its path. */
 const MAX_TEXT_CHARACTERS = 8_192;
 
 /**
- * Reads every setting from the variables of the process. Variables that are no setting are ignored, with a warning for
- * those that look as if they were meant to be one.
- * @throws SettingsRefused with every fault there is
+ * Reads every setting from environment variables. Other variables are ignored, with a warning if they are probably
+ * misspelled settings.
+ * @throws SettingsRefused with all faults
  */
 export function loadSettings(env: Environment): Settings {
   const values: Partial<Record<SettingKey, unknown>> = {};
@@ -38,7 +38,7 @@ export function loadSettings(env: Environment): Settings {
     if (given.length === 0) continue;
     const { variable, text } = given[0];
     const reading = readText(setting, text);
-    // A text that stands for the default gives nothing.
+    // A text for the default (an empty `BACKEND_TYPE`) does not count as given.
     if ('refused' in reading || reading.value !== null) givenBy[key] = variable;
     if ('value' in reading) {
       values[key] = reading.value;
@@ -48,7 +48,7 @@ export function loadSettings(env: Environment): Settings {
     if (found.length > 0) refused.add(key);
     faults.push(...found);
   }
-  // Each key of the table got a value of its own kind above, which the compiler cannot follow.
+  // The loop above gave each key a value of its kind; the compiler cannot infer that.
   const complete = withDerivedDefaults(values as DeclaredValues);
   const shown = (key: SettingKey) => shownSetting(key, complete, env);
   faults.push(...crossFaults({ complete, givenBy, refused, shown }));
@@ -67,7 +67,7 @@ function outOfRange(
   value: unknown,
 ): SettingWarning {
   return {
-    message: 'A setting is out of range; the nearest accepted value is used',
+    message: 'Setting is out of range; the nearest accepted value is used',
     fields: {
       given: shownAs(variable, text, setting.secret),
       used: setting.kind.write(value),
@@ -76,7 +76,7 @@ function outOfRange(
   };
 }
 
-/** Fills in the defaults that follow from other settings. The type of the result asks for each of them. */
+/** Fills in the defaults that depend on other settings. The return type makes sure that none is missing. */
 function withDerivedDefaults(declared: DeclaredValues): SettingValues {
   const redisUrl = declared.redisUrl ?? DEFAULT_REDIS_ADDRESS;
   const backendType = declared.backendType ?? backendOf(declared);
@@ -88,7 +88,7 @@ function withDerivedDefaults(declared: DeclaredValues): SettingValues {
     backendType,
     tasksMaxOpen: declared.tasksMaxOpen ?? (declared.tasksStore === 'redis' ? 200_000 : 1_000_000),
     workerThreads: declared.workerThreads ?? Math.max(0, Math.min(8, availableParallelism() - 2)),
-    // As the reference implementation does: its errors of Redis reach the caller, those of memcached do not.
+    // As in the reference implementation, which returns errors of Redis to the caller and hides those of memcached.
     storeFailureMode: declared.storeFailureMode ?? (backendType === 'memcached' ? 'allow' : 'error'),
   };
 }
@@ -97,7 +97,7 @@ function socketTypeOf(redisUrl: string): 'unix' | 'tcp' {
   return isSocketPath(redisUrl) ? 'unix' : 'tcp';
 }
 
-/** A deployment that names an address keeps its store; one that names none needs no server. */
+/** The store whose address is set; without an address, the embedded store, which needs no server. */
 function backendOf(declared: DeclaredValues): SettingValues['backendType'] {
   if (declared.redisUrl !== null) return 'redis';
   return declared.memcachedServers === '' && declared.memcachedSrv === '' ? 'embedded' : 'memcached';
@@ -118,7 +118,7 @@ function givenTexts(setting: Setting<unknown>, env: Environment): GivenText[] {
 
 function readText(setting: Setting<unknown>, text: string): Reading<unknown> {
   if (text.length > MAX_TEXT_CHARACTERS) {
-    return { refused: `${text.length} characters, where at most ${MAX_TEXT_CHARACTERS} are read` };
+    return { refused: `${text.length} characters; the maximum is ${MAX_TEXT_CHARACTERS}` };
   }
   return setting.kind.read(text);
 }
@@ -133,8 +133,8 @@ function faultsOf(setting: Setting<unknown>, given: readonly GivenText[]): Setti
   if (given.some(({ text }) => text !== given[0].text)) {
     faults.push({
       given: given.map(shown),
-      problem: 'names of one setting with different texts',
-      accepted: 'one of them, or the same text in each',
+      problem: 'the names of one setting have different values',
+      accepted: 'one of them, or the same value in each',
     });
   }
   return faults;
@@ -147,7 +147,7 @@ interface CrossCheckInput {
   readonly shown: (key: SettingKey) => string;
 }
 
-/** Checks over several settings, where each is right by itself: a default stands in for a refused one. */
+/** Faults of settings that are valid by themselves but not together. */
 function crossFaults({ complete, givenBy, refused, shown }: CrossCheckInput): SettingFault[] {
   return CROSS_CHECKS.flatMap(check => {
     const finding = check.reads.some(key => refused.has(key)) ? null : check.find(complete, givenBy);
@@ -172,7 +172,7 @@ interface SettingDescription {
   readonly source: 'default' | 'environment';
 }
 
-/** Every setting with its value and where that is from, for a log at start. Secrets are masked. */
+/** Every setting with its value and source, for the log. Secrets are masked. */
 export function describeSettings(settings: Settings): SettingDescription[] {
   return settingEntries().map(([key, setting]) => {
     const variable = settings.givenBy[key];

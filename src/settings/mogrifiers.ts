@@ -3,7 +3,7 @@ import { goPattern } from '../base/go-pattern.ts';
 import { type SettingFault, shownAs } from './faults.ts';
 import { type TagText, tags } from './kinds/statistics-kinds.ts';
 
-/** One mogrifier, from the variables that its name leads to. */
+/** One mogrifier, read from its variables. */
 export interface MogrifierSetting {
   readonly pattern: RegExp;
   readonly name: string;
@@ -12,7 +12,7 @@ export interface MogrifierSetting {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The documented beginning of the variables, then the one of the reference implementation. */
+/** The documented prefix of the variables, then the prefix of the reference implementation. */
 const PREFIXES = ['AGENTSTATS_MOGRIFIER_', 'DOG_STATSD_MOGRIFIER_'] as const;
 
 /** Reads the variables of each of these mogrifiers, in this order; its faults go to `faults`. */
@@ -38,7 +38,7 @@ class Variable {
     this.text = (env[given[0]] as string | undefined) ?? '';
     this.#shown = given.map(variable => shownAs(variable, env[variable] as string, false));
     if (given.some(variable => env[variable] !== this.text)) {
-      this.refuse('names of one setting with different texts', 'one of them, or the same text in each');
+      this.refuse('the names of one setting have different values', 'one of them, or the same value in each');
     }
     if (given.length === 0) this.#shown.push(PREFIXES[0] + ending);
   }
@@ -49,8 +49,8 @@ class Variable {
 }
 
 function patternOf(variable: Variable): RegExp {
-  const accepted = 'a regular expression that is found in the names of statistics';
-  if (variable.text === '') variable.refuse('the mogrifier has no pattern', accepted);
+  const accepted = 'a regular expression for names of statistics';
+  if (variable.text === '') variable.refuse('the mogrifier requires a pattern', accepted);
   try {
     return goPattern(variable.text);
   } catch (failure) {
@@ -60,7 +60,8 @@ function patternOf(variable: Variable): RegExp {
 }
 
 function nameOf(variable: Variable): string {
-  if (variable.text === '') variable.refuse('the mogrifier has no name', 'the new name, such as limits.$1');
+  if (variable.text === '')
+    variable.refuse('the mogrifier requires a name', 'the new name, such as limits.$1');
   return variable.text;
 }
 

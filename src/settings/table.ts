@@ -31,7 +31,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   logging,
 ];
 
-/** Every setting by its key: what the types below are inferred from. */
+/** Every setting by its key. The types below are inferred from it. */
 export const SETTINGS = {
   ...servers.settings,
   ...tls.settings,
@@ -54,23 +54,23 @@ export type SettingKey = keyof typeof SETTINGS;
 
 type ValueOf<S> = S extends Setting<infer V> ? V : never;
 
-/** Values as variables and fixed defaults give them; null where the value follows from other settings. */
+/** Values from variables and fixed defaults; null if the default depends on other settings. */
 export type DeclaredValues = { readonly [K in SettingKey]: ValueOf<(typeof SETTINGS)[K]> };
 
 /** Every value, complete. */
 export type SettingValues = { readonly [K in SettingKey]: NonNullable<DeclaredValues[K]> };
 
-/** The one record of settings: read once at start, then handed on value by value. */
+/** All settings, read once at startup. */
 export interface Settings extends SettingValues {
-  /** Read from the variables that `dogStatsdMogrifiers` names; none where DogStatsD is not in use. */
+  /** Read from the variables that `dogStatsdMogrifiers` names; empty if DogStatsD is disabled. */
   readonly mogrifiers: readonly MogrifierSetting[];
   /** The variable that gave a setting; a setting at its default has none. */
   readonly givenBy: Readonly<Partial<Record<SettingKey, string>>>;
-  /** What an operator should know about them although the service starts; for the log. */
+  /** Problems that do not prevent the start; they are logged. */
   readonly warnings: readonly SettingWarning[];
 }
 
-/** The declarations with their keys, in order. `Object.entries` forgets the type of the keys. */
+/** The declarations with their keys, in order, with typed keys. */
 export function settingEntries(): [SettingKey, Setting<unknown>][] {
   return Object.entries(SETTINGS) as [SettingKey, Setting<unknown>][];
 }

@@ -54,7 +54,7 @@ t.test('what is to be known about settings that are no faults is told, and the s
   t.match(warnings, [
     { given: 'REDIS_POOL_SIZE="5000"', used: '1000' },
     { given: 'MEMCACHE_MAX_IDLE_CONNS="100"', used: '64' },
-    { '@message': 'A setting has no effect', name: 'REDIS_PIPELINE_LIMIT' },
+    { '@message': 'Setting has no effect', name: 'REDIS_PIPELINE_LIMIT' },
     { name: 'REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR', reason: /always replaced/ },
     { store: 'redis', settings: 'MEMCACHE_MAX_IDLE_CONNS' },
     { name: 'LIMIT_RESPONSE_HEADER_ENABLED', closest: 'LIMIT_RESPONSE_HEADERS_ENABLED' },
@@ -73,7 +73,7 @@ t.test('settings of a store without its address end the start, and a name with a
   t.match(service.logs, [
     {
       setting: 'REDIS_AUTH=***',
-      problem: /^settings of a counter store without the address of one/,
+      problem: /^these settings belong to Redis or memcached/,
       accepted: /BACKEND_TYPE=memory/,
     },
     { name: 'REDIS_ULR', closest: 'REDIS_URL' },

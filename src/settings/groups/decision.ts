@@ -7,10 +7,10 @@ const headerName = checkedText({
   holds: text => /^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}$/.test(text),
 });
 
-/** Below this the reference implementation raises any cache that is not off. */
+/** The reference implementation raises smaller cache sizes to this one, except 0. */
 const SMALLEST_LOCAL_CACHE_BYTES = 512 * 1024;
 
-/** How a decision is made and answered, whatever the store (spec 2.7, 3.3, 4.5). */
+/** How decisions are made and answered, regardless of the store (spec 2.7, 3.3, 4.5). */
 export const decision = {
   title: 'Decisions',
   introduction: 'How decisions are made and answered, regardless of the counter store.',

@@ -4,7 +4,7 @@ import { adjusted, bool, checkedText, duration, integer, path, setting } from '.
 
 const servers = checkedText({
   label: 'list of host:port and paths of unix sockets',
-  accepts: 'host:port, [IPv6]:port or the path of a unix socket, with commas in between',
+  accepts: 'host:port, [IPv6]:port or the path of a unix socket, separated by commas',
   holds(text) {
     if (text === '') return true;
     try {
@@ -23,7 +23,7 @@ const record = checkedText({
     text === '' || /^_[A-Za-z0-9_-]{1,62}\._[A-Za-z0-9_-]{1,62}\.[A-Za-z0-9._-]{1,200}$/.test(text),
 });
 
-/** The reference implementation takes fewer than one for its default. */
+/** The reference implementation replaces values below 1 by its default. */
 const DEFAULT_CONNECTIONS = 2;
 
 /** The store in memcached (spec 2.7). */
@@ -101,7 +101,7 @@ export const memcached = {
   },
 } as const;
 
-/** More servers than anybody runs: a longer list is something else. */
+/** A longer list is a mistake. */
 const MAX_SERVERS = 1_000;
 
 /** A memcached server of the settings. */
@@ -111,19 +111,19 @@ interface MemcachedAddress {
 }
 
 /**
- * The servers of a list: `host:port`, `[IPv6]:port` or the path of a unix socket, with commas in between. Their order
+ * The servers of a list: `host:port`, `[IPv6]:port` or the path of a unix socket, separated by commas. Their order
  * says which keys each of them holds.
  * @throws MemcachedAddressFault when the list holds something else, or nothing
  */
 export function memcachedAddresses(list: string): MemcachedAddress[] {
   const texts = list.split(',');
   if (texts.length > MAX_SERVERS) {
-    throw new MemcachedAddressFault(`it has ${texts.length} servers, where at most ${MAX_SERVERS} are read`);
+    throw new MemcachedAddressFault(`it has ${texts.length} servers; the maximum is ${MAX_SERVERS}`);
   }
   return texts.map((text, i) => addressOf(text.trim(), i + 1));
 }
 
-/** A list of servers cannot be right. */
+/** A list of servers is invalid. */
 export class MemcachedAddressFault extends Error {
   constructor(problem: string) {
     super(problem);

@@ -20,7 +20,7 @@ const receiver = checkedText({
   holds: text => /^[A-Za-z0-9._:%-]{1,253}$/.test(text),
 });
 
-/** A tag that Datadog's agents and libraries take from the environment. */
+/** A tag that agents and libraries of Datadog read from the environment. */
 function globalTag(variable: string, tag: string) {
   return setting({
     names: [variable],
@@ -30,12 +30,12 @@ function globalTag(variable: string, tag: string) {
   });
 }
 
-/** What is counted, and where statistics go (spec 2.7 and 6). */
+/** Statistics and where they are sent (spec 2.7 and 6). */
 export const statistics = {
   title: 'Statistics',
   introduction: 'What is counted and where statistics are sent; see docs/statistics.md.',
   settings: {
-    // The reference implementation holds this in 32 bits; whoever computes a threshold rounds both operands.
+    // The reference implementation uses a 32-bit float; code that computes a threshold rounds both operands to it.
     nearLimitRatio: setting({
       names: ['NEAR_LIMIT_RATIO'],
       kind: float({ min: 0, max: 1 }),
@@ -156,7 +156,7 @@ export const statistics = {
 
 const share = float({ min: Number.NEGATIVE_INFINITY, max: Number.POSITIVE_INFINITY });
 
-/** Spans of decisions, and where they go (spec 2.7). The destination is said by the `OTEL_EXPORTER_OTLP_…` variables. */
+/** Spans of decisions (spec 2.7). The `OTEL_EXPORTER_OTLP_…` variables set the destination. */
 export const tracing = {
   title: 'Tracing',
   introduction: 'Spans of decisions, sent to an OpenTelemetry collector.',
@@ -198,7 +198,7 @@ export const tracing = {
     }),
     tracingSamplingRate: setting({
       names: ['TRACING_SAMPLING_RATE'],
-      // As in the reference implementation: 1 and more is always, 0 and less is never.
+      // As in the reference implementation, 1 and more traces every call, and 0 and less traces none.
       kind: adjusted({ ...share, label: 'number', accepts: 'a number; 0 is never, 1 is always' }, rate =>
         Math.min(Math.max(rate, 0), 1),
       ),
@@ -210,7 +210,7 @@ export const tracing = {
   },
 } as const;
 
-// The first text of a level is the one that is shown.
+// `sluice settings` shows the first text of a level.
 const LEVEL_TEXTS = {
   panic: 'panic',
   fatal: 'fatal',
@@ -222,7 +222,7 @@ const LEVEL_TEXTS = {
   trace: 'trace',
 } satisfies Readonly<Record<string, LogLevel>>;
 
-/** What the process writes about itself (spec 2.7). */
+/** Log lines (spec 2.7). */
 export const logging = {
   title: 'Logging',
   introduction: 'What Sluice logs, and in which format.',

@@ -29,13 +29,13 @@ const address = checkedText({
   label: 'host:port, path of a unix socket, redis://user:password@host:port/db, or a list with commas',
   accepts:
     'host:port, the path of a unix socket, or redis://user:password@host:port/db; for a cluster a list of its nodes, ' +
-    'for sentinels the name of the master and a list of them, with commas in between',
+    'for sentinels the name of the master and a list of them, separated by commas',
   holds: text => text !== '',
 });
 
 const retryInterval = duration({ min: 1, max: HOUR_MS });
 
-/** The reference implementation's client takes 0 for this. */
+/** The client of the reference implementation reads a pool size of 0 as this. */
 const POOL_OF_ZERO = 4;
 
 function type(instance: Instance) {

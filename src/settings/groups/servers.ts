@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../base/clock.ts';
 import { bool, checkedText, choice, duration, host, integer, path, port, setting } from '../kinds/kinds.ts';
 
-/** What Linux holds for the path of a unix socket, its end mark not counted. */
+/** Longest path of a Unix socket on Linux, without the terminating zero. */
 const MAX_SOCKET_PATH_BYTES = 107;
 
 const socketPath = checkedText({
@@ -14,7 +14,7 @@ const socketPath = checkedText({
 /** A timer runs for at most 2^31 - 1 ms, some 596 hours, and jitter adds a tenth to a connection's age. */
 const connectionAge = duration({ min: 0, max: 480 * HOUR_MS });
 
-/** Listeners, connections and the stop of the process (spec 2.7). */
+/** Listeners, connections and shutdown (spec 2.7). */
 export const servers = {
   title: 'Servers',
   introduction:
@@ -176,7 +176,7 @@ export const nameInCertificate = checkedText({
   holds: text => text === '' || isIP(text) !== 0 || /^(\*\.)?[A-Za-z0-9._-]{1,253}$/.test(text),
 });
 
-/** Encryption of the gRPC port and proof of who calls (spec 2.7 and 5). */
+/** Encryption of the gRPC port and authentication of clients (spec 2.7 and 5). */
 export const tls = {
   title: 'TLS for the gRPC server',
   introduction: 'Encryption of the gRPC port and verification of client certificates; see docs/tls.md.',

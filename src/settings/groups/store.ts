@@ -1,14 +1,14 @@
 import { HOUR_MS, SECOND_MS } from '../../base/clock.ts';
 import { checkedText, choice, derivedSetting, duration, integer, setting } from '../kinds/kinds.ts';
 
-// The path of a unix socket, which keeps a second process from the file, is six bytes longer, and has at most 103.
+// A Unix socket beside the file keeps a second process from using it; its path is six bytes longer, at most 103.
 const snapshotPath = checkedText({
   label: 'path',
   accepts: 'a path of at most 96 bytes, or empty for none',
   holds: text => Buffer.byteLength(text) <= 96,
 });
 
-/** Where hits are counted (spec 2.7 and 2.8). */
+/** The counter store (spec 2.7 and 2.8). */
 export const store = {
   title: 'Counter store',
   introduction:
@@ -16,7 +16,7 @@ export const store = {
   settings: {
     backendType: derivedSetting({
       names: ['BACKEND_TYPE'],
-      // Empty text is in use for "the usual one", which is what an unset variable gives.
+      // Deployments use the empty text for the default.
       kind: choice({
         texts: {
           memory: 'embedded',
@@ -61,7 +61,7 @@ export const store = {
   },
 } as const;
 
-/** What is answered while the counter store fails. */
+/** How requests are answered while the counter store fails. */
 export const storeFailure = {
   title: 'Counter store failures',
   introduction: 'How requests are answered while the counter store is unavailable.',

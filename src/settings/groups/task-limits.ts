@@ -1,10 +1,10 @@
 import { DAY_MS, HOUR_MS } from '../../base/clock.ts';
 import { derivedSetting, duration, integer, setting } from '../kinds/kinds.ts';
 
-/** Tasks that were to be kept for longer or shorter than they are would be a bad surprise, so neither end stands in. */
+/** Keeping tasks shorter or longer than configured would be a surprise, so a value out of range is a fault. */
 const retention = duration({ min: HOUR_MS, max: 366 * DAY_MS, strict: 'both' });
 
-/** What a tenant may have unless its account says otherwise. */
+/** Default limits of a tenant; the operator can change them for each account. */
 export const taskLimits = {
   title: 'Limits of a tenant',
   introduction: 'Default limits of each tenant. The operator can change them for a single account.',

@@ -12,20 +12,20 @@ const serviceHost = checkedText({
 
 const networks = checkedText({
   label: 'list of networks',
-  accepts: 'networks in CIDR form with commas in between, such as 10.0.0.0/8,fd00::/8, or empty for none',
+  accepts: 'networks in CIDR form separated by commas, such as 10.0.0.0/8,fd00::/8, or empty for none',
   holds: text => text === '' || text.split(',').every(isNetwork),
 });
 
 const ports = checkedText({
   label: 'list of ports',
-  accepts: 'port numbers with commas in between, or empty for none',
+  accepts: 'port numbers separated by commas, or empty for none',
   holds: text =>
     text === '' || text.split(',').every(port => /^[1-9]\d{0,4}$/.test(port) && Number(port) < 65_536),
 });
 
 const domains = checkedText({
   label: 'list of domains',
-  accepts: 'domains of rules with commas in between and without spaces, or empty for none',
+  accepts: 'domains of rules separated by commas and without spaces, or empty for none',
   holds: text => text === '' || text.split(',').every(domain => /^\S{1,255}$/.test(domain)),
 });
 
@@ -54,7 +54,7 @@ const jwksUrl = checkedText({
   holds: text => text === '' || isKeyUrl(text),
 });
 
-/** Anybody who can change the keys in transit can log in as any user. */
+/** HTTPS is required, because anyone who can change the keys in transit can log in as any user. */
 function isKeyUrl(text: string): boolean {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || url.username !== '' || url.password !== '' || text.length > 2_048) return false;
@@ -64,13 +64,13 @@ function isKeyUrl(text: string): boolean {
 
 const masterKey = checkedText({
   label: '32 bytes, base64 or hex',
-  accepts: '32 bytes in base64 or hex ("openssl rand -base64 32" makes them), or empty for none',
+  accepts: '32 bytes in base64 or hex ("openssl rand -base64 32" generates them), or empty for none',
   holds: text => text === '' || isMasterKey(text),
 });
 
 const masterKeys = checkedText({
   label: 'list of keys',
-  accepts: 'keys of 32 bytes in base64 or hex, with commas in between, or empty for none',
+  accepts: 'keys of 32 bytes in base64 or hex, separated by commas, or empty for none',
   holds: text => text === '' || text.split(',').every(isMasterKey),
 });
 
@@ -90,7 +90,7 @@ function isNetwork(text: string): boolean {
   }
 }
 
-/** The task service: where tasks are kept, who may come, and how they are pushed. */
+/** The task service: storage, access and push deliveries. */
 export const tasks = {
   title: 'Tasks',
   introduction:

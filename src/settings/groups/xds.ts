@@ -5,10 +5,10 @@ import { nameInCertificate } from './servers.ts';
 
 const wait = duration({ min: 1, max: 24 * HOUR_MS });
 
-/** What gRPC receives by default. */
+/** Default limit of gRPC for received messages. */
 export const DEFAULT_MESSAGE_BYTES = 4_194_304;
 
-/** As much as a directory of rule files may hold. */
+/** The limit for a directory of rule files. */
 const MOST_MESSAGE_BYTES = 268_435_456;
 
 /** The server that rules come from with `CONFIG_TYPE=GRPC_XDS_SOTW` (spec 2.7). */

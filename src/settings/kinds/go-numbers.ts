@@ -1,4 +1,4 @@
-/** Durations as Go writes them (`1m30s`), the form that deployments of the reference implementation carry. */
+/** Durations in the format of Go (`1m30s`), which deployments of the reference implementation use. */
 
 /** Units, longest first. Micro has three spellings: `us`, with the micro sign, and with the Greek letter. */
 const UNITS: readonly (readonly [string, bigint])[] = [
@@ -56,8 +56,7 @@ export function formatDuration(ms: number): string {
 }
 
 /**
- * Number texts as Go reads them: deployments of the reference implementation carry such texts, and one that is
- * read differently here would silently be another setting (`010` is 8, not 10).
+ * Numbers as Go reads them, because deployments of the reference implementation contain such texts: `010` is 8, not 10.
  */
 
 const INTEGER =

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 import { formatDuration, parseDuration, parseInteger, parseNumber } from './go-numbers.ts';
 
-/** What reading a text gave: the value, or why there is none. */
+/** The result of reading a text: the value, or why the text was refused. */
 export type Reading<V> =
   | {
       readonly value: V;
-      /** True when the text lies outside of the range, and the end of the range that is nearest stands for it. */
+      /** True if the number was out of range and `value` is the nearest end of the range. */
       readonly clamped?: true;
     }
   | { readonly refused: string };
@@ -16,25 +16,25 @@ export interface Kind<V> {
   readonly label: string;
   /** For faults, after "accepted:": `a whole number from 0 to 65535`. */
   readonly accepts: string;
-  /** Reads what the variable holds. A refusal never repeats the text: it may be a secret. */
+  /** Reads the value of a variable. A refusal never repeats the text, because it may be a secret. */
   read(text: string): Reading<V>;
   /** A text that `read` takes back to the same value. */
   write(value: V): string;
 }
 
 /**
- * Both ends are included. A number outside of the range is replaced by the nearest end, because a deployment that moves
- * here must start with the numbers that it has.
+ * Both ends are included. A number outside the range is replaced by the nearest end, so that existing deployments of
+ * the reference implementation start with the numbers that they have.
  */
 interface Range {
   /** Without it there is no lower end. */
   readonly min?: number;
   readonly max: number;
-  /** The ends that replace no number: they would not be what was meant, so a number beyond them is a fault. */
+  /** Ends beyond which a number is a fault instead of being replaced, because the end is unlikely to be what was meant. */
   readonly strict?: 'min' | 'both';
 }
 
-const EMPTY = 'the text is empty (leave the variable unset for the default)';
+const EMPTY = 'the value is empty (leave the variable unset for the default)';
 const OUT_OF_RANGE = 'out of range';
 
 const BOOL_TEXTS: ReadonlyMap<string, boolean> = new Map([
@@ -118,8 +118,6 @@ function rangeText(range: Range, show: (value: number) => string): string {
  */
 export function choice<const V extends string | null>(spec: {
   readonly texts: Readonly<Record<string, V>>;
-  /** Texts that the reference implementation knows and this version does not. */
-  readonly missing?: readonly string[];
   readonly letterCase: 'exact' | 'ignored';
 }): Kind<V> {
   const values = new Map(Object.entries(spec.texts));
@@ -132,7 +130,6 @@ export function choice<const V extends string | null>(spec: {
       const wanted = ignored ? text.toLowerCase() : text;
       const value = values.get(wanted);
       if (value !== undefined) return { value };
-      if (spec.missing?.includes(wanted)) return { refused: 'this version does not have it' };
       return { refused: text === '' ? EMPTY : 'not one of the choices' };
     },
     write: value => [...values].find(([, candidate]) => candidate === value)?.[0] ?? '',
@@ -168,20 +165,20 @@ export function checkedText(spec: {
     accepts: spec.accepts,
     read(value) {
       if (spec.holds(value)) return { value };
-      return { refused: value === '' ? EMPTY : 'not of the accepted form' };
+      return { refused: value === '' ? EMPTY : 'not in the accepted format' };
     },
     write: asIt,
   };
 }
 
-/** Where to listen. Brackets around an IPv6 address, which the reference implementation needs, are taken off. */
+/** An address to listen on. The brackets around IPv6 addresses that the reference implementation requires are removed. */
 export const host: Kind<string> = {
   label: 'address or host name, empty for every interface',
   accepts: 'an IP address or a host name without a port, or empty for every interface',
   read(text) {
     const value = /^\[.*\]$/.test(text) ? text.slice(1, -1) : text;
     const known = value === '' || isIP(value) !== 0 || /^[A-Za-z0-9._-]{1,253}$/.test(value);
-    return known ? { value } : { refused: 'neither an address nor a host name' };
+    return known ? { value } : { refused: 'not an address or host name' };
   },
   write: asIt,
 };
@@ -189,7 +186,7 @@ export const host: Kind<string> = {
 /** 0 lets the system pick a free port. */
 export const port: Kind<number> = integer({ min: 0, max: 65_535, strict: 'both' });
 
-/** The same kind, its values changed after they were read: for texts that are accepted but have an equal. */
+/** The same kind with values that are changed after reading, for texts that mean the same as another value. */
 export function adjusted<V>(kind: Kind<V>, adjust: (value: V) => V): Kind<V> {
   return {
     label: kind.label,
@@ -202,22 +199,22 @@ export function adjusted<V>(kind: Kind<V>, adjust: (value: V) => V): Kind<V> {
   };
 }
 
-/** One setting, declared once: reading, faults, docs/settings.md and `sluice settings` all come from here. */
+/** The declaration of a setting. Reading, faults, docs/settings.md and `sluice settings` are based on it. */
 export interface Setting<V> {
   /** The variables that set it: the documented name, then the one that the reference implementation reads. */
   readonly names: readonly [string, ...string[]];
   readonly kind: Kind<V>;
-  /** The value when no variable is set; null when it follows from other settings (see `loadSettings`). */
+  /** The value if no variable is set; null if it depends on other settings (see `loadSettings`). */
   readonly default: V;
   /** The default as docs/settings.md and `sluice settings` show it. */
   readonly defaultText: string;
-  /** What it does, in whole sentences, and what the end of its range guards against. */
+  /** Whole sentences: what the setting does and when to change it. */
   readonly help: string;
-  /** Its text never appears in a fault, a log or a dump. */
+  /** Whether its value is hidden in faults, logs and dumps. */
   readonly secret: boolean;
 }
 
-/** Settings that are shown under one heading, by the key they have in the record of settings. */
+/** Settings that are shown under one heading, by their key in {@link Settings}. */
 export interface SettingGroup {
   readonly title: string;
   /** One sentence about the settings of the group. */
@@ -238,7 +235,7 @@ export function setting<V>(declaration: Declaration<V> & { readonly default: NoI
   return { secret: false, ...declaration, defaultText };
 }
 
-/** Declares a setting whose default follows from other settings; `default` describes it, and `loadSettings` computes it. */
+/** Declares a setting whose default depends on other settings; `default` describes it, and `loadSettings` computes it. */
 export function derivedSetting<V>(
   declaration: Declaration<V> & { readonly default: string },
 ): Setting<V | null> {

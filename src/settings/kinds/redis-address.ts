@@ -1,18 +1,18 @@
 import { isIPv6 } from 'node:net';
 import { parseCredentials } from '../../base/files/auth-file.ts';
 
-/** Where the reference implementation looks for Redis when it is given no address. */
+/** Default address of Redis in the reference implementation. */
 export const DEFAULT_REDIS_ADDRESS = '/var/run/nutcracker/ratelimit.sock';
 
-/** The same for the instance of the limits per second. */
+/** Default address of the per-second Redis in the reference implementation. */
 export const DEFAULT_PER_SECOND_ADDRESS = '/var/run/nutcracker/ratelimitpersecond.sock';
 
-/** One slash is enough: `redis:/:password@host` is a mistyped address, and as a path it would be printed. */
+/** One slash is enough: `redis:/:password@host` is a typo, and a path would be printed with the password. */
 const SCHEME = /^[a-z][a-z0-9+.-]*:\//i;
 
 const DEFAULT_PORT = 6_379;
 
-/** Redis keeps the number of a database in a signed word of 32 bits. */
+/** Redis stores the number of a database as a signed 32-bit integer. */
 const MAX_DATABASE = 2_147_483_647;
 
 /** True for the path of a unix socket: it holds a slash and is no URL. */
@@ -21,14 +21,14 @@ export function isSocketPath(address: string): boolean {
 }
 
 /**
- * True when the address can be meant for a unix socket. A name without a slash is a path too,
- * so only what must be meant for TCP is not one.
+ * True if the address can be the path of a Unix socket. A name without a slash is a path too, so only addresses that
+ * must be TCP are excluded.
  */
 function canBeSocketPath(address: string): boolean {
   return isSocketPath(address) || !(SCHEME.test(address) || hostAndPort(address) !== null);
 }
 
-/** An address cannot be right. The text says what is wrong with it and holds nothing of it: it may be a secret. */
+/** An address is invalid. The message does not contain the address, which may be a secret. */
 class RedisAddressFault extends Error {
   constructor(problem: string) {
     super(problem);
@@ -36,7 +36,7 @@ class RedisAddressFault extends Error {
   }
 }
 
-/** What an address for TCP says. */
+/** A parsed TCP address. */
 export interface TcpAddress {
   /** `host:port` or `redis://*****@host:port/database`: without credentials, for log lines and errors. */
   readonly shown: string;
@@ -75,7 +75,7 @@ function readUrl(address: string): TcpAddress {
   const url = new URL(address);
   if (url.hash !== '') throw new RedisAddressFault('a `#` ends a URL; write `%23` for it');
   const target = hostAndPort(`${url.hostname}:${url.port || DEFAULT_PORT}`);
-  if (target === null) throw new RedisAddressFault('it has no usable host, or port 0');
+  if (target === null) throw new RedisAddressFault('the host is missing or invalid, or the port is 0');
   assertEscapes(url);
   const username = decodeURIComponent(url.username) || url.searchParams.get('username') || '';
   const password = decodeURIComponent(url.password) || url.searchParams.get('password') || '';
@@ -86,7 +86,7 @@ function readUrl(address: string): TcpAddress {
   return { ...target, shown, username, password, database };
 }
 
-/** The parser of URLs passes wrong escapes on. */
+/** `URL` accepts invalid escapes. */
 function assertEscapes(url: URL): void {
   try {
     decodeURIComponent(`${url.username} ${url.password} ${url.search}`);
@@ -103,7 +103,7 @@ function readDatabase(url: URL): number {
   return Number(text);
 }
 
-/** The settings that say how to reach Redis. */
+/** Settings for the connection to a Redis instance. */
 export interface RedisAddressSettings {
   readonly socketType: 'unix' | 'tcp' | 'tcp4' | 'tcp6';
   readonly url: string;
@@ -111,7 +111,7 @@ export interface RedisAddressSettings {
   readonly auth: string;
 }
 
-/** Where a server is and who asks it. */
+/** The address of a server and the credentials for it. */
 interface Endpoint {
   readonly shown: string;
   readonly target:
@@ -134,15 +134,15 @@ export function redisEndpoint({ socketType, url, auth }: RedisAddressSettings): 
 }
 
 /**
- * The nodes of a cluster: addresses with commas in between. The socket type does not count: nodes are reached by TCP.
+ * The nodes of a cluster: addresses separated by commas. The socket type does not count: nodes are reached by TCP.
  * @throws RedisAddressFault when one of them is none, or there is none
  */
 export function clusterEndpoints({ url, auth }: Pick<RedisAddressSettings, 'url' | 'auth'>): Endpoint[] {
   const endpoints = listed(url).map(address => tcpEndpoint(address, auth, 0));
   if (endpoints.some(({ database }) => database !== 0)) {
-    throw new RedisAddressFault('a cluster has no database but 0');
+    throw new RedisAddressFault('a cluster only has database 0');
   }
-  // Nodes that are found later are asked as the first one is.
+  // Nodes that are discovered later use the credentials of the first one.
   const [{ username, password }] = endpoints;
   return endpoints.map(each => (each.password === '' ? { ...each, username, password } : each));
 }
@@ -156,7 +156,7 @@ interface SentinelAddress {
 }
 
 /**
- * The name of the master and its sentinels, with commas in between. Credentials in the address of the first sentinel
+ * The name of the master and its sentinels, separated by commas. Credentials in the address of the first sentinel
  * are for all sentinels, unless others are given for them.
  * @throws RedisAddressFault when the name or the sentinels are missing, or one of them is no address
  */
@@ -166,7 +166,7 @@ export function sentinelAddress(
 ): SentinelAddress {
   const [masterName, ...addresses] = listed(url);
   if (SCHEME.test(masterName) || addresses.length === 0) {
-    throw new RedisAddressFault('no name of a master, or no sentinel after it');
+    throw new RedisAddressFault('the name of the master or the sentinels after it are missing');
   }
   const endpoints = addresses.map(address => tcpEndpoint(address, sentinelAuth, 0));
   const [{ username, password }] = endpoints;
@@ -178,7 +178,7 @@ export function sentinelAddress(
   return { masterName, sentinels, access };
 }
 
-/** What is wrong with the address of an instance of Redis, and what to write instead; null for nothing. */
+/** What is wrong with the address of a Redis instance and what is accepted; null if it is valid. */
 export function redisAddressFault({
   type,
   socketType,
@@ -206,13 +206,13 @@ const ONE_SERVER = 'host:port (port 1 to 65535) or redis://user:password@host:po
 
 const ACCEPTED = {
   single: ONE_SERVER,
-  sentinel: `the name of the master, then its sentinels, with commas in between, each ${ONE_SERVER}`,
-  cluster: `the nodes of the cluster, with commas in between, each ${ONE_SERVER}`,
+  sentinel: `the name of the master, then its sentinels, separated by commas, each ${ONE_SERVER}`,
+  cluster: `the nodes of the cluster, separated by commas, each ${ONE_SERVER}`,
 } as const;
 
 function listed(url: string): string[] {
   const items = url.split(',');
-  if (items.includes('')) throw new RedisAddressFault('an item of the list is empty');
+  if (items.includes('')) throw new RedisAddressFault('an entry of the list is empty');
   return items;
 }
 

@@ -17,19 +17,19 @@ export const tags: Kind<readonly TagText[]> = {
   write: pairs => pairs.map(pair => pair.join(':')).join(','),
 };
 
-/** Names that variables are looked for under. */
+/** Names that are parts of environment variables. */
 export const names: Kind<readonly string[]> = {
   label: 'names, separated by commas',
   accepts: 'names of letters, digits and _, separated by commas; or empty',
   read(text) {
     if (text.trim() === '') return { value: [] };
     const value = text.split(',');
-    return value.every(name => /^\w+$/.test(name)) ? { value } : { refused: 'one of them is no name' };
+    return value.every(name => /^\w+$/.test(name)) ? { value } : { refused: 'one of them is not a name' };
   },
   write: value => value.join(','),
 };
 
-/** Where to listen, in one text. */
+/** Host and port to listen on. */
 interface ListenAddressText {
   /** Empty for every interface. */
   readonly host: string;
@@ -45,7 +45,7 @@ export const listenAddress: Kind<ListenAddressText> = {
   read(text): Reading<ListenAddressText> {
     if (text === '') return { value: { host: '', port: DEFAULT_METRICS_PORT } };
     const [, hostText, portText] = /^(\[.*\]|[^:]*):(\d{1,5})$/.exec(text) ?? [];
-    if (portText === undefined) return { refused: 'not of the accepted form' };
+    if (portText === undefined) return { refused: 'not in the accepted format' };
     const reading = host.read(hostText);
     if ('refused' in reading) return reading;
     const port = parseInteger(portText.replace(/^0+(?=\d)/, '')) as number;
@@ -62,7 +62,7 @@ export const pagePath: Kind<string> = {
   accepts: 'a path that begins with / and has no spaces, ? or #, such as /metrics',
   read(text) {
     if (text === '') return { value: DEFAULT_METRICS_PATH };
-    return /^\/[^\s?#*:]*$/.test(text) ? { value: text } : { refused: 'not of the accepted form' };
+    return /^\/[^\s?#*:]*$/.test(text) ? { value: text } : { refused: 'not in the accepted format' };
   },
   write: String,
 };

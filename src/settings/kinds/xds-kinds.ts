@@ -5,11 +5,11 @@ import type { Kind, Reading } from './kinds.ts';
 export interface XdsServer {
   /** `host:port`, or another target of gRPC. */
   readonly target: string;
-  /** What the scheme of the address says; null when it has none, and `CONFIG_GRPC_XDS_SERVER_USE_TLS` decides. */
+  /** From the scheme of the address; null without a scheme, so that `CONFIG_GRPC_XDS_SERVER_USE_TLS` decides. */
   readonly tls: boolean | null;
 }
 
-/** Each server has a connection of its own, and every change is compiled with the rules of all of them. */
+/** Each server has its own connection, and each change recompiles the rules of all servers. */
 const MOST_SERVERS = 16;
 
 const SCHEMES: ReadonlyMap<string, boolean> = new Map([
@@ -22,11 +22,11 @@ const WITH_SCHEME = /^([a-z]+):\/\/(.*?)\/?$/;
 
 const HOST_AND_PORT = /^(?:[^:/[\]\s]+|\[[^\]\s]+\]):(\d{1,5})$/;
 
-/** The targets of gRPC that are lists of addresses themselves, and what continues one. */
+/** Targets of gRPC that are lists of addresses, and further addresses of such a list. */
 const ADDRESS_LIST = /^ipv[46]:/;
 const ANOTHER_ADDRESS = /^(?:\d+\.\d+\.\d+\.\d+|\[[^\]\s]+\])(?::\d{1,5})?$/;
 
-/** One address or several. gRPC would take a missing port for 443, so that is refused. */
+/** One or more addresses. The port is required, because gRPC would use 443. */
 export const xdsServers: Kind<readonly XdsServer[]> = {
   label: 'host:port or another target of gRPC; http:// or https:// before host:port; several by comma',
   accepts:
@@ -36,9 +36,9 @@ export const xdsServers: Kind<readonly XdsServer[]> = {
     const servers: XdsServer[] = [];
     for (const part of parts(text)) {
       const server = readServer(part);
-      if (server === null) return { refused: 'not of the accepted form' };
+      if (server === null) return { refused: 'not in the accepted format' };
       if (servers.some(({ target }) => target === server.target))
-        return { refused: 'a server that is named twice' };
+        return { refused: 'a server is listed twice' };
       servers.push(server);
     }
     return servers.length > MOST_SERVERS
@@ -92,7 +92,7 @@ export function nodeIds(text: string, servers: number): readonly string[] | null
 /** Headers in the order given. */
 export type HeaderList = readonly (readonly [name: string, value: string])[];
 
-/** What gRPC allows as a key of metadata. `grpc-…` is its own. */
+/** Keys of metadata that gRPC allows. `grpc-…` is reserved. */
 const HEADER_NAME = /^(?!grpc-)[a-z0-9_.-]{1,128}$/;
 
 /** Printable ASCII. */
@@ -109,7 +109,7 @@ export const headerList: Kind<HeaderList> = {
       const [name, value, more] = part.split(':');
       if (value === undefined || more !== undefined) return { refused: 'a part without exactly one ":"' };
       const known = HEADER_NAME.test(name.toLowerCase()) && HEADER_VALUE.test(value);
-      if (!known) return { refused: 'a part that is no header' };
+      if (!known) return { refused: 'a part that is not a header' };
       headers.set(name.toLowerCase(), value);
     }
     return { value: [...headers] };
@@ -139,6 +139,6 @@ function readObject(text: string): Reading<JsonObject> {
   try {
     return { value: JSON.parse(text) };
   } catch {
-    return { refused: 'it begins as JSON and is none' };
+    return { refused: 'it starts like JSON but is not valid' };
   }
 }

@@ -14,7 +14,7 @@ function accepted(env: Environment): boolean {
 t.test('two servers on one port are refused, whichever they are', async t => {
   t.match(
     refusal({ PORT: '9000', GRPC_PORT: '9000' }),
-    'PORT="9000" and GRPC_PORT="9000": two servers would listen on one port; accepted: different ports',
+    'PORT="9000" and GRPC_PORT="9000": two servers cannot listen on the same port; accepted: different ports',
   );
   t.match(refusal({ DEBUG_PORT: '8080' }), 'PORT="8080" (default) and DEBUG_PORT="8080": two servers');
   t.match(refusal({ DEBUG_PORT: '8081' }), 'GRPC_PORT="8081" (default) and DEBUG_PORT="8081": two servers');
@@ -67,8 +67,8 @@ t.test('ports are shared on Linux only', t => {
   on('darwin');
   t.match(
     refusal({ SHARE_PORTS: 'true' }),
-    'SHARE_PORTS="true": darwin does not spread the connections of a port over several processes, as Linux does; ' +
-      'accepted: false, and a HOST, PORT, GRPC_HOST or GRPC_PORT of its own for each process',
+    'SHARE_PORTS="true": processes cannot share ports on darwin: only Linux distributes the connections among ' +
+      'them; accepted: false, and a different HOST, PORT, GRPC_HOST or GRPC_PORT for each process',
   );
   t.ok(accepted({ SHARE_PORTS: 'false' }));
   t.end();
@@ -124,7 +124,7 @@ t.test('the address must fit the socket type', async t => {
 t.test('the address must fit the arrangement of the servers, of either instance', async t => {
   t.match(
     refusal({ KVCACHE_TYPE: 'sentinel', KVCACHE_URL: 'h:1' }),
-    'KVCACHE_URL=*** and KVCACHE_TYPE="sentinel": not an address for sentinel: no name of a master, or no sentinel',
+    'KVCACHE_URL=*** and KVCACHE_TYPE="sentinel": not an address for sentinel: the name of the master or the sentinels',
   );
   t.match(
     refusal({
@@ -133,14 +133,14 @@ t.test('the address must fit the arrangement of the servers, of either instance'
       KVCACHE_PERSECOND_TYPE: 'cluster',
       KVCACHE_PERSECOND_URL: 'h:1,',
     }),
-    'KVCACHE_PERSECOND_URL=*** and KVCACHE_PERSECOND_TYPE="cluster": not an address for cluster: an item',
+    'KVCACHE_PERSECOND_URL=*** and KVCACHE_PERSECOND_TYPE="cluster": not an address for cluster: an entry',
   );
   t.ok(accepted({ KVCACHE_URL: 'h:1', KVCACHE_PERSECOND_URL: 'h' }), 'what is not used does no harm');
 });
 
 t.test('a second instance of Redis needs a first one', async t => {
   const alone = { BACKEND_TYPE: 'memory', KVCACHE_PERSECOND: 'true' };
-  t.match(refusal(alone), 'there is no first instance of Redis');
+  t.match(refusal(alone), 'a second Redis instance for per-second limits requires');
   t.ok(accepted({ KVCACHE_PERSECOND: 'true', KVCACHE_URL: 'h:1' }));
   t.ok(accepted({ KVCACHE_PERSECOND: 'true', ALTCACHE_HOST_PORT: 'm:1' }), 'memcached has no use for it');
 });
@@ -152,7 +152,7 @@ t.test('a password is given by itself or by a file, not by both', async t => {
     const both = refusal({ ...file, [`KVCACHE_${name}`]: 's3cret' });
     t.match(
       both,
-      `KVCACHE_${name}=*** and REDIS_${name}_FILE="/run/secrets/redis": two sources of one password`,
+      `KVCACHE_${name}=*** and REDIS_${name}_FILE="/run/secrets/redis": the password is given twice`,
     );
     t.ok(accepted({ ...file, [`KVCACHE_${name}`]: '' }), 'an empty one is none');
   }
@@ -161,7 +161,7 @@ t.test('a password is given by itself or by a file, not by both', async t => {
 t.test('a certificate for Redis needs its key', async t => {
   t.match(
     refusal({ KVCACHE_URL: 'h:1', KVCACHE_TLS: 'true', KVCACHE_TLS_CLIENT_CERT: '/tls/own.crt' }),
-    'KVCACHE_TLS_CLIENT_CERT="/tls/own.crt" and KVCACHE_TLS_CLIENT_KEY="" (default): a certificate and its key',
+    'KVCACHE_TLS_CLIENT_CERT="/tls/own.crt" and KVCACHE_TLS_CLIENT_KEY="" (default): a client certificate and its private key',
   );
 });
 
@@ -178,7 +178,7 @@ t.test('TLS needs the files of certificate and key, wherever they are', async t 
   t.ok(accepted(PAIR), 'files that are not used yet do no harm');
   t.match(
     refusal({ GRPC_SERVER_USE_TLS: 'true', GRPC_SERVER_TLS_CERT: '/tls/tls.crt' }),
-    'GRPC_SERVER_USE_TLS="true" and GRPC_SERVER_TLS_KEY="" (default): TLS needs a certificate and its key; ' +
+    'GRPC_SERVER_USE_TLS="true" and GRPC_SERVER_TLS_KEY="" (default): TLS requires a certificate and its private key; ' +
       'accepted: the paths of both files, or GRPC_SERVER_USE_TLS=false',
   );
   t.match(
@@ -191,7 +191,7 @@ t.test('a client CA is refused where no client is asked for a certificate', asyn
   t.ok(accepted({ ...TLS, GRPC_CLIENT_TLS_CACERT: '/tls/ca.crt' }));
   t.match(
     refusal({ ...PAIR, GRPC_CLIENT_TLS_CACERT: '/tls/ca.crt' }),
-    'GRPC_CLIENT_TLS_CACERT="/tls/ca.crt" and GRPC_SERVER_USE_TLS="false" (default): without TLS no caller',
+    'GRPC_CLIENT_TLS_CACERT="/tls/ca.crt" and GRPC_SERVER_USE_TLS="false" (default): client certificates can only',
   );
 });
 
@@ -213,7 +213,7 @@ t.test('the name of a client is refused without a CA, and must be one name', asy
   }
   t.match(
     refusal({ ...TLS, GRPC_CLIENT_TLS_SAN: 'proxy.test' }),
-    'GRPC_CLIENT_TLS_SAN="proxy.test" and GRPC_CLIENT_TLS_CACERT="" (default): a name in a certificate',
+    'GRPC_CLIENT_TLS_SAN="proxy.test" and GRPC_CLIENT_TLS_CACERT="" (default): the name in a client certificate',
   );
 });
 

@@ -7,8 +7,8 @@ import { faultLines } from './refusal.ts';
 
 t.test('two names with different texts are a fault that names both', async t => {
   t.same(faultLines({ KVCACHE_TIMEOUT: '5s', REDIS_TIMEOUT: '6s' }), [
-    '  KVCACHE_TIMEOUT="5s" and REDIS_TIMEOUT="6s": names of one setting with different texts; ' +
-      'accepted: one of them, or the same text in each',
+    '  KVCACHE_TIMEOUT="5s" and REDIS_TIMEOUT="6s": the names of one setting have different values; ' +
+      'accepted: one of them, or the same value in each',
   ]);
 });
 
@@ -65,7 +65,7 @@ t.test('the fault of each setting names the variable as written, its text, and w
 t.test('a text that is far too long is refused and shown cut', async t => {
   t.equal(loadSettings({ CACHE_KEY_PREFIX: 'x'.repeat(8_192) }).cacheKeyPrefix.length, 8_192);
   const [line] = faultLines({ CACHE_KEY_PREFIX: 'x'.repeat(8_193) });
-  t.match(line, `"${'x'.repeat(100)}...": 8193 characters, where at most 8192 are read`);
+  t.match(line, `"${'x'.repeat(100)}...": 8193 characters; the maximum is 8192`);
 });
 
 t.test('control characters of a text do not reach the terminal', async t => {

@@ -5,7 +5,7 @@ import { settingEntries } from '../../../src/settings/table.ts';
 /** Names that are warned about, each with the setting that is closest. */
 function misspelled(env: Environment): Record<string, unknown> {
   const warnings = loadSettings(env).warnings.filter(({ message }) =>
-    message.startsWith('An environment variable is ignored'),
+    message.includes('nvironment variable ignored'),
   );
   return Object.fromEntries(warnings.map(({ fields }) => [fields['name'], fields['closest']]));
 }

@@ -233,7 +233,7 @@ t.test(
     for (const variable of ['PORT', 'NEAR_LIMIT_RATIO', 'SHADOW_MODE', 'KVCACHE_TIMEOUT']) {
       const lines = faultLines({ [variable]: '' });
       t.equal(lines.length, 1);
-      t.match(lines[0], `${variable}="": the text is empty`);
+      t.match(lines[0], `${variable}="": the value is empty`);
     }
     t.equal(loadSettings({ PORT: '010' }).httpPort, 8);
     t.same(faultLines({ REDIS_TIMEOUT: '10' }), [
@@ -330,7 +330,7 @@ t.test('a number that is out of range acts as the end of the range and is told a
     t.equal(settings[key], value, name);
     t.match(settings.warnings, [
       {
-        message: 'A setting is out of range; the nearest accepted value is used',
+        message: 'Setting is out of range; the nearest accepted value is used',
         fields: { given: `${name}="${text}"`, used },
       },
     ]);

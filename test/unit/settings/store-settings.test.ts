@@ -5,8 +5,8 @@ import { SETTINGS } from '../../../src/settings/table.ts';
 import { refusal } from './refusal.ts';
 
 const NO_STORE =
-  /settings of a counter store without the address of one; each process would count for itself/;
-const UNUSED = 'Settings of another counter store have no effect';
+  /these settings belong to Redis or memcached, but no address of either is given; each process would count separately/;
+const UNUSED = 'Settings of a counter store that is not used have no effect';
 
 // What counts as "settings of a store are given, and no store is".
 t.test('settings that describe a store stop the start where nothing says which store it is', async t => {
@@ -31,7 +31,7 @@ t.test('settings that describe a store stop the start where nothing says which s
     t.match(text, NO_STORE, JSON.stringify(env));
     t.match(
       text,
-      /accepted: the address of Redis in KVCACHE_URL .*BACKEND_TYPE=memory to count in the memory/,
+      /accepted: the address of Redis in KVCACHE_URL .*BACKEND_TYPE=memory to count separately/,
     );
     t.notMatch(text, 's3cret');
   }
@@ -90,7 +90,7 @@ t.test('BACKEND_TYPE=redis without an address uses the default one, which is tol
   });
   t.equal(redisUrl, '/var/run/nutcracker/ratelimit.sock');
   t.match(warnings, [
-    { message: 'No address of Redis is given; the default is used', fields: { used: redisUrl } },
+    { message: 'No Redis address is set; the default is used', fields: { used: redisUrl } },
     { fields: { name: 'REDIS_HOST', closest: 'REDIS_URL' } },
   ]);
 });
@@ -116,7 +116,7 @@ t.test('REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR is known, and says that nothing
   t.same(loadSettings({ ...redis, REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR: 'true' }).warnings, []);
   t.match(loadSettings({ ...redis, REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR: 'false' }).warnings, [
     {
-      message: 'A setting has no effect',
+      message: 'Setting has no effect',
       fields: { name: 'REDIS_CLOSE_CONNECTION_ON_READONLY_ERROR', reason: /always replaced/ },
     },
   ]);
@@ -130,7 +130,7 @@ t.test('tasks with an address in Redis are not kept in a file unless that is sai
   };
   t.match(
     refusal(tasks),
-    'TASKS_REDIS_URL=*** and TASKS_STORE="sqlite" (default): tasks have an address in Redis',
+    'TASKS_REDIS_URL=*** and TASKS_STORE="sqlite" (default): an address of Redis is given for tasks',
   );
   t.equal(refusal({ ...tasks, TASKS_STORE: 'redis' }), '');
   t.equal(refusal({ ...tasks, TASKS_STORE: 'sqlite' }), '');

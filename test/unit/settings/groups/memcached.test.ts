@@ -25,7 +25,7 @@ t.test('servers are host:port, an IPv6 address in brackets, or paths, in their o
   for (const wrong of ['a', 'a:', ':1', 'a:0', 'a:65536', 'a:1,', ',a:1', '[a]:1', '::1:1', 'a b:1']) {
     t.match(
       refusal({ ...SERVERS, ALTCACHE_HOST_PORT: wrong }),
-      `ALTCACHE_HOST_PORT="${wrong}": not of the accepted form; accepted: host:port, [IPv6]:port or the path`,
+      `ALTCACHE_HOST_PORT="${wrong}": not in the accepted format; accepted: host:port, [IPv6]:port or the path`,
       wrong,
     );
   }
@@ -35,16 +35,16 @@ t.test('servers are host:port, an IPv6 address in brackets, or paths, in their o
 t.test('the servers come from a list or from a record, and from one of them', async t => {
   t.match(
     refusal({ BACKEND_TYPE: 'memcache' }),
-    'ALTCACHE_HOST_PORT="" (default) and ALTCACHE_SRV="" (default): memcached has no servers; accepted: a list',
+    'ALTCACHE_HOST_PORT="" (default) and ALTCACHE_SRV="" (default): no memcached servers are given; accepted: either a list',
   );
   t.match(
     refusal({ ...SERVERS, MEMCACHE_SRV: '_memcached._tcp.example.com' }),
-    'and MEMCACHE_SRV="_memcached._tcp.example.com": two sources of memcached servers',
+    'and MEMCACHE_SRV="_memcached._tcp.example.com": the memcached servers are given twice',
   );
   for (const ALTCACHE_SRV of ['memcached.example.com', '_memcached._tcp', '_a._tcp.x y', '._tcp.x']) {
     t.match(
       refusal({ ALTCACHE_SRV }),
-      `ALTCACHE_SRV="${ALTCACHE_SRV}": not of the accepted form`,
+      `ALTCACHE_SRV="${ALTCACHE_SRV}": not in the accepted format`,
       ALTCACHE_SRV,
     );
   }
@@ -66,7 +66,7 @@ t.test('a certificate and its key go together', async t => {
   t.equal(refusal({ ...tls, ALTCACHE_TLS_CLIENT_CERT: 'c', ALTCACHE_TLS_CLIENT_KEY: 'k' }), '');
   t.match(
     refusal({ ...tls, MEMCACHE_TLS_CLIENT_CERT: '/tls/c.pem' }),
-    'MEMCACHE_TLS_CLIENT_CERT="/tls/c.pem" and ALTCACHE_TLS_CLIENT_KEY="" (default): a certificate and its key',
+    'MEMCACHE_TLS_CLIENT_CERT="/tls/c.pem" and ALTCACHE_TLS_CLIENT_KEY="" (default): a client certificate and its private key',
   );
   t.equal(refusal({ ...SERVERS, ALTCACHE_TLS_CLIENT_CERT: 'c' }), '', 'without TLS nobody reads it');
 });
@@ -87,7 +87,7 @@ t.test(
     t.equal(refusal({ MEMORY_STORE_SNAPSHOT_PATH: '/var/lib/counters' }), '');
     t.match(
       refusal({ MEMORY_STORE_SNAPSHOT_PATH: '/var/lib/counters', REDIS_URL: 'r:6379' }),
-      'only the embedded store is kept in a file; accepted: BACKEND_TYPE=memory, or no MEMORY_STORE_SNAPSHOT_PATH',
+      'only the embedded store writes its counters to a file; accepted: BACKEND_TYPE=memory, or no MEMORY_STORE_SNAPSHOT_PATH',
     );
     t.match(refusal({ MEMORY_STORE_SNAPSHOT_PATH: 'x'.repeat(97) }), 'accepted: a path of at most 96 bytes');
     t.match(refusal({ MEMORY_STORE_SNAPSHOT_INTERVAL: '100ms' }), 'accepted: a duration from 1s to 24h');

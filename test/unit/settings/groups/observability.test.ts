@@ -82,7 +82,7 @@ t.test('the metrics need a port of their own, when they are served', async t => 
   t.equal(refusal(same), '');
   t.match(
     refusal({ ...same, USE_PULLSTATS: 'true' }),
-    'PULLSTATS_ADDR=":8080" and PORT="8080": two servers would listen on one port',
+    'PULLSTATS_ADDR=":8080" and PORT="8080": two servers cannot listen on the same port',
   );
   t.equal(refusal({ ...same, USE_PULLSTATS: 'true', DISABLE_STATS: 'true' }), '');
   t.match(refusal({ USE_PULLSTATS: 'true', PULLSTATS_ADDR: '127.0.0.1:8081' }), 'GRPC_PORT="8081" (default)');
@@ -128,11 +128,11 @@ t.test('mogrifiers keep their order, and need no tags', async t => {
 t.test('every fault of a mogrifier is told', async t => {
   t.match(
     refusal(MOGRIFIED),
-    /AGENTSTATS_MOGRIFIER_RULES_PATTERN: the mogrifier has no pattern; accepted: a reg/,
+    /AGENTSTATS_MOGRIFIER_RULES_PATTERN: the mogrifier requires a pattern; accepted: a reg/,
   );
   t.match(
     refusal(MOGRIFIED),
-    /AGENTSTATS_MOGRIFIER_RULES_NAME: the mogrifier has no name; accepted: the new/,
+    /AGENTSTATS_MOGRIFIER_RULES_NAME: the mogrifier requires a name; accepted: the new/,
   );
   const wrong = {
     ...MOGRIFIED,
@@ -144,14 +144,14 @@ t.test('every fault of a mogrifier is told', async t => {
   t.match(refusal(wrong), /DOG_STATSD_MOGRIFIER_RULES_PATTERN="\(": not a regular expression: .*group/);
   t.match(
     refusal(wrong),
-    /AGENTSTATS_MOGRIFIER_RULES_NAME="b" and DOG_STATSD_MOGRIFIER_RULES_NAME="a": names of one/,
+    /AGENTSTATS_MOGRIFIER_RULES_NAME="b" and DOG_STATSD_MOGRIFIER_RULES_NAME="a": the names of one/,
   );
   t.match(refusal(wrong), /_TAGS="a:": a tag without a name or value/);
   t.match(
     refusal({ ...MOGRIFIED, AGENTSTATS_MOGRIFIER_RULES_TAGS: 'a' }),
     /a pair without exactly one colon/,
   );
-  t.match(refusal({ AGENTSTATS_MOGRIFIERS: 'a b' }), 'one of them is no name');
+  t.match(refusal({ AGENTSTATS_MOGRIFIERS: 'a b' }), 'one of them is not a name');
 });
 
 t.test('mogrifiers are not looked at where nothing goes out as DogStatsD', async t => {

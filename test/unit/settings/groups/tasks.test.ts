@@ -6,10 +6,10 @@ const KEY = 'MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=';
 
 t.test('the task service is off unless it is asked for, and then needs one master key', async t => {
   t.equal(loadSettings({}).tasksEnabled, false);
-  t.match(refusal({ TASKS_ENABLED: 'true' }), /no key for secrets.*SECRETS_MASTER_KEY/s);
+  t.match(refusal({ TASKS_ENABLED: 'true' }), /requires a master key.*SECRETS_MASTER_KEY/s);
   t.match(
     refusal({ TASKS_ENABLED: 'true', SECRETS_MASTER_KEY: KEY, SECRETS_MASTER_KEY_FILE: '/key' }),
-    /two sources of one key/,
+    /the master key is given twice/,
   );
   t.equal(loadSettings({ TASKS_ENABLED: 'true', SECRETS_MASTER_KEY: KEY }).secretsMasterKey, KEY);
   t.equal(loadSettings({ TASKS_ENABLED: 'true', SECRETS_MASTER_KEY_FILE: '/key' }).tasksEnabled, true);
@@ -73,10 +73,10 @@ t.test('an identity provider is described completely, or not at all', async t =>
   };
   t.equal(refusal(all), '');
   for (const name of Object.keys(all)) {
-    t.match(refusal({ ...all, [name]: '' }), /described incompletely.*TASKS_JWT_JWKS_URL, or none/s, name);
+    t.match(refusal({ ...all, [name]: '' }), /incomplete.*TASKS_JWT_JWKS_URL, or none/s, name);
   }
   const creating = { ...all, TASKS_JWT_AUTO_PROVISION: 'true' };
-  t.match(refusal(creating), /do not say for which tenant.*TASKS_JWT_TENANT_CLAIM/s);
+  t.match(refusal(creating), /no claim of their tokens names the tenant.*TASKS_JWT_TENANT_CLAIM/s);
   t.equal(refusal({ ...creating, TASKS_JWT_TENANT_CLAIM: 'https://example.com/org' }), '');
   t.equal(refusal({ TASKS_JWT_AUTO_PROVISION: 'true' }), '', 'nobody logs in');
   t.match(refusal({ ...all, TASKS_JWT_DEFAULT_ROLE: 'owner' }), /admin, member or viewer/);

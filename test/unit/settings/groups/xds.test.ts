@@ -29,7 +29,7 @@ t.test('metadata are pairs of texts, or JSON', async t => {
   t.same(metadata('region=eu,alone,'), { region: 'eu' }, 'parts without "=" are left out');
   t.same(metadata(''), {});
   t.same(metadata(' {"zones": ["a,b"], "weight": 2}'), { zones: ['a,b'], weight: 2 });
-  t.throws(() => metadata('{"zones"'), /it begins as JSON and is none/);
+  t.throws(() => metadata('{"zones"'), /it starts like JSON but is not valid/);
 });
 
 t.test('the address is a target of gRPC with a port', async t => {
@@ -49,7 +49,7 @@ t.test('the address is a target of gRPC with a port', async t => {
   ]) {
     t.throws(
       () => url(text),
-      /not of the accepted form; accepted: host:port, with http:\/\/ or https:\/\//,
+      /not in the accepted format; accepted: host:port, with http:\/\/ or https:\/\//,
       text,
     );
   }
@@ -85,14 +85,14 @@ t.test('there may be several servers, each with a node id of its own or one for 
     ['ipv4:10.0.0.1:1,10.0.0.2:1', 'ai:1', '10.0.0.3:1'],
     'commas within a list of addresses are part of it',
   );
-  t.throws(() => loadSettings(env('gw:1,ai:1,gw:1', 'a')), /a server that is named twice/);
+  t.throws(() => loadSettings(env('gw:1,ai:1,gw:1', 'a')), /a server is listed twice/);
   t.throws(
     () => loadSettings(env(Array.from({ length: 17 }, (_, i) => `gw:${i}`).join(','), 'a')),
     /more than 16/,
   );
   t.throws(
     () => loadSettings(env('gw:1,ai:1', 'a,b,c')),
-    /the number of node ids is not the number of servers; accepted: one node id for all 2 servers, or 2/,
+    /the number of node ids differs from the number of servers; accepted: one node id for all 2 servers, or 2/,
   );
   t.same(nodeIds('a,b', 1), ['a,b'], 'a comma is part of the id of a single server');
   t.same(nodeIds('a', 2), ['a', 'a']);
@@ -112,7 +112,7 @@ t.test('a client certificate without its key is refused where it would be used',
   const used = { ...alone, CONFIG_TYPE: 'GRPC_XDS_SOTW', CONFIG_GRPC_XDS_SERVER_USE_TLS: 'true' };
   t.throws(
     () => loadSettings(used),
-    /of no use without each other; accepted: the paths of both files, or neither/,
+    /must be given together; accepted: the paths of both files, or of neither/,
   );
   t.doesNotThrow(() => loadSettings(alone));
   const byScheme = {
@@ -120,5 +120,5 @@ t.test('a client certificate without its key is refused where it would be used',
     CONFIG_TYPE: 'GRPC_XDS_SOTW',
     CONFIG_GRPC_XDS_SERVER_URL: 'http://a:1,https://b:1',
   };
-  t.throws(() => loadSettings(byScheme), /of no use without each other/);
+  t.throws(() => loadSettings(byScheme), /must be given together/);
 });

@@ -71,7 +71,7 @@ t.test('an address that cannot be right is refused with what is wrong in it, and
   const wrong: [RegExp, string[]][] = [
     [/neither host:port nor a redis:\/\/ address/, ['p4ss', 'h:65536', 'h:0', '[h]:1', 'rediss://:p4ss@h:1']],
     [/not a URL/, ['redis://h:p4ss', 'redis://:p4ss/@h:1']],
-    [/no usable host/, ['redis://', 'redis:/:p4ss@h:1', 'redis://p4ss%20x', 'redis://ü']],
+    [/the host is missing or invalid/, ['redis://', 'redis:/:p4ss@h:1', 'redis://p4ss%20x', 'redis://ü']],
     [/port/, ['redis://:p4ss@h:0']],
     [/database/, ['redis://:p4ss@h/abc', 'redis://:p4ss@h/-1', 'redis://:p4ss@h/1/2', 'redis://h?db=x']],
     [/database/, ['redis://:p4ss@h/2147483648', 'redis://:p4ss@h/1.5', 'redis://a:12/p4ss@h:1']],
@@ -136,15 +136,15 @@ t.test('a list that cannot be right is refused with what to write', async t => {
   const fault = (type: 'sentinel' | 'cluster', url: string) =>
     redisAddressFault({ type, socketType: 'unix', url })?.problem;
   t.equal(fault('cluster', 'a:1,b:2'), undefined);
-  t.match(fault('cluster', 'a:1,,b:2'), /an item of the list is empty/);
+  t.match(fault('cluster', 'a:1,,b:2'), /an entry of the list is empty/);
   t.match(fault('cluster', '/run/redis.sock'), /neither host:port/);
-  t.match(fault('cluster', 'redis://a:1/2'), /no database but 0/);
+  t.match(fault('cluster', 'redis://a:1/2'), /only has database 0/);
   t.equal(fault('sentinel', 'limits,a:1'), undefined);
-  t.match(fault('sentinel', 'limits'), /no sentinel after it/);
-  t.match(fault('sentinel', 'redis://a:1,b:2'), /no name of a master/);
+  t.match(fault('sentinel', 'limits'), /the sentinels after it/);
+  t.match(fault('sentinel', 'redis://a:1,b:2'), /the name of the master/);
   t.match(fault('sentinel', 'limits,a'), /neither host:port/);
   t.match(
     redisAddressFault({ type: 'sentinel', socketType: 'tcp', url: 'limits' })?.accepted,
-    /the name of the master, then its sentinels, with commas/,
+    /the name of the master, then its sentinels, separated by commas/,
   );
 });
