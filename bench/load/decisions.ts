@@ -124,7 +124,7 @@ async function main(): Promise<void> {
   limitTime(work.limitMs);
   const folder = makeWorkFolder();
   const { contestants } = work;
-  const field = await Field.start({ contestants, workers: plan.workers, folder });
+  const field = await Field.start({ contestants, workers: plan.workers, peer: plan.peer, folder });
   let results: Results;
   try {
     results = await runParts(plan, work, field, folder);
@@ -133,7 +133,7 @@ async function main(): Promise<void> {
   }
   const targets = targetsOf(results);
   const tables = [
-    results.scenarios.length > 0 ? loadTable(results.scenarios) : [],
+    results.scenarios.length > 0 ? loadTable(results.scenarios, plan.peer?.name ?? null) : [],
     results.engines.length > 0 ? enginesTable(results.engines) : [],
     results.halfPeak.length > 0 ? halfPeakTable(results.halfPeak) : [],
     results.everyday.length > 0 ? everydayTable(results.everyday) : [],

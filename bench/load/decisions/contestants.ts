@@ -18,6 +18,8 @@ export const CONTESTANTS = {
   },
   'redis-rules': { title: 'Redis, 100 000 rules', store: 'redis', routes: 100_000, localCacheBytes: 0 },
   baseline: { title: 'baseline', store: 'redis', routes: 10, localCacheBytes: 0 },
+  // Another service; its own name is in `Plan.peer`.
+  peer: { title: 'peer', store: 'redis', routes: 10, localCacheBytes: 0 },
 } as const satisfies Record<string, Contestant>;
 
 export type ContestantName = keyof typeof CONTESTANTS;

@@ -10,6 +10,7 @@ import type { WatchedProcesses } from '../../support/load-window.ts';
 import type { BaselineReady } from './baseline.ts';
 import { CONTESTANTS, type Contestant, type ContestantName } from './contestants.ts';
 import type { JsonLoad } from './json-generator.ts';
+import { type Peer, startPeer } from './peer.ts';
 import type { RelayReady } from './relay.ts';
 import { benchRules, ruleFile } from './rules.ts';
 import { BenchService } from './service.ts';
@@ -18,6 +19,8 @@ export interface FieldOptions {
   readonly contestants: readonly ContestantName[];
   /** `WORKER_THREADS` of the service; null leaves its default. */
   readonly workers: number | null;
+  /** The service that the contestant `peer` is; null if it is none of them. */
+  readonly peer?: Peer | null;
   /** More settings of the service. */
   readonly env?: Readonly<Record<string, string>>;
   /** A folder for files of this run. */
@@ -67,12 +70,9 @@ export class Field {
         field.#redis = redis;
         field.#stops.push(() => redis.stop());
       }
-      for (const [database, name] of options.contestants.entries()) {
-        field.running.set(
-          name,
-          await (name === 'baseline' ? field.#startBaseline(database) : field.#startService(name, database)),
-        );
-      }
+      // Database 0 is for the peer: not every service can choose another one.
+      for (const [index, name] of options.contestants.entries())
+        field.running.set(name, await field.#start(name, index + 1));
       return field;
     } catch (failure) {
       await field.stop();
@@ -123,6 +123,34 @@ export class Field {
     for (const stop of this.#stops.splice(0).reverse()) await stop();
   }
 
+  #start(name: ContestantName, database: number): Promise<Running> {
+    if (name === 'baseline') return this.#startBaseline(database);
+    if (name === 'peer') return this.#startPeer();
+    return this.#startService(name, database);
+  }
+
+  async #startPeer(): Promise<Running> {
+    if (this.#options.peer == null) throw new Error('there is no command for the peer');
+    const rulesFolder = this.#writeRules('peer');
+    const peer = await startPeer(this.#options.peer, { rulesFolder, redis: this.#store.address });
+    this.#stops.push(() => peer.stop());
+    return {
+      name: 'peer',
+      grpcPort: peer.grpcPort,
+      httpPort: 0,
+      watched: { service: peer.pid, store: this.#store.pid },
+      service: null,
+      rulesFolder,
+      database: 0,
+    };
+  }
+
+  #writeRules(name: ContestantName): string {
+    const folder = join(this.#options.folder, `rules-${name}`);
+    writeRules(folder, { 'config/bench.yaml': ruleFile(benchRules(CONTESTANTS[name].routes)) });
+    return folder;
+  }
+
   async #startBaseline(database: number): Promise<Running> {
     const { routes } = CONTESTANTS.baseline;
     const url = `redis://${this.#store.address}/${database}`;
@@ -140,9 +168,8 @@ export class Field {
   }
 
   async #startService(name: ContestantName, database: number): Promise<Running> {
-    const { store, routes, localCacheBytes, engine }: Contestant = CONTESTANTS[name];
-    const rulesFolder = join(this.#options.folder, `rules-${name}`);
-    writeRules(rulesFolder, { 'config/bench.yaml': ruleFile(benchRules(routes)) });
+    const { store, localCacheBytes, engine }: Contestant = CONTESTANTS[name];
+    const rulesFolder = this.#writeRules(name);
     const { workers, env } = this.#options;
     const service = await BenchService.start({
       RUNTIME_ROOT: rulesFolder,

@@ -3,6 +3,7 @@ import { BadArguments, boundedNumber, listed, type NameList, wholeNumber } from 
 import { STORES } from './contestants.ts';
 import type { Durations } from './measure.ts';
 import { PATTERNS, type PatternName } from './patterns.ts';
+import { type Peer, readPeer } from './peer.ts';
 import { CONNECTIONS, type ConnectionsName, FRONTS, loadScenarios, type Selection } from './scenario.ts';
 
 /** Parts of the bench, in their order. */
@@ -10,7 +11,7 @@ export const PARTS = ['load', 'rules', 'http-engines', 'half-peak', 'everyday', 
 export type Part = (typeof PARTS)[number];
 
 export const USAGE = `npm run bench -- [--quick] [--only PART,…] [--store …] [--front …] [--pattern …] [--connections …]
-                [--rounds N] [--seconds N] [--workers N] [--no-baseline] [--json FILE]
+                [--rounds N] [--seconds N] [--workers N] [--no-baseline] [--peer NAME=COMMAND] [--json FILE]
 
 Puts load on the service from end to end, beside a straightforward one; see bench/README.md.
   --quick              few short rounds, within 90 s, instead of all within 10 minutes
@@ -23,6 +24,9 @@ Puts load on the service from end to end, beside a straightforward one; see benc
   --seconds N          measured time of each run, 0.1 to 60
   --workers N          WORKER_THREADS of the service, 0 to 64; its default without it
   --no-baseline        leaves the straightforward service out, and with it the ratios
+  --peer NAME=COMMAND  also measures another v3 rate limit service over gRPC, with the same rules and Redis. It
+                       gets the settings of envoyproxy/ratelimit in its environment: GRPC_PORT, REDIS_URL,
+                       RUNTIME_ROOT and others
   --json FILE          writes all figures of all rounds to FILE as well`;
 
 interface PacedPlan {
@@ -40,6 +44,7 @@ export interface Plan {
   readonly paced: PacedPlan;
   readonly everyday: PacedPlan;
   readonly workers: number | null;
+  readonly peer: Peer | null;
   readonly jsonFile: string | undefined;
 }
 
@@ -60,6 +65,7 @@ export function readPlan(args: readonly string[]): Plan {
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       workers: { type: 'string' },
+      peer: { type: 'string' },
       'no-baseline': { type: 'boolean', default: false },
       json: { type: 'string' },
     },
@@ -82,6 +88,7 @@ export function readPlan(args: readonly string[]): Plan {
         known: Object.keys(CONNECTIONS) as ConnectionsName[],
       }),
       baseline: !values['no-baseline'],
+      peer: values.peer !== undefined,
       quick,
     },
     rounds: wholeNumber(values.rounds ?? (quick ? '3' : '5'), { name: '--rounds', min: 1, max: 50 }),
@@ -94,6 +101,7 @@ export function readPlan(args: readonly string[]): Plan {
       ? { rounds: 1, durations: { warmUpMs: 300, measuredMs: 1_000 } }
       : { rounds: 3, durations: { warmUpMs: 300, measuredMs: 1_500 } },
     workers: workers === undefined ? null : wholeNumber(workers, { name: '--workers', min: 0, max: 64 }),
+    peer: values.peer === undefined ? null : readPeer(values.peer),
     jsonFile: values.json,
   };
   if (plan.parts.includes('load') && loadScenarios(plan.selection).length === 0) {

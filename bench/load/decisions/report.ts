@@ -23,12 +23,18 @@ const HEAD = [
   'generator %',
 ];
 
-/** The medians of all contestants, scenario by scenario. */
-export function loadTable(results: readonly ScenarioResult[]): string[] {
+/**
+ * The medians of all contestants, scenario by scenario.
+ *
+ * @param peer the name of the other service; null for none
+ */
+export function loadTable(results: readonly ScenarioResult[], peer: string | null = null): string[] {
+  const titleOf = (contestant: ContestantName): string =>
+    contestant === 'peer' && peer !== null ? peer : CONTESTANTS[contestant].title;
   const rows = results.flatMap(({ scenario, rounds }) => [
     [titleOfScenario(scenario)],
     ...scenario.contestants.map(contestant => [
-      `  ${CONTESTANTS[contestant].title}`,
+      `  ${titleOf(contestant)}`,
       ...cellsOf(medianFigures(rounds, contestant), baselineRatio(rounds, contestant)),
     ]),
   ]);

@@ -61,6 +61,8 @@ export interface Selection {
   readonly patterns: readonly PatternName[];
   readonly connections: readonly ConnectionsName[];
   readonly baseline: boolean;
+  /** Whether another service is measured as well; over gRPC only. */
+  readonly peer: boolean;
   readonly quick: boolean;
 }
 
@@ -83,7 +85,7 @@ export function loadScenarios(selection: Selection): Scenario[] {
       front,
       pattern,
       connections: name,
-      contestants: contestantsFor(pattern, selection),
+      contestants: contestantsFor(front, pattern, selection),
     }));
 }
 
@@ -111,10 +113,18 @@ export function storesOf(stores: readonly Store[]): readonly Store[] {
   return stores.length > 0 ? stores : ['embedded', 'redis'];
 }
 
-function contestantsFor(pattern: PatternName, { stores, baseline }: Selection): ContestantName[] {
+function contestantsFor(
+  front: Front,
+  pattern: PatternName,
+  { stores, baseline, peer }: Selection,
+): ContestantName[] {
   const services: ContestantName[] = storesOf(stores).map(store => serviceOn(store, 'few'));
   if (pattern === 'over' && services.includes('redis')) services.push('redis-cached');
-  return baseline ? [...services, 'baseline'] : services;
+  return [
+    ...services,
+    ...(baseline ? (['baseline'] as const) : []),
+    ...(peer && front === 'grpc' ? (['peer'] as const) : []),
+  ];
 }
 
 function holds<T>(wanted: readonly T[], value: T): boolean {
