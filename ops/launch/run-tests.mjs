@@ -1,0 +1,42 @@
+// Runs built tests with tap and reports them.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { pinnedNode } from './pinned-node.mjs';
+import { note, root, StepFailure, scriptOf } from './step.mjs';
+import { TapReport } from './tap-report.mjs';
+
+/** Tests are named by their source; what runs is built from it. Flags of tap stay as they are. */
+export function builtName(argument) {
+  return argument.replace(/^(?:\.\/)?(test\/.*)\.ts$/, 'build/$1.js');
+}
+
+/**
+ * Runs built test files, or all without a name, and sets the exit status to 1 when one fails.
+ *
+ * @throws StepFailure when no test was run, or the runner itself ended early
+ */
+export async function runTests(files) {
+  note('running tests (tap)');
+  const tap = spawn(pinnedNode(), [scriptOf('tap', 'tap'), 'run', '--reporter=tap', ...files], {
+    cwd: root,
+    env: { ...process.env, NODE_OPTIONS: `--import=${new URL('without-loaders.mjs', import.meta.url)}` },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(tap, 'close');
+  const report = new TapReport(text => process.stdout.write(text));
+  for await (const line of createInterface({ input: tap.stdout })) report.line(line);
+  const [status, signal] = await ended;
+
+  const { total = 0, pass = 0, fail = 0, skip = 0, todo = 0 } = report.counts ?? {};
+  if (report.failedFiles.length > 0)
+    process.stdout.write(`\nFailed:\n  ${report.failedFiles.join('\n  ')}\n`);
+  // The last line by which CI systems count.
+  process.stdout.write(
+    `\n${pass} passed, ${fail} failed${skip + todo > 0 ? `, ${skip + todo} skipped` : ''}\n`,
+  );
+  if (report.counts === undefined)
+    throw new StepFailure(`The test runner ended early (${signal ?? `status ${status}`}).`);
+  if (total === 0) throw new StepFailure('No test was run.');
+  if (status !== 0 || fail > 0) process.exitCode = 1;
+}
