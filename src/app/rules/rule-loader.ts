@@ -7,12 +7,13 @@ import { RuleGeneration, type RuleStatistics } from '../../decision/statistics/r
 import type { CompiledRules } from '../../rules/compiled-rules.ts';
 import {
   describeRuleFault,
+  type LoadOutcome,
   MAX_REPORTED_FAULTS,
   type RuleFault,
   type RuleFile,
+  type RuleSetLoader,
   RuleSetRefused,
 } from '../../rules/rule-set.ts';
-import type { LoadOutcome, RuleSetLoader } from '../../rules/source/rule-set-loader.ts';
 import type { Counter } from '../../stats/registry.ts';
 import type { RuleCompiler } from './rule-compiler.ts';
 

@@ -46,8 +46,10 @@ export function createSnapshotKeeper(
     intervalMs: settings.memoryStoreSnapshotIntervalMs,
     table,
     fingerprintKey,
-    saved: stats.counter('ratelimit.memory_store.snapshots'),
-    failed: stats.counter('ratelimit.memory_store.snapshot_errors'),
+    counters: {
+      saved: stats.counter('ratelimit.memory_store.snapshots'),
+      failed: stats.counter('ratelimit.memory_store.snapshot_errors'),
+    },
     clock,
     logger,
   });

@@ -24,7 +24,7 @@ import { describeStore } from './store-text.ts';
  * takes memory and startup time, which the embedded store does not need.
  */
 export async function loadStoreFactory({ backendType }: Settings): Promise<StoreFactory> {
-  if (backendType === 'embedded') return parts => openMemoryStore(parts, sharingOf(parts));
+  if (backendType === 'embedded') return parts => openEmbeddedStore(parts, sharingOf(parts));
   if (backendType === 'redis') {
     const { createRedisStore } = await import('./redis-store.ts');
     return parts => openServerStore(parts, createRedisStore);
@@ -95,7 +95,7 @@ function openMarks({ localCacheSizeBytes }: Settings): SharedArrayBuffer | null 
   return localCacheSizeBytes === 0 ? null : new RefundMarks().buffer;
 }
 
-function openMemoryStore(parts: StoreParts, sharing: Omit<StoreSharing, 'memory'>): OpenedStore {
+function openEmbeddedStore(parts: StoreParts, sharing: Omit<StoreSharing, 'memory'>): OpenedStore {
   const { store, table } = createEmbeddedStore(parts);
   const keeper =
     parts.shared === undefined ? createSnapshotKeeper(parts, table, sharing.fingerprintKey) : null;

@@ -18,8 +18,8 @@ interface SnapshotKeeperParts {
   readonly table: CounterTable;
   /** The fingerprint key of the counters in the table. */
   readonly fingerprintKey: FingerprintKey;
-  readonly saved: Counter;
-  readonly failed: Counter;
+  /** Snapshots that were written, and those that could not be written. */
+  readonly counters: { readonly saved: Counter; readonly failed: Counter };
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -132,15 +132,15 @@ export class SnapshotKeeper implements Service {
   }
 
   async #save(): Promise<void> {
-    const { path, table, fingerprintKey, clock, saved, failed, logger } = this.#parts;
+    const { path, table, fingerprintKey, clock, counters: counted, logger } = this.#parts;
     try {
       const counters = await saveSnapshot(path, table, { writtenMs: clock.nowMs(), fingerprintKey });
-      saved.add(1);
+      counted.saved.add(1);
       logger.debug('Counter snapshot written', { path, counters });
       if (this.#loggedReason !== '') logger.warning('The counter snapshot is written again', { path });
       this.#loggedReason = '';
     } catch (failure) {
-      failed.add(1);
+      counted.failed.add(1);
       this.#logFailure(asError(failure).message);
     }
   }

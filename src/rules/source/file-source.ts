@@ -4,7 +4,7 @@ import { asError } from '../../base/fault.ts';
 import { DirectoryWatch, WatchRetry } from '../../base/files/directory-watch.ts';
 import type { Service } from '../../base/lifecycle.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { RuleFile } from '../rule-set.ts';
+import type { RuleFile, RuleSetLoader } from '../rule-set.ts';
 import {
   DATA_LINK,
   isRuleFileName,
@@ -12,7 +12,6 @@ import {
   RuleSourceFault,
   readRuleDirectory,
 } from './read-directory.ts';
-import type { RuleSetLoader } from './rule-set-loader.ts';
 
 /** Where the rule files are, and when they are reloaded (spec 2.7, `RUNTIME_…`). */
 interface FileRuleSourceOptions {

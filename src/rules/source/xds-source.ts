@@ -14,7 +14,7 @@ import {
   MAX_RESOURCES,
   type Resource,
 } from '../../messages/discovery-codec.ts';
-import { MAX_REPORTED_FAULTS, type RuleFile } from '../rule-set.ts';
+import { type LoadOutcome, MAX_REPORTED_FAULTS, type RuleFile, type RuleSetLoader } from '../rule-set.ts';
 import {
   AdsStream,
   type AdsStreamOptions,
@@ -23,7 +23,6 @@ import {
   XDS_TLS_REMEDIES,
   type XdsTls,
 } from './ads-stream.ts';
-import type { LoadOutcome, RuleSetLoader } from './rule-set-loader.ts';
 
 export interface XdsRuleSourceOptions
   extends Pick<AdsStreamOptions, 'target' | 'headers' | 'maxMessageBytes'> {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Service } from '../../base/lifecycle.ts';
-import type { RuleFile } from '../rule-set.ts';
-import type { LoadOutcome, RuleSetLoader } from './rule-set-loader.ts';
+import type { LoadOutcome, RuleFile, RuleSetLoader } from '../rule-set.ts';
 import { XdsRuleSource, type XdsRuleSourceOptions } from './xds-source.ts';
 
 /**

@@ -1,7 +1,8 @@
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import { createRuleSource } from '../../../../src/app/rules/rule-source.ts';
 import { OutageLog } from '../../../../src/base/outage-log.ts';
-import type { RuleSetLoader } from '../../../../src/rules/source/rule-set-loader.ts';
+import type { RuleSetLoader } from '../../../../src/rules/rule-set.ts';
 import { loadSettings } from '../../../../src/settings/load.ts';
 import { AdsServer } from '../../../support/ads-server.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';

@@ -28,8 +28,7 @@ function keep(t: Teardown, path: string, fingerprintKey: FingerprintKey = TEST_F
     intervalMs: 60_000,
     table,
     fingerprintKey,
-    saved: stats.counter('saved'),
-    failed: stats.counter('failed'),
+    counters: { saved: stats.counter('saved'), failed: stats.counter('failed') },
     clock,
     logger,
   });

@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, watch, writeFi
 import promises from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import type { Clock } from '../../../../src/base/clock.ts';
 import type { Logger } from '../../../../src/base/logger.ts';
-import type { RuleFile } from '../../../../src/rules/rule-set.ts';
+import type { LoadOutcome, RuleFile, RuleSetLoader } from '../../../../src/rules/rule-set.ts';
 import { FileRuleSource } from '../../../../src/rules/source/file-source.ts';
-import type { LoadOutcome, RuleSetLoader } from '../../../../src/rules/source/rule-set-loader.ts';
 import { wrapBuiltin } from '../../../support/wrapped-builtin.ts';
 
 /** One outcome: file texts joined by a space in file order, or the message of the fault. */

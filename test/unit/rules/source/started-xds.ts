@@ -1,7 +1,6 @@
 import type { Test } from 'tap';
 import { OutageLog } from '../../../../src/base/outage-log.ts';
-import type { RuleFile } from '../../../../src/rules/rule-set.ts';
-import type { LoadOutcome, RuleSetLoader } from '../../../../src/rules/source/rule-set-loader.ts';
+import type { LoadOutcome, RuleFile, RuleSetLoader } from '../../../../src/rules/rule-set.ts';
 import { XdsRuleSource, type XdsRuleSourceOptions } from '../../../../src/rules/source/xds-source.ts';
 import { AdsServer } from '../../../support/ads-server.ts';
 import { KeepingLogger } from '../../../support/keeping-logger.ts';

@@ -1,7 +1,13 @@
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
+import t from 'tap';
 import { loadRuleSet } from '../../../../src/rules/parse/load.ts';
-import type { RuleFile, RuleSet, RuleSetRefused } from '../../../../src/rules/rule-set.ts';
-import type { LoadOutcome, RuleSetLoader } from '../../../../src/rules/source/rule-set-loader.ts';
+import type {
+  LoadOutcome,
+  RuleFile,
+  RuleSet,
+  RuleSetLoader,
+  RuleSetRefused,
+} from '../../../../src/rules/rule-set.ts';
 import { XdsSources } from '../../../../src/rules/source/xds-sources.ts';
 import { AdsServer } from '../../../support/ads-server.ts';
 import { WaitClock } from '../../../support/wait-clock.ts';

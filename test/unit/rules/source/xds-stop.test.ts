@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import t, { type Test } from 'tap';
-import type { LoadOutcome } from '../../../../src/rules/source/rule-set-loader.ts';
+import type { Test } from 'tap';
+import t from 'tap';
+import type { LoadOutcome } from '../../../../src/rules/rule-set.ts';
 import { AdsServer } from '../../../support/ads-server.ts';
 import { hourly } from '../../../support/xds-messages.ts';
 import { startXds, startXdsPair } from './started-xds.ts';
