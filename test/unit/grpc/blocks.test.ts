@@ -27,7 +27,7 @@ t.test('failures one after the other with the same status and text are encoded o
   t.end();
 });
 
-t.test('printable ASCII stays as it is, but for the percent sign', async t => {
+t.test('printable ASCII is unchanged, except the percent sign', async t => {
   let printable = '';
   for (let code = 0x20; code <= 0x7e; code++) printable += String.fromCharCode(code);
   t.equal(encodeStatusMessage(printable), printable.replace('%', '%25'));

@@ -140,7 +140,7 @@ t.test('what is missing is known once the prefix is there', async t => {
   t.equal(reader.missing, 40);
 });
 
-t.test('content that is not one message is told apart', async t => {
+t.test('content that is not exactly one message is refused with its cause', async t => {
   const cases: [string, Uint8Array, MessageFault][] = [
     ['nothing', Buffer.alloc(0), 'none'],
     ['part of a prefix', Buffer.alloc(4), 'incomplete'],

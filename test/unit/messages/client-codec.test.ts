@@ -245,7 +245,7 @@ t.test('metadata nested beyond the bound is refused before the stack runs out', 
   });
 });
 
-t.test('a number in metadata that is no double is refused with its place', async t => {
+t.test('a number in metadata that is not a double is refused with its position', async t => {
   const bytes = Buffer.from(written({ dynamicMetadata: asStruct({ n: 1 }) }));
   // Tag of number_value (field 2, fixed64) turned into field 2, fixed32.
   bytes[bytes.indexOf(0x11)] = 0x15;

@@ -62,7 +62,7 @@ t.test('a response is read as an independent encoder wrote it', async t => {
   );
 });
 
-t.test('what is no response is refused', async t => {
+t.test('bytes that are not a response are refused', async t => {
   t.throws(() => decodeDiscoveryResponse(Buffer.of(0x0a, 200)), { name: 'WireFault' });
   t.throws(() => decodeDiscoveryResponse(Buffer.of(0x2a, 1, 0xff)), /field 5 is not valid UTF-8/);
 });

@@ -52,7 +52,7 @@ t.test('a message field that comes twice is merged', async t => {
   t.equal(read(hits).descriptors[0].hits, 9);
 });
 
-t.test('what is set to its default is told from what is not set', async t => {
+t.test('a field set to its default differs from a field that is not set', async t => {
   const { descriptors } = read(message(2), message(2, message(2)), message(2, message(3)));
   t.strictSame(descriptors, [
     { entries: [], limit: null, hits: null, isRefund: false },
@@ -94,7 +94,7 @@ t.test('numbers are held to their width: 32 bits are cut, 64 bits stop at what i
   for (let bytes = 1; bytes <= 10; bytes++)
     t.equal(read(number(3, 5, bytes)).hits, 5, `a 5 in ${bytes} bytes`);
   const negative = read(message(2, message(2, number(2, -1n)))).descriptors[0].limit;
-  t.equal(negative?.unit, 4_294_967_295, 'a negative enum is none that is defined');
+  t.equal(negative?.unit, 4_294_967_295, 'a negative enum is not a defined value');
 });
 
 t.test('texts must be UTF-8, wherever they stand', async t => {
@@ -169,7 +169,7 @@ t.test('a message may lie anywhere in its memory, and is copied', async t => {
   t.equal(readTable(table)[0].domain, 'domain');
 });
 
-t.test('a table takes as many requests as come, and starts anew after a reset', async t => {
+t.test('a table grows with its requests, and is empty after a reset', async t => {
   const table = new RequestTable();
   const one = (i: number) =>
     Buffer.concat([
@@ -187,7 +187,7 @@ t.test('a table takes as many requests as come, and starts anew after a reset', 
   }
 });
 
-t.test('a request holds so many descriptors, a descriptor so many entries, and no more', async t => {
+t.test('descriptors of a request and entries of a descriptor are limited', async t => {
   const table = new RequestTable();
   const descriptors = (count: number) => Buffer.concat(Array.from({ length: count }, () => message(2)));
   const entries = (count: number) => message(2, ...Array.from({ length: count }, () => entry('k', 'v')));

@@ -180,7 +180,7 @@ t.test('a stream that ends makes room for another (RFC 9113, 5.1.2)', async t =>
   const peer = Http2Peer.open({ limits: { maxStreams: 2 } });
   for (const id of [1, 3]) peer.request(id, END_BOTH);
   t.strictSame(peer.request(5), ['RST_STREAM 5 REFUSED_STREAM']);
-  t.strictSame(peer.send(data(5, Buffer.from('under way'), END_STREAM)), []);
+  t.strictSame(peer.send(data(5, Buffer.from('in flight'), END_STREAM)), []);
   peer.answer(1, '');
   t.strictSame(peer.request(7, END_BOTH), []);
   peer.send(rstStream(3));

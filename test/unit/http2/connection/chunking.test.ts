@@ -75,18 +75,18 @@ const SCRIPT: readonly Uint8Array[] = [
   ping('the last'),
 ];
 
-function play(chunking: Chunking): { said: string[]; told: string[] } {
+function play(chunking: Chunking): { said: string[]; calls: string[] } {
   const peer = new Http2Peer({ chunking });
   peer.handler.onData = (stream, endStream) => {
     if (endStream) peer.connection.end(stream, Buffer.of(0x88));
   };
-  return { said: peer.send(...SCRIPT), told: peer.handler.take() };
+  return { said: peer.send(...SCRIPT), calls: peer.handler.take() };
 }
 
 t.test('it makes no difference how the bytes of a client arrive', async t => {
   const expected = play(atOnce);
   t.strictSame(
-    expected.told.map(line => line.slice(0, 40)),
+    expected.calls.map(line => line.slice(0, 40)),
     [
       'request 1 /s/m',
       'data 1 "hello "',

@@ -24,7 +24,7 @@ t.test('the answer to a PING is not answered (RFC 9113, 6.7)', async t => {
   t.strictSame(Http2Peer.open().send(pingAck(Buffer.alloc(8))), []);
 });
 
-t.test('PING is answered while requests are under way', async t => {
+t.test('PING is answered while requests are in progress', async t => {
   const peer = Http2Peer.open();
   t.strictSame(peer.send(headers(1, requestBlock()), ping('12345678'), data(1)), ['PING ack 12345678']);
 });
@@ -98,7 +98,7 @@ for (const [what, { sent, code }] of Object.entries(FATAL)) {
   });
 }
 
-t.test('GOAWAY says why, for whoever reads it', async t => {
+t.test('GOAWAY carries the reason as debug data', async t => {
   const peer = Http2Peer.open();
   const [said] = peer.sendFrames(data(0));
   t.match(said, { type: 'GOAWAY', debug: 'stream frame on stream 0 (RFC 9113, 6)' });

@@ -27,7 +27,7 @@ t.test('a drain first leaves open which stream is the last (RFC 9113, 6.8)', asy
   t.notOk(peer.connection.closed);
 });
 
-t.test('streams that were under way are served, those behind the second GOAWAY are not', async t => {
+t.test('streams in flight are served, streams after the second GOAWAY are not', async t => {
   const peer = Http2Peer.open();
   peer.request(1);
   drain(peer);
@@ -118,7 +118,7 @@ t.test('a drain is begun once', async t => {
   t.strictSame(drain(peer), []);
 });
 
-t.test('a client that has not said its preface yet is told that nothing of it was served', async t => {
+t.test('a client that has not sent its preface yet learns that nothing was served', async t => {
   for (const said of [Buffer.alloc(0), CLIENT_PREFACE.subarray(0, 10), CLIENT_PREFACE]) {
     const peer = new Http2Peer();
     peer.send(said);

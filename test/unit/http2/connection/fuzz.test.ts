@@ -86,7 +86,7 @@ function answering(
   return { open, turn: () => open.size > 0 && answer(random.pick([...open.values()])) };
 }
 
-/** What the handler was told, in an order that makes sense for each stream. */
+/** Checks the calls of the handler and their order for each stream. */
 function checkEvents(events: readonly string[]): void {
   const last = new Map<string, string>();
   for (const event of events) {

@@ -91,7 +91,7 @@ t.test('more CONTINUATION frames than anybody needs end the connection', async t
   t.strictSame(peer.send(continuation(1, Buffer.alloc(0), END_HEADERS)), ['GOAWAY 0 ENHANCE_YOUR_CALM']);
 });
 
-t.test('the count of CONTINUATION frames begins anew with each section', async t => {
+t.test('CONTINUATION frames are counted per section', async t => {
   const peer = Http2Peer.open();
   const section = (id: number): Buffer[] => [
     headers(id, BLOCK, 0),
@@ -131,8 +131,8 @@ t.test('a section with too large a list is answered 431, and its stream is done'
     'HEADERS 3 431/- END_STREAM',
     'RST_STREAM 3 NO_ERROR',
   ]);
-  t.strictSame(peer.send(data(3, Buffer.from('under way'), END_STREAM)), []);
-  t.strictSame(peer.handler.take(), [], 'the handler is not told');
+  t.strictSame(peer.send(data(3, Buffer.from('in flight'), END_STREAM)), []);
+  t.strictSame(peer.handler.take(), [], 'the handler is not notified');
   t.strictSame(peer.request(5), []);
   t.strictSame(peer.handler.take(), ['request 5 /s/m'], 'others are served');
 });

@@ -143,7 +143,7 @@ t.test('an answer that goes on, however slowly, is not given up', async t => {
     t.strictSame(peer.send(windowUpdate(1, 1)), [`DATA 1 "${'abc'[i]}"`]);
   }
   t.strictSame(peer.tick(10_000), []);
-  t.strictSame(peer.tick(1), ['RST_STREAM 1 CANCEL'], 'the time begins anew with each frame');
+  t.strictSame(peer.tick(1), ['RST_STREAM 1 CANCEL'], 'the time starts again with each frame');
 });
 
 t.test('a stream that has waited before is not held to it', async t => {

@@ -125,7 +125,7 @@ for (const [name, end] of [
   ['data', data(1, octets(1), END_STREAM)],
   ['trailers', headers(1, fieldBlock([['x-sum', '1']]), END_BOTH)],
 ] as const) {
-  t.test(`what comes of a request behind its answer is not told of, up to its end by ${name}`, async t => {
+  t.test(`the rest of a request after its response is ignored, up to its end by ${name}`, async t => {
     const peer = Http2Peer.open({ settings: [[PARAMETER.initialWindowSize, 0]] });
     peer.request(1);
     t.strictSame(peer.answer(1, 'early'), ['HEADERS 1 200/-'], 'which waits for a window');

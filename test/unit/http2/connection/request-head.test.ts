@@ -51,7 +51,7 @@ const MALFORMED: readonly (readonly [clause: string, what: string, fields: Field
   ['8.3.1', 'an empty :method', having(':method', '')],
   ['8.3.1', 'an empty :scheme', having(':scheme', '')],
   ['8.3.1', 'an empty :path', having(':path', '')],
-  ['8.3.1', 'a :path that is none', having(':path', 's/m')],
+  ['8.3.1', 'an invalid :path', having(':path', 's/m')],
   ['8.3.1', 'a :path of * for another method than OPTIONS', having(':path', '*')],
   ['8.3.1', 'a user in :authority', having(':authority', 'user@test')],
   ['8.5', 'CONNECT with :scheme', [...connect, [':scheme', 'http']]],
@@ -71,7 +71,7 @@ for (const [clause, what, fields] of MALFORMED) {
     for (const flags of [0x4, END_BOTH]) {
       const peer = Http2Peer.open();
       t.strictSame(peer.send(headers(1, fieldBlock(fields), flags)), ['RST_STREAM 1 PROTOCOL_ERROR']);
-      t.strictSame(peer.handler.take(), [], 'the handler is not told');
+      t.strictSame(peer.handler.take(), [], 'the handler is not notified');
       t.strictSame(peer.request(3), []);
       t.strictSame(peer.handler.take(), ['request 3 /s/m'], 'others are served');
     }
@@ -117,7 +117,7 @@ t.test('the head tells method, path and length', async t => {
   ]);
 });
 
-t.test('a content-length that is no single number makes a request malformed (RFC 9110, 8.6)', async t => {
+t.test('a content-length that is not a single number makes a request malformed (RFC 9110, 8.6)', async t => {
   for (const value of ['', '-1', '+1', '1.0', '0x1', '1, 1', '1 1', '9'.repeat(16)]) {
     const peer = Http2Peer.open();
     t.strictSame(

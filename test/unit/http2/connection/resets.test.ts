@@ -15,13 +15,13 @@ t.test('our own frames on a stream that is closed go nowhere', async t => {
   t.equal(peer.connection.streamCount, 0);
 });
 
-t.test('a request may be reset while the handler is told of it', async t => {
+t.test('the handler may reset a request while it receives it', async t => {
   const peer = Http2Peer.open();
   peer.handler.onRequest = stream => peer.connection.reset(stream, ERROR.refusedStream);
   t.strictSame(peer.send(headers(1, requestBlock()), data(1, Buffer.from('x'), END_STREAM)), [
     'RST_STREAM 1 REFUSED_STREAM',
   ]);
-  t.strictSame(peer.handler.take(), ['request 1 /s/m'], 'it is not told of what it asked for');
+  t.strictSame(peer.handler.take(), ['request 1 /s/m'], 'the handler is not notified of its own reset');
 });
 
 t.test('RST_STREAM is never answered with RST_STREAM (RFC 9113, 5.4.2)', async t => {

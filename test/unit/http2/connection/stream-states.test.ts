@@ -36,7 +36,7 @@ interface State {
   /** The stream that is brought into the state, and then gets the event. */
   readonly id: number;
   readonly reach: (peer: Http2Peer) => void;
-  /** What the client hears and the handler is told of each event. */
+  /** Frames that the client receives, and calls of the handler, for each event. */
   readonly outcomes: Readonly<Record<Event, readonly string[]>>;
 }
 
@@ -64,7 +64,7 @@ const CLOSED: State['outcomes'] = {
   PUSH_PROMISE: fatal(1, 'PROTOCOL_ERROR'),
 };
 
-/** RFC 9113, 5.1: a closed stream on which frames of the client may have been under way when we closed it. */
+/** RFC 9113, 5.1: a closed stream on which frames of the client may have been in flight when the server closed it. */
 const CLOSED_BY_US: State['outcomes'] = {
   ...CLOSED,
   HEADERS: IGNORED,

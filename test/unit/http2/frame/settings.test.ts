@@ -62,7 +62,7 @@ t.test('an acknowledgement is empty; else it is a FRAME_SIZE_ERROR (RFC 9113, 6.
   });
 });
 
-t.test('a length that is no multiple of 6 is a FRAME_SIZE_ERROR (RFC 9113, 6.5)', async t => {
+t.test('a length that is not a multiple of 6 is a FRAME_SIZE_ERROR (RFC 9113, 6.5)', async t => {
   for (const length of [1, 5, 7, 13])
     t.match(read(new Uint8Array(length)), { settings: [], fault: { scope: 'connection', code: 6 } });
 });

@@ -30,7 +30,7 @@ t.test('RFC 7541, C.4, is what the encoder writes when every field is indexed', 
 });
 
 t.test(
-  'RFC 7541, C.6, as well, but for the size update and a code that is no shorter than its text',
+  'RFC 7541, C.6, as well, except the size update and a code that is not shorter than its text',
   async t => {
     const encoder = new HpackEncoder({ maxTableSize: 256 });
     const [first, second, third] = exampleOf('C.6').steps;

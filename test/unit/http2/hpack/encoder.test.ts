@@ -115,7 +115,7 @@ t.test('an encoder without a table refers to nothing', async t => {
   t.equal(hexOf(encodeBlock(encoder, [['x', '1']], 'index')), '0001780131');
 });
 
-t.test('a character that is no octet is refused, and said to be in what', async t => {
+t.test('a character above U+00FF is refused with its position', async t => {
   const to = new ByteWriter();
   t.throws(() => encoderWith().field(to, 'x', 'a\u010a', 'plain'), {
     name: 'TypeError',

@@ -3,7 +3,7 @@ import { STATIC_NAMES, STATIC_VALUES } from '../../../../src/http2/hpack/static-
 import { decodedPlainly } from './plain-huffman.ts';
 import { PlainTable } from './plain-table.ts';
 
-/** The block breaks a rule; which one is not told. */
+/** The block breaks a rule. The fault does not say which one. */
 export class PlainFault extends Error {}
 
 function check(holds: boolean): void {
