@@ -13,7 +13,7 @@ import { SIGNAL_NAMES, SignalPorts, Signals } from '../../tasks/model/signals.ts
 import { TaskStatistics } from '../../tasks/model/task-statistics.ts';
 import { AskedStartLimits, type LimitAsker } from '../../tasks/scheduler/attempts/start-limits.ts';
 import type { NotReadyListener } from '../../tasks/scheduler/health/troubles.ts';
-import { ScheduleFirer } from '../../tasks/scheduler/schedules/schedule-firer.ts';
+import { scheduleFirer } from '../../tasks/scheduler/schedules/schedule-firer.ts';
 import { TasksEngine } from '../../tasks/scheduler/tasks-engine.ts';
 import { WorkerBook } from '../../tasks/scheduler/workers/worker-book.ts';
 import { type WorkerTester, WorkerTests } from '../../tasks/scheduler/workers/worker-tests.ts';
@@ -168,7 +168,7 @@ function tasksEngine(parts: EngineParts): {
     deliveries,
     limitAsker,
     firer: workerDue =>
-      new ScheduleFirer({
+      scheduleFirer({
         ...common,
         ids,
         limits,

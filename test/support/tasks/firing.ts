@@ -5,7 +5,7 @@ import { IdMaker } from '../../../src/tasks/model/ids.ts';
 import { scheduleDueAt } from '../../../src/tasks/model/schedules/schedule-times.ts';
 import { Signals } from '../../../src/tasks/model/signals.ts';
 import type { Task } from '../../../src/tasks/model/task.ts';
-import { ScheduleFirer } from '../../../src/tasks/scheduler/schedules/schedule-firer.ts';
+import { type ScheduleFirer, scheduleFirer } from '../../../src/tasks/scheduler/schedules/schedule-firer.ts';
 import type { ScheduleResult } from '../../../src/tasks/scheduler/schedules/schedule-step.ts';
 import { Directory } from '../../../src/tasks/store/directory.ts';
 import type { PutDocument, StoredDocument } from '../../../src/tasks/store/documents.ts';
@@ -96,7 +96,7 @@ export class Firing {
       after: (delayMs, run) => this.clock.after(delayMs, run),
     };
     const random = new SeededRandom(1_000 + seed);
-    const firer = new ScheduleFirer({
+    const firer = scheduleFirer({
       store,
       directory: new Directory(store, clock),
       signals,

@@ -9,7 +9,7 @@ import type { DeleteDocument, StoredDocument } from '../../store/documents.ts';
 import type { NewTask } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 
-interface CallbackParts {
+export interface CallbackParts {
   readonly store: Pick<TaskStore, 'getDocument' | 'create' | 'apply'>;
   readonly directory: Directory;
   readonly signals: Signals;

@@ -4,33 +4,37 @@ import { asError } from '../../../base/fault.ts';
 import { forEachLimited } from '../../../base/for-each-limited.ts';
 import type { Service } from '../../../base/lifecycle.ts';
 import type { Logger } from '../../../base/logger.ts';
-import type { DocumentKind, TenantLimits } from '../../model/documents.ts';
+import type { DocumentKind } from '../../model/documents.ts';
+import type { Signals } from '../../model/signals.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { isOutage } from '../health/store-outage.ts';
 import { type AccountDeletionParts, deleteSome, lookAtRemoval } from '../upkeep/deletions.ts';
-import { createCallbacks } from './callbacks.ts';
-import type { ScheduleStepParts } from './schedule-step.ts';
-import { type ScheduleCounters, ScheduleWriter } from './schedule-writer.ts';
+import { type CallbackParts, createCallbacks } from './callbacks.ts';
+import { ScheduleWriter, type ScheduleWriterParts } from './schedule-writer.ts';
 
-interface ScheduleFirerParts extends ScheduleStepParts {
-  readonly store: ScheduleStepParts['store'] &
-    Pick<TaskStore, 'dueDocuments' | 'now' | 'create' | 'apply' | 'remove'> &
-    AccountDeletionParts['store'];
+interface ScheduleFirerParts {
+  readonly store: Pick<TaskStore, 'dueDocuments' | 'now'>;
+  readonly signals: Signals;
+  readonly work: DueWork;
   readonly clock: Clock;
   /** From 0 to below 1. */
   readonly random: () => number;
   readonly logger: Logger;
-  /** Default limits of tenants, unless their operator has changed them. */
-  readonly limits: Pick<TenantLimits, 'openTasks'>;
+}
+
+interface DueWorkParts {
+  readonly store: Pick<TaskStore, 'apply' | 'remove' | 'now'> & AccountDeletionParts['store'];
+  readonly signals: Signals;
+  readonly writer: ScheduleWriter;
+  readonly callbacks: CallbackParts;
   /** The document of a worker is due: it is to be resumed. The document must not be due afterwards. */
   readonly workerDue: (tenant: string, workerId: string) => Promise<void>;
-  readonly counters: ScheduleCounters;
 }
 
 /**
- * How long a schedule that has come may go unnoticed. The looks are at the full quarters of a second, as nominal times
- * are full seconds: the first look after one is at it.
+ * Maximum delay until a due schedule is noticed. The store is read at full quarters of a second, and nominal times are full
+ * seconds, so a read coincides with each of them.
  */
 const LOOK_EVERY_MS = 250;
 /** Maximum number of documents in one read: each may contain a payload. */
@@ -44,31 +48,28 @@ const RETRIES = { initialMs: 250, maxMs: 5_000 };
 type Job = () => Promise<void>;
 
 /**
- * Makes the tasks of schedules whose time has come. It asks the store for documents that are due, and so owns that call:
- * callbacks are created (`callbacks.ts`), workers that are due are handed on, entries of the audit log whose time is over
- * are deleted, tasks that wait for their removal are looked at, and accounts that are being deleted lose some more
- * (`upkeep/deletions.ts`).
+ * Creates the tasks of due schedules. It reads all due documents from the store, so it handles the other kinds as well:
+ * callbacks (`callbacks.ts`), workers that are to resume, expired entries of the audit log, tasks that wait for their
+ * removal, and accounts that are being deleted (`upkeep/deletions.ts`).
  *
- * Each schedule moves on in the same step in which its task is made, and only from the version that was read. So any
- * number of processes may do this, and a crash at any moment leaves a schedule that either has fired or is still due.
+ * Each schedule moves on in the step that creates its task, and only from the version that was read. So any number of
+ * processes may do this, and a crash at any moment leaves a schedule that either has fired or is still due.
  */
 export class ScheduleFirer implements Service {
   readonly name = 'schedules';
   readonly #parts: ScheduleFirerParts;
-  readonly #writer: ScheduleWriter;
   #unlisten: (() => void) | null = null;
   #timer: Timer | null = null;
   #looking: Promise<void> | null = null;
-  /** A schedule came due while the store was asked. */
+  /** A schedule became due while the store was read. */
   #again = false;
-  /** Since the last time that all went well. */
+  /** Since the last success. */
   #failures = 0;
   /** The tenant at which the last answer of the store ended: the next one starts with the tenants that follow. */
   #lastTenant: string | null = null;
 
   constructor(parts: ScheduleFirerParts) {
     this.#parts = parts;
-    this.#writer = new ScheduleWriter(parts);
   }
 
   async start(): Promise<void> {
@@ -81,7 +82,7 @@ export class ScheduleFirer implements Service {
     this.#look();
   }
 
-  /** Ends when what was begun is written. */
+  /** Resolves when the work in progress is written. */
   async stop(): Promise<void> {
     this.#unlisten?.();
     this.#unlisten = null;
@@ -135,32 +136,55 @@ export class ScheduleFirer implements Service {
     return LOOK_EVERY_MS - (this.#parts.clock.nowMs() % LOOK_EVERY_MS);
   }
 
-  /** @returns whether it is worth to look again at once: there was more to do, and some of it got done */
+  /** @returns whether to look again at once, because documents were due and some were handled */
   async #pass(): Promise<boolean> {
-    const { store } = this.#parts;
+    const { store, work } = this.#parts;
     const due = await store.dueDocuments(DOCUMENTS_AT_ONCE, this.#lastTenant);
     if (due.length === 0) return false;
     this.#lastTenant = due[due.length - 1].tenant;
     const now = await store.now();
     let moved = 0;
-    const jobs = due.flatMap(({ tenant, document }) => this.#jobOf(tenant, document) ?? []);
+    const jobs = due.flatMap(({ tenant, document }) => work.jobOf(tenant, document) ?? []);
     for (const [tenant, batch] of batchesOf(due, 'schedule')) {
       jobs.push(async () => {
-        moved += await this.#writer.fire(tenant, batch, now);
+        moved += await work.fire(tenant, batch, now);
       });
     }
     for (const [tenant, batch] of batchesOf(due, 'callback')) {
       jobs.push(async () => {
-        moved += await createCallbacks(this.#parts, tenant, batch, now);
+        moved += await work.createCallbacks(tenant, batch, now);
       });
     }
     await forEachLimited(jobs, JOBS_AT_ONCE, job => job());
     // More documents may be due even if few were read, because large documents come in smaller numbers.
     return moved > 0;
   }
+}
+
+/** The work for due documents, by their kind. */
+class DueWork {
+  readonly #parts: DueWorkParts;
+
+  constructor(parts: DueWorkParts) {
+    this.#parts = parts;
+  }
+
+  /** @returns how many of the schedules have moved on */
+  fire(tenant: string, schedules: readonly StoredDocument<'schedule'>[], now: number): Promise<number> {
+    return this.#parts.writer.fire(tenant, schedules, now);
+  }
+
+  /** @returns how many of the callbacks are not due any more */
+  createCallbacks(
+    tenant: string,
+    callbacks: readonly StoredDocument<'callback'>[],
+    now: number,
+  ): Promise<number> {
+    return createCallbacks(this.#parts.callbacks, tenant, callbacks, now);
+  }
 
   /** Null for kinds of documents that are handled in batches. */
-  #jobOf(tenant: string, document: StoredDocument): Job | null {
+  jobOf(tenant: string, document: StoredDocument): Job | null {
     const { store, workerDue } = this.#parts;
     switch (document.kind) {
       case 'worker':
@@ -177,6 +201,19 @@ export class ScheduleFirer implements Service {
         return null;
     }
   }
+}
+
+/** Creates a {@link ScheduleFirer} with its work. */
+export function scheduleFirer(
+  parts: ScheduleWriterParts &
+    CallbackParts &
+    Pick<ScheduleFirerParts, 'store' | 'clock' | 'random'> &
+    Pick<DueWorkParts, 'store' | 'workerDue'>,
+): ScheduleFirer {
+  const { store, signals, clock, random, logger, workerDue } = parts;
+  const writer = new ScheduleWriter(parts);
+  const work = new DueWork({ store, signals, writer, callbacks: parts, workerDue });
+  return new ScheduleFirer({ store, signals, work, clock, random, logger });
 }
 
 /** The documents of a kind, up to {@link BATCH} of one tenant at a time. */

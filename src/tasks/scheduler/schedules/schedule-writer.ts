@@ -20,7 +20,7 @@ export interface ScheduleCounters {
   count(result: ScheduleResult, by: number): void;
 }
 
-interface ScheduleWriterParts extends ScheduleStepParts {
+export interface ScheduleWriterParts extends ScheduleStepParts {
   readonly store: ScheduleStepParts['store'] & Pick<TaskStore, 'create' | 'apply'>;
   readonly logger: Logger;
   readonly limits: Pick<TenantLimits, 'openTasks'>;

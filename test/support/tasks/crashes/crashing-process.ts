@@ -12,7 +12,7 @@ import type { RestParts } from '../../../../src/tasks/rest/http/parts.ts';
 import { RestService } from '../../../../src/tasks/rest/rest-service.ts';
 import { taskRoutes } from '../../../../src/tasks/rest/routes.ts';
 import { UsedShares } from '../../../../src/tasks/rest/threads/thread-signals.ts';
-import { ScheduleFirer } from '../../../../src/tasks/scheduler/schedules/schedule-firer.ts';
+import { scheduleFirer } from '../../../../src/tasks/scheduler/schedules/schedule-firer.ts';
 import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-engine.ts';
 import type { WorkerTester } from '../../../../src/tasks/scheduler/workers/worker-tests.ts';
 import { parseMasterKey } from '../../../../src/tasks/sealing/master-key.ts';
@@ -66,7 +66,7 @@ class CrashingProcess {
       ...common,
       deliveries,
       limitAsker: NO_LIMITS,
-      firer: workerDue => new ScheduleFirer({ ...common, ids, limits, workerDue, counters: { count() {} } }),
+      firer: workerDue => scheduleFirer({ ...common, ids, limits, workerDue, counters: { count() {} } }),
       statistics,
       notReady: () => {},
       options: {

@@ -10,7 +10,7 @@ import { Signals } from '../../../../src/tasks/model/signals.ts';
 import { type HistoryEntry, isFinal } from '../../../../src/tasks/model/task.ts';
 import { TaskStatistics } from '../../../../src/tasks/model/task-statistics.ts';
 import { attemptsFor } from '../../../../src/tasks/scheduler/push/push-slots.ts';
-import { ScheduleFirer } from '../../../../src/tasks/scheduler/schedules/schedule-firer.ts';
+import { scheduleFirer } from '../../../../src/tasks/scheduler/schedules/schedule-firer.ts';
 import type { TasksEngineParts } from '../../../../src/tasks/scheduler/tasks-engine.ts';
 import { Directory } from '../../../../src/tasks/store/directory.ts';
 import type { PutDocument } from '../../../../src/tasks/store/documents.ts';
@@ -103,7 +103,7 @@ class Scene {
       ...common,
       deliveries: this.workers,
       sealer: TEST_SEALER as never,
-      firer: workerDue => new ScheduleFirer({ ...common, ids, limits, workerDue, counters: { count() {} } }),
+      firer: workerDue => scheduleFirer({ ...common, ids, limits, workerDue, counters: { count() {} } }),
       statistics: new TaskStatistics(new StatsRegistry()),
       limitAsker: NO_LIMITS,
       notReady: () => {},
