@@ -108,13 +108,13 @@ function load(files: readonly RuleFile[], options: LoadOptions): LoadOutcome {
   }
 }
 
-/** What a check found. */
+/** The result of a check. */
 interface CheckResult {
   /** Names of the files that were read. */
   readonly files: readonly string[];
-  /** Names of entries of the directory that are no rule files. */
+  /** Names of entries of the directory that are not rule files. */
   readonly ignored: readonly string[];
-  /** Places that may not do what was meant; the service logs them when it loads the files. */
+  /** Rules that may not do what was meant; the service logs these warnings when it loads the files. */
   readonly warnings: readonly RuleFault[];
   readonly outcome: LoadOutcome;
 }
@@ -137,7 +137,7 @@ function checkText(directory: string, result: CheckResult): string {
 }
 
 function faultLines(faults: readonly RuleFault[]): string[] {
-  // The list is cut at its bound, so that many may stand for more.
+  // The list of faults is limited, so there may be more.
   const more = faults.length >= MAX_REPORTED_FAULTS ? ' or more' : '';
   const noun = faults.length === 1 ? 'fault' : 'faults';
   return [

@@ -6,12 +6,12 @@ export interface Command {
   readonly name: string;
   /** One line for the list of commands. */
   readonly summary: string;
-  /** What `sluice <name> --help` prints, with these arguments in between. */
+  /** The help that `sluice <name> [args] --help` prints. */
   usage(args: readonly string[]): string | Promise<string>;
   /**
    * Runs the command and returns its exit status.
    *
-   * @throws CommandFault when it cannot do what it was asked for
+   * @throws CommandFault if the command fails
    */
   run(args: string[], io: CliIo): Promise<number>;
 }
@@ -41,7 +41,7 @@ Example:
   sluice version
 `;
 
-/** All commands, in the order in which help lists them. Each is loaded when it runs, so that none waits for another. */
+/** All commands, in the order of the help. The code of a command is loaded when it runs, so that commands start fast. */
 export const COMMANDS: readonly Command[] = [
   {
     name: 'serve',

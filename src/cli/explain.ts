@@ -107,7 +107,7 @@ async function post(
   }
 }
 
-/** The request as the debug port takes it; hits of 0 go with each descriptor, for a request with 0 counts 1. */
+/** The request for the debug port. Hits of 0 are sent with each descriptor, because a request with 0 hits counts 1. */
 function requestJson({ domain, descriptors, hitsAddend }: RateLimitRequest): string {
   return JSON.stringify({
     domain,
@@ -136,7 +136,7 @@ function isExplanation(body: unknown): body is Explanation {
   return Array.isArray(descriptors) && typeof answer === 'object' && answer !== null;
 }
 
-/** The explanation for people: the overall code, a line for each descriptor, then for each how that came about. */
+/** The explanation for people: the overall code, a line for each descriptor, then the details of each descriptor. */
 function explanationText({ descriptors, answer }: Explanation, columns: number | null): string {
   const lines = [
     `${answer['overallCode']} would be the answer; nothing was counted`,
@@ -146,7 +146,7 @@ function explanationText({ descriptors, answer }: Explanation, columns: number |
   return lines.map(line => `${printable(line)}\n`).join('');
 }
 
-/** As it is printed, so that columns are as wide as they look. */
+/** The entries of the descriptor, escaped for a terminal. */
 function nameOf({ entries }: DescriptorExplanation): string {
   return printable(entries.map(({ key, value }) => `${key}=${value}`).join(','));
 }

@@ -24,9 +24,9 @@ import { CommandFault } from '../terminal/io.ts';
  */
 export async function callShouldRateLimit(target: CallTarget, request: Uint8Array): Promise<Uint8Array> {
   const client = new Client(checkedAddress(target.address), await credentialsOf(target.tls), {
-    // A limiter stands beside its callers; a proxy set for the web is never on the way to it.
+    // The service is in the same network; a proxy for the web must not be used.
     'grpc.enable_http_proxy': 0,
-    // A retried call could count its hits twice.
+    // A retry could count the hits twice.
     'grpc.enable_retries': 0,
   });
   try {
@@ -55,7 +55,7 @@ function unaryCall(client: Client, target: CallTarget, request: Uint8Array): Pro
   });
 }
 
-/** Refuses what gRPC would misread: it takes a missing port for 443, and `http:` for the name of a host. */
+/** Rejects addresses that gRPC would misread: it would use 443 for a missing port, and `http:` as a host name. */
 function checkedAddress(address: string): string {
   if (/^(unix|dns|ipv4|ipv6):./.test(address)) return address;
   const port = /^(?:[^:/[\]]+|\[[^\]]+\]):(\d{1,5})$/.exec(address)?.[1];
@@ -106,15 +106,15 @@ interface TlsFiles {
   readonly keyFile: string;
 }
 
-/** How a call ended, as the gRPC library tells it. */
+/** The result of a failed call, from the gRPC library. */
 interface FailedCall {
   readonly code: number;
   readonly details: string;
-  /** Whether a connection stood at the end: only then is the status the word of the service. */
+  /** Whether the client was connected when the call failed: only then does the status come from the service. */
   readonly connected: boolean;
 }
 
-/** What went wrong, and what to do about it. */
+/** The message for a failed call: what went wrong and what to do. */
 export function describeFailedCall(target: CallTarget, failed: FailedCall): string {
   const { address } = target;
   if (failed.code === GRPC_STATUS.deadlineExceeded) {
@@ -132,7 +132,7 @@ export function describeFailedCall(target: CallTarget, failed: FailedCall): stri
   return `${address} answered with ${status[failed.code] ?? `status ${failed.code}`}: ${printable(failed.details)}`;
 }
 
-/** The reason within the sentence that `@grpc/grpc-js` wraps around it; the whole sentence when it is another. */
+/** The reason without the sentence that `@grpc/grpc-js` wraps around it. */
 function connectFailure(details: string): string {
   const wrapped =
     /Last error: (?:\w*Error(?: \[\w+\])?: )?(.*?)\s*(?:\(\d{4}-[^)]*Z\))?\. Resolution note: /s;
@@ -141,7 +141,7 @@ function connectFailure(details: string): string {
   return /:SSL routines:[^:]*:([^:]+)/.exec(reason)?.[1] ?? printable(reason);
 }
 
-/** What to do, by what the reason says; the first that fits. */
+/** What to do about a reason. The first pattern that matches applies. */
 const CONNECT_HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /ECONNREFUSED|ENOENT/,

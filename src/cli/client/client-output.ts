@@ -11,10 +11,10 @@ import { UNIT_NAMES } from '../../messages/current-limit.ts';
 import { formatDuration } from '../../settings/kinds/go-numbers.ts';
 import { tableLines } from '../terminal/layout.ts';
 
-/** What services report as remaining where a rule is unlimited (spec 3.2). */
+/** The remaining count that services report for an unlimited rule (spec 3.2). */
 const UNLIMITED = 2 ** 32 - 1;
 
-/** The answer for people: the overall code, a line for each descriptor, then what the response brings besides. */
+/** The response for people: the overall code, a line for each descriptor, then headers and metadata. */
 export function responseText(
   request: RateLimitRequest,
   response: RateLimitResponse,

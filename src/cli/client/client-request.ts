@@ -33,7 +33,7 @@ export function requestFromFlags(flags: FlagValues<typeof REQUEST_FLAGS>): RateL
     throw new UsageFault('--descriptors is missing: give at least one, such as --descriptors user=anna.');
   }
   const hits = readFlag('hits', flags.hits, integer({ min: 0, max: 2 ** 32 - 1 }));
-  // Services read 0 hits of a request as 1. Only a descriptor's own 0 counts nothing.
+  // Services read 0 hits of a request as 1. Only 0 hits of a descriptor count nothing.
   const hitsAddend = hits === 0 ? 0 : null;
   return {
     domain: flags.domain,
@@ -49,7 +49,7 @@ export function requestFromFlags(flags: FlagValues<typeof REQUEST_FLAGS>): RateL
 
 /**
  * `k=v,k2=v2`. A pair is split at its first `=`. The reference implementation refuses a second one, yet values with
- * `=` (tokens, query strings) are common, and a key with one is not.
+ * `=` (tokens, query strings) are common and keys with `=` are not.
  */
 function parseEntries(text: string): DescriptorEntry[] {
   return text.split(',').map(pair => {

@@ -82,7 +82,7 @@ export async function runClient(args: readonly string[], io: CliIo): Promise<num
   return exitStatus(target, response, flags['fail-over-limit']);
 }
 
-/** @throws UsageFault when a flag is no such thing, or would silently have no effect */
+/** @throws UsageFault if a flag is invalid or would silently have no effect */
 function targetFromFlags(flags: FlagValues<typeof CLIENT_FLAGS>): CallTarget {
   const tls = {
     caFile: flags['grpc-server-ca-file'],

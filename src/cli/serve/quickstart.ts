@@ -41,13 +41,13 @@ export function commandsToTry(addresses: Addresses): string {
   if (addresses.debug !== null) lines.push(`  curl http://${reachable(addresses.debug)}/rlconfig`);
   lines.push(
     'Tasks ("bin/sluice tasks --help" has the rest):',
-    // Tenants are told apart by names below `localhost`: an address in numbers has none.
+    // The host name selects the tenant, so the address must be a name and not an IP address.
     `  eval "$(bin/sluice tasks create-account acme --export --service http://localhost:${http.split(':').at(-1)})"`,
   );
   return `${lines.join('\n')}\n`;
 }
 
-/** An address to connect to, for one to listen on. */
+/** The address to connect to, for an address that a server listens on. */
 function reachable(address: string): string {
   return address.replace(/^(0\.0\.0\.0|\[::\]|)(?=:\d)/, 'localhost');
 }

@@ -22,7 +22,7 @@ const SERVE_FLAGS = {
   quickstart: { kind: 'switch', help: 'use the sample rules, and serve tasks' },
 } as const;
 
-/** How long the process may outlive the service: libraries keep calls that nobody can end, such as one to a collector. */
+/** How long the process may outlive the service. Libraries have calls that cannot be canceled, such as an export of spans. */
 const AFTER_THE_END_MS = 1_000;
 
 /** Runs the service until a signal ends it; the exit status is 0 after an orderly stop. */
@@ -48,7 +48,7 @@ async function serve(quickstart: boolean, io: CliIo): Promise<number> {
   for (const { message, fields } of settings.warnings) logger.warning(message, fields);
   logSettings(settings, logger);
   const release = watchProcess(logger);
-  // Timers of the service do not keep a process alive, and before a port is open nothing else might.
+  // The timers of the service do not keep the process alive, so this one does until a port is open.
   const alive = setInterval(() => {}, 2_147_483_647);
   const collector = new IdleCollector(systemClock, ownMemory());
   collector.start();
@@ -68,9 +68,9 @@ async function serve(quickstart: boolean, io: CliIo): Promise<number> {
 }
 
 interface StartedService {
-  /** Null when a signal came before the service had started. */
+  /** Null if a signal arrived before the service had started. */
   readonly at: StartedAt | null;
-  /** Resolves after the orderly stop that a signal brings about; rejects with a {@link ServeFault} when it was none. */
+  /** Resolves after a signal has shut down the service; rejects with a {@link ServeFault} if the shutdown failed. */
   readonly stopped: Promise<void>;
 }
 
@@ -93,7 +93,7 @@ async function startService(
       openTasks: settings.tasksEnabled ? await loadTasks(settings, logger, missingKey) : null,
     });
     const stopped = stopOnSignal(service, logger);
-    // A stop that fails before the start has ended is nobody's yet; it is told to whoever waits later.
+    // `stop()` can fail before `start()` has finished. The rejection is handled later, by the caller of `stopped`.
     stopped.catch(() => {});
     return { at: await service.start(), stopped };
   } catch (failure) {
@@ -101,13 +101,13 @@ async function startService(
   }
 }
 
-/** The library of OpenTelemetry is loaded only here: it takes memory and time at start. */
+/** OpenTelemetry is loaded only if tracing is enabled, because it takes memory and time at startup. */
 async function openTracing(settings: Settings, logger: Logger) {
   const { OtlpTracing } = await import('../../app/tracing.ts');
   return await OtlpTracing.open({ settings, clock: systemClock, logger });
 }
 
-/** The task service is loaded only here, for the same reason. */
+/** The task service is loaded only if it is enabled, because it takes memory and time at startup. */
 async function loadTasks(settings: Settings, logger: Logger, missingKey: 'make' | 'refuse') {
   const [{ TasksService }, { loadMasterKeys }, { loadTaskStoreFactory }] = await Promise.all([
     import('../../app/tasks/tasks-service.ts'),
@@ -149,7 +149,7 @@ function stopOnSignal(service: DecisionService, logger: Logger): Promise<void> {
     for (const signal of STOP_SIGNALS) {
       process.on(signal, () => {
         if (stopping) {
-          // The first call passes on how the stop went.
+          // The first call reports the result of the shutdown.
           service.stop().catch(() => {});
           return;
         }
@@ -168,8 +168,8 @@ function stopOnSignal(service: DecisionService, logger: Logger): Promise<void> {
 }
 
 /**
- * A promise that nobody waited for is a defect, but no reason to stop deciding: it is logged with its origin. After
- * an exception that nobody caught the state is unknown, so the process ends and its supervisor starts another.
+ * An unhandled rejection is a bug, but no reason to stop making decisions, so it is only logged. After an uncaught
+ * exception the state is unknown, so the process exits and its supervisor starts another one.
  */
 function watchProcess(logger: ProcessLogger): () => void {
   const rejected = (reason: unknown): void => {

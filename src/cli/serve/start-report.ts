@@ -9,8 +9,8 @@ import { packageVersion } from '../terminal/version.ts';
 import { commandsToTry } from './quickstart.ts';
 
 /**
- * Says where the service can be reached and which store counts: on a terminal, and in the quick start, as a text for
- * people on standard output; otherwise as one line of the log, which every log level has.
+ * Reports the addresses of the service and its store: on a terminal and in the quick start as text on standard output,
+ * otherwise as one log line, at every log level.
  */
 export function reportReady(
   io: CliIo,
@@ -50,7 +50,7 @@ function banner(settings: Settings, at: StartedAt, quickstart: boolean): string 
   return quickstart ? `${text}\n${commandsToTry(at)}\nCtrl-C stops it.\n` : text;
 }
 
-/** What happened, by its name in the log, as a text for people says it. */
+/** Log messages and their texts for people. */
 const TEXTS = {
   'Sluice cannot start': 'the service could not start',
   'Sluice did not shut down cleanly': 'the service did not shut down cleanly',
@@ -58,9 +58,9 @@ const TEXTS = {
 
 /** The service could not start, or could not shut down as it should. */
 export class ServeFault extends CommandFault {
-  /** Why, without what it led to. */
+  /** The cause. */
   readonly reason: string;
-  /** What it led to, as the log says it. */
+  /** The log message. */
   readonly event: string;
 
   constructor(event: keyof typeof TEXTS, cause: unknown) {
@@ -71,15 +71,15 @@ export class ServeFault extends CommandFault {
   }
 }
 
-/** Every reason where several things went wrong. */
+/** The message of the failure; all messages if several things failed. */
 function reasonOf(failure: unknown): string {
   if (failure instanceof AggregateError) return failure.errors.map(reasonOf).join('; ');
   return asError(failure).message;
 }
 
 /**
- * Says why `serve` fails: as text, or as lines of the log where LOG_FORMAT asks for JSON. It must work when the settings
- * themselves are at fault, so LOG_FORMAT is read from the environment, and the level does not count.
+ * Reports why `serve` failed: as text, or as log lines if LOG_FORMAT is `json`. LOG_FORMAT is read from the environment,
+ * and the log level is ignored, because the settings themselves may be invalid.
  */
 export function reportFailure(io: CliIo, failure: unknown): void {
   if (io.env['LOG_FORMAT']?.toLowerCase() !== 'json') {

@@ -23,7 +23,7 @@ const COUNTS_FLAGS = {
   worker: { ...TEXT, placeholder: 'NAME', help: 'only tasks of this worker' },
 } as const;
 
-/** What an account may have and has, and what happened in it. */
+/** Commands for the limits, the use and the audit log of an account. */
 export const USE_COMMANDS: readonly TasksCommand[] = [
   {
     name: 'counts',
@@ -76,7 +76,7 @@ async function showLimits(args: readonly string[], io: CliIo): Promise<number> {
 /**
  * A table of limits and use.
  *
- * @param state as the service answers it, with the names of the limits that the operator has changed
+ * @param state the response of the service, and the names of the limits that the operator has changed
  */
 export function printLimits(
   { limits, use, changed }: Readonly<Record<'limits' | 'use' | 'changed', unknown>>,

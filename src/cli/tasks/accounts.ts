@@ -46,7 +46,7 @@ export const CREATE_ACCOUNT: TasksCommand = {
   run: createAccount,
 };
 
-/** `sluice tasks accounts`: what the operator of a service does. */
+/** `sluice tasks accounts`: commands for the operator of the service. */
 export const ACCOUNT_COMMANDS: readonly TasksCommand[] = [
   {
     name: 'accounts list',

@@ -215,7 +215,7 @@ async function update(args: readonly string[], io: CliIo): Promise<number> {
   return EXIT.done;
 }
 
-/** What flags say about a schedule, besides its names and whether it is paused. @throws UsageFault, CommandFault */
+/** Fields of a schedule from flags, except its name, its worker and `paused`. @throws UsageFault, CommandFault */
 function scheduleFields(flags: FlagValues<typeof SCHEDULE_FLAGS>): Json {
   const { type, priority, group, tags, jitter, overlap } = flags;
   const maxRuns = flags['max-runs'];
@@ -288,7 +288,7 @@ async function preview(args: readonly string[], io: CliIo): Promise<number> {
   return EXIT.done;
 }
 
-/** When a stored schedule fires, changed by what the flags say. */
+/** The timing of a stored schedule with the changes from flags. */
 function storedTiming(schedule: Json, changes: Json): Json {
   const { cron, every, phase, timezone, dst, start_at, end_at } = schedule;
   const pattern = cron === null ? { every, phase } : { cron };

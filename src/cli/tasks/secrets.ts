@@ -40,10 +40,10 @@ const CREATE_SECRET_FLAGS = {
 } as const;
 
 const WORKER = 'name of the worker';
-/** Values of secrets are shorter. */
+/** Larger than any value of a secret. */
 const MAX_VALUE_BYTES = 64 * 1024;
 
-/** `sluice tasks secrets`: those of workers. */
+/** `sluice tasks secrets`: secrets of workers. */
 export const SECRET_COMMANDS: readonly TasksCommand[] = [
   {
     name: 'secrets list',
@@ -127,7 +127,7 @@ async function createSecret(args: readonly string[], io: CliIo): Promise<number>
   return EXIT.done;
 }
 
-/** The value without the line end that files and commands leave behind it; null where none is given. */
+/** The value without the line end that files and commands append; null if no value is given. */
 async function givenValue(
   flags: Readonly<Record<'type' | 'value-from' | 'name', string>>,
   io: CliIo,

@@ -18,11 +18,11 @@ const RETRY_FLAGS = {
   failed: { kind: 'switch', help: 'all failed tasks, instead of tasks by id' },
 } as const;
 
-/** What one request may name, or change. */
+/** Limits of one request for actions. */
 const MAX_IDS = 1_000;
 const MAX_CHANGES = 10_000;
 
-/** What can be done to tasks, and how it is called when it was done, and when it was only tried. */
+/** An action on tasks, with the words for its result and for its dry run. */
 interface Action {
   readonly name: 'retry' | 'cancel' | 'pause' | 'resume' | 'run' | 'delete';
   readonly summary: string;
@@ -91,7 +91,7 @@ const ACTIONS: readonly Action[] = [
   },
 ];
 
-/** `sluice tasks retry TASK...`, or those that a filter passes; `--failed` is one of them. So too the others. */
+/** `sluice tasks retry TASK...`, or with a filter such as `--failed`; the other actions likewise. */
 export const ACTION_COMMANDS: readonly TasksCommand[] = ACTIONS.map(action => ({
   name: action.name,
   takes: action.name === 'retry' ? 'TASK... | --failed' : 'TASK...',
@@ -139,13 +139,13 @@ function byIds(ids: readonly string[]): Json[] {
 
 interface ActionResult {
   matched: number;
-  /** With a dry run: what would be. */
+  /** With a dry run, the number of tasks that would change. */
   changed: number;
-  /** The first of those that were not, of each request. */
+  /** The first skipped tasks of each request. */
   readonly skipped: Json[];
 }
 
-/** Piece by piece, and each until there is nothing left of it. */
+/** Sends one request for each piece, and further requests until the piece is finished. */
 async function act(
   target: ApiTarget,
   action: string,

@@ -132,7 +132,7 @@ function cells(task: Json): string[] {
   ];
 }
 
-/** Why it waits, and since when. */
+/** What the task waits for, and since when. */
 function waiting(task: Json): string {
   const reason = task['waiting_for'];
   const since = timeText(task['waiting_since']);
@@ -186,7 +186,7 @@ const FOLLOW_MS = 500;
 const PAGE = 200;
 const ENDED = new Set<unknown>(['succeeded', 'failed', 'canceled', 'expired']);
 
-/** `sluice tasks history TASK`: an entry a line, as they happened; with `--json`, an object a line. */
+/** `sluice tasks history TASK`: one line for each entry, oldest first; with `--json`, one object a line. */
 async function showHistory(args: readonly string[], io: CliIo): Promise<number> {
   const { values: flags, positionals } = parseFlags(args, HISTORY_FLAGS);
   if (flags.newest) noArguments(positionals);
@@ -213,7 +213,7 @@ async function newestTask(target: ApiTarget): Promise<string> {
   return String(task['id']);
 }
 
-/** All entries beyond one; those before it are passed over page by page. */
+/** All entries after `seq`. Earlier entries are skipped page by page. */
 async function entriesAfter(target: ApiTarget, id: string, seq: number): Promise<Json[]> {
   const found: Json[] = [];
   let cursor: string | null = null;
@@ -228,7 +228,7 @@ async function entriesAfter(target: ApiTarget, id: string, seq: number): Promise
   return found;
 }
 
-/** Its last entry was shown in an earlier round. */
+/** True if the task has finished; its last entry was already printed. */
 async function hasEnded(target: ApiTarget, id: string): Promise<boolean> {
   const task = await callApi(target, { method: 'GET', path: `/api/v1/tasks/${encodeURIComponent(id)}` });
   return ENDED.has(task['status']);

@@ -11,20 +11,20 @@ import { CommandFault, UsageFault } from '../terminal/io.ts';
 /** What to do about a handshake that failed. */
 const TLS_REMEDIES: TlsRemedies = { ca: 'NODE_EXTRA_CA_CERTS', plain: 'begin the address with http://' };
 
-/** Longest wait for an answer. */
+/** Timeout of a request. */
 const TIMEOUT_MS = 30_000;
-/** A page of tasks with their payloads fits. */
+/** Large enough for a page of tasks with their payloads. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Where requests go, and as whom. */
+/** The address of the service and the token for it. */
 export interface ApiTarget {
   /** `http://acme.localhost:8080`, without a path. */
   readonly url: string;
-  /** Empty for none. It goes into one header field and nowhere else. */
+  /** Empty for none. It is only sent in a header field and never printed. */
   readonly token: string;
-  /** How to name another address, for messages: `--url or SLUICE_URL`. */
+  /** How to change the address, for messages: `--url or SLUICE_URL`. */
   readonly namedBy: string;
 }
 
@@ -39,7 +39,7 @@ interface ApiRequest {
 /**
  * Sends one request and returns the body of its answer; an empty object where there is none.
  *
- * @throws CommandFault with what the service says is wrong, field by field, or why it could not be asked
+ * @throws CommandFault with the errors that the service reports, field by field, or the reason why the request failed
  */
 export async function callApi(target: ApiTarget, request: ApiRequest): Promise<Json> {
   const { status, text } = await send(target, request);
@@ -56,7 +56,7 @@ export function rowsOf(target: ApiTarget, answer: Json, name: string): readonly 
   return rows;
 }
 
-/** Somebody else is there. @param how goes on from "answered" */
+/** The response is not one of the task service. @param how continues "answered" */
 export function strangeAnswer(target: ApiTarget, how: string): CommandFault {
   return new CommandFault(
     `${target.url} answered ${how}, which is not a response of the task service. ` +
@@ -64,7 +64,7 @@ export function strangeAnswer(target: ApiTarget, how: string): CommandFault {
   );
 }
 
-/** What is wrong, and below it every field that it does not name yet. */
+/** The error, followed by a line for each field that the error does not mention. */
 function problemText(problem: Json): string {
   const parts = Array.isArray(problem['errors']) ? (problem['errors'] as Json[]) : [];
   const whole = `${problem['detail'] ?? problem['title']} (${problem['code']})`;
@@ -158,10 +158,10 @@ const lookUp: LookupFunction = (name, options, done) => {
   lookup(name === 'localhost' || name.endsWith('.localhost') ? 'localhost' : name, options, done);
 };
 
-/** What one request may ask for. */
+/** Maximum page size of the API. */
 const PAGE = 200;
 
-/** Everything that a list holds, page after page, up to `limit`. */
+/** All entries of a list, up to `limit`, fetched page by page. */
 export async function allOf(
   target: ApiTarget,
   path: string,

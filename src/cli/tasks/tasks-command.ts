@@ -31,7 +31,7 @@ export interface CommandSection {
   readonly commands: readonly TasksCommand[];
 }
 
-/** The tenant that the flag or the environment names, and the token of the environment. */
+/** The tenant from the flag or the environment, and the token from the environment. */
 export function targetOf(flags: { readonly url: string }, io: CliIo): ApiTarget {
   const url = flags.url !== '' ? flags.url : (io.env['SLUICE_URL'] ?? '');
   if (url === '') {
@@ -48,14 +48,14 @@ export function targetOf(flags: { readonly url: string }, io: CliIo): ApiTarget 
   return { url, token, namedBy: '--url or SLUICE_URL' };
 }
 
-/** The service itself, asked as its operator. The token is empty where the environment has none. */
+/** The service with the token of its operator. The token is empty if the environment has none. */
 export function serviceOf(flags: { readonly service: string }, io: CliIo): ApiTarget {
   const url = flags.service !== '' ? flags.service : (io.env['SLUICE_SERVICE'] ?? 'http://localhost:8080');
   const token = io.env['ACCOUNTS_OPERATOR_TOKEN'] ?? '';
   return { url, token, namedBy: '--service or SLUICE_SERVICE' };
 }
 
-/** The service, for what only its operator may do. @throws UsageFault */
+/** The service, for commands that only its operator may run. @throws UsageFault if there is no token */
 export function operatorOf(flags: { readonly service: string }, io: CliIo): ApiTarget {
   const target = serviceOf(flags, io);
   if (target.token !== '') return target;
@@ -95,10 +95,10 @@ export function noArguments(positionals: readonly string[]): void {
 }
 
 /**
- * Asks before something that cannot be undone. Where nobody can be asked, `--yes` has to be given.
+ * Asks for confirmation of something that cannot be undone. Without a terminal, `--yes` is required.
  *
  * @param what would happen: `cancel 120 tasks`
- * @throws UsageFault when nobody can be asked, CommandFault when the answer is not yes
+ * @throws UsageFault without a terminal, CommandFault if the answer is not yes
  */
 export async function confirm(what: string, flags: { readonly yes: boolean }, io: CliIo): Promise<void> {
   if (flags.yes) return;
@@ -108,10 +108,10 @@ export async function confirm(what: string, flags: { readonly yes: boolean }, io
   if (!/^\s*y(es)?\s*$/i.test(answer ?? '')) throw new CommandFault('nothing was changed.');
 }
 
-/** No character of these means anything to a shell. */
+/** Texts without characters that are special in a shell. */
 const PLAIN = /^[\w@%+=:,./-]+$/;
 
-/** Commands for a shell that set these variables. What a service says goes into `eval`: none of it may be run. */
+/** Shell commands that set these variables. Users run them with `eval`, so values must not be executed. */
 export function shellExports(variables: Readonly<Record<string, string>>): string {
   return Object.entries(variables)
     .map(([name, value]) => `export ${name}=${PLAIN.test(value) ? value : quoted(value)}\n`)
@@ -137,7 +137,7 @@ export function printTable(head: readonly string[], rows: readonly (readonly str
   for (const line of headedTableLines(head, rows, io.columns)) io.stdout(`${line}\n`);
 }
 
-/** Everything that an answer has, a field a line. */
+/** All fields of an object, one a line. */
 export function printFields(answer: Json, io: CliIo): void {
   const rows = Object.entries(answer).map(([name, value]) => [
     name,

@@ -19,7 +19,7 @@ export const SERVICE_FLAGS = {
   json: COMMON_FLAGS.json,
 } as const;
 
-/** For what cannot be undone. */
+/** For commands that cannot be undone. */
 export const YES_FLAG = { kind: 'switch', help: 'do not ask for confirmation' } as const;
 
 export const FILTER_FLAGS = {
@@ -67,7 +67,7 @@ export const PUSH_TO_FLAG = {
   help: 'URL to push to, for a worker that was created with --task-urls',
 } as const;
 
-/** What a task, a test or a schedule sends. */
+/** The payload of a task, a test or a schedule. */
 export const PAYLOAD_FLAGS = {
   payload: { ...TEXT, placeholder: 'JSON', help: 'the payload, or @FILE to read it from a file' },
   'payload-base64': {

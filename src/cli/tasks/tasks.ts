@@ -30,10 +30,10 @@ const COMMANDS = new Map(
 const FIRST_WORDS = [...new Set([...COMMANDS.keys()].map(name => name.split(' ')[0]))];
 
 /**
- * `sluice tasks`: what people do every day with the task service, over its REST interface.
+ * `sluice tasks`: the daily work with the task service, over its REST API.
  *
  * @returns the exit status
- * @throws CommandFault when the arguments are wrong, the service cannot be asked, or it refuses
+ * @throws CommandFault if the arguments are wrong, the service is unreachable, or it rejects the request
  */
 export async function runTasks(args: readonly string[], io: CliIo): Promise<number> {
   const { command, words } = findCommand(args);
@@ -55,7 +55,7 @@ export function tasksUsage(args: readonly string[]): string {
 }
 
 /**
- * The command that arguments begin with, and how many of them name it. A group alone lists.
+ * The command at the start of the arguments, and the number of words in its name. A group alone means its `list`.
  *
  * @throws UsageFault
  */

@@ -103,9 +103,9 @@ export const USER_COMMANDS: readonly TasksCommand[] = [
 ];
 
 /**
- * The path of a user. An email address takes a look at the list of users.
+ * The path of a user. An email address is looked up in the list of users.
  *
- * @throws CommandFault when no user has this address
+ * @throws CommandFault if no user has this email address
  */
 async function userPath(target: ApiTarget, text: string): Promise<string> {
   if (!text.includes('@')) return `/api/v1/users/${encodeURIComponent(text)}`;
@@ -183,7 +183,7 @@ function userFields(flags: Readonly<Record<'name' | 'role' | 'status' | 'externa
   return Object.fromEntries(Object.entries(texts).filter(([, text]) => text !== ''));
 }
 
-/** `sluice tasks tokens`: those of users. */
+/** `sluice tasks tokens`: tokens of users. */
 export const TOKEN_COMMANDS: readonly TasksCommand[] = [
   {
     name: 'tokens list',

@@ -259,7 +259,7 @@ async function addWorker(args: readonly string[], io: CliIo): Promise<number> {
   return EXIT.done;
 }
 
-/** What flags say about a worker, besides its name and how it gets tasks. @throws UsageFault */
+/** Fields of a worker from flags, except its name and mode. @throws UsageFault */
 function workerFields(flags: FlagValues<typeof WORKER_FLAGS>): Json {
   const texts = { url: flags['push-to'], timeout: flags.timeout, group_order: flags['group-order'] };
   return {
@@ -323,7 +323,7 @@ async function testWorker(args: readonly string[], io: CliIo): Promise<number> {
   return result['outcome'] === 'succeeded' ? EXIT.done : EXIT.refused;
 }
 
-/** The request and the response as they are written, and what they mean. */
+/** The request, the response and the result of a test. */
 function testLines(result: Json): string[] {
   const request = result['request'] as Json | null;
   const response = result['response'] as Json | null;
@@ -344,7 +344,7 @@ function testLines(result: Json): string[] {
   return lines;
 }
 
-/** Bytes could be anything to a terminal, so they are shown as they came, in base64. */
+/** Binary bodies are shown in base64, because their bytes could control the terminal. */
 function bodyLines(request: Json): string[] {
   const base64 = request['body_base64'];
   return base64 === undefined ? textLines('> ', request['body']) : textLines('> (base64) ', base64);

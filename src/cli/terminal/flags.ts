@@ -12,7 +12,7 @@ type FlagDeclaration =
 
 export type FlagTable = Readonly<Record<string, FlagDeclaration>>;
 
-/** Switches are false, texts their default and lists empty where the flag is not given. */
+/** Without the flag, a switch is false, a text is its default and a list is empty. */
 export type FlagValues<T extends FlagTable> = {
   readonly [Name in keyof T]: T[Name]['kind'] extends 'switch'
     ? boolean
@@ -31,9 +31,9 @@ interface ParsedFlags<T extends FlagTable> {
 const FLAG = /^--?([A-Za-z][^=]*)(=.*)?$/s;
 
 /**
- * Reads arguments by the table. `-x v`, `-x=v`, `--x v` and `--x=v` are one, as are `_` and `-` within a name, since
- * the client of the reference implementation is called in the first forms. Of a flag that is given twice, the last
- * one counts, unless it is a list. After `--` nothing is a flag.
+ * Reads arguments by the table. `-x v`, `-x=v`, `--x v` and `--x=v` are the same, as are `_` and `-` within a name,
+ * because scripts call the client of the reference implementation in the first forms. If a flag is given twice, the
+ * last one counts, unless it is a list. After `--`, nothing is a flag.
  *
  * @throws UsageFault for an unknown flag, a flag without its value, or a switch with a value that is no boolean
  */
@@ -59,7 +59,7 @@ export function parseFlags<const T extends FlagTable>(args: readonly string[], t
   return { values: complete as FlagValues<T>, positionals };
 }
 
-/** The arguments in the one form that `parseArgs` takes: `--name=value`, and switches as `--name` or `--no-name`. */
+/** The arguments in the form that `parseArgs` reads: `--name=value`, and switches as `--name` or `--no-name`. */
 function normalised(args: readonly string[], table: FlagTable): string[] {
   const result: string[] = [];
   for (let i = 0; i < args.length; i++) {
@@ -92,7 +92,7 @@ function unknownFlag(arg: string, name: string, table: FlagTable): UsageFault {
 function followingValue(args: readonly string[], index: number, name: string, placeholder: string): string {
   const value = args[index];
   if (value === undefined) throw new UsageFault(`--${name} needs a value: --${name} ${placeholder}.`);
-  // Far more often a forgotten value than one that starts with a dash; `-24h` and `-` are no flags.
+  // A missing value is far more likely than a value that starts with a dash. `-24h` and `-` are not flags.
   if (/^-(?!\d|$)/.test(value)) {
     throw new UsageFault(
       `--${name} needs a value, and ${value} looks like a flag. If it is the value, write --${name}=${value}.`,
@@ -108,7 +108,7 @@ function followingValue(args: readonly string[], index: number, name: string, pl
  */
 export function readFlag<V>(name: string, text: string, kind: Kind<V>): V {
   const reading = kind.read(text);
-  // A person who types a flag is there to correct it, so nothing stands for a number that is out of range.
+  // Unlike a setting, a number that is out of range is an error here: the person who typed it can correct it.
   if ('value' in reading && reading.clamped !== true) return reading.value;
   const refused = 'refused' in reading ? reading.refused : 'out of range';
   throw new UsageFault(`--${name}=${text}: ${refused}. Write ${kind.accepts}.`);
@@ -125,7 +125,7 @@ export function describeFlags(table: FlagTable): string {
     .join('');
 }
 
-/** True when the arguments ask for help instead of a run. */
+/** True if the arguments ask for help. */
 export function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end < 0 ? args.length : end).some(arg => /^(-h|--?help)$/.test(arg));

@@ -7,22 +7,21 @@ export interface CliIo {
   stdout(text: string): void;
   stderr(text: string): void;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Standard input; undefined where there is none. */
+  /** Standard input; undefined if there is none. */
   readonly input?: CliInput | undefined;
   /** True when standard output is a terminal: somebody reads it. */
   readonly isTerminal: boolean;
   /** Width that tables have to fit; null if standard output is no terminal, so that programs read whole lines. */
   readonly columns: number | null;
-  /** Who is told that the service is ready, and left when it has ended; undefined when there is nobody. */
+  /** The process manager that started this process; undefined without one. */
   readonly supervisor?: Supervisor | undefined;
-  /** Ends the process after this time, should something that nobody could end keep it alive until then. */
+  /** Ends the process after this time if something that cannot be stopped still keeps it alive. */
   endWithin?(ms: number): void;
 }
 
 /**
- * The streams and the environment of this process. What can no longer be written, because its reader has gone (EPIPE)
- * or the disk is full, has nobody left to be told; without a listener it would end the process, and with it a service
- * whose banner nobody wanted to read.
+ * The streams and the environment of this process. Write errors (the reader has closed the pipe, or the disk is full)
+ * are ignored: without a listener they would end the process, and with it a running service.
  */
 export function processIo(): CliIo {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {});
@@ -30,7 +29,7 @@ export function processIo(): CliIo {
     stdout: text => void process.stdout.write(text),
     stderr: text => void process.stderr.write(text),
     env: process.env,
-    // The caller of the program may have closed it, so only commands that need it open it.
+    // The caller may have closed standard input, so only commands that need it open it.
     get input() {
       return processInput();
     },
@@ -51,8 +50,8 @@ function columnsOf(stream: NodeJS.WriteStream, given = ''): number | null {
  * Exit statuses of every command.
  *
  * - `done`: the command did what it was asked for
- * - `refused`: it did, and the answer is no: rules with faults, or over limit where the caller asked to be told
- * - `failed`: it could not do it: wrong arguments, nothing to read, nobody to ask
+ * - `refused`: it did, and the answer is negative: rules with faults, or over limit with `--fail-over-limit`
+ * - `failed`: it could not do it: wrong arguments, unreadable files, or no service
  */
 export const EXIT = { done: 0, refused: 1, failed: 2 } as const;
 
@@ -67,9 +66,9 @@ export class CommandFault extends Error {
   }
 }
 
-/** The arguments are wrong. The text names the argument and says what to write instead. */
+/** The arguments are wrong. The message names the argument and says what to write instead. */
 export class UsageFault extends CommandFault {
-  /** The command whose help says more, after `sluice`; null: the one that was called. */
+  /** The command to show the help of, without `sluice`; null for the command that was called. */
   readonly command: string | null;
 
   constructor(message: string, command: string | null = null) {
@@ -79,11 +78,11 @@ export class UsageFault extends CommandFault {
   }
 }
 
-/** Standard input, as far as commands read it. */
+/** Standard input of a command. */
 interface CliInput {
-  /** True when somebody sits there who can answer. */
+  /** True if standard input is a terminal, so that a person can answer. */
   readonly isTerminal: boolean;
-  /** The next line, without its end; null when there is none. The question goes to standard error. */
+  /** Prints the question to standard error and returns the next line; null at the end of the input. */
   ask(question: string): Promise<string | null>;
   /**
    * Everything up to the end.
@@ -120,26 +119,26 @@ export function processInput(): CliInput {
   };
 }
 
-/** Who started this process and listens on its IPC channel, as PM2 and `node:cluster` do. */
+/** The process manager that started this process with an IPC channel, such as PM2 or `node:cluster`. */
 interface Supervisor {
-  /** The ports are open: processes that this one replaces may end now (PM2, `wait_ready`). */
+  /** Reports that the ports are open, so that the processes that this one replaces can end (PM2, `wait_ready`). */
   ready(): void;
-  /** Lets go of the channel, which would keep a process alive that has nothing left to do. */
+  /** Closes the channel, which would keep the process alive. */
   leave(): void;
 }
 
-/** A process as its supervisor has it; `send` is there when it was started with a channel. */
+/** The part of `process` that has to do with the IPC channel. `send` exists if there is a channel. */
 export interface Supervised {
   readonly connected: boolean;
   send?(message: unknown, done: (failure: Error | null) => void): boolean;
   disconnect(): void;
 }
 
-/** The one of this process; undefined when nobody listens. */
+/** The process manager of this process; undefined without an IPC channel. */
 export function processSupervisor(supervised: Supervised = process): Supervisor | undefined {
   if (supervised.send === undefined) return undefined;
   return {
-    // It may have ended meanwhile. Without a callback that would be an exception that nobody catches.
+    // The process manager may have ended. Without a callback, `send` would then throw an uncaught error.
     ready: () => void supervised.send?.('ready', () => {}),
     leave: () => {
       if (supervised.connected) supervised.disconnect();
