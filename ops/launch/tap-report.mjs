@@ -4,13 +4,18 @@
  * all is over.
  */
 export class TapReport {
-  /** Assertions of all files, as the runner counts them. Undefined until it has. */
-  counts;
+  /** Tests that hold no other tests, whatever the number of their assertions. */
+  counts = { passed: 0, failed: 0, skipped: 0 };
+  /** True when the runner has reported all files. */
+  isComplete = false;
   /** Names of the files that failed. */
   failedFiles = [];
   #write;
   /** Names of the enclosing tests, the file's first. */
   #path = [];
+  /** Whether each of them holds tests itself. */
+  #holdsTests = [];
+  #failedInFile = 0;
   /** What the current file's line will be followed by. */
   #details = [];
   /** What becomes of the YAML block that comes next, or is being read: each line of it, to text or nothing. */
@@ -38,14 +43,31 @@ export class TapReport {
   #event(line, text, depth) {
     const subtest = /^# Subtest: (.*)/.exec(text);
     const result = /^(not )?ok \d+(?: - )?(.*?)(?: # time=(\S+)ms)?( # (?:SKIP|TODO).*)?$/.exec(text);
-    const counts = /^# \{ (total: .*) \}$/.exec(text);
-    if (subtest !== null) this.#path.splice(depth, Infinity, subtest[1]);
-    else if (result !== null) {
+    if (subtest !== null) {
+      this.#path.splice(depth, Infinity, subtest[1]);
+      this.#holdsTests.splice(depth, Infinity, false);
+      if (depth > 0) this.#holdsTests[depth - 1] = true;
+    } else if (result !== null) {
       const [, not, name, time, excuse] = result;
-      this.#result({ depth, name, time, isFailure: not !== undefined && excuse === undefined });
-    } else if (counts !== null) this.counts = parseCounts(counts[1]);
+      const isFailure = not !== undefined && excuse === undefined;
+      if (excuse !== undefined) {
+        this.counts.skipped++;
+        if (depth > 0) this.#holdsTests[depth - 1] = true;
+      }
+      if (excuse === undefined && time !== undefined && this.#holdsTests[depth] !== true)
+        this.#count(isFailure);
+      this.#result({ depth, name, time, isFailure });
+    } else if (/^# \{ total: .* \}$/.test(text)) this.isComplete = true;
     // What tests print themselves is shown; plans, times and empty lines say nothing new.
     else if (!/^(TAP version.*|1\.\.\d+.*|# (time=|No coverage).*|)$/.test(text)) this.#write(`${line}\n`);
+  }
+
+  #count(isFailure) {
+    if (!isFailure) this.counts.passed++;
+    else {
+      this.counts.failed++;
+      this.#failedInFile++;
+    }
   }
 
   #result({ depth, name, time, isFailure }) {
@@ -64,6 +86,9 @@ export class TapReport {
     this.#write(`${isFailure ? 'FAIL' : 'ok  '} ${file} (${Math.round(time)} ms)\n`);
     for (const detail of this.#details) this.#write(`${detail}\n`);
     this.#details = [];
+    // A file can also fail outside of its tests.
+    if (isFailure && this.#failedInFile === 0) this.counts.failed++;
+    this.#failedInFile = 0;
     if (!isFailure) return;
     this.failedFiles.push(file);
     this.#explain = line => {
@@ -73,8 +98,3 @@ export class TapReport {
 }
 
 function ignore() {}
-
-/** `total: 5, pass: 2` to `{ total: 5, pass: 2 }`. */
-function parseCounts(text) {
-  return Object.fromEntries(text.split(', ').map(pair => [pair.split(': ')[0], Number(pair.split(': ')[1])]));
-}

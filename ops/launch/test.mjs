@@ -14,7 +14,9 @@ await attempt(async () => {
     .filter(argument => argument !== '--watch')
     .map(builtName);
   if (watch && files.length === 0)
-    throw new StepFailure('Name the test files to watch: npm run test:watch -- test/unit/base/backoff.test.ts');
+    throw new StepFailure(
+      'Name the test files to watch: npm run test:watch -- test/unit/base/backoff.test.ts',
+    );
   if (watch) return watchTests(files);
   if (files.length === 0) await checkStyle();
   await runTests(files);

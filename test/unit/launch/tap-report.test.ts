@@ -6,11 +6,21 @@ import { repositoryRoot } from '../../support/repository.ts';
 const { TapReport } = await import(pathToFileURL(join(repositoryRoot(), 'ops/launch/tap-report.mjs')).href);
 
 /** The report on `tap`, and what it counted. */
-function reportOn(tap: string): { text: string; counts: unknown; failedFiles: string[] } {
+function reportOn(tap: string): {
+  text: string;
+  counts: unknown;
+  isComplete: boolean;
+  failedFiles: string[];
+} {
   const written: string[] = [];
   const report = new TapReport((text: string) => written.push(text));
   for (const line of tap.split('\n')) report.line(line);
-  return { text: written.join(''), counts: report.counts, failedFiles: report.failedFiles };
+  return {
+    text: written.join(''),
+    counts: report.counts,
+    isComplete: report.isComplete,
+    failedFiles: report.failedFiles,
+  };
 }
 
 t.test('a file that passes is one line, named by its source', async t => {
@@ -30,7 +40,7 @@ ok 1 - build/test/unit/a.test.js # time=21.437ms
 # { total: 1, pass: 1 }
 # time=30ms`);
   t.equal(report.text, 'ok   test/unit/a.test.ts (21 ms)\n');
-  t.same(report.counts, { total: 1, pass: 1 });
+  t.same(report.counts, { passed: 1, failed: 0, skipped: 0 }, 'tests are counted, not assertions');
   t.same(report.failedFiles, []);
 });
 
@@ -75,7 +85,7 @@ not ok 1 - build/test/a.test.js # time=2ms
       '      exitCode: 1\n',
   );
   t.same(report.failedFiles, ['test/a.test.ts']);
-  t.same(report.counts, { total: 2, pass: 1, fail: 1 });
+  t.same(report.counts, { passed: 1, failed: 1, skipped: 0 });
 });
 
 t.test('a file that dies without a failed assertion fails, with the signal that ended it', async t => {
@@ -87,15 +97,17 @@ not ok 1 - build/test/a.test.js # time=2ms
   signal: SIGSEGV
   ...`);
   t.equal(report.text, 'FAIL test/a.test.ts (2 ms)\n      signal: SIGSEGV\n');
+  t.match(report.counts, { failed: 1 });
   t.same(report.failedFiles, ['test/a.test.ts']);
 });
 
-t.test('skipped and postponed assertions are no failures', async t => {
+t.test('skipped and postponed tests are no failures, and are counted', async t => {
   const report = reportOn(`# Subtest: build/test/a.test.js
     ok 1 - other system # SKIP needs IPv6
     not ok 2 - later # ${'TODO'}
 ok 1 - build/test/a.test.js # time=2ms`);
   t.equal(report.text, 'ok   test/a.test.ts (2 ms)\n');
+  t.same(report.counts, { passed: 0, failed: 0, skipped: 2 });
 });
 
 t.test('what a test prints itself is shown', async t => {
@@ -107,6 +119,7 @@ Bail out! the disk is full`);
   t.equal(report.text, '    printed by the test\nok   test/a.test.ts (2 ms)\nBail out! the disk is full\n');
 });
 
-t.test('without the closing counts there are none', async t => {
-  t.equal(reportOn('TAP version 14').counts, undefined);
+t.test('a report is complete once the runner has counted', async t => {
+  t.equal(reportOn('TAP version 14').isComplete, false);
+  t.equal(reportOn('# { total: 1, pass: 1 }').isComplete, true);
 });
