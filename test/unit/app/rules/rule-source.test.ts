@@ -1,6 +1,6 @@
 import type { Test } from 'tap';
 import t from 'tap';
-import { createRuleSource } from '../../../../src/app/rules/rule-source.ts';
+import { createRuleSource, waitMultiplier } from '../../../../src/app/rules/rule-source.ts';
 import { OutageLog } from '../../../../src/base/outage-log.ts';
 import type { RuleSetLoader } from '../../../../src/rules/rule-set.ts';
 import { loadSettings } from '../../../../src/settings/load.ts';
@@ -99,4 +99,13 @@ t.test('the largest message is that of the settings', async t => {
   stream.send('large', hourly('shop', 'k'.repeat(11_000), 1));
   await clock.pass(10_000);
   t.match(await ads.request(), { version_info: 'small' });
+});
+
+t.test('waits grow with every factor', async t => {
+  t.equal(waitMultiplier(0.5), 1.5, 'the default: half as long again');
+  t.equal(waitMultiplier(1), 2);
+  t.equal(waitMultiplier(1.6), 1.6, 'above 1 it is the factor itself');
+  t.equal(waitMultiplier(3), 3);
+  t.equal(waitMultiplier(0), 2, 'as in the reference implementation');
+  t.equal(waitMultiplier(-1), 2);
 });
