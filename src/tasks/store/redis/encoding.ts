@@ -16,8 +16,8 @@ import type { Argument } from './connection/redis-client.ts';
 import { actorText, EVENT_NUMBER, policyText } from './lua/records.ts';
 
 /**
- * Requests as the arguments of scripts: JSON, of which a script reads what it needs. What it only keeps is text in it.
- * False stands for null, which Lua's JSON has no good word for.
+ * Encodes requests as arguments of scripts. The arguments are JSON. Values that a script only stores are texts in it. False
+ * stands for null, because the JSON library of Lua has no simple value for null.
  */
 
 export function createArguments(request: CreateRequest): Argument[] {
@@ -62,7 +62,7 @@ export function changeArguments({ action, patch, expectVersion, actor }: TaskCha
   return [JSON.stringify(request), patch.payload ?? ''];
 }
 
-/** Absent fields stay absent. */
+/** Fields that are left out of the patch are left out here, too. */
 function patchOf(patch: TaskPatch): object {
   const { type, priority, runAt, expiresAt, timeoutMs, retry, tags, metadata, payload, headers } = patch;
   return {
@@ -78,7 +78,7 @@ function patchOf(patch: TaskPatch): object {
   };
 }
 
-/** A delay has a field of its own, which the script adds to its time. JSON leaves out what is undefined. */
+/** Delays have separate fields, to which the script adds its time. JSON leaves out undefined fields. */
 function timesOf({
   runAt,
   expiresAt,
@@ -142,7 +142,7 @@ export function changeOf(change: DocumentChange): object {
   return { ...change, dueAt: orFalse(change.dueAt), body: JSON.stringify(change.body) };
 }
 
-/** `[scope and key, fingerprint, keepMs, note]`; the length says where the scope ends. */
+/** `[scope and key, fingerprint, keepMs, note]`. The first is prefixed with the length of the scope, so it is unambiguous. */
 export function idempotencyOf({ scope, key, fingerprint, keepMs, note }: Idempotency): unknown[] {
   return [`${scope.length}:${scope}:${key}`, fingerprint, keepMs, note];
 }

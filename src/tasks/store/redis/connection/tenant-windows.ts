@@ -1,27 +1,27 @@
-/** An operation, from the request to the answer. */
+/** An operation, from request to reply. */
 export interface WindowedOperation {
   readonly tenant: string;
-  /** How much work it is for Redis, where reading one key is 1. */
+  /** The work for Redis, where reading one key is 1. */
   readonly weight: number;
   readonly send: () => void;
 }
 
 /**
- * Work of one tenant that Redis is given at the same time. Enough for the answers of one round trip; the time that
- * Redis takes for it, some tens of milliseconds, is how long another tenant may have to wait.
+ * Maximum work of one tenant in flight. It keeps Redis busy for a round trip. Redis needs some tens of milliseconds for it,
+ * which other tenants may have to wait.
  */
 const MAX_WEIGHT = 1_024;
 
 interface Window {
   sentWeight: number;
-  /** In order. */
+  /** Waiting operations, in order. */
   readonly waiting: Set<WindowedOperation>;
 }
 
 /**
- * Limits what each tenant has sent to Redis. Redis answers a connection in order, so what a tenant sends has to wait for
- * all that others sent before: a tenant with a long queue keeps it here. There is no limit for all tenants together,
- * because a node of a cluster that is away must hold up its own tenants only.
+ * Limits the operations of each tenant in flight. Redis handles the requests of a connection in order, so an operation
+ * waits for all that were sent before. Therefore the queue of a tenant with many operations is kept here. There is no limit
+ * for all tenants together, because an unreachable node of a cluster must only delay its own tenants.
  */
 export class TenantWindows {
   readonly #windows = new Map<string, Window>();
@@ -47,7 +47,7 @@ export class TenantWindows {
     return this.#windows.get(operation.tenant)?.waiting.delete(operation) === true;
   }
 
-  /** An operation that was sent is over. */
+  /** Call this when an operation that was sent has ended. */
   done({ tenant, weight }: WindowedOperation): void {
     const window = this.#windows.get(tenant);
     if (window === undefined) return;
@@ -62,7 +62,7 @@ export class TenantWindows {
   }
 }
 
-/** An operation that is too heavy for any window is sent alone. */
+/** An operation that exceeds the window is sent when no other is in flight. */
 function hasRoom({ sentWeight }: Window, weight: number): boolean {
   return sentWeight === 0 || sentWeight + weight <= MAX_WEIGHT;
 }

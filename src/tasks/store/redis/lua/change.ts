@@ -3,7 +3,7 @@ import { EVENT_NUMBER as E } from './records.ts';
 
 /**
  *     ARGV    time, id, `[action, version or false, actor, patch]` (JSON), payload
- *     returns hints, `done` or `unchanged` or why it is refused, record or nothing
+ *     returns hints, `done` or `unchanged` or the reason of a refusal, record or nothing
  */
 export const CHANGE = `local action, expected, actor, patch = unpack(cjson.decode(ARGV[3]))
 resolveTimes(patch)
@@ -107,7 +107,7 @@ end
 return actions[action]()
 `;
 
-/** ARGV: time, id, version or empty. Returns hints and what became of it. */
+/** ARGV: time, id, version or empty. Returns hints and the result. */
 export const REMOVE = `local x = open(ARGV[2])
 if not x then return { false, 'missing' } end
 local expected = tonumber(ARGV[3])
@@ -117,12 +117,12 @@ erase(x)
 return { hints(), 'removed' }
 `;
 
-/** Keys of the server that one step looks at. */
+/** Number of keys that one step scans. */
 const SCANNED = 1_000;
 
 /**
- * Removes keys of a tenant without tasks, except its documents. What they are named after is kept nowhere, so all keys
- * of the server are looked at, a part in each step.
+ * Removes the keys of a tenant without tasks, except its documents. Their names are not stored anywhere, so all keys of the
+ * server are scanned, some in each step.
  *
  *     ARGV    time, place in the scan
  *     returns the next place, `0` at the end
@@ -139,7 +139,7 @@ end
 return { found[1] }
 `;
 
-/** ARGV: time, how long succeeded tasks are kept, how long others are, max. Returns hints and how many were removed. */
+/** ARGV: time, how long succeeded tasks are kept, how long others are kept, max. Returns hints and the number removed. */
 export const PURGE = `local count = 0
 local function purge(list, keepMs)
   local left = tonumber(ARGV[4]) - count

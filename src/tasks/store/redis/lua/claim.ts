@@ -2,18 +2,18 @@ import { BAND_PENALTIES_MS, PRIORITIES } from '../../../model/task.ts';
 import { READ_BYTES } from '../../task-store.ts';
 import { EVENT_NUMBER as E } from './records.ts';
 
-/** So many tasks that expired are put aside in one step, so that one call does not hold up the others. */
+/** Maximum number of expired tasks that one step removes from the queues, so that a call does not block others for long. */
 const MAX_ASIDE = 5_000;
 
-/** Maximum number of groups that one claim looks at for tasks to start. */
+/** Maximum number of groups that one claim reads for tasks to start. */
 const MAX_GROUPS = 32;
-/** Maximum number of groups that one claim looks at for the next time, or to find one that is full. */
+/** Maximum number of groups that one claim reads for the next due time, or to find a full one. */
 const MAX_CHECKED = 8;
 
 /** Maximum number of expired tasks at the beginning of the line of a group that a read skips. */
 const MAX_EXPIRED_SKIPPED = 1_000;
 
-/** Waiting tasks of a worker, in order of due time, without those that are expired: these are put aside. */
+/** Reads waiting tasks of a worker in the order of due time. Expired tasks are removed from the queues. */
 const WAITING = `local queues = P .. 'd:' .. worker .. ':'
 local mayExpire = call('EXISTS', P .. 'x') == 1
 local aside = 0
@@ -53,17 +53,17 @@ end
 local GROUPS, FULL = P .. 'G:' .. worker, P .. 'F:' .. worker
 `;
 
-/** What is in a bucket by now. */
+/** Computes the tokens of a bucket at the current time. */
 const FILLED = `local function filled(tokens, at, limit, perMs, burst)
   if not tokens then return burst end
-  -- A clock that was set back, as that of another master may be, takes nothing out of it.
+  -- If the clock was set back, for example by a failover, no tokens are removed.
   return math.min(burst, tokens + (math.max(0, now - at) * limit) / perMs)
 end
 `;
 
 /**
- * The groups of a worker. A look at one finds `candidates` (id and due, in turns, by band), or that it is `full`, or
- * when its next task is due (`due`) and when to look again (`at`), which is earlier when that task expires before.
+ * Reads the groups of a worker. `look` returns `candidates` (by band, id and due time in turns), or `full`, or when the next
+ * task is due (`due`) and when to read the group again (`at`), which is earlier if that task expires first.
  */
 const GROUP_LINES = `local limit, fifo = false, false
 if groups then limit, fifo = groups[1], groups[2] end
@@ -117,7 +117,7 @@ local function look(group)
   return found
 end
 local function dueGroups()
-  -- Limits are whole numbers; no limit is like a limit of 0, which no group can be full at.
+  -- No limit is stored as 0. No group can be full at a limit of 0.
   local others = call('ZRANGE', FULL, '-inf', '(' .. (limit or 0), 'BYSCORE')
   for _, group in ipairs(call('ZRANGE', FULL, '(' .. (limit or 0), '+inf', 'BYSCORE')) do others[#others + 1] = group end
   for _, group in ipairs(others) do
@@ -129,7 +129,7 @@ local function dueGroups()
     local at = call('ZSCORE', GROUPS, group)
     local line = look(group)
     if line.candidates then
-      -- Its place in the line of groups changes only when it is served.
+      -- The place of a group in the line changes only when it is served.
       call('ZADD', GROUPS, at, group)
       found[group] = line
     end
@@ -159,7 +159,7 @@ end
 
 /**
  *     ARGV    time, `[worker, concurrency, rate, tenantInFlight, tenantPerSecond, push, ms, actor, groups]` (JSON), leases…
- *     returns hints, now, when to ask again, what blocked; then for each task: id, record, body, end of lease, due
+ *     returns hints, now, time of the next claim, what blocked; then for each task: id, record, body, end of lease, due
  */
 export const CLAIM = `local worker, concurrency, rate, tenantInFlight, tenantPerSecond, push, leaseMs, actor, groups =
   unpack(cjson.decode(ARGV[2]))
@@ -168,7 +168,7 @@ ${WAITING}
 ${GROUP_LINES}
 local penalties = { [0] = ${PRIORITIES.map(name => BAND_PENALTIES_MS[name]).join(', ')} }
 
--- The heads of the five queues, and of those of the groups, merged.
+-- Merges the heads of the five queues and of the queues of the groups.
 local function candidates()
   local heads = {}
   for band = 0, ${PRIORITIES.length - 1} do
@@ -248,7 +248,7 @@ if #ids > 0 then
     bytes = bytes + call('STRLEN', P .. 'b:' .. ids[started])
   end
   more = more or started < room
-  -- A claim of nothing is blocked by what would block a claim of one task.
+  -- A claim without leases is blocked by what would block a claim of one task.
   if least[2] < math.max(1, count) and started == room then blocked = least[1] end
   if rate then
     ofWorker = ofWorker - started
@@ -344,7 +344,7 @@ return at
 `;
 
 /**
- * What a claim of each worker would be blocked by, which changes nothing.
+ * Returns what would block a claim of each worker. Changes nothing.
  *
  *     ARGV    time, `[tenantInFlight, tenantPerSecond]`, then for each worker `[worker, concurrency, rate, place]`
  *             (JSON), where the place is false or `[group, limit, fifo, task]`
@@ -356,7 +356,7 @@ local text = call('GET', P .. 'T')
 local bucket = text and unpacked(text) or { false, false }
 local ofTenant = filled(bucket[1], bucket[2], tenantPerSecond, 1000, tenantPerSecond)
 local running = call('ZCARD', P .. 's:' .. RUNNING)
--- Without those that are expired, which a claim would put aside.
+-- Skips expired tasks, which a claim would remove.
 local function firstOf(line)
   for from = 0, ${MAX_EXPIRED_SKIPPED - 100}, 100 do
     local ids = call('ZRANGE', line, from, from + 99)

@@ -5,29 +5,29 @@ import { EVENT_NUMBER as E } from './records.ts';
 const STATUS_WORDS = FINAL_STATUSES.map(status => `'${status}'`).join(', ');
 
 /**
- * Begins every script. Names of statuses (`RUNNING`) and of fields (`F_status`) become numbers before Redis sees them: as
- * locals they would cost more than most scripts do.
+ * Begins every script. Names of statuses (`RUNNING`) and of fields (`F_status`) are replaced by numbers in the text of the
+ * script, because local variables would cost more than most scripts.
  *
- *     KEYS    what every key of the tenant begins with, and one name of the same slot. No key has either name. Two that
- *             are not there are what makes Redis Cluster turn the script away while the slot is being moved (ASK from
- *             the old node, TRYAGAIN from the new one): with half of the keys elsewhere it would see half of the truth
+ *     KEYS    the prefix of all keys of the tenant, and another name in the same slot. No key has either name. With two
+ *             missing keys, Redis Cluster rejects the script while the slot is being migrated (ASK from the old node,
+ *             TRYAGAIN from the new one). Otherwise the script would see only a part of the keys
  *     ARGV    first: the time in milliseconds, or empty for the time of Redis
  *
- * Keys, after the beginning (`<w>` id of a worker, `<s>` number of a status):
+ * Keys, after the prefix (`<w>`: id of a worker, `<s>`: number of a status):
  *
  *     k:<task>  record        b:<task>  body [payload, headers, result]       h:<task>, g:<task>  history: first, last
- *     s:<s>, w:<w>:<s>, c:<schedule>:<s>  sorted by id: tasks of a status; of a worker or a schedule as well
+ *     s:<s>, w:<w>:<s>, c:<schedule>:<s>  sorted by id: tasks of a status, also of a worker or of a schedule
  *     d:<w>:<band>  by due time, of tasks without a group; d:<w>:<band>:<group> of one group, d:<w>:g of all groups
  *     l  by end of lease     x  by expiresAt      e:s, e:o  by end: succeeded, others
  *     L:<lease>  task        u:<w>:<key>  [holder, free at]      q:<task>  tasks held by it      i:<scope>:<key>  answer
  *     y  sorted: `key id` of each task that has a key
  *     f:<w>:<group>  waiting tasks of a group by runAt     r:<w>:<group>  those that run
- *     G:<w>  groups by when a claim is to look at them, never later than they have something to start     F:<w>  groups
- *     with due tasks that are at their limit, by that limit: they are not in G until a task of them ends
+ *     G:<w>  groups by the time at which a claim must read them, never later than they have a task to start     F:<w>  groups
+ *     with due tasks at their limit, by that limit: they are not in G until one of their tasks ends
  *     B:<w>  [throttled until, tokens, at]     T  [tokens, at]
  *     D:<kind>  documents by id     A:<kind>, P:<kind>:<parent>  ids     N  names     Z  `kind|id` by due time
  *
- * Everything that counts is counted by ZCARD of these, so no counter can drift.
+ * All counts are ZCARDs of these keys, so no counter can be wrong.
  */
 export const BEGIN = `local call, pack, unpacked, P = redis.call, cmsgpack.pack, cmsgpack.unpack, KEYS[1]
 local now = tonumber(ARGV[1])
@@ -40,9 +40,8 @@ local function ms(time) return string.format('%d', time) end
 `;
 
 /**
- * Reads a task, and writes it back with its place in the indexes. `hints` gathers what the hints in other slots must
- * be told: the earliest lease end or expiry that was set, workers with the times at which they are to be woken, and the
- * time of documents for callbacks that were written.
+ * Reads and writes tasks and their places in the indexes. `hints` returns the hints to set in other slots: the earliest
+ * lease end or expiry that was set, workers with the times at which to wake them, and the due time of written callbacks.
  */
 export const TASKS = `local reapAt, wakes, callbacksAt = false, {}, false
 local function hints()
@@ -86,7 +85,7 @@ end
 local function tail(f)
   return f[F_group] and ':' .. f[F_group] or ''
 end
--- Before the places of the task are what they are now.
+-- Must run before save updates the places of the task in x.
 local function followGroup(x, status, due)
   local f, id = x.f, x.id
   local worker, group = f[F_worker], f[F_group]
@@ -131,7 +130,7 @@ local function save(x)
   local queue = P .. 'd:' .. f[F_worker] .. ':'
   local ofGroup = tail(f)
   if x.due and (not due or band ~= x.band) then call('ZREM', queue .. x.band .. ofGroup, id) end
-  -- A claim may have put it aside as expired: with another expiry it is back.
+  -- A claim may have removed it from the queue as expired. With a new expiry it is added again.
   if due and (due ~= x.due or band ~= x.band or expires ~= x.expires) then call('ZADD', queue .. band .. ofGroup, ms(due), id) end
   if f[F_group] then followGroup(x, status, due) end
   if expires ~= x.expires then
@@ -207,8 +206,8 @@ end
 `;
 
 /**
- * What follows from the end of a task: its key becomes free in time, or goes back to the task that it was held by, and
- * tasks that it held are held no more. A task with a callback (`F_onFinish`) leaves a document for it.
+ * Handles the end of a task: its key becomes free after some time or returns to the task that held it, and tasks that it
+ * held are released. For a task with a callback (`F_onFinish`), a document is written.
  */
 export const ENDING = `local function release(holder)
   if not holder.f[F_holds] then return end
@@ -251,7 +250,7 @@ local function finish(x, status)
   f[F_status], f[F_due], f[F_finished] = status, false, now
   leave(x, now + f[F_keyTtl])
 end
--- The document that callbackDocument makes, once the task is saved.
+-- Writes the same document as callbackDocument. Must run after save.
 local function callBack(x)
   local f, id, text = x.f, x.id, cjson.encode
   local bits, worker = string.match(f[F_onFinish], '^(%d+) (.+)$')

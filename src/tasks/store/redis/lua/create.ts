@@ -1,6 +1,6 @@
 import { EVENT_NUMBER as E } from './records.ts';
 
-/** Changes the content of a task, whose delays count from now. Shared by updates and by new tasks that replace one. */
+/** Changes the content of a task, for updates and for new tasks that replace one. Delays count from now. */
 export const EDIT = `local function resolveTimes(p)
   if p.runIn then p.runAt = now + p.runIn end
   if p.expiresIn then p.expiresAt = now + p.expiresIn end
@@ -43,8 +43,8 @@ end
 `;
 
 /**
- *     ARGV    time, `[atomic, maxOpen, actor, idempotency, documents]` (JSON); then for each task: what it is (JSON) and
- *             its payload
+ *     ARGV    time, `[atomic, maxOpen, actor, idempotency, documents]` (JSON); then for each task: its fields (JSON) and its
+ *             payload
  *     returns hints, `reused` · hints, `replayed`, results, note · hints, `documents`, index, reason · hints, `done`,
  *             results. Results are packed: for each task `[kind, id, record, key free at]`
  */
@@ -54,7 +54,7 @@ if known then
   if known[1] ~= idem[2] then return { false, 'reused' } end
   return { false, 'replayed', known[4], known[3] }
 end
--- Read before anything is written: Redis takes nothing back of a script that fails half way.
+-- All arguments are decoded before the first write, because Redis does not roll back a script that fails.
 local items = {}
 for i = 3, #ARGV, 2 do
   local item = cjson.decode(ARGV[i])
@@ -82,8 +82,8 @@ local function mayReplace(x)
   return x.status < SUCCEEDED and not x.f[F_started]
 end
 
--- What would be refused, found out before anything is written. A key that an earlier task of the request would take is
--- held by a task that waits.
+-- Finds refusals before the first write. A key that an earlier task of the request would take counts as held by a waiting
+-- task.
 local function refusals()
   local results, any, made, count = {}, false, {}, opened
   for i = 1, #items do

@@ -1,8 +1,8 @@
 import { MAX_DROPPED } from '../../documents.ts';
 
 /**
- * Documents: `[version, parent, due, names, body]`, the body as JSON text. Changes are made one by one and taken back
- * when one of them is refused; nobody sees what is between.
+ * Documents: `[version, parent, due, names, body]`, with the body as JSON text. Changes are applied one after the other and
+ * undone if one of them is refused. Other clients do not see the states in between.
  */
 export const DOCUMENTS = `local function document(kind, id)
   local text = call('HGET', P .. 'D:' .. kind, id)
@@ -95,8 +95,8 @@ end
 `;
 
 /**
- * What is remembered under an idempotency key: `[fingerprint, until, note, results]`. `idem` is `[scope and key,
- * fingerprint, keepMs, note]`, or false.
+ * Idempotency records: `[fingerprint, until, note, results]`. `idem` is `[scope and key, fingerprint, keepMs, note]`, or
+ * false.
  */
 export const IDEMPOTENCY = `local function recalled(idem)
   local text = idem and call('GET', P .. 'i:' .. idem[1])
@@ -148,7 +148,7 @@ local kind, id = string.sub(owner, 1, bar - 1), string.sub(owner, bar + 1)
 return { kind, id, call('HGET', P .. 'D:' .. kind, id) }
 `;
 
-/** ARGV: time, kind, index, bound after which it begins, other bound, order, limit. Returns id and document of each. */
+/** ARGV: time, kind, index, first bound, last bound, order, limit. Returns id and document of each. */
 export const LIST_DOCUMENTS = `local order = ARGV[6] == 'desc' and 'REV' or nil
 local found = {}
 local ids

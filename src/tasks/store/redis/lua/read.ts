@@ -1,15 +1,15 @@
 import { HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT, PRIORITIES, TASK_STATUSES } from '../../../model/task.ts';
 import { READ_BYTES } from '../../task-store.ts';
 
-/** So many tasks of a schedule are looked at in one step for those of another worker: it may have none among very many. */
+/** Number of tasks of a schedule that one step reads to find those of one worker, which can be rare. */
 const MAX_LOOKED_AT = 500;
 
 /**
- * Tasks by id, out of one sorted list for each status, merged.
+ * Lists tasks by id. Merges one sorted list for each status.
  *
- *     ARGV    time, beginning of the names of the lists, worker that others are left out for or empty, bound where it
- *             begins, other bound, order, limit, `1` for ids alone; statuses…
- *     returns the id to go on behind, where not all were looked at, or false; then id and record of each, or ids
+ *     ARGV    time, prefix of the lists, worker to which the result is limited or empty, first bound, last bound, order,
+ *             limit, `1` for ids only; statuses…
+ *     returns the id after which to continue if not all were read, or false; then id and record of each, or ids
  */
 export const LIST = `local reverse = ARGV[6] == 'desc'
 local limit = tonumber(ARGV[7])
@@ -62,11 +62,11 @@ return found
 `;
 
 /**
- * What readers see: the first entries, one for all that are gone, the last ones.
+ * Reads the history: the first entries, one entry for all that were dropped, and the last ones.
  *
  *     ARGV    time, id, after or empty, limit, order
- *     returns how many are gone; then number and text of each (at the place of those gone: the text of the one before);
- *             nothing when there is no such task
+ *     returns the number of dropped entries; then number and text of each entry (for the dropped ones: the text of the
+ *             entry before them); nothing if the task does not exist
  */
 export const HISTORY = `local text = call('GET', P .. 'k:' .. ARGV[2])
 if not text then return {} end
@@ -106,7 +106,7 @@ return reply
 
 /**
  * ARGV: time, ids. Returns the body of each task: empty if it has none, false if the task does not exist. The list ends
- * when the bodies reach the size that one call may read.
+ * before the body that exceeds the size that one call may read.
  */
 export const BODIES = `local reply, bytes = {}, 0
 for i = 2, #ARGV do
@@ -124,13 +124,13 @@ end
 return reply
 `;
 
-/** ARGV: time, beginning of the names of the lists. Returns how many tasks there are, by status. */
+/** ARGV: time, prefix of the lists. Returns the number of tasks by status. */
 export const COUNTS = `local reply = {}
 for status = 0, ${TASK_STATUSES.length - 1} do reply[status + 1] = call('ZCARD', P .. ARGV[2] .. status) end
 return reply
 `;
 
-/** ARGV: time, max. Returns how many leases are over; their ids and records; then those of the expired tasks. */
+/** ARGV: time, max. Returns the number of expired leases, ids and records of their tasks, then those of expired tasks. */
 export const OVERDUE = `local max = tonumber(ARGV[2])
 local reply = { 0 }
 local function add(list, left)
@@ -148,11 +148,11 @@ return reply
 `;
 
 /**
- * What the hints in other slots should say of the tenant: nothing here depends on them.
+ * Computes the hints of a tenant from its data.
  *
- *     ARGV    time, `1` for wake-ups and due tasks as well
- *     returns when the next lease ends or task expires, when the next document is due, `1` when there is an account, how
- *             many tasks are due; then each worker that is pushed to, and when its next task is due
+ *     ARGV    time, `1` to include wake-ups and due tasks
+ *     returns when the next lease ends or task expires, when the next document is due, number of accounts, number of due
+ *             tasks; then each push worker and when its next task is due
  */
 export const SURVEY = `local function first(list)
   return tonumber(call('ZRANGE', P .. list, 0, 0, 'WITHSCORES')[2])
@@ -162,7 +162,7 @@ local function sooner(a, b)
   return a or b
 end
 local reply = { sooner(first('l'), first('x')) or false, first('Z') or false, call('HLEN', P .. 'D:account'), 0 }
--- What cannot be read is taken for a worker that is pushed to: a hint too many costs a look.
+-- A worker that cannot be decoded counts as a push worker, because a needless hint only costs a look.
 local function isPushed(packed)
   local isRead, worker = pcall(cjson.decode, unpacked(packed)[5])
   return not isRead or worker.mode == 'push' and not worker.paused
@@ -190,9 +190,9 @@ return reply
 `;
 
 /**
- * Tasks with a key, by id.
+ * Lists tasks with a key, by id.
  *
- *     ARGV    time, key, bound where it begins, other bound, order, limit
+ *     ARGV    time, key, first bound, last bound, order, limit
  *     returns id and record of each
  */
 export const LIST_OF_KEY = `local reverse = ARGV[5] == 'desc'
@@ -212,17 +212,16 @@ return reply
 `;
 
 /**
- * Waiting tasks of a worker by due time, then by id, out of one sorted list for each priority and one for tasks
- * with a group, merged. Those that have
- * expired are left out: a claim may have put them aside, or not.
+ * Lists waiting tasks of a worker by due time, then by id. Merges one sorted list for each priority and one for tasks with a
+ * group. Expired tasks are left out, because a claim may or may not have removed them.
  *
- *     ARGV    time, worker, due time and id that all are behind or empty, due time and id that all are before or empty,
- *             order, limit
- *     returns due time and id of the last one that was looked at, or false twice at the end; then id and record of each
+ *     ARGV    time, worker, due time and id of the lower bound or empty, due time and id of the upper bound or empty (both
+ *             exclusive), order, limit
+ *     returns due time and id of the last task that was read, or false twice at the end; then id and record of each
  */
 export const LIST_DUE = `local worker, lowDue, lowId, highDue, highId = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local reverse, limit = ARGV[7] == 'desc', tonumber(ARGV[8])
--- How many of a list are before a place, or at it where the place itself counts.
+-- Number of members before a place, including the place itself if counts is true.
 local function before(queue, due, id, counts)
   local low = call('ZCOUNT', queue, '-inf', '(' .. due)
   if id == '' then return low end

@@ -18,7 +18,7 @@ import { BODIES, COUNTS, HISTORY, LIST, LIST_DUE, LIST_OF_KEY, OVERDUE, SURVEY }
 import { TASK_FIELDS } from './records.ts';
 import { EXTEND, FIND_LEASED, SETTLE } from './settle.ts';
 
-/** A script that Redis runs, for one tenant, in one step. */
+/** A script that Redis runs atomically for one tenant. */
 export interface Script {
   readonly name: string;
   readonly text: string;
@@ -26,8 +26,9 @@ export interface Script {
 }
 
 /**
- * The first line makes Redis hold a script to what it says: keys of one slot only. `reads`: it runs also where nothing
- * can be written · `ends`: it runs also when memory is full, since it makes room, or lets tasks come to their end
+ * Flags in the first line of a script, which Redis enforces. A script with this line can only use keys of one slot.
+ * `reads`: also runs if nothing can be written · `ends`: also runs if memory is full, because it frees memory or lets tasks
+ * end
  */
 const FLAGS = { writes: '', reads: ' flags=no-writes', ends: ' flags=allow-oom' };
 
@@ -41,7 +42,7 @@ const NUMBERS: ReadonlyMap<string, number> = new Map([
   ...TASK_FIELDS.map((name, at) => [`F_${name}`, at + 1] as const),
 ]);
 
-/** Names of statuses and fields as the numbers that they stand for. */
+/** Replaces names of statuses and fields by their numbers. */
 function withNumbers(text: string): string {
   return text.replace(/\b(?:F_\w+|[A-Z]{5,})\b/g, name => String(NUMBERS.get(name) ?? name));
 }
@@ -75,7 +76,7 @@ export const SCRIPTS = {
   dueDocuments: script('dueDocuments', 'reads', DUE_DOCUMENTS),
 } satisfies Record<string, Script>;
 
-/** Scripts that may look at hundreds of tasks or documents, or more, whatever their arguments are. */
+/** Scripts that may read hundreds of tasks or documents, or more, with any arguments. */
 export const HEAVY: ReadonlySet<Script> = new Set<Script>([
   SCRIPTS.purge,
   SCRIPTS.forget,

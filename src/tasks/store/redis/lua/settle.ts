@@ -1,10 +1,10 @@
 import { EVENT_NUMBER as E } from './records.ts';
 
-/** From so many on, attempts that ended without being counted are counted. */
+/** Maximum number of attempts of a task that are not counted. */
 const MAX_DEFERRALS = 100;
 /**
- * How long after its end a lease is known: a settlement that comes again in this time finds it, and is lost afterwards.
- * It costs a tenth of what a finished task takes of memory.
+ * How long an ended lease is kept. A repeated settlement within this time gets the same answer; later ones are `lost`. A kept
+ * lease needs a tenth of the memory of a finished task.
  */
 const SETTLED_LEASE_KEPT_MS = 3_600_000;
 
@@ -80,7 +80,7 @@ local function settle(lease, event, delayMs, last, throttleMs, failure, http, ac
   release(x)
   if f[F_onFinish] then callBack(x) end
 end
--- Read before anything is written: Redis takes nothing back of a script that fails half way.
+-- All arguments are decoded before the first write, because Redis does not roll back a script that fails.
 local settlements = {}
 for i = 2, #ARGV do settlements[i - 1] = cjson.decode(ARGV[i]) end
 for i = 1, #settlements do settle(unpack(settlements[i])) end
@@ -89,8 +89,8 @@ return reply
 `;
 
 /**
- *     ARGV    time, lease, ms or empty, `1` where there is progress, percent or empty, `1` where there is a note, the note
- *     returns hints; where the lease is alive: its end, and 1 when the task is asked to be canceled
+ *     ARGV    time, lease, ms or empty, `1` if there is progress, percent or empty, `1` if there is a note, the note
+ *     returns hints; if the attempt runs: the end of its lease, and 1 if the task has a cancel request
  */
 export const EXTEND = `${LEASED}
 local x = leased(ARGV[2])
@@ -114,7 +114,7 @@ if changed then save(x) end
 return { hints(), f[F_leaseUntil], f[F_cancel] and 1 or 0 }
 `;
 
-/** ARGV: time, lease. Returns id and record of the task whose attempt runs, or nothing. */
+/** ARGV: time, lease. Returns id and record of the task with a running attempt, or nothing. */
 export const FIND_LEASED = `${LEASED}
 local x = leased(ARGV[2])
 if not x or x.status ~= RUNNING then return {} end

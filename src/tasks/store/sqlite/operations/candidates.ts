@@ -4,7 +4,7 @@ import { LIMIT, type Row } from '../file/statements.ts';
 import { FORGET_IDLE } from '../rows/save.ts';
 import type { Work, WorkerTotals } from '../rows/work.ts';
 
-/** Everything that they name is in the index, but for the status, which the index has by its own condition. */
+/** The index covers all columns except `status`, which its condition implies. */
 const WAITING = `FROM task INDEXED BY task_due WHERE worker = ? AND band = ? AND status IN (0, 2) AND grp IS NULL`;
 const UNEXPIRED = '(expires_at IS NULL OR expires_at > ?)';
 const DUE = `SELECT seq, due_at, id ${WAITING} AND due_at <= ? AND ${UNEXPIRED} ORDER BY due_at, id ${LIMIT}`;
@@ -16,12 +16,12 @@ const PENALTIES = PRIORITIES.map(priority => BAND_PENALTIES_MS[priority]);
 export interface Candidate {
   readonly seq: number;
   readonly id: string;
-  /** Due time and penalty. */
+  /** Due time plus penalty of the priority. */
   readonly place: number;
   readonly group: string | null;
 }
 
-/** Due tasks without a group, at most `max` of each band. */
+/** Due tasks without a group, at most `max` of each priority. */
 export function dueTasks({ statements, now }: Work, { number }: WorkerTotals, max: number): Candidate[] {
   const found: Candidate[] = [];
   for (let band = 0; band < PENALTIES.length; band++) {
@@ -39,7 +39,7 @@ export function inOrder(found: Candidate[], max: number): readonly Candidate[] {
   return found.length > max ? found.slice(0, max) : found;
 }
 
-/** When the first of the worker's waiting tasks without a group is due; null when none waits. */
+/** When the next waiting task of the worker without a group is due; null if no task waits. */
 export function nextDue({ statements, now }: Work, { number }: WorkerTotals): number | null {
   let earliest: number | null = null;
   for (let band = 0; band < PENALTIES.length; band++) {
@@ -50,9 +50,9 @@ export function nextDue({ statements, now }: Work, { number }: WorkerTotals): nu
   return earliest;
 }
 
-/** Maximum number of groups that one claim looks at for tasks to start. */
+/** Maximum number of groups that one claim reads for tasks to start. */
 const MAX_GROUPS = 32;
-/** Maximum number of groups that one claim looks at for the next time, or to find one that is full. */
+/** Maximum number of groups that one claim reads for the next due time, or to find a full one. */
 const MAX_CHECKED = 8;
 
 const ANY = 'SELECT 1 FROM task_group WHERE worker = ? LIMIT 1';
@@ -70,15 +70,15 @@ const GROUP_NEXT_DUE = `SELECT due_at ${WAITING_IN_GROUP} AND due_at IS NOT NULL
 export const GROUP_FIRST = `SELECT seq, due_at, id, band, expires_at FROM task INDEXED BY task_group_line
   WHERE worker = ? AND grp = ? AND status IN (0, 2) AND due_at IS NOT NULL AND ${UNEXPIRED} ORDER BY run_at, id LIMIT 1`;
 
-/** What a claim finds in a group. */
+/** The state of a group. */
 interface Look {
-  /** Those that may start, by band. */
+  /** Tasks that may start, by priority. */
   readonly candidates: readonly Candidate[];
-  /** There are due tasks, and no room. */
+  /** The group has due tasks and is at its limit. */
   readonly isFull: boolean;
-  /** When the next task is due; null when none waits, or when some are due already. */
+  /** When the next task is due; null if no task waits or some are due. */
   readonly dueAt: number | null;
-  /** When to look again, which is earlier when the first task expires before it is due. */
+  /** When to read the group again. Earlier than `dueAt` if the first task expires before it is due. */
   readonly lookAt: number | null;
 }
 
@@ -100,11 +100,11 @@ export class GroupLines {
     this.#exist = work.statements.one(ANY, worker) !== undefined;
   }
 
-  /** Due tasks that their group lets start, in no order. */
+  /** Due tasks that their groups allow to start, in no particular order. */
   candidates(): readonly Candidate[] {
     if (!this.#exist) return [];
     const { statements, now } = this.#work;
-    // No limit is like a limit of 0, which no group can be full at.
+    // No limit is stored as 0. No group can be full at a limit of 0.
     statements.run(OTHER_LIMIT, now, this.#worker, this.#request.groups?.concurrency ?? 0);
     const found: Candidate[] = [];
     for (const [name, running, nextAt] of this.#nextGroups(MAX_GROUPS)) {
@@ -117,7 +117,7 @@ export class GroupLines {
     return found;
   }
 
-  /** The groups of the tasks that were started go to the end of the line. */
+  /** Moves the groups of the started tasks to the end of the line. */
   served(started: readonly Candidate[]): void {
     const counts = new Map<string, number>();
     for (const { group } of started) if (group !== null) counts.set(group, (counts.get(group) ?? 0) + 1);
@@ -126,7 +126,7 @@ export class GroupLines {
     }
   }
 
-  /** When some group has something to start, and whether there are groups that only have no room. */
+  /** When the next group has a task to start, and whether some group is full. */
   next(): { readonly at: number | null; readonly isFull: boolean } {
     if (!this.#exist) return { at: null, isFull: false };
     const isFull = this.#someIsFull();
@@ -144,7 +144,7 @@ export class GroupLines {
     return { at, isFull };
   }
 
-  /** What was full may have lost its due tasks by a change, or because they have expired. */
+  /** Checks groups that are marked as full, because their due tasks may have changed or expired. */
   #someIsFull(): boolean {
     const full = this.#work.statements.all(FULL_GROUPS, this.#worker, MAX_CHECKED);
     for (const [name, running] of full) {

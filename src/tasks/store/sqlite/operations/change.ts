@@ -7,20 +7,20 @@ import { removeTask, saveTask } from '../rows/save.ts';
 import { actorText, findTask, type StoredTask, shown, type TaskRow } from '../rows/task-row.ts';
 import type { Work } from '../rows/work.ts';
 
-/** What becomes of a task: an entry about what was changed in its row, or why nothing was. */
+/** The result of an action: the history entry for the change of the row, or why nothing was changed. */
 type Verdict = NewEntry | 'unchanged' | 'status' | 'key_taken';
 type Action = (work: Work, stored: StoredTask, change: TaskChange & { readonly by: string }) => Verdict;
 
 const CHANGEABLE_WHILE_RUNNING = ['retry', 'tags', 'metadata'];
 
-/** Of the policy only the number of attempts can change while one runs. */
+/** While an attempt runs, only the number of attempts of the retry policy can change. */
 function whileRunning(row: TaskRow, patch: TaskPatch): TaskPatch {
   if (patch.retry === undefined) return patch;
   const present = JSON.parse(row.retry) as NonNullable<TaskPatch['retry']>;
   return { ...patch, retry: { ...present, maxAttempts: patch.retry.maxAttempts } };
 }
 
-/** See {@link TaskChange} for the meaning of each. */
+/** For the actions, see {@link TaskChange}. */
 const ACTIONS: Readonly<Record<TaskChange['action'], Action>> = {
   update(work, { row }, { patch, by }) {
     if (isFinalCode(row.status)) return 'status';

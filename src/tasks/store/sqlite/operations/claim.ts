@@ -24,7 +24,7 @@ import {
 } from '../rows/work.ts';
 import { type Candidate, dueTasks, GROUP_FIRST, GroupLines, inOrder, nextDue } from './candidates.ts';
 
-/** How long to wait for an attempt to end. */
+/** Delay until the next claim if attempts must end first. */
 const ROOM_WAIT_MS = 1_000;
 
 type Blocked = NonNullable<ClaimAnswer['blocked']>;
@@ -56,7 +56,7 @@ export function claim(work: Work, tenantName: string, request: ClaimRequest): Cl
     tasks = startSome(work, tenant, candidates.slice(0, room), request);
     started = candidates.slice(0, tasks.length);
     isCut = tasks.length < room;
-    // A claim of nothing is blocked by what would block a claim of one task.
+    // A claim without leases is blocked by what would block a claim of one task.
     if (tightest.room < Math.max(1, candidates.length) && !isCut) blocked = tightest.name;
     if (rate !== null) take(worker.bucket, tasks.length);
     take(tenant.bucket, tasks.length);
@@ -78,7 +78,7 @@ export function claim(work: Work, tenantName: string, request: ClaimRequest): Cl
   return { tasks, now, nextAt, blocked };
 }
 
-/** Of those with the least room the first. */
+/** The bound with the least room; the first one of several. */
 function tightestBound(
   now: number,
   tenant: TenantTotals,
@@ -100,7 +100,7 @@ function running({ counts }: TenantTotals): number {
   return counts[STATUS.running];
 }
 
-/** Returns the first tasks, up to the size of bodies that one call may read. */
+/** Starts the first candidates, until their bodies reach the size that one call may read. */
 function startSome(
   work: Work,
   tenant: TenantTotals,
@@ -169,7 +169,7 @@ function whenBlocked(
 
 const GROUP_RUNNING = 'SELECT running FROM task_group WHERE worker = ? AND name = ?';
 
-/** Totals are read for this call alone, so filling their buckets changes nothing that is kept. */
+/** Reads totals for this call only, so refilling their buckets changes nothing in the store. */
 export function blocks(
   view: View,
   tenantName: string,
@@ -203,14 +203,14 @@ function isHeldByGroup(
   return first !== undefined && first[2] !== taskId;
 }
 
-/** A worker that never had a task. */
+/** The totals of a worker that never had a task. */
 function unused(): WorkerTotals {
   const bucket = { tokens: null, at: null };
   const counts = STATUS_CODES.map(() => 0);
   return { number: 0, bucket, counts, throttledUntil: null, wakeAt: null, changed: false };
 }
 
-/** Adds what has come since the last time; a bucket is full at first. A clock that was set back takes nothing out of it. */
+/** Adds the tokens since the last refill. A bucket is full at first. If the clock was set back, no tokens are removed. */
 function refill(bucket: Bucket, now: number, { limit, perMs, burst }: Rate): void {
   const { tokens, at } = bucket;
   const filled = tokens === null || at === null ? burst : tokens + (Math.max(0, now - at) * limit) / perMs;
@@ -222,7 +222,7 @@ function take(bucket: Bucket, count: number): void {
   bucket.tokens = (bucket.tokens as number) - count;
 }
 
-/** When there is a whole token, in milliseconds since the epoch. */
+/** When the bucket has a whole token, in milliseconds since the epoch. */
 function nextTokenAt(bucket: Bucket, now: number, { limit, perMs }: Pick<Rate, 'limit' | 'perMs'>): number {
   return now + Math.max(1, Math.ceil(((1 - (bucket.tokens as number)) * perMs) / limit));
 }

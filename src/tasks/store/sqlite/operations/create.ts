@@ -26,7 +26,7 @@ export function create(work: Work, tenant: string, request: CreateRequest): Crea
   const known = lookUp(work, work.numbers.ofTenant(tenant), request.idempotency);
   if (known.kind !== 'new') return known;
   const make = () => makeAll(work, tenant, request);
-  // Without documents each task is made or refused for itself.
+  // Otherwise each task is created or refused independently.
   const mayFailHalfWay = (request.atomic && request.tasks.length > 1) || request.documents !== undefined;
   if (!mayFailHalfWay) return make();
   const answer = work.undoable(make, made => !isRefused(made, request));
@@ -37,7 +37,7 @@ export function create(work: Work, tenant: string, request: CreateRequest): Crea
   return { ...answer, results };
 }
 
-/** Whether nothing of the request may be written. */
+/** Whether the whole request is refused. */
 function isRefused(answer: CreateAnswer, { atomic }: CreateRequest): boolean {
   if (answer.kind !== 'done') return true;
   return atomic && answer.results.some(({ kind }) => kind === 'refused');
@@ -82,7 +82,7 @@ function makeOne(
   return { kind: 'created', task: shown(work, row) };
 }
 
-/** What comes of a task whose key another one has; null: it is made. */
+/** Handles a task whose key another one has. Null: the task is created. */
 function onConflict(
   work: Work,
   tenant: TenantTotals,
@@ -100,7 +100,7 @@ function onConflict(
   return { kind: 'replaced', task: shown(work, row) };
 }
 
-/** Gives a waiting task the content of another that is not made. */
+/** Gives a waiting task the content of the new task, which is not created. */
 function replace(
   work: Work,
   tenant: TenantTotals,
@@ -120,7 +120,7 @@ function replace(
   saveTask(work, tenant, stored, found.names.length === 0 ? null : entry);
 }
 
-/** The id, if that task is there and not final. */
+/** Returns the id if the task exists and is not final. */
 function liveTask(work: Work, tenant: TenantTotals, id: string | null): string | null {
   const found = id === null ? null : findTask(work, tenant.number, id);
   return found === null || isFinalCode(found.row.status) ? null : found.row.id;

@@ -68,11 +68,11 @@ export function apply(
     if (changes.some(({ op, kind }) => op === 'delete' && kind === 'account')) dropTenant(work, tenant);
     return applied;
   };
-  // A single change is looked at before anything of it is written.
+  // A single change is checked before anything is written.
   return changes.length > 1 ? work.undoable(make, ({ kind }) => kind === 'done') : make();
 }
 
-/** Applies the changes, in order, up to the first that is refused. */
+/** Applies the changes in order, up to the first one that is refused. */
 export function applyChanges(
   work: Work,
   tenant: TenantTotals,
@@ -191,7 +191,7 @@ function remove(
   return 0;
 }
 
-/** Whether there is a document of this worker. */
+/** Whether the worker has a document. */
 export function isDocumented(work: Work, tenant: TenantTotals, workerId: string): boolean {
   const look = () => presentOf(work, tenant.number, 'worker', workerId) !== null;
   const worker = work.findWorker(tenant, workerId);

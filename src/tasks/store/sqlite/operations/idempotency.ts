@@ -12,7 +12,7 @@ type Recalled =
   | { readonly kind: 'reused' }
   | { readonly kind: 'replayed'; readonly note: string; readonly results: readonly CreateResult[] };
 
-/** What was remembered under the key of this request. */
+/** Reads the record of the idempotency key of a request. */
 export function lookUp(view: View, tenant: number | null, idempotency: Idempotency | undefined): Recalled {
   if (idempotency === undefined || tenant === null) return { kind: 'new' };
   const row = view.statements.one(RECORD, tenant, idempotency.scope, idempotency.key);

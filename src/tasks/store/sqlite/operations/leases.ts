@@ -21,7 +21,7 @@ const OVER = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_lease_end
 const EXPIRED = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_expiry
   WHERE status IN (0, 2) AND expires_at <= ? ORDER BY expires_at ${LIMIT}`;
 
-/** The task whose running attempt, or else whose last one, has this lease. */
+/** The task whose running attempt has this lease, or else one whose last attempt had it. */
 function lastAttemptOf({ statements }: View, tenant: number, leaseId: string): StoredTask | null {
   const found = statements.all(BY_LEASE, leaseId, tenant).map(storedTask);
   return found.find(({ row }) => row.status === STATUS.running) ?? found[0] ?? null;
@@ -76,7 +76,7 @@ export function overdue(view: View, max: number): readonly Overdue[] {
   return [...tenants].map(([number, found]) => ({ tenant: view.numbers.tenantName(number), ...found }));
 }
 
-/** So often an attempt may end without being counted. */
+/** Maximum number of attempts of a task that are not counted. */
 const MAX_DEFERRALS = 100;
 
 const SET_RESULT = 'UPDATE body SET result = ? WHERE seq = ?';
@@ -141,9 +141,9 @@ function end(work: Work, tenant: TenantTotals, stored: StoredTask, settlement: S
 interface Outcome {
   readonly status: number;
   readonly event: Settlement['event'];
-  /** One more deferral. */
+  /** Counts as a deferral. */
   readonly deferral: boolean;
-  /** The attempt is taken back. */
+  /** The attempt is not counted. */
   readonly uncounted: boolean;
 }
 

@@ -30,19 +30,19 @@ import {
 } from './reads.ts';
 import { FORGOTTEN_AT_ONCE, forgetTenant, purge } from './removal.ts';
 
-/** Operations of a {@link TaskStore} that are asked of the file. */
+/** Operations of a {@link TaskStore} that use the file. */
 export type OperationName = Exclude<keyof TaskStore, 'name' | 'start' | 'stop'>;
 export type ArgumentsOf<N extends OperationName> = Parameters<TaskStore[N]>;
 export type AnswerOf<N extends OperationName> = Awaited<ReturnType<TaskStore[N]>>;
 
-/** One operation to be done. */
+/** One operation with its arguments. */
 export type Operation<N extends OperationName = OperationName> = {
   [K in N]: { readonly name: K; readonly args: ArgumentsOf<K> };
 }[N];
 
 type Run<C, N extends OperationName> = (context: C, ...args: ArgumentsOf<N>) => AnswerOf<N>;
 
-/** They see one state of the file, beside others that write. */
+/** Operations that read. Each sees one state of the file and can run while another process writes. */
 const READS = {
   get,
   getWhole,
@@ -67,7 +67,7 @@ const READS = {
   now,
 } as const satisfies { readonly [N in OperationName]?: Run<View, N> };
 
-/** They are done one after the other, many in one transaction. */
+/** Operations that write. Many of them run in one transaction, one after the other. */
 const WRITES = {
   create,
   change,
@@ -83,7 +83,7 @@ const WRITES = {
   ping,
 } as const satisfies { readonly [N in Exclude<OperationName, keyof typeof READS>]: Run<Work, N> };
 
-/** Writes nothing of its own: what it is asked for is whether a transaction goes well, see `SqliteEngine`. */
+/** Writes nothing. It shows whether a transaction succeeds; see `SqliteEngine`. */
 function ping(): void {}
 
 export function isRead(operation: Operation): operation is Operation<keyof typeof READS> {
@@ -98,7 +98,7 @@ export function write(work: Work, { name, args }: Operation): unknown {
   return (WRITES[name as keyof typeof WRITES] as (work: Work, ...args: unknown[]) => unknown)(work, ...args);
 }
 
-/** Operations that are not about one tenant. */
+/** Operations that are about all tenants. */
 const ACROSS_TENANTS: ReadonlySet<OperationName> = new Set<OperationName>([
   'ping',
   'overdue',
@@ -109,7 +109,7 @@ const ACROSS_TENANTS: ReadonlySet<OperationName> = new Set<OperationName>([
   'now',
 ]);
 
-/** The tenant that an operation is about; empty, which no tenant is called, where it is about all. */
+/** The tenant of an operation; empty for operations about all tenants. No tenant has an empty name. */
 export function tenantOf({ name, args }: Operation): string {
   return ACROSS_TENANTS.has(name) ? '' : (args[0] as string);
 }
@@ -117,7 +117,7 @@ export function tenantOf({ name, args }: Operation): string {
 /** The weight of a search. It reads many tasks, most of which are stored next to each other. */
 const SEARCH_WEIGHT = 128;
 
-/** How much of a group an operation is, where getting one task is 1. */
+/** The weight of an operation, where reading one task is 1. */
 export function weightOf({ name, args }: Operation): number {
   switch (name) {
     case 'create':
@@ -146,10 +146,10 @@ export function weightOf({ name, args }: Operation): number {
   }
 }
 
-/** What an operation takes that has no small bound of its own, in characters. */
+/** Size of the small parts of an operation, in characters. */
 const SMALL = 1_024;
 
-/** About how much memory an operation takes while it waits, in characters. */
+/** Approximate memory of a waiting operation, in characters. */
 export function sizeOf({ name, args }: Operation): number {
   switch (name) {
     case 'create':
@@ -168,7 +168,7 @@ export function sizeOf({ name, args }: Operation): number {
   }
 }
 
-/** Of documents schedules alone have something large. */
+/** Only schedules can have large bodies. */
 function payloadSize(change: DocumentChange): number {
   if (change.op !== 'put' || change.kind !== 'schedule') return 0;
   return (change as PutDocument<'schedule'>).body.task.payload?.length ?? 0;

@@ -56,17 +56,17 @@ export function bodies(
   return found;
 }
 
-/** Before, and behind, every id. */
+/** Bounds before and after all ids. */
 const FIRST = '';
 const LAST = '~';
 
-/** Which index serves a query, and what of the query it finds. */
+/** The index that serves a query, by the conditions that it covers. */
 type Way = 'all' | 'status' | 'worker' | 'schedule' | 'schedule_worker';
 
 /**
- * Tasks in the order of their ids. The index is named, because SQLite would take one without the status where it has
- * no statistics, and walk it. One status is one range of an index. Several are as many ranges, which SQLite merges
- * while it reads them, so that a page costs what it holds.
+ * Lists tasks in the order of their ids. The statement names the index, because without statistics SQLite would choose one
+ * without the status and scan it. Each status is one range of an index. SQLite merges several ranges while it reads them,
+ * so that the cost of a page depends only on its size.
  */
 export function list(view: View, tenant: string, query: TaskQuery): readonly Task[] {
   const { numbers, statements } = view;
@@ -94,13 +94,13 @@ function wayOf({ workerId, statuses, scheduleId }: TaskQuery): Way {
   return statuses === null ? 'all' : 'status';
 }
 
-/** Ranges to be read; without a status in the index there is one, of any number. */
+/** Statuses of the ranges to read. An index without a status has one range, so the list has one arbitrary number. */
 function statusesOf({ statuses }: TaskQuery, way: Way): readonly number[] {
   if (way === 'all') return [0];
   return [...new Set(statuses ?? STATUS_CODES)].map(status => STATUS[status]);
 }
 
-/** The ids of a time are known, so bounds of time are bounds of ids. `from` is included, `before` is not. */
+/** Converts bounds of times to bounds of ids, which begin with their time. `from` is inclusive, `before` exclusive. */
 export function idBounds({ createdFrom, createdBefore, after, order }: TaskQuery): {
   readonly from: string;
   readonly before: string;
@@ -130,7 +130,7 @@ const INDEX: Readonly<
   },
 };
 
-/** @param ranges how many statuses are asked for */
+/** @param ranges number of statuses */
 function listSql(way: Way, ranges: number, order: 'asc' | 'desc', columns = TASK_COLUMN_LIST): string {
   const { name, equals, also } = INDEX[way];
   const range = `SELECT ${columns} FROM task INDEXED BY ${name} WHERE ${equals} AND id >= ? AND id < ?${also}`;
@@ -196,8 +196,8 @@ function rowsOfKey({ statements }: View, tenant: number, wanted: TaskSearch): re
 }
 
 /**
- * Waiting tasks of a worker lie in a range for each priority, and one for those with a group. `due_at IS NOT NULL` and what
- * is said of `grp` are what the indexes have by their conditions.
+ * The waiting tasks of a worker are in one range for each priority and one for tasks with a group. `due_at IS NOT NULL` and
+ * the conditions for `grp` match the conditions of the indexes.
  */
 const WAITING = `status IN (0, 2) AND due_at IS NOT NULL
   AND (due_at, id) > (?, ?) AND (due_at, id) < (?, ?) AND (expires_at IS NULL OR expires_at > ?)`;
@@ -219,7 +219,7 @@ function dueRows({ statements, numbers, now }: View, tenant: number, wanted: Tas
 
 type DueBound = readonly [dueAt: number, id: string];
 
-/** Neither bound is part of the range. No id is empty, so a time with an empty id is before all tasks of that time. */
+/** Both bounds are exclusive. Ids are not empty, so a time with an empty id precedes all tasks of that time. */
 function dueBounds({ createdFrom, createdBefore, after, order }: TaskSearch): {
   low: DueBound;
   high: DueBound;

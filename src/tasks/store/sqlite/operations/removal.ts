@@ -6,9 +6,9 @@ import { removeTask } from '../rows/save.ts';
 import { rowOf, TASK_COLUMN_LIST } from '../rows/task-row.ts';
 import type { TenantTotals, Work } from '../rows/work.ts';
 
-/** Maximum number of rows of a table that one call removes. */
+/** Maximum number of rows of a table that one call of `forgetTenant` removes. */
 export const FORGOTTEN_AT_ONCE = 500;
-/** Each call removes the first rows that are left, so that every place but the end is the same. */
+/** Each call removes the first remaining rows, so one value stands for all places except the end. */
 const NEXT = 'next';
 
 const RECORDS = `SELECT rowid FROM idem INDEXED BY idem_end WHERE tenant = ? ${LIMIT}`;
@@ -24,7 +24,7 @@ const DROP_TENANT = `DELETE FROM tenant WHERE no = ?1
   AND NOT EXISTS (SELECT 1 FROM worker WHERE tenant = ?1)
   AND NOT EXISTS (SELECT 1 FROM idem WHERE tenant = ?1)`;
 
-/** Removes what a tenant without tasks has besides its documents. */
+/** Removes the data of a tenant without tasks, except its documents. */
 export function forgetTenant(work: Work, tenantName: string, _place: string | null): string | null {
   const { statements } = work;
   const tenant = work.findTenant(tenantName);
@@ -44,7 +44,7 @@ export function forgetTenant(work: Work, tenantName: string, _place: string | nu
   return records.length + workers.length > 0 ? NEXT : null;
 }
 
-/** Removes the row of a tenant whose account is gone, if nothing else refers to it. */
+/** Removes the row of a tenant whose account was deleted, if no other data refers to it. */
 export function dropTenant(work: Work, tenantName: string): void {
   const tenant = work.findTenant(tenantName);
   if (tenant === null) return;
@@ -59,10 +59,10 @@ const KEYS_OVER = `SELECT worker, key FROM task_key INDEXED BY task_key_end
   WHERE tenant = ? AND free_at <= ? ORDER BY free_at ${LIMIT}`;
 const RECORDS_OVER = `SELECT rowid FROM idem INDEXED BY idem_end WHERE tenant = ? AND until <= ? ORDER BY until ${LIMIT}`;
 
-/** So many history entries are removed in one step, and those of one more task: nobody should wait for long. */
+/** One step removes about this number of history entries at most, so that other operations do not wait for long. */
 const MAX_ENTRIES = 20_000;
 
-/** Removes what is over, at most `max` of each kind. */
+/** Removes old tasks and expired keys and records, at most `max` of each. */
 export function purge(
   work: Work,
   tenantName: string,

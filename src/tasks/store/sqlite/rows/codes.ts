@@ -1,8 +1,8 @@
 import type { DocumentKind } from '../../../model/documents.ts';
 import type { HistoryEvent, TaskStatus } from '../../../model/task.ts';
 
-// Numbers that stand in the file in place of words. They are part of the layout: words may be added at the end, none may
-// move. The words of a number are in the lists below each table.
+// Numbers that are stored in the file instead of words. They are part of the layout: words may be added at the end, but
+// existing numbers must not change. The list after each table converts numbers to words.
 
 export const STATUS = {
   scheduled: 0,
@@ -16,14 +16,14 @@ export const STATUS = {
 } as const satisfies Record<TaskStatus, number>;
 export const STATUS_CODES = Object.keys(STATUS) as readonly TaskStatus[];
 
-/** From this one on a status is final. */
+/** This status and all later ones are final. */
 const FIRST_FINAL = STATUS.succeeded;
 
 export function isFinalCode(status: number): boolean {
   return status >= FIRST_FINAL;
 }
 
-/** Scheduled or retry: what can be claimed once it is due. */
+/** Whether the status is `scheduled` or `retry`: these tasks can be claimed when they are due. */
 export function isWaitingCode(status: number): boolean {
   return status === STATUS.scheduled || status === STATUS.retry;
 }

@@ -7,7 +7,7 @@ import type { Work } from './work.ts';
 const BODY = 'SELECT payload, headers FROM body WHERE seq = ?';
 const SET_BODY = 'UPDATE body SET payload = ?, headers = ? WHERE seq = ?';
 
-/** Columns of a task that a patch can change, in the order in which histories name them. */
+/** Columns of a task that a patch can change, in the order of their names in histories. */
 type ContentColumn = 'type' | 'band' | 'run_at' | 'expires_at' | 'timeout' | 'retry' | 'tags' | 'metadata';
 const NAMES: readonly (readonly [ContentColumn | 'payload' | 'headers', string])[] = [
   ['type', 'type'],
@@ -27,12 +27,12 @@ type Content = Partial<Pick<TaskRow, ContentColumn>> & {
   readonly headers?: string | null;
 };
 
-/** What a patch would really change of a task. */
+/** What a patch would change in a task. */
 interface Difference {
-  /** As histories have them. */
+  /** Names of the changed fields, as in histories. */
   readonly names: readonly string[];
   readonly content: Content;
-  /** Of the task as it is; null when the patch says nothing about it. */
+  /** The current body; null if the patch does not concern it. */
   readonly body: BodyText | null;
 }
 
@@ -47,7 +47,7 @@ export function difference(work: Work, row: TaskRow, patch: TaskPatch): Differen
   return { names, content, body };
 }
 
-/** Puts the difference into the row, and into the body. */
+/** Applies the difference to the row and writes the body. */
 export function applyDifference(
   { statements }: Work,
   row: TaskRow,
@@ -74,7 +74,7 @@ function readBody({ statements }: Work, row: TaskRow): BodyText {
   return { payload: payload as string | null, headers: headers as string | null };
 }
 
-/** Texts are as the columns have them, so that equal content is equal text. */
+/** Texts have the form of the columns, so that equal content has equal text. */
 function contentOf(patch: TaskPatch, now: number): Content {
   const { type, priority, runAt, expiresAt, timeoutMs, retry, tags, metadata, payload, headers } = patch;
   return {

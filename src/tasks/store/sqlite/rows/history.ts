@@ -11,20 +11,20 @@ import { EVENT, EVENT_CODES, STATUS_CODES } from './codes.ts';
 import { actorOf, actorText, type TaskRow } from './task-row.ts';
 import type { View, Work } from './work.ts';
 
-/** The store itself, where it does something that nobody asked for. */
+/** The actor of changes that the store makes by itself. */
 const STORE_ACTOR: Actor = { type: 'system', id: 'store' };
 export const STORE_ACTOR_TEXT = actorText(STORE_ACTOR);
 
-/** What entries may say beside what follows from the task; kept as JSON. */
+/** Fields of entries that do not follow from the task. They are stored as JSON. */
 type EntryRest = Pick<HistoryEntry, 'http' | 'error' | 'changed' | 'progress' | 'note'>;
 
 export interface NewEntry {
   readonly event: HistoryEvent;
   /** `type:id` */
   readonly actor: string;
-  /** Where it is not that of the task afterwards. */
+  /** The attempt, if it differs from that of the task after the change. */
   readonly attempt?: number;
-  /** The lease of the attempt that begins or ends here. */
+  /** The lease of the attempt that this entry starts or ends. */
   readonly lease?: string;
   readonly rest?: EntryRest;
 }
@@ -39,8 +39,8 @@ const ASCENDING = `SELECT ${COLUMNS} FROM event WHERE seq = ? AND n > ? ORDER BY
 const DESCENDING = `SELECT ${COLUMNS} FROM event WHERE seq = ? AND n < ? ORDER BY n DESC ${LIMIT}`;
 
 /**
- * Adds an entry about the change that led to `row`, whose count of entries grows.
- * @param from the status before; null for a new task
+ * Adds an entry for the change to `row`, and increases its number of entries.
+ * @param from the previous status; null for a new task
  */
 export function addEntry(work: Work, row: TaskRow, from: number | null, entry: NewEntry): void {
   const number = ++row.events;
@@ -68,7 +68,7 @@ function restText(rest: EntryRest): string | null {
   return text === '{}' ? null : text;
 }
 
-/** @param row what the task's row has of its place and the number of its entries */
+/** @param row place of the task and number of its entries */
 export function readHistory(
   { statements }: View,
   row: { readonly seq: number; readonly events: number },
@@ -88,7 +88,7 @@ export function readHistory(
   });
 }
 
-/** The number of the first entry that goes. */
+/** The number of the first entry that is dropped. */
 const GAP = HISTORY_FIRST_KEPT + 1;
 
 function gapEntry(lastBefore: Row, dropped: number): HistoryEntry {
@@ -96,7 +96,7 @@ function gapEntry(lastBefore: Row, dropped: number): HistoryEntry {
   return { seq: GAP, at, event: 'gap', from, to, attempt, actor: STORE_ACTOR, dropped };
 }
 
-/** Puts the gap where it belongs, if that is on this page. */
+/** Inserts the gap in its place, if that is on this page. */
 function withGap(
   entries: HistoryEntry[],
   gap: HistoryEntry,

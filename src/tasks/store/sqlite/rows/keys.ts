@@ -7,13 +7,13 @@ const TAKE = `INSERT INTO task_key (worker, key, tenant, seq, free_at) VALUES (?
 const FREE = 'DELETE FROM task_key WHERE worker = ? AND key = ?';
 const WAITED_FOR = 'SELECT seq, key, worker FROM task INDEXED BY task_id WHERE tenant = ? AND id = ?';
 
-/** Which task has a key, and when it will be free: null while the task is not final. */
+/** The holder of a key, and when the key becomes free: null while the task is not final. */
 export interface KeyHolder {
   readonly seq: number;
   readonly freeAt: number | null;
 }
 
-/** Null when the key is free. */
+/** Null if the key is free. */
 export function keyHolder({ statements, now }: Work, worker: number, key: string): KeyHolder | null {
   const row = statements.one(HOLDER, worker, key);
   if (row === undefined) return null;
@@ -25,7 +25,7 @@ export function takeKey(work: Work, row: TaskRow): void {
   if (row.key !== null) holdKey(work, row, row.seq, null);
 }
 
-/** For a task that begins anew; false when another has its key. */
+/** Takes the key of a replayed task. Returns false if another task has it. */
 export function takeKeyAgain(work: Work, row: TaskRow): boolean {
   if (row.key === null) return true;
   const holder = keyHolder(work, row.worker, row.key);
@@ -35,10 +35,10 @@ export function takeKeyAgain(work: Work, row: TaskRow): boolean {
 }
 
 /**
- * The task has no more use for its key. Where it was made beside one with the same key, and waited for that, the key
- * goes back to that one; else it is free at `freeAt`, or at once (null).
+ * Releases the key of a task. If the task was held by one with the same key, the key returns to that task. Otherwise it
+ * becomes free at `freeAt`, or at once if that is null.
  *
- * @param heldBy what the task waited for until now
+ * @param heldBy id of the task that held this one; null for none
  */
 export function leaveKey(work: Work, row: TaskRow, heldBy: string | null, freeAt: number | null): void {
   const { key, worker, seq } = row;

@@ -27,7 +27,7 @@ const INSERT_DOCUMENT =
   'INSERT INTO doc (tenant, kind, id, parent, version, due_at, body) VALUES (?, ?, ?, ?, 1, ?, ?)';
 const HELD = `SELECT ${TASK_COLUMN_LIST} FROM task INDEXED BY task_held WHERE tenant = ? AND held_by = ?`;
 
-/** Adds a task. Its place is the row's from here on. */
+/** Adds a task and sets `seq` of the row. */
 export function insertTask(work: Work, tenant: TenantTotals, row: TaskRow, entry: NewEntry): void {
   row.events = 1;
   const values: SQLInputValue[] = [];
@@ -36,13 +36,13 @@ export function insertTask(work: Work, tenant: TenantTotals, row: TaskRow, entry
   row.events = 0;
   addEntry(work, row, null, entry);
   count(work, tenant, row.worker, row.status, 1);
-  tellOf(work, row);
+  lowerHint(work, row);
   if (row.grp !== null) followGroup(work, row, null);
 }
 
 /**
- * Writes what has changed of a task: one version higher, with an entry about it. One that ends is due and held no more,
- * gives its key back, lets go of the tasks that it holds, and leaves what its callback needs.
+ * Writes the changes of a task: increases its version and adds a history entry. If the task ends, it is no longer due or
+ * held, releases its key and the tasks that it holds, and the document of its callback is written.
  */
 export function saveTask(
   work: Work,
@@ -67,20 +67,20 @@ export function saveTask(
   }
   if (ends) {
     leaveKey(work, row, before[HELD_PLACE] as string | null, work.now + row.key_ttl);
-    letGo(work, tenant, row);
+    releaseHeld(work, tenant, row);
     if (row.on_finish !== null) writeCallback(work, row);
   } else {
-    tellOf(work, row);
+    lowerHint(work, row);
   }
   if (row.grp !== null) followGroup(work, row, from);
 }
 
-/** Writes columns of a task that are no part of what callers see of it. */
+/** Writes columns of a task that callers do not see. Does not change its version. */
 export function saveAside({ statements }: Work, { row, before }: StoredTask): void {
   update(statements, row, before);
 }
 
-/** Removes a task with all that belongs to it. Its key is free at once, and so are the tasks that it holds. */
+/** Removes a task with its body and history. Frees its key and releases the tasks that it holds. */
 export function removeTask(work: Work, tenant: TenantTotals, row: TaskRow): void {
   const { statements } = work;
   statements.run('DELETE FROM task WHERE seq = ?', row.seq);
@@ -89,11 +89,11 @@ export function removeTask(work: Work, tenant: TenantTotals, row: TaskRow): void
   count(work, tenant, row.worker, row.status, -1);
   if (row.grp !== null) followGroup(work, row, row.status);
   leaveKey(work, row, row.held_by, null);
-  letGo(work, tenant, row);
+  releaseHeld(work, tenant, row);
 }
 
-/** Sets the hint of the worker to when the task is due, unless there is an earlier one. */
-function tellOf(work: Work, row: TaskRow): void {
+/** Sets the wake-up hint of the worker to the due time of the task, unless the hint is earlier. */
+function lowerHint(work: Work, row: TaskRow): void {
   if (row.wake === 0 || row.due_at === null || !isWaitingCode(row.status)) return;
   const worker = work.workerOf(row.worker);
   if (worker.wakeAt !== null && worker.wakeAt <= row.due_at) return;
@@ -101,8 +101,8 @@ function tellOf(work: Work, row: TaskRow): void {
   worker.changed = true;
 }
 
-/** Tasks that waited for this one are due at their time, or now. */
-function letGo(work: Work, tenant: TenantTotals, { id }: TaskRow): void {
+/** Releases the tasks that were held by this one. They are due at their `runAt` or now, whichever is later. */
+function releaseHeld(work: Work, tenant: TenantTotals, { id }: TaskRow): void {
   for (const values of work.statements.all(HELD, tenant.number, id)) {
     const held = storedTask(values);
     held.row.held_by = null;
@@ -123,12 +123,12 @@ function count(work: Work, tenant: TenantTotals, workerNumber: number, status: n
   tenant.changed = true;
 }
 
-/** Statements by connection and by the set of columns that they write, one bit for each. */
+/** Update statements by connection and by the set of columns that they write, with one bit for each column. */
 const updates = new WeakMap<Statements, Map<number, StatementSync>>();
 
 /**
- * Names only columns that have changed: SQLite writes every index that has one of those named, whether its value is
- * another or not.
+ * Writes only the columns that have changed. SQLite updates every index with a column in the statement, even if its value
+ * is the same.
  */
 function update(statements: Statements, row: TaskRow, before: Row): void {
   const values: SQLInputValue[] = [];
@@ -177,9 +177,9 @@ function writeCallback(work: Work, row: TaskRow): void {
 
 const COUNT_START = `INSERT INTO task_group (worker, name, running) VALUES (?, ?, 1)
   ON CONFLICT (worker, name) DO UPDATE SET running = running + 1`;
-/** Room in a full group makes it worth a look again. */
+/** When a task of a full group ends, the group must be read again. */
 const COUNT_END = `UPDATE task_group SET running = running - 1, next_at = ?, full = NULL WHERE worker = ? AND name = ?`;
-/** A full group is looked at when one of its tasks ends, not before. */
+/** A full group is not read before one of its tasks ends. */
 const LOOK_AT = `INSERT INTO task_group (worker, name, running, next_at) VALUES (?, ?, 0, ?)
   ON CONFLICT (worker, name) DO UPDATE SET next_at = min(ifnull(next_at, excluded.next_at), excluded.next_at)
   WHERE full IS NULL`;
@@ -188,10 +188,10 @@ export const FORGET_IDLE = `DELETE FROM task_group WHERE worker = ? AND name = ?
   WHERE worker = task_group.worker AND grp = task_group.name AND status IN (0, 2) AND due_at IS NOT NULL)`;
 
 /**
- * Keeps the row of a task's group, in the step that changes the task.
+ * Updates the row of the group of a task after a change of the task.
  *
- * @param row of a task with a group, as it is now, or as it was when it has been removed
- * @param from its status before; null for a new task
+ * @param row the task after the change, or a removed task
+ * @param from the previous status; null for a new task
  */
 function followGroup(work: Work, row: TaskRow, from: number | null): void {
   const { statements, now } = work;
@@ -216,7 +216,7 @@ function followGroup(work: Work, row: TaskRow, from: number | null): void {
   statements.run(FORGET_IDLE, worker, group);
 }
 
-/** Another task of the group may start. */
+/** Sets the wake-up hint to now, because another task of the group may start. */
 function wakeNow(work: Work, number: number): void {
   const worker = work.workerOf(number);
   worker.wakeAt = Math.min(worker.wakeAt ?? work.now, work.now);

@@ -5,7 +5,7 @@ import type { Row } from '../file/statements.ts';
 import { STATUS_CODES } from './codes.ts';
 import type { View } from './work.ts';
 
-/** A row of `task`, by the names of its columns. Operations change it; {@link Work.save} writes what has changed. */
+/** A row of `task`, by column. Operations change it, and `saveTask` writes the changed columns. */
 export interface TaskRow {
   seq: number;
   tenant: number;
@@ -28,7 +28,7 @@ export interface TaskRow {
   cancel_at: number | null;
   lease: string | null;
   lease_until: number | null;
-  /** The lease is not lengthened beyond that. */
+  /** The latest time to which the lease can be extended. */
   lease_cap: number | null;
   lease_event: number | null;
   key: string | null;
@@ -38,12 +38,12 @@ export interface TaskRow {
   schedule: string | null;
   scheduled_for: number | null;
   held_by: string | null;
-  /** 1: wake-up hints tell of it. */
+  /** 1: the task sets wake-up hints. */
   wake: number;
   timeout: number;
   type: string | null;
   worker_name: string;
-  /** JSON, as the following ones; null for an empty list or map. */
+  /** JSON, as are the following two; null for an empty list or map. */
   retry: string;
   tags: string | null;
   metadata: string | null;
@@ -97,7 +97,7 @@ const EMPTY_ROW: TaskRow = {
 export const TASK_COLUMNS = Object.keys(EMPTY_ROW) as readonly TaskColumn[];
 export const TASK_COLUMN_LIST = TASK_COLUMNS.join(', ');
 
-/** A row as it was read, to be changed, and what it was. */
+/** A row that can be changed, and its values as they were read. */
 export interface StoredTask {
   readonly row: TaskRow;
   readonly before: Row;
@@ -109,7 +109,7 @@ export function storedTask(values: Row): StoredTask {
 }
 
 export function rowOf(values: Row): TaskRow {
-  // A copy of an object that has all fields stays one of known shape while they are set.
+  // A copy of an object with all fields keeps its hidden class while the fields are set.
   const row = { ...EMPTY_ROW } as Record<TaskColumn, SQLOutputValue>;
   for (let i = 0; i < TASK_COLUMNS.length; i++) row[TASK_COLUMNS[i]] = values[i];
   return row as unknown as TaskRow;
@@ -150,12 +150,12 @@ export function taskOf(row: TaskRow, workerId: string): Task {
   };
 }
 
-/** Null for a list without elements, as the column has it. */
+/** The text for the column; null for an empty list. */
 export function tagsText(tags: readonly string[]): string | null {
   return tags.length === 0 ? null : JSON.stringify(tags);
 }
 
-/** Null for a map without entries, as the column has it. */
+/** The text for the column; null for an empty map. */
 export function mapText(map: Readonly<Record<string, string>>): string | null {
   const text = JSON.stringify(map);
   return text === '{}' ? null : text;
@@ -173,7 +173,7 @@ export function actorOf(text: string): Actor {
 const MAX_REPEATED = 256;
 const repeated = new Map<string, Task['retry']>();
 
-/** Policies are the worker's nearly always: the same text for many tasks. */
+/** Caches parsed policies, because most tasks have the policy of their worker and therefore the same text. */
 function parseRepeated(text: string): Task['retry'] {
   let policy = repeated.get(text);
   if (policy === undefined) {
@@ -193,7 +193,7 @@ export function findTask({ statements }: View, tenant: number, id: string): Stor
   return values === undefined ? null : storedTask(values);
 }
 
-/** @throws Error when there is none: rows that name it are removed with it */
+/** @throws TypeError if the task does not exist; rows that refer to a task are removed with it */
 export function taskAt({ statements }: View, seq: number): StoredTask {
   return storedTask(statements.one(BY_PLACE, seq) as Row);
 }

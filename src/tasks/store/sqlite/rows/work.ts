@@ -2,7 +2,7 @@ import type { Numbers } from '../file/numbers.ts';
 import type { Row, Statements } from '../file/statements.ts';
 import { STATUS } from './codes.ts';
 
-/** What operations that only read are given: all of them see one state of the file, at one time. */
+/** The context of operations that read: one state of the file, at one time. */
 export interface View {
   readonly statements: Statements;
   readonly numbers: Numbers;
@@ -11,8 +11,8 @@ export interface View {
 }
 
 /**
- * One transaction, in which a group of operations writes. Rows that each operation changes, those of tenants and
- * workers, are read once and written once.
+ * The context of operations that write: one transaction for a group of operations. The rows of tenants and workers, which
+ * every operation changes, are read once and written once.
  */
 export class Work implements View {
   readonly statements: Statements;
@@ -20,7 +20,7 @@ export class Work implements View {
   readonly now: number;
   readonly #tenants = new Map<string, TenantTotals>();
   readonly #workers = new Map<number, WorkerTotals>();
-  /** By number of the worker: whether there is a document of it. */
+  /** By number of the worker: whether it has a document. */
   readonly #documented = new Map<number, boolean>();
 
   constructor(statements: Statements, numbers: Numbers, now: number) {
@@ -29,7 +29,7 @@ export class Work implements View {
     this.now = now;
   }
 
-  /** Null when nothing was ever kept for this tenant. */
+  /** Null if nothing is stored for this tenant. */
   findTenant(name: string): TenantTotals | null {
     const kept = this.#tenants.get(name);
     if (kept !== undefined) return kept;
@@ -37,7 +37,7 @@ export class Work implements View {
     return number === null ? null : this.#keepTenant(name, number);
   }
 
-  /** The same, made when it is not there. */
+  /** The row of a tenant; created if it is missing. */
   tenant(name: string): TenantTotals {
     return this.findTenant(name) ?? this.#keepTenant(name, this.numbers.addTenant(name));
   }
@@ -66,7 +66,7 @@ export class Work implements View {
     return totals;
   }
 
-  /** What `look` says about the worker, asked once until documents change. */
+  /** The result of `look` for the worker, cached until documents change. */
   isDocumented(worker: WorkerTotals, look: () => boolean): boolean {
     let documented = this.#documented.get(worker.number);
     if (documented === undefined) {
@@ -80,7 +80,7 @@ export class Work implements View {
     this.#documented.clear();
   }
 
-  /** Writes what is kept here. */
+  /** Writes the changed rows of tenants and workers. */
   flush(): void {
     for (const totals of this.#tenants.values()) {
       if (totals.changed) writeTenant(this.statements, totals);
@@ -93,9 +93,9 @@ export class Work implements View {
   }
 
   /**
-   * Rows were changed by other statements than those of {@link flush}, which was called before: they are read again.
+   * Call this after changing these rows with other statements, with {@link flush} before. The rows are read again.
    *
-   * @param isFreed rows of tenants or workers were removed, so their numbers may stand for others from now on
+   * @param isFreed whether rows of tenants or workers were deleted, so that their numbers can be reused
    */
   rowsChanged(isFreed: boolean): void {
     this.#tenants.clear();
@@ -104,7 +104,7 @@ export class Work implements View {
     if (isFreed) this.numbers.freed();
   }
 
-  /** For operations that find out only half way whether they may happen: takes back what `run` did unless `keep`. */
+  /** Runs an operation that may have to be undone: rolls back the changes of `run` unless `keep` returns true. */
   undoable<T>(run: () => T, keep: (answer: T) => boolean): T {
     this.flush();
     this.statements.run('SAVEPOINT operation');
@@ -125,22 +125,22 @@ const COUNT_COLUMNS = ['n0', 'n1', 'n2', 'n3', 'n4', 'n5', 'n6', 'n7'];
 const COUNTS = COUNT_COLUMNS.join(', ');
 const SET_COUNTS = COUNT_COLUMNS.map(column => `${column} = ?`).join(', ');
 
-/** A bucket of starts; `tokens` is null until it is used first. */
+/** A bucket of starts. `tokens` is null until it is first used. */
 export interface Bucket {
   tokens: number | null;
   at: number | null;
 }
 
-/** The row of a tenant, while a group of operations changes it. */
+/** The row of a tenant during a transaction. */
 export interface TenantTotals {
   readonly number: number;
   readonly bucket: Bucket;
-  /** How many tasks there are, by the number of their status. */
+  /** Number of tasks by status. */
   readonly counts: number[];
   changed: boolean;
 }
 
-/** The same of a worker. */
+/** The row of a worker during a transaction. */
 export interface WorkerTotals extends TenantTotals {
   throttledUntil: number | null;
   wakeAt: number | null;
@@ -177,7 +177,7 @@ function writeWorker(statements: Statements, totals: WorkerTotals): void {
   statements.run(sql, bucket.tokens, bucket.at, throttledUntil, wakeAt, ...counts, number);
 }
 
-/** How many tasks are not final. */
+/** Number of tasks that are not final. */
 export function openTasks({ counts }: TenantTotals): number {
   return counts[STATUS.scheduled] + counts[STATUS.running] + counts[STATUS.retry] + counts[STATUS.paused];
 }
