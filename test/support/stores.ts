@@ -8,7 +8,7 @@ import { CounterTable } from '../../src/counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../src/counters/embedded/embedded-store.ts';
 import type { FingerprintKey } from '../../src/counters/fingerprint.ts';
 import type { RedisCounters } from '../../src/counters/redis/commands/counters.ts';
-import { SharedKeys } from '../../src/counters/redis/commands/shared-keys.ts';
+import { SharedKeys } from '../../src/counters/redis/commands/scripted-commands.ts';
 import type { OnEmpty } from '../../src/counters/redis/connections/pool.ts';
 import { ConnectionCount } from '../../src/counters/redis/connections/redis-link.ts';
 import type { FeedListener } from '../../src/counters/redis/connections/refund-feed.ts';

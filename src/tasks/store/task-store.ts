@@ -47,7 +47,7 @@ export const READ_BYTES = 1024 * 1024;
  * one. Tasks that it held (`heldBy`) are released: they are due at their `runAt` or now, whichever is later (entry
  * `updated`, changed: `held_by`, actor `system` `store`). A removed or purged task frees its key at once and releases the
  * tasks that it held. If the task has an `onFinish` for the status, a document of kind `callback` is written in the same
- * step; see `callbackDocument` in `callbacks.ts`.
+ * step; see `callbackDocument` in `documents.ts`.
  *
  * @throws (rejects with) Fault `store_failed`: the call may or may not have happened · `overloaded`: it did not happen
  */
@@ -176,7 +176,7 @@ export interface TaskStore {
   /**
    * Due documents of all tenants, earliest first.
    *
-   * If more are due than `max` or {@link READ_BYTES} allow, each tenant gets a share (`due-shares.ts`) and the documents
+   * If more are due than `max` or {@link READ_BYTES} allow, each tenant gets a share (`dueShare`) and the documents
    * are in the order of the tenants: first those that follow the tenant `after`. Pass the tenant of the last document of
    * the previous answer, so that every tenant is reached.
    */

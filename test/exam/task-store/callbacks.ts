@@ -1,7 +1,6 @@
 import type { Test } from 'tap';
 import type { OnFinish, TaskStatus } from '../../../src/tasks/model/task.ts';
-import { MAX_CALLBACK_RESULT } from '../../../src/tasks/store/callbacks.ts';
-import type { StoredDocument } from '../../../src/tasks/store/documents.ts';
+import { MAX_CALLBACK_RESULT, type StoredDocument } from '../../../src/tasks/store/documents.ts';
 import type { Topic } from './exam.ts';
 import { ACME, type Scene } from './scene.ts';
 

@@ -1,8 +1,13 @@
 import type { Clock } from '../../../src/base/clock.ts';
 import type { DocumentKind } from '../../../src/tasks/model/documents.ts';
 import { bodyBytes, type HistoryEntry, type Task, type TaskBody } from '../../../src/tasks/model/task.ts';
-import type { DocumentChange, DocumentQuery, StoredDocument } from '../../../src/tasks/store/documents.ts';
-import { dueShare, inTurnsAfter } from '../../../src/tasks/store/due-shares.ts';
+import {
+  type DocumentChange,
+  type DocumentQuery,
+  dueShare,
+  inTurnsAfter,
+  type StoredDocument,
+} from '../../../src/tasks/store/documents.ts';
 import type {
   ApplyAnswer,
   Block,
@@ -260,7 +265,7 @@ export class MemoryStore implements TaskStore {
     const all = [...dueOf.values()].flat().sort((a, b) => a.document.dueAt! - b.document.dueAt!);
     const earliest = upTo(all, max, READ_BYTES);
     if (earliest.length === all.length || dueOf.size === 1) return earliest;
-    const share = dueShare(dueOf.size, max);
+    const share = dueShare(dueOf.size, { documents: max, bytes: READ_BYTES });
     const parts = inTurnsAfter([...dueOf.keys()], after).map(tenant => {
       return upTo(dueOf.get(tenant)!, share.documents, share.bytes);
     });

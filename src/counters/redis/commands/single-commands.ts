@@ -4,8 +4,7 @@ import type { RedisLink } from '../connections/redis-link.ts';
 import { CommandWriter, encodedWords } from '../protocol/command-writer.ts';
 import { REFUND, REFUND_SCRIPT, readScriptReply } from '../protocol/scripts.ts';
 import type { Slots } from './counters.ts';
-import { writeRefundArguments } from './scripted-commands.ts';
-import type { SharedKeys } from './shared-keys.ts';
+import { type SharedKeys, writeRefundArguments } from './scripted-commands.ts';
 
 /**
  * What is done with a key: `read` its count; `add` to it and set its time to live; `expire`: only set the time to live,

@@ -8,13 +8,18 @@ import {
 } from '../../../clients/redis/errors.ts';
 import type { CounterBatch, SlotChanges } from '../../batch.ts';
 import { joined, MAX_CHUNK, type RedisCounters, type Slots, type Tally } from '../commands/counters.ts';
-import type { SharedKeys } from '../commands/shared-keys.ts';
+import type { SharedKeys } from '../commands/scripted-commands.ts';
 import { SingleCommands, type Step, type Steps } from '../commands/single-commands.ts';
 import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
 import type { RedisLink } from '../connections/redis-link.ts';
 import type { FeedSource } from '../connections/refund-feed.ts';
-import { hashSlot, type Redirect, readRedirect } from './cluster-map.ts';
-import type { ClusterNode, ClusterNodes } from './cluster-nodes.ts';
+import {
+  type ClusterNode,
+  type ClusterNodes,
+  hashSlot,
+  type Redirect,
+  readRedirect,
+} from './cluster-nodes.ts';
 
 /** Maximum number of redirects for a key. */
 const MAX_REDIRECTS = 5;

@@ -16,8 +16,7 @@ import {
   type Slots,
   type Tally,
 } from '../commands/counters.ts';
-import { ScriptedCommands } from '../commands/scripted-commands.ts';
-import type { SharedKeys } from '../commands/shared-keys.ts';
+import { ScriptedCommands, type SharedKeys } from '../commands/scripted-commands.ts';
 import { SingleCommands, type Steps } from '../commands/single-commands.ts';
 import { refundBySteps, type StepRunner } from '../commands/without-scripts.ts';
 import { type RedisPool, withServer } from '../connections/pool.ts';

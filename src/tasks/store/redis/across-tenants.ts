@@ -1,7 +1,12 @@
 import type { Clock, Timer } from '../../../base/clock.ts';
 import { Fault } from '../../../base/fault.ts';
-import type { DocumentChange, StoredDocument } from '../documents.ts';
-import { type DueShare, dueShare, inTurnsAfter } from '../due-shares.ts';
+import {
+  type DocumentChange,
+  type DueShare,
+  dueShare,
+  inTurnsAfter,
+  type StoredDocument,
+} from '../documents.ts';
 import type { Overdue } from '../requests.ts';
 import { READ_BYTES } from '../task-store.ts';
 import type { Argument } from './connection/redis-client.ts';
@@ -75,7 +80,7 @@ export class AcrossTenants {
       hints.map(({ member }) => member),
       after,
     );
-    const share = dueShare(tenants.length, max);
+    const share = dueShare(tenants.length, { documents: max, bytes: READ_BYTES });
     const found: DueDocument[] = [];
     const failures: unknown[] = [];
     let bytes = 0;

@@ -1,7 +1,6 @@
 import { type HistoryEvent, PRIORITIES, type TaskError } from '../../model/task.ts';
 import type { GivenTime } from '../../model/time.ts';
-import { onFinishText } from '../callbacks.ts';
-import type { DocumentChange } from '../documents.ts';
+import { type DocumentChange, onFinishText } from '../documents.ts';
 import type {
   BlockQuery,
   ClaimRequest,

@@ -6,7 +6,7 @@ import {
   isFinal,
   type Task,
 } from '../../../../src/tasks/model/task.ts';
-import { callbackDocument } from '../../../../src/tasks/store/callbacks.ts';
+import { callbackDocument } from '../../../../src/tasks/store/documents.ts';
 import { documentName, keyName, type TaskRecord, type TenantState } from './state.ts';
 
 /** The store itself, where it does something that nobody asked for. */

@@ -1,5 +1,5 @@
 import { FINAL_STATUSES, HISTORY_FIRST_KEPT, HISTORY_LAST_KEPT } from '../../../model/task.ts';
-import { MAX_CALLBACK_RESULT } from '../../callbacks.ts';
+import { MAX_CALLBACK_RESULT } from '../../documents.ts';
 import { EVENT_NUMBER as E } from './records.ts';
 
 const STATUS_WORDS = FINAL_STATUSES.map(status => `'${status}'`).join(', ');

@@ -13,8 +13,7 @@ import {
   type TaskBody,
   type TaskStatus,
 } from '../../../model/task.ts';
-import { onFinishOf } from '../../callbacks.ts';
-import type { StoredDocument } from '../../documents.ts';
+import { onFinishOf, type StoredDocument } from '../../documents.ts';
 import type { CreateResult, TaskQuery } from '../../requests.ts';
 
 /**

@@ -1,5 +1,9 @@
+import type { MessagePort } from 'node:worker_threads';
 import { Fault } from '../../../../base/fault.ts';
-import { receivedFault } from '../../trouble.ts';
+import type { Task } from '../../../model/task.ts';
+import { resolveTime } from '../../../model/time.ts';
+import type { CreateAnswer, CreateResult, NewTask } from '../../requests.ts';
+import { receivedFault, type SentFault } from '../../trouble.ts';
 import { WaitingBounds } from '../../waiting-bounds.ts';
 import {
   type AnswerOf,
@@ -9,8 +13,34 @@ import {
   sizeOf,
   tenantOf,
 } from '../operations/operations.ts';
-import { restored } from './created-tasks.ts';
-import type { FromStoreThread, ToStoreThread } from './store-thread.ts';
+
+/**
+ * Messages to the store thread. `operations`: the operations of one turn of the event loop, with numbers for their replies.
+ * `client`: connects another thread over a separate port.
+ */
+export type ToStoreThread =
+  | {
+      readonly kind: 'operations';
+      readonly numbers: readonly number[];
+      readonly operations: readonly Operation[];
+    }
+  | { readonly kind: 'client'; readonly port: MessagePort }
+  | { readonly kind: 'stop' };
+
+/** The result of an operation. Answers are `shortened`; all faults are `store_failed`. */
+export type ThreadOutcome =
+  | { readonly ok: true; readonly answer: unknown }
+  | { readonly ok: false; readonly fault: SentFault };
+
+export type FromStoreThread =
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'refused'; readonly fault: SentFault }
+  | {
+      readonly kind: 'settled';
+      readonly numbers: readonly number[];
+      readonly outcomes: readonly ThreadOutcome[];
+      readonly clockBacksteps: number;
+    };
 
 /** Maximum number of operations that wait for the thread, and of characters in them; see `WaitingBounds`. */
 const WAITING_LIMITS = { count: 8_192, size: 64 * 1024 * 1024 };
@@ -132,4 +162,67 @@ export class AskedOperations {
     this.#bounds.give(pending.tenant, pending.counted);
     return pending;
   }
+}
+
+/** Stands for a task that was just created: the fields that do not follow from the request. */
+interface Made {
+  readonly kind: 'made';
+  /** The time of the store's step. */
+  readonly at: number;
+  readonly heldBy: string | null;
+}
+type ShortAnswer =
+  | Exclude<CreateAnswer, { kind: 'done' | 'replayed' }>
+  | {
+      readonly kind: 'done' | 'replayed';
+      readonly results: readonly (CreateResult | Made)[];
+      readonly note: string;
+    };
+
+/**
+ * Removes from the answer to `create` what the caller already knows, because copying a task to another thread takes as long
+ * as writing it. Other answers are not changed.
+ */
+export function shortened({ name }: Operation, answer: unknown): unknown {
+  if (name !== 'create') return answer;
+  const whole = answer as CreateAnswer;
+  if (whole.kind !== 'done') return whole;
+  const results = whole.results.map(result =>
+    result.kind === 'created'
+      ? ({ kind: 'made', at: result.task.updatedAt, heldBy: result.task.heldBy } satisfies Made)
+      : result,
+  );
+  return { ...whole, results } satisfies ShortAnswer;
+}
+
+/** Reverses {@link shortened}. */
+function restored(operation: Operation, answer: unknown): unknown {
+  if (operation.name !== 'create') return answer;
+  const short = answer as ShortAnswer;
+  if (short.kind !== 'done') return short;
+  const { tasks } = operation.args[1];
+  const results = short.results.map((result, i) =>
+    result.kind === 'made' ? { kind: 'created', task: madeTask(tasks[i], result) } : result,
+  );
+  return { ...short, results };
+}
+
+function madeTask({ task }: NewTask, { at, heldBy }: Made): Task {
+  const runAt = resolveTime(task.runAt, at);
+  return {
+    ...task,
+    runAt,
+    expiresAt: resolveTime(task.expiresAt, at),
+    heldBy,
+    status: 'scheduled',
+    dueAt: heldBy === null ? runAt : null,
+    attempt: 0,
+    deferrals: 0,
+    lastError: null,
+    cancelRequestedAt: null,
+    updatedAt: at,
+    startedAt: null,
+    finishedAt: null,
+    version: 1,
+  };
 }

@@ -2,9 +2,8 @@ import type { MessagePort } from 'node:worker_threads';
 import { Fault } from '../../../../base/fault.ts';
 import { receivedFault, type SentFault } from '../../trouble.ts';
 import type { AnswerOf, ArgumentsOf, OperationName } from '../operations/operations.ts';
-import { AskedOperations } from './asked-operations.ts';
+import { AskedOperations, type FromStoreThread } from './asked-operations.ts';
 import type { Operator } from './sqlite-store.ts';
-import type { FromStoreThread } from './store-thread.ts';
 
 /**
  * Sends operations over a port to a store thread that another thread owns (`ThreadOperator.addClient`). While there is

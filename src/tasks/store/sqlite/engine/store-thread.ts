@@ -1,45 +1,22 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { asError } from '../../../../base/fault.ts';
 import { WeightedTurns } from '../../../../base/turns/weighted-turns.ts';
-import { type SentFault, sentFault } from '../../trouble.ts';
+import { sentFault } from '../../trouble.ts';
 import type { FileOptions } from '../file/open-file.ts';
 import { SteadyClock } from '../file/steady-clock.ts';
 import { isRead, type Operation, tenantOf, weightOf } from '../operations/operations.ts';
-import { shortened } from './created-tasks.ts';
+import {
+  type FromStoreThread,
+  shortened,
+  type ThreadOutcome,
+  type ToStoreThread,
+} from './asked-operations.ts';
 import { type Outcome, SqliteEngine } from './engine.ts';
 
 /** The data with which a store thread is started. */
 export interface StoreThreadSetup {
   readonly file: FileOptions;
 }
-
-/**
- * Messages to the store thread. `operations`: the operations of one turn of the event loop, with numbers for their replies.
- * `client`: connects another thread over a separate port.
- */
-export type ToStoreThread =
-  | {
-      readonly kind: 'operations';
-      readonly numbers: readonly number[];
-      readonly operations: readonly Operation[];
-    }
-  | { readonly kind: 'client'; readonly port: MessagePort }
-  | { readonly kind: 'stop' };
-
-/** The result of an operation. Answers are `shortened`; all faults are `store_failed`. */
-type ThreadOutcome =
-  | { readonly ok: true; readonly answer: unknown }
-  | { readonly ok: false; readonly fault: SentFault };
-
-export type FromStoreThread =
-  | { readonly kind: 'opened' }
-  | { readonly kind: 'refused'; readonly fault: SentFault }
-  | {
-      readonly kind: 'settled';
-      readonly numbers: readonly number[];
-      readonly outcomes: readonly ThreadOutcome[];
-      readonly clockBacksteps: number;
-    };
 
 /**
  * Opens the file and runs the operations from the port and from the ports of clients, until the port receives `stop`.

@@ -4,9 +4,9 @@ import type { Logger } from '../../../../base/logger.ts';
 import { receivedFault, type SentFault, sentFault } from '../../trouble.ts';
 import type { FileOptions } from '../file/open-file.ts';
 import type { AnswerOf, ArgumentsOf, OperationName } from '../operations/operations.ts';
-import { AskedOperations } from './asked-operations.ts';
+import { AskedOperations, type FromStoreThread, type ToStoreThread } from './asked-operations.ts';
 import { type Operator, SqliteStore } from './sqlite-store.ts';
-import type { FromStoreThread, StoreThreadSetup, ToStoreThread } from './store-thread.ts';
+import type { StoreThreadSetup } from './store-thread.ts';
 
 /** If a thread could not open the file, the next one is started by the first operation after this time. */
 const RETRY_MS = 1_000;

@@ -1,6 +1,6 @@
 import { PRIORITIES } from '../../../model/task.ts';
 import { resolveTime } from '../../../model/time.ts';
-import { onFinishText } from '../../callbacks.ts';
+import { onFinishText } from '../../documents.ts';
 import type { CreateAnswer, CreateRequest, CreateResult, NewTask } from '../../requests.ts';
 import { isFinalCode, STATUS } from '../rows/codes.ts';
 import { applyDifference, difference } from '../rows/content.ts';
@@ -17,8 +17,7 @@ import {
   taskAt,
 } from '../rows/task-row.ts';
 import { openTasks, type TenantTotals, type Work } from '../rows/work.ts';
-import { applyChanges, isDocumented } from './documents.ts';
-import { lookUp, writeRecord } from './idempotency.ts';
+import { applyChanges, isDocumented, lookUp, writeRecord } from './documents.ts';
 
 const INSERT_BODY = 'INSERT INTO body (seq, payload, headers) VALUES (?, ?, ?)';
 

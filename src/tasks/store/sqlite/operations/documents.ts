@@ -4,18 +4,18 @@ import {
   type DocumentChange,
   type DocumentQuery,
   type DocumentRefusal,
+  dueShare,
+  inTurnsAfter,
   MAX_DROPPED,
   type PutDocument,
   type StoredDocument,
 } from '../../documents.ts';
-import { dueShare, inTurnsAfter } from '../../due-shares.ts';
-import type { ApplyAnswer, Idempotency } from '../../requests.ts';
+import type { ApplyAnswer, CreateResult, Idempotency } from '../../requests.ts';
 import { READ_BYTES } from '../../task-store.ts';
 import { LIMIT, type Row, type Statements } from '../file/statements.ts';
 import { DOCUMENT, DOCUMENT_CODES } from '../rows/codes.ts';
 import { insertDocument } from '../rows/save.ts';
 import { openTasks, type TenantTotals, type View, type Work } from '../rows/work.ts';
-import { lookUp, writeRecord } from './idempotency.ts';
 import { dropTenant } from './removal.ts';
 
 const PRESENT = 'SELECT no, version FROM doc INDEXED BY doc_id WHERE tenant = ? AND kind = ? AND id = ?';
@@ -252,7 +252,7 @@ export function dueDocuments(view: View, max: number, after: string | null = nul
   if (earliest.documents.length < max && earliest.bytes < READ_BYTES) return earliest.documents;
   const tenants = statements.all(TENANTS_WITH_DUE, now).map(([no]) => no as number);
   if (tenants.length === 1) return earliest.documents;
-  const share = dueShare(tenants.length, max);
+  const share = dueShare(tenants.length, { documents: max, bytes: READ_BYTES });
   const found: DueDocument[] = [];
   let bytes = 0;
   for (const tenant of inTurnsAfter(tenants, after === null ? null : numbers.ofTenant(after))) {
@@ -290,4 +290,52 @@ function documentOf([kind, id, version, parent, dueAt, body]: Row): StoredDocume
     dueAt: dueAt as number | null,
     body: JSON.parse(body as string) as DocumentBodies[DocumentKind],
   };
+}
+
+const RECORD =
+  'SELECT fingerprint, until, note, results FROM idem WHERE tenant = ? AND scope = ? AND key = ?';
+const WRITE = `INSERT INTO idem (tenant, scope, key, fingerprint, until, note, results) VALUES (?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (tenant, scope, key) DO UPDATE SET
+  fingerprint = excluded.fingerprint, until = excluded.until, note = excluded.note, results = excluded.results`;
+
+type Recalled =
+  | { readonly kind: 'new' }
+  | { readonly kind: 'reused' }
+  | { readonly kind: 'replayed'; readonly note: string; readonly results: readonly CreateResult[] };
+
+/** Reads the record of the idempotency key of a request. */
+export function lookUp(view: View, tenant: number | null, idempotency: Idempotency | undefined): Recalled {
+  if (idempotency === undefined || tenant === null) return { kind: 'new' };
+  const row = view.statements.one(RECORD, tenant, idempotency.scope, idempotency.key);
+  if (row === undefined || (row[1] as number) <= view.now) return { kind: 'new' };
+  const [fingerprint, , note, results] = row;
+  if (fingerprint !== idempotency.fingerprint) return { kind: 'reused' };
+  return {
+    kind: 'replayed',
+    note: note as string,
+    results: results === null ? [] : (JSON.parse(results as string) as CreateResult[]),
+  };
+}
+
+export function writeRecord(
+  { statements, now }: Work,
+  tenant: number,
+  { scope, key, fingerprint, keepMs, note }: Idempotency,
+  results: readonly CreateResult[] | null,
+): void {
+  const text = results === null ? null : JSON.stringify(results);
+  statements.run(WRITE, tenant, scope, key, fingerprint, now + keepMs, note, text);
+}
+
+export function recall(
+  view: View,
+  tenant: string,
+  idempotency: Idempotency,
+): { readonly kind: 'new' | 'reused' } | { readonly kind: 'replayed'; readonly note: string } {
+  const found = lookUp(view, view.numbers.ofTenant(tenant), idempotency);
+  return found.kind === 'replayed' ? { kind: 'replayed', note: found.note } : found;
+}
+
+export function remember(work: Work, tenant: string, idempotency: Idempotency): void {
+  writeRecord(work, work.tenant(tenant).number, idempotency, null);
 }

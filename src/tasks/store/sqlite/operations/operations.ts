@@ -11,8 +11,9 @@ import {
   findDocument,
   getDocument,
   listDocuments,
+  recall,
+  remember,
 } from './documents.ts';
-import { recall, remember } from './idempotency.ts';
 import { extend, leased, overdue, settle } from './leases.ts';
 import {
   bodies,

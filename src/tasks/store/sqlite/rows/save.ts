@@ -1,6 +1,5 @@
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
-import { callbackDocument } from '../../callbacks.ts';
-import type { StoredDocument } from '../../documents.ts';
+import { callbackDocument, type StoredDocument } from '../../documents.ts';
 import type { Row, Statements } from '../file/statements.ts';
 import { DOCUMENT, isFinalCode, isWaitingCode, STATUS } from './codes.ts';
 import { addEntry, type NewEntry, STORE_ACTOR_TEXT } from './history.ts';

@@ -1,6 +1,6 @@
 import type { SQLOutputValue } from 'node:sqlite';
 import { type Actor, PRIORITIES, type Task, type TaskBody, type TaskError } from '../../../model/task.ts';
-import { onFinishOf } from '../../callbacks.ts';
+import { onFinishOf } from '../../documents.ts';
 import type { Row } from '../file/statements.ts';
 import { STATUS_CODES } from './codes.ts';
 import type { View } from './work.ts';
