@@ -213,7 +213,7 @@ export class Connections {
     return connection;
   }
 
-  /** An attempt is done with it, and the next one may use it. */
+  /** Returns the connection of an attempt, for the next one. */
   give(connection: Connection): void {
     if (!this.#used.delete(connection)) return;
     const idle = this.#idle.get(connection.key);
@@ -226,7 +226,7 @@ export class Connections {
     oldest.destroy();
   }
 
-  /** An attempt is done with it, and nobody may use it again. */
+  /** Closes the connection of an attempt. */
   drop(connection: Connection): void {
     this.#used.delete(connection);
     connection.destroy();
@@ -241,7 +241,7 @@ export class Connections {
     for (const connection of all) connection.destroy();
   }
 
-  /** An idle connection was closed, by the other side or because nobody needed it. */
+  /** An idle connection was closed by the server or by its idle timeout. */
   #lost(connection: Connection): void {
     if (!this.#idleInOrder.has(connection)) return;
     this.#forget(connection);

@@ -16,7 +16,7 @@ import type { DeliverySetup, MessageFromThread, MessageToThread } from './delive
 interface PiscinaDeliveriesParts extends Omit<ThreadCreation, 'workerData' | 'lost'> {
   /** Its capacity is that of all threads together. */
   readonly setup: DeliverySetup;
-  /** Threads that ended although nobody asked them to. */
+  /** Counts threads that crashed. */
   readonly lost: Counter;
 }
 

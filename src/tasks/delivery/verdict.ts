@@ -7,7 +7,7 @@ import type { DeliveryOutcome } from './delivery.ts';
 
 /** What a delivery means for its task and its worker. The lease and the actor are added later. */
 export interface Verdict extends Omit<Settlement, 'leaseId' | 'actor'> {
-  /** The worker says that it is gone for good (410): it is to be paused, until somebody looks after it. */
+  /** The worker answered 410 Gone, and is to be paused until a person resumes it. */
   readonly pauseWorker: boolean;
 }
 

@@ -28,8 +28,8 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 };
 
 /**
- * A policy with what somebody says of it in place of its own. Who names a base, a factor, a longest wait or a jitter, and
- * no list of waits, wants no list.
+ * Merges a change into a policy. A change that sets the base, factor, maximum delay or jitter but no list of delays removes
+ * the list.
  */
 export function mergeRetry(policy: RetryPolicy, said: Partial<RetryPolicy> | null | undefined): RetryPolicy {
   return said === null || said === undefined ? policy : { ...policy, ...curved(said), ...said };

@@ -41,7 +41,7 @@ export function parseMasterKey(text: string, where: string): MasterKey {
 }
 
 /**
- * Reads the key from a file that nobody but its owner can read or write.
+ * Reads the key from a file that only its owner may read and write.
  *
  * @throws MasterKeyRefused when it is not there, is open to others, or holds no key
  */
@@ -127,7 +127,7 @@ async function exists(path: string): Promise<boolean> {
     await (await open(path, 'r')).close();
     return true;
   } catch (failure) {
-    // Whatever else is wrong with it, it is there.
+    // Any other error means that the file exists.
     return systemCode(failure) !== 'ENOENT';
   }
 }

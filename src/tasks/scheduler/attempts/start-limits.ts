@@ -272,7 +272,7 @@ export class StartLimits {
   #entryOf(worker: LimitedWorker): Entry {
     const key = keyOf(worker.tenant, worker.workerId);
     const known = this.#entries.get(key);
-    // After a wait it is another window, and nobody knows what is left in it.
+    // After a wait another window has begun, and what remains in it is not known.
     const { next, remaining } = known?.waitUntilMs === 0 ? known : UNKNOWN;
     const entry = { worker, next, remaining, ...NOTHING };
     if (known !== undefined) this.#giveBack(known);

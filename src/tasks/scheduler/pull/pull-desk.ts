@@ -71,7 +71,7 @@ export class PullDesk implements Service {
   #lineCount = 0;
   readonly #waiting: FairShares;
   readonly #startLimits: StartLimits;
-  /** Calls of the store on nobody's behalf that must end before the store does. */
+  /** Calls of the store without a waiting caller. They must end before the store is stopped. */
   readonly #running = new Set<Promise<unknown>>();
   #unlisten: (() => void) | null = null;
   #stopped = false;

@@ -76,7 +76,7 @@ export class Dispatcher implements Service {
   readonly #limited: LimitedTurns;
   /** Workers at their own bound on attempts. */
   readonly #full = new Set<string>();
-  /** Workers that are left alone, whatever this process hears, and until when by the store's clock. */
+  /** Workers that are left alone in spite of signals, and until when by the store's clock. */
   readonly #held = new LRUCache<string, number>({ max: MAX_HELD });
   #turns = 0;
   /** Slots of turns that are not over. */
@@ -126,7 +126,7 @@ export class Dispatcher implements Service {
     void this.#look();
   }
 
-  /** Claims nothing more, waits for attempts within the drain time, and hands back what is left. */
+  /** Stops claiming, waits for attempts up to the drain time, and hands the rest back. */
   async stop(): Promise<void> {
     if (this.#state === 'stopped' || this.#state === 'stopping') return;
     this.#state = 'stopping';
@@ -229,7 +229,7 @@ export class Dispatcher implements Service {
     }
   }
 
-  /** Gives turns for as long as there are slots, and somebody who waits for them. */
+  /** Gives turns while there are free slots and waiting workers. */
   #pump(): void {
     while (this.#state === 'running' && !this.#parts.outage.down && this.#turns < MAX_TURNS) {
       const turn = this.#queue.next(this.#free());
@@ -238,7 +238,7 @@ export class Dispatcher implements Service {
     }
   }
 
-  /** Outcomes that the store has not taken yet use slots too, once there are as many of them as there are slots. */
+  /** Results that are not stored yet use slots as well, once there are as many of them as slots. */
   #free(): number {
     const { deliveries, settler, slots } = this.#parts;
     return Math.min(deliveries.free - this.#reserved, 2 * slots - this.#slots.used - settler.outcomes);

@@ -64,7 +64,7 @@ export class FairQueue {
   }
 
   /**
-   * The next turn, of at most `free` tasks; to be ended with {@link done}. Null when nobody waits who may have a slot.
+   * The next turn, of at most `free` tasks; to be ended with {@link done}. Null if no waiting worker may have a slot.
    */
   next(free: number): Turn | null {
     if (free < 1) return null;

@@ -45,7 +45,7 @@ const MAX_CANCELED = 100;
  * Works out the writes for a due schedule.
  *
  * @param now by the store's clock
- * @returns null when somebody else has changed the schedule meanwhile
+ * @returns null if the schedule has changed in the meantime
  */
 export async function scheduleStep(
   parts: ScheduleStepParts,

@@ -34,7 +34,7 @@ interface ScheduleRun {
   readonly scheduledFor: number;
   /** By the store's clock. Not the nominal time: a run that is made up for would precede everything else that waits. */
   readonly runAt: number;
-  /** Null for one that somebody triggers: there may be any number of those. */
+  /** Null for a triggered run: there may be any number of those. */
   readonly key: string | null;
   readonly heldBy: string | null;
   readonly createdBy: Actor;
@@ -92,7 +92,7 @@ interface TriggerRequest {
 }
 
 /**
- * Makes a task of a schedule now, because somebody asks for it: whatever `overlap` says, and also while it is paused.
+ * Creates a task of a schedule on request, regardless of `overlap` and also while the schedule is paused.
  * The schedule itself, its times and its counters stay as they are.
  */
 export function triggerSchedule(

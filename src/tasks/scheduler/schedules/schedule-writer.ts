@@ -42,7 +42,7 @@ export class ScheduleWriter {
 
   /**
    * @param now by the store's clock
-   * @returns how many of the schedules have moved on; the others were changed by somebody else, and are to be read again
+   * @returns how many of the schedules have moved on; the others have changed, and are to be read again
    * @throws (rejects with) Fault when the store fails; what was not written is still due
    */
   async fire(tenant: string, schedules: readonly StoredDocument<'schedule'>[], now: number): Promise<number> {

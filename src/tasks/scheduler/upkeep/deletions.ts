@@ -48,8 +48,8 @@ const DELETION: Actor = { type: 'system', id: 'deletion' };
 
 /**
  * Goes on with the deletion of an account whose document is due: removes some of what it holds. If nothing is left, only
- * the account itself stays, without limits and keys, so that nobody takes its domain too early. Documents that requests wrote which
- * began before the deletion is removed by a second sweep, and by a third one when the domain becomes free. Then the
+ * the account itself stays, without limits and keys, so that its domain is not taken too early. Writes of requests that
+ * began before the deletion are removed by a second sweep, and by a third one when the domain becomes free. Then the
  * account goes as well. Several processes may do this at once, and a crash at any moment leaves an account that is due.
  *
  * @throws (rejects with) Fault of the store
