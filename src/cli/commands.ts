@@ -1,5 +1,5 @@
 import { type CliIo, EXIT, UsageFault } from './terminal/io.ts';
-import { packageVersion } from './terminal/version.ts';
+import { packageVersion } from './terminal/package.ts';
 
 /** One word after `sluice`. */
 export interface Command {

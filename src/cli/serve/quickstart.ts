@@ -1,7 +1,7 @@
-import { existsSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { Addresses } from '../../app/ports/ports.ts';
 import type { Environment } from '../../settings/load.ts';
+import { packageFolder } from '../terminal/package.ts';
 
 /**
  * Variables that `--quickstart` sets where the environment does not: the sample rules, reloaded when edited and with a
@@ -22,12 +22,6 @@ export function quickstartEnvironment(given: Environment): Record<string, string
     TASKS_PUSH_HTTP: 'true',
     TASKS_PUSH_NETWORKS: '127.0.0.0/8,::1/128',
   };
-}
-
-function packageFolder(): string {
-  let folder = import.meta.dirname;
-  while (!existsSync(join(folder, 'package.json')) && folder !== dirname(folder)) folder = dirname(folder);
-  return folder;
 }
 
 /** Commands to try against the sample rules, and the first one of the task service. */

@@ -12,7 +12,7 @@ import type { Settings } from '../../settings/table.ts';
 import { loadHttpEngine } from '../../transports/http/engine.ts';
 import { parseFlags } from '../terminal/flags.ts';
 import { type CliIo, EXIT, UsageFault } from '../terminal/io.ts';
-import { packageVersion } from '../terminal/version.ts';
+import { packageVersion } from '../terminal/package.ts';
 import { quickstartEnvironment } from './quickstart.ts';
 import { reportFailure, reportReady, ServeFault } from './start-report.ts';
 

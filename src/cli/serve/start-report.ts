@@ -5,7 +5,7 @@ import { asError } from '../../base/fault.ts';
 import { SettingsRefused } from '../../settings/faults.ts';
 import type { Settings } from '../../settings/table.ts';
 import { type CliIo, CommandFault } from '../terminal/io.ts';
-import { packageVersion } from '../terminal/version.ts';
+import { packageVersion } from '../terminal/package.ts';
 import { commandsToTry } from './quickstart.ts';
 
 /**
