@@ -4,9 +4,9 @@ import type { Actor } from '../../model/task.ts';
 import { formatTime } from '../../model/time.ts';
 import type { PutDocument, StoredDocument } from '../../store/documents.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
-import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
-import type { Call, RestAnswer, Route } from '../http/route.ts';
+import type { Call, Route } from '../http/route.ts';
 
 /** How long entries are kept, and the maximum number of entries per tenant. */
 const KEEP_MS = 90 * DAY_MS;
@@ -112,23 +112,10 @@ export function auditRoutes(parts: RestParts): readonly Route[] {
         },
       },
       problems: ['invalid_cursor'],
-      handle: call => listAudit(parts, cursors, call),
+      handle: call =>
+        documentPage(parts.store, call, cursors, { kind: 'audit', list: 'listAudit', view: entryView }),
     },
   ];
-}
-
-async function listAudit({ store }: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
-  const page = readPage(call, 'listAudit', cursors);
-  const { after, order, limit } = page;
-  const query = { kind: 'audit', after, order, limit: limit + 1 } as const;
-  const found = (await store.listDocuments(call.tenant, query)) as readonly StoredDocument<'audit'>[];
-  return pageAnswer(
-    page,
-    found,
-    cursors,
-    ({ id }) => id,
-    entry => JSON.stringify(entryView(entry)),
-  );
 }
 
 function entryView({ id, body }: StoredDocument<'audit'>): object {

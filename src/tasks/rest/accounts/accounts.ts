@@ -2,23 +2,17 @@ import { DAY_MS } from '../../../base/clock.ts';
 import type { Account, User } from '../../model/documents.ts';
 import { formatTime } from '../../model/time.ts';
 import { ACCOUNT_ID, type DocumentChange } from '../../store/documents.ts';
-import type { ApplyAnswer, Idempotency } from '../../store/requests.ts';
+import type { Idempotency } from '../../store/requests.ts';
 import { makeToken } from '../access/api-token.ts';
 import { auditEntry } from '../access/audit.ts';
 import { requireSignup } from '../access/authentication.ts';
 import { isDomainText, tenantOrigin } from '../access/tenant-host.ts';
-import { Problem, type ProblemCode } from '../checks/problem.ts';
+import { Problem, type ProblemCode, problemAt } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
 import { compileSchema } from '../checks/schema-check.ts';
 import type { CallLimits } from '../http/call-limits.ts';
 import type { RestRequest } from '../http/http.ts';
-import {
-  answerNote,
-  idempotencyOf,
-  keyReused,
-  type RunningKeys,
-  replayedAnswer,
-} from '../http/idempotency.ts';
+import { idempotencyOf, type RunningKeys, recordOf, replayOf } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
 import { readJsonBody, readQuery } from '../http/read-request.ts';
 import { requireJsonAccepted } from '../http/request-headers.ts';
@@ -130,13 +124,12 @@ export class Accounts {
         { action: 'account.created', targetName: domain },
       ),
     ];
-    const applied = await store.apply(
-      domain,
-      changes,
-      ...(idempotency === null ? [] : [{ ...idempotency, note: answerNote(answer(null)) }]),
-    );
+    const applied = await store.apply(domain, changes, recordOf({ idempotency }, answer(null)));
     directory.changed(domain);
-    return answerOf(applied, domain) ?? answer(text);
+    if (applied.kind === 'refused') {
+      throw new Problem('domain_taken', `The domain ${domain} is taken. Choose another one.`);
+    }
+    return replayOf(applied) ?? answer(text);
   }
 
   #answer(account: Account, ownerId: string, tokenExpiresAt: number): (token: string | null) => RestAnswer {
@@ -169,20 +162,6 @@ function muchTooLarge(): Problem {
   );
 }
 
-/** Null if the account was created. */
-function answerOf(applied: ApplyAnswer, domain: string): RestAnswer | null {
-  switch (applied.kind) {
-    case 'done':
-      return null;
-    case 'replayed':
-      return replayedAnswer(applied.note);
-    case 'reused':
-      throw keyReused();
-    case 'refused':
-      throw new Problem('domain_taken', `The domain ${domain} is taken. Choose another one.`);
-  }
-}
-
 /** @throws Problem invalid_domain */
 function domainOf(text: string): string {
   const domain = text.toLowerCase();
@@ -192,9 +171,7 @@ function domainOf(text: string): string {
       ? `/domain must not be ${domain}, which is reserved for the service`
       : null;
   if (detail === null) return domain;
-  throw new Problem('invalid_domain', detail, {
-    errors: [{ pointer: '/domain', code: 'invalid_domain', detail }],
-  });
+  throw problemAt({ pointer: '/domain' }, 'invalid_domain', detail);
 }
 
 function newAccount(id: string, domain: string, nowMs: number): Account {

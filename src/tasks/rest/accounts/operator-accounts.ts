@@ -9,8 +9,8 @@ import { useOf } from '../access/tenant-limits.ts';
 import { isActiveOwner } from '../access/user-fields.ts';
 import { Problem } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
-import { answerNote, keyReused, replayedAnswer } from '../http/idempotency.ts';
-import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { recordOf, replayOf } from '../http/idempotency.ts';
+import { allDocuments, Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { RestAnswer, Route } from '../http/route.ts';
 import {
@@ -21,7 +21,6 @@ import {
   LISTED_ACCOUNT,
   listedAccount,
 } from './account-fields.ts';
-import { allOf } from './user-changes.ts';
 
 /** A validated request of the operator. */
 interface OperatorCall {
@@ -210,13 +209,11 @@ class OperatorAccounts {
     const applied = await store.apply(
       body.domain,
       [change, this.#entry(call, audited)],
-      ...(call.idempotency === null ? [] : [{ ...call.idempotency, note: answerNote(answer(null)) }]),
+      recordOf(call, answer(null)),
     );
     directory.changed(body.domain);
-    if (applied.kind === 'reused') throw keyReused();
-    if (applied.kind === 'replayed') return replayedAnswer(applied.note);
     if (applied.kind === 'refused') throw noOwner(body.domain);
-    return answer(text);
+    return replayOf(applied) ?? answer(text);
   }
 
   /**
@@ -269,13 +266,13 @@ class OperatorAccounts {
   async #wakeWorkers(domain: string): Promise<void> {
     const { store } = this.#parts;
     const now = await store.now();
-    for await (const { id, body } of allOf(store, domain, 'worker')) {
+    for await (const { id, body } of allDocuments(store, domain, 'worker')) {
       if (body.mode === 'push' && !body.paused) await store.setWakeup(domain, id, now);
     }
   }
 
   async #firstOwner(domain: string): Promise<string> {
-    for await (const { id, body } of allOf(this.#parts.store, domain, 'user')) {
+    for await (const { id, body } of allDocuments(this.#parts.store, domain, 'user')) {
       if (isActiveOwner(body)) return id;
     }
     throw noOwner(domain);

@@ -17,10 +17,10 @@ import {
 } from '../access/authorization.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
 import { isActiveOwner } from '../access/user-fields.ts';
-import { Problem } from '../checks/problem.ts';
+import { Problem, problemAt } from '../checks/problem.ts';
 import type { ObjectSchema, StringSchema } from '../checks/schema.ts';
-import { answerNote, earlierAnswer, keyReused, replayedAnswer } from '../http/idempotency.ts';
-import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { earlierAnswer, recordOf, replayOf } from '../http/idempotency.ts';
+import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { accountWithoutOwner } from './user-changes.ts';
@@ -140,21 +140,8 @@ class Tokens {
     const { store } = this.#parts;
     const user = await readUser(store, call);
     requireSeeing(call.caller, user);
-    const page = readPage(call, `listTokens ${user.id}`, this.#cursors);
-    const found = await store.listDocuments(call.tenant, {
-      kind: 'token',
-      parent: user.id,
-      after: page.after,
-      limit: page.limit + 1,
-      order: page.order,
-    });
-    return pageAnswer(
-      page,
-      found as readonly StoredDocument<'token'>[],
-      this.#cursors,
-      ({ id }) => id,
-      token => JSON.stringify(showToken(token)),
-    );
+    const list = { kind: 'token', list: 'listTokens', parent: user.id, view: showToken } as const;
+    return documentPage(store, call, this.#cursors, list);
   }
 
   async create(call: Call): Promise<RestAnswer> {
@@ -190,13 +177,11 @@ class Tokens {
           details: { user: user.id },
         }),
       ],
-      ...(call.idempotency === null ? [] : [{ ...call.idempotency, note: answerNote(answer(null)) }]),
+      recordOf(call, answer(null)),
     );
     this.#parts.directory.changed(call.tenant);
-    if (applied.kind === 'reused') throw keyReused();
-    if (applied.kind === 'replayed') return replayedAnswer(applied.note);
     if (applied.kind === 'refused') throw refused(applied.reason, tokensPerUser);
-    return answer(text);
+    return replayOf(applied) ?? answer(text);
   }
 
   async remove(call: Call): Promise<RestAnswer> {
@@ -261,9 +246,7 @@ function readExpiry(text: string | undefined, nowMs: number): number {
 }
 
 function expiryFault(detail: string): Problem {
-  return new Problem('validation_failed', detail, {
-    errors: [{ pointer: '/expires_at', code: 'validation_failed', detail }],
-  });
+  return problemAt({ pointer: '/expires_at' }, 'validation_failed', detail);
 }
 
 function refused(reason: DocumentRefusal, most: number): Problem {

@@ -1,4 +1,4 @@
-import type { ApiToken, DocumentBodies, DocumentKind, User } from '../../model/documents.ts';
+import type { ApiToken, User } from '../../model/documents.ts';
 import {
   ACCOUNT_ID,
   type DocumentChange,
@@ -12,6 +12,7 @@ import { type Audited, auditEntry } from '../access/audit.ts';
 import { noSuchUser } from '../access/authorization.ts';
 import { isActiveOwner } from '../access/user-fields.ts';
 import { Problem, type ProblemCode } from '../checks/problem.ts';
+import { allDocuments } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import { versionMismatch } from '../http/request-headers.ts';
 import type { Call } from '../http/route.ts';
@@ -100,8 +101,6 @@ async function accountChange(store: TaskStore, call: Call, change: UserChange): 
   return [putAccount(account, account.body.owners + difference)];
 }
 
-const PAGE = 100;
-
 /** The user or the token that is about to be removed. */
 export type Leaving = { readonly userId: string } | { readonly tokenId: string };
 
@@ -152,9 +151,9 @@ async function hasOwnerToken(
   leaving: Leaving,
   nowMs: number,
 ): Promise<boolean> {
-  for await (const user of allOf(store, tenant, 'user')) {
+  for await (const user of allDocuments(store, tenant, 'user')) {
     if (!isActiveOwner(user.body) || ('userId' in leaving && user.id === leaving.userId)) continue;
-    for await (const token of allOf(store, tenant, 'token', user.id)) {
+    for await (const token of allDocuments(store, tenant, 'token', user.id)) {
       if (canManageUsers(token.body, nowMs) && !('tokenId' in leaving && token.id === leaving.tokenId))
         return true;
     }
@@ -164,27 +163,4 @@ async function hasOwnerToken(
 
 function canManageUsers({ scopes, expiresAt }: ApiToken, nowMs: number): boolean {
   return expiresAt > nowMs && (scopes === null || scopes.includes('users:write'));
-}
-
-/** Reads all documents of a kind page by page, oldest first. */
-export async function* allOf<K extends DocumentKind>(
-  store: Pick<TaskStore, 'listDocuments'>,
-  tenant: string,
-  kind: K,
-  parent?: string,
-): AsyncGenerator<StoredDocument<K> & { readonly body: DocumentBodies[K] }> {
-  let after: string | null = null;
-  for (;;) {
-    const query = {
-      kind,
-      after,
-      limit: PAGE,
-      order: 'asc',
-      ...(parent !== undefined && { parent }),
-    } as const;
-    const found = (await store.listDocuments(tenant, query)) as readonly StoredDocument<K>[];
-    yield* found;
-    if (found.length < PAGE) return;
-    after = found[found.length - 1].id;
-  }
 }

@@ -11,8 +11,8 @@ import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
 import { NEW_USER, showUser, USER, USER_CHANGE, userNames, withFields } from '../access/user-fields.ts';
 import { acceptingAnswer, writableFields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
-import { answerNote, keyReused, replayedAnswer } from '../http/idempotency.ts';
-import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { recordOf, replayOf } from '../http/idempotency.ts';
+import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import { entityTag, expectedVersion, type MeantVersions, meantVersions } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
@@ -93,20 +93,8 @@ class Users {
   }
 
   async list(call: Call): Promise<RestAnswer> {
-    const page = readPage(call, 'listUsers', this.#cursors);
-    const found = await this.#parts.store.listDocuments(call.tenant, {
-      kind: 'user',
-      after: page.after,
-      limit: page.limit + 1,
-      order: page.order,
-    });
-    return pageAnswer(
-      page,
-      found as readonly StoredDocument<'user'>[],
-      this.#cursors,
-      ({ id }) => id,
-      user => JSON.stringify(showUser(user)),
-    );
+    const list = { kind: 'user', list: 'listUsers', view: showUser } as const;
+    return documentPage(this.#parts.store, call, this.#cursors, list);
   }
 
   async read(call: Call): Promise<RestAnswer> {
@@ -128,11 +116,10 @@ class Users {
       async () => ({ before: null, after: body, change: putUser(id, 'absent', body, users) }),
       reason => this.#refused(reason, users),
       false,
-      ...(call.idempotency === null ? [] : [{ ...call.idempotency, note: answerNote(answer) }]),
+      recordOf(call, answer),
     );
     directory.changed(call.tenant);
-    if (applied.kind === 'reused') throw keyReused();
-    return applied.kind === 'replayed' ? replayedAnswer(applied.note) : answer;
+    return replayOf(applied) ?? answer;
   }
 
   async update(call: Call): Promise<RestAnswer> {

@@ -94,11 +94,23 @@ export class Problem extends Error {
   }
 }
 
+/**
+ * A problem about one field or parameter.
+ *
+ * @param partCode the code of the entry in `errors`, if it differs from that of the problem
+ */
+export function problemAt(
+  where: { readonly pointer: string } | { readonly parameter: string },
+  code: ProblemCode,
+  detail: string,
+  partCode: string = code,
+): Problem {
+  return new Problem(code, detail, { errors: [{ ...where, code: partCode, detail }] });
+}
+
 /** The response to an invalid query parameter or header field. */
 export function invalidParameter(parameter: string, detail: string): Problem {
-  return new Problem('invalid_parameter', detail, {
-    errors: [{ parameter, code: 'invalid_parameter', detail }],
-  });
+  return problemAt({ parameter }, 'invalid_parameter', detail);
 }
 
 /** Maximum number of characters of a name in a pointer; the caller may have made it up. */

@@ -9,7 +9,7 @@ import { type GivenTime, resolveTime } from '../../model/time.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import type { NewTask } from '../../store/requests.ts';
 import { excludeEachOther, FieldReader, type Fields } from '../checks/field-reader.ts';
-import { Problem } from '../checks/problem.ts';
+import { type Problem, problemAt } from '../checks/problem.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import type { RestParts } from '../http/parts.ts';
 import { durationField } from './common-fields.ts';
@@ -211,7 +211,5 @@ export function readUrl(
 /** The response if the worker that a body names does not exist. */
 export function unknownWorker(text: string): Problem {
   const detail = `/worker does not exist: ${JSON.stringify(text)}`;
-  return new Problem('validation_failed', detail, {
-    errors: [{ pointer: '/worker', code: 'not_found', detail }],
-  });
+  return problemAt({ pointer: '/worker' }, 'validation_failed', detail, 'not_found');
 }

@@ -1,7 +1,7 @@
 import { type BytesPayload, bytesOf, bytesPayload, MAX_CONTENT_TYPE_LENGTH } from '../../model/task.ts';
 import { parseExactly } from '../checks/exact-json.ts';
 import { excludeEachOther, type FieldReader, type Fields } from '../checks/field-reader.ts';
-import { Problem } from '../checks/problem.ts';
+import { type Problem, problemAt } from '../checks/problem.ts';
 import type { Schema } from '../checks/schema.ts';
 
 const DEFAULT_CONTENT_TYPE = 'application/octet-stream';
@@ -126,7 +126,7 @@ export function checkJsonSize(text: string, pointer: string, maxBytes: number): 
 
 function tooLarge(pointer: string, size: string, maxBytes: number): Problem {
   const detail = `${pointer} must have at most ${maxBytes} bytes, but has ${size}. Store large data elsewhere and send a reference to it.`;
-  return new Problem('payload_too_large', detail, { errors: [{ pointer, code: 'too_large', detail }] });
+  return problemAt({ pointer }, 'payload_too_large', detail, 'too_large');
 }
 
 /** The payload of a task or of a schedule in responses. */

@@ -4,7 +4,7 @@ import type { GroupRules, Rate, Worker } from '../../model/documents.ts';
 import { DEFAULT_RETRY_POLICY, mergeRetry } from '../../model/retry-policy.ts';
 import { PRIORITIES, type Priority } from '../../model/task.ts';
 import { type DurationBounds, FieldReader, type Fields } from '../checks/field-reader.ts';
-import { Problem } from '../checks/problem.ts';
+import { problemAt } from '../checks/problem.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import type { RestConfig } from '../http/parts.ts';
 import {
@@ -351,6 +351,5 @@ function readRate(fields: Fields | null, reader: FieldReader): Rate | null {
 export function checkUrl(url: string, rules: UrlRules): void {
   const check = checkWorkerUrl(url, rules);
   if (check.kind === 'ok') return;
-  const detail = `/url: ${check.detail}`;
-  throw new Problem(check.code, detail, { errors: [{ pointer: '/url', code: check.code, detail }] });
+  throw problemAt({ pointer: '/url' }, check.code, `/url: ${check.detail}`);
 }

@@ -1,15 +1,12 @@
 import type { Worker } from '../../model/documents.ts';
 import { FINAL_STATUSES, type FinalStatus, type OnFinish } from '../../model/task.ts';
-import type { StoredDocument } from '../../store/documents.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { Fields } from '../checks/field-reader.ts';
-import { Problem } from '../checks/problem.ts';
+import { Problem, problemAt } from '../checks/problem.ts';
 import type { ObjectSchema } from '../checks/schema.ts';
+import { allDocuments } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import { findWorker } from './named-documents.ts';
-
-/** Number of workers that are read at once. */
-const PAGE = 500;
 
 /** The field `on_finish` of a worker. */
 export const ON_FINISH_FIELDS: ObjectSchema = {
@@ -89,7 +86,7 @@ export async function withOnFinish(
 
 function refused(code: string, detail: string): Problem {
   const pointer = '/on_finish/worker';
-  return new Problem('validation_failed', `${pointer} ${detail}`, { errors: [{ pointer, code, detail }] });
+  return problemAt({ pointer }, 'validation_failed', `${pointer} ${detail}`, code);
 }
 
 /**
@@ -98,15 +95,9 @@ function refused(code: string, detail: string): Problem {
  * @throws (rejects with) Problem `worker_in_use`
  */
 export async function refuseInUse(store: TaskStore, tenant: string, id: string): Promise<void> {
-  for (let after: string | null = null; ; ) {
-    const query = { kind: 'worker', after, limit: PAGE, order: 'asc' } as const;
-    const page = (await store.listDocuments(tenant, query)) as readonly StoredDocument<'worker'>[];
-    const naming = page.find(({ body }) => body.onFinish?.workerId === id);
-    if (naming !== undefined) {
-      const detail = `The on_finish of worker "${naming.body.name}" refers to this worker. Change it first.`;
-      throw new Problem('worker_in_use', detail, { members: { worker: naming.body.name } });
-    }
-    if (page.length < PAGE) return;
-    after = page[PAGE - 1].id;
+  for await (const { body } of allDocuments(store, tenant, 'worker')) {
+    if (body.onFinish?.workerId !== id) continue;
+    const detail = `The on_finish of worker "${body.name}" refers to this worker. Change it first.`;
+    throw new Problem('worker_in_use', detail, { members: { worker: body.name } });
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { DAY_MS } from '../../../base/clock.ts';
-import type { Idempotency } from '../../store/requests.ts';
+import type { ApplyAnswer, Idempotency } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import { invalidParameter, Problem } from '../checks/problem.ts';
 import type { RestRequest } from './http.ts';
@@ -71,13 +71,31 @@ export function keyReused(): Problem {
   );
 }
 
+/** The record with which a store remembers a response; undefined if the request has no `Idempotency-Key`. */
+export function recordOf(
+  { idempotency }: Pick<Call, 'idempotency'>,
+  answer: RestAnswer,
+): Idempotency | undefined {
+  return idempotency === null ? undefined : { ...idempotency, note: answerNote(answer) };
+}
+
+/**
+ * The response to the first request with the same key; null if the store has applied the changes of this request.
+ *
+ * @throws Problem `idempotency_key_reused`
+ */
+export function replayOf(applied: Exclude<ApplyAnswer, { readonly kind: 'refused' }>): RestAnswer | null {
+  if (applied.kind === 'reused') throw keyReused();
+  return applied.kind === 'replayed' ? replayedAnswer(applied.note) : null;
+}
+
 /** The note that stores a response. */
-export function answerNote({ status, headers, json }: RestAnswer): string {
+function answerNote({ status, headers, json }: RestAnswer): string {
   return JSON.stringify({ status, headers, json });
 }
 
 /** The response that a note stores, marked as replayed. */
-export function replayedAnswer(note: string): RestAnswer {
+function replayedAnswer(note: string): RestAnswer {
   const answer = JSON.parse(note) as RestAnswer;
   return { ...answer, headers: { ...answer.headers, ...REPLAYED } };
 }

@@ -1,5 +1,8 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { invalidParameter, Problem } from '../checks/problem.ts';
+import type { DocumentBodies, DocumentKind } from '../../model/documents.ts';
+import type { StoredDocument } from '../../store/documents.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+import { invalidParameter, type Problem, problemAt } from '../checks/problem.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import type { Call, RestAnswer } from './route.ts';
 
@@ -105,6 +108,54 @@ export function pageAnswer<T>(
   };
 }
 
+/** A list of all documents of a kind, or of those that belong to one parent. */
+interface DocumentList<K extends DocumentKind> {
+  readonly kind: K;
+  /** The operation of the route. */
+  readonly list: string;
+  /** The id of the parent. */
+  readonly parent?: string;
+  readonly view: (document: StoredDocument<K>) => object;
+}
+
+/** Reads and renders the page of documents that a call asks for. */
+export async function documentPage<K extends DocumentKind>(
+  store: Pick<TaskStore, 'listDocuments'>,
+  call: Call,
+  cursors: Cursors,
+  { kind, list, parent, view }: DocumentList<K>,
+): Promise<RestAnswer> {
+  const page = readPage(call, parent === undefined ? list : `${list} ${parent}`, cursors);
+  const { after, order, limit } = page;
+  const below = parent === undefined ? {} : { parent };
+  const found = await store.listDocuments(call.tenant, { kind, ...below, after, order, limit: limit + 1 });
+  return pageAnswer(
+    page,
+    found as readonly StoredDocument<K>[],
+    cursors,
+    ({ id }) => id,
+    document => JSON.stringify(view(document)),
+  );
+}
+
+/** Reads all documents of a kind page by page, oldest first. */
+export async function* allDocuments<K extends DocumentKind>(
+  store: Pick<TaskStore, 'listDocuments'>,
+  tenant: string,
+  kind: K,
+  parent?: string,
+): AsyncGenerator<StoredDocument<K> & { readonly body: DocumentBodies[K] }> {
+  const below = parent === undefined ? {} : { parent };
+  let after: string | null = null;
+  for (;;) {
+    const query = { kind, ...below, after, limit: MAX_LIMIT, order: 'asc' } as const;
+    const found = (await store.listDocuments(tenant, query)) as readonly StoredDocument<K>[];
+    yield* found;
+    if (found.length < MAX_LIMIT) return;
+    after = found[found.length - 1].id;
+  }
+}
+
 /** The schema of a page. */
 export function pageSchema(name: string, items: Schema): ObjectSchema {
   return {
@@ -182,9 +233,7 @@ export class Cursors {
 }
 
 function refused(detail: string): Problem {
-  return new Problem('invalid_cursor', detail, {
-    errors: [{ parameter: 'cursor', code: 'invalid_cursor', detail }],
-  });
+  return problemAt({ parameter: 'cursor' }, 'invalid_cursor', detail);
 }
 
 function filterHash({ tenant, list, filters }: ListIdentity): Buffer {

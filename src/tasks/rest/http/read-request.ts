@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { parseExactly } from '../checks/exact-json.ts';
 import { countNames, type JsonExcess, repeatedName, scanJson } from '../checks/json-scan.ts';
-import { invalidParameter, Problem, type ProblemPart } from '../checks/problem.ts';
+import { invalidParameter, Problem, type ProblemPart, problemAt } from '../checks/problem.ts';
 import type { ArraySchema, ObjectSchema } from '../checks/schema.ts';
 import type { SchemaCheck } from '../checks/schema-check.ts';
 import type { RestRequest } from './http.ts';
@@ -193,7 +193,7 @@ function excessProblem(excess: JsonExcess, { properties }: ObjectSchema): Proble
       const { name, max } = excess;
       const detail = `/${name} must have at most ${max} items`;
       const code = (properties[name] as ArraySchema).tooMany!;
-      return new Problem(code, detail, { errors: [{ pointer: `/${name}`, code, detail }] });
+      return problemAt({ pointer: `/${name}` }, code, detail);
     }
   }
 }

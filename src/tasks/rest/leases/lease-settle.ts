@@ -1,5 +1,5 @@
 import type { Fields } from '../checks/field-reader.ts';
-import { Problem } from '../checks/problem.ts';
+import { Problem, problemAt } from '../checks/problem.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import { TASK_ANSWER, taskView } from '../fields/task-view.ts';
 import { remembered } from '../http/idempotency.ts';
@@ -125,7 +125,5 @@ function checkFields(kind: OutcomeKind, fields: Fields): void {
   if (name === undefined) return;
   const pointer = `/${name}`;
   const detail = `${pointer} ${strange === undefined ? 'is required' : 'is not allowed'} for the outcome ${kind}`;
-  throw new Problem('validation_failed', detail, {
-    errors: [{ pointer, code: 'validation_failed', detail }],
-  });
+  throw problemAt({ pointer }, 'validation_failed', detail);
 }

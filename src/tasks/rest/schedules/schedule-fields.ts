@@ -11,7 +11,7 @@ import {
 } from '../../model/schedules/schedule-times.ts';
 import type { StoredDocument } from '../../store/documents.ts';
 import { excludeEachOther, FieldReader, type Fields } from '../checks/field-reader.ts';
-import { Problem } from '../checks/problem.ts';
+import { type Problem, problemAt } from '../checks/problem.ts';
 import type { ObjectSchema, Schema } from '../checks/schema.ts';
 import { durationField, PAUSE_FIELDS, readPause } from '../fields/common-fields.ts';
 import { EXPIRES_IN } from '../fields/new-task.ts';
@@ -385,6 +385,5 @@ function timed({ cron, everyMs, phaseMs, timezone, dst, startAt = null }: Schedu
 /** The response to a schedule whose cron expression or time zone is invalid. */
 export function timingProblem({ field, detail }: TimingFault): Problem {
   const code = field === 'cron' ? 'invalid_cron' : 'invalid_timezone';
-  const whole = `/${field}: ${detail}`;
-  return new Problem(code, whole, { errors: [{ pointer: `/${field}`, code, detail: whole }] });
+  return problemAt({ pointer: `/${field}` }, code, `/${field}: ${detail}`);
 }

@@ -6,12 +6,12 @@ import { auditEntry } from '../access/audit.ts';
 import { seesPayloads } from '../access/authorization.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
 import { acceptingAnswer, FieldReader, type Fields, writableFields } from '../checks/field-reader.ts';
-import { Problem } from '../checks/problem.ts';
+import { Problem, problemAt } from '../checks/problem.ts';
 import { findWorker, noSuchSchedule, readSchedule } from '../fields/named-documents.ts';
 import { unknownWorker } from '../fields/new-task.ts';
 import { payloadView, readPayload } from '../fields/payload-fields.ts';
 import { LargeReads } from '../http/bounded.ts';
-import { answerNote, earlierAnswer, keyReused, replayedAnswer } from '../http/idempotency.ts';
+import { earlierAnswer, recordOf, replayOf } from '../http/idempotency.ts';
 import {
   Cursors,
   PAGE_BYTES,
@@ -25,7 +25,6 @@ import {
 import type { RestParts } from '../http/parts.ts';
 import { entityTag, expectedVersion, meantVersions, versionMismatch } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
-import { remembering } from '../tasks/task-create.ts';
 import { previewScheduleRoute, triggerScheduleRoute } from './schedule-actions.ts';
 import {
   MAX_TEMPLATE_PAYLOAD_BYTES,
@@ -138,7 +137,6 @@ async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
   const json = scheduleView({ id, version: 1, body: schedule }, call.caller, nowMs);
   const headers = { Location: `/api/v1/schedules/${id}`, ETag: entityTag(1) };
   const answer: RestAnswer = { status: 201, headers, json };
-  const { idempotency } = remembering(call, call.idempotency === null ? '' : noteOf(answer));
   const put = {
     ...putSchedule({ id, version: 0 }, schedule),
     expect: 'absent',
@@ -147,15 +145,15 @@ async function createSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
   const applied = await parts.store.apply(
     call.tenant,
     [put, auditOf(parts, call, 'schedule.created', id, schedule)],
-    idempotency,
+    recordOf(call, withoutPayload(answer)),
   );
-  if (applied.kind === 'reused') throw keyReused();
-  if (applied.kind === 'replayed') return withPayload(replayedAnswer(applied.note), call);
   if (applied.kind === 'refused') {
     if (applied.reason === 'name_taken') throw nameTaken(schedule.name);
     const detail = `The account already has ${limits.schedules} schedules, which is its limit. Delete a schedule first.`;
     throw quotaExceeded('schedules', limits.schedules, detail);
   }
+  const first = replayOf(applied);
+  if (first !== null) return withPayload(first, call);
   parts.signals.tell('scheduleDue', call.tenant, id, scheduleDueAt(id, schedule));
   return answer;
 }
@@ -165,10 +163,10 @@ interface ScheduleJson {
 }
 
 /** The payload is too large for a note. It is restored from the repeated request, which is identical. */
-function noteOf(answer: RestAnswer): string {
+function withoutPayload(answer: RestAnswer): RestAnswer {
   const { task, ...json } = answer.json as ScheduleJson;
   const { payload: _, payload_base64: __, content_type: ___, ...rest } = task;
-  return answerNote({ ...answer, json: { ...json, task: rest } });
+  return { ...answer, json: { ...json, task: rest } };
 }
 
 function withPayload(answer: RestAnswer, { body, caller }: Call): RestAnswer {
@@ -300,5 +298,5 @@ async function namedWorker(
 
 function nameTaken(name: Schedule['name']): Problem {
   const detail = `Another schedule has the name ${JSON.stringify(name)}. Choose another name.`;
-  return new Problem('name_taken', detail, { errors: [{ pointer: '/name', code: 'name_taken', detail }] });
+  return problemAt({ pointer: '/name' }, 'name_taken', detail);
 }

@@ -2,7 +2,7 @@ import { isId } from '../../model/ids.ts';
 import { TASK_STATUSES, type TaskStatus } from '../../model/task.ts';
 import { parseTimeRange } from '../../model/time.ts';
 import type { TaskSearch } from '../../store/requests.ts';
-import { invalidParameter, Problem } from '../checks/problem.ts';
+import { invalidParameter, Problem, problemAt } from '../checks/problem.ts';
 import { findWorker } from '../fields/named-documents.ts';
 import type { RestParts } from '../http/parts.ts';
 
@@ -111,9 +111,7 @@ export async function findWorkerId(
     if (Object.values(counts).some(count => count > 0)) return text;
   }
   const detail = `There is no worker ${JSON.stringify(text.slice(0, 64))}.`;
-  throw new Problem('validation_failed', detail, {
-    errors: [{ parameter: 'worker', code: 'not_found', detail }],
-  });
+  throw problemAt({ parameter: 'worker' }, 'validation_failed', detail, 'not_found');
 }
 
 function readStatuses(text: string | undefined): readonly TaskStatus[] | null {
@@ -136,9 +134,7 @@ function readRange(
   const range = parseTimeRange(start || undefined, end || undefined, nowMs);
   if (range.kind === 'range') return range;
   const { parameter, detail } = range;
-  throw new Problem('invalid_time_range', detail, {
-    errors: [{ parameter, code: 'invalid_time_range', detail }],
-  });
+  throw problemAt({ parameter }, 'invalid_time_range', detail);
 }
 
 async function findScheduleId(

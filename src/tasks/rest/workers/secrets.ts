@@ -8,11 +8,10 @@ import { quotaExceeded } from '../access/tenant-limits.ts';
 import { Problem } from '../checks/problem.ts';
 import { readWorker } from '../fields/named-documents.ts';
 import { workerChanged } from '../fields/worker-view.ts';
-import { answerNote, earlierAnswer, keyReused, replayedAnswer } from '../http/idempotency.ts';
-import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { earlierAnswer, recordOf, replayOf } from '../http/idempotency.ts';
+import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
-import { remembering } from '../tasks/task-create.ts';
 import {
   CREATED_SECRET,
   isLive,
@@ -65,17 +64,12 @@ export function secretRoutes(parts: RestParts): readonly Route[] {
 
 async function listSecrets(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
   const worker = await readWorker(parts.store, call.tenant, call.params['id']);
-  const page = readPage(call, `listSecrets ${worker.id}`, cursors);
-  const { after, order, limit } = page;
-  const query = { kind: 'secret', parent: worker.id, after, order, limit: limit + 1 } as const;
-  const found = (await parts.store.listDocuments(call.tenant, query)) as readonly StoredDocument<'secret'>[];
-  return pageAnswer(
-    page,
-    found,
-    cursors,
-    secret => secret.id,
-    secret => JSON.stringify(secretView(secret, call.nowMs)),
-  );
+  return documentPage(parts.store, call, cursors, {
+    kind: 'secret',
+    list: 'listSecrets',
+    parent: worker.id,
+    view: secret => secretView(secret, call.nowMs),
+  });
 }
 
 async function deleteSecret(parts: RestParts, call: Call): Promise<RestAnswer> {
@@ -163,28 +157,23 @@ async function tryCreate(
       details: { worker: workerId, type: fields.type },
     }),
   ];
-  const note = call.idempotency === null ? '' : answerNote(answer);
-  const applied = await parts.store.apply(tenant, changes, remembering(call, note).idempotency);
-  switch (applied.kind) {
-    case 'reused':
-      throw keyReused();
-    case 'replayed':
-      return replayedAnswer(applied.note);
-    case 'refused':
-      if (applied.reason === 'too_many') throw tooMany('secrets', MAX_SECRETS);
-      return null;
-    case 'done':
-      workerChanged(parts, tenant, workerId);
-      if (account.changes.length > 0) parts.signals.tell('accountChanged', tenant);
-      parts.logger.info('Secret created', {
-        tenant,
-        worker: workerId,
-        secret: id,
-        type: fields.type,
-        by: call.caller.actor.id,
-      });
-      return { ...answer, json: { ...json, value: made ? value : null } };
+  const applied = await parts.store.apply(tenant, changes, recordOf(call, answer));
+  if (applied.kind === 'refused') {
+    if (applied.reason === 'too_many') throw tooMany('secrets', MAX_SECRETS);
+    return null;
   }
+  const earlier = replayOf(applied);
+  if (earlier !== null) return earlier;
+  workerChanged(parts, tenant, workerId);
+  if (account.changes.length > 0) parts.signals.tell('accountChanged', tenant);
+  parts.logger.info('Secret created', {
+    tenant,
+    worker: workerId,
+    secret: id,
+    type: fields.type,
+    by: call.caller.actor.id,
+  });
+  return { ...answer, json: { ...json, value: made ? value : null } };
 }
 
 async function allSecrets(

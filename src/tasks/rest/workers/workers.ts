@@ -4,17 +4,16 @@ import type { StoredDocument } from '../../store/documents.ts';
 import { auditEntry } from '../access/audit.ts';
 import { limitsOf, quotaExceeded } from '../access/tenant-limits.ts';
 import { acceptingAnswer, writableFields } from '../checks/field-reader.ts';
-import { Problem } from '../checks/problem.ts';
+import { Problem, problemAt } from '../checks/problem.ts';
 import { noSuchWorker, readWorker } from '../fields/named-documents.ts';
 import { NEW_WORKER, readWorkerFields, WORKER_CHANGES } from '../fields/worker-fields.ts';
 import { withOnFinish } from '../fields/worker-on-finish.ts';
 import { healthView, putWorker, WORKER_ANSWER, workerChanged, workerView } from '../fields/worker-view.ts';
-import { answerNote, keyReused, replayedAnswer } from '../http/idempotency.ts';
-import { Cursors, PAGE_QUERY, pageAnswer, pageSchema, readPage } from '../http/page.ts';
+import { recordOf, replayOf } from '../http/idempotency.ts';
+import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
 import { entityTag, expectedVersion, meantVersions } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
-import { remembering } from '../tasks/task-create.ts';
 import { deleteWorkerRoute } from './worker-delete.ts';
 import { testWorkerRoute } from './worker-test.ts';
 
@@ -57,7 +56,8 @@ export function workerRoutes(parts: RestParts): readonly Route[] {
       query: PAGE_QUERY,
       answers: { 200: { description: 'A page of workers', schema: pageSchema('WorkerPage', WORKER_ANSWER) } },
       problems: ['invalid_parameter', 'invalid_cursor'],
-      handle: call => listWorkers(parts, cursors, call),
+      handle: call =>
+        documentPage(parts.store, call, cursors, { kind: 'worker', list: 'listWorkers', view: workerView }),
     },
     {
       method: 'GET',
@@ -105,7 +105,6 @@ async function createWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
   const json = workerView({ id, version: 1, body: worker });
   const headers = { Location: `/api/v1/workers/${id}`, ETag: entityTag(1) };
   const answer: RestAnswer = { status: 201, headers, json };
-  const { idempotency } = remembering(call, call.idempotency === null ? '' : answerNote(answer));
   const put = { ...putWorker(id, worker, 'absent'), atMost: workers };
   const entry = auditEntry(parts, call, {
     action: 'worker.created',
@@ -113,9 +112,7 @@ async function createWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
     targetName: worker.name,
     changed: Object.keys(call.body),
   });
-  const applied = await parts.store.apply(call.tenant, [put, entry], idempotency);
-  if (applied.kind === 'reused') throw keyReused();
-  if (applied.kind === 'replayed') return replayedAnswer(applied.note);
+  const applied = await parts.store.apply(call.tenant, [put, entry], recordOf(call, answer));
   if (applied.kind === 'refused') {
     if (applied.reason === 'name_taken') throw nameTaken(worker.name);
     throw quotaExceeded(
@@ -124,22 +121,10 @@ async function createWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
       `The account already has ${workers} workers, which is its limit. Delete a worker first.`,
     );
   }
+  const earlier = replayOf(applied);
+  if (earlier !== null) return earlier;
   workerChanged(parts, call.tenant, id);
   return answer;
-}
-
-async function listWorkers(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
-  const page = readPage(call, 'listWorkers', cursors);
-  const { after, order, limit } = page;
-  const query = { kind: 'worker', after, order, limit: limit + 1 } as const;
-  const found = (await parts.store.listDocuments(call.tenant, query)) as readonly StoredDocument<'worker'>[];
-  return pageAnswer(
-    page,
-    found,
-    cursors,
-    worker => worker.id,
-    worker => JSON.stringify(workerView(worker)),
-  );
 }
 
 async function showWorker({ store }: RestParts, call: Call): Promise<RestAnswer> {
@@ -218,5 +203,5 @@ function canGoOn(before: Worker, after: Worker): boolean {
 
 function nameTaken(name: string): Problem {
   const detail = `Another worker has the name ${JSON.stringify(name)}. Choose another name.`;
-  return new Problem('name_taken', detail, { errors: [{ pointer: '/name', code: 'name_taken', detail }] });
+  return problemAt({ pointer: '/name' }, 'name_taken', detail);
 }

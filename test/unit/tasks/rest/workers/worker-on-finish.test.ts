@@ -38,7 +38,7 @@ t.test('what cannot be told is refused', async t => {
   for (const [path, on_finish, pointer, detail] of [
     ['workers/listener', { worker: 'listener' }, '/on_finish/worker', /the worker itself/],
     ['workers/listener', { worker: listener }, '/on_finish/worker', /the worker itself/],
-    ['workers/mailer', { worker: 'nobody' }, '/on_finish/worker', /"nobody", which does not exist/],
+    ['workers/mailer', { worker: 'nobody' }, '/on_finish/worker', /does not exist: "nobody"/],
     ['workers/mailer', { worker: 'wrk_01J00000000000000000000000' }, '/on_finish/worker', /not exist/],
     ['workers/mailer', { worker: 'direct' }, '/on_finish/worker', /has no URL for callbacks/],
     ['workers/mailer', { worker: 'listener', events: [] }, '/on_finish/events', /./],
