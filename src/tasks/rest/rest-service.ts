@@ -159,7 +159,7 @@ export class RestService implements RestHandler {
     passage.operation = prepared.route.operation;
     const account = await this.#accountOf(tenant);
     const nowMs = this.#parts.clock.nowMs();
-    const { caller } = await this.#letIn(request, passage, account, prepared.kind, nowMs);
+    const { caller } = await this.#admit(request, passage, account, prepared.kind, nowMs);
     if (account.body.status === 'suspended' && prepared.kind === 'write') throw suspended();
     requireAccess(caller, prepared.route.access);
     requireJsonAccepted(request);
@@ -210,7 +210,7 @@ export class RestService implements RestHandler {
   }
 
   /** Authenticates and counts a call. Calls without a valid token are counted separately, so they cannot use up limits. */
-  async #letIn(
+  async #admit(
     request: RestRequest,
     passage: Passage,
     account: Call['account'],

@@ -198,15 +198,15 @@ function changesOf({ token, user }: Authenticated, nowMs: number): PutDocument[]
   const changes: PutDocument[] = [];
   if (token !== null) {
     const body = { ...token.document.body, lastUsedAt: nowMs };
-    changes.push(putAgain({ ...token.document, body } as StoredDocument, [`hash:${token.hash}`]));
+    changes.push(putUnchanged({ ...token.document, body } as StoredDocument, [`hash:${token.hash}`]));
   }
   if (user !== null) {
-    changes.push(putAgain({ ...user, body: { ...user.body, lastSeenAt: nowMs } }, userNames(user.body)));
+    changes.push(putUnchanged({ ...user, body: { ...user.body, lastSeenAt: nowMs } }, userNames(user.body)));
   }
   return changes;
 }
 
-function putAgain(document: StoredDocument, unique: readonly string[]): PutDocument {
+function putUnchanged(document: StoredDocument, unique: readonly string[]): PutDocument {
   const { kind, id, version, parent, dueAt, body } = document;
   return { op: 'put', kind, id, expect: version, parent, dueAt, unique, body };
 }

@@ -90,7 +90,7 @@ export class Accounts {
     requireSignup(request, config);
     requireJsonAccepted(request);
     readQuery(request.query, NO_PARAMETERS);
-    if (request.takeBody !== undefined) throw muchTooLarge();
+    if (request.takeBody !== undefined) throw bodyTooLarge();
     const domain = domainOf(readJsonBody(request, checkBody, false)['domain'] as string);
     const idempotency = idempotencyOf(request, COUNTED_AS);
     const make = () => this.#make(domain, idempotency, requestId);
@@ -155,7 +155,7 @@ export class Accounts {
  * Account creation may be open to everyone. A body so large that the caller must be identified before it is received is
  * therefore rejected.
  */
-function muchTooLarge(): Problem {
+function bodyTooLarge(): Problem {
   return new Problem(
     'body_too_large',
     'The body is too large. The body of this request contains only a domain.',

@@ -14,7 +14,12 @@ import { Problem } from '../checks/problem.ts';
 import { recordOf, replayOf } from '../http/idempotency.ts';
 import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
-import { entityTag, expectedVersion, type MeantVersions, meantVersions } from '../http/request-headers.ts';
+import {
+  type ExpectedVersions,
+  entityTag,
+  expectedVersion,
+  expectedVersions,
+} from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { changeUser } from './user-changes.ts';
 
@@ -106,7 +111,7 @@ class Users {
   async create(call: Call): Promise<RestAnswer> {
     const { ids, directory } = this.#parts;
     const { users } = limitsOf(this.#parts, call);
-    const body = withFields(blankUser(call.nowMs), call.body, call.nowMs);
+    const body = withFields(emptyUser(call.nowMs), call.body, call.nowMs);
     requireRank(call.caller, body.role);
     const id = ids.next('user');
     const answer = shown(201, { id, version: 1, body });
@@ -124,7 +129,7 @@ class Users {
 
   async update(call: Call): Promise<RestAnswer> {
     const { directory } = this.#parts;
-    const meant = meantVersions(call);
+    const meant = expectedVersions(call);
     let after: Pick<StoredDocument<'user'>, 'id' | 'version' | 'body'> | undefined;
     await changeUser(
       this.#parts,
@@ -146,7 +151,7 @@ class Users {
 
   async remove(call: Call): Promise<RestAnswer> {
     const { directory } = this.#parts;
-    const meant = meantVersions(call);
+    const meant = expectedVersions(call);
     await changeUser(
       this.#parts,
       call,
@@ -162,7 +167,7 @@ class Users {
     return { status: 204 };
   }
 
-  async #readToChange(call: Call, meant: MeantVersions): Promise<StoredDocument<'user'>> {
+  async #readToChange(call: Call, meant: ExpectedVersions): Promise<StoredDocument<'user'>> {
     const user = await readUser(this.#parts.store, call);
     requireChanging(call.caller, user, 'user');
     expectedVersion(meant, user.version);
@@ -195,7 +200,7 @@ function shown(status: 200 | 201, user: Pick<StoredDocument<'user'>, 'id' | 'ver
   };
 }
 
-function blankUser(nowMs: number): User {
+function emptyUser(nowMs: number): User {
   return {
     email: '',
     name: '',

@@ -8,7 +8,7 @@ export function entityTag(version: number): string {
 }
 
 /** The versions that `If-Match` allows; null for any version. */
-export type MeantVersions = readonly number[] | null;
+export type ExpectedVersions = readonly number[] | null;
 
 /** A member of a list of entity tags (RFC 9110, section 8.8.3), which may be empty, and the separator after it. */
 const MEMBER = /[ \t]*(?:(W\/)?"([!#-~\x80-\uffff]*)")?[ \t]*(,|$)/y;
@@ -20,7 +20,7 @@ const VERSION = /^(?:0|[1-9]\d{0,14})$/;
  *
  * @throws Problem `invalid_parameter` if the field is neither a list of entity tags nor `*`
  */
-export function meantVersions({ headers }: Pick<Call, 'headers'>): MeantVersions {
+export function expectedVersions({ headers }: Pick<Call, 'headers'>): ExpectedVersions {
   const text = headers['if-match'];
   if (text === undefined || text === '*') return null;
   const versions: number[] = [];
@@ -50,7 +50,7 @@ function noTags(): Problem {
  *
  * @throws Problem `version_mismatch`
  */
-export function expectedVersion(meant: MeantVersions, current: number): number | null {
+export function expectedVersion(meant: ExpectedVersions, current: number): number | null {
   if (meant === null) return null;
   if (!meant.includes(current)) throw versionMismatch();
   return current;

@@ -13,7 +13,7 @@ import { REPLAYED } from '../http/idempotency.ts';
 import type { RestParts } from '../http/parts.ts';
 import { entityTag } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
-import { doneOrThrow, firstAnswer, refusedProblem, tellDue } from '../tasks/task-create.ts';
+import { doneOrThrow, firstAnswer, refusedProblem, signalDue } from '../tasks/task-create.ts';
 import { MAX_START_MS, readTimingFields, TIMING_FIELDS, timingProblem } from './schedule-fields.ts';
 
 const DEFAULT_COUNT = 10;
@@ -140,7 +140,7 @@ async function trigger(parts: RestParts, call: Call): Promise<RestAnswer> {
   const { kind, results } = doneOrThrow(answer);
   const [result] = results;
   if (result.kind === 'refused') throw new Error('a rejected request must not be remembered');
-  if (kind === 'done') tellDue(parts, call.tenant, results);
+  if (kind === 'done') signalDue(parts, call.tenant, results);
   const { task } = result;
   const headers = {
     Location: `/api/v1/tasks/${task.id}`,

@@ -23,7 +23,7 @@ import {
   readPage,
 } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
-import { entityTag, expectedVersion, meantVersions, versionMismatch } from '../http/request-headers.ts';
+import { entityTag, expectedVersion, expectedVersions, versionMismatch } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { previewScheduleRoute, triggerScheduleRoute } from './schedule-actions.ts';
 import {
@@ -230,7 +230,7 @@ async function shown(
 }
 
 async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const meant = meantVersions(call);
+  const meant = expectedVersions(call);
   const limits = limitsOf(parts, call);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const before = await readSchedule(parts.store, call.tenant, call.params['id']);
@@ -261,7 +261,7 @@ async function updateSchedule(parts: RestParts, call: Call): Promise<RestAnswer>
 }
 
 async function deleteSchedule(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const meant = meantVersions(call);
+  const meant = expectedVersions(call);
   const { id, version, body } = await readSchedule(parts.store, call.tenant, call.params['id']);
   const expected = expectedVersion(meant, version);
   const applied = await parts.store.apply(call.tenant, [

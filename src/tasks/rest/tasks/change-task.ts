@@ -4,7 +4,7 @@ import { isFinal, type Task } from '../../model/task.ts';
 import type { ChangeAnswer, RemoveAnswer, TaskChange } from '../../store/requests.ts';
 import { Problem } from '../checks/problem.ts';
 import type { RestParts } from '../http/parts.ts';
-import { expectedVersion, meantVersions, versionMismatch } from '../http/request-headers.ts';
+import { expectedVersion, expectedVersions, versionMismatch } from '../http/request-headers.ts';
 import type { Call } from '../http/route.ts';
 
 export type TaskAction = TaskChange['action'];
@@ -29,12 +29,12 @@ export function noSuchTask(text: string): Problem {
  *
  * @throws Problem invalid_parameter, not_found or version_mismatch
  */
-export async function meantVersion(
+export async function requiredVersion(
   { store }: Pick<RestParts, 'store'>,
   call: Call,
   id: string,
 ): Promise<number | null> {
-  const meant = meantVersions(call);
+  const meant = expectedVersions(call);
   if (meant === null || meant.length === 1) return meant?.[0] ?? null;
   const task = await store.get(call.tenant, id);
   if (task === null) throw noSuchTask(id);
@@ -54,7 +54,7 @@ export async function changeTask(
     if (worker === null) return { kind: 'refused', reason: task === null ? 'missing' : 'status', task };
   }
   const answer = await parts.store.change(tenant, id, change);
-  if (answer.kind === 'done') tellChange(parts, tenant, change, answer.task);
+  if (answer.kind === 'done') signalChange(parts, tenant, change, answer.task);
   return answer;
 }
 
@@ -77,7 +77,7 @@ export async function removeTask(
   return answer;
 }
 
-function tellChange(
+function signalChange(
   { signals }: Pick<RestParts, 'signals'>,
   tenant: string,
   { action, patch }: TaskChange,

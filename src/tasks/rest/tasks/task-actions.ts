@@ -21,7 +21,7 @@ type BulkAction = (typeof BULK_ACTIONS)[number];
  * The statuses that a filter without a status selects. Succeeded tasks are retried, and unfinished tasks are deleted, only
  * if the filter names their status.
  */
-const MEANT_STATUSES: Readonly<Record<BulkAction, readonly TaskStatus[]>> = {
+const DEFAULT_STATUSES: Readonly<Record<BulkAction, readonly TaskStatus[]>> = {
   retry: ['failed', 'expired'],
   cancel: ['scheduled', 'running', 'retry', 'paused'],
   pause: ['scheduled', 'retry'],
@@ -148,17 +148,17 @@ async function actOnTasks(parts: RestParts, cursors: Cursors, call: Call): Promi
   const action = call.body['action'] as BulkAction;
   const ids = call.body['ids'] as readonly string[] | undefined;
   const filter = call.body['filter'] as TaskFilterTexts | undefined;
-  if ((ids === undefined) === (filter === undefined)) throw oneOfBoth(ids !== undefined);
+  if ((ids === undefined) === (filter === undefined)) throw idsOrFilter(ids !== undefined);
   if (action === 'delete') requireAdmin(call);
   const tally: Tally = { matched: 0, changed: 0, skipped: [] };
   let next: string | null = null;
   if (ids !== undefined) await actOnIds(parts, call, action, [...new Set(ids)], tally);
   else next = await actOnFilter(parts, cursors, call, action, filter!, tally);
-  await tellOfAction(parts, call, action, tally);
+  await recordAction(parts, call, action, tally);
   return { status: 200, json: { ...tally, next_cursor: next } };
 }
 
-function oneOfBoth(both: boolean): Problem {
+function idsOrFilter(both: boolean): Problem {
   const detail = both
     ? '/ids and /filter exclude each other. Give only one of them.'
     : 'Either /ids or /filter is required.';
@@ -209,7 +209,7 @@ async function actOnFilter(
     filters: texts as Record<string, string>,
   };
   let after = cursor === undefined ? null : cursors.read(identity, cursor);
-  const filter = await readTaskFilter(parts, call.tenant, texts, call.nowMs, MEANT_STATUSES[action]);
+  const filter = await readTaskFilter(parts, call.tenant, texts, call.nowMs, DEFAULT_STATUSES[action]);
   if (filter === null) return null;
   for (let searches = 0; searches < MAX_SEARCHES && !call.gone.aborted; searches++) {
     const room = Math.min(PAGE, limit - tally.matched);
@@ -246,7 +246,7 @@ function count(tally: Tally, id: string, skipped: SkipCode | null): void {
   else if (tally.skipped.length < MAX_SKIPPED_SHOWN) tally.skipped.push({ id, code: skipped });
 }
 
-async function tellOfAction(parts: RestParts, call: Call, action: BulkAction, tally: Tally): Promise<void> {
+async function recordAction(parts: RestParts, call: Call, action: BulkAction, tally: Tally): Promise<void> {
   if (call.body['dry_run'] === true) return;
   const { matched, changed } = tally;
   const details = { action, matched, changed };

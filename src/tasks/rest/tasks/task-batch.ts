@@ -19,7 +19,7 @@ import {
   firstAnswer,
   refusedProblem,
   remembering,
-  tellDue,
+  signalDue,
 } from './task-create.ts';
 
 const MAX_BATCH_TASKS = 500;
@@ -245,7 +245,7 @@ function batchAnswer(
     }
   }
   if (atomic && late.length > 0) throw atomicProblem(late);
-  if (kind === 'done') tellDue(parts, call.tenant, results);
+  if (kind === 'done') signalDue(parts, call.tenant, results);
   return { status: 200, json: { results: all }, headers: kind === 'replayed' ? REPLAYED : {} };
 }
 

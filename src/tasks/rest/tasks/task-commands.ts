@@ -9,9 +9,9 @@ import type { Call, RestAnswer, Route } from '../http/route.ts';
 import {
   changeProblem,
   changeTask,
-  meantVersion,
   noSuchTask,
   removeTask,
+  requiredVersion,
   type TaskAction,
   taskId,
 } from './change-task.ts';
@@ -55,7 +55,7 @@ async function command(parts: RestParts, call: Call, action: TaskAction): Promis
   const change = {
     action,
     patch: {},
-    expectVersion: await meantVersion(parts, call, id),
+    expectVersion: await requiredVersion(parts, call, id),
     actor: call.caller.actor,
   };
   const answer = await changeTask(parts, call.tenant, id, change);
@@ -88,7 +88,7 @@ export function deleteTaskRoute(parts: RestParts): Route {
 async function deleteTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   const id = taskId(call.params['id']);
   const force = readFlag(call, 'force');
-  const expected = await meantVersion(parts, call, id);
+  const expected = await requiredVersion(parts, call, id);
   const answer = await removeTask(parts, call.tenant, id, expected, null);
   switch (answer) {
     case 'removed':

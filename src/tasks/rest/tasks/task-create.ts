@@ -80,7 +80,7 @@ async function createTask(parts: RestParts, call: Call): Promise<RestAnswer> {
     answer = first;
   }
   const done = doneOrThrow(answer);
-  if (done.kind === 'done') tellDue(parts, call.tenant, done.results);
+  if (done.kind === 'done') signalDue(parts, call.tenant, done.results);
   return createdAnswer(parts, call, done);
 }
 
@@ -122,7 +122,7 @@ export function doneOrThrow(answer: CreateAnswer): DoneCreate {
 const TOLD_AHEAD_MS = 5 * 60_000;
 
 /** Signals when new tasks are due. */
-export function tellDue(parts: RestParts, tenant: string, results: readonly CreateResult[]): void {
+export function signalDue(parts: RestParts, tenant: string, results: readonly CreateResult[]): void {
   const latestMs = parts.clock.nowMs() + TOLD_AHEAD_MS;
   const earliest = new Map<string, number>();
   for (const result of results) {

@@ -18,7 +18,7 @@ import { checkExpiry, readTimes, TIME_FIELDS } from '../fields/new-task.ts';
 import { CONTENT_FIELDS, checkContentFor, readContent, type TaskContent } from '../fields/task-fields.ts';
 import { TASK_ANSWER, taskView } from '../fields/task-view.ts';
 import type { RestParts } from '../http/parts.ts';
-import { expectedVersion, meantVersions } from '../http/request-headers.ts';
+import { expectedVersion, expectedVersions } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import {
   changeProblem,
@@ -83,7 +83,7 @@ export function updateTaskRoutes(parts: RestParts): readonly Route[] {
 
 async function updateTask(parts: RestParts, call: Call): Promise<RestAnswer> {
   const id = taskId(call.params['id']);
-  let meant = meantVersions(call);
+  let meant = expectedVersions(call);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const before = await readBefore(parts, call, id);
     const { task } = before;

@@ -56,7 +56,7 @@ async function reasonsOf(
   const asked: AskedTask[] = [];
   for (const task of tasks) {
     const worker = workers.get(task.workerId) ?? null;
-    const reason = standstill(call, worker);
+    const reason = lastingReason(call, worker);
     if (reason === null) asked.push({ task, worker: worker! });
     else reasons.set(task.id, reason);
   }
@@ -92,7 +92,7 @@ async function workersOf(
 }
 
 /** The reason that keeps all tasks of the worker from starting, if there is one. */
-function standstill({ account }: Call, worker: StoredDocument<'worker'> | null): WaitingReason | null {
+function lastingReason({ account }: Call, worker: StoredDocument<'worker'> | null): WaitingReason | null {
   if (account.body.status !== 'active') return 'tenant_suspended';
   if (worker === null) return 'worker_deleted';
   return worker.body.paused ? 'paused' : null;

@@ -7,7 +7,7 @@ import { workerChanged } from '../fields/worker-view.ts';
 import { eachAtMost } from '../http/bounded.ts';
 import type { RestParts } from '../http/parts.ts';
 import { readFlag } from '../http/read-request.ts';
-import { expectedVersion, meantVersions, versionMismatch } from '../http/request-headers.ts';
+import { expectedVersion, expectedVersions, versionMismatch } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { actOn } from '../tasks/task-actions.ts';
 
@@ -38,7 +38,7 @@ export function deleteWorkerRoute(parts: RestParts): Route {
 
 async function deleteWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
   const cancels = readFlag(call, 'cancel_tasks');
-  const meant = meantVersions(call);
+  const meant = expectedVersions(call);
   const { id, version, body } = await readWorker(parts.store, call.tenant, call.params['id']);
   const expected = expectedVersion(meant, version);
   await refuseInUse(parts.store, call.tenant, id);

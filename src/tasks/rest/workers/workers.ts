@@ -12,7 +12,7 @@ import { healthView, putWorker, WORKER_ANSWER, workerChanged, workerView } from 
 import { recordOf, replayOf } from '../http/idempotency.ts';
 import { Cursors, documentPage, PAGE_QUERY, pageSchema } from '../http/page.ts';
 import type { RestParts } from '../http/parts.ts';
-import { entityTag, expectedVersion, meantVersions } from '../http/request-headers.ts';
+import { entityTag, expectedVersion, expectedVersions } from '../http/request-headers.ts';
 import type { Call, RestAnswer, Route } from '../http/route.ts';
 import { deleteWorkerRoute } from './worker-delete.ts';
 import { testWorkerRoute } from './worker-test.ts';
@@ -135,7 +135,7 @@ async function showWorker({ store }: RestParts, call: Call): Promise<RestAnswer>
 }
 
 async function updateWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
-  const meant = meantVersions(call);
+  const meant = expectedVersions(call);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const before = await readWorker(parts.store, call.tenant, call.params['id']);
     expectedVersion(meant, before.version);
@@ -152,7 +152,8 @@ async function updateWorker(parts: RestParts, call: Call): Promise<RestAnswer> {
     });
     const applied = await parts.store.apply(call.tenant, [put, entry]);
     if (applied.kind === 'done') {
-      if (canGoOn(before.body, worker)) await parts.store.setWakeup(call.tenant, before.id, call.nowMs);
+      if (resumesPushing(before.body, worker))
+        await parts.store.setWakeup(call.tenant, before.id, call.nowMs);
       workerChanged(parts, call.tenant, before.id);
       const version = applied.versions[0];
       const json = workerView({ id: before.id, version, body: worker });
@@ -196,7 +197,7 @@ async function checkTasksAllow(
 }
 
 /** Whether the change lets the worker push tasks again. */
-function canGoOn(before: Worker, after: Worker): boolean {
+function resumesPushing(before: Worker, after: Worker): boolean {
   if (after.mode !== 'push' || after.paused) return false;
   return before.paused || before.mode !== 'push';
 }
