@@ -148,8 +148,10 @@ class OperatorAccounts {
       page,
       found.filter(account => account !== null),
       this.#cursors,
-      ({ body }) => body.domain,
-      ({ body }) => JSON.stringify(listedAccount(body, config)),
+      {
+        placeOf: ({ body }) => body.domain,
+        write: ({ body }) => JSON.stringify(listedAccount(body, config)),
+      },
     );
   }
 

@@ -29,23 +29,28 @@ interface UserChange {
   readonly change: DocumentChange;
 }
 
+interface UserChangeRequest {
+  /** Reads the user and returns the change. It is called again if another request was faster. */
+  readonly plan: () => Promise<UserChange>;
+  /** The response if the store rejects the change of the user. */
+  readonly refusal: (reason: DocumentRefusal) => Problem;
+  /** Whether the request names versions of the user, which `plan` compares. */
+  readonly isConditional: boolean;
+  readonly record?: Idempotency | undefined;
+}
+
 type Applied = Exclude<ApplyAnswer, { readonly kind: 'refused' }>;
 
 /**
  * Applies a change of a user. If the number of active owners changes, the account changes in the same step, conditional
  * on its version. So the last owner cannot be removed, even by concurrent requests.
  *
- * @param plan reads the user and returns the change; called again if another request was faster
- * @param isConditional whether the request names versions of the user, which `plan` compares
  * @throws Problem last_owner, version_mismatch, not_found, name_taken, quota_exceeded, store_unavailable
  */
 export async function changeUser(
   parts: Pick<RestParts, 'store' | 'ids'>,
   call: Call,
-  plan: () => Promise<UserChange>,
-  refusal: (reason: DocumentRefusal) => Problem,
-  isConditional: boolean,
-  idempotency?: Idempotency,
+  { plan, refusal, isConditional, record }: UserChangeRequest,
 ): Promise<Applied> {
   for (let tries = 0; tries < MAX_TRIES; tries++) {
     const planned = await plan();
@@ -54,11 +59,7 @@ export async function changeUser(
       ...(await accountChange(parts.store, call, planned)),
       auditEntry(parts, call, audited(planned, call)),
     ];
-    const applied = await parts.store.apply(
-      call.tenant,
-      changes,
-      ...(idempotency === undefined ? [] : [idempotency]),
-    );
+    const applied = await parts.store.apply(call.tenant, changes, record);
     if (applied.kind !== 'refused') return applied;
     if (applied.reason !== 'version') throw applied.index === 0 ? refusal(applied.reason) : noSuchUser();
     if (applied.index === 0 && isConditional) throw versionMismatch();

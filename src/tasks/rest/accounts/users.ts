@@ -115,14 +115,12 @@ class Users {
     requireRank(call.caller, body.role);
     const id = ids.next('user');
     const answer = shown(201, { id, version: 1, body });
-    const applied = await changeUser(
-      this.#parts,
-      call,
-      async () => ({ before: null, after: body, change: putUser(id, 'absent', body, users) }),
-      reason => this.#refused(reason, users),
-      false,
-      recordOf(call, answer),
-    );
+    const applied = await changeUser(this.#parts, call, {
+      plan: async () => ({ before: null, after: body, change: putUser(id, 'absent', body, users) }),
+      refusal: reason => this.#refused(reason, users),
+      isConditional: false,
+      record: recordOf(call, answer),
+    });
     directory.changed(call.tenant);
     return replayOf(applied) ?? answer;
   }
@@ -131,10 +129,8 @@ class Users {
     const { directory } = this.#parts;
     const meant = expectedVersions(call);
     let after: Pick<StoredDocument<'user'>, 'id' | 'version' | 'body'> | undefined;
-    await changeUser(
-      this.#parts,
-      call,
-      async () => {
+    await changeUser(this.#parts, call, {
+      plan: async () => {
         const user = await this.#readToChange(call, meant);
         const fields = writableFields(call.body, USER_CHANGE, showUser(user), MOVING);
         const body = withFields(user.body, fields, call.nowMs);
@@ -142,9 +138,9 @@ class Users {
         after = { id: user.id, version: user.version + 1, body };
         return { before: user.body, after: body, change: putUser(user.id, user.version, body) };
       },
-      reason => this.#refused(reason, 0),
-      meant !== null,
-    );
+      refusal: reason => this.#refused(reason, 0),
+      isConditional: meant !== null,
+    });
     directory.changed(call.tenant);
     return shown(200, after!);
   }
@@ -152,17 +148,15 @@ class Users {
   async remove(call: Call): Promise<RestAnswer> {
     const { directory } = this.#parts;
     const meant = expectedVersions(call);
-    await changeUser(
-      this.#parts,
-      call,
-      async () => {
+    await changeUser(this.#parts, call, {
+      plan: async () => {
         const { id, version, body } = await this.#readToChange(call, meant);
         const change = { op: 'delete', kind: 'user', id, expect: version, children: 'token' } as const;
         return { before: body, after: null, change };
       },
-      reason => this.#refused(reason, 0),
-      meant !== null,
-    );
+      refusal: reason => this.#refused(reason, 0),
+      isConditional: meant !== null,
+    });
     directory.changed(call.tenant);
     return { status: 204 };
   }

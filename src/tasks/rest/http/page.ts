@@ -74,21 +74,25 @@ function readLimit(text: string | undefined): number {
   return limit;
 }
 
+interface PageItems<T> {
+  /** Returns the place of an item in the order of the list. */
+  readonly placeOf: (item: T) => string;
+  /** Returns the JSON text of an item. */
+  readonly write: (item: T) => string;
+  /** The place after which the next page begins if `found` has no item of it; null at the end of the list. */
+  readonly behind?: string | null;
+}
+
 /**
  * The response with a page of a list.
  *
  * @param found up to `page.limit + 1` items; the additional item shows that there is a next page
- * @param idOf returns the place of an item in the order of the list
- * @param write returns the JSON text of an item
- * @param behind the place after which the next page begins if `found` has no item of it; null at the end of the list
  */
 export function pageAnswer<T>(
   page: Page,
   found: readonly T[],
   cursors: Cursors,
-  idOf: (item: T) => string,
-  write: (item: T) => string,
-  behind: string | null = null,
+  { placeOf, write, behind = null }: PageItems<T>,
 ): RestAnswer {
   const items: string[] = [];
   let bytes = 0;
@@ -99,7 +103,7 @@ export function pageAnswer<T>(
     items.push(item);
   }
   const more = found.length > items.length && items.length > 0;
-  const place = more ? idOf(found[items.length - 1]) : behind;
+  const place = more ? placeOf(found[items.length - 1]) : behind;
   const next = place === null ? null : cursors.write(page.identity, place);
   return {
     status: 200,
@@ -129,13 +133,10 @@ export async function documentPage<K extends DocumentKind>(
   const { after, order, limit } = page;
   const below = parent === undefined ? {} : { parent };
   const found = await store.listDocuments(call.tenant, { kind, ...below, after, order, limit: limit + 1 });
-  return pageAnswer(
-    page,
-    found as readonly StoredDocument<K>[],
-    cursors,
-    ({ id }) => id,
-    document => JSON.stringify(view(document)),
-  );
+  return pageAnswer(page, found as readonly StoredDocument<K>[], cursors, {
+    placeOf: ({ id }) => id,
+    write: document => JSON.stringify(view(document)),
+  });
 }
 
 /** Reads all documents of a kind page by page, oldest first. */

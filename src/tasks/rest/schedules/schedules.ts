@@ -185,8 +185,10 @@ async function listSchedules(parts: RestParts, cursors: Cursors, call: Call): Pr
     { ...page, limit: found.isCut ? found.schedules.length - 1 : page.limit },
     found.schedules,
     cursors,
-    schedule => schedule.id,
-    schedule => JSON.stringify(scheduleView(schedule, call.caller, call.nowMs)),
+    {
+      placeOf: schedule => schedule.id,
+      write: schedule => JSON.stringify(scheduleView(schedule, call.caller, call.nowMs)),
+    },
   );
 }
 

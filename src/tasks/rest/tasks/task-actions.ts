@@ -137,25 +137,14 @@ export function taskActionsRoute(parts: RestParts): Route {
   };
 }
 
-/** The result so far. */
-interface Tally {
-  matched: number;
-  changed: number;
-  readonly skipped: { readonly id: string; readonly code: SkipCode }[];
-}
-
 async function actOnTasks(parts: RestParts, cursors: Cursors, call: Call): Promise<RestAnswer> {
-  const action = call.body['action'] as BulkAction;
   const ids = call.body['ids'] as readonly string[] | undefined;
   const filter = call.body['filter'] as TaskFilterTexts | undefined;
   if ((ids === undefined) === (filter === undefined)) throw idsOrFilter(ids !== undefined);
-  if (action === 'delete') requireAdmin(call);
-  const tally: Tally = { matched: 0, changed: 0, skipped: [] };
-  let next: string | null = null;
-  if (ids !== undefined) await actOnIds(parts, call, action, [...new Set(ids)], tally);
-  else next = await actOnFilter(parts, cursors, call, action, filter!, tally);
-  await recordAction(parts, call, action, tally);
-  return { status: 200, json: { ...tally, next_cursor: next } };
+  const run = new ActionRun(parts, call);
+  const next = ids === undefined ? await run.onFilter(cursors, filter!) : await run.onIds([...new Set(ids)]);
+  await run.record();
+  return { status: 200, json: { ...run.tally, next_cursor: next } };
 }
 
 function idsOrFilter(both: boolean): Problem {
@@ -174,90 +163,101 @@ function requireAdmin({ caller }: Call): void {
   throw new Problem('insufficient_role', 'Deleting many tasks at once requires the role admin.');
 }
 
-async function actOnIds(
-  parts: RestParts,
-  call: Call,
-  action: BulkAction,
-  ids: readonly string[],
-  tally: Tally,
-): Promise<void> {
-  const dry = call.body['dry_run'] === true;
-  await eachAtMost(ids, AT_ONCE, async id => {
-    if (call.gone.aborted) return;
-    if (!isId('task', id)) count(tally, id, 'not_found');
-    else if (dry) {
-      const task = await parts.store.get(call.tenant, id);
-      count(tally, id, task === null ? 'not_found' : wouldSkip(task, action));
-    } else count(tally, id, await actOn(parts, call.tenant, id, action, call.caller.actor));
-  });
+/** The result so far. */
+interface Tally {
+  matched: number;
+  changed: number;
+  readonly skipped: { readonly id: string; readonly code: SkipCode }[];
 }
 
-/** @returns the cursor for the next request; null if no more tasks match */
-async function actOnFilter(
-  parts: RestParts,
-  cursors: Cursors,
-  call: Call,
-  action: BulkAction,
-  texts: TaskFilterTexts,
-  tally: Tally,
-): Promise<string | null> {
-  const limit = (call.body['limit'] as number | undefined) ?? DEFAULT_LIMIT;
-  const cursor = call.body['cursor'] as string | undefined;
-  const identity: ListIdentity = {
-    tenant: call.tenant,
-    list: `actOnTasks ${action}`,
-    filters: texts as Record<string, string>,
-  };
-  let after = cursor === undefined ? null : cursors.read(identity, cursor);
-  const filter = await readTaskFilter(parts, call.tenant, texts, call.nowMs, DEFAULT_STATUSES[action]);
-  if (filter === null) return null;
-  for (let searches = 0; searches < MAX_SEARCHES && !call.gone.aborted; searches++) {
-    const room = Math.min(PAGE, limit - tally.matched);
-    const query = { ...filter, after, order: 'asc', limit: room + 1 } as const;
-    const found = await parts.store.search(call.tenant, query);
-    const tasks = found.tasks.slice(0, room);
-    await actOnPage(parts, call, action, tasks, tally);
-    after = found.tasks.length > room ? placeOf(tasks[room - 1], filter.by) : found.behind;
-    if (after === null) return null;
-    if (tally.matched >= limit) break;
+/** One request that applies an action to many tasks. */
+class ActionRun {
+  readonly tally: Tally = { matched: 0, changed: 0, skipped: [] };
+  readonly #parts: RestParts;
+  readonly #call: Call;
+  readonly #action: BulkAction;
+  readonly #isDry: boolean;
+
+  /** @throws Problem `insufficient_role` */
+  constructor(parts: RestParts, call: Call) {
+    this.#parts = parts;
+    this.#call = call;
+    this.#action = call.body['action'] as BulkAction;
+    this.#isDry = call.body['dry_run'] === true;
+    if (this.#action === 'delete') requireAdmin(call);
   }
-  return after === null ? null : cursors.write(identity, after);
-}
 
-async function actOnPage(
-  parts: RestParts,
-  call: Call,
-  action: BulkAction,
-  tasks: readonly Task[],
-  tally: Tally,
-): Promise<void> {
-  if (call.body['dry_run'] === true) {
-    for (const task of tasks) count(tally, task.id, wouldSkip(task, action));
-    return;
+  /** @returns null, because all tasks are handled */
+  async onIds(ids: readonly string[]): Promise<null> {
+    const { store } = this.#parts;
+    const { tenant, gone } = this.#call;
+    await eachAtMost(ids, AT_ONCE, async id => {
+      if (gone.aborted) return;
+      if (!isId('task', id)) this.#count(id, 'not_found');
+      else if (this.#isDry) {
+        const task = await store.get(tenant, id);
+        this.#count(id, task === null ? 'not_found' : wouldSkip(task, this.#action));
+      } else await this.#act(id, id);
+    });
+    return null;
   }
-  await eachAtMost(tasks, AT_ONCE, async task =>
-    count(tally, task.id, await actOn(parts, call.tenant, task, action, call.caller.actor)),
-  );
-}
 
-function count(tally: Tally, id: string, skipped: SkipCode | null): void {
-  tally.matched++;
-  if (skipped === null) tally.changed++;
-  else if (tally.skipped.length < MAX_SKIPPED_SHOWN) tally.skipped.push({ id, code: skipped });
-}
+  /** @returns the cursor for the next request; null if no more tasks match */
+  async onFilter(cursors: Cursors, texts: TaskFilterTexts): Promise<string | null> {
+    const { tenant, body, nowMs, gone } = this.#call;
+    const limit = (body['limit'] as number | undefined) ?? DEFAULT_LIMIT;
+    const cursor = body['cursor'] as string | undefined;
+    const identity: ListIdentity = {
+      tenant,
+      list: `actOnTasks ${this.#action}`,
+      filters: texts as Record<string, string>,
+    };
+    let after = cursor === undefined ? null : cursors.read(identity, cursor);
+    const filter = await readTaskFilter(this.#parts, tenant, texts, nowMs, DEFAULT_STATUSES[this.#action]);
+    if (filter === null) return null;
+    for (let searches = 0; searches < MAX_SEARCHES && !gone.aborted; searches++) {
+      const room = Math.min(PAGE, limit - this.tally.matched);
+      const found = await this.#parts.store.search(tenant, {
+        ...filter,
+        after,
+        order: 'asc',
+        limit: room + 1,
+      });
+      const tasks = found.tasks.slice(0, room);
+      await this.#onPage(tasks);
+      after = found.tasks.length > room ? placeOf(tasks[room - 1], filter.by) : found.behind;
+      if (after === null) return null;
+      if (this.tally.matched >= limit) break;
+    }
+    return after === null ? null : cursors.write(identity, after);
+  }
 
-async function recordAction(parts: RestParts, call: Call, action: BulkAction, tally: Tally): Promise<void> {
-  if (call.body['dry_run'] === true) return;
-  const { matched, changed } = tally;
-  const details = { action, matched, changed };
-  await parts.store.apply(call.tenant, [auditEntry(parts, call, { action: 'tasks.bulk_action', details })]);
-  parts.logger.info('Bulk action on tasks finished', {
-    tenant: call.tenant,
-    action,
-    by: call.caller.actor.id,
-    matched,
-    changed,
-  });
+  async #onPage(tasks: readonly Task[]): Promise<void> {
+    if (this.#isDry) for (const task of tasks) this.#count(task.id, wouldSkip(task, this.#action));
+    else await eachAtMost(tasks, AT_ONCE, task => this.#act(task.id, task));
+  }
+
+  async #act(id: string, what: string | Task): Promise<void> {
+    const { tenant, caller } = this.#call;
+    this.#count(id, await actOn(this.#parts, tenant, what, this.#action, caller.actor));
+  }
+
+  #count(id: string, skipped: SkipCode | null): void {
+    this.tally.matched++;
+    if (skipped === null) this.tally.changed++;
+    else if (this.tally.skipped.length < MAX_SKIPPED_SHOWN) this.tally.skipped.push({ id, code: skipped });
+  }
+
+  /** Writes the audit log and the log, except for a dry run. */
+  async record(): Promise<void> {
+    if (this.#isDry) return;
+    const { tenant, caller } = this.#call;
+    const { matched, changed } = this.tally;
+    const details = { action: this.#action, matched, changed };
+    const entry = auditEntry(this.#parts, this.#call, { action: 'tasks.bulk_action', details });
+    await this.#parts.store.apply(tenant, [entry]);
+    this.#parts.logger.info('Bulk action on tasks finished', { tenant, by: caller.actor.id, ...details });
+  }
 }
 
 /**

@@ -73,13 +73,10 @@ async function readHistory(parts: RestParts, cursors: Cursors, call: Call): Prom
   });
   if (entries === null) throw noSuchTask(id);
   const withReplies = seesPayloads(call.caller);
-  return pageAnswer(
-    page,
-    entries,
-    cursors,
-    entry => String(entry.seq),
-    entry => JSON.stringify(entryView(entry, withReplies)),
-  );
+  return pageAnswer(page, entries, cursors, {
+    placeOf: entry => String(entry.seq),
+    write: entry => JSON.stringify(entryView(entry, withReplies)),
+  });
 }
 
 function entryView(entry: HistoryEntry, withReplies: boolean): Record<string, unknown> {

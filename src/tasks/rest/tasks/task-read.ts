@@ -132,7 +132,7 @@ async function listTasks(
 ): Promise<RestAnswer> {
   const page = readPage(call, 'listTasks', cursors);
   const filter = await readTaskFilter(parts, call.tenant, call.query, call.nowMs);
-  if (filter === null) return pageAnswer(page, [], cursors, String, String);
+  if (filter === null) return pageAnswer(page, [], cursors, { placeOf: String, write: String });
   const { after, order, limit } = page;
   const found = await parts.store.search(call.tenant, { ...filter, after, order, limit: limit + 1 });
   const onPage = found.tasks.slice(0, limit);
@@ -144,9 +144,11 @@ async function listTasks(
     withBodies ? { ...page, limit: bodies.size } : page,
     found.tasks,
     cursors,
-    task => placeOf(task, filter.by),
-    task => taskText(task, bodies.get(task.id) ?? null, waiting(task)),
-    found.behind,
+    {
+      placeOf: task => placeOf(task, filter.by),
+      write: task => taskText(task, bodies.get(task.id) ?? null, waiting(task)),
+      behind: found.behind,
+    },
   );
 }
 
