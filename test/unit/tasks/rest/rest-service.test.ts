@@ -378,8 +378,11 @@ t.test('a defect is 500, told to the log and not to the caller', async t => {
   t.notMatch(answer.body, /no such property/);
   t.match(rest.logger.lines.at(-1), {
     level: 'error',
-    message: /TypeError: no such property\n.*rest-service.test/,
-    fields: { request_id: answer.headers['X-Request-Id'] },
+    message: /^Unexpected error/,
+    fields: {
+      request_id: answer.headers['X-Request-Id'],
+      stack: /TypeError: no such property\n.*rest-service.test/,
+    },
   });
 });
 
