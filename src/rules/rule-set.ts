@@ -52,7 +52,7 @@ export interface RuleFault {
   readonly column: number;
   /** The path of the entry: `domain.key_value.key`. Empty at the top level. */
   readonly path: string;
-  /** What is wrong, and what to write instead. */
+  /** The problem, and what to write instead. */
   readonly message: string;
 }
 
@@ -87,7 +87,7 @@ export class RuleSetRefused extends Error {
 export const MAX_REPORTED_FAULTS = 20;
 
 /**
- * What became of a set of rules.
+ * The outcome of loading a set of rules.
  *
  * - `active`: the set decides requests
  * - `refused`: the set has faults

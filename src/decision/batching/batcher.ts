@@ -276,7 +276,7 @@ export class Batcher implements Decider {
     return true;
   }
 
-  /** Where a batch can be decided now; null if it has to wait. */
+  /** The place where a batch can be decided now; null if it has to wait. */
   #placeFor(requests: number, isLarge: boolean): 'here' | 'pool' | null {
     if (this.#generation !== null && this.#parts.pool?.takes(requests, isLarge) === true) return 'pool';
     // A large request waits for a busy pool thread rather than block this one.

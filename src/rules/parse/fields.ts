@@ -75,10 +75,7 @@ export function mapField(check: FileCheck, map: YamlMap, name: string): YamlMap 
   const node = fieldOf(map, name);
   if (node === null || isNull(node)) return null;
   if (node.kind === 'map') return node;
-  check.fault(
-    node.offset,
-    `\`${name}\` must be a map, not ${shown(node)}: write its keys below it, further in`,
-  );
+  check.fault(node.offset, `\`${name}\` must be a map, not ${shown(node)}: indent its keys below it`);
   return null;
 }
 

@@ -135,13 +135,12 @@ t.test('a value of the wrong kind is refused', async t => {
     'key: [a]': '`key` must be text, not a list: write one value after the colon',
     'key: {a: b}': '`key` must be text, not a map: write one value after the colon',
     'key: k\nvalue: []': '`value` must be text, not a list: write one value after the colon',
-    'key: k\nrate_limit: 5': '`rate_limit` must be a map, not 5: write its keys below it, further in',
-    'key: k\nrate_limit: []': '`rate_limit` must be a map, not a list: write its keys below it, further in',
+    'key: k\nrate_limit: 5': '`rate_limit` must be a map, not 5: indent its keys below it',
+    'key: k\nrate_limit: []': '`rate_limit` must be a map, not a list: indent its keys below it',
     'key: k\ndescriptors: {}': '`descriptors` must be a list, not a map: write `- key: ...`',
     'key: k\ndescriptors: x': '`descriptors` must be a list, not x: write `- key: ...`',
-    'key: k\nmetadata: []': '`metadata` must be a map, not a list: write its keys below it, further in',
-    'key: k\nmetadata: "x"':
-      '`metadata` must be a map, not the text "x": write its keys below it, further in',
+    'key: k\nmetadata: []': '`metadata` must be a map, not a list: indent its keys below it',
+    'key: k\nmetadata: "x"': '`metadata` must be a map, not the text "x": indent its keys below it',
   };
   for (const [lines, message] of Object.entries(cases)) {
     t.equal(faultsOf(entryFile(lines))[0]?.message, message, lines);
