@@ -14,7 +14,7 @@ import { isOutage, type StoreOutage } from '../health/store-outage.ts';
 import type { WorkerBook, WorkerPage } from '../workers/worker-book.ts';
 import type { WorkerPauses } from '../workers/worker-pauses.ts';
 import type { SecretUses } from '../workers/worker-secrets.ts';
-import { FairQueue, NOTHING_STARTED, type Turn, type TurnOutcome } from './fair-queue.ts';
+import { FairQueue, MAX_TURN, NOTHING_STARTED, type Turn, type TurnOutcome } from './fair-queue.ts';
 import { findCanceled, type PushAttempts, type ReadyPage } from './push-attempts.ts';
 import { LimitedTurns, type PushClaims } from './push-claims.ts';
 import { type PushSlot, PushSlots } from './push-slots.ts';
@@ -41,9 +41,8 @@ interface DispatcherParts {
   readonly drainMs: number;
 }
 
-/** Tasks that a tenant may start before it is the next one's turn, and at once while none other waits. */
+/** Number of tasks that a tenant may start before the next tenant has its turn. */
 const QUANTUM = 16;
-const MAX_TURN = 64;
 /** Claims that are asked of the store at a time. */
 const MAX_TURNS = 16;
 
@@ -101,7 +100,6 @@ export class Dispatcher implements Service {
     });
     this.#limited = new LimitedTurns({
       ...parts,
-      most: MAX_TURN,
       begin: (turn, page, answer) => this.#begin(turn, page, answer),
       comesAgain: (turn, answer) => this.#comesAgain(turn, answer),
       room: tenant => this.#tenantWaiters.room(tenant),

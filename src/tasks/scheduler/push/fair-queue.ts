@@ -8,6 +8,9 @@ export interface TurnOutcome {
   readonly more: boolean;
 }
 
+/** Maximum number of tasks that one turn starts while no other tenant waits. */
+export const MAX_TURN = 64;
+
 export const NOTHING_STARTED: TurnOutcome = { started: 0, more: false };
 
 /** A worker's turn to start up to `max` tasks. Slots for that number are reserved until the turn is over. */

@@ -7,7 +7,7 @@ import type { ClaimAnswer } from '../../store/requests.ts';
 import type { TaskStore } from '../../store/task-store.ts';
 import type { LimitedWorker, StartLimits } from '../attempts/start-limits.ts';
 import type { StoreOutage } from '../health/store-outage.ts';
-import { NOTHING_STARTED, type Turn, type TurnOutcome } from './fair-queue.ts';
+import { MAX_TURN, NOTHING_STARTED, type Turn, type TurnOutcome } from './fair-queue.ts';
 import type { PushAttempts, ReadyPage } from './push-attempts.ts';
 
 interface PushClaimsParts {
@@ -69,8 +69,6 @@ export class PushClaims {
 interface LimitedTurnsParts {
   readonly startLimits: StartLimits;
   readonly claims: PushClaims;
-  /** Tasks that one question is about at most. */
-  readonly most: number;
   /** Begins the attempts of a claim, and returns how many. */
   readonly begin: (turn: Turn, page: ReadyPage, answer: ClaimAnswer) => number;
   /** Whether the worker waits for another turn at once, after a claim that left nothing to start now. */
@@ -122,9 +120,9 @@ export class LimitedTurns {
   }
 
   async #ask(worker: LimitedWorker, concurrency: number | null): Promise<void> {
-    const { startLimits, most, ready, sleep } = this.#parts;
+    const { startLimits, ready, sleep } = this.#parts;
     const { tenant, workerId } = worker;
-    await startLimits.ask(worker, Math.min(most, concurrency ?? most));
+    await startLimits.ask(worker, Math.min(MAX_TURN, concurrency ?? MAX_TURN));
     if (startLimits.waitMs(tenant, workerId) > 0) sleep(tenant, workerId);
     else ready(tenant, workerId);
   }
