@@ -710,7 +710,7 @@ t.test('accounts: the operator lists, shows, limits, suspends, resumes and delet
   t.match(third, { SLUICE_URL: /^http:\/\/third\.localhost:\d+$/, SLUICE_TOKEN: /^tk_third_/ });
   t.match(
     await asOperator('owner-token', 'third'),
-    /^It is the token of usr_\w+ and expires at .* only this once:\n/,
+    /^It is the token of usr_\w+ and expires at .* only once:\n/,
   );
   t.equal(await asOperator('suspend', 'third'), 'third suspended\n');
   t.match(await runIn(third, 'tasks', 'add-worker', 'w'), { status: 2, stderr: /\(tenant_suspended\)\n$/ });

@@ -10,6 +10,7 @@ import {
   printFields,
   printJson,
   printLine,
+  printLongLine,
   printTable,
   report,
   type TasksCommand,
@@ -198,7 +199,8 @@ async function showHistory(args: readonly string[], io: CliIo): Promise<number> 
     const entries = await entriesAfter(target, id, shown);
     for (const entry of entries) {
       shown = Number(entry['seq']);
-      report(entry, line(entry), flags, io);
+      if (flags.json) printJson(entry, io);
+      else printLongLine(line(entry), io);
     }
     if (!flags.follow || ENDED.has(entries.at(-1)?.['to'])) return EXIT.done;
     if (entries.length === 0 && (await hasEnded(target, id))) return EXIT.done;

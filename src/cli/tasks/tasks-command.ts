@@ -1,7 +1,7 @@
 import { printable } from '../../base/printable.ts';
 import type { FlagTable } from '../terminal/flags.ts';
 import { type CliIo, CommandFault, UsageFault } from '../terminal/io.ts';
-import { headedTableLines, tableLines } from '../terminal/layout.ts';
+import { headedTableLines, tableLines, wrapped } from '../terminal/layout.ts';
 import type { ApiTarget, Json } from './tasks-api.ts';
 
 /** One command of `sluice tasks`. */
@@ -130,6 +130,14 @@ export function printJson(answer: unknown, io: CliIo): void {
 /** One line for people. */
 export function printLine(line: string, io: CliIo): void {
   io.stdout(`${printable(line)}\n`);
+}
+
+/** One line for people, which continues indented on further lines if the terminal is narrower. */
+export function printLongLine(line: string, io: CliIo): void {
+  const indentation = '    ';
+  const limit = io.columns === null ? Infinity : io.columns - indentation.length;
+  const lines = wrapped(printable(line), limit).map(each => each.trim());
+  io.stdout(`${lines.join(`\n${indentation}`)}\n`);
 }
 
 /** Rows below a head, in columns. */

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { freePort } from '../../support/free-port.ts';
-import { type Run, run, runIn } from './run.ts';
+import { type Run, run, runIn, runWith } from './run.ts';
 
 // What `sluice tasks` asks, and what it makes of answers that the service gives rarely or never. The commands against
 // the service itself are in test/service/tasks-cli.test.ts.
@@ -404,4 +404,15 @@ t.test('accounts are changed by PATCH', async t => {
       body: { status: 'suspended' },
     },
   ]);
+});
+
+t.test('a line of the history continues on further lines of a narrow terminal', async t => {
+  const entry = {
+    ...{ seq: 1, at: '2026-03-01T10:00:00.000Z', event: 'created', from: null, to: 'scheduled', attempt: 0 },
+    actor: { type: 'user', id: 'usr_1' },
+  };
+  const { url } = await scripted(t, () => ({ body: { data: [entry], next_cursor: null } }));
+  const env = { SLUICE_URL: url, SLUICE_TOKEN: TOKEN };
+  const { stdout } = await runWith({ env, columns: 60 }, 'tasks', 'history', 'tsk_1');
+  t.equal(stdout, '2026-03-01T10:00:00.000Z  created           → scheduled\n    attempt 0  by user usr_1\n');
 });
