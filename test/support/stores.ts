@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { type ClientTlsFiles, clientTls } from '../../src/app/stores/client-tls.ts';
-import { redisInstance } from '../../src/app/stores/redis-store.ts';
+import { redisInstance } from '../../src/app/stores/redis-counters.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { AuthFile } from '../../src/base/files/auth-file.ts';
 import { Outage, OutageLog, type OutageTexts } from '../../src/base/outage-log.ts';

@@ -26,7 +26,7 @@ import { describeStore } from './store-text.ts';
 export async function loadStoreFactory({ backendType }: Settings): Promise<StoreFactory> {
   if (backendType === 'embedded') return parts => openEmbeddedStore(parts, sharingOf(parts));
   if (backendType === 'redis') {
-    const { createRedisStore } = await import('./redis-store.ts');
+    const { createRedisStore } = await import('./redis-counters.ts');
     return parts => openServerStore(parts, createRedisStore);
   }
   const { createMemcachedStore } = await import('./memcached-store.ts');
