@@ -1,5 +1,5 @@
 /**
- * Texts of errors of the client library ioredis. It has no error codes, so its errors are told apart by these texts.
+ * Texts of errors of the client library ioredis. It has no error codes, so these texts distinguish its errors.
  * Check them at each upgrade of ioredis.
  */
 export const IOREDIS_TEXT = {

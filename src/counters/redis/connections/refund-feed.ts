@@ -60,7 +60,7 @@ export class RefundFeed {
   readonly #timeoutMs: number;
   readonly #waits: Waits;
   #connection: RedisConnection | null = null;
-  /** True while the subscription is refused. The listener is then told `up`, because waiting would not help. */
+  /** True while the subscription is refused. The listener then receives `up`, because waiting would not help. */
   #isRefused = false;
   #unanswered = 0;
   /** Number of successive failed attempts while Redis counted. */

@@ -48,8 +48,9 @@ function makeAll(work: Work, tenant: string, request: CreateRequest): CreateAnsw
   if (documents.kind === 'refused') {
     return { kind: 'documents_refused', index: documents.index, reason: documents.reason };
   }
-  const actor = actorText(request.actor);
-  const results = request.tasks.map(item => makeOne(work, totals, item, request.maxOpen, actor));
+  const { maxOpen } = request;
+  const creation = { work, tenant: totals, maxOpen, actor: actorText(request.actor) };
+  const results = request.tasks.map(item => makeOne(creation, item));
   const { idempotency } = request;
   if (idempotency !== undefined && results.some(({ kind }) => kind !== 'refused')) {
     writeRecord(work, totals.number, idempotency, results);
@@ -57,19 +58,23 @@ function makeAll(work: Work, tenant: string, request: CreateRequest): CreateAnsw
   return { kind: 'done', results, note: idempotency?.note ?? '' };
 }
 
-function makeOne(
-  work: Work,
-  tenant: TenantTotals,
-  item: NewTask,
-  maxOpen: number,
-  actor: string,
-): CreateResult {
+/** What all tasks of a request share. */
+interface Creation {
+  readonly work: Work;
+  readonly tenant: TenantTotals;
+  readonly maxOpen: number;
+  /** Actor of changes to replaced tasks, as `type:id`. */
+  readonly actor: string;
+}
+
+function makeOne(creation: Creation, item: NewTask): CreateResult {
+  const { work, tenant, maxOpen } = creation;
   const { workerId, key, heldBy } = item.task;
   if (!isDocumented(work, tenant, workerId)) return { kind: 'refused', reason: 'worker_missing' };
   const holder = key === null ? null : keyHolder(work, work.worker(tenant, workerId).number, key);
   const holding = holder === null ? null : taskAt(work, holder.seq);
   if (holder !== null && holding !== null) {
-    const settled = onConflict(work, tenant, holder, holding, item, actor);
+    const settled = onConflict(creation, item, holder, holding);
     if (settled !== null) return settled;
   }
   if (openTasks(tenant) >= maxOpen) return { kind: 'refused', reason: 'quota_exceeded' };
@@ -83,29 +88,26 @@ function makeOne(
 
 /** Handles a task whose key another one has. Null: the task is created. */
 function onConflict(
-  work: Work,
-  tenant: TenantTotals,
+  creation: Creation,
+  item: NewTask,
   holder: KeyHolder,
   holding: StoredTask,
-  item: NewTask,
-  actor: string,
 ): CreateResult | null {
+  const { work } = creation;
   const { row } = holding;
   if (item.onConflict === 'return')
     return { kind: 'existing', task: shown(work, row), keyFreeAt: holder.freeAt };
   if (item.onConflict === 'reject') return { kind: 'refused', reason: 'task_key_exists', taskId: row.id };
   if (isFinalCode(row.status) || row.started_at !== null) return null;
-  replace(work, tenant, holding, item, actor);
+  replace(creation, holding, item);
   return { kind: 'replaced', task: shown(work, row) };
 }
 
 /** Gives a waiting task the content of the new task, which is not created. */
 function replace(
-  work: Work,
-  tenant: TenantTotals,
+  { work, tenant, actor }: Creation,
   stored: StoredTask,
   { task, body, onConflict: way, wake }: NewTask,
-  actor: string,
 ): void {
   const { row } = stored;
   const keepsTime = way === 'replace_keep_time';
