@@ -61,7 +61,7 @@ t.test('a worker that others name is not deleted', async t => {
   const refused = await rest.at('DELETE', 'workers/listener');
   t.match(refused, {
     status: 409,
-    json: { code: 'worker_in_use', worker: 'mailer', detail: /"mailer" names it/ },
+    json: { code: 'worker_in_use', worker: 'mailer', detail: /on_finish of worker "mailer"/ },
   });
   await rest.at('PUT', 'workers/mailer', { on_finish: null });
   t.equal((await rest.at('DELETE', 'workers/listener')).status, 204);

@@ -90,12 +90,12 @@ t.test('each field has its bounds', async t => {
   const cases: readonly (readonly [fields: object, pointer: string, detail: RegExp, code?: string])[] = [
     [{ ...push, name: undefined }, '/name', /required/],
     [{ ...push, name: '' }, '/name', /must not be empty/],
-    [{ ...push, name: 'Mailer' }, '/name', /it has to be small letters/],
-    [{ ...push, name: '-a' }, '/name', /it has to be small letters/],
+    [{ ...push, name: 'Mailer' }, '/name', /must consist of lowercase letters/],
+    [{ ...push, name: '-a' }, '/name', /must consist of lowercase letters/],
     [{ ...push, name: 'a'.repeat(64) }, '/name', /at most 63/],
-    [{ ...push, name: 'wrk_a' }, '/name', /cannot begin with wrk_/],
+    [{ ...push, name: 'wrk_a' }, '/name', /must not begin with wrk_/],
     [{ name: 'w', mode: 'push' }, '/url', /is required/],
-    [{ ...push, mode: 'pull' }, '/url', /pushed to/],
+    [{ ...push, mode: 'pull' }, '/url', /push workers/],
     [{ ...push, url: 'http://example.com' }, '/url', /https/, 'invalid_url'],
     [{ ...push, url: 'ftp://example.com' }, '/url', /https/, 'invalid_url'],
     [{ ...push, url: 'example.com' }, '/url', /absolute/, 'invalid_url'],
@@ -108,7 +108,7 @@ t.test('each field has its bounds', async t => {
     [{ ...push, method: 'GET' }, '/method', /POST/],
     [{ ...push, headers: { host: 'x' } }, '/headers', /connection/],
     [{ ...push, headers: { 'task-type': 'x' } }, '/headers', /task-/],
-    [{ name: 'w', headers: { a: 'b' } }, '/headers', /pushed to/],
+    [{ name: 'w', headers: { a: 'b' } }, '/headers', /push workers/],
     [{ ...push, timeout: '500ms' }, '/timeout', /from 1s to 15m/],
     [{ ...push, timeout: '16m' }, '/timeout', /from 1s to 15m/],
     [{ name: 'w', timeout: '25h' }, '/timeout', /from 1s to 1d/],
@@ -118,15 +118,15 @@ t.test('each field has its bounds', async t => {
     [{ ...push, rate: { limit: 1 } }, '/rate/per', /required/],
     [{ ...push, rate: { limit: 0, per: '1s' } }, '/rate/limit', /at least 1/],
     [{ ...push, rate: { limit: 1, per: '2d' } }, '/rate/per', /from 1s to 1d/],
-    [{ ...push, rate: { limit: 1, per: '1s', burst: 11 } }, '/rate/burst', /ten times the limit: 10/],
+    [{ ...push, rate: { limit: 1, per: '1s', burst: 11 } }, '/rate/burst', /ten times the limit \(10\)/],
     [{ ...push, priority: 'urgent' }, '/priority', /critical/],
     [{ ...push, no_retry_on: [200] }, '/no_retry_on/0', /at least 300/],
     [{ ...push, retry: { base: '2h' } }, '/retry/base', /from 100ms to 1h/],
-    [{ ...push, pause_reason: 'x' }, '/pause_reason', /paused true/],
-    [{ ...push, resume_at: '2026-03-02T00:00:00Z' }, '/resume_at', /paused true/],
+    [{ ...push, pause_reason: 'x' }, '/pause_reason', /set paused to true/],
+    [{ ...push, resume_at: '2026-03-02T00:00:00Z' }, '/resume_at', /set paused to true/],
     [{ ...push, paused: true, resume_at: 'later' }, '/resume_at', /RFC 3339/],
     [{ ...push, auto_pause: { after: '1s' } }, '/auto_pause/after', /from 1m to 366d/],
-    [{ ...push, colour: 'blue' }, '/colour', /no such field/, 'unknown_field'],
+    [{ ...push, colour: 'blue' }, '/colour', /is not a known field/, 'unknown_field'],
   ];
   for (const [fields, pointer, detail, code = 'validation_failed'] of cases) {
     const { status, json } = await rest.at('POST', 'workers', fields);
@@ -147,7 +147,7 @@ t.test('names are unique, and there are as many workers as the account may have'
     status: 409,
     json: {
       code: 'name_taken',
-      detail: /another worker has the name "crawler"/,
+      detail: /Another worker has the name "crawler"/,
       errors: [{ pointer: '/name' }],
     },
   });
@@ -184,7 +184,7 @@ t.test('workers are listed in pages, and read by id or name', async t => {
   for (const text of ['d', 'wrk_01J0000000000000000000000A', 'WRK', 'a%2Fb', 'wrk_x']) {
     const { status, json } = await rest.at('GET', `workers/${text}`);
     t.equal(status, 404);
-    t.match(json, { code: 'not_found', detail: /there is no worker/ });
+    t.match(json, { code: 'not_found', detail: /There is no worker/ });
   }
 });
 
@@ -277,7 +277,7 @@ t.test('the name is fixed once there are tasks, also such as are over', async t 
   const fixed = await rest.at('PUT', 'workers/post', { name: 'other' });
   t.match(fixed, {
     status: 409,
-    json: { code: 'worker_has_tasks', detail: /the name is fixed.*there are 1/ },
+    json: { code: 'worker_has_tasks', detail: /name cannot change.*has 1/ },
   });
   t.equal(
     (await rest.at('PUT', 'workers/post', { name: 'post', timeout: '1m' })).status,
@@ -292,7 +292,7 @@ t.test('the mode changes only while nothing runs, and what belongs to the old on
   const { id } = await rest.task();
   const leaseId = (await rest.start(worker.id)).get(id)!;
   const running = await rest.at('PUT', 'workers/mailer', { mode: 'pull' });
-  t.match(running, { status: 409, json: { code: 'worker_has_tasks', detail: /while tasks run, and 1 do/ } });
+  t.match(running, { status: 409, json: { code: 'worker_has_tasks', detail: /1 are running/ } });
   await rest.end(leaseId, 'succeeded');
   const pulls = await rest.at('PUT', 'workers/mailer', { mode: 'pull' });
   t.match(pulls.json, { mode: 'pull', url: null, timeout: '1d', concurrency: null });
@@ -352,7 +352,7 @@ t.test('a worker with tasks that are not over stays, unless they are to be cance
       code: 'worker_has_tasks',
       open: 3,
       running: 0,
-      detail: /has 3 tasks that are not over.*cancel_tasks=true/,
+      detail: /has 3 open tasks.*cancel_tasks=true/,
     },
   });
   t.match(await rest.at('DELETE', 'workers/mailer?cancel_tasks=1'), {
@@ -418,11 +418,11 @@ t.test('a name that is not accepted is refused in words, for workers and schedul
   ] as const) {
     for (const name of ['Bad Name', 'ä', '-a', 'a/b']) {
       const { json } = await rest.at('POST', target, { name, ...more });
-      t.match(json.detail, /^\/name: it has to be small letters, digits and \. _ -, and begin with/, name);
+      t.match(json.detail, /^\/name must consist of lowercase letters, digits and \. _ -, and begin with/, name);
     }
     t.match(
       (await rest.at('POST', target, { name: '', ...more })).json.detail,
-      /^\/name: it must not be empty/,
+      /^\/name must not be empty/,
     );
   }
   const { json } = await rest.at('POST', 'schedules', { name: 'a', worker: 'mailer' });
