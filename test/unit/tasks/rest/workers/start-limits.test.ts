@@ -27,7 +27,7 @@ t.test('a worker may name a limit of a domain that the operator lists', async t 
 t.test('any other domain is refused with the setting to change', async t => {
   for (const [listed, accepted] of [
     [[], 'TASKS_LIMIT_DOMAINS is empty'],
-    [['api', 'mail'], 'accepted are api, mail (TASKS_LIMIT_DOMAINS)'],
+    [['api', 'mail'], 'allowed are api, mail (TASKS_LIMIT_DOMAINS)'],
   ] as const) {
     const rest = await open(listed);
     const { status, json } = await rest.at('POST', 'workers', {
