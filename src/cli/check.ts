@@ -120,7 +120,7 @@ interface CheckResult {
 }
 
 /** The rules, or why the service would refuse them. */
-export type LoadOutcome = { readonly ruleSet: RuleSet } | { readonly faults: readonly RuleFault[] };
+type LoadOutcome = { readonly ruleSet: RuleSet } | { readonly faults: readonly RuleFault[] };
 
 /** The result for people: every warning and fault on a line of its own and their count, or what would be loaded. */
 function checkText(directory: string, result: CheckResult): string {

@@ -103,7 +103,7 @@ const LINK = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(ADDR|
 const LINKED_PORT = /^(tcp|udp|sctp):\/\//;
 
 /** True for a variable that Kubernetes created for a service, so it is neither a setting nor a typo. */
-export function isServiceLink(name: string, text: string): boolean {
+function isServiceLink(name: string, text: string): boolean {
   return LINK.test(name) || (name.endsWith('_PORT') && LINKED_PORT.test(text));
 }
 

@@ -5,7 +5,7 @@ import type { Setting } from './kinds/kinds.ts';
 import { SETTINGS, type SettingKey, type SettingValues } from './table.ts';
 
 /** The settings, and which of them were given: input of the functions below. */
-export interface StoreSettings {
+interface StoreSettings {
   readonly values: SettingValues;
   /** The variable that gave a setting; a setting at its default has none. */
   readonly givenBy: Readonly<Partial<Record<SettingKey, string>>>;
@@ -30,7 +30,7 @@ export function storelessSettings({ values, givenBy }: StoreSettings): SettingKe
 }
 
 /** Settings that are given for a store that is not used. */
-export function unusedStoreSettings({ values, givenBy }: StoreSettings): SettingKey[] {
+function unusedStoreSettings({ values, givenBy }: StoreSettings): SettingKey[] {
   const { backendType } = values;
   if (backendType === 'embedded' && !isChosen({ values, givenBy })) return [];
   const used: readonly SettingKey[] = backendType === 'embedded' ? [] : OF_STORE[backendType];
@@ -38,7 +38,7 @@ export function unusedStoreSettings({ values, givenBy }: StoreSettings): Setting
 }
 
 /** Settings of a store that are given without selecting one, and that do not show that one was meant. */
-export function harmlessStoreSettings({ values, givenBy }: StoreSettings): SettingKey[] {
+function harmlessStoreSettings({ values, givenBy }: StoreSettings): SettingKey[] {
   if (values.backendType !== 'embedded' || isChosen({ values, givenBy })) return [];
   return STORE_SETTING_KEYS.filter(key => givenBy[key] !== undefined && isHarmless(key, values));
 }

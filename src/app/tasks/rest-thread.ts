@@ -176,7 +176,7 @@ function restConfig({ settings, keys }: RestThreadSetup, port: { readonly shown:
 }
 
 /** The identity provider of the settings, as one thread uses it. */
-export interface IdentityProvider {
+interface IdentityProvider {
   readonly identities: VerifiedTokens;
   /** Ends a download that is in progress. */
   stop(): void;

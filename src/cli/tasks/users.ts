@@ -52,7 +52,7 @@ const CREATE_TOKEN_FLAGS = {
   export: EXPORT_TOKEN,
 } as const;
 
-export const USER = 'id or email of the user';
+const USER = 'id or email of the user';
 const BY = 'USER is an id (usr_…) or an email address.';
 
 /** `sluice tasks users` */

@@ -8,7 +8,7 @@ import { type Exchange, ReplyFault, ReplyReader, VersionExchange } from './proto
 /** The address of a node. */
 export type NodeTarget = { readonly path: string } | { readonly host: string; readonly port: number };
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly target: NodeTarget;
   /** Null for a connection without TLS. */
   readonly tls: ClientTls | null;

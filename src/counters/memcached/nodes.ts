@@ -163,7 +163,7 @@ type RecordSource = Extract<NodeSource, { readonly record: string }>;
 const MAX_SHOWN = 8;
 
 /** A node as the settings or a DNS record name it. */
-export interface NodeAddress {
+interface NodeAddress {
   /** `host:port`, or the path of a unix socket. Shown in log lines; the nodes of a DNS record are sorted by it. */
   readonly shown: string;
   readonly target: NodeTarget;

@@ -111,7 +111,7 @@ export interface Explanation {
  * - `replaced`: a rule matches, but is replaced by a rule that another descriptor of the request matched
  * - `no limit`: no rule with a limit applies
  */
-export type Outcome = 'limited' | 'unlimited' | 'replaced' | 'no limit';
+type Outcome = 'limited' | 'unlimited' | 'replaced' | 'no limit';
 
 export interface DescriptorExplanation {
   readonly entries: readonly { readonly key: string; readonly value: string }[];

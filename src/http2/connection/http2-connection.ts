@@ -45,7 +45,7 @@ const UNLIMITED_WORK = 0x3fff_ffff;
 /** Opaque data of keepalive pings. */
 const KEEPALIVE_PING = Buffer.from('alive?..');
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly limits: ConnectionLimits;
   readonly handler: StreamHandler;
 }

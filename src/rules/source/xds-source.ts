@@ -229,7 +229,7 @@ function decoded(bytes: Uint8Array): DiscoveryResponse {
 }
 
 /** The type of the resources that hold the rules of a domain. */
-export const CONFIG_TYPE_URL = 'type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig';
+const CONFIG_TYPE_URL = 'type.googleapis.com/ratelimit.config.ratelimit.v3.RateLimitConfig';
 
 /** The resources of a response as rule files, or the reasons why they cannot be loaded. */
 interface ResourceFiles {

@@ -124,7 +124,7 @@ export function memcachedAddresses(list: string): MemcachedAddress[] {
 }
 
 /** A list of servers is invalid. */
-export class MemcachedAddressFault extends Error {
+class MemcachedAddressFault extends Error {
   constructor(problem: string) {
     super(problem);
     this.name = 'MemcachedAddressFault';

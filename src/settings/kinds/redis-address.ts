@@ -37,7 +37,7 @@ class RedisAddressFault extends Error {
 }
 
 /** A parsed TCP address. */
-export interface TcpAddress {
+interface TcpAddress {
   /** `host:port` or `redis://*****@host:port/database`: without credentials, for log lines and errors. */
   readonly shown: string;
   readonly host: string;

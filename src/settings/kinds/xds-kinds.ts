@@ -90,7 +90,7 @@ export function nodeIds(text: string, servers: number): readonly string[] | null
 }
 
 /** Headers in the order given. */
-export type HeaderList = readonly (readonly [name: string, value: string])[];
+type HeaderList = readonly (readonly [name: string, value: string])[];
 
 /** Keys of metadata that gRPC allows. `grpc-…` is reserved. */
 const HEADER_NAME = /^(?!grpc-)[a-z0-9_.-]{1,128}$/;

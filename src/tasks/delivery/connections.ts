@@ -164,7 +164,7 @@ function tlsMessage(code: string): string {
   return known[code] ?? `the TLS handshake failed${/^[A-Z0-9_]+$/.test(code) ? `: ${code}` : ''}`;
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   /** Idle connections in all; beyond, the one that has been idle the longest is closed. */
   readonly maxIdle: number;
   /** Certificates (PEM) of authorities that are trusted beside the well-known ones; null for none. */

@@ -38,7 +38,7 @@ export const SIGNAL_NAMES: readonly SignalName[] = [
 type SignalArguments<N extends SignalName> = Parameters<NonNullable<SignalListeners[N]>>;
 
 /** A signal as data that can be sent to other threads. */
-export type Signal = { [N in SignalName]: readonly [name: N, ...details: SignalArguments<N>] }[SignalName];
+type Signal = { [N in SignalName]: readonly [name: N, ...details: SignalArguments<N>] }[SignalName];
 
 /** Calls the listeners of each signal, in the order in which they were added. A listener must not throw. */
 export class Signals {

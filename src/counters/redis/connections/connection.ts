@@ -14,13 +14,13 @@ import { CommandWriter } from '../protocol/command-writer.ts';
 import { exchange } from '../protocol/exchange.ts';
 import { INCREMENT } from '../protocol/scripts.ts';
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   readonly endpoint: RedisEndpoint;
   /** Timeout of connecting and of each command; 0 for none. */
   readonly timeoutMs: number;
 }
 
-export interface Expectations {
+interface Expectations {
   /** Whether to test that scripts are allowed. */
   readonly tryScripts: boolean;
   /** Whether a replica is rejected. */

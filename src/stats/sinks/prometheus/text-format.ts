@@ -48,7 +48,7 @@ function withLabel(labels: string, label: string): string {
   return labels === '' ? label : `${labels},${label}`;
 }
 
-export interface Observed {
+interface Observed {
   readonly metric: string;
   readonly labels: string;
   readonly timer: Histogram;

@@ -14,7 +14,7 @@ export function isDomainText(text: string): boolean {
 }
 
 /** The part of the service that a request is for. */
-export type Place =
+type Place =
   | { readonly kind: 'tenant'; readonly tenant: string }
   /** `accounts.{serviceHost}` */
   | { readonly kind: 'accounts' }

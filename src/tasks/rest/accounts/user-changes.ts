@@ -103,7 +103,7 @@ async function accountChange(store: TaskStore, call: Call, change: UserChange): 
 }
 
 /** The user or the token that is about to be removed. */
-export type Leaving = { readonly userId: string } | { readonly tokenId: string };
+type Leaving = { readonly userId: string } | { readonly tokenId: string };
 
 /**
  * The change of the account that must be part of each step that removes access of an owner. It changes the version of

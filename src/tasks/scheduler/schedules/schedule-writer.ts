@@ -16,7 +16,7 @@ import {
 } from './schedule-step.ts';
 
 /** `schedules_fired_total{result}`. */
-export interface ScheduleCounters {
+interface ScheduleCounters {
   count(result: ScheduleResult, by: number): void;
 }
 

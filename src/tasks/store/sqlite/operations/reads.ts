@@ -101,7 +101,7 @@ function statusesOf({ statuses }: TaskQuery, way: Way): readonly number[] {
 }
 
 /** Converts bounds of times to bounds of ids, which begin with their time. `from` is inclusive, `before` exclusive. */
-export function idBounds({ createdFrom, createdBefore, after, order }: TaskQuery): {
+function idBounds({ createdFrom, createdBefore, after, order }: TaskQuery): {
   readonly from: string;
   readonly before: string;
 } {

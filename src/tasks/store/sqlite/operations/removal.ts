@@ -12,7 +12,7 @@ export const FORGOTTEN_AT_ONCE = 500;
 const NEXT = 'next';
 
 const RECORDS = `SELECT rowid FROM idem INDEXED BY idem_end WHERE tenant = ? ${LIMIT}`;
-export const WORKERS = `SELECT no FROM worker WHERE tenant = ? AND NOT EXISTS (
+const WORKERS = `SELECT no FROM worker WHERE tenant = ? AND NOT EXISTS (
     SELECT 1 FROM doc INDEXED BY doc_id WHERE tenant = worker.tenant AND kind = ${DOCUMENT.worker} AND id = worker.id)
   ${LIMIT}`;
 const FILL_WORKERS =

@@ -115,7 +115,7 @@ export function rowOf(values: Row): TaskRow {
   return row as unknown as TaskRow;
 }
 
-export function taskOf(row: TaskRow, workerId: string): Task {
+function taskOf(row: TaskRow, workerId: string): Task {
   return {
     id: row.id,
     workerId,

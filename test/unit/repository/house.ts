@@ -1,0 +1,48 @@
+import { basename, dirname } from 'node:path';
+import type { Sources } from './import-order.ts';
+
+const MAX_LINES = 400;
+/** Files beside each other, not counting those in folders below. */
+const MAX_FILES = 20;
+
+/** Exported declarations. */
+const EXPORT = /^export (?:abstract |async )*(?:const|function\*?|class|interface|type) ([\w$]+)/gm;
+/** One sentence for each source with more lines than a reader takes in, and for each folder with too many sources. */
+export function sizeFaults(sources: Sources): string[] {
+  const files = new Map<string, number>();
+  for (const path of sources.keys()) files.set(dirname(path), (files.get(dirname(path)) ?? 0) + 1);
+  return [
+    ...[...sources]
+      .map(([path, text]) => ({ path, lines: text.split('\n').length - 1 }))
+      .filter(({ lines }) => lines > MAX_LINES)
+      .map(
+        ({ path, lines }) => `${path} has ${lines} lines; at most ${MAX_LINES}: find the second idea in it`,
+      ),
+    ...[...files]
+      .filter(([, count]) => count > MAX_FILES)
+      .map(
+        ([folder, count]) =>
+          `${folder} has ${count} files; at most ${MAX_FILES}: divide it by what they are about`,
+      ),
+  ];
+}
+
+/**
+ * One sentence for each exported name that no other file imports.
+ *
+ * @param users every file that may import a source: the sources themselves, tests and benches
+ */
+export function exportFaults(sources: Sources, users: Sources): string[] {
+  const words = new Map([...users].map(([path, text]) => [path, new Set(text.match(/[\w$]+/g))]));
+  return [...sources].flatMap(([path, text]) => {
+    // Also of imports that are written when they are needed: `await import('./check.ts')`.
+    const name = `/${basename(path, '.ts')}.`;
+    const importers = [...users]
+      .filter(([user, its]) => user !== path && its.includes(name))
+      .map(([user]) => user);
+    return [...text.matchAll(EXPORT)]
+      .map(([, exported]) => exported)
+      .filter(exported => !importers.some(importer => words.get(importer)?.has(exported)))
+      .map(exported => `${path} exports ${exported}, which no other file imports`);
+  });
+}
