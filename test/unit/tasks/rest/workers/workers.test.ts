@@ -418,12 +418,13 @@ t.test('a name that is not accepted is refused in words, for workers and schedul
   ] as const) {
     for (const name of ['Bad Name', 'ä', '-a', 'a/b']) {
       const { json } = await rest.at('POST', target, { name, ...more });
-      t.match(json.detail, /^\/name must consist of lowercase letters, digits and \. _ -, and begin with/, name);
+      t.match(
+        json.detail,
+        /^\/name must consist of lowercase letters, digits and \. _ -, and begin with/,
+        name,
+      );
     }
-    t.match(
-      (await rest.at('POST', target, { name: '', ...more })).json.detail,
-      /^\/name must not be empty/,
-    );
+    t.match((await rest.at('POST', target, { name: '', ...more })).json.detail, /^\/name must not be empty/);
   }
   const { json } = await rest.at('POST', 'schedules', { name: 'a', worker: 'mailer' });
   t.equal(json.detail, 'A schedule requires cron or every.');
