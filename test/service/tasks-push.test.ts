@@ -67,7 +67,10 @@ t.test('where tasks are pushed to, how many at once, and what becomes of them at
 
   const end = await service.terminate();
   t.match(end, { status: 0, signal: null }, 'three attempts had no answer yet');
-  t.match(service.output, /The drain time is over; running attempts are aborted and their tasks returned to the queue/);
+  t.match(
+    service.output,
+    /The drain time is over; running attempts are aborted and their tasks returned to the queue/,
+  );
 
   const next = await startTasksService(t, {
     TASKS_DATA_DIRECTORY: data,

@@ -29,10 +29,7 @@ t.test('settings that describe a store stop the start where nothing says which s
   for (const env of given) {
     const text = refusal(env);
     t.match(text, NO_STORE, JSON.stringify(env));
-    t.match(
-      text,
-      /accepted: the address of Redis in KVCACHE_URL .*BACKEND_TYPE=memory to count separately/,
-    );
+    t.match(text, /accepted: the address of Redis in KVCACHE_URL .*BACKEND_TYPE=memory to count separately/);
     t.notMatch(text, 's3cret');
   }
 });

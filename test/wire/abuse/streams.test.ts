@@ -106,7 +106,10 @@ for (const [name, fields, giveUp] of [
     await abandon(30);
     t.equal(held.replies.length, 60, 'no more work is taken on');
     client.send(grpcCall(idOf(calls), '/s/Echo'));
-    t.match((await client.answer(idOf(calls++))).fields, { 'grpc-status': '8', 'grpc-message': /canceled or expired calls/ });
+    t.match((await client.answer(idOf(calls++))).fields, {
+      'grpc-status': '8',
+      'grpc-message': /canceled or expired calls/,
+    });
     t.equal((await honest.unary('/s/Echo', 'on')).status, 0, 'other connections are served');
     for (const reply of held.replies.splice(0, 10)) reply.send(Buffer.alloc(0));
     t.equal(await client.call(idOf(calls++), '/s/Echo'), '8', 'still at the bound');

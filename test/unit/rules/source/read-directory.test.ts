@@ -277,7 +277,10 @@ t.test('takes as much as the bounds allow and no more', async t => {
     problem: 'bound',
     message: /a\.yaml' is larger than 2 bytes/,
   });
-  await t.rejects(less({ bytes: 5 }), { problem: 'bound', message: /up to '.*b\.yaml' have more than 5 bytes/ });
+  await t.rejects(less({ bytes: 5 }), {
+    problem: 'bound',
+    message: /up to '.*b\.yaml' have more than 5 bytes/,
+  });
   t.match(RULE_DIRECTORY_LIMITS, { files: 10_000, bytesPerFile: 2 ** 26, bytes: 2 ** 28 });
 });
 
