@@ -125,7 +125,7 @@ function pushing(parts: TasksEngineParts, shared: PushingShared): Service[] {
   const { limits, pushSlots: slots, drainMs, node } = options;
   const actor: Actor = { type: 'dispatcher', id: node };
   const outage = new StoreOutage({ ...parts, troubles });
-  const settler = new Settler({ ...parts, outage, maxUnheard: 2 * slots });
+  const settler = new Settler({ ...parts, outage, maxUncertain: 2 * slots });
   const pauses = new WorkerPauses({ ...parts, workerSwitch });
   const attempts = new PushAttempts({ ...parts, settler, pauses, actor });
   const claims = new PushClaims({ ...parts, attempts, outage, actor });

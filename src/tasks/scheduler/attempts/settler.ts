@@ -8,24 +8,24 @@ import { isOutage, type StoreOutage } from '../health/store-outage.ts';
 /** One attempt that has ended. */
 export interface EndedAttempt {
   readonly settlement: Settlement;
-  /** End of the lease, by the clock of the store. After it, the reaper ends the attempt. */
+  /** End of the lease, by the clock of the store. After it, the reaper ends the attempt, and the result is too late. */
   readonly leaseUntil: number;
-  /** Called once with the answer of the store; null if the result could not be stored in time. */
-  readonly told: (answer: SettleAnswer | null) => void;
-  /** The attempt may not exist: its claim was not answered. */
-  readonly unheard?: true;
+  /** Called once: with the answer of the store, or with null if the result could not be stored in time. */
+  readonly onRecorded: (answer: SettleAnswer | null) => void;
+  /** The store did not answer the claim of the attempt, so the attempt may not exist. */
+  readonly uncertain?: true;
 }
 
 interface SettlerParts {
   readonly store: Pick<TaskStore, 'settle'>;
   readonly outage: StoreOutage;
-  /** Maximum number of held attempts that may not exist, in addition to the known ones. The leases of the rest expire. */
-  readonly maxUnheard: number;
+  /** Maximum number of uncertain attempts that are held. The leases of further ones expire. */
+  readonly maxUncertain: number;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Results within this time are written together. */
+/** Results that arrive within this time are written together. */
 const WINDOW_MS = 5;
 const MAX_BATCH = 64;
 
@@ -41,12 +41,14 @@ const RETRY_MS = 1_000;
  */
 export class Settler {
   readonly #parts: SettlerParts;
-  /** By tenant; never empty lists. */
+  /** Results that wait to be written, by tenant; lists are never empty. */
   readonly #waiting = new Map<string, EndedAttempt[]>();
+  /** Number of results in `#waiting`. */
   #held = 0;
-  #telling = 0;
-  /** Of both. */
-  #unheard = 0;
+  /** Number of results in writes that the store has not answered. */
+  #writing = 0;
+  /** Number of uncertain attempts, held or being written. */
+  #uncertain = 0;
   #timer: Timer | null = null;
   #timerAtMs = 0;
   /** Tenants whose results could not be written, and when to retry. */
@@ -58,31 +60,31 @@ export class Settler {
     this.#parts = parts;
     parts.outage.onOver(() => {
       this.#retryAtMs.clear();
-      this.#tellAll();
+      this.#writeAll();
     });
   }
 
   /**
-   * Ended attempts whose results are not stored yet. Attempts that may not exist are left out: if a part of the store is
-   * unavailable, they must not take up the room of results for the other parts.
+   * Number of ended attempts whose results are not stored yet. Uncertain attempts are not counted: while a part of the
+   * store is unavailable, they must not take up the room of results for the other parts.
    */
-  get outcomes(): number {
-    return this.#pending - this.#unheard;
+  get unstored(): number {
+    return this.#pending - this.#uncertain;
   }
 
   get #pending(): number {
-    return this.#held + this.#telling;
+    return this.#held + this.#writing;
   }
 
   add(tenant: string, ended: EndedAttempt): void {
-    if (ended.unheard) this.#unheard++;
-    if (this.#stopped || (ended.unheard && this.#unheard > this.#parts.maxUnheard)) {
+    if (ended.uncertain) this.#uncertain++;
+    if (this.#stopped || (ended.uncertain && this.#uncertain > this.#parts.maxUncertain)) {
       this.#giveUp([ended]);
       return;
     }
     this.#hold(tenant, [ended]);
     const waits = this.#parts.outage.down || this.#isLater(tenant);
-    if (!waits && (this.#waiting.get(tenant)?.length ?? 0) >= MAX_BATCH) this.#tell(tenant);
+    if (!waits && (this.#waiting.get(tenant)?.length ?? 0) >= MAX_BATCH) this.#write(tenant);
     this.#arm(waits ? RETRY_MS : WINDOW_MS);
   }
 
@@ -92,7 +94,7 @@ export class Settler {
     const bound = this.#parts.clock.after(boundMs, resolve);
     this.#empty = resolve;
     this.#retryAtMs.clear();
-    this.#tellAll();
+    this.#writeAll();
     if (this.#pending > 0) await promise;
     bound.cancel();
     this.#stopped = true;
@@ -112,7 +114,7 @@ export class Settler {
     this.#timer = clock.after(delayMs, () => {
       this.#timer = null;
       if (outage.down) this.#dropOverdue();
-      else this.#tellAll();
+      else this.#writeAll();
     });
   }
 
@@ -123,10 +125,10 @@ export class Settler {
     this.#held += ended.length;
   }
 
-  #tellAll(): void {
+  #writeAll(): void {
     this.#timer?.cancel();
     this.#timer = null;
-    for (const tenant of [...this.#waiting.keys()]) if (!this.#isLater(tenant)) this.#tell(tenant);
+    for (const tenant of [...this.#waiting.keys()]) if (!this.#isLater(tenant)) this.#write(tenant);
     this.#arm(RETRY_MS);
   }
 
@@ -140,31 +142,31 @@ export class Settler {
     return false;
   }
 
-  #tell(tenant: string): void {
+  #write(tenant: string): void {
     const list = this.#waiting.get(tenant);
     if (list === undefined) return;
     this.#waiting.delete(tenant);
     this.#held -= list.length;
     for (let from = 0; from < list.length; from += MAX_BATCH) {
-      void this.#tellBatch(tenant, list.slice(from, from + MAX_BATCH));
+      void this.#writeBatch(tenant, list.slice(from, from + MAX_BATCH));
     }
   }
 
-  async #tellBatch(tenant: string, batch: readonly EndedAttempt[]): Promise<void> {
+  async #writeBatch(tenant: string, batch: readonly EndedAttempt[]): Promise<void> {
     const { store, outage } = this.#parts;
-    this.#telling += batch.length;
+    this.#writing += batch.length;
     try {
       const answers = await store.settle(
         tenant,
         batch.map(({ settlement }) => settlement),
       );
       outage.answered();
-      this.#telling -= batch.length;
+      this.#writing -= batch.length;
       batch.forEach((ended, at) => {
         this.#end(ended, answers[at]);
       });
     } catch (failure) {
-      this.#telling -= batch.length;
+      this.#writing -= batch.length;
       // The answer may arrive after the stop has given up waiting for it.
       if (this.#stopped) this.#giveUp(batch);
       else if (isOutage(failure)) {
@@ -178,7 +180,7 @@ export class Settler {
   /** A bug with one attempt must not keep the other results of its batch from being written. */
   #refused(tenant: string, batch: readonly EndedAttempt[], failure: unknown): void {
     if (batch.length > 1) {
-      for (const ended of batch) void this.#tellBatch(tenant, [ended]);
+      for (const ended of batch) void this.#writeBatch(tenant, [ended]);
       return;
     }
     this.#parts.logger.error(
@@ -215,7 +217,7 @@ export class Settler {
   }
 
   #giveUp(list: readonly EndedAttempt[]): void {
-    const count = list.filter(({ unheard }) => !unheard).length;
+    const count = list.filter(({ uncertain }) => !uncertain).length;
     if (count > 0) {
       this.#parts.logger.warning(
         'Could not record the results of attempts while the task store was unavailable; their tasks will be retried when the leases expire',
@@ -227,8 +229,8 @@ export class Settler {
     for (const ended of list) this.#end(ended, null);
   }
 
-  #end({ told, unheard }: EndedAttempt, answer: SettleAnswer | null): void {
-    if (unheard) this.#unheard--;
-    told(answer);
+  #end({ onRecorded, uncertain }: EndedAttempt, answer: SettleAnswer | null): void {
+    if (uncertain) this.#uncertain--;
+    onRecorded(answer);
   }
 }

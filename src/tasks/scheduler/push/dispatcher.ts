@@ -26,7 +26,7 @@ interface DispatcherParts {
   readonly book: WorkerBook;
   readonly claims: PushClaims;
   readonly attempts: PushAttempts;
-  readonly settler: Pick<Settler, 'outcomes'>;
+  readonly settler: Pick<Settler, 'unstored'>;
   readonly pauses: Pick<WorkerPauses, 'settled'>;
   readonly secretUses: SecretUses;
   readonly startLimits: StartLimits;
@@ -239,7 +239,7 @@ export class Dispatcher implements Service {
   /** Results that are not stored yet use slots as well, once there are as many of them as slots. */
   #free(): number {
     const { deliveries, settler, slots } = this.#parts;
-    return Math.min(deliveries.free - this.#reserved, 2 * slots - this.#slots.used - settler.outcomes);
+    return Math.min(deliveries.free - this.#reserved, 2 * slots - this.#slots.used - settler.unstored);
   }
 
   async #take(turn: Turn): Promise<void> {

@@ -41,7 +41,7 @@ interface PushAttempt {
   canceled: boolean;
 }
 
-type HandBack = Pick<ClaimedTask, 'leaseId' | 'leaseUntil'> & Pick<EndedAttempt, 'unheard'>;
+type HandBack = Pick<ClaimedTask, 'leaseId' | 'leaseUntil'> & Pick<EndedAttempt, 'uncertain'>;
 
 /** How long the outcomes of attempts that were ended at the end of a drain are waited for. */
 const ABORTED_MS = 1_000;
@@ -106,12 +106,12 @@ export class PushAttempts {
   }
 
   /** Hands a task back that was claimed and not begun, or may have been: the attempt is not counted. */
-  handBack(tenant: string, { leaseId, leaseUntil, unheard }: HandBack): void {
+  handBack(tenant: string, { leaseId, leaseUntil, uncertain }: HandBack): void {
     this.#parts.settler.add(tenant, {
-      ...(unheard && { unheard }),
+      ...(uncertain && { uncertain }),
       settlement: { ...NOTHING, leaseId, event: 'released', actor: this.#parts.actor },
       leaseUntil,
-      told: answer => {
+      onRecorded: answer => {
         if (answer?.kind === 'settled') this.#tell(tenant, answer);
       },
     });
@@ -183,7 +183,7 @@ export class PushAttempts {
     const settlement: Settlement = stopped
       ? { ...NOTHING, leaseId, event: 'canceled', actor }
       : { ...verdict, leaseId, actor };
-    settler.add(tenant, { settlement, leaseUntil, told: answer => this.#tell(tenant, answer) });
+    settler.add(tenant, { settlement, leaseUntil, onRecorded: answer => this.#tell(tenant, answer) });
     const pushed = { tenant, workerId: task.workerId, worker: page.worker };
     if (pauseWorker) pauses.gone(pushed);
     else pauses.ended(pushed, settlement.event);

@@ -61,7 +61,7 @@ export class PushClaims {
   #handBack(tenant: string, leases: readonly string[], timeoutMs: number): void {
     const leaseUntil = this.#parts.clock.nowMs() + timeoutMs + LEASE_MARGIN_MS;
     for (const leaseId of leases) {
-      this.#parts.attempts.handBack(tenant, { leaseId, leaseUntil, unheard: true });
+      this.#parts.attempts.handBack(tenant, { leaseId, leaseUntil, uncertain: true });
     }
   }
 }

@@ -67,25 +67,25 @@ t.test('attempts that there may be never take the place of those that there were
       return settlements.map(() => ({ kind: 'lost' }));
     },
   };
-  const settler = new Settler({ store, outage, maxUnheard: 2, clock, logger });
-  const end = (leaseId: string, unheard: boolean): string[] => {
+  const settler = new Settler({ store, outage, maxUncertain: 2, clock, logger });
+  const end = (leaseId: string, uncertain: boolean): string[] => {
     const answers: string[] = [];
     settler.add(ACME, {
       settlement: settlement(leaseId, 'released'),
       leaseUntil: NOON + 60_000,
-      told: answer => answers.push(answer?.kind ?? 'nothing'),
-      ...(unheard && { unheard }),
+      onRecorded: answer => answers.push(answer?.kind ?? 'nothing'),
+      ...(uncertain && { uncertain }),
     });
     return answers;
   };
   const dropped = [end('maybe-1', true), end('maybe-2', true), end('maybe-3', true)][2];
   t.same(dropped, ['nothing']);
   end('was-1', false);
-  t.equal(settler.outcomes, 1);
+  t.equal(settler.unstored, 1);
   clock.advance(5);
   await new Promise(setImmediate);
   t.same(told, ['maybe-1', 'maybe-2', 'was-1']);
-  t.equal(settler.outcomes, 0);
+  t.equal(settler.unstored, 0);
   end('maybe-4', true);
   await settler.stop(1_000);
   t.same(told.at(-1), 'maybe-4', 'there is room again');
