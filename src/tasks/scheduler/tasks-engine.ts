@@ -14,9 +14,15 @@ import { type LimitAsker, StartLimits } from './attempts/start-limits.ts';
 import { CHECK_KEYS_EVERY_MS, KeyCheck } from './health/key-check.ts';
 import { StoreOutage } from './health/store-outage.ts';
 import { type NotReadyListener, Troubles } from './health/troubles.ts';
+import { CancelWatch } from './push/cancel-watch.ts';
 import { Dispatcher } from './push/dispatcher.ts';
 import { PushAttempts } from './push/push-attempts.ts';
 import { PushClaims } from './push/push-claims.ts';
+import { PushResults } from './push/push-results.ts';
+import { PushSlots } from './push/push-slots.ts';
+import { PushStarts } from './push/push-starts.ts';
+import { PushTurns } from './push/push-turns.ts';
+import { WaitingWorkers } from './push/waiting-workers.ts';
 import { REAP_EVERY_MS, reap } from './upkeep/reaper.ts';
 import { purgeAll, RETAIN_EVERY_MS } from './upkeep/retention.ts';
 import { Rounds } from './upkeep/rounds.ts';
@@ -85,7 +91,7 @@ export class TasksEngine implements Service {
     const keyCheck = new KeyCheck({ ...parts, troubles });
     const countDue = dueTasksCounter(parts);
     this.#services = [
-      { name: 'troubles', start: async () => {}, stop: async () => troubles.stop() },
+      atStop('troubles', async () => troubles.stop()),
       ...pushing(parts, { workerSwitch, troubles }),
       rounds('reaper', REAP_EVERY_MS, stopped => reap(parts, stopped)),
       rounds('retention', RETAIN_EVERY_MS, stopped => purgeAll({ ...parts, limits }, stopped)),
@@ -121,17 +127,24 @@ interface PushingShared {
 /** The services that push tasks, in the order in which they start. */
 function pushing(parts: TasksEngineParts, shared: PushingShared): Service[] {
   const { workerSwitch, troubles } = shared;
-  const { deliveries, options } = parts;
+  const { deliveries, statistics, clock, options } = parts;
   const { limits, pushSlots: slots, drainMs, node } = options;
   const actor: Actor = { type: 'dispatcher', id: node };
   const outage = new StoreOutage({ ...parts, troubles });
   const settler = new Settler({ ...parts, outage, maxUncertain: 2 * slots });
-  const pauses = new WorkerPauses({ ...parts, workerSwitch });
-  const attempts = new PushAttempts({ ...parts, settler, pauses, actor });
-  const claims = new PushClaims({ ...parts, attempts, outage, actor });
-  const book = new WorkerBook({ ...parts, limits });
-  const secretUses = new SecretUses(parts);
   const startLimits = new StartLimits({ ...parts, asker: parts.limitAsker });
+  const waiting = new WaitingWorkers({ ...parts, startLimits, outage });
+  const pauses = new WorkerPauses({ ...parts, workerSwitch });
+  const secretUses = new SecretUses(parts);
+  const results = new PushResults({ ...parts, settler, pauses, actor });
+  const pushSlots = new PushSlots({ slots, after: clock.after.bind(clock) });
+  const attempts = new PushAttempts({ ...parts, slots: pushSlots, results, secretUses, drainMs });
+  const claims = new PushClaims({ ...parts, results, outage, actor });
+  const book = new WorkerBook({ ...parts, limits });
+  const starts = new PushStarts({ ...parts, book, claims, attempts, waiting, startLimits });
+  const turns = new PushTurns({ ...parts, slots: pushSlots, waiting, starts, attempts, outage });
+  statistics.readInFlight(() => attempts.count);
+  statistics.readOldestDueMs(() => waiting.oldestMs());
   return [
     { name: 'deliveries', start: () => deliveries.start(), stop: () => deliveries.stop() },
     {
@@ -142,12 +155,17 @@ function pushing(parts: TasksEngineParts, shared: PushingShared): Service[] {
         outage.stop();
       },
     },
-    new Dispatcher({
-      ...parts,
-      ...{ book, claims, attempts, settler, pauses, secretUses, startLimits, outage },
-      ...{ slots, drainMs },
-    }),
+    atStop('uses of secrets', () => secretUses.settled()),
+    atStop('pauses of workers', () => pauses.settled()),
+    atStop('start limits', async () => startLimits.stop()),
+    new CancelWatch({ ...parts, attempts, outage }),
+    new Dispatcher({ ...parts, waiting, turns, attempts, outage }),
   ];
+}
+
+/** A service that has nothing to start. */
+function atStop(name: string, stop: () => Promise<void>): Service {
+  return { name, start: async () => {}, stop };
 }
 
 /**

@@ -4,8 +4,6 @@ import { FairShares } from '../../../base/turns/fair-shares.ts';
 interface PushSlotsOptions {
   /** Attempts that may be short at the same time, for all tenants together (`TASKS_PUSH_CONCURRENCY`). */
   readonly slots: number;
-  /** Called when attempts have left their slots although they go on. */
-  readonly roomier: () => void;
   readonly after: Clock['after'];
 }
 
@@ -55,6 +53,7 @@ export class PushSlots {
   readonly #usedBy = new Map<string, number>();
   #step = 0;
   #timer: Timer | null = null;
+  #onRoom: () => void = () => {};
 
   constructor(options: PushSlotsOptions) {
     this.#options = options;
@@ -62,7 +61,17 @@ export class PushSlots {
     this.#attempts = new FairShares({ capacity: attemptsFor(options.slots), base: options.slots });
   }
 
-  /** Slots in use. */
+  /** Sets what is called when attempts have left their slots, because they ended or because they take long. */
+  onRoom(run: () => void): void {
+    this.#onRoom = run;
+  }
+
+  /** Number of slots. */
+  get count(): number {
+    return this.#options.slots;
+  }
+
+  /** Number of slots in use, including those that are kept for turns. */
   get used(): number {
     return this.#used;
   }
@@ -114,6 +123,7 @@ export class PushSlots {
     if (this.#short.delete(slot)) this.#use(tenant, -1);
     this.#attempts.give(tenant, 1);
     this.#payloads.give(tenant, size);
+    this.#onRoom();
   }
 
   /** No attempt becomes long any more. */
@@ -130,7 +140,7 @@ export class PushSlots {
       this.#use(slot.tenant, -1);
     }
     this.#timer = this.#short.size > 0 ? this.#options.after(STEP_MS, this.#age) : null;
-    if (this.#used < before) this.#options.roomier();
+    if (this.#used < before) this.#onRoom();
   };
 
   /**

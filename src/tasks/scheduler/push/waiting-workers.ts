@@ -1,106 +1,12 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock, Timer } from '../../../base/clock.ts';
-
-/** A worker that may have a task that is due then, by the store's clock. */
-interface DueWorker {
-  readonly tenant: string;
-  readonly workerId: string;
-  readonly at: number;
-}
-
-interface WakeListParts {
-  /** Of the store. */
-  readonly clock: Clock;
-  /** Called at the time, once for the earliest of each worker. */
-  readonly due: (worker: DueWorker) => void;
-}
-
-/** Beyond it workers are left to the hints of the store. */
-const MAX_WORKERS = 100_000;
-
-/**
- * Workers that are to be served in the near future, to the millisecond. Later times are left to the
- * hints of the store. A heap by time, in which a worker that got an earlier time leaves its former place behind.
- */
-export class WakeList {
-  readonly #parts: WakeListParts;
-  /** The earliest time of each worker. */
-  readonly #times = new Map<string, number>();
-  readonly #heap: DueWorker[] = [];
-  #timer: Timer | null = null;
-  #timerAt = Number.POSITIVE_INFINITY;
-
-  constructor(parts: WakeListParts) {
-    this.#parts = parts;
-  }
-
-  add(worker: DueWorker): void {
-    const key = `${worker.tenant}\n${worker.workerId}`;
-    const known = this.#times.get(key);
-    if (known === undefined ? this.#times.size >= MAX_WORKERS : known <= worker.at) return;
-    this.#times.set(key, worker.at);
-    this.#push(worker);
-    this.#arm();
-  }
-
-  clear(): void {
-    this.#times.clear();
-    this.#heap.length = 0;
-    this.#arm();
-  }
-
-  #arm(): void {
-    const at = this.#heap.length === 0 ? Number.POSITIVE_INFINITY : this.#heap[0].at;
-    if (at === this.#timerAt) return;
-    this.#timer?.cancel();
-    this.#timerAt = at;
-    this.#timer =
-      at === Number.POSITIVE_INFINITY
-        ? null
-        : this.#parts.clock.after(Math.max(0, at - this.#parts.clock.nowMs()), this.#ring);
-  }
-
-  readonly #ring = (): void => {
-    this.#timer = null;
-    this.#timerAt = Number.POSITIVE_INFINITY;
-    const nowMs = this.#parts.clock.nowMs();
-    while (this.#heap.length > 0 && this.#heap[0].at <= nowMs) {
-      const worker = this.#pop();
-      const key = `${worker.tenant}\n${worker.workerId}`;
-      if (this.#times.get(key) !== worker.at) continue;
-      this.#times.delete(key);
-      this.#parts.due(worker);
-    }
-    this.#arm();
-  };
-
-  #push(worker: DueWorker): void {
-    const heap = this.#heap;
-    let at = heap.length;
-    heap.push(worker);
-    for (let up = (at - 1) >> 1; at > 0 && heap[up].at > worker.at; up = (at - 1) >> 1) {
-      heap[at] = heap[up];
-      at = up;
-    }
-    heap[at] = worker;
-  }
-
-  #pop(): DueWorker {
-    const heap = this.#heap;
-    const first = heap[0];
-    const last = heap.pop() as DueWorker;
-    if (heap.length === 0) return first;
-    let at = 0;
-    for (;;) {
-      let down = 2 * at + 1;
-      if (down + 1 < heap.length && heap[down + 1].at < heap[down].at) down++;
-      if (down >= heap.length || heap[down].at >= last.at) break;
-      heap[at] = heap[down];
-      at = down;
-    }
-    heap[at] = last;
-    return first;
-  }
-}
+import type { ClaimAnswer } from '../../store/requests.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+import type { StartLimits } from '../attempts/start-limits.ts';
+import type { StoreOutage } from '../health/store-outage.ts';
+import type { WorkerPage } from '../workers/worker-book.ts';
+import type { Turn } from './fair-queue.ts';
+import { WakeList } from './wake-list.ts';
 
 /** Workers of one tenant that wait, in order, and when the first is tried next. */
 interface Line {
@@ -183,4 +89,211 @@ export class DueWorkers {
     for (const since of this.#since.values()) if (since < oldest) oldest = since;
     return nowMs - oldest;
   }
+}
+
+interface WaitingWorkersParts {
+  readonly store: Pick<TaskStore, 'setWakeup'>;
+  readonly startLimits: StartLimits;
+  readonly outage: StoreOutage;
+  /** Of the store. */
+  readonly clock: Clock;
+}
+
+/** Hints of the near future are read as well, so that their tasks start to the millisecond. */
+export const LOOK_AHEAD_MS = 1_500;
+/** How long a worker that nothing may be sent to is left alone. */
+const HELD_MS = 10_000;
+/** How long a worker is left alone whose claim failed with a bug, or was empty although the store announced tasks. */
+const ODD_MS = 1_000;
+const MAX_HELD = 50_000;
+
+/**
+ * Push workers that may have due tasks but cannot start them now, and what each of them waits for: the time at which a
+ * task is due, room within a bound of the worker or its tenant, a permission of the decision service, or the end of a
+ * pause.
+ */
+export class WaitingWorkers {
+  readonly #parts: WaitingWorkersParts;
+  readonly #wakeList: WakeList;
+  readonly #tenantWaiters: TenantWaiters;
+  readonly #due = new DueWorkers();
+  /** Workers at their own bound on attempts. */
+  readonly #full = new Set<string>();
+  /** Workers that are left alone in spite of signals, and until when by the store's clock. */
+  readonly #held = new LRUCache<string, number>({ max: MAX_HELD });
+  #onReady: (tenant: string, workerId: string) => void = () => {};
+  #closed = false;
+
+  constructor(parts: WaitingWorkersParts) {
+    this.#parts = parts;
+    const { clock } = parts;
+    this.#wakeList = new WakeList({
+      clock,
+      due: ({ tenant, workerId, at }) => this.ready(tenant, workerId, at),
+    });
+    this.#tenantWaiters = new TenantWaiters({
+      clock,
+      wake: (tenant, workerId) => this.ready(tenant, workerId),
+    });
+  }
+
+  /** Sets what is called when a worker may start tasks. */
+  onReady(run: (tenant: string, workerId: string) => void): void {
+    this.#onReady = run;
+  }
+
+  /** From now on no worker becomes ready. */
+  close(): void {
+    this.#closed = true;
+    this.#wakeList.clear();
+    this.#tenantWaiters.clear();
+  }
+
+  /** How long the oldest due task has waited, in milliseconds; 0 if none waits. */
+  oldestMs(): number {
+    return this.#due.oldestMs(this.#parts.clock.nowMs());
+  }
+
+  /** A hint of the store. A worker that is left alone has its hint postponed, so a new hint means that it was resumed. */
+  hinted(tenant: string, workerId: string, at: number): void {
+    const { startLimits, clock } = this.#parts;
+    if (startLimits.waitMs(tenant, workerId) > 0) this.sleep(tenant, workerId);
+    else if (at <= clock.nowMs()) this.ready(tenant, workerId, at);
+    else this.dueAt(tenant, workerId, at);
+  }
+
+  /** The worker has a task that is due at this time. */
+  dueAt(tenant: string, workerId: string, at: number): void {
+    const nowMs = this.#parts.clock.nowMs();
+    const heldMs = (this.#held.get(keyOf(tenant, workerId)) ?? 0) - nowMs;
+    // A clock that is set back must not make it last.
+    if (heldMs > 0 && heldMs <= HELD_MS) return;
+    if (at <= nowMs) this.ready(tenant, workerId, at);
+    else if (at <= nowMs + LOOK_AHEAD_MS) this.#wakeAt(tenant, workerId, at);
+  }
+
+  /**
+   * The worker may start tasks, unless the decision service does not permit it yet.
+   *
+   * @param since when the first of them was due
+   */
+  ready(tenant: string, workerId: string, since = this.#parts.clock.nowMs()): void {
+    if (this.#closed) return;
+    this.#full.delete(keyOf(tenant, workerId));
+    this.#due.add(keyOf(tenant, workerId), since);
+    const { startLimits, clock } = this.#parts;
+    if (startLimits.isAsking(tenant, workerId)) return;
+    const waitMs = startLimits.waitMs(tenant, workerId);
+    if (waitMs > 0) this.#wakeAt(tenant, workerId, clock.nowMs() + waitMs);
+    else this.#onReady(tenant, workerId);
+  }
+
+  /** An attempt of the worker has ended. */
+  roomFor(tenant: string, workerId: string): void {
+    if (this.#full.has(keyOf(tenant, workerId))) this.ready(tenant, workerId);
+    this.#tenantWaiters.room(tenant);
+  }
+
+  /** The worker does not use what its tenant may start now: another worker of the tenant may. */
+  passOn(tenant: string): void {
+    this.#tenantWaiters.room(tenant);
+  }
+
+  /** The document of the worker has changed. */
+  changed(tenant: string, workerId: string): void {
+    this.#parts.startLimits.forget(tenant, workerId);
+    this.#held.delete(keyOf(tenant, workerId));
+    this.ready(tenant, workerId);
+  }
+
+  /** Workers of the tenant that are left alone. */
+  heldOf(tenant: string): string[] {
+    return [...this.#held.keys()]
+      .filter(key => key.startsWith(`${tenant}\n`))
+      .map(key => key.slice(tenant.length + 1));
+  }
+
+  /** Tasks may be sent to the worker. */
+  release(tenant: string, workerId: string): void {
+    this.#held.delete(keyOf(tenant, workerId));
+  }
+
+  /**
+   * The decision service permits no task of the worker for a while. Wakes the worker after that time: here, and through
+   * the store, because this process may have ended by then.
+   */
+  sleep(tenant: string, workerId: string): void {
+    if (this.#closed) return;
+    const { startLimits, store, outage, clock } = this.#parts;
+    const at = Math.ceil(clock.nowMs() + startLimits.waitMs(tenant, workerId));
+    this.#wakeList.add({ tenant, workerId, at });
+    store.setWakeup(tenant, workerId, at).catch(failure => outage.failed(failure));
+  }
+
+  /** Tries the worker again soon. Its tenant's part of the store may be unavailable, and with it the worker's hints. */
+  retry(tenant: string, workerId: string): void {
+    this.#wakeAt(tenant, workerId, this.#parts.clock.nowMs() + ODD_MS);
+  }
+
+  /** Ignores signals about the worker for a while, after a failure that is a bug. */
+  ignore(tenant: string, workerId: string): void {
+    this.#held.set(keyOf(tenant, workerId), this.#parts.clock.nowMs() + ODD_MS);
+  }
+
+  /**
+   * Nothing may be sent to the worker: postpones its hint. A pull worker sets its own hint.
+   *
+   * @throws (rejects with) Fault when the store fails
+   */
+  async leaveAlone(
+    tenant: string,
+    workerId: string,
+    page: Exclude<WorkerPage, { readonly kind: 'ready' }>,
+  ): Promise<void> {
+    const nowMs = this.#parts.clock.nowMs();
+    const resumeAt = page.kind === 'held' && page.resumeAt !== null ? page.resumeAt : nowMs + HELD_MS;
+    const until = Math.max(nowMs + ODD_MS, Math.min(resumeAt, nowMs + HELD_MS));
+    this.#held.set(keyOf(tenant, workerId), until);
+    this.#due.delete(keyOf(tenant, workerId));
+    this.#tenantWaiters.room(tenant);
+    if (page.kind === 'not_pushed') return;
+    await this.#parts.store.setWakeup(tenant, workerId, page.kind === 'gone' ? null : until);
+  }
+
+  /**
+   * Notes what a claim says about further tasks of the worker.
+   *
+   * @returns whether the worker is to have another turn at once; otherwise it waits here until it may start tasks
+   */
+  claimed({ tenant, workerId }: Turn, answer: ClaimAnswer): boolean {
+    const { tasks, now, nextAt, blocked } = answer;
+    const key = keyOf(tenant, workerId);
+    if (blocked === 'tenant_in_flight' || blocked === 'tenant_rate') {
+      this.#tenantWaiters.wait(tenant, workerId, (nextAt ?? now) - now);
+      return false;
+    }
+    this.#tenantWaiters.room(tenant);
+    const isFull = blocked === 'concurrency' || blocked === 'group';
+    if (isFull) this.#full.add(key);
+    const isDue = isFull || (nextAt !== null && nextAt <= now);
+    if (isDue) this.#due.renew(key, tasks.at(-1)?.dueAt);
+    else this.#due.delete(key);
+    if (nextAt === null) return false;
+    if (nextAt <= now && tasks.length > 0) return true;
+    // Later times are left to the hint of the store, which the claim has set.
+    const at = nextAt <= now ? now + ODD_MS : nextAt;
+    if (at <= now + LOOK_AHEAD_MS) {
+      // Relative to the answer: this clock may be ahead of the store's, and the worker would come back too early.
+      this.#wakeAt(tenant, workerId, this.#parts.clock.nowMs() + (at - now));
+    }
+    return false;
+  }
+
+  #wakeAt(tenant: string, workerId: string, at: number): void {
+    if (!this.#closed) this.#wakeList.add({ tenant, workerId, at });
+  }
+}
+
+function keyOf(tenant: string, workerId: string): string {
+  return `${tenant}\n${workerId}`;
 }

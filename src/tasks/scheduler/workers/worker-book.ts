@@ -23,6 +23,9 @@ export type WorkerPage =
   /** Nothing may be sent to it now: it is paused, its account is, or its secrets do not open. */
   | { readonly kind: 'held'; readonly resumeAt: number | null };
 
+/** A worker that can be pushed to. */
+export type ReadyPage = Extract<WorkerPage, { readonly kind: 'ready' }>;
+
 interface WorkerBookParts {
   readonly store: Pick<TaskStore, 'listDocuments' | 'getDocument'>;
   readonly directory: Directory;

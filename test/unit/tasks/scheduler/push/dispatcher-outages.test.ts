@@ -4,7 +4,7 @@ import { ACME, EngineScene } from '../../../../support/tasks/engine-scene.ts';
 
 const down = (): 'before' => 'before';
 
-t.test('outcomes are held while the store is away, and told when it answers', async t => {
+t.test('results are held while the store is unavailable, and written when it answers', async t => {
   const scene = await EngineScene.open();
   const process = await scene.process(t);
   const worker = await scene.worker();
@@ -49,7 +49,7 @@ t.test('an outcome whose lease is over is left to the reaper', async t => {
   scene.store.fault = down;
   process.deliveries.answerAll();
   await scene.pass(30_000, 50);
-  t.match(process.logger.messages('warning'), [/could not be told/]);
+  t.match(process.logger.messages('warning'), [/Could not record the results of attempts/]);
   scene.store.fault = () => 'none';
   await scene.pass(3_000);
   t.same(await scene.events(id), ['created', 'started', 'lease_expired']);
@@ -57,7 +57,7 @@ t.test('an outcome whose lease is over is left to the reaper', async t => {
   t.equal(new Map(process.stats.counters()).get('tasks.leases_expired'), 1);
 });
 
-t.test('an outcome that was told, and whose answer was lost, is told again and changes nothing', async t => {
+t.test('a result that was written, and whose answer was lost, is written again and changes nothing', async t => {
   const scene = await EngineScene.open();
   const process = await scene.process(t);
   const worker = await scene.worker();
@@ -127,7 +127,7 @@ t.test('a defect with one attempt does not keep others from being settled', asyn
   }
   await scene.pass(20);
   t.same(await scene.statuses(ids), ['succeeded', 'running', 'succeeded']);
-  t.match(process.logger.messages('error'), [/could not be settled/]);
+  t.match(process.logger.messages('error'), [/Could not record the result of an attempt/]);
 });
 
 t.test('outcomes that are held take up room: what is held stays bounded', async t => {

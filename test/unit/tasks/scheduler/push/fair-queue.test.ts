@@ -10,7 +10,7 @@ const QUANTUM = 16;
 function queueOf(slots = 1_000): { readonly queue: FairQueue; readonly slots: PushSlots } {
   const clock = new ManualClock(0);
   const after = clock.after.bind(clock);
-  const pushSlots = new PushSlots({ slots, after, roomier: () => {} });
+  const pushSlots = new PushSlots({ slots, after });
   return { queue: new FairQueue({ slots: pushSlots, quantum: QUANTUM, maxTurn: 64 }), slots: pushSlots };
 }
 

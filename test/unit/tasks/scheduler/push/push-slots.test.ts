@@ -18,12 +18,12 @@ class Scene {
   roomier = 0;
 
   constructor(slots: number) {
-    const roomier = () => {
+    this.slots = new PushSlots({ slots, after: this.clock.after.bind(this.clock) });
+    this.queue = new FairQueue({ slots: this.slots, quantum: 16, maxTurn: 64 });
+    this.slots.onRoom(() => {
       this.roomier++;
       this.start();
-    };
-    this.slots = new PushSlots({ slots, after: this.clock.after.bind(this.clock), roomier });
-    this.queue = new FairQueue({ slots: this.slots, quantum: 16, maxTurn: 64 });
+    });
   }
 
   /** Tasks of the tenant become due. */

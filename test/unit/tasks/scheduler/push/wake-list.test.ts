@@ -1,5 +1,5 @@
 import t from 'tap';
-import { WakeList } from '../../../../../src/tasks/scheduler/push/waiting-workers.ts';
+import { WakeList } from '../../../../../src/tasks/scheduler/push/wake-list.ts';
 import { ManualClock } from '../../../../support/manual-clock.ts';
 import { SeededRandom } from '../../../../support/seeded-random.ts';
 
