@@ -57,20 +57,23 @@ t.test('an outcome whose lease is over is left to the reaper', async t => {
   t.equal(new Map(process.stats.counters()).get('tasks.leases_expired'), 1);
 });
 
-t.test('a result that was written, and whose answer was lost, is written again and changes nothing', async t => {
-  const scene = await EngineScene.open();
-  const process = await scene.process(t);
-  const worker = await scene.worker();
-  const [id] = await scene.add(worker, 1, {}, { heardBy: process });
-  await scene.turn();
-  let lost = 0;
-  scene.store.fault = operation => (operation === 'settle' && lost++ === 0 ? 'after' : 'none');
-  process.deliveries.answerAll();
-  await scene.pass(3_000);
-  t.same(await scene.events(id), ['created', 'started', 'succeeded']);
-  t.equal(lost, 2);
-  t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), undefined);
-});
+t.test(
+  'a result that was written, and whose answer was lost, is written again and changes nothing',
+  async t => {
+    const scene = await EngineScene.open();
+    const process = await scene.process(t);
+    const worker = await scene.worker();
+    const [id] = await scene.add(worker, 1, {}, { heardBy: process });
+    await scene.turn();
+    let lost = 0;
+    scene.store.fault = operation => (operation === 'settle' && lost++ === 0 ? 'after' : 'none');
+    process.deliveries.answerAll();
+    await scene.pass(3_000);
+    t.same(await scene.events(id), ['created', 'started', 'succeeded']);
+    t.equal(lost, 2);
+    t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), undefined);
+  },
+);
 
 t.test('tasks that were claimed, and whose claim was not answered, are handed back uncounted', async t => {
   const scene = await EngineScene.open();
