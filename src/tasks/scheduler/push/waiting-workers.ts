@@ -28,7 +28,7 @@ const LEAST_WAIT_MS = 20;
  * room wakes the next, and one that finds none waits again. So a tenant at its bound costs one claim, no matter how many
  * workers it has.
  */
-export class TenantWaiters {
+class TenantWaiters {
   readonly #parts: TenantWaitersParts;
   readonly #lines = new Map<string, Line>();
 
@@ -66,7 +66,7 @@ export class TenantWaiters {
 }
 
 /** Workers with tasks that are due and wait, and since when: for the statistics, exact to within the claims in between. */
-export class DueWorkers {
+class DueWorkers {
   readonly #since = new Map<string, number>();
 
   /** The worker may have tasks that are due since then. */
