@@ -15,7 +15,10 @@ import type { FromRestThread } from '../../tasks/rest/threads/messages.ts';
 import { serveRest, type ThreadService } from '../../tasks/rest/threads/serve-rest.ts';
 import { PullSignals, UsedShares } from '../../tasks/rest/threads/thread-signals.ts';
 import type { LimitAsker } from '../../tasks/scheduler/attempts/start-limits.ts';
+import { StartLimits } from '../../tasks/scheduler/attempts/start-limits.ts';
+import { PullClaims } from '../../tasks/scheduler/pull/pull-claims.ts';
 import { PullDesk } from '../../tasks/scheduler/pull/pull-desk.ts';
+import { PullLeases } from '../../tasks/scheduler/pull/pull-leases.ts';
 import type { WorkerTester } from '../../tasks/scheduler/workers/worker-tests.ts';
 import { type MasterKeys, Sealer } from '../../tasks/sealing/sealer.ts';
 import { Directory } from '../../tasks/store/directory.ts';
@@ -59,7 +62,7 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
     const clock = new StoreClock({ store, clock: systemClock, monotonicMs: () => performance.now() });
     const provider = await identityProvider(settings, clock, logger);
     const identities = provider?.identities ?? null;
-    const own = { setup, identities, stats: statistics, store, clock, signals, pullSignals, logger };
+    const own = { setup, identities, statistics, store, clock, signals, pullSignals, logger };
     const service = threadService({ ...own, limits, tester, limitAsker });
     await store.start();
     await clock.start();
@@ -86,7 +89,7 @@ export async function serveTasksRest({ port }: LastingTask, setup: RestThreadSet
 interface ThreadServiceParts {
   readonly setup: RestThreadSetup;
   readonly identities: VerifiedTokens | null;
-  readonly stats: TaskStatistics;
+  readonly statistics: TaskStatistics;
   readonly store: TaskStore;
   /** Of the store. */
   readonly clock: Clock;
@@ -101,22 +104,34 @@ interface ThreadServiceParts {
 function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler' | 'listeningOn'> & {
   readonly desk: PullDesk;
 } {
-  const { setup, identities, stats, store, clock, signals, pullSignals, limits, tester, limitAsker, logger } =
-    parts;
+  const {
+    setup,
+    identities,
+    statistics,
+    store,
+    clock,
+    signals,
+    pullSignals,
+    limits,
+    tester,
+    limitAsker,
+    logger,
+  } = parts;
   const { settings, keys, version } = setup;
-  const ofTenant = tenantLimits(settings);
   const directory = new Directory(store, clock, signals);
   const desk = new PullDesk({
-    store,
-    directory,
+    claims: new PullClaims({
+      store,
+      directory,
+      startLimits: new StartLimits({ asker: limitAsker, clock, logger }),
+      statistics,
+      clock,
+      randomBytes,
+      limits: tenantLimits(settings),
+    }),
+    leases: new PullLeases({ store, directory, signals, statistics, clock, random: Math.random }),
     signals,
-    statistics: stats,
-    limitAsker,
     clock,
-    logger,
-    random: Math.random,
-    randomBytes,
-    limits: ofTenant,
     maxWaiting: Math.ceil(MAX_WAITING_PULLS / settings.tasksRestThreads),
     callersChanged: waiting => pullSignals.callersChanged(waiting),
   });
@@ -142,7 +157,7 @@ function threadService(parts: ThreadServiceParts): Pick<ThreadService, 'handler'
     limits,
     version,
     routes: tenantRoutes(rest),
-    onAnswer: (operation, status) => stats.httpRequests(operation, status).add(1),
+    onAnswer: (operation, status) => statistics.httpRequests(operation, status).add(1),
   });
   const listeningOn = (opened: number): void => {
     port.shown = opened;

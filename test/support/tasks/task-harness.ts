@@ -5,7 +5,10 @@ import type { RestConfig, RestParts } from '../../../src/tasks/rest/http/parts.t
 import { taskRoutes } from '../../../src/tasks/rest/routes.ts';
 import { scheduleRoutes } from '../../../src/tasks/rest/schedules/schedules.ts';
 import type { LimitAsker } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
+import { StartLimits } from '../../../src/tasks/scheduler/attempts/start-limits.ts';
+import { PullClaims } from '../../../src/tasks/scheduler/pull/pull-claims.ts';
 import { PullDesk } from '../../../src/tasks/scheduler/pull/pull-desk.ts';
+import { PullLeases } from '../../../src/tasks/scheduler/pull/pull-leases.ts';
 import type {
   WorkerTest,
   WorkerTestAnswer,
@@ -64,17 +67,14 @@ export class TaskHarness extends RestHarness {
     this.factory = new Factory(this.clock, 7);
     this.#check = answerCheckOf(this.routes);
     const { directory, signals, clock, randomBytes } = this.parts;
+    const statistics = new TaskStatistics(new StatsRegistry());
+    const ofStore = { store: this.store, directory, statistics, clock };
+    const startLimits = new StartLimits({ asker: NO_LIMITS, clock, logger: this.logger });
     const storeDesk = new PullDesk({
-      store: this.store,
-      directory,
+      claims: new PullClaims({ ...ofStore, startLimits, randomBytes, limits: DEFAULT_TENANT_LIMITS }),
+      leases: new PullLeases({ ...ofStore, signals, random: () => 0.5 }),
       signals,
-      statistics: new TaskStatistics(new StatsRegistry()),
-      limitAsker: NO_LIMITS,
-      logger: this.logger,
       clock,
-      random: () => 0.5,
-      randomBytes,
-      limits: DEFAULT_TENANT_LIMITS,
       maxWaiting: 100,
     });
     desk = storeDesk;

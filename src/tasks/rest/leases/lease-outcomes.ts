@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { DAY_MS } from '../../../base/clock.ts';
 import type { Task } from '../../model/task.ts';
-import type { PullDesk, PullFailure } from '../../scheduler/pull/pull-desk.ts';
+import type { PullDesk } from '../../scheduler/pull/pull-desk.ts';
+import type { PullFailure } from '../../scheduler/pull/pull-leases.ts';
 import type { SettleAnswer } from '../../store/requests.ts';
 import { FieldReader, type Fields } from '../checks/field-reader.ts';
 import { Problem } from '../checks/problem.ts';
@@ -115,9 +116,10 @@ export async function endAttempt(
   const leaseId = await ownLease(owners, asked, lease);
   const by = caller.actor.id;
   let answer: SettleAnswer;
-  if (outcome.kind === 'complete') answer = await pullDesk.complete(tenant, leaseId, outcome.result, by);
-  else if (outcome.kind === 'fail') answer = await pullDesk.fail(tenant, leaseId, outcome.failure, by);
-  else answer = await pullDesk.release(tenant, leaseId, outcome.delayMs, by);
+  if (outcome.kind === 'complete')
+    answer = await pullDesk.leases.complete(tenant, leaseId, outcome.result, by);
+  else if (outcome.kind === 'fail') answer = await pullDesk.leases.fail(tenant, leaseId, outcome.failure, by);
+  else answer = await pullDesk.leases.release(tenant, leaseId, outcome.delayMs, by);
   if (answer.kind === 'lost') throw leaseLost();
   const { task } = answer;
   if (caller.kind === 'worker' && task.workerId !== caller.workerId) throw leaseLost();
@@ -172,7 +174,7 @@ export class LeaseOwners {
   async mayBeOf(tenant: string, leaseId: string, workerId: string): Promise<boolean> {
     const known = this.#known.get(leaseId);
     if (known !== undefined) return known === workerId;
-    const task = await this.#pullDesk.leased(tenant, leaseId);
+    const task = await this.#pullDesk.leases.leased(tenant, leaseId);
     return task === null || task.workerId === workerId;
   }
 }

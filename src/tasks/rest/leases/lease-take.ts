@@ -156,7 +156,7 @@ async function earlierLeases({ store, pullDesk }: RestParts, call: Call): Promis
   if (known.kind !== 'replayed') return null;
   const live: Omit<Leased, 'body'>[] = [];
   for (const [leaseId, leaseUntil] of JSON.parse(known.note) as [string, number][]) {
-    const task = await pullDesk.leased(tenant, leaseId);
+    const task = await pullDesk.leases.leased(tenant, leaseId);
     if (task !== null) live.push({ leaseId, leaseUntil, task });
   }
   const whole: Leased[] = [];

@@ -104,7 +104,7 @@ async function heartbeat(parts: RestParts, owners: LeaseOwners, call: Call): Pro
   const leaseId = await ownLease(owners, call, call.params['lease_id']);
   const percent = (call.body['progress'] as number | null | undefined) ?? null;
   const note = (call.body['note'] as string | null | undefined) ?? null;
-  const answer = await parts.pullDesk.heartbeat(
+  const answer = await parts.pullDesk.leases.heartbeat(
     call.tenant,
     leaseId,
     extendMs ?? null,

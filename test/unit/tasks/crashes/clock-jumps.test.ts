@@ -168,7 +168,7 @@ class Scene {
       gone: new AbortController().signal,
     });
     for (const { leaseId } of leases) {
-      if (this.random.below(5) > 0) await this.engine.pullDesk.complete(ACME, leaseId, null, 'one');
+      if (this.random.below(5) > 0) await this.engine.pullDesk.leases.complete(ACME, leaseId, null, 'one');
     }
   }
 

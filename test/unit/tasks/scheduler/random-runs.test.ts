@@ -127,9 +127,9 @@ class Run {
       for (const { leaseId } of await asked) {
         const how = this.random.below(4);
         const failure = { code: 'oh', message: 'no', retry: true, retryAfterMs: null };
-        if (how === 0) await pullDesk.fail(ACME, leaseId, failure, 'host-1');
-        else if (how === 1) await pullDesk.complete(ACME, leaseId, null, 'host-1');
-        else if (how === 2) await pullDesk.release(ACME, leaseId, 50, 'host-1');
+        if (how === 0) await pullDesk.leases.fail(ACME, leaseId, failure, 'host-1');
+        else if (how === 1) await pullDesk.leases.complete(ACME, leaseId, null, 'host-1');
+        else if (how === 2) await pullDesk.leases.release(ACME, leaseId, 50, 'host-1');
         // Else the worker has died.
       }
     } catch {

@@ -228,7 +228,7 @@ t.test('a worker at its concurrency gets the next task when one ends', async t =
   const second = asking(process, puller.id);
   await scene.turn();
   t.same(first.ids, [ids[0]]);
-  await desk.complete(ACME, first.leases[0], '{"n":1}', 'host-1');
+  await desk.leases.complete(ACME, first.leases[0], '{"n":1}', 'host-1');
   await scene.turn();
   t.same(second.ids, [ids[1]]);
   t.equal((await scene.store.getWhole(ACME, ids[0]))?.body.result, '{"n":1}');
@@ -239,9 +239,9 @@ t.test('complete may be said twice; a lost lease is told, and counted', async t 
   await scene.add(puller);
   const call = asking(process, puller.id);
   await scene.turn();
-  t.match(await desk.complete(ACME, call.leases[0], null, 'host-1'), { kind: 'settled' });
-  t.match(await desk.complete(ACME, call.leases[0], null, 'host-1'), { kind: 'already' });
-  t.match(await desk.complete(ACME, 'f'.repeat(32), null, 'host-1'), { kind: 'lost' });
+  t.match(await desk.leases.complete(ACME, call.leases[0], null, 'host-1'), { kind: 'settled' });
+  t.match(await desk.leases.complete(ACME, call.leases[0], null, 'host-1'), { kind: 'already' });
+  t.match(await desk.leases.complete(ACME, 'f'.repeat(32), null, 'host-1'), { kind: 'lost' });
   t.equal(new Map(process.stats.counters()).get('tasks.settle_rejected'), 1);
 });
 
@@ -251,10 +251,10 @@ t.test('a failure waits by the policy, or longer where the worker says so', asyn
   const ids = await scene.add(puller, 4, { retry });
   const { leases } = await leased(scene, process, puller.id, 4);
   const failure = { code: 'smtp', message: 'no route', retry: true, retryAfterMs: null };
-  await desk.fail(ACME, leases[0], failure, 'host-1');
-  await desk.fail(ACME, leases[1], { ...failure, retryAfterMs: 60_000 }, 'host-1');
-  await desk.fail(ACME, leases[2], { ...failure, retry: false }, 'host-1');
-  await desk.fail(ACME, leases[3], { ...failure, retryAfterMs: 3_600_000 }, 'host-1');
+  await desk.leases.fail(ACME, leases[0], failure, 'host-1');
+  await desk.leases.fail(ACME, leases[1], { ...failure, retryAfterMs: 60_000 }, 'host-1');
+  await desk.leases.fail(ACME, leases[2], { ...failure, retry: false }, 'host-1');
+  await desk.leases.fail(ACME, leases[3], { ...failure, retryAfterMs: 3_600_000 }, 'host-1');
   const now = scene.clock.nowMs();
   t.match(await scene.get(ids[0]), { status: 'retry', dueAt: now + 5_000, lastError: { code: 'smtp' } });
   t.match(await scene.get(ids[1]), { status: 'retry', dueAt: now + 60_000 });
@@ -273,7 +273,7 @@ t.test('a task that is released is not counted, and waits as long as asked for',
   const { scene, process, puller, desk } = await open(t);
   const [id] = await scene.add(puller);
   const call = await leased(scene, process, puller.id, 1);
-  await desk.release(ACME, call.leases[0], 2_000, 'host-1');
+  await desk.leases.release(ACME, call.leases[0], 2_000, 'host-1');
   t.match(await scene.get(id), { status: 'retry', attempt: 0, dueAt: scene.clock.nowMs() + 2_000 });
 });
 
@@ -285,19 +285,19 @@ t.test(
     const call = await leased(scene, process, puller.id, 1);
     await scene.pass(4_000, 100);
     const now = scene.clock.nowMs();
-    t.same(await desk.heartbeat(ACME, call.leases[0], null, null), {
+    t.same(await desk.leases.heartbeat(ACME, call.leases[0], null, null), {
       kind: 'extended',
       until: now + 10_000,
       cancelRequested: false,
     });
-    t.match(await desk.heartbeat(ACME, call.leases[0], 20_000, { percent: 40, note: 'half way' }), {
+    t.match(await desk.leases.heartbeat(ACME, call.leases[0], 20_000, { percent: 40, note: 'half way' }), {
       until: now + 20_000,
     });
     const actor = { type: 'user', id: 'usr_1' } as const;
     await scene.store.change(ACME, id, { action: 'cancel', patch: {}, expectVersion: null, actor });
-    t.match(await desk.heartbeat(ACME, call.leases[0], null, null), { cancelRequested: true });
-    t.same(await desk.heartbeat(ACME, 'f'.repeat(32), null, null), { kind: 'lost' });
-    t.equal((await desk.leased(ACME, call.leases[0]))?.id, id);
+    t.match(await desk.leases.heartbeat(ACME, call.leases[0], null, null), { cancelRequested: true });
+    t.same(await desk.leases.heartbeat(ACME, 'f'.repeat(32), null, null), { kind: 'lost' });
+    t.equal((await desk.leases.leased(ACME, call.leases[0]))?.id, id);
   },
 );
 

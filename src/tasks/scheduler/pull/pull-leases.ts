@@ -1,0 +1,99 @@
+import type { Clock } from '../../../base/clock.ts';
+import { isPolicyOver, retryWaitMs } from '../../model/retry-policy.ts';
+import { type Signals, tellEnd } from '../../model/signals.ts';
+import type { Actor, Task } from '../../model/task.ts';
+import type { TaskStatistics } from '../../model/task-statistics.ts';
+import type { Directory } from '../../store/directory.ts';
+import type { ExtendAnswer, Progress, SettleAnswer, Settlement } from '../../store/requests.ts';
+import type { TaskStore } from '../../store/task-store.ts';
+
+export interface PullFailure {
+  readonly code: string;
+  readonly message: string;
+  /** False: the task fails for good. */
+  readonly retry: boolean;
+  /** Minimum delay until the next attempt; null for the delay of the policy. */
+  readonly retryAfterMs: number | null;
+}
+
+interface PullLeasesParts {
+  readonly store: Pick<TaskStore, 'settle' | 'extend' | 'leased'>;
+  readonly directory: Directory;
+  readonly signals: Signals;
+  readonly statistics: TaskStatistics;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+}
+
+type Ending = Omit<Settlement, 'leaseId' | 'actor' | 'http' | 'throttleMs'>;
+
+const NOTHING: Omit<Ending, 'event'> = { delayMs: 0, last: false, result: null, error: null };
+
+/** Extends and ends the leases that pull workers hold. All methods reject with a Fault when the store fails. */
+export class PullLeases {
+  readonly #parts: PullLeasesParts;
+
+  constructor(parts: PullLeasesParts) {
+    this.#parts = parts;
+  }
+
+  /** Lengthens a lease to `extendMs` from now; null: to what the worker's leases have. */
+  async heartbeat(
+    tenant: string,
+    leaseId: string,
+    extendMs: number | null,
+    progress: Progress | null,
+  ): Promise<ExtendAnswer> {
+    const { store } = this.#parts;
+    const ms = extendMs ?? (await this.#workersLeaseMs(tenant, leaseId));
+    return store.extend(tenant, leaseId, ms, progress);
+  }
+
+  complete(tenant: string, leaseId: string, result: string | null, worker: string): Promise<SettleAnswer> {
+    return this.#settle(tenant, leaseId, worker, { ...NOTHING, event: 'succeeded', result });
+  }
+
+  async fail(tenant: string, leaseId: string, failure: PullFailure, worker: string): Promise<SettleAnswer> {
+    const { code, message } = failure;
+    const error = { code, message };
+    if (!failure.retry) {
+      return this.#settle(tenant, leaseId, worker, { ...NOTHING, event: 'no_retry', error });
+    }
+    const task = await this.#parts.store.leased(tenant, leaseId);
+    const waiting = task === null ? NOTHING : { ...NOTHING, ...this.#wait(task, failure.retryAfterMs) };
+    return this.#settle(tenant, leaseId, worker, { ...waiting, event: 'attempt_failed', error });
+  }
+
+  release(tenant: string, leaseId: string, delayMs: number, worker: string): Promise<SettleAnswer> {
+    return this.#settle(tenant, leaseId, worker, { ...NOTHING, event: 'released', delayMs });
+  }
+
+  /** The task of a live lease. */
+  leased(tenant: string, leaseId: string): Promise<Task | null> {
+    return this.#parts.store.leased(tenant, leaseId);
+  }
+
+  async #workersLeaseMs(tenant: string, leaseId: string): Promise<number | null> {
+    const { store, directory } = this.#parts;
+    const task = await store.leased(tenant, leaseId);
+    if (task === null) return null;
+    return (await directory.worker(tenant, task.workerId))?.body.leaseMs ?? null;
+  }
+
+  #wait(task: Task, retryAfterMs: number | null): Pick<Ending, 'delayMs' | 'last'> {
+    const { random, clock } = this.#parts;
+    const delayMs = Math.max(retryWaitMs(task.retry, task.attempt, random), retryAfterMs ?? 0);
+    return { delayMs, last: isPolicyOver(task.retry, task.startedAt, clock.nowMs() + delayMs) };
+  }
+
+  async #settle(tenant: string, leaseId: string, worker: string, ending: Ending): Promise<SettleAnswer> {
+    const { store, signals, statistics, clock } = this.#parts;
+    const actor: Actor = { type: 'worker', id: worker };
+    const settlement: Settlement = { ...ending, leaseId, http: null, throttleMs: 0, actor };
+    const [answer] = await store.settle(tenant, [settlement]);
+    if (answer.kind === 'lost') statistics.settleRejected.add(1);
+    else if (answer.kind === 'settled') tellEnd(signals, tenant, answer.task, clock.nowMs());
+    return answer;
+  }
+}
