@@ -1,15 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { Outage } from '../../base/outage-log.ts';
 import { CounterTable } from '../../counters/embedded/counter-table.ts';
 import { EmbeddedCounterStore } from '../../counters/embedded/embedded-store.ts';
 import { readSnapshotKey } from '../../counters/embedded/snapshot.ts';
 import { SnapshotKeeper } from '../../counters/embedded/snapshot-keeper.ts';
 import type { FingerprintKey } from '../../counters/fingerprint.ts';
-import { GuardedStore } from '../../counters/guarded-store.ts';
-import type { CounterStore } from '../../counters/store.ts';
 import type { StoreParts } from './opened-store.ts';
 
-/** The key by which this process knows counters: the one of the counters that it is to read, else a new one. */
+/** Returns the fingerprint key of the counters: that of the snapshot, so that its counters are found, or a new key. */
 export function chooseFingerprintKey(snapshotPath: string): FingerprintKey {
   const known = snapshotPath === '' ? null : readSnapshotKey(snapshotPath);
   if (known !== null) return known;
@@ -18,8 +15,9 @@ export function chooseFingerprintKey(snapshotPath: string): FingerprintKey {
 }
 
 /**
- * The embedded store; in further threads of the process the one of the first.
- * @throws Error naming the setting, when the system does not give the process as much memory
+ * Creates the embedded store. Threads other than the main thread attach to the table of the main thread.
+ *
+ * @throws Error that names the setting, if there is not enough memory
  */
 export function createEmbeddedStore({ settings, stats, shared }: StoreParts): {
   readonly store: EmbeddedCounterStore;
@@ -34,7 +32,7 @@ export function createEmbeddedStore({ settings, stats, shared }: StoreParts): {
   return { store: new EmbeddedCounterStore(table), table };
 }
 
-/** What keeps the counters of the embedded store over a restart; null when nothing is to. */
+/** Creates the keeper that preserves counters across restarts; null if snapshots are disabled. */
 export function createSnapshotKeeper(
   { settings, stats, clock, logger }: StoreParts,
   table: CounterTable,
@@ -60,31 +58,7 @@ function openTable(maxKeys: number): CounterTable {
     return CounterTable.create(maxKeys);
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    const text = `there is not enough memory for MEMORY_STORE_MAX_KEYS=${maxKeys}: set a smaller number, or give the process more memory`;
+    const text = `there is not enough memory for MEMORY_STORE_MAX_KEYS=${maxKeys}; set a smaller number, or give the process more memory`;
     throw new Error(text, { cause });
   }
-}
-
-/** The store, kept from failing requests as `STORE_FAILURE_MODE` says. */
-export function guardStore(
-  store: CounterStore,
-  parts: StoreParts & { readonly local: CounterStore | null; readonly outage: Outage },
-  fingerprintKey: FingerprintKey,
-): CounterStore {
-  const { settings, stats, clock, logger, outage } = parts;
-  const guarded = new GuardedStore({
-    store,
-    local: parts.local,
-    outage,
-    fingerprintKey,
-    keyPrefix: settings.cacheKeyPrefix,
-    counters: {
-      storeError: stats.counter('ratelimit.service.call.should_rate_limit.redis_error'),
-      outages: stats.counter('ratelimit.store_failure.outages'),
-    },
-    clock,
-    logger,
-  });
-  stats.gauge('ratelimit.store_failure.active', () => (guarded.reason === null ? 0 : 1));
-  return guarded;
 }

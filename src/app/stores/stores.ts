@@ -1,15 +1,11 @@
 import type { Outage } from '../../base/outage-log.ts';
-import { Fingerprinter } from '../../counters/fingerprint.ts';
+import { Fingerprinter, type FingerprintKey } from '../../counters/fingerprint.ts';
+import { GuardedStore } from '../../counters/guarded-store.ts';
 import type { FeedListener } from '../../counters/redis/connections/refund-feed.ts';
 import { RefundMarks } from '../../counters/refund-marks.ts';
 import type { CounterStore } from '../../counters/store.ts';
 import type { Settings } from '../../settings/table.ts';
-import {
-  chooseFingerprintKey,
-  createEmbeddedStore,
-  createSnapshotKeeper,
-  guardStore,
-} from './embedded-store.ts';
+import { chooseFingerprintKey, createEmbeddedStore, createSnapshotKeeper } from './embedded-store.ts';
 import {
   type OpenedStore,
   type StoreFactory,
@@ -43,7 +39,7 @@ function sharingOf({ settings, shared }: StoreParts): Omit<StoreSharing, 'memory
 
 type CreateServerStore = (
   parts: StoreParts,
-  told: { readonly refunds: FeedListener | null; readonly guard: Outage | null },
+  observers: { readonly refunds: FeedListener | null; readonly guard: Outage | null },
 ) => CounterStore;
 
 /** A store in servers outside this process, wrapped as `STORE_FAILURE_MODE` requires. */
@@ -51,7 +47,7 @@ function openServerStore(parts: StoreParts, create: CreateServerStore): OpenedSt
   const { settings, shared } = parts;
   const sharing = sharingOf(parts);
   if (settings.backendType === 'memcached' && sharing.refundMarks !== null && shared === undefined)
-    parts.logger.warning(UNHEARD, { setting: 'LOCAL_CACHE_SIZE_IN_BYTES' });
+    parts.logger.warning(NO_REFUND_NOTICES, { setting: 'LOCAL_CACHE_SIZE_IN_BYTES' });
   const outage = settings.storeFailureMode === 'error' ? null : storeOutage(parts, describeStore(settings));
   const refunds = shared === undefined ? refundListener(sharing) : null;
   const store = create(parts, { refunds, guard: outage });
@@ -71,11 +67,35 @@ function openServerStore(parts: StoreParts, create: CreateServerStore): OpenedSt
   };
 }
 
-const UNHEARD =
-  'memcached cannot notify instances of refunds: the local cache of one instance may keep refusing a key that another ' +
-  'instance refunded, until its window ends. Unset LOCAL_CACHE_SIZE_IN_BYTES if callers give hits back';
+/** Wraps a store so that its failures do not make requests fail, as `STORE_FAILURE_MODE` requires. */
+function guardStore(
+  store: CounterStore,
+  parts: StoreParts & { readonly local: CounterStore | null; readonly outage: Outage },
+  fingerprintKey: FingerprintKey,
+): CounterStore {
+  const { settings, stats, clock, logger, outage } = parts;
+  const guarded = new GuardedStore({
+    store,
+    local: parts.local,
+    outage,
+    fingerprintKey,
+    keyPrefix: settings.cacheKeyPrefix,
+    counters: {
+      storeError: stats.counter('ratelimit.service.call.should_rate_limit.redis_error'),
+      outages: stats.counter('ratelimit.store_failure.outages'),
+    },
+    clock,
+    logger,
+  });
+  stats.gauge('ratelimit.store_failure.active', () => (guarded.reason === null ? 0 : 1));
+  return guarded;
+}
 
-/** Marks what other processes refund; null when there is no local cache. */
+const NO_REFUND_NOTICES =
+  'memcached cannot notify instances of refunds, so the local cache of one instance may reject a key that another ' +
+  'instance refunded, until its window ends. Unset LOCAL_CACHE_SIZE_IN_BYTES if callers refund hits';
+
+/** Marks the keys that other processes refund; null without a local cache. */
 function refundListener({ fingerprintKey, refundMarks }: Omit<StoreSharing, 'memory'>): FeedListener | null {
   if (refundMarks === null) return null;
   const marks = new RefundMarks(refundMarks);
@@ -90,7 +110,7 @@ function refundListener({ fingerprintKey, refundMarks }: Omit<StoreSharing, 'mem
   };
 }
 
-/** Marks of refunds for the local caches of all threads; null when there are none. */
+/** Marks of refunds for the local caches of all threads; null without a local cache. */
 function openMarks({ localCacheSizeBytes }: Settings): SharedArrayBuffer | null {
   return localCacheSizeBytes === 0 ? null : new RefundMarks().buffer;
 }
