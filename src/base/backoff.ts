@@ -1,15 +1,17 @@
-/** Waits between attempts: first one, upper bound. Milliseconds. */
+/** Bounds of the delay between attempts, in milliseconds. */
 export interface BackoffBounds {
   readonly initialMs: number;
   readonly maxMs: number;
-  /** By what the reach of the waits grows with each attempt; 2 unless given. */
+  /** The upper bound of the random delay is multiplied by this after each attempt. Defaults to 2. */
   readonly multiplier?: number;
 }
 
 /**
- * The wait before attempt `attempt` (0 for the first retry): a random time from `initial` to `initial` multiplied once
- * for each attempt before, never above the maximum. The first wait is exactly the initial one; when that is not below the
- * maximum, every wait is the maximum.
+ * Returns the delay in milliseconds before retry number `attempt`, counted from 0. The delay is random, between
+ * `initialMs` and `initialMs * multiplier ** attempt`, and at most `maxMs`. The first delay is therefore exactly
+ * `initialMs`. If `initialMs` is `maxMs` or more, every delay is `maxMs`.
+ *
+ * @param random returns a number from 0 to below 1
  */
 export function backoffMs(bounds: BackoffBounds, attempt: number, random: () => number): number {
   const { initialMs, maxMs, multiplier = 2 } = bounds;

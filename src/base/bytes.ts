@@ -1,7 +1,7 @@
 /** A typed array that serves as a column of a table. */
 type Column = Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer> | Uint8Array<ArrayBuffer>;
 
-/** The column with twice the room; what it held is kept. */
+/** Returns a copy of the column with twice the length. */
 export function doubled<C extends Column>(column: C, Type: new (length: number) => C): C {
   const larger = new Type(column.length * 2);
   larger.set(column);
@@ -16,7 +16,7 @@ export function empty(list: unknown[]): void {
   while (list.length > 0) list.pop();
 }
 
-/** Smallest capacity that doubles from `from` and holds `needed`. */
+/** Doubles the capacity `from` (at least 16) until it is at least `needed`. */
 export function grownCapacity(from: number, needed: number): number {
   let capacity = Math.max(from, 16);
   while (capacity < needed) capacity *= 2;
@@ -27,7 +27,7 @@ const utf8 = new TextEncoder();
 
 /**
  * A byte buffer that grows and is reused: `reset` keeps the memory.
- * `bytes` moves when it grows, so never hold on to it across a write.
+ * `bytes` is replaced when the buffer grows, so do not keep a reference to it across a write.
  */
 export class ByteWriter {
   bytes: Uint8Array;
@@ -104,12 +104,12 @@ export class ByteWriter {
     this.bytes[this.length++] = rest;
   }
 
-  /** A view of what was written; valid until the next write. */
+  /** A view of the written bytes; valid until the next write. */
   view(): Uint8Array {
     return this.bytes.subarray(0, this.length);
   }
 
-  /** A copy of what was written. */
+  /** A copy of the written bytes. */
   take(): Uint8Array {
     return this.bytes.slice(0, this.length);
   }

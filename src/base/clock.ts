@@ -5,11 +5,11 @@ export const DAY_MS = 24 * HOUR_MS;
 
 /** A pending timer of a {@link Clock}. */
 export interface Timer {
-  /** Prevents the run. Harmless when it already ran or was cancelled. */
+  /** Cancels the timer. Does nothing if it has already run or was canceled. */
   cancel(): void;
 }
 
-/** The only source of time: whatever reads a clock or waits takes one of these, so that tests own the time. */
+/** The only source of time: code that reads the time or waits takes a `Clock`, so that tests can control the time. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   nowMs(): number;

@@ -1,15 +1,15 @@
 /**
- * Why a decision was not made. Each front maps these to its own status in one table
+ * Why a decision was not made. Each protocol maps these codes to its own status in one table
  * (gRPC: `src/transports/grpc/rate-limit-service.ts`, HTTP: `src/transports/http/answer.ts`).
  *
  * - `bad_request`: the caller's message breaks a rule; the text names the field and what is accepted
- * - `unparseable`: the caller's bytes are not a message at all
- * - `too_large`: the message is well formed, but holds more than one request may hold
+ * - `unparseable`: the caller's bytes are not a valid message
+ * - `too_large`: the message is valid, but exceeds a limit for one request
  * - `no_rules`: no configuration has been loaded yet
- * - `store_failed`: the counter store did not answer; no hit is known to be counted
- * - `overloaded`: a queue is full; trying again later helps
- * - `cancelled`: the caller went away, or its deadline passed, before the decision was begun; nothing is counted
- * - `internal`: a defect of ours
+ * - `store_failed`: the counter store did not answer, so it is unknown whether hits were counted
+ * - `overloaded`: a queue is full; the caller can retry later
+ * - `cancelled`: the caller disconnected, or its deadline passed, before the decision started; nothing is counted
+ * - `internal`: a bug in Sluice
  */
 export type FaultCode =
   | 'bad_request'
@@ -34,7 +34,7 @@ export abstract class StacklessError extends Error {
   }
 }
 
-/** A failure whose cause is known, with a text for the caller: what was wrong, where, and what to do. */
+/** A failure with a known cause. The message is for the caller: what is wrong, where, and what to do. */
 export class Fault extends StacklessError {
   readonly code: FaultCode;
 
@@ -45,12 +45,12 @@ export class Fault extends StacklessError {
   }
 }
 
-/** Turns whatever was thrown into an Error, so that handlers need not ask what they caught. */
+/** Returns the thrown value itself if it is an Error, otherwise an Error with its text. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-/** The code of a failed system call (`ENOENT`), or the text of any other failure. */
+/** Returns the code of a failed system call, such as `ENOENT`, or the text of any other failure. */
 export function systemCode(failure: unknown): string {
   if (failure instanceof Error && 'code' in failure && typeof failure.code === 'string') return failure.code;
   return String(failure);

@@ -1,4 +1,4 @@
-/** The POSIX classes, which stand inside a class: `[[:alpha:]_]`. */
+/** The POSIX classes, which are written inside a character class: `[[:alpha:]_]`. */
 const POSIX_CLASSES: Readonly<Record<string, string>> = {
   alnum: '0-9A-Za-z',
   alpha: 'A-Za-z',
@@ -11,20 +11,21 @@ const POSIX_CLASSES: Readonly<Record<string, string>> = {
   xdigit: '0-9A-Fa-f',
 };
 
-/** What both know, written in Go's way, and what stands for it here. */
+/** Syntax of Go that JavaScript writes differently, and its replacement. */
 const SAME_MEANING: readonly (readonly [RegExp, string])[] = [
   [/\(\?P</g, '(?<'],
   [/\\A/g, '^'],
   [/\\z/g, '$'],
 ];
 
-/** What only Go knows, or what only JavaScript knows and Go refuses. */
+/** Syntax that only Go has, or that only JavaScript has and Go rejects. */
 const OTHER_MEANING = /\\[CQEpPGZ]|\\[1-9]|\(\?<?[=!]|\[:\^?\w*:\]/;
 
 /**
- * A regular expression of Go's syntax (RE2), which deployments of the reference implementation carry in settings and
- * mapper files. Not anchored. Flags are read at its beginning (`(?i)`).
- * @throws Error saying what is wrong with the pattern
+ * Converts a regular expression in Go's syntax (RE2), which settings and mapper files written for envoyproxy/ratelimit
+ * contain. The expression is not anchored. Flags at its beginning (`(?i)`) are supported.
+ *
+ * @throws Error that says what is wrong with the pattern
  */
 export function goPattern(pattern: string): RegExp {
   const [, flags = '', rest] = /^(?:\(\?([ims]+)\))?(.*)$/s.exec(pattern) as RegExpExecArray;

@@ -1,9 +1,9 @@
 /**
  * Hashing of byte strings.
  *
- * FNV-1a (Fowler, Noll, Vo) is used where a hash must grow byte by byte: the text of a descriptor is hashed while it
- * is written, and every prefix of it is hashed on the way. Its low bits are weak, so {@link scramble} goes over it
- * before it picks a place in a table.
+ * FNV-1a (Fowler, Noll, Vo) is used because it can be computed byte by byte: a descriptor is hashed while its text is
+ * written, which also gives the hash of every prefix. The low bits of FNV-1a are weak, so {@link scramble} is applied
+ * before the hash selects a slot in a table.
  */
 export const FNV_START = 0x811c9dc5 | 0;
 const FNV_PRIME = 0x01000193;
@@ -20,14 +20,14 @@ export function fnvOver(hash: number, bytes: Uint8Array, start: number, end: num
   return next;
 }
 
-/** The hash of `bytes[start, end)` read backwards, so that every suffix is hashed on the way. */
+/** The hash of `bytes[start, end)` from the last byte to the first, which also gives the hash of every suffix. */
 export function fnvBackward(bytes: Uint8Array, start: number, end: number): number {
   let next = FNV_START;
   for (let i = end - 1; i >= start; i--) next = Math.imul(next ^ bytes[i], FNV_PRIME);
   return next;
 }
 
-/** Spreads all bits of a 32-bit number over all bits (the finaliser of MurmurHash3). */
+/** Spreads all bits of a 32-bit number over all bits (the finalizer of MurmurHash3). */
 export function scramble(hash: number): number {
   let h = hash;
   h ^= h >>> 16;
@@ -38,7 +38,7 @@ export function scramble(hash: number): number {
   return h;
 }
 
-/** Two numbers into one hash. */
+/** Combines two numbers into one hash. */
 export function combine(a: number, b: number): number {
   return scramble(Math.imul(a, 0x9e3779b1) ^ b);
 }

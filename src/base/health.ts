@@ -1,22 +1,22 @@
-/** What is known of a part of the process. */
+/** Health of one part of the process. */
 interface ComponentHealth {
-  /** Whether it works. */
+  /** Whether the component works. */
   readonly ok: boolean;
-  /** Whether the process is unhealthy while it does not. */
+  /** Whether the process is unhealthy while the component does not work. */
   readonly decides: boolean;
-  /** What is worth knowing about it, most often why it does not work; null for nothing. */
+  /** Details, usually why the component does not work; null if there are no details. */
   readonly note: string | null;
 }
 
 /**
- * Health of the process: healthy only while every component that decides is (spec 3.4). Other components are only told.
- * Components are added by name; a name that was never added does not count.
+ * Health of the process (spec 3.4). The process is healthy while every component with `decides` works. Other components
+ * are only reported. Components are added by name.
  */
 export class Health {
   readonly #components = new Map<string, ComponentHealth>();
   readonly #listeners = new Set<(healthy: boolean) => void>();
 
-  /** Adds a component that decides, or changes it. Listeners hear only changes of the whole. */
+  /** Adds or changes a component that decides. Listeners are called only if the health of the process changes. */
   set(component: string, ok: boolean, note: string | null = null): void {
     const before = this.healthy;
     this.#components.set(component, { ok, decides: true, note });
@@ -24,8 +24,8 @@ export class Health {
     if (before !== after) for (const listener of this.#listeners) listener(after);
   }
 
-  /** Adds a component that does not decide, or changes it. */
-  tell(component: string, ok: boolean, note: string | null = null): void {
+  /** Adds or changes a component that does not decide. */
+  report(component: string, ok: boolean, note: string | null = null): void {
     this.#components.set(component, { ok, decides: false, note });
   }
 
@@ -39,7 +39,7 @@ export class Health {
     return this.#components;
   }
 
-  /** Calls `listener` on each change of the whole. Returns the function that ends it. */
+  /** Calls `listener` when the health of the process changes. Returns a function that removes the listener. */
   onChange(listener: (healthy: boolean) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

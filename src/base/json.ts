@@ -1,4 +1,4 @@
-/** What JSON can say; also what a `google.protobuf.Struct` and the `metadata` of a rule can hold. */
+/** A JSON value. A `google.protobuf.Struct` and the `metadata` of a rule can hold the same values. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 
 export interface JsonObject {

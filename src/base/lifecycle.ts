@@ -1,10 +1,10 @@
 /**
- * What lives longer than a call: listeners, watchers, store links, timers.
+ * Something that lives longer than a call: a listener, a watcher, a store client, a timer.
  *
- * `stop` before `start` and a second `stop` are harmless. `stop` while `start` runs ends the start where it would wait
- * for long, but need not wait for it: what the start opens later is closed by the next `stop`, after the start has
- * ended. {@link ServiceStack} does that, so a service need not. After a `stop` that no start overlapped nothing of it
- * is left running.
+ * `stop` before `start` and a second `stop` do nothing. `stop` while `start` runs cancels long waits of the start, but
+ * does not have to wait until the start has settled. The start may open resources after that. {@link ServiceStack}
+ * therefore calls `stop` again when the start has settled. A `stop` that does not overlap with a start releases all
+ * resources.
  */
 export interface Service {
   readonly name: string;
@@ -14,28 +14,30 @@ export interface Service {
 
 interface Entry {
   readonly service: Service;
-  /** Settles as the start does; null once it has. */
+  /** Settles with the start; null when the start has settled. */
   starting: Promise<void> | null;
 }
 
 /**
- * Starts services in order and stops them in reverse, once: after `stop` nothing is started any more.
- * When one fails to start, those already started are stopped before the failure is passed on.
+ * Starts services in order and stops them once, in reverse order. After `stop`, no service can be started. If a service
+ * fails to start, the services that were started before it are stopped, and then the failure is thrown.
  */
 export class ServiceStack {
   readonly #entries: Entry[] = [];
   #stopping: Promise<void> | null = null;
 
-  /** @throws Error when the service fails to start, or `stop` was called before or meanwhile: it does not run then */
+  /**
+   * @throws Error if the service fails to start, or `stop` is called before or during the start. It does not run then.
+   */
   async start(service: Service): Promise<void> {
-    if (this.#stopping !== null) throw new Error(`${service.name} is not started: all is being stopped`);
+    if (this.#stopping !== null) throw new Error(`cannot start ${service.name} during shutdown`);
     const entry: Entry = { service, starting: service.start() };
     this.#entries.push(entry);
     try {
       await entry.starting;
     } catch (failure) {
       entry.starting = null;
-      // The first failure is what the caller must learn; that others do not stop either often follows from it.
+      // The caller needs the first failure. Failures to stop are often a consequence of it.
       await this.stop().catch(() => {});
       throw failure;
     }
@@ -44,10 +46,10 @@ export class ServiceStack {
   }
 
   /**
-   * Stops all that runs, last first, one that is still starting included. One that fails does not keep the others from
-   * being stopped.
+   * Stops all services in reverse order, including a service that is still starting. If a service fails to stop, the
+   * others are stopped nevertheless.
    *
-   * @throws AggregateError with every failure, once all were stopped
+   * @throws AggregateError with all failures, after all services have been stopped
    */
   stop(): Promise<void> {
     this.#stopping ??= this.#stopAll();
@@ -68,7 +70,8 @@ export class ServiceStack {
 }
 
 async function stopEntry({ service, starting }: Entry): Promise<void> {
-  // Whoever started it hears why a start failed, and whether it stops is told by the stop below.
+  // Both results are ignored here: the caller of `start` receives a failed start, and the `stop` below is the final
+  // one.
   if (starting !== null) await Promise.allSettled([service.stop(), starting]);
   await service.stop();
 }

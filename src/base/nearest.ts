@@ -1,28 +1,28 @@
-/** The candidate that `text` was most likely meant to be; null when none is close. */
+/** Returns the candidate that the user most likely meant by `text`; null if no candidate is close. */
 export function nearest(text: string, candidates: readonly string[]): string | null {
-  // One slip in three characters still is a slip; more is another word.
+  // More than one typo in three characters is most likely another word.
   return nearestWithin(text, candidates, Math.max(1, Math.floor(text.length / 3)));
 }
 
-/** The candidate with the fewest slips, and with no more than `slips`; null when there is none. */
+/** Returns the candidate with the fewest typos, at most `slips`; null if there is no such candidate. */
 export function nearestWithin(text: string, candidates: Iterable<string>, slips: number): string | null {
   const letters = lettersOf(text);
   let best: string | null = null;
   let most = slips;
   for (const candidate of candidates) {
     if (Math.abs(candidate.length - text.length) > most) continue;
-    // A slip takes one letter away and brings another one: this leaves few candidates, at a fraction of the cost.
+    // A typo removes at most one letter and adds at most one. This cheap check leaves few candidates.
     if (bitsIn(letters ^ lettersOf(candidate)) > 2 * most) continue;
     const distance = editDistance(text, candidate, most);
     if (distance > most) continue;
     best = candidate;
-    // Only a candidate that is nearer takes the place of this one.
+    // Only a closer candidate can replace this one.
     most = distance - 1;
   }
   return best;
 }
 
-/** A bit for each letter that occurs; other characters share some bits. */
+/** Returns a bit set of the letters that occur. Other characters share bits with letters. */
 function lettersOf(text: string): number {
   let letters = 0;
   for (let i = 0; i < text.length; i++) letters |= 1 << (text.charCodeAt(i) & 31);
@@ -36,8 +36,8 @@ function bitsIn(word: number): number {
 }
 
 /**
- * How many characters must be added, removed, replaced or swapped with their neighbor to turn one into the other; more
- * than `most` as soon as that is certain.
+ * Returns how many characters must be added, removed, replaced or swapped with their neighbor to turn one text into the
+ * other. Returns `most + 1` as soon as the number is certain to exceed `most`.
  */
 function editDistance(from: string, to: string, most: number): number {
   let beforeLast: number[] = [];
@@ -52,7 +52,7 @@ function editDistance(from: string, to: string, most: number): number {
       }
       current.push(distance);
     }
-    // A swap reaches back two rows, so one row beyond the bound is not enough to be certain.
+    // A swap refers to the row before the last, so both rows have to exceed the bound.
     if (Math.min(...current) > most && Math.min(...last) > most) return most + 1;
     beforeLast = last;
     last = current;

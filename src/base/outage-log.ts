@@ -1,33 +1,33 @@
 import type { Clock, Timer } from './clock.ts';
 import type { LogFields, Logger } from './logger.ts';
 
-/** How the log tells the outages of one thing: a Redis server, a collector. */
+/** Log texts for outages of one dependency, such as a Redis server or a collector. */
 export interface OutageTexts {
-  /** Of both lines, so that a log with the first also has the second. */
+  /** Level of both lines, so that a log that contains the first line also contains the second. */
   readonly level: 'error' | 'warning' | 'info';
   readonly began: string;
-  /** In place of `began` when nothing has been reached since the start. */
+  /** Used instead of `began` if the dependency has not been reached since the start. */
   readonly beganAtStart?: string;
   readonly over: string;
-  /** What to do about it, for the first line. */
+  /** What an operator can do, for the first line. */
   readonly advice?: string;
-  /** Which one it is. Beside these the lines have `reason`, and `seconds` and `failedCalls`. */
+  /** Identify the dependency. The first line also has `reason`, the second `seconds` and `failedCalls`. */
   readonly fields: LogFields;
 }
 
-/** Is told when a client of something loses it, and when that client has it back. */
+/** Called when a client loses its dependency, and when the dependency is available to that client again. */
 export interface OutageListener {
   began(texts: OutageTexts, reason: string, atStart: boolean): void;
   over(texts: OutageTexts, failedCalls: number): void;
 }
 
-/** A success this soon after a failed call does not end an outage: calls that fail now and then are one outage. */
+/** A success within this time of a failed call does not end an outage, so intermittent failures are one outage. */
 const SETTLED_MS = 1_000;
 
 /**
- * Whether something can be used, as one client sees it. It has parts, such as the nodes of a cluster, and an outage lasts
- * while one of them is unavailable: from the first connection lost or call failed until there is a connection, or a call
- * succeeds, again.
+ * Tracks whether a dependency is available to one client. A dependency has parts, such as the nodes of a cluster, and
+ * an outage lasts while any part is unavailable. A part becomes unavailable when its connection is lost or a call
+ * fails, and available again when there is a connection or a call succeeds.
  */
 export class Outage {
   readonly #listener: OutageListener;
@@ -48,35 +48,38 @@ export class Outage {
     return this.#away.size > 0;
   }
 
-  /** There is no connection to a part. */
+  /** Reports that there is no connection to a part. */
   lost(part: string, reason: string, atStart = false): void {
     if (!this.#away.has(part)) this.#begin(part, reason, { needsCall: false, atStart });
   }
 
-  /** A call to a part failed. Where it has no connection, that is the reason, and a connection will be its end. */
+  /**
+   * Reports a failed call to a part. If the connection is already lost, that is the cause of the failure, and the next
+   * connection ends the outage.
+   */
   failed(part: string, reason: string): void {
     this.#lastFailureMs = this.#clock.nowMs();
     if (!this.#away.has(part)) this.#begin(part, reason, { needsCall: true, atStart: false });
   }
 
-  /** Calls were not served, by whichever part. */
+  /** Counts failed calls, of any part. */
   callsFailed(calls: number): void {
     if (this.active) this.#failedCalls += calls;
   }
 
-  /** There is a connection to a part. */
+  /** Reports that there is a connection to a part. */
   connected(part: string): void {
     if (this.#away.get(part) === false) this.#end(part);
   }
 
-  /** A call to a part succeeded. */
+  /** Reports a successful call to a part. */
   succeeded(part: string): void {
     if (this.#away.size === 0 || !this.#away.has(part)) return;
     if (this.#away.get(part) && Math.abs(this.#clock.nowMs() - this.#lastFailureMs) < SETTLED_MS) return;
     this.#end(part);
   }
 
-  /** A part is no longer used, or nobody waits for it any more. */
+  /** Reports that a part is no longer used. */
   left(part: string): void {
     if (this.#away.has(part)) this.#end(part);
   }
@@ -98,44 +101,44 @@ export class Outage {
   }
 }
 
-/** What was noticed of the outages of one thing. */
-interface Noticed {
+/** Recorded outages of one dependency. */
+interface OutageRecord {
   readonly texts: OutageTexts;
-  /** The clients that it is unavailable for: by thread, how many. */
+  /** Number of clients that cannot reach the dependency, by thread. */
   readonly clients: Map<number, number>;
   sinceMs: number;
   reason: string;
   failedCalls: number;
-  /** Whether the log has the line of its beginning. */
-  told: boolean;
-  toldMs: number;
-  /** Outages that were too soon after the last that was told. */
-  untold: number;
+  /** Whether the beginning of the current outage was logged. */
+  logged: boolean;
+  loggedMs: number;
+  /** Number of outages that were not logged because they began too soon after the last one that was. */
+  unlogged: number;
   timer: Timer | null;
 }
 
-/** Between the first lines of two outages of the same thing. Those in between are only counted. */
+/** Minimum time between the first lines of two outages of the same dependency. Outages in between are only counted. */
 const APART_MS = 60_000;
 
-/** Things that outages are remembered of. */
+/** Maximum number of dependencies whose outages are recorded. */
 const MAX_RECORDS = 1_000;
 
 /**
- * Writes outages to the log: a line when one begins and a line at the same level when it is over, with how long it lasted
- * and how many calls failed, however many clients, threads and calls it concerns. Something that comes and goes is told
- * once a minute, with the number of outages that were not told.
+ * Writes outages to the log: one line when an outage begins, and one line of the same level when it is over, with its
+ * duration and the number of failed calls, for all clients and threads together. A dependency that fails repeatedly is
+ * logged once a minute, with the number of outages that were not logged.
  */
 export class OutageLog implements OutageListener {
   readonly #clock: Clock;
   readonly #logger: Logger;
-  readonly #records = new Map<string, Noticed>();
+  readonly #records = new Map<string, OutageRecord>();
 
   constructor({ clock, logger }: { readonly clock: Clock; readonly logger: Logger }) {
     this.#clock = clock;
     this.#logger = logger;
   }
 
-  /** @param thread the one whose client it is; 0 for the first */
+  /** @param thread id of the thread that owns the client; 0 for the main thread */
   began(texts: OutageTexts, reason: string, atStart: boolean, thread = 0): void {
     const record = this.#record(texts);
     const isFirst = record.clients.size === 0;
@@ -144,9 +147,10 @@ export class OutageLog implements OutageListener {
     const nowMs = this.#clock.nowMs();
     record.sinceMs = nowMs;
     record.reason = reason;
-    const sinceToldMs = Math.abs(nowMs - record.toldMs);
-    if (sinceToldMs >= APART_MS) this.#tell(record, atStart);
-    else record.timer = this.#clock.after(APART_MS - sinceToldMs, () => this.#tell(record, atStart));
+    const sinceLoggedMs = Math.abs(nowMs - record.loggedMs);
+    if (sinceLoggedMs >= APART_MS) this.#logBeginning(record, atStart);
+    else
+      record.timer = this.#clock.after(APART_MS - sinceLoggedMs, () => this.#logBeginning(record, atStart));
   }
 
   over(texts: OutageTexts, failedCalls: number, thread = 0): void {
@@ -158,38 +162,38 @@ export class OutageLog implements OutageListener {
     else this.#leave(record, thread);
   }
 
-  /** A thread is gone, and its clients with it. */
+  /** Removes the clients of a thread that has ended. */
   threadEnded(thread: number): void {
     for (const record of this.#records.values()) if (record.clients.has(thread)) this.#leave(record, thread);
   }
 
-  /** Forgets what it has not told yet. */
+  /** Cancels pending log lines. */
   stop(): void {
     for (const record of this.#records.values()) record.timer?.cancel();
   }
 
-  #leave(record: Noticed, thread: number): void {
+  #leave(record: OutageRecord, thread: number): void {
     record.clients.delete(thread);
     if (record.clients.size > 0) return;
     record.timer?.cancel();
     record.timer = null;
-    if (!record.told) {
-      record.untold++;
+    if (!record.logged) {
+      record.unlogged++;
       return;
     }
     const { level, over, fields } = record.texts;
     const seconds = Math.round((this.#clock.nowMs() - record.sinceMs) / 100) / 10;
     this.#logger[level](over, { ...fields, seconds, failedCalls: record.failedCalls });
-    record.told = false;
+    record.logged = false;
     record.failedCalls = 0;
   }
 
-  #tell(record: Noticed, atStart: boolean): void {
+  #logBeginning(record: OutageRecord, atStart: boolean): void {
     const { level, began, beganAtStart = began, advice, fields } = record.texts;
-    const unloggedOutages = record.untold === 0 ? undefined : record.untold;
-    record.told = true;
-    record.toldMs = this.#clock.nowMs();
-    record.untold = 0;
+    const unloggedOutages = record.unlogged === 0 ? undefined : record.unlogged;
+    record.logged = true;
+    record.loggedMs = this.#clock.nowMs();
+    record.unlogged = 0;
     record.timer = null;
     this.#logger[level](atStart ? beganAtStart : began, {
       ...fields,
@@ -199,27 +203,27 @@ export class OutageLog implements OutageListener {
     });
   }
 
-  #record(texts: OutageTexts): Noticed {
+  #record(texts: OutageTexts): OutageRecord {
     const key = JSON.stringify([texts.began, texts.fields]);
     const known = this.#records.get(key);
     if (known !== undefined) return known;
     if (this.#records.size >= MAX_RECORDS) this.#forgetOne();
-    const record: Noticed = {
+    const record: OutageRecord = {
       texts,
       clients: new Map(),
       sinceMs: 0,
       reason: '',
       failedCalls: 0,
-      told: false,
-      toldMs: Number.NEGATIVE_INFINITY,
-      untold: 0,
+      logged: false,
+      loggedMs: Number.NEGATIVE_INFINITY,
+      unlogged: 0,
       timer: null,
     };
     this.#records.set(key, record);
     return record;
   }
 
-  /** The one that was noticed first of those that are over. */
+  /** Removes the oldest record without an active outage. */
   #forgetOne(): void {
     for (const [key, { clients }] of this.#records) {
       if (clients.size > 0) continue;

@@ -2,19 +2,22 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 
-/** The channel on which Node.js announces every client socket that is made. */
+/** The diagnostics channel on which Node.js publishes every new client socket. */
 const CLIENT_SOCKETS = 'net.client.socket';
 
 /**
- * Runs `use`, then destroys the client sockets that were opened on its behalf. For libraries that keep them to
- * themselves: `@grpc/grpc-js` closes connections with their client, but not those that still are being made, and
- * one to a host that never answers would keep the process alive for minutes.
+ * Runs `use`, then destroys the client sockets that it opened. This is for libraries that do not expose their sockets:
+ * when a client of `@grpc/grpc-js` is closed, the library leaves connection attempts in progress, and an attempt to a
+ * host that never answers would keep the process alive for minutes.
  */
 export function withOwnedSockets<T>(use: () => Promise<T>): Promise<T> {
   return owning(use, () => true);
 }
 
-/** The same for the making of a connection that is to stay: when it was made, only further attempts at it end. */
+/**
+ * Runs `use`, which opens a connection that is kept. If it succeeds, only the connection attempts that are still in
+ * progress are destroyed; if it fails, all sockets are.
+ */
 export function withOwnedAttempts<T>(use: () => Promise<T>): Promise<T> {
   return owning(use, (socket, made) => !made || socket.connecting);
 }
@@ -36,7 +39,7 @@ async function owning<T>(
     return result;
   } finally {
     unsubscribe(CLIENT_SOCKETS, own);
-    // A scope in use makes every promise of the process dearer.
+    // An enabled AsyncLocalStorage slows down every promise of the process.
     scope.disable();
     for (const socket of sockets) if (ends(socket, done)) socket.destroy();
   }

@@ -80,7 +80,7 @@ for (const store of ['sqlite', 'redis'] as const) {
       );
       t.match(
         service.logs.filter(({ level }) => level === 'error'),
-        [{ '@message': 'a task engine thread ended', next: 'it is replaced' }],
+        [{ '@message': 'Task engine thread ended; starting a replacement' }],
       );
       t.equal(await statistic(service.debug, 'tasks.engine_threads_lost'), 1);
       t.match(await service.terminate(), { status: 0 });

@@ -54,7 +54,7 @@ for (const store of ['sqlite', 'redis'] as const) {
     for (const task of [id, later]) t.match(await acme.taskIn(task, 'succeeded'), { attempt: 1 });
     t.match(
       service.logs.filter(({ level }) => level === 'error'),
-      [{ '@message': 'a REST thread ended', next: 'it is replaced' }],
+      [{ '@message': 'REST thread ended; starting a replacement' }],
     );
     await until(async () => (await statistic(service.debug, 'tasks.rest_threads')) === 2);
     t.equal(await statistic(service.debug, 'tasks.rest_threads_lost'), 1);

@@ -21,7 +21,7 @@ import type { RuleCompiler } from './rule-compiler.ts';
 const CONFIG_COMPONENT = 'config';
 
 const NO_DOMAIN = 'no domain is loaded';
-const NOT_LOADED = 'the rules read last could not be loaded; the log has the reason';
+const NOT_LOADED = 'the latest rules could not be loaded; see the log for the reason';
 
 export interface RuleLoaderParts {
   readonly compiler: Pick<RuleCompiler, 'compile'>;
@@ -36,25 +36,26 @@ export interface RuleLoaderParts {
   readonly loadError: Counter;
 }
 
-/** A set that waits to be loaded, and who wants to know what became of it. */
+/** A pending rule set, and the callback that receives the outcome. */
 interface Load {
   readonly files: readonly RuleFile[];
   readonly done: (outcome: LoadOutcome) => void;
 }
 
 /**
- * Puts what a rule source delivers into force. Loading is all or nothing: a set with a fault leaves the running rules
- * alone, is counted and logged. Sets are loaded one at a time; of those that arrive meanwhile only the last counts.
+ * Loads the rule sets of a rule source. A set is loaded completely or not at all: if it has a fault, the active rules
+ * stay active, and the failure is counted and logged. Sets are loaded one at a time. Of the sets that arrive during a
+ * load, only the latest is kept.
  */
 export class RuleLoader implements RuleSetLoader {
   readonly #parts: RuleLoaderParts;
   #current: CompiledRules | null = null;
-  /** The warnings that were logged last. */
+  /** The last warnings in the log. */
   #warned = '';
   #next: Load | null = null;
   #loading: Promise<void> | null = null;
   #announceFirst: () => void = () => {};
-  /** Resolves when rules are in force for the first time. */
+  /** Resolves when the first rules are active. */
   readonly firstLoad: Promise<void>;
 
   constructor(parts: RuleLoaderParts) {
@@ -65,7 +66,7 @@ export class RuleLoader implements RuleSetLoader {
     this.#tellHealth();
   }
 
-  /** The rules in force; null before the first good load. */
+  /** The active rules; null before the first successful load. */
   get current(): CompiledRules | null {
     return this.#current;
   }
@@ -96,7 +97,7 @@ export class RuleLoader implements RuleSetLoader {
       this.#next = null;
       await this.#loadOne(load);
     }
-    // Without an await between the last look at `#next` and this, no set can be missed.
+    // There is no `await` between the last check of `#next` and this line, so no set is missed.
     this.#loading = null;
   }
 
@@ -129,26 +130,28 @@ export class RuleLoader implements RuleSetLoader {
     this.#announceFirst();
   }
 
-  /** Only when the warnings have changed: rules may be loaded every few seconds. */
+  /** Logs the warnings if they have changed, because rules may be loaded every few seconds. */
   #logWarnings(warnings: readonly RuleFault[]): void {
     const texts = warnings.map(describeRuleFault).join('\n');
     if (texts === this.#warned) return;
     this.#warned = texts;
     const { logger } = this.#parts;
     for (const { file, line, column, path, message } of warnings) {
-      logger.warning('A rule may not do what was meant', { file, line, column, rule: path, reason: message });
+      logger.warning('Suspicious rule', { file, line, column, rule: path, reason: message });
     }
     if (warnings.length >= MAX_REPORTED_FAULTS) {
-      logger.warning('Further warnings about the rules are left out');
+      logger.warning('More rules are suspicious; only the first warnings are logged');
     }
   }
 
-  /** A little at a time: decisions go on meanwhile. The rules before stay in memory until it is done. */
+  /**
+   * Carries statistics over in small steps, so that decisions continue. The previous rules stay in memory until then.
+   */
   async #carryOverStatistics(): Promise<void> {
     for (const _pause of this.#parts.statistics.carryOver()) await nextTurn();
   }
 
-  /** The compile thread failed, for instance for want of memory: the files may be good. */
+  /** Handles a failure of the compiler thread, for example because it ran out of memory. The rules may be valid. */
   #notCompiled(failure: Error): string {
     this.#parts.loadError.add(1);
     this.#parts.logger.error(`Rules not compiled; ${this.#whatHolds()}`, { reason: failure.message });
@@ -156,13 +159,13 @@ export class RuleLoader implements RuleSetLoader {
     return `the rules could not be compiled: ${failure.message}`;
   }
 
-  /** @param note what is worth knowing while a domain is loaded */
+  /** @param note details to show while a domain is loaded */
   #tellHealth(note: string | null = null): void {
     const { health, healthNeedsDomain } = this.#parts;
     const isLoaded = this.#current !== null && this.#current.domainCount > 0;
     const shown = isLoaded ? note : NO_DOMAIN;
     if (healthNeedsDomain) health.set(CONFIG_COMPONENT, isLoaded, shown);
-    else health.tell(CONFIG_COMPONENT, isLoaded, shown);
+    else health.report(CONFIG_COMPONENT, isLoaded, shown);
   }
 
   #whatHolds(): string {

@@ -1,26 +1,26 @@
 import type { Health } from '../../base/health.ts';
 import type { OutageListener, OutageLog, OutageTexts } from '../../base/outage-log.ts';
 
-/** Whether the counter store counts. Decisions go on without it, or fail one by one, so it does not decide. */
+/** The counter store. It does not decide about the health of the process. */
 const STORE_COMPONENT = 'store';
 
-/** Whether there are connections to the store; only where they decide (`REDIS_HEALTH_CHECK_ACTIVE_CONNECTION`). */
+/** The connections to the store. Reported only if `REDIS_HEALTH_CHECK_ACTIVE_CONNECTION` makes them decide. */
 const CONNECTION_COMPONENT = 'store_connection';
 
-/** The number of the thread that has the ports. */
+/** The id of the main thread, which has the ports. */
 const THIS_THREAD = 0;
 
 const NO_CONNECTION = 'there is no connection to the store';
 
 /**
- * The health of the store as all threads see theirs: it works while none of them has an outage of it, or of one of its
- * instances. What it is told of outages it passes on to the log.
+ * Health of the store in all threads. The store is healthy while no thread has an outage of the store or of one of its
+ * instances. Outages are also passed on to the log.
  */
 export class StoreHealth implements OutageListener {
   readonly #health: Health;
   readonly #connectionsDecide: boolean;
   readonly #log: OutageLog;
-  /** By thread: why each store, or instance of it, that has an outage cannot be used. */
+  /** By thread: the reason of the outage of each store or instance. */
   readonly #outages = new Map<number, Map<string, string>>();
   readonly #connected = new Map<number, boolean>();
 
@@ -45,13 +45,13 @@ export class StoreHealth implements OutageListener {
     this.#log.over(texts, failedCalls, thread);
   }
 
-  /** Whether the store of a thread has connections. */
+  /** Reports whether the store of a thread has connections. */
   connectionsChanged(connected: boolean, thread = THIS_THREAD): void {
     this.#connected.set(thread, connected);
     this.#tell();
   }
 
-  /** A thread is gone, and its store with it. */
+  /** Removes the store of a thread that has ended. */
   threadEnded(thread: number): void {
     this.#outages.delete(thread);
     this.#connected.delete(thread);
@@ -65,11 +65,11 @@ export class StoreHealth implements OutageListener {
       this.#health.set(CONNECTION_COMPONENT, isConnected, isConnected ? null : NO_CONNECTION);
     }
     const [reason = null] = [...this.#outages.values()].flatMap(own => [...own.values()]);
-    this.#health.tell(STORE_COMPONENT, reason === null, reason);
+    this.#health.report(STORE_COMPONENT, reason === null, reason);
   }
 }
 
-/** Which store the texts are about: those of two instances differ in it. */
+/** Identifies the store, or the instance, of the texts. */
 function storeOf({ began, fields }: OutageTexts): string {
   return JSON.stringify([began, fields]);
 }

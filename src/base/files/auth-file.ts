@@ -2,29 +2,30 @@ import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { asError } from '../fault.ts';
 
-/** A pipe that nobody writes to would hold a thread of the pool for ever; this way it is empty. */
+/** Without `O_NONBLOCK`, opening a pipe without a writer would block a thread of the pool forever. */
 const READ_WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK;
 
-/** Tokens of cloud providers have up to a few kilobytes. */
+/** Access tokens of cloud providers take up to a few kilobytes. */
 const MAX_BYTES = 16_384;
 
 /**
- * A file that holds `password` or `user:password`. It is read for each connection, so that a secret can be replaced
- * and a token renewed while the service runs.
+ * A file that holds `password` or `user:password`. It is read for each connection, so that secrets can be rotated
+ * without a restart.
  */
 export class AuthFile {
   readonly #path: string;
   readonly #setting: string;
 
-  /** @param setting the name of the setting that names the file, for texts */
+  /** @param setting the name of the setting with the path, for error messages */
   constructor(path: string, setting: string) {
     this.#path = path;
     this.#setting = setting;
   }
 
   /**
-   * What the file holds now. Line breaks at its end are left out.
-   * @throws Error naming setting and file, never what is in it
+   * Reads the credentials. Line breaks at the end of the file are ignored.
+   *
+   * @throws Error that names the setting and the file, but never quotes the content
    */
   async read(): Promise<Credentials> {
     const bytes = await this.#bytes();
@@ -56,7 +57,7 @@ export class AuthFile {
   }
 }
 
-/** Reads a file to its end, but at most one byte more than `size`: that byte tells that the file is larger. */
+/** Reads at most `size + 1` bytes of a file. The extra byte shows that the file is larger than `size`. */
 export async function readWhole(handle: FileHandle, size: number): Promise<Uint8Array> {
   const content = new Uint8Array(size + 1);
   let length = 0;
@@ -68,13 +69,13 @@ export async function readWhole(handle: FileHandle, size: number): Promise<Uint8
   return content.subarray(0, length);
 }
 
-/** Who asks a server. Empty for nobody. */
+/** Credentials for a server. Empty strings if there are no credentials. */
 export interface Credentials {
   readonly username: string;
   readonly password: string;
 }
 
-/** Reads `password` or `user:password`, split at the first colon: without one it is a password. Null for an empty text. */
+/** Parses `password` or `user:password`, split at the first colon. Returns null for an empty text. */
 export function parseCredentials(text: string): Credentials | null {
   if (text === '') return null;
   const colon = text.indexOf(':');

@@ -6,7 +6,7 @@ import { asError, systemCode } from '../fault.ts';
 import type { Logger } from '../logger.ts';
 
 interface DirectoryWatchListener {
-  /** The path may lead to another directory now, or to none: set the watch again, then read. */
+  /** The path may now lead to another directory, or to no directory: call `set` again, then read. */
   moved(): void;
   /** An entry directly in the directory was created, written, removed, renamed, or had its mode changed. */
   touched(name: string): void;
@@ -14,26 +14,26 @@ interface DirectoryWatchListener {
   broken(place: string, failure: Error): void;
 }
 
-/** Names and links that are followed on the way to the directory; more is a tangle of links. */
+/** Maximum number of names and links that are followed to the directory, in case links form a loop. */
 const MAX_FOLLOWED = 64;
 
-/** The place is not there (yet): a directory nearer to the top is watched for it. */
+/** The path does not exist (yet), so the nearest existing directory above it is watched instead. */
 const ABSENT = new Set(['ENOENT', 'ENOTDIR', 'ELOOP']);
 
 interface WatchedPlace {
   readonly path: string;
   readonly watcher: FSWatcher;
-  /** Names in here that decide where the watched path leads. */
+  /** Names in this directory that determine where the watched path leads. */
   readonly steps: Set<string>;
 }
 
 /**
- * Watches a directory and every name that decides which directory its path leads to: `root` and all below it, the
- * links above it, and what each link leads to. What is missing is awaited in the nearest directory above that exists.
- * The system watches directories, not paths, so after a move the watch has to be set again.
+ * Watches a directory, and every name that determines which directory its path leads to: `root`, the names below it,
+ * the links above it, and the targets of these links. If a name does not exist, the nearest existing directory above it
+ * is watched. The operating system watches directories, not paths, so `set` has to be called again after a move.
  *
- * A file is watched by its path as both `root` and `directory`: when another file is put in its place, that is a
- * move; when it is written, a move or a touch.
+ * To watch a file, pass its path as both `root` and `directory`. Replacing the file is reported as a move, writing to
+ * it as a move or a touch.
  */
 export class DirectoryWatch {
   readonly #root: string;
@@ -42,18 +42,24 @@ export class DirectoryWatch {
   readonly #places = new Map<string, WatchedPlace>();
   readonly #followed = new Set<string>();
 
-  /** @param paths `directory` is usually below `root`; of what is above `root` only links are followed, unless `root` is missing */
+  /**
+   * @param paths `directory` is usually below `root`. Above `root`, only links are followed, unless `root` does not
+   *   exist.
+   */
   constructor(
     paths: { readonly root: string; readonly directory: string },
     listener: DirectoryWatchListener,
   ) {
-    // Made absolute and plain: the text of a setting may end in a slash or start with `./`, names in events do not.
+    // A setting may end in a slash or start with `./`; names in events never do.
     this.#root = resolve(paths.root);
     this.#directory = resolve(paths.directory);
     this.#listener = listener;
   }
 
-  /** Watches what the path leads to now. What changed before is not reported: read after this. */
+  /**
+   * Watches the directory that the path leads to now. Earlier changes are not reported, so read the directory
+   * afterward.
+   */
   async set(): Promise<void> {
     this.close();
     await this.#followEnd(this.#root);
@@ -61,14 +67,14 @@ export class DirectoryWatch {
     this.#watch(this.#directory);
   }
 
-  /** Ends all watching. Not to be called while `set` runs. */
+  /** Closes all watches. Do not call it while `set` runs. */
   close(): void {
     for (const { watcher } of this.#places.values()) watcher.close();
     this.#places.clear();
     this.#followed.clear();
   }
 
-  /** The directory is watched before the name in it is looked at, so that no change falls in between. */
+  /** Watches the parent directory before it reads the link, so that no change in between is missed. */
   async #follow(path: string): Promise<void> {
     const parent = dirname(path);
     if (parent === path || this.#followed.has(path) || this.#followed.size === MAX_FOLLOWED) return;
@@ -85,8 +91,8 @@ export class DirectoryWatch {
   }
 
   /**
-   * Follows the end of a path, and the links on the way to it. Other names on the way are left alone, so that busy
-   * places such as `/` and `/tmp` stay unwatched.
+   * Follows the last name of a path, and the links above it. Other directories above it are not watched, because some
+   * of them, such as `/` and `/tmp`, change often.
    */
   async #followEnd(path: string): Promise<void> {
     for (const above of pathsAbove(path)) if (await isLink(above)) await this.#follow(above);
@@ -94,7 +100,8 @@ export class DirectoryWatch {
   }
 
   /**
-   * Follows each name from `base` down to `path`: any of them may be a link, as `..data` is in `config -> ..data/config`.
+   * Follows each name from `base` down to `path`. Any of them may be a link, such as `..data` in `config ->
+   * ..data/config`.
    */
   async #followBelow(base: string, path: string): Promise<void> {
     const way = relative(base, path);
@@ -127,13 +134,13 @@ export class DirectoryWatch {
   #heard(place: WatchedPlace, event: string, name: string | Buffer | null): void {
     // Events of the watched directory itself (removed, renamed, mode changed) carry its own name.
     const itself = event === 'rename' && name === basename(place.path);
-    // Systems that do not tell the name leave no choice but to look at everything.
+    // Some systems do not report the name. Then any name may have changed.
     if (typeof name !== 'string' || itself || place.steps.has(name)) this.#listener.moved();
     else if (place.path === this.#directory) this.#listener.touched(name);
   }
 }
 
-/** The paths of all that lies above, from the top down and without the top itself: `/a`, `/a/b` of `/a/b/c`. */
+/** Returns the paths of the directories above, from the top, without the root: `/a` and `/a/b` for `/a/b/c`. */
 function pathsAbove(path: string): string[] {
   const above: string[] = [];
   for (let at = dirname(path); at !== dirname(at); at = dirname(at)) above.unshift(at);
@@ -148,25 +155,25 @@ async function isDirectory(path: string): Promise<boolean> {
   return (await orNull(stat(path)))?.isDirectory() ?? false;
 }
 
-/** A path that cannot be looked at is as good as missing here; reading the directory tells the reason. */
+/** Treats a path that cannot be read as missing. Reading the directory later reports the reason. */
 async function orNull<T>(looked: Promise<T>): Promise<T | null> {
   return looked.catch(() => null);
 }
 
-/** When watching fails, for instance for want of inotify watches, it is tried again after this time. */
+/** Delay before another attempt after watching has failed, for example because no inotify watches are left. */
 const WATCH_RETRY_MS = 10_000;
 
-/** Failures that trying again does not mend. */
+/** Failures that a retry cannot fix. */
 const FORBIDDEN: ReadonlySet<string> = new Set(['EACCES', 'EPERM']);
 
 interface WatchRetryOptions {
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Sets the watches again, and reads what may have changed without notice. */
+  /** Sets the watches again, and reads the directory, which may have changed while it was not watched. */
   readonly again: () => void;
 }
 
-/** What the owner of a `DirectoryWatch` does about one that broke: it tells, and tries again after a while. */
+/** Logs that a `DirectoryWatch` is broken and retries after a delay. */
 export class WatchRetry {
   readonly #options: WatchRetryOptions;
   #timer: Timer | null = null;
@@ -175,7 +182,7 @@ export class WatchRetry {
     this.#options = options;
   }
 
-  /** However many places break at once, one timer runs. */
+  /** Starts one timer, even if several places break at once. */
   broken(place: string, failure: Error): void {
     const { logger, clock, again } = this.#options;
     const forbidden = FORBIDDEN.has(systemCode(failure));
@@ -197,7 +204,7 @@ export class WatchRetry {
     });
   }
 
-  /** Forgets the attempt that waits. */
+  /** Cancels the pending retry. */
   stop(): void {
     this.#timer?.cancel();
     this.#timer = null;

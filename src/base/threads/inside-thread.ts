@@ -16,7 +16,7 @@ export interface ThreadIsReady {
   readonly kind: 'ready';
 }
 
-/** Asks whether the event loop of a thread still turns. The thread sends the same message back. */
+/** Checks whether the event loop of a thread is blocked. The thread sends the same message back. */
 export interface Ping {
   readonly kind: 'ping';
 }
@@ -33,30 +33,30 @@ export function acceptMessages<To>(port: MessagePort, heard: (message: To) => vo
 }
 
 /**
- * Each step of niceness takes about a fifth of the CPU share that a thread gets while cores are scarce (sched(7)).
- * 5 leaves a third of the share of a thread that decides, so tasks go on while decisions use all cores.
+ * Each step of niceness reduces the CPU share of a thread by about a fifth while the CPU is saturated (sched(7)). At 5,
+ * a thread gets a third of the share of a decision thread, so tasks make progress even if decisions use all cores.
  */
 const TASKS_NICENESS = 5;
-/** Not 19, which is the most: a reload under full load would take minutes then. */
+/** At the maximum of 19, a reload under full load would take minutes. */
 const COMPILER_NICENESS = 10;
 
-/** For threads that do the work of tasks: threads that decide go first while cores are scarce. */
+/** Call in threads of the task service, so that decision threads take precedence while the CPU is saturated. */
 export function runBehindDecisions(): void {
   beNice(TASKS_NICENESS);
 }
 
-/** For a thread whose work may take several times as long while cores are scarce. */
+/** Call in a thread whose work may take several times as long while the CPU is saturated. */
 export function runLast(): void {
   beNice(COMPILER_NICENESS);
 }
 
 /**
- * Sets the niceness above that of the process, which an operator may have started with another one. A process without
- * privileges cannot lower a niceness, so a thread that is nicer stays so. A thread that may not change its niceness, as
- * in some sandboxes, works as well.
+ * Sets the niceness of this thread relative to that of the process, which an operator may have changed. A process
+ * without privileges cannot lower a niceness, so a thread that is already nicer is left unchanged. Some sandboxes do
+ * not allow any change, which is ignored.
  */
 function beNice(above: number): void {
-  // Elsewhere a priority is that of the whole process. On Linux 0 means the calling thread.
+  // On Linux, 0 means the calling thread. Other systems would change the priority of the whole process.
   if (process.platform !== 'linux') return;
   try {
     const niceness = Math.min(19, getPriority(process.pid) + above);
@@ -67,7 +67,10 @@ function beNice(above: number): void {
   }
 }
 
-/** Returns a function that says which share of the time, 0 to 1, this thread's event loop was busy since the last call. */
+/**
+ * Returns a function that returns the share of time, 0 to 1, that this thread's event loop was busy since its last
+ * call.
+ */
 export function busyShare(): () => number {
   let last = performance.eventLoopUtilization();
   return () => {

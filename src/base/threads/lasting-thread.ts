@@ -39,7 +39,7 @@ export interface RunningThreadParts<To, From> {
   /** Called when the thread accepts messages. */
   readonly ready: (thread: RunningThread<To, From>) => void;
   readonly heard: (thread: LastingThread<To>, message: Exclude<From, ThreadIsReady>) => void;
-  /** Called once, when the thread does no more work that counts. */
+  /** Called once, when results of the thread are no longer accepted. */
   readonly ended: (thread: RunningThread<To, From>, wasReady: boolean, end: ThreadEnd) => void;
   /** Called once, after `ended`, when the thread executes nothing anymore. */
   readonly exited: (thread: LastingThread<To>) => void;
@@ -74,7 +74,7 @@ export class RunningThread<To, From> implements LastingThread<To> {
       clock: parts.clock,
       isAwaited: () => parts.isAwaited(this),
       ping: () => port1.postMessage(PING),
-      hung: sinceMs => this.#end({ reason: 'its event loop does not turn', hungSinceMs: sinceMs }),
+      hung: sinceMs => this.#end({ reason: 'its event loop is blocked', hungSinceMs: sinceMs }),
     });
     const running = startTask(this.#pool, port2);
     const worker = this.#pool.threads[0];
@@ -109,14 +109,16 @@ export class RunningThread<To, From> implements LastingThread<To> {
     } else this.#parts.heard(this, message as Exclude<From, ThreadIsReady>);
   }
 
-  /** The end of the task may be reported before the last messages of the thread. */
+  /**
+   * Piscina may report the end of the task before the last messages of the thread arrive, so they are received here.
+   */
   #finished(): void {
     for (;;) {
       const left = this.#state === 'over' ? undefined : receiveMessageOnPort(this.#port);
       if (left === undefined) break;
       this.#heard(left.message);
     }
-    this.end('it came to its end');
+    this.end('its task returned');
   }
 
   #end(end: ThreadEnd): void {
@@ -192,7 +194,7 @@ interface ThreadWatchParts {
 }
 
 /**
- * Notices that the event loop of a thread no longer turns, because of an endless loop or a call that blocks. A thread
+ * Detects that the event loop of a thread is blocked, by an endless loop or a blocking call. A thread
  * that nothing waits for is not checked, so that an idle process does not wake up.
  */
 export class ThreadWatch {

@@ -50,7 +50,9 @@ interface LastingThreadsParts<To, From>
   readonly ended: (thread: LastingThread<To>, wasReady: boolean) => LogFields;
 }
 
-/** Long-lived threads ({@link RunningThread}). A thread that dies, or that hangs while it is waited for, is replaced. */
+/**
+ * Long-lived threads ({@link RunningThread}). A thread that dies, or that hangs while it is waited for, is replaced.
+ */
 export class LastingThreads<To, From> implements Service {
   readonly name: string;
   readonly #parts: LastingThreadsParts<To, From>;
@@ -103,7 +105,7 @@ export class LastingThreads<To, From> implements Service {
     for (let place = 0; place < this.#parts.count; place++) this.#open(place);
   }
 
-  /** Asks the threads to end, and terminates those that do not end in time. */
+  /** Asks the threads to shut down, and terminates those that do not shut down in time. */
   async stop(): Promise<void> {
     if (this.#state === 'stopped') return;
     this.#state = 'stopped';
@@ -120,7 +122,7 @@ export class LastingThreads<To, From> implements Service {
     }
     await Promise.race([allGone, waited.promise]);
     timer.cancel();
-    for (const thread of threads) thread.end('it did not stop in time');
+    for (const thread of threads) thread.end('it did not shut down in time');
     await allGone;
   }
 
@@ -161,11 +163,11 @@ export class LastingThreads<To, From> implements Service {
 
   #log({ reason, hungSinceMs }: ThreadEnd, fields: LogFields): void {
     const { what, logger } = this.#parts;
-    if (hungSinceMs === null) logger.error(`a ${what} ended`, { reason, ...fields, next: 'it is replaced' });
+    const name = what[0].toUpperCase() + what.slice(1);
+    if (hungSinceMs === null) logger.error(`${name} ended; starting a replacement`, { reason, ...fields });
     else {
       const since = new Date(hungSinceMs).toISOString();
-      const next = 'it is terminated and replaced';
-      logger.error(`a ${what} does not respond`, { reason, since, ...fields, next });
+      logger.error(`${name} is not responding; replacing it`, { reason, since, ...fields });
     }
   }
 

@@ -1,31 +1,31 @@
 import type { ConnectionOptions } from 'node:tls';
 
-/** TLS as a client of one server, or of one group of servers, uses it. */
+/** TLS configuration of a client of one server, or of one group of servers. */
 export interface ClientTls {
-  /** What `tls.connect` needs beside the address. */
+  /** Options for `tls.connect`, except the address. */
   readonly options: ConnectionOptions;
-  /** The reason why a connection failed, with the setting that helps. */
+  /** Adds to the reason of a failed connection which setting to change. */
   explain(reason: string): string;
 }
 
-/** What an operator can do about a handshake that failed, in the names of the settings of one client. */
+/** What an operator can do about a failed handshake, in terms of the settings of one client. */
 export interface TlsRemedies {
-  /** The setting that names the file of a further CA. */
+  /** The setting for the file of an additional CA. */
   readonly ca: string;
-  /** What to do where the certificate is for another name: `set REDIS_TLS_SKIP_HOSTNAME_VERIFICATION=true`. */
+  /** What to do if the certificate is for another name: `set REDIS_TLS_SKIP_HOSTNAME_VERIFICATION=true`. */
   readonly otherName?: string;
-  /** The setting that names the file of our own certificate. */
+  /** The setting for the file of the client certificate. */
   readonly clientCertificate?: string;
-  /** What to do where the server does not speak TLS: `set REDIS_TLS=false`. */
+  /** What to do if the server does not use TLS: `set REDIS_TLS=false`. */
   readonly plain: string;
 }
 
-/** What OpenSSL says beside the reason: the number of a thread, a place in its sources. */
+/** An error message of OpenSSL. Beside the reason it contains a thread id and a position in the source of OpenSSL. */
 const OPENSSL = /(?:write EPROTO )?[0-9A-F]+:error:[0-9A-F]+:SSL routines:[^:]*:([^:\n]+):[\s\S]*/;
 
 /**
- * The reason why a connection over TLS failed, with what to do about it. A reason that has nothing to do with TLS is
- * returned as it is. Libraries pass on texts alone, so the text has to tell.
+ * Adds to the reason of a failed connection what to do about it. A reason that has nothing to do with TLS is returned
+ * unchanged. Some libraries pass on only the text of an error, so the text is matched instead of an error code.
  */
 export function explainTlsFailure(reason: string, remedies: TlsRemedies): string {
   const shown = reason.replace(OPENSSL, 'TLS: $1');
@@ -33,7 +33,7 @@ export function explainTlsFailure(reason: string, remedies: TlsRemedies): string
   return remedy === undefined ? shown : `${shown} (${remedy[1](remedies)})`;
 }
 
-/** The first that fits applies. */
+/** The first pattern that matches applies. */
 const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (remedies: TlsRemedies) => string])[] = [
   [
     /unable to verify the first certificate|self.signed certificate|unable to get (local )?issuer/i,
@@ -59,7 +59,7 @@ const REMEDIES: readonly (readonly [pattern: RegExp, remedy: (remedies: TlsRemed
     /alert (unknown ca|bad certificate|certificate (unknown|expired|revoked)|unsupported certificate|access denied)/i,
     ({ clientCertificate }) =>
       clientCertificate === undefined
-        ? 'the server does not accept our certificate'
+        ? 'the server does not accept the client certificate'
         : `the server does not accept the client certificate; check ${clientCertificate}`,
   ],
   [

@@ -7,11 +7,11 @@ import { rootCertificates } from 'node:tls';
 const { getCACertificates, setDefaultCACertificates }: Partial<typeof tls> = tls;
 
 /**
- * The certificates (PEM) of the authorities that every TLS client of this program trusts: those that come with Node.js
- * (or of OpenSSL, with `--use-openssl-ca`), those of `NODE_EXTRA_CA_CERTS`, those of the system's store (`SSL_CERT_FILE`
- * and `SSL_CERT_DIR` name another one), and those of a setting beside them.
+ * Returns the CA certificates (PEM) that every TLS client of this program trusts: those bundled with Node.js (or those
+ * of OpenSSL, with `--use-openssl-ca`), those of `NODE_EXTRA_CA_CERTS`, those of the system's store (which
+ * `SSL_CERT_FILE` and `SSL_CERT_DIR` replace), and `more`.
  *
- * @param more the content of the file that a setting names; empty for none
+ * @param more additional certificates from the file of a setting; empty if the setting is not set
  */
 export function trustedCas(more = ''): string[] {
   const all =

@@ -1,7 +1,7 @@
 interface FairSharesOptions {
-  /** Units that all holders may have together. */
+  /** Maximum number of units of all holders together. */
   readonly capacity: number;
-  /** Units that a holder is guaranteed while it is the only one; a seventh of the capacity at most. */
+  /** Number of units that a single holder is guaranteed; at most a seventh of the capacity. */
   readonly base: number;
 }
 
@@ -19,12 +19,12 @@ interface Holder {
 const GUARANTEED_BASES = 7;
 
 /**
- * Divides a resource that cannot be taken back between holders that come and go in any order.
+ * Divides a resource between holders that come and go in any order. Units that a holder has taken cannot be revoked.
  *
- * - _Guaranteed part_: when `k` holders have something, each may take units until it has `base / k`, and at least one.
- *   Because holders only shrink between two takes, the holder whose last take was the j-th oldest has at most `base / j`
- *   units of this part, whatever happened before. The part is large enough for the sum, so nobody finds it empty.
- * - _Spare part_: a holder may have as much of it as it leaves free.
+ * - _Guaranteed part_: while `k` holders have units, each may take units until it has `base / k`, and at least one.
+ *   Between two takes a holder can only give units back, so the holder whose last take was the j-th oldest has at most
+ *   `base / j` units of this part. The part is large enough for the sum of these shares, so it is never exhausted.
+ * - _Spare part_: a holder may take units until it has as many of them as are still free.
  */
 export class FairShares {
   readonly #base: number;
@@ -51,14 +51,14 @@ export class FairShares {
     return holder === undefined ? 0 : holder.guaranteed + holder.spare;
   }
 
-  /** How many more units the holder may take now. */
+  /** Number of units that the holder may take now. */
   roomFor(name: string): number {
     const { guaranteed, spare } = this.#holders.get(name) ?? NOTHING;
     const freeSpare = this.#spare - this.#spareTaken;
     return this.#guaranteedRoom(name, guaranteed) + Math.max(0, Math.floor((freeSpare - spare) / 2));
   }
 
-  /** Takes units, not more than {@link roomFor} says. */
+  /** Takes units, at most {@link roomFor} of them. */
   take(name: string, units: number): void {
     let holder = this.#holders.get(name);
     const guaranteed = Math.min(units, this.#guaranteedRoom(name, holder?.guaranteed ?? 0));

@@ -1,14 +1,14 @@
 interface WeightedTurnsOptions<T> {
-  /** How much work an item is; at least 1. */
+  /** The amount of work of an item; at least 1. */
   readonly weightOf: (item: T) => number;
-  /** Weight that a tenant is served before it is the next one's turn. */
+  /** Weight that a tenant is served in one turn. */
   readonly quantum: number;
 }
 
-/** Bounds of what is taken together. */
+/** Bounds of one {@link WeightedTurns.take}. */
 interface TakeBounds {
   readonly items: number;
-  /** Of all items; exceeded only by a single item. */
+  /** Total weight of the items. A single item may exceed it. */
   readonly weight: number;
 }
 
@@ -21,19 +21,19 @@ interface Line<T> {
   credit: number;
 }
 
-/** Taken items are removed from memory when there are this many of them. */
+/** Taken items are removed from the array when there are this many of them. */
 const MAX_TAKEN = 256;
 
 /**
- * A queue of work in which tenants take turns by weight. A tenant that was served more than the quantum in one turn
- * is passed over until the other tenants have been served as much. An item of a tenant with nothing else in the queue waits for
- * one turn of each other tenant, however much they have queued. The items of a tenant stay in order.
+ * A queue of work in which tenants take turns by weight. A tenant that was served more than the quantum in one turn is
+ * passed over until the other tenants have been served as much. An item of a tenant with nothing else in the queue
+ * waits for one turn of each other tenant, however much they have queued. The items of a tenant stay in order.
  *
- * A tenant that is alone in the queue is never held back, and what it was served then does not count later.
+ * A tenant that is alone in the queue is never held back, and that work is not charged to it later.
  */
 export class WeightedTurns<T> {
   readonly #options: WeightedTurnsOptions<T>;
-  /** Tenants with items, from the one whose turn it is. */
+  /** Tenants with items, in the order of their turns. */
   readonly #lines = new Map<string, Line<T>>();
 
   constructor(options: WeightedTurnsOptions<T>) {

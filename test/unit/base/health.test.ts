@@ -33,7 +33,7 @@ t.test(
     const heard: boolean[] = [];
     health.onChange(healthy => heard.push(healthy));
     health.set('termination', true);
-    health.tell('store', false, 'Redis is not connected');
+    health.report('store', false, 'Redis is not connected');
     t.ok(health.healthy);
     t.same(heard, []);
     t.same(

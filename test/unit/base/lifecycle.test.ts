@@ -88,9 +88,9 @@ t.test('nothing is started after stop', async t => {
   const steps: string[] = [];
   const stack = new ServiceStack();
   const stopping = stack.stop();
-  await t.rejects(stack.start(recording('a', steps)), { message: 'a is not started: all is being stopped' });
+  await t.rejects(stack.start(recording('a', steps)), { message: 'cannot start a during shutdown' });
   await stopping;
-  await t.rejects(stack.start(recording('a', steps)), { message: 'a is not started: all is being stopped' });
+  await t.rejects(stack.start(recording('a', steps)), { message: 'cannot start a during shutdown' });
   t.same(steps, []);
 });
 

@@ -178,7 +178,11 @@ t.test('a thread that dies while it waits for its store is replaced as well', as
   await until(() => service.threadsWithOutage.includes(waiting.threadId));
   t.equal(service.threads.ready, 1);
   await die(waiting, 'terminated');
-  t.equal(service.logger.messages('error').filter(line => line === 'a decision thread ended').length, 2);
+  t.equal(
+    service.logger.messages('error').filter(line => line === 'Decision thread ended; starting a replacement')
+      .length,
+    2,
+  );
   await redis.start();
   await service.threads.whenReady(2);
   t.equal(service.counter('ratelimit.service.worker_threads_lost'), 2);

@@ -72,7 +72,7 @@ t.test('a thread that is killed is replaced; its batches are errors, and nothing
   t.ok(counted >= ok.length && counted <= answers.length, `${ok.length} OK, ${counted} counted`);
   await service.threads.whenReady(2);
   t.equal(service.counter('ratelimit.service.worker_threads_lost'), 1);
-  t.match(service.logger.messages('error').join(), /a decision thread ended/);
+  t.match(service.logger.messages('error').join(), /Decision thread ended/);
   t.equal((await service.askBursts(10, 20, () => 'a=y')).filter(Number).length, 200);
 });
 

@@ -58,7 +58,10 @@ t.test('in the background a thread that cannot be created is tried again after a
   await clock.pass(100);
   await ready;
   t.same(seen, ['0 lost', '0 lost', '0 ready']);
-  t.match(logger.lines, Array(2).fill({ level: 'error', message: 'a test thread ended' }));
+  t.match(
+    logger.lines,
+    Array(2).fill({ level: 'error', message: 'Test thread ended; starting a replacement' }),
+  );
 });
 
 t.test('the owner learns that a thread ended, and then that it executes nothing anymore', async t => {

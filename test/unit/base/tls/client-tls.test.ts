@@ -25,7 +25,7 @@ t.test('a client without a setting for something does not name one', async t => 
   t.match(explainTlsFailure('TLS: tlsv13 alert certificate required', few), /no setting for\)$/);
   t.match(
     explainTlsFailure('TLS: tlsv1 alert unknown ca', few),
-    /\(the server does not accept our certificate\)$/,
+    /\(the server does not accept the client certificate\)$/,
   );
 });
 

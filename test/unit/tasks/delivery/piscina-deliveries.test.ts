@@ -143,7 +143,7 @@ for (const [how, host] of [
     t.equal(lost(), 1);
     t.equal(begun[0], 2);
     t.match(logger.lines, [
-      { level: 'error', message: 'a delivery thread ended', fields: { attempts: 2, next: 'it is replaced' } },
+      { level: 'error', message: 'Delivery thread ended; starting a replacement', fields: { attempts: 2 } },
     ]);
   });
 }
@@ -164,8 +164,8 @@ t.test('a thread that does not respond is terminated and replaced, and its attem
   t.match(logger.lines, [
     {
       level: 'error',
-      message: 'a delivery thread does not respond',
-      fields: { attempts: 1, next: 'it is terminated and replaced' },
+      message: 'Delivery thread is not responding; replacing it',
+      fields: { attempts: 1 },
     },
   ]);
 });

@@ -142,7 +142,7 @@ t.test('more calls than there are places for are refused, and one tenant does no
   const held = Array.from({ length: 5 }, () => ask(threads, head('/slow')));
   const refused = await ask(threads, head('/thread')).answer;
   t.match(refused, { status: 503, headers: { 'Retry-After': '1', 'X-Request-Id': 'req_1' } });
-  t.match(JSON.parse(refused.text), { code: 'overloaded', detail: /repeat this one in a second/ });
+  t.match(JSON.parse(refused.text), { code: 'overloaded', detail: /Retry in a second/ });
   t.same(answers, ['unknown 503']);
   t.match(await ask(threads, head('/thread', 'globex')).answer, { status: 200 }, 'another has places');
   await Promise.all(held.map(({ answer }) => answer));
@@ -176,16 +176,14 @@ for (const [how, path] of [
     for (const answer of answers) t.match(answer, { status: 503, headers: { 'Retry-After': '1' } });
     const details = answers.map(({ text }) => JSON.parse(text));
     t.match(details, [
-      { code: 'interrupted', detail: /nothing was changed/ },
-      { code: 'interrupted', detail: /may have been carried out: .*same Idempotency-Key/ },
-      { code: 'interrupted', detail: /nothing was changed/ },
+      { code: 'interrupted', detail: /had no effect/ },
+      { code: 'interrupted', detail: /may have taken effect\. .*same Idempotency-Key/ },
+      { code: 'interrupted', detail: /had no effect/ },
     ]);
     // Asked for while there is no thread: it waits for the next one.
     t.match(await ask(threads, head('/thread', one)).answer, { status: 200, text: '3' });
     t.match(await elsewhere.answer, { status: 200 }, 'the other thread goes on');
-    t.match(logger.lines, [
-      { level: 'error', message: 'a REST thread ended', fields: { next: 'it is replaced' } },
-    ]);
+    t.match(logger.lines, [{ level: 'error', message: 'REST thread ended; starting a replacement' }]);
     t.equal(lost(), 1);
     t.equal(threads.pending, 0);
   });
@@ -211,12 +209,11 @@ for (const [how, path] of [
     t.match(logger.lines, [
       {
         level: 'error',
-        message: 'a REST thread does not respond',
+        message: 'REST thread is not responding; replacing it',
         fields: {
-          reason: 'its event loop does not turn',
+          reason: 'its event loop is blocked',
           since: '1970-01-01T00:00:01.000Z',
           calls: 2,
-          next: 'it is terminated and replaced',
         },
       },
     ]);
@@ -258,7 +255,7 @@ t.test('while a thread does not start again its calls are refused at once', asyn
   await until(() => Atomics.load(begun, 0) === 2);
   await until(async () => {
     const { status, text } = await ask(threads, head('/thread')).answer;
-    return status === 503 && JSON.parse(text).detail.includes('started again, and nothing was done');
+    return status === 503 && JSON.parse(text).detail.includes('was not processed');
   });
   await clock.pass(100);
   await until(async () => (await ask(threads, head('/thread')).answer).status === 200);
@@ -286,7 +283,7 @@ t.test('a first thread that does not start ends the start', async t => {
   await t.rejects(open(t, { failing: [1] }), { message: /a REST thread does not start: it does not begin/ });
 });
 
-t.test('a call that waits holds no place, and hears that its caller has gone', async t => {
+t.test('a waiting call takes no place, and learns when its caller disconnects', async t => {
   const { threads } = await open(t);
   const { call, waits } = ask(threads, head('/poll'));
   await waits;

@@ -62,7 +62,7 @@ onEachEngine(
     const listener = await serve(t, [healthRoute(health)]);
     const connection = await RawConnection.open(listener.port);
     t.teardown(() => connection.destroy());
-    health.tell('store', true);
+    health.report('store', true);
     health.set('config', true);
 
     await connection.write(plain('GET', '/healthcheck?verbose'));
@@ -72,7 +72,7 @@ onEachEngine(
     const decides = { store: false, config: true };
     t.same(JSON.parse(healthy.body), { healthy: true, components: { store: true, config: true }, decides });
 
-    health.tell('store', false, 'not connected');
+    health.report('store', false, 'not connected');
     await connection.write(plain('GET', '/healthcheck?verbose'));
     const storeAway = await connection.response();
     t.equal(storeAway.status, 200, 'it does not decide');
@@ -131,7 +131,7 @@ t.test('/readyz follows the health of the process, and shows components that do 
   const health = new Health();
   const { ask } = await front(t, {}, health);
   health.set('termination', true);
-  health.tell('store', false, 'Redis is not connected');
+  health.report('store', false, 'Redis is not connected');
   t.same(await ask('/readyz'), {
     status: 200,
     text:
